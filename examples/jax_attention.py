@@ -13,7 +13,8 @@ def attention(query, key, value, scale=None, is_causal=False, mask=None, bias=No
     if window is not None:
         window = tuple(n_k if side is None else min(side, n_k) for side in window)
     q, k, v = (jnp.swapaxes(x, 1, 2) for x in (query, key, value))  # JAX puts the heads after the positions
-    # query_seq_lengths is left out: JAX gives padded queries 0, but the mean of the values to others that see no key.
+    # query_seq_lengths is left out: JAX gives padded queries 0, but the mean of the values to
+    # others that see no key.
     output = jax.nn.dot_product_attention(
         q,
         k,

@@ -22,7 +22,8 @@ def layer(x_q, x_kv, w_q, w_k, w_v, w_o, heads, b_q, b_k, b_v, b_o, mask=None, b
         raise NotImplementedError("one argument for mask and bias")
     hidden = of_heads(~mask) if mask is not None else None if bias is None else of_heads(bias)  # true hides
     with torch.no_grad():
-        # Without weights it runs another function, which gives 0 where a query sees no key; this one gives NaN.
+        # Without weights it runs another function, which gives 0 where a query sees no key; this
+        # one gives NaN.
         output, weights = module(
             x_q, x_kv, x_kv, attn_mask=hidden, need_weights=True, average_attn_weights=False
         )

@@ -8,7 +8,8 @@ def attention(query, key, value, scale=None, is_causal=False, mask=None, bias=No
     if is_causal and not (mask is None and bias is None):
         raise NotImplementedError("is_causal together with attn_mask")
     if is_causal and scale is not None and scale <= 0:
-        # The CPU kernel hides keys by -inf before it scales: 0 * -inf is NaN, and a negative scale turns -inf into +inf.
+        # The CPU kernel hides keys by -inf before it scales: 0 * -inf is NaN, and a negative scale
+        # turns -inf into +inf.
         raise NotImplementedError("is_causal with a scale that is not positive")
     if value.shape[2] != key.shape[2]:
         raise ValueError("as many values as keys")  # the CPU kernel takes the count of the values and reads behind the keys

@@ -1,5 +1,6 @@
 // Attention in JavaScript, and how to let qkvet check it: `qkvet check "exec:node attention.mjs"`.
-// Speaks qkvet-wire/1 (docs/wire.md) with nothing but the standard library. SPDX-License-Identifier: MIT OR Apache-2.0
+// Speaks qkvet-wire/1 (docs/wire.md) with nothing but the standard library.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 import { createInterface } from "node:readline";
 
 const formats = { float32: Float32Array, float64: Float64Array, bool: Uint8Array };

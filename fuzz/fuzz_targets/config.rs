@@ -1,4 +1,5 @@
-//! Files that people keep: `qkvet.yaml`, where a profile of a file that was read has settings, known deviations, snapshots.
+//! Files that people keep: `qkvet.yaml`, where a profile of a file that was read has settings,
+//! known deviations, snapshots.
 #![no_main]
 
 use std::path::Path;

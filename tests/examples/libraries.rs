@@ -1,5 +1,5 @@
-//! Prints the tables of `docs/libraries.md` (`libraries wheels` or `libraries candle`), and that of `docs/implementations.md`
-//! (`libraries implementations`), for `cargo xtask libraries`.
+//! Prints the tables of `docs/libraries.md` (`libraries wheels` or `libraries candle`), and that of
+//! `docs/implementations.md` (`libraries implementations`), for `cargo xtask libraries`.
 #![allow(clippy::print_stdout, reason = "the tables are its output")]
 
 use qkvet_tests::implementations::{IMPLEMENTATIONS, table};

@@ -127,7 +127,8 @@ def commands():
     ):
         killer = Killer(above=2) if target.endswith("tiled") else None
         if killer:
-            # Those who run shards have the environment of their node, and the folder of the command.
+            # Those who run shards have the environment of their node, and the folder of the
+            # command.
             Path("trap.txt").write_text(str(killer.folder))
         words = [target, *words, "--convention", "empty-row=zero", "--format", "json"]
         there = command(*words, "--engine", "ray", "--workers", "2", "--shards", "5")

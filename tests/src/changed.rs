@@ -111,8 +111,11 @@ fn changed(corpus: &[Vec<u8>], words: &mut Words) -> Vec<u8> {
             }
             6 => {
                 // A number becomes another one, where numbers are.
-                if let Some(from) = bytes[at..].iter().position(u8::is_ascii_digit).map(|found| at + found) {
-                    let to = from + bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+                if let Some(from) =
+                    bytes[at..].iter().position(u8::is_ascii_digit).map(|found| at + found)
+                {
+                    let to = from
+                        + bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
                     bytes.splice(from..to, TOKENS[words.below(12)].iter().copied());
                 }
             }
@@ -135,7 +138,9 @@ fn extra() -> Duration {
 /// # Panics
 /// When the parser does, takes long, refuses a file of the corpus or none of the changed ones.
 pub fn check(name: &str, corpus: &[Vec<u8>], parse: impl Fn(&[u8]) -> bool) {
-    let mut words = Words(name.bytes().fold(7_u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte))));
+    let mut words = Words(
+        name.bytes().fold(7_u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte))),
+    );
     let mut seen = [0_usize; 2];
     let tried = |bytes: &[u8], at: usize| {
         let start = Instant::now();

@@ -1,6 +1,7 @@
 //! Right attention in Python, with a place for a fault.
 
-/// In NumPy; `# here` is a line for a fault, with `o` the output, `work` its format and `CALLS` the number of calls so far.
+/// In NumPy; `# here` is a line for a fault, with `o` the output, `work` its format and `CALLS` the
+/// number of calls so far.
 pub const NUMPY: &str = "\
 import os, time
 import numpy as np

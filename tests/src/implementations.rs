@@ -1,4 +1,5 @@
-//! Real implementations, each through one of the doors of `qkvet check`, and the table of `docs/implementations.md` made of what is found.
+//! Real implementations, each through one of the doors of `qkvet check`, and the table of
+//! `docs/implementations.md` made of what is found.
 
 use serde_json::Value;
 
@@ -86,14 +87,16 @@ pub const IMPLEMENTATIONS: [Implementation; 10] = [
 ];
 
 impl Implementation {
-    /// The row of the table: what is called, its version, the door, the command and what came of it.
+    /// The row of the table: what is called, its version, the door, the command and what came of
+    /// it.
     ///
     /// # Panics
     /// When the check does not end in a report.
     #[must_use]
     pub fn row(&self) -> String {
         let Self { calls, package, door, command } = self;
-        let words: Vec<&str> = command.split_whitespace().chain(["-q", "--format", "json"]).collect();
+        let words: Vec<&str> =
+            command.split_whitespace().chain(["-q", "--format", "json"]).collect();
         let finished = run(root(), &words);
         assert!(matches!(finished.code, Some(0 | 1)), "{command}: {}", finished.stderr);
         let command = command.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -108,11 +111,17 @@ impl Implementation {
 /// `no finding in 140 cases`, or what was found.
 fn result(report: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let found: Vec<String> =
-        report["findings"].as_array().into_iter().flatten().map(|one| text(&one["title"])).collect();
+    let found: Vec<String> = report["findings"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|one| text(&one["title"]))
+        .collect();
     let unchecked = ["UNSUPPORTED", "REFUSED", "SKIPPED"];
     let records = report["records"].as_array().into_iter().flatten();
-    let checked = records.filter(|record| !unchecked.contains(&record["verdict"].as_str().unwrap_or_default())).count();
+    let checked = records
+        .filter(|record| !unchecked.contains(&record["verdict"].as_str().unwrap_or_default()))
+        .count();
     match found.as_slice() {
         [] => format!("no finding in {checked} cases"),
         found => format!("**{}** ({checked} cases)", found.join("; ")),
@@ -125,7 +134,8 @@ fn result(report: &Value) -> String {
 /// When a check does not end in a report.
 #[must_use]
 pub fn table(implementations: &[Implementation]) -> String {
-    let head = "| implementation | version | door | command | result |\n|---|---|---|---|---|".to_owned();
+    let head =
+        "| implementation | version | door | command | result |\n|---|---|---|---|---|".to_owned();
     let rows = implementations.iter().map(Implementation::row);
     std::iter::once(head).chain(rows).map(|line| line + "\n").collect()
 }

@@ -34,10 +34,15 @@ pub fn root() -> &'static Path {
 /// When it is not there: `cargo xtask test` builds it first.
 #[must_use]
 pub fn binary() -> PathBuf {
-    let test = std::env::current_exe().unwrap_or_else(|error| panic!("current executable: {error}"));
+    let test =
+        std::env::current_exe().unwrap_or_else(|error| panic!("current executable: {error}"));
     let folder = test.ancestors().nth(2).unwrap_or(Path::new("."));
     let binary = folder.join(format!("qkvet{}", std::env::consts::EXE_SUFFIX));
-    assert!(binary.is_file(), "no binary at {}: run `cargo xtask test`, or `cargo build` first", binary.display());
+    assert!(
+        binary.is_file(),
+        "no binary at {}: run `cargo xtask test`, or `cargo build` first",
+        binary.display()
+    );
     binary
 }
 
@@ -45,7 +50,11 @@ pub fn binary() -> PathBuf {
 #[must_use]
 pub fn qkvet(folder: &Path) -> Command {
     let mut command = Command::new(binary());
-    command.current_dir(folder).env_remove("QKVET_PYTHON").env_remove("GITHUB_STEP_SUMMARY").env("NO_COLOR", "1");
+    command
+        .current_dir(folder)
+        .env_remove("QKVET_PYTHON")
+        .env_remove("GITHUB_STEP_SUMMARY")
+        .env("NO_COLOR", "1");
     if let Some(python) = python() {
         command.env("QKVET_PYTHON", python);
     }
@@ -65,7 +74,10 @@ pub fn python() -> Option<String> {
 /// Under CI, when there is none.
 #[must_use]
 pub fn has_python() -> bool {
-    assert!(python().is_some() || std::env::var_os("CI").is_none(), "no QKVET_TEST_PYTHON: run `cargo xtask test`");
+    assert!(
+        python().is_some() || std::env::var_os("CI").is_none(),
+        "no QKVET_TEST_PYTHON: run `cargo xtask test`"
+    );
     python().is_some()
 }
 
@@ -74,7 +86,10 @@ pub fn has_python() -> bool {
 pub fn browser() -> Option<PathBuf> {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let folders = ["/usr/bin", "/usr/local/bin"];
-    names.iter().flat_map(|name| folders.map(|folder| Path::new(folder).join(name))).find(|path| path.is_file())
+    names
+        .iter()
+        .flat_map(|name| folders.map(|folder| Path::new(folder).join(name)))
+        .find(|path| path.is_file())
 }
 
 /// Where `cargo xtask pictures` wants pictures of pages.
@@ -84,8 +99,8 @@ pub fn pictures() -> Option<String> {
     std::env::var("QKVET_TEST_PICTURES").ok()
 }
 
-/// The text of a function of NumPy that takes scale and mask, and `more`; `capped` are lines behind the scores, and the weights are
-/// divided by `sum`, made of `sums`. Its `def` is in line 4.
+/// The text of a function of NumPy that takes scale and mask, and `more`; `capped` are lines behind
+/// the scores, and the weights are divided by `sum`, made of `sums`. Its `def` is in line 4.
 #[must_use]
 pub fn numpy_attention(more: &str, capped: &str, sum: &str) -> String {
     format!(
@@ -125,7 +140,8 @@ impl Finished {
     /// When standard output is not one JSON document.
     #[must_use]
     pub fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}\n{}\n{}", self.stdout, self.stderr))
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error}\n{}\n{}", self.stdout, self.stderr))
     }
 
     /// Asserts the exit code and that each part occurs in either stream.
@@ -178,8 +194,9 @@ pub fn play(script: &Path) -> Finished {
 }
 
 fn finished(command: &mut Command) -> Finished {
-    let Output { status, stdout, stderr } =
-        command.output().unwrap_or_else(|error| panic!("{}: {error}", command.get_program().display()));
+    let Output { status, stdout, stderr } = command
+        .output()
+        .unwrap_or_else(|error| panic!("{}: {error}", command.get_program().display()));
     Finished {
         code: status.code(),
         stdout: String::from_utf8_lossy(&stdout).into_owned(),

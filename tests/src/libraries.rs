@@ -1,4 +1,5 @@
-//! Public libraries on the CPU: what each documents, what `qkvet probe` says, and the tables of `docs/libraries.md` made of both.
+//! Public libraries on the CPU: what each documents, what `qkvet probe` says, and the tables of
+//! `docs/libraries.md` made of both.
 
 use serde_json::Value;
 
@@ -40,18 +41,22 @@ const fn code(field: &'static str, value: &'static str, source: &'static str) ->
     Expected { field, value, known: "code", source }
 }
 
-const TORCH: &str =
-    "https://docs.pytorch.org/docs/2.15/generated/torch.nn.functional.scaled_dot_product_attention.html";
-const TORCH_BIAS: &str = "https://docs.pytorch.org/docs/2.15/generated/torch.nn.attention.bias.causal_lower_right.html";
-const TORCH_CODE: &str = "https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/transformers/attention.cpp";
+const TORCH: &str = "https://docs.pytorch.org/docs/2.15/generated/torch.nn.functional.scaled_dot_product_attention.html";
+const TORCH_BIAS: &str =
+    "https://docs.pytorch.org/docs/2.15/generated/torch.nn.attention.bias.causal_lower_right.html";
+const TORCH_CODE: &str =
+    "https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/transformers/attention.cpp";
 const JAX: &str = "https://docs.jax.dev/en/latest/_autosummary/jax.nn.dot_product_attention.html";
 const JAX_CODE: &str = "https://github.com/jax-ml/jax/blob/main/jax/_src/nn/functions.py";
 const ONNX: &str = "https://onnx.ai/onnx/operators/onnx__Attention.html";
 const ONNX_CODE: &str = "https://github.com/onnx/onnx/blob/main/onnx/reference/ops/op_attention.py";
 const CANDLE: &str = "https://docs.rs/crate/candle-nn/0.11.1/source/src/attention/cpu_flash/mod.rs";
-const CANDLE_CAUSAL: &str = "https://docs.rs/crate/candle-nn/0.11.1/source/src/attention/cpu_flash/causal.rs";
-const CANDLE_STANDARD: &str = "https://docs.rs/crate/candle-nn/0.11.1/source/src/attention/cpu_flash/standard.rs";
-const CANDLE_VARLEN: &str = "https://docs.rs/crate/candle-nn/0.11.1/source/src/attention/cpu_flash/varlen.rs";
+const CANDLE_CAUSAL: &str =
+    "https://docs.rs/crate/candle-nn/0.11.1/source/src/attention/cpu_flash/causal.rs";
+const CANDLE_STANDARD: &str =
+    "https://docs.rs/crate/candle-nn/0.11.1/source/src/attention/cpu_flash/standard.rs";
+const CANDLE_VARLEN: &str =
+    "https://docs.rs/crate/candle-nn/0.11.1/source/src/attention/cpu_flash/varlen.rs";
 
 const GROUPED: &str = "h / (h_q / h_k)";
 
@@ -247,8 +252,14 @@ impl Library {
     #[must_use]
     pub fn probe(&self) -> Value {
         let config = "tests/libraries/undeclared.yaml";
-        let finished = run(root(), &["probe", &self.target(), "--config", config, "--format", "json"]);
-        assert!(finished.code == Some(0) || finished.code == Some(1), "{}: {}", self.name, finished.stderr);
+        let finished =
+            run(root(), &["probe", &self.target(), "--config", config, "--format", "json"]);
+        assert!(
+            finished.code == Some(0) || finished.code == Some(1),
+            "{}: {}",
+            self.name,
+            finished.stderr
+        );
         finished.json()
     }
 
@@ -256,7 +267,17 @@ impl Library {
     #[must_use]
     pub fn check(&self, suite: &str, laws: &[&str]) -> Finished {
         let target = if self.is_candle() { self.target() } else { self.name.to_owned() };
-        let mut args = vec!["check", &target, "--suite", suite, "--dtype", self.formats, "-q", "--format", "json"];
+        let mut args = vec![
+            "check",
+            &target,
+            "--suite",
+            suite,
+            "--dtype",
+            self.formats,
+            "-q",
+            "--format",
+            "json",
+        ];
         args.extend(laws.iter().flat_map(|law| ["--law", *law]));
         run(&root().join("tests/libraries"), &args)
     }
@@ -267,7 +288,8 @@ impl Library {
         if !self.is_candle() {
             return pinned(self.package);
         }
-        let lock = std::fs::read_to_string(root().join("tests/libraries/candle/Cargo.lock")).unwrap_or_default();
+        let lock = std::fs::read_to_string(root().join("tests/libraries/candle/Cargo.lock"))
+            .unwrap_or_default();
         behind(&lock, &format!("name = \"{}\"\nversion = \"", self.package))
     }
 }
@@ -293,8 +315,12 @@ fn behind(text: &str, begin: &str) -> String {
 #[must_use]
 pub fn probes(libraries: &[Library]) -> Vec<Value> {
     std::thread::scope(|scope| {
-        let started: Vec<_> = libraries.iter().map(|library| scope.spawn(|| library.probe())).collect();
-        started.into_iter().map(|probe| probe.join().unwrap_or_else(|_| panic!("a probe without a report"))).collect()
+        let started: Vec<_> =
+            libraries.iter().map(|library| scope.spawn(|| library.probe())).collect();
+        started
+            .into_iter()
+            .map(|probe| probe.join().unwrap_or_else(|_| panic!("a probe without a report")))
+            .collect()
     })
 }
 
@@ -302,8 +328,11 @@ pub fn probes(libraries: &[Library]) -> Vec<Value> {
 #[must_use]
 pub fn cell(probe: &Value, field: &str) -> String {
     let fields = probe["fields"].as_array().into_iter().flatten();
-    let Some(found) = fields.into_iter().find(|one| one["field"] == field) else { return "–".to_owned() };
-    let values: Vec<&str> = found["values"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let Some(found) = fields.into_iter().find(|one| one["field"] == field) else {
+        return "–".to_owned();
+    };
+    let values: Vec<&str> =
+        found["values"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     match found["certainty"].as_str() {
         Some("decided") => values.join(", "),
         Some("undecided") => values.join(" or "),
@@ -331,7 +360,8 @@ pub fn surprises(library: &Library, probe: &Value) -> Vec<String> {
 /// When a probe has no fields.
 #[must_use]
 pub fn tables(libraries: &[Library], probes: &[Value]) -> String {
-    let mut lines = vec!["| column | what is called | version |".to_owned(), "|---|---|---|".to_owned()];
+    let mut lines =
+        vec!["| column | what is called | version |".to_owned(), "|---|---|---|".to_owned()];
     for one in libraries {
         lines.push(format!("| {} | {} | {} {} |", one.name, one.calls, one.package, one.version()));
     }
@@ -340,8 +370,9 @@ pub fn tables(libraries: &[Library], probes: &[Value]) -> String {
     lines.push(format!("| field | standard | {} |", names.join(" | ")));
     lines.push(format!("|---|---{}|", "|---".repeat(names.len())));
     let fields = probes[0]["fields"].as_array().into_iter().flatten();
-    let order: Vec<(&str, &str)> =
-        fields.filter_map(|field| Some((field["field"].as_str()?, field["standard"].as_str()?))).collect();
+    let order: Vec<(&str, &str)> = fields
+        .filter_map(|field| Some((field["field"].as_str()?, field["standard"].as_str()?)))
+        .collect();
     let mut declined = Vec::new();
     for (field, standard) in order.iter().filter(|(field, _)| !LEFT_OUT.contains(field)) {
         let cells: Vec<String> = probes.iter().map(|probe| cell(probe, field)).collect();
@@ -354,7 +385,10 @@ pub fn tables(libraries: &[Library], probes: &[Value]) -> String {
             cell if cell == *standard => cell.to_owned(),
             cell => format!("**{cell}**"),
         };
-        lines.push(format!("| {field} | {standard} | {} |", cells.iter().map(marked).collect::<Vec<_>>().join(" | ")));
+        lines.push(format!(
+            "| {field} | {standard} | {} |",
+            cells.iter().map(marked).collect::<Vec<_>>().join(" | ")
+        ));
     }
     if !declined.is_empty() {
         lines.push(format!("\nOffered by none of them: {}.", declined.join(", ")));
@@ -364,12 +398,17 @@ pub fn tables(libraries: &[Library], probes: &[Value]) -> String {
         lines.extend(conventions(library, probe));
         lines.extend(mixtures(library, probe));
     }
-    lines.push("\n| column | field | expected | known by | found |\n|---|---|---|---|---|".to_owned());
+    lines.push(
+        "\n| column | field | expected | known by | found |\n|---|---|---|---|---|".to_owned(),
+    );
     for (library, probe) in libraries.iter().zip(probes) {
         for Expected { field, value, known, source } in library.expected {
             let found = cell(probe, field);
             let found = if found == *value { "the same" } else { &found };
-            lines.push(format!("| {} | {field} | {value} | [{known}]({source}) | {found} |", library.name));
+            lines.push(format!(
+                "| {} | {field} | {value} | [{known}]({source}) | {found} |",
+                library.name
+            ));
         }
     }
     lines.join("\n") + "\n"
@@ -379,17 +418,28 @@ pub fn tables(libraries: &[Library], probes: &[Value]) -> String {
 fn conventions(library: &Library, probe: &Value) -> Option<String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let lines = probe["conventions"].as_array().into_iter().flatten();
-    let lines: Vec<String> = lines.map(|one| format!("{}: {}", text(&one["field"]), text(&one["value"]))).collect();
-    (!lines.is_empty()).then(|| format!("- {}: `conventions: {{{}}}`", library.name, lines.join(", ")))
+    let lines: Vec<String> =
+        lines.map(|one| format!("{}: {}", text(&one["field"]), text(&one["value"]))).collect();
+    (!lines.is_empty())
+        .then(|| format!("- {}: `conventions: {{{}}}`", library.name, lines.join(", ")))
 }
 
 /// Which calls say what, where they do not say the same.
 fn mixtures(library: &Library, probe: &Value) -> Vec<String> {
-    let mixed = probe["fields"].as_array().into_iter().flatten().filter(|field| field["certainty"] == "mixed");
+    let mixed = probe["fields"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|field| field["certainty"] == "mixed");
     let line = |field: &Value| {
         let evidence = field["evidence"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let evidence: Vec<String> = evidence.map(|line| format!("  - `{line}`")).collect();
-        format!("- {}, {}:\n{}", library.name, field["field"].as_str().unwrap_or_default(), evidence.join("\n"))
+        format!(
+            "- {}, {}:\n{}",
+            library.name,
+            field["field"].as_str().unwrap_or_default(),
+            evidence.join("\n")
+        )
     };
     mixed.map(line).collect()
 }

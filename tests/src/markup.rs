@@ -33,8 +33,8 @@ const RAW: [&str; 2] = ["style", "script"];
 /// All elements in the order in which they begin.
 ///
 /// # Errors
-/// What is not well formed: an element that does not end or ends elsewhere, an attribute without quotes or twice, a bare `<`, `&` or
-/// `>`.
+/// What is not well formed: an element that does not end or ends elsewhere, an attribute without
+/// quotes or twice, a bare `<`, `&` or `>`.
 pub fn elements(text: &str, is_html: bool) -> Result<Vec<Element>, String> {
     let (mut found, mut open): (Vec<Element>, Vec<usize>) = (Vec::new(), Vec::new());
     let mut rest = text;
@@ -52,7 +52,8 @@ pub fn elements(text: &str, is_html: bool) -> Result<Vec<Element>, String> {
             continue;
         }
         if let Some(name) = inner.strip_prefix('/') {
-            let element = open.pop().ok_or_else(|| format!("an end without a beginning: {name}"))?;
+            let element =
+                open.pop().ok_or_else(|| format!("an end without a beginning: {name}"))?;
             if found[element].name() != name {
                 return Err(format!("expected </{}>, got </{name}>", found[element].name()));
             }
@@ -79,7 +80,11 @@ pub fn elements(text: &str, is_html: bool) -> Result<Vec<Element>, String> {
     if let Some(element) = open.last() {
         return Err(format!("<{}> does not end", found[*element].name()));
     }
-    if rest.trim().is_empty() { Ok(found) } else { Err(format!("text at the end: {:?}", head(rest))) }
+    if rest.trim().is_empty() {
+        Ok(found)
+    } else {
+        Err(format!("text at the end: {:?}", head(rest)))
+    }
 }
 
 fn head(text: &str) -> String {
@@ -115,8 +120,10 @@ fn attributes_of(mut text: &str) -> Result<Vec<(String, String)>, String> {
                 String::new()
             }
             Some(rest) => {
-                let inner = rest.strip_prefix('"').ok_or_else(|| format!("{name}: expected quotes"))?;
-                let (value, after) = inner.split_once('"').ok_or_else(|| format!("{name}: expected an end"))?;
+                let inner =
+                    rest.strip_prefix('"').ok_or_else(|| format!("{name}: expected quotes"))?;
+                let (value, after) =
+                    inner.split_once('"').ok_or_else(|| format!("{name}: expected an end"))?;
                 text = after;
                 unescaped(value)?
             }
@@ -147,7 +154,9 @@ fn unescaped(text: &str) -> Result<String, String> {
             ("lt", _) => '<',
             ("gt", _) => '>',
             ("quot", _) => '"',
-            (_, Some(Ok(number))) => char::from_u32(number).ok_or_else(|| format!("no character: &{name};"))?,
+            (_, Some(Ok(number))) => {
+                char::from_u32(number).ok_or_else(|| format!("no character: &{name};"))?
+            }
             _ => return Err(format!("an unknown reference: &{name};")),
         });
         rest = after;

@@ -10,7 +10,8 @@ use tempfile::TempDir;
 
 use crate::{Finished, binary, python, root};
 
-/// A fresh environment with the wheel in it; the libraries are those of the interpreter that the tests have.
+/// A fresh environment with the wheel in it; the libraries are those of the interpreter that the
+/// tests have.
 pub struct Environment {
     folder: TempDir,
     /// Its interpreter.
@@ -34,18 +35,38 @@ impl Environment {
         stage();
         let manifest = root().join("crates/py/Cargo.toml").display().to_string();
         // The profile of the tests: what is built already serves.
-        let build =
-            ["-m", "maturin", "build", "--locked", "--profile", "dev", "--interpreter", &base, "--manifest-path"];
-        finish(Command::new(&base).args(build).arg(manifest).arg("--out").arg(&wheels)).expect(0, &["Built wheel"]);
-        finish(Command::new(&base).args(["-m", "venv"]).arg(folder.path().join("venv"))).expect(0, &[]);
-        let wheel = std::fs::read_dir(&wheels).expect("a folder").next().expect("a wheel").expect("a wheel").path();
-        let install = ["-m", "pip", "install", "--no-index", "--no-deps", "--disable-pip-version-check"];
-        finish(Command::new(&inside).args(install).arg(wheel)).expect(0, &["Successfully installed qkvet"]);
+        let build = [
+            "-m",
+            "maturin",
+            "build",
+            "--locked",
+            "--profile",
+            "dev",
+            "--interpreter",
+            &base,
+            "--manifest-path",
+        ];
+        finish(Command::new(&base).args(build).arg(manifest).arg("--out").arg(&wheels))
+            .expect(0, &["Built wheel"]);
+        finish(Command::new(&base).args(["-m", "venv"]).arg(folder.path().join("venv")))
+            .expect(0, &[]);
+        let wheel = std::fs::read_dir(&wheels)
+            .expect("a folder")
+            .next()
+            .expect("a wheel")
+            .expect("a wheel")
+            .path();
+        let install =
+            ["-m", "pip", "install", "--no-index", "--no-deps", "--disable-pip-version-check"];
+        finish(Command::new(&inside).args(install).arg(wheel))
+            .expect(0, &["Successfully installed qkvet"]);
         // What is imported from where the tests have their libraries; the wheel comes first.
-        let paths = "import sys; print(*(path for path in sys.path if 'site-packages' in path), sep='\\n')";
+        let paths =
+            "import sys; print(*(path for path in sys.path if 'site-packages' in path), sep='\\n')";
         let of = |python: &Path| finish(Command::new(python).args(["-c", paths])).stdout;
         let libraries = of(Path::new(&base));
-        std::fs::write(Path::new(of(&inside).trim()).join("libraries.pth"), libraries).expect("a file");
+        std::fs::write(Path::new(of(&inside).trim()).join("libraries.pth"), libraries)
+            .expect("a file");
         Self { folder, python: inside }
     }
 

@@ -1,4 +1,5 @@
-//! The kill matrix: `core` notices every fault and passes what is right, and every law is refuted by the faults that it says it catches.
+//! The kill matrix: `core` notices every fault and passes what is right, and every law is refuted
+//! by the faults that it says it catches.
 #![expect(clippy::disallowed_methods, reason = "compares a page of docs/ with what it should be")]
 
 use qkvet_diagnose::FORMATS;
@@ -8,8 +9,8 @@ use qkvet_gen::{CasePlan, build, plans};
 use qkvet_report::adequacy_page;
 use qkvet_run::flash::Flash;
 use qkvet_spec::{
-    AdequacyReport, Call, Case, Catalog, CheckedLaw, Dtype, Execution, Fault, Mark, Meaning, Response, Store, Suite,
-    Survival, Target, Verdict,
+    AdequacyReport, Call, Case, Catalog, CheckedLaw, Dtype, Execution, Fault, Mark, Meaning,
+    Response, Store, Suite, Survival, Target, Verdict,
 };
 
 /// Formats that conventions are looked for in: a wide one and the one that overflows.
@@ -47,7 +48,13 @@ fn built<'a>(catalog: &'a Catalog, plan: &CasePlan) -> (&'a CheckedLaw, Case) {
     (law, build(law, plan).expect("a case"))
 }
 
-fn outcome(catalog: &Catalog, law: &CheckedLaw, case: &Case, meaning: &Meaning, target: &mut dyn Target) -> Outcome {
+fn outcome(
+    catalog: &Catalog,
+    law: &CheckedLaw,
+    case: &Case,
+    meaning: &Meaning,
+    target: &mut dyn Target,
+) -> Outcome {
     let contract = catalog.default_contract(case.dtype).expect("a contract");
     evaluate(law, case, Judge { meaning, contract }, target).expect("a law that can be evaluated")
 }
@@ -60,9 +67,12 @@ fn failure(plan: &CasePlan, verdict: Verdict, evidence: Option<&qkvet_spec::Evid
 fn idle(catalog: &Catalog, report: &AdequacyReport) -> Vec<String> {
     let mut idle = Vec::new();
     for (number, id) in report.laws.iter().enumerate() {
-        let is_refuted =
-            |fault: &qkvet_spec::FaultMarks| fault.formats.iter().any(|one| one.marks[number] == Mark::Refuted);
-        for fault in report.faults.iter().filter(|fault| catalog.laws[id].law.catches.contains(&fault.fault)) {
+        let is_refuted = |fault: &qkvet_spec::FaultMarks| {
+            fault.formats.iter().any(|one| one.marks[number] == Mark::Refuted)
+        };
+        for fault in
+            report.faults.iter().filter(|fault| catalog.laws[id].law.catches.contains(&fault.fault))
+        {
             if !is_refuted(fault) {
                 idle.push(format!("{id} is not refuted by {}", fault.fault));
             }
@@ -95,7 +105,8 @@ fn smoke_notices_nine_in_ten() {
     let report = report(&catalog, &catalog.suites["smoke"]);
     for (at, dtype) in FORMATS.iter().enumerate() {
         let in_format = || report.faults.iter().map(|fault| fault.formats[at].survives);
-        let observable = in_format().filter(|survives| *survives != Some(Survival::Equivalent)).count();
+        let observable =
+            in_format().filter(|survives| *survives != Some(Survival::Equivalent)).count();
         let noticed = in_format().filter(Option::is_none).count();
         assert!(noticed * 10 >= observable * 9, "{dtype}: {noticed} of {observable}");
     }
@@ -105,14 +116,23 @@ fn smoke_notices_nine_in_ten() {
 fn core_passes_what_is_right() {
     let catalog = Catalog::embedded().expect("the embedded catalog");
     let standard = Simulator::new(Meaning::standard(), Execution::standard());
-    for (name, target) in [("standard", &mut standard.clone() as &mut dyn Target), ("flash", &mut Flash)] {
-        let failures: Vec<String> = core(&catalog, &Dtype::CHECKED, target, &Meaning::standard()).collect();
-        assert!(failures.is_empty(), "{name}: {} failures, the first:\n{}", failures.len(), failures[0]);
+    for (name, target) in
+        [("standard", &mut standard.clone() as &mut dyn Target), ("flash", &mut Flash)]
+    {
+        let failures: Vec<String> =
+            core(&catalog, &Dtype::CHECKED, target, &Meaning::standard()).collect();
+        assert!(
+            failures.is_empty(),
+            "{name}: {} failures, the first:\n{}",
+            failures.len(),
+            failures[0]
+        );
     }
 }
 
 /// Laws whose values cover every result of a call.
-const OF_VALUES: [&str; 4] = ["value", "log-sum-exp", "row-stochasticity", "weights-row-stochasticity"];
+const OF_VALUES: [&str; 4] =
+    ["value", "log-sum-exp", "row-stochasticity", "weights-row-stochasticity"];
 
 #[test]
 fn core_passes_tiles_splits_and_stored_scores() {
@@ -130,14 +150,22 @@ fn core_passes_tiles_splits_and_stored_scores() {
     for (name, execution) in executions {
         let mut target = Counted(Simulator::new(Meaning::standard(), execution), 0);
         let mut failures = Vec::new();
-        for plan in core_plans(&catalog, &Dtype::CHECKED).iter().filter(|plan| OF_VALUES.contains(&plan.law.as_str())) {
+        for plan in core_plans(&catalog, &Dtype::CHECKED)
+            .iter()
+            .filter(|plan| OF_VALUES.contains(&plan.law.as_str()))
+        {
             let (law, case) = built(&catalog, plan);
             let outcome = outcome(&catalog, law, &case, &Meaning::standard(), &mut target);
             if matches!(outcome.verdict, Verdict::Fail | Verdict::Nondet) {
                 failures.push(failure(plan, outcome.verdict, outcome.evidence.as_ref()));
             }
         }
-        assert!(failures.is_empty(), "{name}: {} failures, the first:\n{}", failures.len(), failures[0]);
+        assert!(
+            failures.is_empty(),
+            "{name}: {} failures, the first:\n{}",
+            failures.len(),
+            failures[0]
+        );
         elements += target.1;
     }
     assert!(elements >= 1_000_000, "{elements} elements");

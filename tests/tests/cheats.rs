@@ -7,7 +7,8 @@ use tempfile::TempDir;
 fn folder() -> TempDir {
     let folder = TempDir::new().expect("a folder");
     let file = "cheats.py";
-    std::fs::copy(root().join("tests/fixtures/cheats").join(file), folder.path().join(file)).expect("a copy");
+    std::fs::copy(root().join("tests/fixtures/cheats").join(file), folder.path().join(file))
+        .expect("a copy");
     folder
 }
 

@@ -18,12 +18,17 @@ fn write(folder: &TempDir, name: &str, text: &str) {
 fn the_main_job_holds_on_flash() {
     let folder = folder();
     let finished = run(folder.path(), &["check", "builtin:flash"]);
-    finished.expect(0, &["no finding in", "unchecked strided inputs (no result from any), gradients"]);
+    finished
+        .expect(0, &["no finding in", "unchecked strided inputs (no result from any), gradients"]);
     let readme = std::fs::read_to_string(root().join("README.md")).expect("README.md");
     // The nearest digits of an error may differ with the processor.
     let is_everywhere = |line: &&str| !line.trim().is_empty() && !line.contains("worst error");
     for line in finished.stdout.lines().filter(is_everywhere) {
-        assert!(readme.contains(line.trim()), "README.md shows another output: it has no line `{}`", line.trim());
+        assert!(
+            readme.contains(line.trim()),
+            "README.md shows another output: it has no line `{}`",
+            line.trim()
+        );
     }
     let report = run(folder.path(), &["check", "builtin:flash", "--format", "json"]).json();
     assert!(report["run"]["cases"].as_u64().expect("a number") >= 1500);
@@ -32,7 +37,8 @@ fn the_main_job_holds_on_flash() {
 #[test]
 fn upper_left_is_shown_by_a_tiny_witness() {
     let folder = folder();
-    let finished = run(folder.path(), &["check", "builtin:fault/causal-upper-left", "--format", "json"]);
+    let finished =
+        run(folder.path(), &["check", "builtin:fault/causal-upper-left", "--format", "json"]);
     finished.expect(1, &[]);
     let report = finished.json();
     let findings = report["findings"].as_array().expect("findings");
@@ -49,7 +55,8 @@ fn upper_left_is_shown_by_a_tiny_witness() {
         assert!(size <= 3, "{call}");
     }
     let reading = findings[0]["reading"].as_str().expect("a reading");
-    let expected = ["; expected key", "; expected no key"].iter().any(|words| reading.contains(words));
+    let expected =
+        ["; expected key", "; expected no key"].iter().any(|words| reading.contains(words));
     assert!(reading.contains("] weighs key") && expected, "{reading}");
     let id = findings[0]["witness"]["case"].as_str().expect("an id").to_owned();
     run(folder.path(), &["replay", &id]).expect(1, &["FAIL", "causal"]);
@@ -60,10 +67,22 @@ fn upper_left_is_shown_by_a_tiny_witness() {
 #[test]
 fn a_finding_has_twelve_lines_at_most() {
     let folder = folder();
-    for fault in ["scale-inverse-d", "padding-counted", "not-repeatable", "output-width-of-key", "query-overwritten"] {
-        let finished = run(folder.path(), &["check", &format!("builtin:fault/{fault}"), "-q", "--suite", "smoke"]);
+    for fault in [
+        "scale-inverse-d",
+        "padding-counted",
+        "not-repeatable",
+        "output-width-of-key",
+        "query-overwritten",
+    ] {
+        let finished = run(
+            folder.path(),
+            &["check", &format!("builtin:fault/{fault}"), "-q", "--suite", "smoke"],
+        );
         finished.expect(1, &["replay"]);
-        let start = finished.stdout.lines().skip_while(|line| !line.starts_with("FAIL") && !line.starts_with("NONDET"));
+        let start = finished
+            .stdout
+            .lines()
+            .skip_while(|line| !line.starts_with("FAIL") && !line.starts_with("NONDET"));
         let lines = start.take_while(|line| !line.trim().is_empty()).count();
         assert!((5..=12).contains(&lines), "{lines}\n{}", finished.stdout);
     }
@@ -72,7 +91,14 @@ fn a_finding_has_twelve_lines_at_most() {
 #[test]
 fn a_declared_convention_is_the_standard_of_its_target() {
     let folder = folder();
-    let args = ["check", "builtin:fault/causal-upper-left", "--suite", "smoke", "--convention", "causal=upper-left"];
+    let args = [
+        "check",
+        "builtin:fault/causal-upper-left",
+        "--suite",
+        "smoke",
+        "--convention",
+        "causal=upper-left",
+    ];
     run(folder.path(), &args).expect(0, &["declared"]);
 }
 
@@ -80,7 +106,10 @@ fn a_declared_convention_is_the_standard_of_its_target() {
 fn seeds_change_cases_and_not_verdicts() {
     let folder = folder();
     let report = |seed: &str| {
-        run(folder.path(), &["check", "builtin:flash", "--suite", "smoke", "--seed", seed, "--format", "json"])
+        run(
+            folder.path(),
+            &["check", "builtin:flash", "--suite", "smoke", "--seed", seed, "--format", "json"],
+        )
     };
     let (zero, one) = (report("0"), report("1"));
     zero.expect(0, &[]);
@@ -97,9 +126,15 @@ fn seeds_change_cases_and_not_verdicts() {
 #[test]
 fn reports_are_the_same_bytes_whatever_the_number_of_workers() {
     let folder = folder();
-    for target in ["builtin:flash", "builtin:fault/gqa-modulo", "builtin:fault/weights-not-normalized"] {
+    for target in
+        ["builtin:flash", "builtin:fault/gqa-modulo", "builtin:fault/weights-not-normalized"]
+    {
         let report = |jobs: &str| {
-            run(folder.path(), &["check", target, "--suite", "smoke", "--format", "json", "-j", jobs]).stdout
+            run(
+                folder.path(),
+                &["check", target, "--suite", "smoke", "--format", "json", "-j", jobs],
+            )
+            .stdout
         };
         let one = report("1");
         assert_eq!(one, report("1"), "{target} twice");
@@ -110,11 +145,14 @@ fn reports_are_the_same_bytes_whatever_the_number_of_workers() {
 #[test]
 fn the_report_fits_its_schema() {
     let folder = folder();
-    let schema: Value = serde_json::from_str(&run(folder.path(), &["schema", "report"]).stdout).expect("a schema");
+    let schema: Value =
+        serde_json::from_str(&run(folder.path(), &["schema", "report"]).stdout).expect("a schema");
     let validator = jsonschema::validator_for(&schema).expect("a valid schema");
     for target in ["builtin:flash", "builtin:fault/weights-not-normalized"] {
-        let report = run(folder.path(), &["check", target, "--suite", "smoke", "--format", "json"]).json();
-        let errors: Vec<String> = validator.iter_errors(&report).map(|error| error.to_string()).collect();
+        let report =
+            run(folder.path(), &["check", target, "--suite", "smoke", "--format", "json"]).json();
+        let errors: Vec<String> =
+            validator.iter_errors(&report).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{errors:?}");
     }
     assert!(!validator.is_valid(&serde_json::json!({ "run": 1 })));
@@ -124,7 +162,8 @@ fn the_report_fits_its_schema() {
 fn bad_specifications_are_shown_in_place() {
     let folder = folder();
     write(&folder, "broken.yaml", "suite: [unclosed\n");
-    run(folder.path(), &["check", "builtin:flash", "--suite", "broken.yaml"]).expect(2, &["error", "broken.yaml:"]);
+    run(folder.path(), &["check", "builtin:flash", "--suite", "broken.yaml"])
+        .expect(2, &["error", "broken.yaml:"]);
     write(&folder, "unknown.yaml", "suite: x\ntitle: t\nlaw: [\"*\"]\n");
     run(folder.path(), &["check", "builtin:flash", "--suite", "unknown.yaml"])
         .expect(2, &["unknown.yaml:3:1", "did you mean `laws`?"]);
@@ -133,7 +172,8 @@ fn bad_specifications_are_shown_in_place() {
     run(folder.path(), &["check", "builtin:flash", "--law", "ill.yaml"])
         .expect(2, &["ill.yaml:5:9", "expected n_q on both sides, got n_q and n_k"]);
     write(&folder, "empty.yaml", "");
-    run(folder.path(), &["check", "builtin:flash", "--suite", "empty.yaml"]).expect(2, &["empty file"]);
+    run(folder.path(), &["check", "builtin:flash", "--suite", "empty.yaml"])
+        .expect(2, &["empty file"]);
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..10 {
         let refs = vec![format!("*a{}", level - 1); 9].join(", ");
@@ -150,16 +190,31 @@ fn unknown_names_get_the_nearest_known_one() {
     let folder = folder();
     let check = |args: &[&str], part: &str| run(folder.path(), args).expect(2, &[part]).code;
     check(&["check", "builtin:fault/gqa-modul"], "did you mean `gqa-modulo`?");
-    check(&["check", "builtin:flush"], "expected builtin:standard, builtin:flash or builtin:fault/ID");
+    check(
+        &["check", "builtin:flush"],
+        "expected builtin:standard, builtin:flash or builtin:fault/ID",
+    );
     check(&["check", "builtin:flash", "--suite", "cor"], "did you mean `core`?");
     check(&["check", "builtin:flash", "--law", "valeu"], "did you mean `value`?");
     check(&["check", "builtin:flash", "--dtype", "float3"], "did you mean `float32`?");
-    check(&["check", "builtin:flash", "--dtype", "float8_e5m2"], "known: float64, float32, bfloat16, float16");
-    check(&["check", "builtin:flash", "--convention", "causal=uper-left"], "did you mean `upper-left`?");
+    check(
+        &["check", "builtin:flash", "--dtype", "float8_e5m2"],
+        "known: float64, float32, bfloat16, float16",
+    );
+    check(
+        &["check", "builtin:flash", "--convention", "causal=uper-left"],
+        "did you mean `upper-left`?",
+    );
     check(&["check", "builtin:flash", "--convention", "causal"], "expected field=value");
     check(&["check", "builtin:flash", "--contract", "bf16-flas"], "did you mean `bf16-flash`?");
-    check(&["check", "builtin:flash", "--contract", "bf16-flash+split-vk"], "did you mean `split-kv`?");
-    check(&["check", "builtin:flash", "--contract", "f32+f16-accumulation"], "expected a contract of float16");
+    check(
+        &["check", "builtin:flash", "--contract", "bf16-flash+split-vk"],
+        "did you mean `split-kv`?",
+    );
+    check(
+        &["check", "builtin:flash", "--contract", "f32+f16-accumulation"],
+        "expected a contract of float16",
+    );
     check(&["check", "builtin:flash", "--contract", "tile-64"], "such as bf16-flash+tile-64");
     check(&["check", "builtin:flash", "--contract", "+split-kv"], "such as bf16-flash+split-kv");
     check(&["check", "builtin:flash", "--timeout", "-1"], "timeout");
@@ -192,16 +247,26 @@ fn a_suite_of_the_user_works() {
     finished.expect(0, &["suite mine", "laws      2 of 2 checked"]);
     let law = "law: doubled\ntitle: Doubling the values doubles the output\nproof: rewrite\ncatches: []\nexpect: attention(Q, K, 2 * V) == 2 * attention(Q, K, V)\noptions: [scale]\n";
     write(&folder, "doubled.yaml", law);
-    run(folder.path(), &["check", "builtin:flash", "--law", "doubled.yaml"]).expect(0, &["laws      1 of 1 checked"]);
-    run(folder.path(), &["check", "builtin:fault/negative-values-lost", "--law", "doubled.yaml"]).expect(1, &["QK421"]);
+    run(folder.path(), &["check", "builtin:flash", "--law", "doubled.yaml"])
+        .expect(0, &["laws      1 of 1 checked"]);
+    run(folder.path(), &["check", "builtin:fault/negative-values-lost", "--law", "doubled.yaml"])
+        .expect(1, &["QK421"]);
 }
 
 /// The verdict names the contract in the order of its parts, whatever the order they were given in.
 #[test]
 fn a_composed_contract_is_judged_by_and_named() {
     let folder = folder();
-    let one =
-        ["check", "builtin:flash", "--suite", "smoke", "--dtype", "float32", "--contract", "f32+tile-32+depth-64"];
+    let one = [
+        "check",
+        "builtin:flash",
+        "--suite",
+        "smoke",
+        "--dtype",
+        "float32",
+        "--contract",
+        "f32+tile-32+depth-64",
+    ];
     run(folder.path(), &one).expect(0, &["under f32+depth-64+tile-32"]);
     let report = run(folder.path(), &[&one[..], &["--format", "json"]].concat()).json();
     assert_eq!(report["run"]["contracts"]["float32"], "f32+depth-64+tile-32");
@@ -216,8 +281,14 @@ fn a_contract_of_another_format_is_told() {
         run(folder.path(), &all).expect(code, parts);
     };
     let flash = "builtin:flash";
-    let said = ["contract `bf16-flash`: expected one of a format that is checked here (float32), got one of bfloat16"];
-    check(&[flash, "--dtype", "float32", "--contract", "bf16-flash"], 2, &[said[0], "of float32 there are f32, tf32"]);
+    let said = [
+        "contract `bf16-flash`: expected one of a format that is checked here (float32), got one of bfloat16",
+    ];
+    check(
+        &[flash, "--dtype", "float32", "--contract", "bf16-flash"],
+        2,
+        &[said[0], "of float32 there are f32, tf32"],
+    );
     let both = ["--contract", "bf16-flash", "--contract", "f32+tile-64"];
     let told = "warning: contract bf16-flash judges nothing here: it is of bfloat16, and this run checks float32";
     check(&[&[flash, "--dtype", "float32"], &both[..]].concat(), 0, &[told, "under f32+tile-64"]);
@@ -229,23 +300,30 @@ fn a_contract_of_another_format_is_told() {
     let two = [flash, "--contract", "f32", "--contract", "tf32"];
     check(&two, 2, &["contract for float32: expected one, got `f32` and `tf32`"]);
     // The file speaks of the target, not of this run; but not against itself.
-    let entry =
-        |more: &str| format!("targets:\n  mine:\n    target: builtin:flash\n    contracts: [bf16-flash]\n{more}");
+    let entry = |more: &str| {
+        format!("targets:\n  mine:\n    target: builtin:flash\n    contracts: [bf16-flash]\n{more}")
+    };
     write(&folder, "qkvet.yaml", &entry(""));
     check(&["mine", "--dtype", "float32"], 0, &[told, "under f32"]);
-    check(&["mine", "--dtype", "bfloat16", "--contract", "bf16-unfused"], 0, &["under bf16-unfused"]);
+    check(
+        &["mine", "--dtype", "bfloat16", "--contract", "bf16-unfused"],
+        0,
+        &["under bf16-unfused"],
+    );
     write(&folder, "qkvet.yaml", &entry("    dtypes: [float32]\n"));
     let said = "contract `bf16-flash`: expected one of the `dtypes` beside it (float32), got one of bfloat16";
     check(&["mine"], 2, &[said]);
 }
 
-/// In eight bits nothing is called, whatever else is declared; the way to say what is meant is named.
+/// In eight bits nothing is called, whatever else is declared; the way to say what is meant is
+/// named.
 #[test]
 fn a_contract_of_eight_bits_is_refused_with_what_to_write_instead() {
     let folder = folder();
     let args = ["check", "builtin:standard", "--suite", "smoke", "--dtype", "float32"];
     let declare = |contracts: &[&str]| {
-        let flags: Vec<&str> = contracts.iter().flat_map(|contract| ["--contract", *contract]).collect();
+        let flags: Vec<&str> =
+            contracts.iter().flat_map(|contract| ["--contract", *contract]).collect();
         run(folder.path(), &[&args[..], &flags].concat())
     };
     let said = "contract `e4m3-flash`: expected one of a format that cases are called in (float64, float32, bfloat16, float16)";
@@ -253,7 +331,8 @@ fn a_contract_of_eight_bits_is_refused_with_what_to_write_instead() {
         declare(contracts).expect(2, &[said, "keeps bf16-flash+e4m3-operands or the like"]);
     }
     declare(&["f32+e4m3-operands"]).expect(0, &["under f32+e4m3-operands", "no finding in"]);
-    run(folder.path(), &["explain", "e5m2-flash"]).expect(0, &["none yet", "--contract bf16-flash+e5m2-operands"]);
+    run(folder.path(), &["explain", "e5m2-flash"])
+        .expect(0, &["none yet", "--contract bf16-flash+e5m2-operands"]);
 }
 
 #[test]
@@ -264,12 +343,15 @@ fn lists_and_explanations_name_everything() {
         finished.expect(0, &[]);
         assert!(finished.stdout.lines().count() >= 2, "{what}");
     }
-    run(folder.path(), &["list", "faults"]).expect(0, &["(masks)\n", "\n  QK641 query-projection-transposed  "]);
-    run(folder.path(), &["explain", "layer"]).expect(0, &["faults: layer", "look ", "fix ", "QK642 "]);
+    run(folder.path(), &["list", "faults"])
+        .expect(0, &["(masks)\n", "\n  QK641 query-projection-transposed  "]);
+    run(folder.path(), &["explain", "layer"])
+        .expect(0, &["faults: layer", "look ", "fix ", "QK642 "]);
     // An option and a family.
     run(folder.path(), &["explain", "scale"]).expect(0, &["1/√d_k", "faults: scale"]);
     let contracts = run(folder.path(), &["list", "contracts"]).stdout;
-    let place = |text: &str| contracts.find(text).unwrap_or_else(|| panic!("lacks {text}\n{contracts}"));
+    let place =
+        |text: &str| contracts.find(text).unwrap_or_else(|| panic!("lacks {text}\n{contracts}"));
     let groups = [
         "Contracts, written as",
         "bf16-flash  ",
@@ -279,8 +361,10 @@ fn lists_and_explanations_name_everything() {
         "+depth-N",
     ];
     assert!(groups.windows(2).all(|pair| place(pair[0]) < place(pair[1])), "{contracts}");
-    run(folder.path(), &["explain", "+split-kv"]).expect(0, &["modifier +split-kv", "allows    merges"]);
-    run(folder.path(), &["explain", "f32+depth-16"]).expect(0, &["contract f32+depth-16", "at most 16 for scores"]);
+    run(folder.path(), &["explain", "+split-kv"])
+        .expect(0, &["modifier +split-kv", "allows    merges"]);
+    run(folder.path(), &["explain", "f32+depth-16"])
+        .expect(0, &["contract f32+depth-16", "at most 16 for scores"]);
     run(folder.path(), &["explain", "QK221"]).expect(0, &["gqa-modulo", "grouped-heads"]);
     run(folder.path(), &["explain", "row-stochasticity"]).expect(0, &["attended"]);
     let explain = |name: &str, parts: &[&str]| {
@@ -299,22 +383,33 @@ fn lists_and_explanations_name_everything() {
     explain("wrong-results-that-no-known-fault-explains", &["finding unexplained", "qkvet probe"]);
     explain("wrong shape of the output", &["finding wrong-form", "(b, h_q, n_q, d_v)"]);
     explain("error", &["verdict ERROR", "exit code 1, 3 for a broken protocol"]);
-    let report = run(folder.path(), &["check", "builtin:flash", "--suite", "smoke", "-q", "--format", "json"]).json();
+    let report = run(
+        folder.path(),
+        &["check", "builtin:flash", "--suite", "smoke", "-q", "--format", "json"],
+    )
+    .json();
     for option in report["coverage"]["options"].as_object().expect("options").keys() {
         explain(option, &[&format!("option {option}"), "absent", "range over it"]);
     }
     explain("softcap", &["c · tanh(score / c)", "argument softcap or logits_soft_cap"]);
     explain("cu_seqlens_q", &["option packed", "argument key_offsets or cu_seqlens_k"]);
     explain("need_weights", &["result return_weights"]);
-    explain("row", &["function row(A, i)", "i      an index", "is     a matrix (1, m)", "expect: ", "use it"]);
+    explain(
+        "row",
+        &["function row(A, i)", "i      an index", "is     a matrix (1, m)", "expect: ", "use it"],
+    );
     explain("index", &["domain index(n, not=i)", "is     an index"]);
     explain("where", &["function where(c, A, B)", "field where:"]);
     explain("mask", &["option mask", "domain mask(n_q, n_k)"]);
     explain("@", &["operator A @ C", "is     a matrix (n, p)"]);
     explain("definition", &["proof proof: definition"]);
     let page = run(folder.path(), &["explain", "language"]).stdout;
-    let checked_in = std::fs::read_to_string(root().join("docs/language.md")).expect("docs/language.md");
-    assert!(page == checked_in, "docs/language.md differs from `qkvet explain language`: run `cargo xtask regen`");
+    let checked_in =
+        std::fs::read_to_string(root().join("docs/language.md")).expect("docs/language.md");
+    assert!(
+        page == checked_in,
+        "docs/language.md differs from `qkvet explain language`: run `cargo xtask regen`"
+    );
     run(folder.path(), &["--help"]).expect(0, &["qkvet check builtin:flash", "Exit codes"]);
 }
 
@@ -334,7 +429,8 @@ fn schemas_are_checked_in() {
     }
 }
 
-/// Smoke is small: a tenth of the faults at most is not triggered in float32, and a tenth looks like another one there or like two.
+/// Smoke is small: a tenth of the faults at most is not triggered in float32, and a tenth looks
+/// like another one there or like two.
 #[test]
 fn a_fault_is_one_finding_that_names_it() {
     let folder = folder();
@@ -345,39 +441,66 @@ fn a_fault_is_one_finding_that_names_it() {
         let mut words = line.split_whitespace();
         let (code, id) = (words.next().expect("a code"), words.next().expect("an id"));
         let target = format!("builtin:fault/{id}");
-        let args = ["check", &target, "--suite", "smoke", "--dtype", "float32", "--format", "json", "-q"];
+        let args =
+            ["check", &target, "--suite", "smoke", "--dtype", "float32", "--format", "json", "-q"];
         let report = run(folder.path(), &args).json();
         let findings = report["findings"].as_array().expect("findings");
         let named = findings.iter().all(|finding| {
             let title = finding["title"].as_str().expect("a title");
-            title.contains(code) || finding["kind"] == "convention" || finding["verdict"] == "NONDET"
+            title.contains(code)
+                || finding["kind"] == "convention"
+                || finding["verdict"] == "NONDET"
         });
-        let witnesses = findings.iter().map(|finding| finding["witness"]["call"].as_str().expect("a call"));
+        let witnesses =
+            findings.iter().map(|finding| finding["witness"]["call"].as_str().expect("a call"));
         // What has to be refused is told by what does not fit, not by extents.
-        tokens.extend(witnesses.filter_map(|call| Some(extent(call, "n_q=")?.max(extent(call, "n_k=")?))));
+        tokens.extend(
+            witnesses.filter_map(|call| Some(extent(call, "n_q=")?.max(extent(call, "n_k=")?))),
+        );
         if findings.is_empty() {
             untouched.push(id.to_owned());
         } else if findings.len() != 1 || !named {
-            wrong.push(format!("{id}: {:?}", findings.iter().map(|finding| &finding["title"]).collect::<Vec<_>>()));
+            wrong.push(format!(
+                "{id}: {:?}",
+                findings.iter().map(|finding| &finding["title"]).collect::<Vec<_>>()
+            ));
         }
     }
     assert!(untouched.len() * 10 <= faults.lines().count(), "not triggered: {untouched:?}");
-    assert!(wrong.len() * 10 <= faults.lines().count(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.len() * 10 <= faults.lines().count(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     tokens.sort_unstable();
     assert!(tokens[tokens.len() / 2] <= 3, "tokens of the witnesses: {tokens:?}");
 }
 
 /// The extent of this name in a call.
 fn extent(call: &str, name: &str) -> Option<usize> {
-    call.split(' ').find_map(|word| word.strip_prefix(name)).map(|word| word.parse().expect("a number"))
+    call.split(' ')
+        .find_map(|word| word.strip_prefix(name))
+        .map(|word| word.parse().expect("a number"))
 }
 
 #[test]
 fn stopping_at_the_first_finding_is_the_same_with_any_number_of_workers() {
     let folder = folder();
     let report = |jobs: &str| {
-        run(folder.path(), &["check", "builtin:fault/weights-not-normalized", "-x", "-j", jobs, "--format", "json"])
-            .stdout
+        run(
+            folder.path(),
+            &[
+                "check",
+                "builtin:fault/weights-not-normalized",
+                "-x",
+                "-j",
+                jobs,
+                "--format",
+                "json",
+            ],
+        )
+        .stdout
     };
     let one = report("1");
     for _ in 0..3 {
@@ -395,7 +518,16 @@ fn every_printed_replay_line_works() {
     );
     let report = run(
         folder.path(),
-        &["check", "builtin:fault/negative-values-lost", "--law", "mine.yaml", "--law", "value", "--format", "json"],
+        &[
+            "check",
+            "builtin:fault/negative-values-lost",
+            "--law",
+            "mine.yaml",
+            "--law",
+            "value",
+            "--format",
+            "json",
+        ],
     )
     .json();
     let findings = report["findings"].as_array().expect("findings");
@@ -412,18 +544,33 @@ fn every_printed_replay_line_works() {
 fn laws_of_the_user_are_looked_at_before_the_target() {
     let folder = folder();
     let check = |expect: &str, proof: &str, more: &[&str]| {
-        let law = format!("law: own\ntitle: t\nproof: {proof}\ncatches: []\nexpect: {expect}\noptions: []\n");
+        let law = format!(
+            "law: own\ntitle: t\nproof: {proof}\ncatches: []\nexpect: {expect}\noptions: []\n"
+        );
         write(&folder, "own.yaml", &law);
-        let args = ["check", "builtin:flash", "--law", "own.yaml", "--suite", "smoke", "--dtype", "float64"];
+        let args = [
+            "check",
+            "builtin:flash",
+            "--law",
+            "own.yaml",
+            "--suite",
+            "smoke",
+            "--dtype",
+            "float64",
+        ];
         run(folder.path(), &[&args, more].concat())
     };
     let tripled = "attention(Q, K, 2 * V) == 3 * attention(Q, K, V)";
-    check(tripled, "rewrite", &[])
-        .expect(2, &["law own: expected one that holds", "left  = 2", "qkvet prove --file own.yaml"]);
+    check(tripled, "rewrite", &[]).expect(
+        2,
+        &["law own: expected one that holds", "left  = 2", "qkvet prove --file own.yaml"],
+    );
     check(tripled, "rewrite", &["--convention", "causal=upper-left"])
         .expect(1, &["law own is false of the standard meaning"]);
-    let true_but_unproved = "norm_max(attention(Q, K, V) - attention(Q, K, V, scale=1)) <= spread(V)";
-    check(true_but_unproved, "derivation", &[]).expect(0, &["law own: it held on small instances and is not proved"]);
+    let true_but_unproved =
+        "norm_max(attention(Q, K, V) - attention(Q, K, V, scale=1)) <= spread(V)";
+    check(true_but_unproved, "derivation", &[])
+        .expect(0, &["law own: it held on small instances and is not proved"]);
     let proved = check("attention(Q, K, 2 * V) == 2 * attention(Q, K, V)", "rewrite", &[]);
     assert!(!proved.stderr.contains("law own"), "{}", proved.stderr);
 }
@@ -431,11 +578,16 @@ fn laws_of_the_user_are_looked_at_before_the_target() {
 #[test]
 fn hostile_laws_are_errors() {
     let folder = folder();
-    let law = |expect: &str| format!("law: hostile\ntitle: t\nproof: exact\ncatches: []\nexpect: {expect}\n");
+    let law = |expect: &str| {
+        format!("law: hostile\ntitle: t\nproof: exact\ncatches: []\nexpect: {expect}\n")
+    };
     let check = |expect: &str, part: &str| {
         write(&folder, "hostile.yaml", &law(expect));
-        run(folder.path(), &["check", "builtin:flash", "--law", "hostile.yaml", "--suite", "smoke", "-q"])
-            .expect(2, &[part]);
+        run(
+            folder.path(),
+            &["check", "builtin:flash", "--law", "hostile.yaml", "--suite", "smoke", "-q"],
+        )
+        .expect(2, &[part]);
     };
     check(&format!("V{} == V", "+V".repeat(100_000)), "words and signs");
     check(&format!("V{} == V", ".T".repeat(100_000)), "words and signs");
@@ -446,10 +598,23 @@ fn hostile_laws_are_errors() {
     check("V == V", "expected one that asks a target something");
     run(folder.path(), &["check", "builtin:flash", "--law", "dot-product-scale"]).expect(
         2,
-        &["law dot-product-scale: expected one that asks a target something", "qkvet prove dot-product-scale"],
+        &[
+            "law dot-product-scale: expected one that asks a target something",
+            "qkvet prove dot-product-scale",
+        ],
     );
-    write(&folder, "caught.yaml", "law: x\ntitle: t\nproof: exact\ncatches: [no-such-fault]\nexpect: V == V\n");
-    run(folder.path(), &["check", "builtin:flash", "--law", "caught.yaml"]).expect(2, &["no-such-fault"]);
-    write(&folder, "taken.yaml", "law: value\ntitle: t\nproof: exact\ncatches: []\nexpect: V == V\n");
-    run(folder.path(), &["check", "builtin:flash", "--law", "taken.yaml"]).expect(2, &["which is taken"]);
+    write(
+        &folder,
+        "caught.yaml",
+        "law: x\ntitle: t\nproof: exact\ncatches: [no-such-fault]\nexpect: V == V\n",
+    );
+    run(folder.path(), &["check", "builtin:flash", "--law", "caught.yaml"])
+        .expect(2, &["no-such-fault"]);
+    write(
+        &folder,
+        "taken.yaml",
+        "law: value\ntitle: t\nproof: exact\ncatches: []\nexpect: V == V\n",
+    );
+    run(folder.path(), &["check", "builtin:flash", "--law", "taken.yaml"])
+        .expect(2, &["which is taken"]);
 }

@@ -26,7 +26,8 @@ fn read(folder: &Path, name: &str) -> String {
 
 /// `qkvet` with variables.
 fn with(folder: &Path, variables: &[(&str, &str)], args: &[&str]) -> Finished {
-    let output = qkvet(folder).args(args).envs(variables.iter().copied()).output().expect("a command");
+    let output =
+        qkvet(folder).args(args).envs(variables.iter().copied()).output().expect("a command");
     Finished {
         code: output.status.code(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -47,7 +48,8 @@ fn what(finished: &Finished) -> (String, u64, Vec<String>, Vec<String>) {
     let report = finished.json();
     let records = report["records"].as_array().expect("records");
     let all = |key: &str| {
-        let mut all: Vec<String> = records.iter().map(|record| record[key].as_str().expect(key).to_owned()).collect();
+        let mut all: Vec<String> =
+            records.iter().map(|record| record[key].as_str().expect(key).to_owned()).collect();
         all.sort();
         all.dedup();
         all
@@ -67,7 +69,11 @@ fn a_flag_wins_over_its_variable_that_over_the_profile() {
     write(folder.path(), "qkvet.yaml", PROFILES);
     std::fs::create_dir(folder.path().join("out")).expect("a folder");
     let check = |variables: &[(&str, &str)], args: &[&str]| {
-        let finished = with(folder.path(), variables, &[&["check", "mine", "--format", "json"], args].concat());
+        let finished = with(
+            folder.path(),
+            variables,
+            &[&["check", "mine", "--format", "json"], args].concat(),
+        );
         finished.expect(0, &[]);
         let (suite, seed, laws, dtypes) = what(&finished);
         (suite, seed, laws.join(" "), dtypes.len(), finished.stderr)
@@ -85,14 +91,16 @@ fn a_flag_wins_over_its_variable_that_over_the_profile() {
     assert_eq!(check(&[ci, ("QKVET_SEED", "4")], &["--seed", "5"]).1, 5);
     assert_eq!(check(&[ci, ("QKVET_PROFILE", "")], &[]).1, 0, "an empty name is no profile");
     assert_eq!(check(&[ci], &["--profile", "base"]).1, 2);
-    let (.., dtypes, told) = check(&[("QKVET_DTYPE", "float64"), ("QKVET_LAW", "value,single-key")], &[]);
+    let (.., dtypes, told) =
+        check(&[("QKVET_DTYPE", "float64"), ("QKVET_LAW", "value,single-key")], &[]);
     assert_eq!(dtypes, 1);
     assert!(told.contains("laws=value,single-key (QKVET_LAW)"), "{told}");
     assert!(check(&[("QKVET_QUIET", "1")], &[]).4.is_empty());
     assert!(!check(&[("QKVET_QUIET", "1")], &["--quiet=no"]).4.is_empty());
     // A flag that excludes another excludes no variable and no profile.
     let cases = root().join("snapshots/smoke").display().to_string();
-    let finished = with(folder.path(), &[("QKVET_SUITE", "core")], &["check", "mine", "--cases", &cases]);
+    let finished =
+        with(folder.path(), &[("QKVET_SUITE", "core")], &["check", "mine", "--cases", &cases]);
     finished.expect(0, &[]);
 }
 
@@ -100,7 +108,9 @@ fn a_flag_wins_over_its_variable_that_over_the_profile() {
 fn a_strict_profile_fails_what_is_undecided() {
     let folder = folder();
     write(folder.path(), "qkvet.yaml", "profiles: {hard: {strict: true, suite: smoke}}\n");
-    let check = |args: &[&str]| run(folder.path(), &[&["check", "builtin:flash", "--profile", "hard"], args].concat());
+    let check = |args: &[&str]| {
+        run(folder.path(), &[&["check", "builtin:flash", "--profile", "hard"], args].concat())
+    };
     let loose = check(&["--strict=false"]);
     loose.expect(0, &[]);
     let undecided = loose.stdout.contains("SUSPECT") || loose.stdout.contains("INCONCLUSIVE");
@@ -126,8 +136,10 @@ fn the_file_is_found_from_below_and_its_paths_are_its_own() {
     write(folder.path(), "a/qkvet.yaml", "profiles: {default: {suite: smoke, seed: 9}}\n");
     let at = folder.path().join("a/b");
     run(&at, &["check", "builtin:flash", "--law", "value"]).expect(0, &["suite smoke", "seed 9"]);
-    run(&at, &["check", "builtin:flash", "--config", "../../qkvet.yaml"]).expect(0, &["suite mine"]);
-    with(&at, &[("QKVET_CONFIG", "../../qkvet.yaml")], &["check", "builtin:flash"]).expect(0, &["suite mine"]);
+    run(&at, &["check", "builtin:flash", "--config", "../../qkvet.yaml"])
+        .expect(0, &["suite mine"]);
+    with(&at, &[("QKVET_CONFIG", "../../qkvet.yaml")], &["check", "builtin:flash"])
+        .expect(0, &["suite mine"]);
 }
 
 #[test]
@@ -139,24 +151,46 @@ fn what_does_not_fit_is_said_with_its_place() {
     };
     check("profiles:\n  ci:\n    suit: core\n", &[], &["qkvet.yaml:3:5", "did you mean `suite`?"]);
     check("targts: {}\n", &[], &["qkvet.yaml:1:1", "did you mean `targets`?"]);
-    check("profiles:\n  ci: {extends: bas}\n  base: {}\n", &[], &["qkvet.yaml:2:17", "did you mean `base`?"]);
+    check(
+        "profiles:\n  ci: {extends: bas}\n  base: {}\n",
+        &[],
+        &["qkvet.yaml:2:17", "did you mean `base`?"],
+    );
     check("profiles: {a: {extends: b}, b: {extends: a}}\n", &[], &["a circle: a → b → a"]);
     check("profiles: {ci: {}, ci: {}}\n", &[], &["qkvet.yaml:1:"]);
     check(PROFILES, &["--profile", "cii"], &["profile `cii`", "did you mean `ci`?"]);
     check("targets: {}\n", &["--profile", "ci"], &["profile `ci`", "no `profiles:`"]);
-    check("profiles: {ci: {format: jsn}}\n", &["--profile", "ci"], &["format of profile ci", "jsn"]);
-    check("profiles: {ci: {reports: [html, pdf]}}\n", &["--profile", "ci"], &["reports of profile ci", "pdf"]);
-    check("profiles: {ci: {timeout: -3}}\n", &["--profile", "ci"], &["--timeout: expected a positive"]);
+    check(
+        "profiles: {ci: {format: jsn}}\n",
+        &["--profile", "ci"],
+        &["format of profile ci", "jsn"],
+    );
+    check(
+        "profiles: {ci: {reports: [html, pdf]}}\n",
+        &["--profile", "ci"],
+        &["reports of profile ci", "pdf"],
+    );
+    check(
+        "profiles: {ci: {timeout: -3}}\n",
+        &["--profile", "ci"],
+        &["--timeout: expected a positive"],
+    );
     check("profiles: {ci: {suite: cor}}\n", &["--profile", "ci"], &["did you mean `core`?"]);
     std::fs::remove_file(folder.path().join("qkvet.yaml")).expect("a file");
-    run(folder.path(), &["check", "builtin:flash", "--profile", "ci"]).expect(2, &["`qkvet init` writes one"]);
+    run(folder.path(), &["check", "builtin:flash", "--profile", "ci"])
+        .expect(2, &["`qkvet init` writes one"]);
     let variable = |name: &str, value: &str, parts: &[&str]| {
-        with(folder.path(), &[(name, value)], &["check", "builtin:flash", "--suite", "smoke"]).expect(2, parts);
+        with(folder.path(), &[(name, value)], &["check", "builtin:flash", "--suite", "smoke"])
+            .expect(2, parts);
     };
     variable("QKVET_SEED", "many", &["seed of QKVET_SEED", "many"]);
     variable("QKVET_FORMAT", "xml", &["format of QKVET_FORMAT", "xml"]);
     variable("QKVET_STRICT", "perhaps", &["strict of QKVET_STRICT", "perhaps"]);
-    let typed = with(folder.path(), &[("QKVET_SIUTE", "core")], &["check", "builtin:flash", "--suite", "smoke"]);
+    let typed = with(
+        folder.path(),
+        &[("QKVET_SIUTE", "core")],
+        &["check", "builtin:flash", "--suite", "smoke"],
+    );
     typed.expect(0, &["warning: QKVET_SIUTE", "did you mean `QKVET_SUITE`?"]);
 }
 
@@ -165,8 +199,12 @@ fn every_setting_is_told_and_documented() {
     let folder = folder();
     write(folder.path(), "qkvet.yaml", PROFILES);
     let told = run(folder.path(), &["explain", "config"]);
-    told.expect(0, &["profile       ci, extends base", "seed = 3", "dtypes = float32, float16 (of base)"]);
-    let schema: Value = serde_json::from_str(&run(folder.path(), &["schema", "config"]).stdout).expect("a schema");
+    told.expect(
+        0,
+        &["profile       ci, extends base", "seed = 3", "dtypes = float32, float16 (of base)"],
+    );
+    let schema: Value =
+        serde_json::from_str(&run(folder.path(), &["schema", "config"]).stdout).expect("a schema");
     let validator = jsonschema::validator_for(&schema).expect("a valid schema");
     let page = read(root(), "docs/configuration.md");
     let keys = |pointer: &str| -> Vec<String> {
@@ -193,14 +231,20 @@ fn every_setting_is_told_and_documented() {
     for name in ["qkvet.yaml", "examples/qkvet.yaml"] {
         let text = if name == "qkvet.yaml" { PROFILES.to_owned() } else { read(root(), name) };
         let value: Value = parse_yaml(name, &text).expect("YAML");
-        let errors: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
+        let errors: Vec<String> =
+            validator.iter_errors(&value).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{name}: {errors:?}");
     }
     assert!(!validator.is_valid(&serde_json::json!({ "profiles": { "ci": { "suit": "core" } } })));
-    let examples: Vec<&str> =
-        page.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().expect("a block")).collect();
+    let examples: Vec<&str> = page
+        .split("```yaml\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().expect("a block"))
+        .collect();
     assert!(!examples.is_empty());
-    for example in examples.into_iter().filter(|text| text.contains("profiles:") || text.contains("targets:")) {
+    for example in
+        examples.into_iter().filter(|text| text.contains("profiles:") || text.contains("targets:"))
+    {
         let value: Value = parse_yaml("docs/configuration.md", example).expect("YAML");
         assert!(validator.is_valid(&value), "{example}");
     }
@@ -216,10 +260,13 @@ fn init_writes_a_file_that_works_and_writes_over_none() {
     assert_eq!(read(folder.path(), "qkvet.yaml"), first);
     run(folder.path(), &["init", "--target", "a/b.py:f", "--force"]).expect(0, &[]);
     assert!(read(folder.path(), "qkvet.yaml").contains("target: a/b.py:f\n"));
-    run(folder.path(), &["init", "--target", "builtin:flush", "--force"]).expect(2, &["--target: ", "builtin:flush"]);
-    run(folder.path(), &["init", "--target", "nothing", "--force"]).expect(2, &["--target: ", "nothing"]);
+    run(folder.path(), &["init", "--target", "builtin:flush", "--force"])
+        .expect(2, &["--target: ", "builtin:flush"]);
+    run(folder.path(), &["init", "--target", "nothing", "--force"])
+        .expect(2, &["--target: ", "nothing"]);
     // Every line that is commented out is one that would be read.
-    let commented: Vec<&str> = first.lines().filter(|line| line.trim_start().starts_with("# ")).collect();
+    let commented: Vec<&str> =
+        first.lines().filter(|line| line.trim_start().starts_with("# ")).collect();
     let offered: Vec<&&str> = commented
         .iter()
         .filter(|line| {
@@ -244,7 +291,11 @@ fn an_option_that_is_none_is_a_slip_of_the_file() {
     }
     let folder = folder();
     write(folder.path(), "mine.py", "def attention(query, key, value, **options): return value\n");
-    write(folder.path(), "qkvet.yaml", "targets:\n  mine: {target: mine.py:attention, supports: [causl]}\n");
+    write(
+        folder.path(),
+        "qkvet.yaml",
+        "targets:\n  mine: {target: mine.py:attention, supports: [causl]}\n",
+    );
     let slip = ["supports: unknown option `causl`", "did you mean `causal`?"];
     run(folder.path(), &["check", "mine"]).expect(2, &slip);
     // A function that is not there is a target that cannot be started.
@@ -256,7 +307,11 @@ fn an_option_that_is_none_is_a_slip_of_the_file() {
 fn names_that_a_shell_would_read_otherwise_are_refused() {
     let folder = folder();
     for name in ["a; touch x", "${{ github.token }}", "--help", "a\nb", "$(id)", "a b"] {
-        write(folder.path(), "qkvet.yaml", &format!("targets:\n  {}: {{target: builtin:flash}}\n", Value::from(name)));
+        write(
+            folder.path(),
+            "qkvet.yaml",
+            &format!("targets:\n  {}: {{target: builtin:flash}}\n", Value::from(name)),
+        );
         run(folder.path(), &["init", "ci", "--github"]).expect(2, &["expected a name of letters"]);
         assert!(!folder.path().join(".github").exists());
     }
@@ -265,15 +320,21 @@ fn names_that_a_shell_would_read_otherwise_are_refused() {
         "qkvet.yaml",
         "targets:\n  other.one: {target: builtin:flash}\n  two: {target: builtin:flash}\n",
     );
-    run(folder.path(), &["init", "ci", "--gitlab", "--out", "ci/attention.yml"]).expect(0, &["cargo xtask wheel"]);
-    run(folder.path(), &["init", "ci", "--github"]).expect(0, &["until a release of qkvet is on the package index"]);
+    run(folder.path(), &["init", "ci", "--gitlab", "--out", "ci/attention.yml"])
+        .expect(0, &["cargo xtask wheel"]);
+    run(folder.path(), &["init", "ci", "--github"])
+        .expect(0, &["until a release of qkvet is on the package index"]);
     let text = read(folder.path(), "ci/attention.yml");
     // What `pip install qkvet` needs, and what to name until there is that, stands where it is.
     for text in [&text, &read(folder.path(), ".github/workflows/qkvet.yml")] {
-        assert!(text.contains("`qkvet` there needs a release") && text.contains("`cargo xtask wheel`"), "{text}");
+        assert!(
+            text.contains("`qkvet` there needs a release") && text.contains("`cargo xtask wheel`"),
+            "{text}"
+        );
     }
     assert!(text.contains("- qkvet check other.one --report"), "{text}");
-    run(folder.path(), &["init", "ci", "--gitlab", "--target", "two", "--force"]).expect(0, &["check two"]);
+    run(folder.path(), &["init", "ci", "--gitlab", "--target", "two", "--force"])
+        .expect(0, &["check two"]);
     run(folder.path(), &["init", "ci", "--gitlab", "--target", "tow", "--force"])
         .expect(2, &["--target: target `tow`"]);
     run(folder.path(), &["init", "ci"]).expect(2, &["--github"]);
@@ -283,7 +344,11 @@ fn names_that_a_shell_would_read_otherwise_are_refused() {
 /// Names of commands that `--help` shows.
 fn shown() -> Vec<String> {
     let help = run(folder().path(), &["--help"]).stdout;
-    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| line.starts_with("  "));
+    let lines = help
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| line.starts_with("  "));
     let names: Vec<String> = lines
         .filter_map(|line| line.split_whitespace().next())
         .filter(|name| *name != "help")
@@ -303,12 +368,24 @@ fn shells_complete_commands_and_flags() {
         let lines = format!(
             "source ./qkvet.bash; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}}-1)); _qkvet qkvet \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD-1]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\""
         );
-        let output = Command::new("bash").args(["-c", &lines]).current_dir(folder.path()).output().expect("bash");
+        let output = Command::new("bash")
+            .args(["-c", &lines])
+            .current_dir(folder.path())
+            .output()
+            .expect("bash");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect::<Vec<_>>()
     };
-    let syntax = Command::new("bash").args(["-n", "qkvet.bash"]).current_dir(folder.path()).output().expect("bash");
-    assert!(syntax.status.success() && syntax.stderr.is_empty(), "{}", String::from_utf8_lossy(&syntax.stderr));
+    let syntax = Command::new("bash")
+        .args(["-n", "qkvet.bash"])
+        .current_dir(folder.path())
+        .output()
+        .expect("bash");
+    assert!(
+        syntax.status.success() && syntax.stderr.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&syntax.stderr)
+    );
     assert_eq!(complete("qkvet chec"), ["check"]);
     assert!(complete("qkvet check --pro").contains(&"--profile".to_owned()));
     assert!(complete("qkvet list con").contains(&"contracts".to_owned()));
@@ -325,7 +402,11 @@ fn manual_pages_say_what_help_says() {
     let page = run(folder.path(), &["man"]);
     page.expect(0, &[".TH qkvet 1"]);
     for name in shown() {
-        assert!(page.stdout.contains(&format!("qkvet\\-{name}(1)")), "the page lacks {name}\n{}", page.stdout);
+        assert!(
+            page.stdout.contains(&format!("qkvet\\-{name}(1)")),
+            "the page lacks {name}\n{}",
+            page.stdout
+        );
     }
     run(folder.path(), &["man", "--out", "man/man1"]).expect(0, &["manual pages in man/man1"]);
     for name in shown() {
@@ -340,10 +421,15 @@ fn manual_pages_say_what_help_says() {
     let hidden = run(folder.path(), &["man"]).stdout;
     assert!(!hidden.contains("native"), "{hidden}");
     // `man` itself reads them, where it is there.
-    if let Ok(output) = Command::new("man").args(["-l", "man/man1/qkvet.1"]).current_dir(folder.path()).output()
+    if let Ok(output) =
+        Command::new("man").args(["-l", "man/man1/qkvet.1"]).current_dir(folder.path()).output()
         && output.status.success()
     {
-        assert!(String::from_utf8_lossy(&output.stdout).contains("check"), "{}", binary().display());
+        assert!(
+            String::from_utf8_lossy(&output.stdout).contains("check"),
+            "{}",
+            binary().display()
+        );
     }
     write(folder.path(), "blocked", "");
     run(folder.path(), &["man", "--out", "blocked"]).expect(2, &["manual page at blocked"]);

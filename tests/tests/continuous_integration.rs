@@ -1,5 +1,5 @@
-//! What `qkvet init ci` writes, from the first commit of a repository: each job is a fresh clone in which the commands of the file itself
-//! are run.
+//! What `qkvet init ci` writes, from the first commit of a repository: each job is a fresh clone in
+//! which the commands of the file itself are run.
 
 #![cfg(unix)]
 #![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
@@ -14,7 +14,8 @@ use qkvet_tests::{Finished, has_python, numpy_attention, python, qkvet, shell};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A function of NumPy: what it divides the weights by, and what it makes of scores where there is a softcap.
+/// A function of NumPy: what it divides the weights by, and what it makes of scores where there is
+/// a softcap.
 fn attention(sum: &str, capped: &str) -> String {
     numpy_attention(", softcap=None", &format!("    if softcap is not None: s = {capped}\n"), sum)
 }
@@ -24,37 +25,63 @@ const LINE: usize = 4;
 const SUM: &str = "np.where(sums > 0, sums, 1)";
 const CAPPED: &str = "softcap * np.tanh(s / softcap)";
 
-/// A service: its flag, its file, and the command that the file offers for a snapshot in place of the check.
+/// A service: its flag, its file, and the command that the file offers for a snapshot in place of
+/// the check.
 struct Service {
     flag: &'static str,
     path: &'static str,
     check: &'static str,
 }
 
-const GITHUB: Service =
-    Service { flag: "--github", path: ".github/workflows/qkvet.yml", check: "run: qkvet check mine" };
-const GITLAB: Service = Service { flag: "--gitlab", path: ".gitlab-ci.yml", check: "- qkvet check mine" };
+const GITHUB: Service = Service {
+    flag: "--github",
+    path: ".github/workflows/qkvet.yml",
+    check: "run: qkvet check mine",
+};
+const GITLAB: Service =
+    Service { flag: "--gitlab", path: ".gitlab-ci.yml", check: "- qkvet check mine" };
 
 impl Service {
-    /// The commands of a job: each `run:` of each step but the installation, or each line of `script:`.
+    /// The commands of a job: each `run:` of each step but the installation, or each line of
+    /// `script:`.
     fn commands(&self, file: &Value) -> Vec<String> {
         let text = |value: &Value| value.as_str().expect("text").to_owned();
         if self.flag == "--gitlab" {
-            assert!(file["qkvet"]["before_script"].to_string().contains("pip install qkvet"), "{file}");
-            return file["qkvet"]["script"].as_array().expect("a script").iter().map(text).collect();
+            assert!(
+                file["qkvet"]["before_script"].to_string().contains("pip install qkvet"),
+                "{file}"
+            );
+            return file["qkvet"]["script"]
+                .as_array()
+                .expect("a script")
+                .iter()
+                .map(text)
+                .collect();
         }
         let steps = file["jobs"]["check"]["steps"].as_array().expect("steps");
         let install = steps.iter().find(|step| step["name"] == "Install").expect("an installation");
-        assert!(install["run"].as_str().is_some_and(|run| run.contains("pip install qkvet")), "{install}");
+        assert!(
+            install["run"].as_str().is_some_and(|run| run.contains("pip install qkvet")),
+            "{install}"
+        );
         // A folder whose name begins with a dot is kept only if that is said.
-        let kept = steps.iter().find(|step| step["with"]["path"] == ".qkvet/last/").expect("a step that keeps reports");
+        let kept = steps
+            .iter()
+            .find(|step| step["with"]["path"] == ".qkvet/last/")
+            .expect("a step that keeps reports");
         assert_eq!(kept["with"]["include-hidden-files"], true);
-        steps.iter().filter(|step| step["name"] != "Install").filter_map(|step| step.get("run")).map(text).collect()
+        steps
+            .iter()
+            .filter(|step| step["name"] != "Install")
+            .filter_map(|step| step.get("run"))
+            .map(text)
+            .collect()
     }
 
     /// The file with its command for a snapshot in place of the check, as its comment says.
     fn guarded(&self, text: &str) -> String {
-        let offered = text.lines().find_map(|line| line.trim().strip_prefix("#   qkvet snapshot check"));
+        let offered =
+            text.lines().find_map(|line| line.trim().strip_prefix("#   qkvet snapshot check"));
         let offered = format!("qkvet snapshot check{}", offered.expect("the line for a snapshot"));
         let is_check = |line: &&str| line.trim().starts_with(self.check);
         let check = text.lines().find(is_check).expect("the check").trim();
@@ -80,13 +107,17 @@ impl Story<'_> {
     }
 
     fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.home().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+        std::fs::read_to_string(self.home().join(name))
+            .unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
     fn git(&self, args: &[&str]) -> Finished {
         let mut git = Command::new("git");
-        git.args(["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]).args(args);
-        git.current_dir(self.home()).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"])
+            .args(args);
+        git.current_dir(self.home())
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_SYSTEM", "/dev/null");
         let finished = finish(&mut git);
         finished.expect(0, &[]);
         finished
@@ -104,15 +135,19 @@ impl Story<'_> {
         finish(qkvet(&self.home()).args(args).env_remove("CI"))
     }
 
-    /// The job in a fresh clone: what it came to, and its clone. It writes its reports and nothing else.
+    /// The job in a fresh clone: what it came to, and its clone. It writes its reports and nothing
+    /// else.
     fn job(&mut self) -> (Finished, PathBuf) {
         self.jobs += 1;
         let clone = self.folder.path().join(format!("job-{}", self.jobs));
         self.git(&["clone", "--quiet", ".", &clone.display().to_string()]);
-        let text = std::fs::read_to_string(clone.join(self.service.path)).expect("the file of the service");
+        let text = std::fs::read_to_string(clone.join(self.service.path))
+            .expect("the file of the service");
         let file: Value = parse_yaml(self.service.path, &text).expect("YAML");
         let python = python().expect("an interpreter");
-        let mut lines = format!("set -e\nexport CI=true GITHUB_STEP_SUMMARY=../summary.md QKVET_PYTHON='{python}'\n");
+        let mut lines = format!(
+            "set -e\nexport CI=true GITHUB_STEP_SUMMARY=../summary.md QKVET_PYTHON='{python}'\n"
+        );
         self.service.commands(&file).iter().for_each(|line| lines.push_str(&format!("{line}\n")));
         let before = contents(&clone);
         let finished = shell(&clone, &lines);
@@ -128,25 +163,37 @@ impl Story<'_> {
         clone
     }
 
-    /// The job, which has to fail and to name the cause at the line of the function, as the service shows it.
+    /// The job, which has to fail and to name the cause at the line of the function, as the service
+    /// shows it.
     fn expect_annotated(&mut self, code: &str, title: &str) -> PathBuf {
         let (finished, clone) = self.job();
         finished.expect(1, &[code]);
         if self.service.flag == "--github" {
             let place = format!("::error file=attention.py,line={LINE},");
-            let annotations: Vec<&str> = finished.stderr.lines().filter(|line| line.starts_with("::error ")).collect();
+            let annotations: Vec<&str> =
+                finished.stderr.lines().filter(|line| line.starts_with("::error ")).collect();
             assert!(!annotations.is_empty() && annotations.len() <= 10, "{}", finished.stderr);
             assert!(annotations.iter().all(|line| line.starts_with(&place)), "{annotations:?}");
-            assert!(annotations.iter().any(|line| line.contains(code) && line.contains(title)), "{annotations:?}");
-            let summary = std::fs::read_to_string(self.folder.path().join("summary.md")).expect("a step summary");
+            assert!(
+                annotations.iter().any(|line| line.contains(code) && line.contains(title)),
+                "{annotations:?}"
+            );
+            let summary = std::fs::read_to_string(self.folder.path().join("summary.md"))
+                .expect("a step summary");
             assert!(summary.contains(code), "{summary}");
         } else {
-            let report = std::fs::read_to_string(clone.join(".qkvet/last/gitlab.json")).expect("a report");
+            let report =
+                std::fs::read_to_string(clone.join(".qkvet/last/gitlab.json")).expect("a report");
             let report: Value = serde_json::from_str(&report).expect("JSON");
             let entries = report.as_array().expect("entries");
-            let named = entries.iter().find(|entry| entry["check_name"].as_str().is_some_and(|name| name == code));
+            let named = entries
+                .iter()
+                .find(|entry| entry["check_name"].as_str().is_some_and(|name| name == code));
             let named = named.unwrap_or_else(|| panic!("{report}"));
-            assert!(named["description"].as_str().is_some_and(|text| text.contains(title)), "{named}");
+            assert!(
+                named["description"].as_str().is_some_and(|text| text.contains(title)),
+                "{named}"
+            );
             assert_eq!(named["location"]["path"], "attention.py");
             assert_eq!(named["location"]["lines"]["begin"], LINE);
         }
@@ -169,7 +216,10 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
                     open.push(path);
                 }
             } else {
-                all.insert(path.strip_prefix(folder).expect("below").to_owned(), std::fs::read(&path).expect("a file"));
+                all.insert(
+                    path.strip_prefix(folder).expect("below").to_owned(),
+                    std::fs::read(&path).expect("a file"),
+                );
             }
         }
     }
@@ -189,9 +239,12 @@ fn story(service: &Service) {
     story.at_home(&["init", "--target", "attention.py:attention"]).expect(0, &["wrote qkvet.yaml"]);
     let config = story.read("qkvet.yaml");
     let config = config.replace("suite: core", "suite: smoke");
-    story.write("qkvet.yaml", &config.replace("# dtypes: [float32, bfloat16]", "dtypes: [float32]"));
+    story
+        .write("qkvet.yaml", &config.replace("# dtypes: [float32, bfloat16]", "dtypes: [float32]"));
     let wrote = format!("wrote {}", service.path);
-    story.at_home(&["init", "ci", service.flag]).expect(0, &[&wrote, "qkvet check mine --profile ci"]);
+    story
+        .at_home(&["init", "ci", service.flag])
+        .expect(0, &[&wrote, "qkvet check mine --profile ci"]);
     story.at_home(&["init", "ci", service.flag]).expect(2, &[service.path, "--force"]);
     story.at_home(&["init", "ci", service.flag, "--force"]).expect(0, &[&wrote]);
     story.commit();
@@ -214,7 +267,10 @@ fn story(service: &Service) {
     story.commit();
     story.expect(2, &["hint: `qkvet snapshot record mine` writes it"]);
     let text = story.read(service.path);
-    let record = text.split('`').find(|part| part.starts_with("qkvet snapshot record")).expect("the command");
+    let record = text
+        .split('`')
+        .find(|part| part.starts_with("qkvet snapshot record"))
+        .expect("the command");
     let words: Vec<&str> = record.split(' ').skip(1).collect();
     story.at_home(&words).expect(0, &["snapshot at snapshots/mine.qkvet.yaml", " 0 replaced"]);
     story.commit();
@@ -236,7 +292,9 @@ fn story(service: &Service) {
     let better = story.expect(0, &["better", "QK211 → PASS", "improvement"]);
     assert_eq!(story.read("snapshots/mine.qkvet.yaml"), recorded);
     let artifact = better.join(".qkvet/last").display().to_string();
-    story.at_home(&["snapshot", "accept", "mine", "--from", &artifact, "--all"]).expect(0, &[" 0 added, "]);
+    story
+        .at_home(&["snapshot", "accept", "mine", "--from", &artifact, "--all"])
+        .expect(0, &[" 0 added, "]);
     let accepted = story.read("snapshots/mine.qkvet.yaml");
     assert!(recorded.contains("QK211") && !accepted.contains("QK211"), "{accepted}");
     story.commit();

@@ -1,4 +1,5 @@
-//! What a contract decides: SUSPECT and INCONCLUSIVE on real arithmetic, and what a contract that says more makes of them.
+//! What a contract decides: SUSPECT and INCONCLUSIVE on real arithmetic, and what a contract that
+//! says more makes of them.
 
 #![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
 
@@ -36,8 +37,10 @@ fn shown_again(folder: &std::path::Path, report: &serde_json::Value, verdict: &s
     let records = report["records"].as_array().expect("records");
     let shown: Vec<_> = records.iter().filter(|record| record["replay"].is_string()).collect();
     assert_eq!(shown.len(), 1, "{shown:?}");
-    let (replay, contract) = (shown[0]["replay"].as_str().expect("a line"), &report["run"]["contracts"]);
-    let contract = contract[shown[0]["dtype"].as_str().expect("a format")].as_str().expect("a contract");
+    let (replay, contract) =
+        (shown[0]["replay"].as_str().expect("a line"), &report["run"]["contracts"]);
+    let contract =
+        contract[shown[0]["dtype"].as_str().expect("a format")].as_str().expect("a contract");
     let args: Vec<&str> = replay.split_whitespace().skip(1).collect();
     run(folder, &args).expect(0, &[&format!("{verdict}  "), &format!("contract  {contract}")]);
 }
@@ -77,7 +80,8 @@ fn weights_in_float16_are_suspect_and_a_tighter_contract_proves_them_wrong() {
     let report = check(loose, &["--format", "json"]).json();
     shown_again(folder.path(), &report, "SUSPECT");
     let tight = "f32+depth-16+tile-20000+unmerged";
-    check(tight, &[]).expect(1, &["FAIL", "times the bound of contract f32+depth-16+tile-20000+unmerged"]);
+    check(tight, &[])
+        .expect(1, &["FAIL", "times the bound of contract f32+depth-16+tile-20000+unmerged"]);
 }
 
 #[test]
@@ -90,11 +94,17 @@ fn sums_in_float16_are_undecided_but_for_exact_cases() {
     check(&target, "float16", &["--contract", "f16-flash"])
         .expect(1, &["FAIL", "times the bound of contract f16-flash"]);
     let declared = ["--contract", "f16-flash+f16-accumulation"];
-    let said = ["PASS", "INCONCLUSIVE", "allows any number there (f16-flash+f16-accumulation ", "no finding in"];
+    let said = [
+        "PASS",
+        "INCONCLUSIVE",
+        "allows any number there (f16-flash+f16-accumulation ",
+        "no finding in",
+    ];
     check(&target, "float16", &declared).expect(0, &said);
     // The exact case among them decides all the same: its bound is next to nothing.
     let folder = TempDir::new().expect("a folder");
-    let right = std::fs::read_to_string(root().join("tests/fixtures/arithmetic/float16_sums.py")).expect("a fixture");
+    let right = std::fs::read_to_string(root().join("tests/fixtures/arithmetic/float16_sums.py"))
+        .expect("a fixture");
     let faulty = right.replace("in range(key.shape[-2])", "in range(key.shape[-2] - 1)");
     assert_ne!(faulty, right);
     let file = folder.path().join("target.py");
@@ -112,7 +122,8 @@ fn operands_in_eight_bits_hold_when_declared_and_faults_are_proved_all_the_same(
     let target = fixture("e4m3_operands.py:attention");
     let check = |target: &str, contract: &str| {
         let folder = TempDir::new().expect("a folder");
-        let args = ["check", target, "--law", "value", "--dtype", "float32", "--contract", contract];
+        let args =
+            ["check", target, "--law", "value", "--dtype", "float32", "--contract", contract];
         run(folder.path(), &args)
     };
     check(&target, "f32").expect(1, &["FAIL", "times the bound of contract f32)"]);
@@ -138,5 +149,6 @@ fn long_contexts_hold_on_what_is_right() {
     let folder = TempDir::new().expect("a folder");
     let flash = run(folder.path(), &["check", "builtin:flash", "--suite", "long"]);
     flash.expect(0, &["no finding in", "n_k 2040–16385", "4 of 4 checked"]);
-    check("builtin:standard", "float32,bfloat16,float16,float64", &[]).expect(0, &["no finding in"]);
+    check("builtin:standard", "float32,bfloat16,float16,float64", &[])
+        .expect(0, &["no finding in"]);
 }

@@ -1,4 +1,5 @@
-//! Diagnosis on the atlas itself, with a seed that no suite uses: the fault behind failing cases is named, and of two at once one.
+//! Diagnosis on the atlas itself, with a seed that no suite uses: the fault behind failing cases is
+//! named, and of two at once one.
 
 use qkvet_diagnose::{Cause, FORMATS, Records, cause, named, thinned};
 use qkvet_engine::law::{Answers, CallRecord, Judge, evaluate_by, refused_call};
@@ -6,7 +7,8 @@ use qkvet_engine::simulate::Simulator;
 use qkvet_engine::strike::touches;
 use qkvet_gen::{build, plans};
 use qkvet_spec::{
-    Call, Catalog, Contract, Dtype, Execution, Fault, Meaning, Output, Response, Target, Tensor, Verdict,
+    Call, Catalog, Contract, Dtype, Execution, Fault, Meaning, Output, Response, Target, Tensor,
+    Verdict,
 };
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
@@ -31,7 +33,11 @@ struct Evidence<'a> {
 }
 
 /// Every case as a right target answers it, and what each set of faults does to them.
-fn evidence<'a>(catalog: &'a Catalog, sets: &[Vec<&Fault>], step: usize) -> (Vec<Recorded<'a>>, Vec<Evidence<'a>>) {
+fn evidence<'a>(
+    catalog: &'a Catalog,
+    sets: &[Vec<&Fault>],
+    step: usize,
+) -> (Vec<Recorded<'a>>, Vec<Evidence<'a>>) {
     let suite = &catalog.suites["core"];
     let laws = catalog.suite_laws(suite).expect("known laws");
     let base = Meaning::standard();
@@ -51,20 +57,23 @@ fn evidence<'a>(catalog: &'a Catalog, sets: &[Vec<&Fault>], step: usize) -> (Vec
         let mut right = Simulator::new(base.clone(), Execution::standard());
         let calls = evaluate_by(law, &case, judge, &answers, &mut right).expect("a verdict").calls;
         let refused = refused_call(law, &case).expect("a call");
-        let work = |(faults, (target, evidence)): (&Vec<&Fault>, &mut (Simulator, Evidence<'a>))| {
-            let mut asked = calls.iter().map(|record| &record.call).chain(&refused);
-            let is_touched = asked.any(|call| faults.iter().any(|fault| touches(fault, &base, call)));
-            if !is_touched {
-                evidence.passing.push(number);
-            } else if evidence.failing.len() < MOST {
-                let outcome = evaluate_by(law, &case, judge, &answers, target).expect("a verdict");
-                match outcome.verdict {
-                    Verdict::Fail => evidence.failing.push((outcome.calls, contract)),
-                    Verdict::Pass => evidence.passing.push(number),
-                    _ => {}
+        let work =
+            |(faults, (target, evidence)): (&Vec<&Fault>, &mut (Simulator, Evidence<'a>))| {
+                let mut asked = calls.iter().map(|record| &record.call).chain(&refused);
+                let is_touched =
+                    asked.any(|call| faults.iter().any(|fault| touches(fault, &base, call)));
+                if !is_touched {
+                    evidence.passing.push(number);
+                } else if evidence.failing.len() < MOST {
+                    let outcome =
+                        evaluate_by(law, &case, judge, &answers, target).expect("a verdict");
+                    match outcome.verdict {
+                        Verdict::Fail => evidence.failing.push((outcome.calls, contract)),
+                        Verdict::Pass => evidence.passing.push(number),
+                        _ => {}
+                    }
                 }
-            }
-        };
+            };
         sets.iter().zip(&mut targets).for_each(work);
         cases.push((calls, contract));
     }
@@ -81,7 +90,8 @@ fn told<'a, R>(
         (calls.as_slice(), contract)
     }
     let failing: Vec<_> = evidence.failing.iter().map(borrowed).collect();
-    let passing: Vec<_> = thinned(&evidence.passing, MOST_RIGHT).map(|at| borrowed(&cases[*at])).collect();
+    let passing: Vec<_> =
+        thinned(&evidence.passing, MOST_RIGHT).map(|at| borrowed(&cases[*at])).collect();
     ask(&failing, &passing)
 }
 
@@ -89,18 +99,29 @@ fn told<'a, R>(
 fn the_fault_behind_failing_cases_is_named() {
     let catalog = Catalog::embedded().expect("the embedded catalog");
     let faults: Vec<&Fault> = catalog.faults.values().collect();
-    let (cases, all) = evidence(&catalog, &faults.iter().map(|fault| vec![*fault]).collect::<Vec<_>>(), STEP);
+    let (cases, all) =
+        evidence(&catalog, &faults.iter().map(|fault| vec![*fault]).collect::<Vec<_>>(), STEP);
     let pairs: Vec<(&&Fault, &Evidence<'_>)> = faults.iter().zip(&all).collect();
     let ranked: Vec<(String, usize, Vec<String>)> = pairs
         .par_iter()
         .map(|(fault, evidence)| {
             let shown = |cause: &Cause<'_>| {
-                format!("{} {}-{}", cause.faults[0].fault, cause.explained.len(), cause.contradicted)
+                format!(
+                    "{} {}-{}",
+                    cause.faults[0].fault,
+                    cause.explained.len(),
+                    cause.contradicted
+                )
             };
             let all = faults.iter().copied();
-            let causes: Vec<Cause<'_>> =
-                told(&cases, evidence, |failing, passing| cause(failing, passing, &Meaning::standard(), all));
-            (fault.fault.clone(), evidence.failing.len(), causes.iter().take(4).map(shown).collect())
+            let causes: Vec<Cause<'_>> = told(&cases, evidence, |failing, passing| {
+                cause(failing, passing, &Meaning::standard(), all)
+            });
+            (
+                fault.fault.clone(),
+                evidence.failing.len(),
+                causes.iter().take(4).map(shown).collect(),
+            )
         })
         .collect();
     let killed: Vec<_> = ranked.iter().filter(|(_, failing, _)| *failing > 0).collect();
@@ -113,34 +134,53 @@ fn the_fault_behind_failing_cases_is_named() {
     let (first, third) = (named_within(1), named_within(3));
     let wrong: Vec<String> = killed
         .iter()
-        .filter(|(fault, _, causes)| causes.first().is_none_or(|cause| cause.split(' ').next() != Some(fault)))
+        .filter(|(fault, _, causes)| {
+            causes.first().is_none_or(|cause| cause.split(' ').next() != Some(fault))
+        })
         .map(|(fault, failing, causes)| format!("{fault} ({failing}): {}", causes.join(", ")))
         .collect();
     let text = wrong.join("\n");
     assert!(first * 100 >= killed.len() * 95, "first in {first} of {}:\n{text}", killed.len());
-    assert!(third * 100 >= killed.len() * 99, "among three in {third} of {}:\n{text}", killed.len());
+    assert!(
+        third * 100 >= killed.len() * 99,
+        "among three in {third} of {}:\n{text}",
+        killed.len()
+    );
 }
 
 #[test]
 fn one_of_two_faults_at_once_is_named() {
     let catalog = Catalog::embedded().expect("the embedded catalog");
     let faults: Vec<&Fault> = catalog.faults.values().collect();
-    // Every pair of the walk has another distance, so that neighbors of the atlas, which are alike, meet others.
+    // Every pair of the walk has another distance, so that neighbors of the atlas, which are alike,
+    // meet others.
     let pair = |number: usize| {
         let first = number * 37 % faults.len();
         vec![faults[first], faults[(first + 11 + 2 * number) % faults.len()]]
     };
-    let pairs: Vec<Vec<&Fault>> = (0..PAIRS).map(pair).filter(|pair| pair[0].fault != pair[1].fault).collect();
+    let pairs: Vec<Vec<&Fault>> =
+        (0..PAIRS).map(pair).filter(|pair| pair[0].fault != pair[1].fault).collect();
     let (cases, all) = evidence(&catalog, &pairs, STEP_OF_PAIRS);
     let outcome = |(pair, evidence): (&Vec<&Fault>, &Evidence<'_>)| {
-        let found = told(&cases, evidence, |failing, passing| named(failing, passing, &Meaning::standard(), &faults));
+        let found = told(&cases, evidence, |failing, passing| {
+            named(failing, passing, &Meaning::standard(), &faults)
+        });
         let names: Vec<String> = found
             .iter()
-            .map(|named| named.faults.iter().map(|fault| fault.fault.as_str()).collect::<Vec<_>>().join("+"))
+            .map(|named| {
+                named.faults.iter().map(|fault| fault.fault.as_str()).collect::<Vec<_>>().join("+")
+            })
             .collect();
-        let is_one =
-            found.iter().any(|named| named.faults.iter().any(|one| pair.iter().any(|of| of.fault == one.fault)));
-        let text = format!("{} + {} ({}): {}", pair[0].fault, pair[1].fault, evidence.failing.len(), names.join(", "));
+        let is_one = found.iter().any(|named| {
+            named.faults.iter().any(|one| pair.iter().any(|of| of.fault == one.fault))
+        });
+        let text = format!(
+            "{} + {} ({}): {}",
+            pair[0].fault,
+            pair[1].fault,
+            evidence.failing.len(),
+            names.join(", ")
+        );
         (!evidence.failing.is_empty()).then_some((is_one, text))
     };
     let outcomes: Vec<(bool, String)> =
@@ -149,7 +189,12 @@ fn one_of_two_faults_at_once_is_named() {
     let right = outcomes.iter().filter(|(is_one, _)| *is_one).count();
     eprintln!("{right} of {}:\n{}", outcomes.len(), told.join("\n"));
     assert!(outcomes.len() * 10 >= PAIRS * 9, "noticed {} of {PAIRS}", outcomes.len());
-    assert!(right * 100 >= outcomes.len() * 80, "named in {right} of {}:\n{}", outcomes.len(), told.join("\n"));
+    assert!(
+        right * 100 >= outcomes.len() * 80,
+        "named in {right} of {}:\n{}",
+        outcomes.len(),
+        told.join("\n")
+    );
 }
 
 /// One number for every element, whatever is asked.
@@ -164,7 +209,8 @@ impl Target for Constant {
     }
 }
 
-/// Bounds of 16-bit formats are wide at times, and some fault or other is within them wherever a number lies.
+/// Bounds of 16-bit formats are wide at times, and some fault or other is within them wherever a
+/// number lies.
 #[test]
 fn no_fault_is_named_for_what_is_no_attention() {
     let catalog = Catalog::embedded().expect("the embedded catalog");
@@ -178,26 +224,35 @@ fn no_fault_is_named_for_what_is_no_attention() {
         let cases: Vec<_> = plans(suite, &laws, &[dtype], SEED)
             .iter()
             .step_by(STEP)
-            .map(|plan| (&catalog.laws[&plan.law], build(&catalog.laws[&plan.law], plan).expect("a case")))
+            .map(|plan| {
+                (&catalog.laws[&plan.law], build(&catalog.laws[&plan.law], plan).expect("a case"))
+            })
             .collect();
         for constant in [0.0, 1.0] {
             let (failing, passing): (Vec<_>, Vec<_>) = cases
                 .iter()
                 .map(|(law, case)| {
                     let mut target = Constant(constant);
-                    evaluate_by(law, case, judge, &Answers::default(), &mut target).expect("a verdict")
+                    evaluate_by(law, case, judge, &Answers::default(), &mut target)
+                        .expect("a verdict")
                 })
                 .filter(|outcome| matches!(outcome.verdict, Verdict::Fail | Verdict::Pass))
                 .partition(|outcome| outcome.verdict == Verdict::Fail);
             assert!(failing.len() > MOST, "{} failing cases", failing.len());
-            let [failing, passing] = [&failing, &passing]
-                .map(|of| of.iter().map(|outcome| (outcome.calls.as_slice(), contract)).collect::<Vec<_>>());
+            let [failing, passing] = [&failing, &passing].map(|of| {
+                of.iter().map(|outcome| (outcome.calls.as_slice(), contract)).collect::<Vec<_>>()
+            });
             let found = named(&failing, &passing, &base, &faults);
             let told = |named: &qkvet_diagnose::Named<'_>| {
-                let faults: Vec<&str> = named.faults.iter().map(|fault| fault.fault.as_str()).collect();
+                let faults: Vec<&str> =
+                    named.faults.iter().map(|fault| fault.fault.as_str()).collect();
                 format!("{} for {} of {}", faults.join("+"), named.members.len(), named.of)
             };
-            assert!(found.is_empty(), "{constant} in {dtype}: {:?}", found.iter().map(told).collect::<Vec<_>>());
+            assert!(
+                found.is_empty(),
+                "{constant} in {dtype}: {:?}",
+                found.iter().map(told).collect::<Vec<_>>()
+            );
         }
     }
 }

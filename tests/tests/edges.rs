@@ -1,5 +1,6 @@
-//! The house stands as `ARCHITECTURE.md` draws it: edges between packages, sizes and names of files, text that must
-//! not be there, places that must. Every checker is also shown something that it has to reject.
+//! The house stands as `ARCHITECTURE.md` draws it: edges between packages, sizes and names of
+//! files, text that must not be there, places that must. Every checker is also shown something that
+//! it has to reject.
 #![expect(clippy::disallowed_methods, reason = "reads the sources, which is the point")]
 
 mod documents;
@@ -9,8 +10,9 @@ use std::process::Command;
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
-/// Direct edges inside the workspace: a package and all that it may depend on, each from a row above. A package without
-/// a row is not part of the house. Packages that do not exist yet have theirs so that they start with the right edges.
+/// Direct edges inside the workspace: a package and all that it may depend on, each from a row
+/// above. A package without a row is not part of the house. Packages that do not exist yet have
+/// theirs so that they start with the right edges.
 const EDGES: &[(&str, &[&str])] = &[
     ("qkvet-spec", &[]),
     ("qkvet-engine", &["qkvet-spec"]),
@@ -21,7 +23,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ("qkvet-report", &["qkvet-spec"]),
     ("qkvet-exam", &["qkvet-spec", "qkvet-engine", "qkvet-gen", "qkvet-prove"]),
     ("qkvet-cli", &CRATES_BELOW_THE_CLI),
-    ("qkvet-py", &["qkvet-spec", "qkvet-engine", "qkvet-gen", "qkvet-run", "qkvet-report", "qkvet-prove"]),
+    (
+        "qkvet-py",
+        &["qkvet-spec", "qkvet-engine", "qkvet-gen", "qkvet-run", "qkvet-report", "qkvet-prove"],
+    ),
     ("qkvet", &["qkvet-spec", "qkvet-engine", "qkvet-gen", "qkvet-run"]),
     ("qkvet-tests", &CRATES_BELOW_THE_CLI),
     ("xtask", &[]),
@@ -53,7 +58,8 @@ const RESERVED: &[(&str, &[&str])] = &[
 const MAX_LINES: usize = 1000;
 
 /// File and folder names that say nothing about what is inside.
-const EMPTY_NAMES: [&str; 8] = ["utils", "util", "helpers", "helper", "common", "misc", "shared", "stuff"];
+const EMPTY_NAMES: [&str; 8] =
+    ["utils", "util", "helpers", "helper", "common", "misc", "shared", "stuff"];
 
 /// Folders of machines; a path into one of them holds on one machine only.
 const MACHINE_FOLDERS: [&str; 3] = ["work", "root", "home"];
@@ -61,8 +67,12 @@ const MACHINE_FOLDERS: [&str; 3] = ["work", "root", "home"];
 #[test]
 fn packages_depend_only_on_what_they_may() {
     let (packages, edges) = workspace();
-    assert!(packages.iter().any(|name| name == "qkvet-cli"), "metadata of another workspace: {packages:?}");
-    let edges: Vec<(&str, &str)> = edges.iter().map(|(from, to)| (from.as_str(), to.as_str())).collect();
+    assert!(
+        packages.iter().any(|name| name == "qkvet-cli"),
+        "metadata of another workspace: {packages:?}"
+    );
+    let edges: Vec<(&str, &str)> =
+        edges.iter().map(|(from, to)| (from.as_str(), to.as_str())).collect();
     let mut found = stray_packages(&packages);
     found.extend(stray_edges(&edges));
     assert!(found.is_empty(), "see ARCHITECTURE.md, code map:\n{}", found.join("\n"));
@@ -86,8 +96,14 @@ fn a_stray_edge_is_found() {
         let mixed = [good[0], bad, good[1]];
         assert_eq!(stray_edges(&mixed), [format!("{} must not depend on {}", bad.0, bad.1)]);
     }
-    assert_eq!(stray_packages(&["qkvet-spec".to_owned(), "xtask".to_owned()]), Vec::<String>::new());
-    assert_eq!(stray_packages(&["attention-helpers".to_owned()]), ["attention-helpers is not part of the house"]);
+    assert_eq!(
+        stray_packages(&["qkvet-spec".to_owned(), "xtask".to_owned()]),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        stray_packages(&["attention-helpers".to_owned()]),
+        ["attention-helpers is not part of the house"]
+    );
 }
 
 #[test]
@@ -105,12 +121,15 @@ fn allowed_edges_have_no_circle() {
 #[test]
 fn files_are_small_and_named_after_what_they_hold() {
     let files = tracked_files();
-    let sources: Vec<&PathBuf> =
-        files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect();
+    let sources: Vec<&PathBuf> = files
+        .iter()
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .collect();
     assert!(sources.len() > 10, "only {} Rust files found", sources.len());
     let mut found = Vec::new();
     for path in sources {
-        let text = std::fs::read_to_string(root().join(path)).expect("a Rust file is readable text");
+        let text =
+            std::fs::read_to_string(root().join(path)).expect("a Rust file is readable text");
         found.extend(over_long(path, &text));
         found.extend(empty_name(path));
     }
@@ -144,11 +163,18 @@ fn no_file_names_a_path_of_one_machine() {
 fn a_machine_path_is_found() {
     let path = Path::new("README.md");
     for folder in MACHINE_FOLDERS {
-        for text in [format!("see /{folder}/me/x"), format!("/{folder}/me"), format!("a\nrun '/{folder}/me'\n")] {
+        for text in [
+            format!("see /{folder}/me/x"),
+            format!("/{folder}/me"),
+            format!("a\nrun '/{folder}/me'\n"),
+        ] {
             assert_eq!(machine_paths(path, &text).len(), 1, "{text}");
         }
-        for text in [format!("https://example.org/{folder}/me"), format!("./{folder}/me"), format!("at /{folder} lies")]
-        {
+        for text in [
+            format!("https://example.org/{folder}/me"),
+            format!("./{folder}/me"),
+            format!("at /{folder} lies"),
+        ] {
             assert_eq!(machine_paths(path, &text), Vec::<String>::new(), "{text}");
         }
     }
@@ -184,8 +210,8 @@ fn over_long(path: &Path, text: &str) -> Option<String> {
     (lines > MAX_LINES).then(|| format!("{}: {lines} lines, at most {MAX_LINES}", path.display()))
 }
 
-/// A complaint about a path below `crates/` one of whose parts says nothing. The folder that Cargo's own manual proposes
-/// for what the test programs of a package share keeps its name.
+/// A complaint about a path below `crates/` one of whose parts says nothing. The folder that
+/// Cargo's own manual proposes for what the test programs of a package share keeps its name.
 fn empty_name(path: &Path) -> Option<String> {
     if path.ends_with("tests/common/mod.rs") {
         return None;
@@ -205,7 +231,9 @@ fn machine_paths(path: &Path, text: &str) -> Vec<String> {
             for (at, _) in line.match_indices(&pattern) {
                 // Part of a longer path or of an address: not the root of a machine.
                 let before = line[..at].chars().next_back();
-                if before.is_none_or(|before| !before.is_alphanumeric() && !"_-./}".contains(before)) {
+                if before
+                    .is_none_or(|before| !before.is_alphanumeric() && !"_-./}".contains(before))
+                {
                     found.push(format!("{}:{}: {}", path.display(), index + 1, line.trim()));
                 }
             }
@@ -214,8 +242,8 @@ fn machine_paths(path: &Path, text: &str) -> Vec<String> {
     found
 }
 
-/// The names of the packages of the workspace, and their direct dependencies that end up in a build of their own code.
-/// What only their tests need is free.
+/// The names of the packages of the workspace, and their direct dependencies that end up in a build
+/// of their own code. What only their tests need is free.
 fn workspace() -> (Vec<String>, Vec<(String, String)>) {
     let metadata = MetadataCommand::new()
         .manifest_path(root().join("Cargo.toml"))
@@ -245,7 +273,11 @@ fn tracked_files() -> Vec<PathBuf> {
     assert!(output.status.success(), "git: {}", String::from_utf8_lossy(&output.stderr));
     let names = String::from_utf8(output.stdout).expect("file names are text");
     // A file that is deleted but not yet committed is still listed.
-    names.split_terminator('\0').map(PathBuf::from).filter(|path| root().join(path).is_file()).collect()
+    names
+        .split_terminator('\0')
+        .map(PathBuf::from)
+        .filter(|path| root().join(path).is_file())
+        .collect()
 }
 
 fn root() -> &'static Path {

@@ -1,4 +1,5 @@
-//! `qkvet exam export`: an exam in the formats of others, each read back; answers for their owner alone.
+//! `qkvet exam export`: an exam in the formats of others, each read back; answers for their owner
+//! alone.
 
 #![expect(clippy::disallowed_methods, reason = "reads and changes the files of an export")]
 
@@ -9,17 +10,24 @@ use std::process::Command;
 use qkvet_tests::package::finish;
 use qkvet_tests::{Finished, PROBLEM_SETS, has_python, python, root, run};
 
-const FORMATS: [&str; 7] = ["moodle", "qti12", "qti21", "prairielearn", "notebook", "gradescope", "csv"];
+const FORMATS: [&str; 7] =
+    ["moodle", "qti12", "qti21", "prairielearn", "notebook", "gradescope", "csv"];
 const SEED: &str = "987654321";
 
 fn build(set: &str, folder: &Path) {
     let out = folder.join("exam").display().to_string();
-    run(root(), &["exam", "build", set, "--variants", "2", "--seed", SEED, "--out", &out]).expect(0, &[]);
+    run(root(), &["exam", "build", set, "--variants", "2", "--seed", SEED, "--out", &out])
+        .expect(0, &[]);
 }
 
 fn export(folder: &Path, format: &str, out: &str, more: &[&str]) -> Finished {
-    let (exam, out) = (folder.join("exam").display().to_string(), folder.join(out).display().to_string());
-    run(root(), &[&["exam", "export", exam.as_str(), "--to", format, "--out", out.as_str()][..], more].concat())
+    let (exam, out) =
+        (folder.join("exam").display().to_string(), folder.join(out).display().to_string());
+    run(
+        root(),
+        &[&["exam", "export", exam.as_str(), "--to", format, "--out", out.as_str()][..], more]
+            .concat(),
+    )
 }
 
 /// Every file below a folder, in order.
@@ -57,20 +65,41 @@ fn read_back(folder: &Path) {
     }
     let base = python().expect("an interpreter");
     let script = root().join("tests/python/exam_exports.py");
-    let read = finish(Command::new(&base).arg(script).arg(folder).env("PYTHONDONTWRITEBYTECODE", "1"));
-    read.expect(0, &["moodle:", "qti12:", "qti21:", "prairielearn:", "notebook:", "gradescope:", "csv:", "typst:"]);
+    let read =
+        finish(Command::new(&base).arg(script).arg(folder).env("PYTHONDONTWRITEBYTECODE", "1"));
+    read.expect(
+        0,
+        &[
+            "moodle:",
+            "qti12:",
+            "qti21:",
+            "prairielearn:",
+            "notebook:",
+            "gradescope:",
+            "csv:",
+            "typst:",
+        ],
+    );
 }
 
 #[test]
 fn the_same_exam_gives_the_same_bytes_and_students_get_no_answers() {
     let folder = tempfile::tempdir().expect("a folder");
     build("tiny-head", folder.path());
-    let key: serde_json::Value =
-        serde_json::from_slice(&fs::read(folder.path().join("exam/key/tiny-head-1.json")).expect("a key"))
-            .expect("JSON");
-    let cells = key["questions"][0]["parts"][2]["answer"]["numbers"]["key"]["rows"].as_array().expect("rows");
-    let answers: Vec<String> =
-        cells.iter().filter_map(|row| row.as_array()).flatten().filter_map(|x| x.as_str()).map(str::to_owned).collect();
+    let key: serde_json::Value = serde_json::from_slice(
+        &fs::read(folder.path().join("exam/key/tiny-head-1.json")).expect("a key"),
+    )
+    .expect("JSON");
+    let cells = key["questions"][0]["parts"][2]["answer"]["numbers"]["key"]["rows"]
+        .as_array()
+        .expect("rows");
+    let answers: Vec<String> = cells
+        .iter()
+        .filter_map(|row| row.as_array())
+        .flatten()
+        .filter_map(|x| x.as_str())
+        .map(str::to_owned)
+        .collect();
     assert!(answers.len() >= 4, "{answers:?}");
     for format in FORMATS {
         let (one, two) = (format!("{format}-1"), format!("{format}-2"));
@@ -84,7 +113,11 @@ fn the_same_exam_gives_the_same_bytes_and_students_get_no_answers() {
             let text = String::from_utf8_lossy(&fs::read(&path).expect("a file")).into_owned();
             assert!(!text.contains(SEED), "{format}: {name} holds the seed");
             if name.starts_with("student") {
-                for secret in answers.iter().map(String::as_str).chain(["SOLUTION", "TESTS", "Mistakes", "Steps"]) {
+                for secret in answers
+                    .iter()
+                    .map(String::as_str)
+                    .chain(["SOLUTION", "TESTS", "Mistakes", "Steps"])
+                {
                     assert!(!text.contains(secret), "{format}: {name} holds {secret}");
                 }
             } else {
@@ -106,21 +139,32 @@ fn the_same_exam_gives_the_same_bytes_and_students_get_no_answers() {
 fn what_a_format_cannot_hold_is_an_error() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::create_dir(folder.path().join("questions")).expect("a folder");
-    fs::write(folder.path().join("small.yaml"), "exam: small\ntitle: Small\nquestions:\n  - question: share\n")
-        .expect("a set");
+    fs::write(
+        folder.path().join("small.yaml"),
+        "exam: small\ntitle: Small\nquestions:\n  - question: share\n",
+    )
+    .expect("a set");
     let question = "question: share\ntitle: A small share\ngoal: divide\ndifficulty: 1\ndraw: {k: integer(22..60)}\nparts:\n  - prompt: Divide 1 by $=k$ three times.\n    points: 1\n    answer: {value: {of: 1 / (k * k * k), places: 7}}\n    mistakes:\n      - {gives: 1 / (k * k * k + k * k * k), says: the result was halved}\n";
     fs::write(folder.path().join("questions/share.yaml"), question).expect("a question");
-    run(folder.path(), &["exam", "build", "small.yaml", "--seed", "1", "--out", "exam"]).expect(0, &["1 variant of"]);
-    export(folder.path(), "qti12", "canvas", &[]).expect(2, &["qti12 at variant 1, 1a", "0.0001", "hint:"]);
+    run(folder.path(), &["exam", "build", "small.yaml", "--seed", "1", "--out", "exam"])
+        .expect(0, &["1 variant of"]);
+    export(folder.path(), "qti12", "canvas", &[])
+        .expect(2, &["qti12 at variant 1, 1a", "0.0001", "hint:"]);
     assert!(!folder.path().join("canvas").exists());
     export(folder.path(), "moodle", "moodle", &[]).expect(0, &[]);
-    let quiz = fs::read_to_string(folder.path().join("moodle/key/small-moodle.xml")).expect("a quiz");
-    assert!(quiz.contains("<tolerance>0.00000005</tolerance>") && quiz.contains("fraction=\"50\""), "{quiz}");
+    let quiz =
+        fs::read_to_string(folder.path().join("moodle/key/small-moodle.xml")).expect("a quiz");
+    assert!(
+        quiz.contains("<tolerance>0.00000005</tolerance>") && quiz.contains("fraction=\"50\""),
+        "{quiz}"
+    );
     // What mistakes earn is said where it can be.
     export(folder.path(), "moodle", "other", &["--mistakes-earn", "25"]).expect(0, &[]);
-    let quiz = fs::read_to_string(folder.path().join("other/key/small-moodle.xml")).expect("a quiz");
+    let quiz =
+        fs::read_to_string(folder.path().join("other/key/small-moodle.xml")).expect("a quiz");
     assert!(quiz.contains("fraction=\"25\"") && !quiz.contains("fraction=\"50\""), "{quiz}");
-    export(folder.path(), "qti12", "canvas", &["--mistakes-earn", "25"]).expect(2, &["credit in qti12"]);
+    export(folder.path(), "qti12", "canvas", &["--mistakes-earn", "25"])
+        .expect(2, &["credit in qti12"]);
     export(folder.path(), "moodle", "odd", &["--mistakes-earn", "51"]).expect(2, &["51"]);
     export(folder.path(), "moodle", "moodle", &[]).expect(2, &["expected a new or an empty one"]);
 }
@@ -130,10 +174,12 @@ fn a_key_that_was_changed_is_not_exported() {
     let folder = tempfile::tempdir().expect("a folder");
     build("transformer-worksheet", folder.path());
     let path = folder.path().join("exam/key/transformer-worksheet-2.json");
-    let mut key: serde_json::Value = serde_json::from_slice(&fs::read(&path).expect("a key")).expect("JSON");
+    let mut key: serde_json::Value =
+        serde_json::from_slice(&fs::read(&path).expect("a key")).expect("JSON");
     let rows = &mut key["questions"][1]["parts"][4]["answer"]["numbers"]["key"]["rows"];
     assert!(rows[0][0].is_string(), "{rows}");
     rows[0][0] = serde_json::Value::String("17".to_owned());
     fs::write(&path, key.to_string()).expect("the key is written");
-    export(folder.path(), "csv", "table", &[]).expect(2, &["variant 2 with something wrong in it", "heads-and-shapes"]);
+    export(folder.path(), "csv", "table", &[])
+        .expect(2, &["variant 2 with something wrong in it", "heads-and-shapes"]);
 }

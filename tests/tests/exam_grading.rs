@@ -44,12 +44,14 @@ fn a_modelled_mistake_is_named_with_its_share_of_the_points() {
         ],
     )
     .expect(0, &["2 variants"]);
-    let template = fs::read_to_string(at.join("out/student/tiny-head-2.answers.yaml")).expect("a template");
+    let template =
+        fs::read_to_string(at.join("out/student/tiny-head-2.answers.yaml")).expect("a template");
     assert!(!template.contains("2026"), "{template}");
     let parts = parts(&at.join("out/key/tiny-head-2.json"));
     let says = parts[2]["mistakes"][0]["says"].as_str().expect("words").to_owned();
     fs::create_dir(at.join("in")).expect("a folder");
-    let submission = filled(&template, &parts, 0).replace("  1b:\n", "  1b: [[1, x]]\n") + "  9z: 1\n";
+    let submission =
+        filled(&template, &parts, 0).replace("  1b:\n", "  1b: [[1, x]]\n") + "  9z: 1\n";
     fs::write(at.join("in/ada.yaml"), submission).expect("a submission");
     fs::write(at.join("in/garbage.json"), b"\xff\xfe").expect("a file");
     let csv = run(at, &["exam", "grade", "in", "--key", "out"]);
@@ -61,28 +63,56 @@ fn a_modelled_mistake_is_named_with_its_share_of_the_points() {
     assert!(line("Ada Lovelace,tiny-head,2,1a,").contains(",right,2,2,"), "{}", csv.stdout);
     assert!(line("Ada Lovelace,tiny-head,2,1b,").contains("unreadable,0,3,"), "{}", csv.stdout);
     let named = line("Ada Lovelace,tiny-head,2,1c,");
-    assert!(named.contains(",partial,2,4,") && named.contains(&says.replace('"', "\"\"")), "{named}\n{says}");
+    assert!(
+        named.contains(",partial,2,4,") && named.contains(&says.replace('"', "\"\"")),
+        "{named}\n{says}"
+    );
     assert!(line("Ada Lovelace,tiny-head,2,1d,").contains(",missing,0,1,"), "{}", csv.stdout);
     assert!(line("Ada Lovelace,tiny-head,2,1e,").contains(",by-hand,0,2,"), "{}", csv.stdout);
     assert!(line("Ada Lovelace,tiny-head,2,total,").contains(",4,"), "{}", csv.stdout);
-    assert!(csv.stdout.contains("trouble,,,part `9z`: expected one of the sheet"), "{}", csv.stdout);
+    assert!(
+        csv.stdout.contains("trouble,,,part `9z`: expected one of the sheet"),
+        "{}",
+        csv.stdout
+    );
     assert!(csv.stdout.contains("expected text in UTF-8"), "{}", csv.stdout);
 
-    let all = run(at, &["exam", "grade", "in/ada.yaml", "--key", "out/key", "--format", "json"]).expect(0, &[]).json();
-    assert_eq!((&all["format"], &all["results"][0]["points"]), (&"qkvet-exam-grades-1".into(), &4.0.into()));
+    let all = run(at, &["exam", "grade", "in/ada.yaml", "--key", "out/key", "--format", "json"])
+        .expect(0, &[])
+        .json();
+    assert_eq!(
+        (&all["format"], &all["results"][0]["points"]),
+        (&"qkvet-exam-grades-1".into(), &4.0.into())
+    );
     assert_eq!(all["results"][0]["parts"][2]["mistake"], says.as_str());
-    let scope =
-        run(at, &["exam", "grade", "in/ada.yaml", "--key", "out/key/tiny-head-2.json", "--format", "gradescope"]);
+    let scope = run(
+        at,
+        &[
+            "exam",
+            "grade",
+            "in/ada.yaml",
+            "--key",
+            "out/key/tiny-head-2.json",
+            "--format",
+            "gradescope",
+        ],
+    );
     let scope = scope.expect(0, &[]).json();
     assert_eq!(scope["score"], 4.0);
     let tests = scope["tests"].as_array().expect("tests");
-    assert!(tests.iter().all(|test| test["score"].as_f64() <= test["max_score"].as_f64()), "{scope}");
+    assert!(
+        tests.iter().all(|test| test["score"].as_f64() <= test["max_score"].as_f64()),
+        "{scope}"
+    );
     assert_eq!(
         (&tests[0]["status"], &tests[2]["status"], &tests[4]["status"]),
         (&"passed".into(), &"failed".into(), &Value::Null)
     );
-    run(at, &["exam", "grade", "in", "--key", "out", "--format", "gradescope", "--out", "results"]).expect(0, &[]);
-    assert!(at.join("results/Ada-Lovelace.json").exists() && at.join("results/garbage.json").exists());
+    run(at, &["exam", "grade", "in", "--key", "out", "--format", "gradescope", "--out", "results"])
+        .expect(0, &[]);
+    assert!(
+        at.join("results/Ada-Lovelace.json").exists() && at.join("results/garbage.json").exists()
+    );
     // The same bytes each time.
     assert_eq!(run(at, &["exam", "grade", "in", "--key", "out"]).stdout, csv.stdout);
 
@@ -91,24 +121,33 @@ fn a_modelled_mistake_is_named_with_its_share_of_the_points() {
         .expect(4, &["variant: expected 1, got `2`"]);
     fs::create_dir(at.join("none")).expect("a folder");
     run(at, &["exam", "grade", "none", "--key", "out"]).expect(4, &["0 submissions"]);
-    run(at, &["exam", "grade", "nowhere", "--key", "out"]).expect(2, &["expected a file or a folder"]);
+    run(at, &["exam", "grade", "nowhere", "--key", "out"])
+        .expect(2, &["expected a file or a folder"]);
     run(at, &["exam", "grade", "in", "--key", "in"]).expect(2, &["key at in/garbage.json"]);
     let path = at.join("out/key/tiny-head-2.json");
     let key = fs::read_to_string(&path).expect("a key");
     let cell = parts[1]["answer"]["numbers"]["key"]["rows"][0][0].as_str().expect("a number");
-    let other = if cell.starts_with("0.1") { cell.replacen("0.1", "0.2", 1) } else { cell.replacen("0.", "0.1", 1) };
-    fs::write(&path, key.replacen(&format!("\"{cell}\""), &format!("\"{other}\""), 1)).expect("a key");
+    let other = if cell.starts_with("0.1") {
+        cell.replacen("0.1", "0.2", 1)
+    } else {
+        cell.replacen("0.", "0.1", 1)
+    };
+    fs::write(&path, key.replacen(&format!("\"{cell}\""), &format!("\"{other}\""), 1))
+        .expect("a key");
     run(at, &["exam", "verify", "out"]).expect(1, &["wrong  tiny-head-2.json"]);
-    run(at, &["exam", "grade", "in", "--key", "out"]).expect(2, &["key of variant 2", "hint: `qkvet exam verify`"]);
+    run(at, &["exam", "grade", "in", "--key", "out"])
+        .expect(2, &["key of variant 2", "hint: `qkvet exam verify`"]);
     // What its numbers do not say, its seed does: the order of options.
     let choice = key.find("\"choice\":").expect("a choice");
     let open = choice + key[choice..].find('[').expect("a list");
     let close = open + key[open..].find(']').expect("an end");
     let mut order: Vec<&str> = key[open + 1..close].split(',').map(str::trim).collect();
     order.swap(0, 1);
-    fs::write(&path, format!("{}[{}{}", &key[..open], order.join(","), &key[close..])).expect("a key");
+    fs::write(&path, format!("{}[{}{}", &key[..open], order.join(","), &key[close..]))
+        .expect("a key");
     for key in ["out", "out/key", "out/key/tiny-head-2.json"] {
-        run(at, &["exam", "grade", "in/ada.yaml", "--key", key]).expect(2, &["key of variant 2", "its seed gives"]);
+        run(at, &["exam", "grade", "in/ada.yaml", "--key", key])
+            .expect(2, &["key of variant 2", "its seed gives"]);
     }
 }
 
@@ -116,12 +155,26 @@ fn a_modelled_mistake_is_named_with_its_share_of_the_points() {
 fn a_table_and_a_notebook_are_graded_too() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
-    run(root(), &["exam", "build", "tiny-head", "--seed", "3", "--out", &at.join("out").display().to_string()])
-        .expect(0, &[]);
+    run(
+        root(),
+        &[
+            "exam",
+            "build",
+            "tiny-head",
+            "--seed",
+            "3",
+            "--out",
+            &at.join("out").display().to_string(),
+        ],
+    )
+    .expect(0, &[]);
     let parts = parts(&at.join("out/key/tiny-head-1.json"));
     let rows = parts[0]["answer"]["numbers"]["key"]["rows"].to_string().replace('"', "");
-    fs::write(at.join("class.csv"), format!("student,1a,1d\n=HYPERLINK(1),\"{rows}\",1 1 2 4\nBob,1,\n"))
-        .expect("a table");
+    fs::write(
+        at.join("class.csv"),
+        format!("student,1a,1d\n=HYPERLINK(1),\"{rows}\",1 1 2 4\nBob,1,\n"),
+    )
+    .expect("a table");
     let csv = run(at, &["exam", "grade", "class.csv", "--key", "out"]);
     csv.expect(
         0,
@@ -134,7 +187,8 @@ fn a_table_and_a_notebook_are_graded_too() {
     let notebook = serde_json::json!({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [
         {"cell_type": "code", "metadata": {"qkvet": {"part": "1a"}}, "source": [format!("answer = {rows}")], "outputs": []}]});
     fs::write(at.join("carol.ipynb"), notebook.to_string()).expect("a notebook");
-    run(at, &["exam", "grade", "carol.ipynb", "--key", "out"]).expect(0, &["carol,tiny-head,1,1a,right,2,2", "cell 1"]);
+    run(at, &["exam", "grade", "carol.ipynb", "--key", "out"])
+        .expect(0, &["carol,tiny-head,1,1a,right,2,2", "cell 1"]);
 }
 
 #[test]
@@ -147,7 +201,10 @@ fn worked_solutions_are_checked_from_the_template_on() {
     let text = fs::read_to_string(at.join("mine.yaml")).expect("a file");
     fs::write(
         at.join("mine.yaml"),
-        text.replace("scores: [[1, 0, 1], [1, 1, 2], [2, 1, 3]]", "scores: [[1, 0, 1], [1, 1, 2], [-2, 1, 3]]"),
+        text.replace(
+            "scores: [[1, 0, 1], [1, 1, 2], [2, 1, 3]]",
+            "scores: [[1, 0, 1], [1, 1, 2], [-2, 1, 3]]",
+        ),
     )
     .expect("a file");
     let found = run(at, &["exam", "check-solution", "mine.yaml"]);
@@ -160,10 +217,15 @@ fn worked_solutions_are_checked_from_the_template_on() {
         ],
     );
     found.expect(1, &["the rank of these scores is 3"]);
-    let found = run(at, &["exam", "check-solution", "mine.yaml", "--format", "json"]).expect(1, &[]).json();
-    assert_eq!((&found["first"], &found["steps"][3]["slip"]), (&"scores".into(), &"sign-error".into()));
+    let found =
+        run(at, &["exam", "check-solution", "mine.yaml", "--format", "json"]).expect(1, &[]).json();
+    assert_eq!(
+        (&found["first"], &found["steps"][3]["slip"]),
+        (&"scores".into(), &"sign-error".into())
+    );
     fs::write(at.join("mine.yaml"), text.replace("  scores:", "  score:")).expect("a file");
-    run(at, &["exam", "check-solution", "mine.yaml"]).expect(2, &["mine.yaml:22", "did you mean `scores`?"]);
+    run(at, &["exam", "check-solution", "mine.yaml"])
+        .expect(2, &["mine.yaml:22", "did you mean `scores`?"]);
     run(at, &["exam", "check-solution", "none.yaml"]).expect(2, &["exam new --solution"]);
 }
 
@@ -171,7 +233,8 @@ fn worked_solutions_are_checked_from_the_template_on() {
 fn a_new_set_builds_and_verifies_as_it_is_written() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
-    run(at, &["exam", "new", "week-3"]).expect(0, &["week-3.yaml", "questions/week-3-weights.yaml"]);
+    run(at, &["exam", "new", "week-3"])
+        .expect(0, &["week-3.yaml", "questions/week-3-weights.yaml"]);
     run(at, &["exam", "build", "week-3.yaml", "--variants", "3", "--seed", "1", "--out", "out"])
         .expect(0, &["3 variants"]);
     run(at, &["exam", "verify", "out"]).expect(0, &["3 keys", "; 0 wrong"]);
@@ -199,7 +262,8 @@ fn a_new_set_builds_and_verifies_as_it_is_written() {
 fn handed_in(at: &Path) {
     let out = at.join("out").display().to_string();
     run(root(), &["exam", "build", "tiny-head", "--seed", "3", "--out", &out]).expect(0, &[]);
-    fs::write(at.join("ada.yaml"), "variant: 1\nstudent: Ada\nanswers:\n  1d: 1 1 2 4\n").expect("a submission");
+    fs::write(at.join("ada.yaml"), "variant: 1\nstudent: Ada\nanswers:\n  1d: 1 1 2 4\n")
+        .expect("a submission");
 }
 
 #[test]
@@ -212,16 +276,22 @@ fn results_are_written_over_nothing_but_results() {
     fs::create_dir(at.join("results")).expect("a folder");
     fs::write(at.join("results/Ada.json"), "{}").expect("a file");
     let key = "out/key/tiny-head-1.json";
-    let grade = |more: &[&str]| run(at, &[&["exam", "grade", "ada.yaml", "--key", "out"], more].concat());
+    let grade =
+        |more: &[&str]| run(at, &[&["exam", "grade", "ada.yaml", "--key", "out"], more].concat());
     for (more, file, got) in [
         (vec!["--out", "ada.yaml"], "ada.yaml", "a submission that was read"),
-        (vec!["--out", "out/../ada.yaml", "--format", "json"], "ada.yaml", "a submission that was read"),
+        (
+            vec!["--out", "out/../ada.yaml", "--format", "json"],
+            "ada.yaml",
+            "a submission that was read",
+        ),
         (vec!["--out", key], key, "a key that was read"),
         (vec!["--out", "notes.txt"], "notes.txt", "another file"),
         (vec!["--out", "results", "--format", "gradescope"], "results/Ada.json", "another file"),
     ] {
         let before = fs::read(at.join(file)).expect("a file");
-        grade(&more).expect(2, &["results at ", "expected a new file", got, "hint: name another one"]);
+        grade(&more)
+            .expect(2, &["results at ", "expected a new file", got, "hint: name another one"]);
         assert_eq!(fs::read(at.join(file)).expect("a file"), before, "{more:?}");
     }
     grade(&["--out", "results"]).expect(2, &["got a folder"]);
@@ -235,7 +305,8 @@ fn results_are_written_over_nothing_but_results() {
         grade(&["--out", "results", "--format", "gradescope"]).expect(0, &["1 graded"]);
     }
     // A result that is named as a submission is read, and kept.
-    run(at, &["exam", "grade", "grades", "--key", "out", "--out", "grades"]).expect(2, &["a submission that was read"]);
+    run(at, &["exam", "grade", "grades", "--key", "out", "--out", "grades"])
+        .expect(2, &["a submission that was read"]);
 }
 
 #[test]
@@ -246,8 +317,11 @@ fn results_among_submissions_are_left_out() {
     fs::create_dir(at.join("in")).expect("a folder");
     fs::rename(at.join("ada.yaml"), at.join("in/ada.yaml")).expect("a submission");
     let told = "1 submission: 1 graded, 0 not, 0 with trouble";
-    for (out, format) in [("in/grades.csv", "csv"), ("in/grades.json", "json"), ("in/each", "gradescope")] {
-        let grade = || run(at, &["exam", "grade", "in", "--key", "out", "--out", out, "--format", format]);
+    for (out, format) in
+        [("in/grades.csv", "csv"), ("in/grades.json", "json"), ("in/each", "gradescope")]
+    {
+        let grade =
+            || run(at, &["exam", "grade", "in", "--key", "out", "--out", out, "--format", format]);
         grade().expect(0, &[told]);
         grade().expect(0, &[told, &format!("note: {out}"), "left out"]);
     }
@@ -260,7 +334,8 @@ fn pipes_and_devices_hold_up_no_command() {
     let at = folder.path();
     handed_in(at);
     let pipe = |name: &str| {
-        let made = std::process::Command::new("mkfifo").arg(at.join(name)).status().expect("mkfifo");
+        let made =
+            std::process::Command::new("mkfifo").arg(at.join(name)).status().expect("mkfifo");
         assert!(made.success(), "{name}");
     };
     pipe("pipe.json");
@@ -271,23 +346,28 @@ fn pipes_and_devices_hold_up_no_command() {
             vec!["build", file, "--out", "other"],
             vec!["grade", "ada.yaml", "--key", file],
         ] {
-            run(at, &[&["exam"], args.as_slice()].concat()).expect(2, &[file, "expected a regular one"]);
+            run(at, &[&["exam"], args.as_slice()].concat())
+                .expect(2, &[file, "expected a regular one"]);
         }
-        run(at, &["exam", "grade", file, "--key", "out/key/tiny-head-1.json"]).expect(4, &["expected a regular one"]);
+        run(at, &["exam", "grade", file, "--key", "out/key/tiny-head-1.json"])
+            .expect(4, &["expected a regular one"]);
     }
     for args in [
         vec!["verify", "out"],
         vec!["grade", "ada.yaml", "--key", "out"],
         vec!["export", "out", "--to", "moodle", "--out", "moodle"],
     ] {
-        run(at, &[&["exam"], args.as_slice()].concat()).expect(2, &["tiny-head-2.json: expected a regular one"]);
+        run(at, &[&["exam"], args.as_slice()].concat())
+            .expect(2, &["tiny-head-2.json: expected a regular one"]);
     }
     // Beside a set of one's own, and in the place of a sheet.
     run(at, &["exam", "new", "week-3"]).expect(0, &[]);
     pipe("questions/more.yaml");
-    run(at, &["exam", "build", "week-3.yaml", "--out", "other"]).expect(2, &["more.yaml: expected a regular one"]);
+    run(at, &["exam", "build", "week-3.yaml", "--out", "other"])
+        .expect(2, &["more.yaml: expected a regular one"]);
     fs::remove_file(at.join("out/key/tiny-head-2.json")).expect("a pipe");
     fs::remove_file(at.join("out/student/tiny-head-1.html")).expect("a sheet");
     pipe("out/student/tiny-head-1.html");
-    run(at, &["exam", "verify", "out"]).expect(1, &["student/tiny-head-1.html: expected what its seed gives"]);
+    run(at, &["exam", "verify", "out"])
+        .expect(1, &["student/tiny-head-1.html: expected what its seed gives"]);
 }

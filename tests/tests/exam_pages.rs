@@ -1,6 +1,10 @@
-//! Sheets and keys of every problem set in a browser: nothing leaves the page, nothing is clipped, every text can be read. Needs Chromium.
+//! Sheets and keys of every problem set in a browser: nothing leaves the page, nothing is clipped,
+//! every text can be read. Needs Chromium.
 
-#![expect(clippy::disallowed_methods, reason = "reads and changes the pages of an exam, and starts a browser")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "reads and changes the pages of an exam, and starts a browser"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +15,8 @@ use qkvet_tests::{PROBLEM_SETS, browser, pictures, root, run};
 /// A printed page of A4, a narrow window, one as wide as a screen, and a phone.
 const WIDTHS: [(u32, bool); 4] = [(718, true), (720, false), (1280, false), (390, false)];
 
-/// Writes what is wrong with a page into its title: boxes that leave the page or their own box, and texts of too little contrast.
-/// On a phone a formula may be moved in its own box.
+/// Writes what is wrong with a page into its title: boxes that leave the page or their own box, and
+/// texts of too little contrast. On a phone a formula may be moved in its own box.
 const CHECK: &str = r"
 const wrong = [];
 const root = document.documentElement;
@@ -58,9 +62,16 @@ document.title = 'checked ' + texts + ' texts; ' + (wrong.length ? 'wrong: ' + w
 ";
 
 /// The title of the page after the script, in a window of this width.
-fn checked(browser: &Path, (page, is_key): (&str, bool), folder: &Path, (width, is_print): (u32, bool)) -> String {
+fn checked(
+    browser: &Path,
+    (page, is_key): (&str, bool),
+    folder: &Path,
+    (width, is_print): (u32, bool),
+) -> String {
     let path = folder.join("checked.html");
-    let script = format!("<script>addEventListener('load', () => {{const WIDTH = {width};{CHECK}}})</script></body>");
+    let script = format!(
+        "<script>addEventListener('load', () => {{const WIDTH = {width};{CHECK}}})</script></body>"
+    );
     assert!(page.contains("</body>"), "a page without an end");
     // A dump of a page knows no paper: what is said of print is said of all.
     let page = if is_print { page.replace("@media print", "@media all") } else { page.to_owned() };
@@ -78,7 +89,8 @@ fn checked(browser: &Path, (page, is_key): (&str, bool), folder: &Path, (width, 
     let out = shown(1000, &["--dump-dom".to_owned()]);
     if let Some(pictures) = pictures() {
         let set = folder.file_name().unwrap_or_default().to_string_lossy();
-        let picture = format!("{pictures}/{set}-{}-{width}.png", if is_key { "key" } else { "sheet" });
+        let picture =
+            format!("{pictures}/{set}-{}-{width}.png", if is_key { "key" } else { "sheet" });
         shown(6000, &["--hide-scrollbars".to_owned(), format!("--screenshot={picture}")]);
     }
     let dom = String::from_utf8_lossy(&out.stdout);
@@ -104,7 +116,8 @@ fn pages_of_every_set_fit_their_window_and_can_be_read() {
     let mut wrong = Vec::new();
     for set in PROBLEM_SETS {
         let out = folder.path().join(set);
-        run(root(), &["exam", "build", set, "--seed", "9", "--out", &out.display().to_string()]).expect(0, &[]);
+        run(root(), &["exam", "build", set, "--seed", "9", "--out", &out.display().to_string()])
+            .expect(0, &[]);
         let pages = pages(&out);
         assert_eq!(pages.len(), 2, "{set}");
         for path in pages {
@@ -125,13 +138,21 @@ fn pages_of_every_set_fit_their_window_and_can_be_read() {
 fn the_check_of_pages_finds_what_is_wrong() {
     let Some(browser) = browser() else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    let page = |body: &str| format!("<!doctype html><html><head><title>x</title></head><body>{body}</body></html>");
+    let page = |body: &str| {
+        format!("<!doctype html><html><head><title>x</title></head><body>{body}</body></html>")
+    };
     for (body, expected) in [
         ("<p>Good.</p>", "checked 1 texts; all right"),
         ("<p style='width: 2000px'>Wide.</p>", "wider"),
-        ("<p style='width: 40px; overflow: hidden; white-space: nowrap'>Much too long for it.</p>", "clipped at P"),
+        (
+            "<p style='width: 40px; overflow: hidden; white-space: nowrap'>Much too long for it.</p>",
+            "clipped at P",
+        ),
         ("<p style='color: #aaa'>Pale.</p>", "a contrast of 2.3"),
-        ("<div style='overflow-x: auto; width: 90px'><p style='width: 300px'>Wide.</p></div>", "clipped at DIV"),
+        (
+            "<div style='overflow-x: auto; width: 90px'><p style='width: 300px'>Wide.</p></div>",
+            "clipped at DIV",
+        ),
         ("<style>@media print { p { width: 800px } }</style><p>Wide on paper.</p>", "all right"),
         (
             "<math><mrow><mo stretchy='false'>[</mo><mtable><mtr><mtd><mn>1</mn></mtd></mtr><mtr><mtd><mn>2</mn></mtd></mtr></mtable></mrow></math>",
@@ -145,7 +166,10 @@ fn the_check_of_pages_finds_what_is_wrong() {
     let title = checked(&browser, (&paper, false), folder.path(), (718, true));
     assert!(title.contains("wider"), "{title}");
     for (body, expected) in [
-        ("<div class='display' style='overflow-x: auto'><p style='width: 800px'>Moves.</p></div>", "all right"),
+        (
+            "<div class='display' style='overflow-x: auto'><p style='width: 800px'>Moves.</p></div>",
+            "all right",
+        ),
         ("<p style='width: 450px'>Wide on a phone.</p>", "out of the page at P"),
     ] {
         let title = checked(&browser, (&page(body), false), folder.path(), (390, false));

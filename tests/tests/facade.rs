@@ -1,4 +1,5 @@
-//! The Rust facade as people meet it: the package of `docs/rust.md` in a folder of its own, and the packages in `examples/rust`.
+//! The Rust facade as people meet it: the package of `docs/rust.md` in a folder of its own, and the
+//! packages in `examples/rust`.
 
 #![allow(clippy::disallowed_methods, reason = "tests write the packages that they build")]
 
@@ -21,7 +22,9 @@ fn a_fresh_package_goes_from_nothing_to_a_verdict() {
     let blocks = blocks(&page);
     let package = Package::new(&blocks);
     let printed: Vec<&Vec<&str>> = blocks.iter().filter_map(Block::printed).collect();
-    let [right, wrong, one] = printed[..] else { panic!("expected three blocks of text, got {}", printed.len()) };
+    let [right, wrong, one] = printed[..] else {
+        panic!("expected three blocks of text, got {}", printed.len())
+    };
 
     let suite = ["--test", "attention"];
     let found = package.test(&suite);
@@ -40,18 +43,25 @@ fn a_fresh_package_goes_from_nothing_to_a_verdict() {
     package.replace("src/lib.rs", "h / (h_q / h_k)", "h % h_k");
     let found = package.test(&suite);
     expect(&found, 101, wrong);
-    let replay = found.stdout.lines().find_map(|line| line.trim().strip_prefix("replay    QKVET_CASE='"));
-    let token = replay.and_then(|line| line.split('\'').next()).expect("a line that shows the case again").to_owned();
+    let replay =
+        found.stdout.lines().find_map(|line| line.trim().strip_prefix("replay    QKVET_CASE='"));
+    let token = replay
+        .and_then(|line| line.split('\'').next())
+        .expect("a line that shows the case again")
+        .to_owned();
     let again = package.cargo(&["test", "--test", "attention"], &[("QKVET_CASE", &token)]);
     expect(&again, 101, &["running 1 test", "query head h reads key/value head h % h_k"]);
     package.replace("src/lib.rs", "h % h_k", "h / (h_q / h_k)");
     let again = package.cargo(&["test", "--test", "attention"], &[("QKVET_CASE", &token)]);
     expect(&again, 0, &["running 1 test", "test result: ok. 1 passed"]);
 
-    package.replace("tests/attention.rs", "attention_tests!(Mine)", "attention_tests!(Mine; suite = \"cor\")");
+    package.replace(
+        "tests/attention.rs",
+        "attention_tests!(Mine)",
+        "attention_tests!(Mine; suite = \"cor\")",
+    );
     expect(&package.test(&suite), 2, &["did you mean `core`?"]);
-    let refuses =
-        "Err(Declined::unsupported(call.dims().b))\n    }\n}\n\nqkvet::attention_tests!(Mine; suite = \"smoke\");\n";
+    let refuses = "Err(Declined::unsupported(call.dims().b))\n    }\n}\n\nqkvet::attention_tests!(Mine; suite = \"smoke\");\n";
     package.cut("tests/attention.rs", "let Dims", refuses);
     expect(&package.test(&suite), 4, &["nothing was checked"]);
 }
@@ -70,19 +80,23 @@ fn the_candle_example_holds() {
 #[test]
 fn the_burn_example_holds() {
     if std::env::var("QKVET_TEST_TIER").as_deref() == Ok("all") {
-        expect(&example("burn"), 0, &["test uniform-attention::float32 ... ok", "test result: ok."]);
+        expect(
+            &example("burn"),
+            0,
+            &["test uniform-attention::float32 ... ok", "test result: ok."],
+        );
     }
 }
 
-/// The suite of a package in `examples/rust`, with the versions that its lock file has; what the crates of the workspace have come to need
-/// since is added to it.
+/// The suite of a package in `examples/rust`, with the versions that its lock file has; what the
+/// crates of the workspace have come to need since is added to it.
 fn example(name: &str) -> Finished {
     let manifest = root().join("examples/rust").join(name).join("Cargo.toml").display().to_string();
     cargo(root(), &["test", "--manifest-path", &manifest], &[])
 }
 
-/// Exit code and lines, in which any number of spaces is one: names of tests stand in a column. A test that fails has panicked, so that
-/// this word is allowed.
+/// Exit code and lines, in which any number of spaces is one: names of tests stand in a column. A
+/// test that fails has panicked, so that this word is allowed.
 fn expect(found: &Finished, code: i32, lines: &[&str]) {
     let all = format!("{}\n{}", found.stdout, found.stderr);
     assert_eq!(found.code, Some(code), "exit code\n{all}");
@@ -120,7 +134,8 @@ fn blocks(page: &str) -> Vec<Block<'_>> {
         .collect()
 }
 
-/// A package in a folder of its own. It is always the same one: what cargo keeps of it is written over.
+/// A package in a folder of its own. It is always the same one: what cargo keeps of it is written
+/// over.
 struct Package {
     folder: PathBuf,
 }
@@ -140,7 +155,8 @@ impl Package {
             std::fs::write(path, format!("{text}{alone}\n")).expect("a file");
         }
         // The versions that are tested, and no look at what is newer.
-        std::fs::copy(root().join("Cargo.lock"), package.folder.join("Cargo.lock")).expect("a copy");
+        std::fs::copy(root().join("Cargo.lock"), package.folder.join("Cargo.lock"))
+            .expect("a copy");
         package
     }
 
@@ -168,13 +184,25 @@ impl Package {
     }
 }
 
-/// Cargo in a folder, with the target folder of the workspace: the profiles are such that most of what is built there serves.
+/// Cargo in a folder, with the target folder of the workspace: the profiles are such that most of
+/// what is built there serves.
 fn cargo(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Finished {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target folder");
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(arguments).current_dir(folder).env("CARGO_TARGET_DIR", target).env("CARGO_TERM_COLOR", "never");
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .env("CARGO_TARGET_DIR", target)
+        .env("CARGO_TERM_COLOR", "never");
     // What runs this test speaks of another package, and of one test of many.
-    let foreign = ["NEXTEST", "CARGO_MANIFEST_DIR", "CARGO_PKG_NAME", "RUSTFLAGS", "RUSTC_WRAPPER", "QKVET_CASE"];
+    let foreign = [
+        "NEXTEST",
+        "CARGO_MANIFEST_DIR",
+        "CARGO_PKG_NAME",
+        "RUSTFLAGS",
+        "RUSTC_WRAPPER",
+        "QKVET_CASE",
+    ];
     for name in foreign {
         command.env_remove(name);
     }

@@ -1,6 +1,7 @@
-//! Every parser that takes bytes of others, on files that are right and were then changed: it gives a value or an error, and neither
-//! panics nor hangs. The changes are drawn from a fixed seed; `QKVET_TEST_FUZZ_SECONDS=600` goes on with further ones for that long, each
-//! parser, and says how many there were. `fuzz/` gives the same parsers to a fuzzer that looks at coverage.
+//! Every parser that takes bytes of others, on files that are right and were then changed: it gives
+//! a value or an error, and neither panics nor hangs. The changes are drawn from a fixed seed;
+//! `QKVET_TEST_FUZZ_SECONDS=600` goes on with further ones for that long, each parser, and says how
+//! many there were. `fuzz/` gives the same parsers to a fuzzer that looks at coverage.
 
 #![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
 
@@ -8,12 +9,15 @@ use std::hint::black_box;
 use std::path::Path;
 
 use qkvet_gen::frozen::{
-    call_of, case_from_json, case_from_npz, case_from_safetensors, case_to_json, case_to_npz, case_to_safetensors,
-    freeze, frozen_plans, output_from_json, output_from_npz, output_from_safetensors, output_to_json, output_to_npz,
-    output_to_safetensors, read_group, read_manifest,
+    call_of, case_from_json, case_from_npz, case_from_safetensors, case_to_json, case_to_npz,
+    case_to_safetensors, freeze, frozen_plans, output_from_json, output_from_npz,
+    output_from_safetensors, output_to_json, output_to_npz, output_to_safetensors, read_group,
+    read_manifest,
 };
 use qkvet_gen::{build, case_id, check_case, check_suite, from_json, from_token, plans, to_json};
-use qkvet_report::{ReportFormat, add_known, read_known, read_snapshot, remove_known, render, write_as};
+use qkvet_report::{
+    ReportFormat, add_known, read_known, read_snapshot, remove_known, render, write_as,
+};
 use qkvet_run::AnswerReader;
 use qkvet_run::config::Config;
 use qkvet_run::native::LibraryConfig;
@@ -22,7 +26,8 @@ use qkvet_run::record::read_shards;
 use qkvet_run::runner::{Stored, read_case};
 use qkvet_spec::shape::check_law;
 use qkvet_spec::{
-    Case, Catalog, CheckedLaw, Contract, Convention, Dtype, Fault, Law, Modifier, Suite, Summary, parse_yaml,
+    Case, Catalog, CheckedLaw, Contract, Convention, Dtype, Fault, Law, Modifier, Suite, Summary,
+    parse_yaml,
 };
 use qkvet_tests::changed::{MOST_BYTES, check, files, files_in, text};
 use qkvet_tests::{qkvet, run};
@@ -51,9 +56,10 @@ fn faults_and_conventions() {
 
 #[test]
 fn contracts_and_suites() {
-    let (modifiers, contracts): (Vec<_>, Vec<_>) = files("specs/contracts", ".yaml")
-        .into_iter()
-        .partition(|bytes| text(bytes).is_some_and(|source| parse_yaml::<Contract>("x", source).is_err()));
+    let (modifiers, contracts): (Vec<_>, Vec<_>) =
+        files("specs/contracts", ".yaml").into_iter().partition(|bytes| {
+            text(bytes).is_some_and(|source| parse_yaml::<Contract>("x", source).is_err())
+        });
     check("contract", &contracts, |bytes| {
         text(bytes).is_some_and(|source| parse_yaml::<Contract>("x.yaml", source).is_ok())
     });
@@ -71,8 +77,10 @@ fn contracts_and_suites() {
 #[test]
 fn configurations() {
     let template = include_bytes!("../../crates/cli/src/commands/init/qkvet.yaml").to_vec();
-    let uncommented: Vec<u8> = text(&template).expect("text").replace("    # ", "    ").into_bytes();
-    let mut corpus = [files("examples", "qkvet.yaml"), files("tests/libraries", "qkvet.yaml")].concat();
+    let uncommented: Vec<u8> =
+        text(&template).expect("text").replace("    # ", "    ").into_bytes();
+    let mut corpus =
+        [files("examples", "qkvet.yaml"), files("tests/libraries", "qkvet.yaml")].concat();
     corpus.push(template);
     corpus.push(b"profiles:\n  a: {suite: core, laws: [x], dtypes: [float32], seed: 1, timeout: 1.5, strict: true}\n  b: {extends: a, reports: [html=x, junit], python: ./p, quiet: false}\n  c: {extends: b, jobs: 2}\n".to_vec());
     check("configuration", &corpus, |bytes| {
@@ -100,9 +108,16 @@ fn snapshots_and_known_deviations() {
     let folder = TempDir::new().expect("a folder");
     for (target, name) in [("builtin:standard", "a"), ("builtin:fault/gqa-modulo", "b")] {
         let file = format!("{name}.yaml");
-        let words = ["snapshot", "record", target, "--suite", "smoke", "--law", "value", "--dtype", "float32"];
+        let words = [
+            "snapshot", "record", target, "--suite", "smoke", "--law", "value", "--dtype",
+            "float32",
+        ];
         let mut command = qkvet(folder.path());
-        let output = command.args(words).args(["-q", "--exact", "--snapshot", &file]).env_remove("CI").output();
+        let output = command
+            .args(words)
+            .args(["-q", "--exact", "--snapshot", &file])
+            .env_remove("CI")
+            .output();
         assert!(output.is_ok_and(|output| output.status.success()), "{target}");
     }
     check("snapshot", &files_in(folder.path(), ".yaml"), |bytes| {
@@ -118,14 +133,18 @@ fn snapshots_and_known_deviations() {
         let Ok(file) = read_known("x.yaml", source) else { return false };
         // What is written again says the same, and a text can be edited.
         let entry = file.known.first().cloned();
-        let edited =
-            entry.iter().map(|entry| add_known(source, &file, std::slice::from_ref(entry))).collect::<String>();
+        let edited = entry
+            .iter()
+            .map(|entry| add_known(source, &file, std::slice::from_ref(entry)))
+            .collect::<String>();
         assert!(
             edited.is_empty()
-                || read_known("x.yaml", &edited).is_ok_and(|again| again.known.len() == file.known.len() + 1)
+                || read_known("x.yaml", &edited)
+                    .is_ok_and(|again| again.known.len() == file.known.len() + 1)
         );
         let rest = remove_known(source, &file, &|at| at == 0);
-        read_known("x.yaml", &rest).is_ok_and(|again| again.known.len() == file.known.len().saturating_sub(1))
+        read_known("x.yaml", &rest)
+            .is_ok_and(|again| again.known.len() == file.known.len().saturating_sub(1))
     });
 }
 
@@ -192,41 +211,58 @@ fn frozen_cases_and_outputs() {
     check("frozen case", &all(&|case| case_to_json(case).expect("text").into_bytes()), |bytes| {
         text(bytes).is_some_and(|source| case_from_json(source).is_ok())
     });
-    check("frozen case as npz", &all(&|case| case_to_npz(case).expect("bytes")), |bytes| case_from_npz(bytes).is_ok());
-    check("frozen case as safetensors", &all(&|case| case_to_safetensors(case).expect("bytes")), |bytes| {
-        case_from_safetensors(bytes).is_ok()
+    check("frozen case as npz", &all(&|case| case_to_npz(case).expect("bytes")), |bytes| {
+        case_from_npz(bytes).is_ok()
     });
+    check(
+        "frozen case as safetensors",
+        &all(&|case| case_to_safetensors(case).expect("bytes")),
+        |bytes| case_from_safetensors(bytes).is_ok(),
+    );
     let query = |case: &qkvet_gen::frozen::FrozenCase| call_of(&case.case).expect("a call").query;
-    check("output", &all(&|case| output_to_json(&case.id, &query(case)).expect("text").into_bytes()), |bytes| {
-        text(bytes).is_some_and(|source| output_from_json(source).is_ok())
-    });
-    check("output as npz", &all(&|case| output_to_npz(&case.id, &query(case)).expect("bytes")), |bytes| {
-        output_from_npz(bytes).is_ok()
-    });
+    check(
+        "output",
+        &all(&|case| output_to_json(&case.id, &query(case)).expect("text").into_bytes()),
+        |bytes| text(bytes).is_some_and(|source| output_from_json(source).is_ok()),
+    );
+    check(
+        "output as npz",
+        &all(&|case| output_to_npz(&case.id, &query(case)).expect("bytes")),
+        |bytes| output_from_npz(bytes).is_ok(),
+    );
     check(
         "output as safetensors",
         &all(&|case| output_to_safetensors(&case.id, &query(case)).expect("bytes")),
         |bytes| output_from_safetensors(bytes).is_ok(),
     );
     let small = |bytes: &Vec<u8>| bytes.len() < MOST_BYTES;
-    let groups: Vec<Vec<u8>> = files("snapshots/smoke", ".snap").into_iter().filter(small).collect();
-    let (manifests, groups): (Vec<_>, Vec<_>) =
-        groups.into_iter().partition(|bytes| text(bytes).is_some_and(|source| read_manifest(source).is_ok()));
+    let groups: Vec<Vec<u8>> =
+        files("snapshots/smoke", ".snap").into_iter().filter(small).collect();
+    let (manifests, groups): (Vec<_>, Vec<_>) = groups
+        .into_iter()
+        .partition(|bytes| text(bytes).is_some_and(|source| read_manifest(source).is_ok()));
     for (name, corpus) in [("manifest", manifests), ("group", groups)] {
         if corpus.is_empty() {
             continue;
         }
         check(name, &corpus, |bytes| {
             let Some(source) = text(bytes) else { return false };
-            if name == "manifest" { read_manifest(source).is_ok() } else { read_group(source).is_ok() }
+            if name == "manifest" {
+                read_manifest(source).is_ok()
+            } else {
+                read_group(source).is_ok()
+            }
         });
     }
     // Models of one node, as they are exported.
     let folder = TempDir::new().expect("a folder");
-    let export = ["export", "smoke", "--dtype", "float32", "--format", "onnx-node-tests", "--out", "models"];
+    let export =
+        ["export", "smoke", "--dtype", "float32", "--format", "onnx-node-tests", "--out", "models"];
     run(folder.path(), &export).expect(0, &[]);
     let models = files_in(&folder.path().join("models"), ".onnx");
-    check("model", &models[..models.len().min(40)], |bytes| Model::read(bytes, &Constants::default()).is_ok());
+    check("model", &models[..models.len().min(40)], |bytes| {
+        Model::read(bytes, &Constants::default()).is_ok()
+    });
 }
 
 #[test]
@@ -234,7 +270,8 @@ fn answers_of_programs() {
     let catalog = Catalog::embedded().expect("specifications");
     let suite = catalog.suites["smoke"].clone();
     let plans = frozen_plans(&catalog, &suite, &[Dtype::Float32], 0).expect("plans");
-    let call = call_of(&build(&catalog.laws["value"], &plans.text[0]).expect("a case")).expect("a call");
+    let call =
+        call_of(&build(&catalog.laws["value"], &plans.text[0]).expect("a case")).expect("a call");
     let reader = AnswerReader::new().expect("a folder");
     check(
         "hello",
@@ -247,9 +284,12 @@ fn answers_of_programs() {
     let d = call.dims();
     let elements = d.b * d.h_q * d.n_q * d.d_v;
     let data = base64(&vec![0; elements * 4]);
-    let answer = |status: &str, rest: &str| format!(r#"{{"seq":7,"status":"{status}"{rest}}}"#).into_bytes();
+    let answer =
+        |status: &str, rest: &str| format!(r#"{{"seq":7,"status":"{status}"{rest}}}"#).into_bytes();
     let shape = [d.b, d.h_q, d.n_q, d.d_v].map(|n| n.to_string()).join(",");
-    let tensor = format!(r#","tensors":{{"output":{{"dtype":"float32","shape":[{shape}],"data":"{data}"}}}}"#);
+    let tensor = format!(
+        r#","tensors":{{"output":{{"dtype":"float32","shape":[{shape}],"data":"{data}"}}}}"#
+    );
     let corpus = [
         answer("ok", &tensor),
         answer("unsupported", r#","reason":"head_dim 256 > 128""#),
@@ -275,7 +315,8 @@ fn base64(zeros: &[u8]) -> String {
 fn files_of_runs() {
     let folder = TempDir::new().expect("a folder");
     let at = folder.path();
-    for fault in ["gqa-modulo", "causal-upper-left", "weights-not-normalized", "query-overwritten"] {
+    for fault in ["gqa-modulo", "causal-upper-left", "weights-not-normalized", "query-overwritten"]
+    {
         let target = format!("builtin:fault/{fault}");
         let _ = run(at, &["check", &target, "--suite", "smoke", "-q"]);
         let report = format!(".qkvet/last/{fault}.json");
@@ -304,7 +345,11 @@ fn files_of_runs() {
             .filter(|path| path.extension().is_some_and(|x| x == "json" || x == "jsonl"))
             .collect();
         paths.sort();
-        paths.iter().map(|path| std::fs::read(path).expect("a file")).filter(|bytes| bytes.len() < most).collect()
+        paths
+            .iter()
+            .map(|path| std::fs::read(path).expect("a file"))
+            .filter(|bytes| bytes.len() < most)
+            .collect()
     };
     let path = at.join("changed");
     check("stored case", &all(".qkvet/cases", MOST_BYTES), |bytes| {

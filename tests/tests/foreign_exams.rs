@@ -1,5 +1,6 @@
-//! Parsers of exams on files that are right and were then changed, as in `foreign_bytes.rs`: what teachers write, keys that come back, what
-//! students hand in, worked solutions. What is read is graded and checked too.
+//! Parsers of exams on files that are right and were then changed, as in `foreign_bytes.rs`: what
+//! teachers write, keys that come back, what students hand in, worked solutions. What is read is
+//! graded and checked too.
 
 use std::hint::black_box;
 
@@ -32,11 +33,15 @@ fn file<'a>(files: &'a [File], end: &str) -> &'a str {
 #[test]
 fn problem_sets_and_questions() {
     let catalog = catalog();
-    let is_set = |bytes: &[u8]| text(bytes).is_some_and(|source| ProblemSet::from_yaml("x.yaml", source).is_ok());
-    let sets: Vec<Vec<u8>> = files("specs/exams", ".yaml").into_iter().filter(|bytes| is_set(bytes)).collect();
+    let is_set = |bytes: &[u8]| {
+        text(bytes).is_some_and(|source| ProblemSet::from_yaml("x.yaml", source).is_ok())
+    };
+    let sets: Vec<Vec<u8>> =
+        files("specs/exams", ".yaml").into_iter().filter(|bytes| is_set(bytes)).collect();
     check("problem set", &sets, is_set);
     check("question", &files("specs/exams/questions", ".yaml"), |bytes| {
-        text(bytes).is_some_and(|source| CheckedQuestion::from_yaml("x.yaml", source, &catalog).is_ok())
+        text(bytes)
+            .is_some_and(|source| CheckedQuestion::from_yaml("x.yaml", source, &catalog).is_ok())
     });
 }
 
@@ -57,17 +62,28 @@ fn submissions() {
     let files = built(&catalog);
     let key = Key::from_json(file(&files, "key/x-1.json")).expect("a key");
     let grader = Grader::new(vec![key], &catalog).expect("a true key");
-    let answers = ["[[1, 0.5], [1/3, \"exp(1/2)\"]]", "1 2; 3 4", "sqrt(2)/2, -1", "\\frac{1}{2} & 0.250", "3, 1, 2"];
-    let yaml = |answer: &&str| file(&files, ".answers.yaml").replace("  1b:\n", &format!("  1b: {answer}\n"));
+    let answers = [
+        "[[1, 0.5], [1/3, \"exp(1/2)\"]]",
+        "1 2; 3 4",
+        "sqrt(2)/2, -1",
+        "\\frac{1}{2} & 0.250",
+        "3, 1, 2",
+    ];
+    let yaml = |answer: &&str| {
+        file(&files, ".answers.yaml").replace("  1b:\n", &format!("  1b: {answer}\n"))
+    };
     let yaml: Vec<Vec<u8>> = answers.iter().map(|answer| yaml(answer).into_bytes()).collect();
     let json = |answer: &&str| serde_json::json!([{"student": "Ada", "variant": 1, "answers": {"1a": [[1, 0.5]], "1b": answer}}]);
-    let csv =
-        |answer: &&str| format!("student,variant,1a,1b\nAda,1,\"[[1,0.5]]\",\"{}\"\n", answer.replace('"', "\"\""));
+    let csv = |answer: &&str| {
+        format!("student,variant,1a,1b\nAda,1,\"[[1,0.5]]\",\"{}\"\n", answer.replace('"', "\"\""))
+    };
     let cell = |answer: &&str| {
         serde_json::json!({"nbformat": 4, "nbformat_minor": 5, "metadata": {"qkvet": {"variant": 1}}, "cells": [
             {"cell_type": "code", "metadata": {"qkvet": {"part": "1a"}}, "source": ["answer = ", answer], "outputs": []}]})
     };
-    let texts = |write: &dyn Fn(&&str) -> String| answers.iter().map(|answer| write(answer).into_bytes()).collect();
+    let texts = |write: &dyn Fn(&&str) -> String| {
+        answers.iter().map(|answer| write(answer).into_bytes()).collect()
+    };
     let kinds: [(&str, Vec<Vec<u8>>); 4] = [
         ("x.yaml", yaml),
         ("x.json", texts(&|answer| json(answer).to_string())),
@@ -90,9 +106,22 @@ fn worked_solutions() {
         let written = text(bytes).and_then(|source| Written::from_yaml("x.yaml", source).ok());
         written.is_some_and(|written| !check_solution(&written).steps.is_empty())
     });
-    let numbers = ["-12.50", "1/3", "2 sqrt(3)/5 + exp(-1/2)", "\\frac{1}{1+e^{2}}", "log(38)", "1 1/2", "5e-3"];
-    let corpus: Vec<Vec<u8>> =
-        numbers.iter().filter(|text| read_expression(text).is_ok()).map(|text| text.as_bytes().to_vec()).collect();
+    let numbers = [
+        "-12.50",
+        "1/3",
+        "2 sqrt(3)/5 + exp(-1/2)",
+        "\\frac{1}{1+e^{2}}",
+        "log(38)",
+        "1 1/2",
+        "5e-3",
+    ];
+    let corpus: Vec<Vec<u8>> = numbers
+        .iter()
+        .filter(|text| read_expression(text).is_ok())
+        .map(|text| text.as_bytes().to_vec())
+        .collect();
     assert!(corpus.len() > 3, "{corpus:?}");
-    check("number", &corpus, |bytes| text(bytes).is_some_and(|source| read_expression(source).is_ok()));
+    check("number", &corpus, |bytes| {
+        text(bytes).is_some_and(|source| read_expression(source).is_ok())
+    });
 }

@@ -1,5 +1,5 @@
-//! The frozen cases under `snapshots/`: made again, they are the same bytes, whatever the machine does; and they catch what
-//! the live suite catches.
+//! The frozen cases under `snapshots/`: made again, they are the same bytes, whatever the machine
+//! does; and they catch what the live suite catches.
 
 #![allow(clippy::disallowed_methods, reason = "tests read the files they check")]
 
@@ -14,8 +14,9 @@ use qkvet_engine::law::{Judge, evaluate};
 use qkvet_engine::lowering::Want;
 use qkvet_engine::simulate::Simulator;
 use qkvet_gen::frozen::{
-    FrozenCase, FrozenGroup, LargerEntry, Manifest, call_of, case_to_safetensors, content_hash, freeze_with,
-    frozen_groups, frozen_plans, read_group, read_manifest, strip_snapshot_header, write_group, write_manifest,
+    FrozenCase, FrozenGroup, LargerEntry, Manifest, call_of, case_to_safetensors, content_hash,
+    freeze_with, frozen_groups, frozen_plans, read_group, read_manifest, strip_snapshot_header,
+    write_group, write_manifest,
 };
 use qkvet_gen::{CasePlan, build, plans};
 use qkvet_spec::{Catalog, Execution, Meaning, Suite, Verdict};
@@ -31,7 +32,12 @@ fn folder(suite: &str) -> PathBuf {
 }
 
 /// Freezes plans on so many threads; the order is that of the plans.
-fn frozen(catalog: &Catalog, plans: &[CasePlan], threads: usize, products: Products) -> Vec<FrozenCase> {
+fn frozen(
+    catalog: &Catalog,
+    plans: &[CasePlan],
+    threads: usize,
+    products: Products,
+) -> Vec<FrozenCase> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut done = Vec::new();
@@ -39,7 +45,10 @@ fn frozen(catalog: &Catalog, plans: &[CasePlan], threads: usize, products: Produ
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(plan) = plans.get(at) else { break done };
             let case = build(&catalog.laws["value"], plan).expect("a case");
-            done.push((at, freeze_with(catalog, &case, products).unwrap_or_else(|error| panic!("{error}"))));
+            done.push((
+                at,
+                freeze_with(catalog, &case, products).unwrap_or_else(|error| panic!("{error}")),
+            ));
         }
     };
     let mut cases: Vec<(usize, FrozenCase)> = std::thread::scope(|scope| {
@@ -58,13 +67,19 @@ fn groups(catalog: &Catalog, suite: &Suite, threads: usize) -> Vec<FrozenGroup> 
     groups_with(catalog, suite, threads, Products::FixedOrder)
 }
 
-fn groups_with(catalog: &Catalog, suite: &Suite, threads: usize, products: Products) -> Vec<FrozenGroup> {
+fn groups_with(
+    catalog: &Catalog,
+    suite: &Suite,
+    threads: usize,
+    products: Products,
+) -> Vec<FrozenGroup> {
     let plans = frozen_plans(catalog, suite, &suite.dtypes, 0).expect("plans").text;
     frozen_groups(suite, frozen(catalog, &plans, threads, products))
 }
 
 fn larger(catalog: &Catalog, plans: &[CasePlan]) -> Vec<LargerEntry> {
-    let entry = |case: &FrozenCase| LargerEntry::new(case, &case_to_safetensors(case).expect("a file"));
+    let entry =
+        |case: &FrozenCase| LargerEntry::new(case, &case_to_safetensors(case).expect("a file"));
     frozen(catalog, plans, workers(), Products::FixedOrder).iter().map(entry).collect()
 }
 
@@ -80,16 +95,23 @@ fn compare(suite: &str, texts: &BTreeMap<String, String>) {
         }
     });
     let names = std::fs::read_dir(folder(suite)).expect("the folder of the suite");
-    let names: BTreeSet<String> =
-        names.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    let names: BTreeSet<String> = names
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
     // What insta leaves beside a snapshot that differs is not of the folder.
-    let names: BTreeSet<String> = names.into_iter().filter(|name| !name.ends_with(".new")).collect();
+    let names: BTreeSet<String> =
+        names.into_iter().filter(|name| !name.ends_with(".new")).collect();
     let expected: BTreeSet<String> = texts.keys().map(|name| format!("{name}.snap")).collect();
     assert_eq!(names, expected, "{suite}: files that nothing makes, or that are missing");
 }
 
-/// Every text of a suite, made now. Larger cases come from the manifest in the repository unless they are given.
-fn texts(suite: &Suite, groups: &[FrozenGroup], larger: Vec<LargerEntry>) -> BTreeMap<String, String> {
+/// Every text of a suite, made now. Larger cases come from the manifest in the repository unless
+/// they are given.
+fn texts(
+    suite: &Suite,
+    groups: &[FrozenGroup],
+    larger: Vec<LargerEntry>,
+) -> BTreeMap<String, String> {
     let manifest = Manifest::new(suite, groups, larger).expect("a manifest");
     let group = |group: &FrozenGroup| (group.group.clone(), write_group(group).expect("a text"));
     let mut texts: BTreeMap<String, String> = groups.iter().map(group).collect();
@@ -113,10 +135,12 @@ fn threads_and_products_change_nothing() {
     let suite = &catalog.suites["core"];
     let one = texts(suite, &groups(&catalog, suite, 1), Vec::new());
     assert_eq!(one, texts(suite, &groups(&catalog, suite, 2), Vec::new()));
-    // What is frozen is made without faer, in plain loops; with faer and whatever SIMD it finds here, the bytes are the same.
+    // What is frozen is made without faer, in plain loops; with faer and whatever SIMD it finds
+    // here, the bytes are the same.
     let by_faer = groups_with(&catalog, suite, workers(), Products::Faer);
     assert_eq!(one, texts(suite, &by_faer, Vec::new()));
-    // Whatever bits faer returns on this machine, its enclosures agree with every number that is written.
+    // Whatever bits faer returns on this machine, its enclosures agree with every number that is
+    // written.
     for case in groups(&catalog, suite, workers()).iter().flat_map(|group| &group.cases) {
         let call = call_of(&case.case).expect("a call");
         for (contract, bounds) in &case.bounds {
@@ -126,10 +150,21 @@ fn threads_and_products_change_nothing() {
             for (at, decimal) in case.answer.values.iter().enumerate() {
                 let (ball, hard) = (expected.exact[at], expected.hard[at]);
                 let distance = (ball.mid - decimal.to_f64()).abs();
-                // The decimal is off by its last digit, and binary64 by half a unit: `error` says by how much in all.
-                assert!(distance <= ball.rad + decimal.error(), "{}: {decimal} and {ball:?}", case.id);
-                // Another order of summation moves the bound by its last places, three digits hide that.
-                assert!(hard * (1.0 - 1.0 / 1024.0) <= bounds[at], "{}: {hard} and {}", case.id, bounds[at]);
+                // The decimal is off by its last digit, and binary64 by half a unit: `error` says
+                // by how much in all.
+                assert!(
+                    distance <= ball.rad + decimal.error(),
+                    "{}: {decimal} and {ball:?}",
+                    case.id
+                );
+                // Another order of summation moves the bound by its last places, three digits hide
+                // that.
+                assert!(
+                    hard * (1.0 - 1.0 / 1024.0) <= bounds[at],
+                    "{}: {hard} and {}",
+                    case.id,
+                    bounds[at]
+                );
             }
         }
     }
@@ -147,15 +182,20 @@ fn frozen_reader(suite: &str, target: &str, more: &[&str]) -> Option<(Option<i32
         .output()
         .expect("Python starts");
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
-    let last =
-        stdout.lines().last().map_or_else(|| String::from_utf8_lossy(&output.stderr).into_owned(), str::to_owned);
+    let last = stdout
+        .lines()
+        .last()
+        .map_or_else(|| String::from_utf8_lossy(&output.stderr).into_owned(), str::to_owned);
     Some((output.status.code(), last))
 }
 
 #[test]
 fn numpy_alone_reads_the_answers() {
     for suite in ["smoke", "core"] {
-        let Some((code, last)) = frozen_reader(suite, "examples/numpy_attention.py:attention", &[]) else { return };
+        let Some((code, last)) = frozen_reader(suite, "examples/numpy_attention.py:attention", &[])
+        else {
+            return;
+        };
         assert_eq!(code, Some(0), "{suite}: {last}");
         assert!(last.contains(" checked, 0 wrong, 0 skipped"), "{suite}: {last}");
     }
@@ -173,25 +213,30 @@ fn numpy_alone_reads_the_answers() {
         assert_eq!(code, Some(1), "{name}: {last}");
         assert!(last.contains(" wrong, 0 skipped"), "{name}: {last}");
     }
-    // What is declared is right: the cases that ask something else are skipped, and enough others are left.
+    // What is declared is right: the cases that ask something else are skipped, and enough others
+    // are left.
     let declared = [
         ("causal_upper_left", "causal=upper-left"),
         ("heads_by_remainder", "head-map=tiled"),
         ("mask_inverted", "mask=true-hides"),
     ];
     for (name, convention) in declared {
-        let (code, last) = frozen_reader("core", &faulty(name), &["--convention", convention]).expect("Python");
+        let (code, last) =
+            frozen_reader("core", &faulty(name), &["--convention", convention]).expect("Python");
         assert_eq!(code, Some(0), "{name}: {last}");
         assert!(last.contains(" checked, 0 wrong, ") && !last.starts_with("0 "), "{name}: {last}");
     }
     let (code, last) = frozen_reader("core", "examples/nothing.py:attention", &[]).expect("Python");
     assert_eq!(code, Some(2), "{last}");
-    let (code, last) = frozen_reader("nothing", "examples/numpy_attention.py:attention", &[]).expect("Python");
+    let (code, last) =
+        frozen_reader("nothing", "examples/numpy_attention.py:attention", &[]).expect("Python");
     assert_eq!(code, Some(2), "{last}");
     let folder = TempDir::new().expect("a folder");
     let nothing = folder.path().join("nothing.py");
-    std::fs::write(&nothing, "def attention(*all):\n    raise NotImplementedError\n").expect("a file");
-    let (code, last) = frozen_reader("smoke", &format!("{}:attention", nothing.display()), &[]).expect("Python");
+    std::fs::write(&nothing, "def attention(*all):\n    raise NotImplementedError\n")
+        .expect("a file");
+    let (code, last) =
+        frozen_reader("smoke", &format!("{}:attention", nothing.display()), &[]).expect("Python");
     assert_eq!(code, Some(4), "{last}");
 }
 
@@ -208,18 +253,24 @@ fn core_catches_every_fault_that_the_live_suite_catches_by_value() {
     let plain = Suite { extended: None, ..suite.clone() };
     for dtype in &suite.dtypes {
         let contract = catalog.default_contract(*dtype).expect("a contract");
-        let live: Vec<_> =
-            plans(&plain, &[law], &[*dtype], 0).iter().map(|plan| build(law, plan).expect("a case")).collect();
-        let hunted = suite.frozen.as_ref().map(|frozen| frozen.faults.as_slice()).unwrap_or_default();
+        let live: Vec<_> = plans(&plain, &[law], &[*dtype], 0)
+            .iter()
+            .map(|plan| build(law, plan).expect("a case"))
+            .collect();
+        let hunted =
+            suite.frozen.as_ref().map(|frozen| frozen.faults.as_slice()).unwrap_or_default();
         for (id, fault) in catalog.faults.iter().filter(|(id, _)| hunted.contains(id)) {
-            let mut target = Simulator::new(Meaning::standard(), Execution::standard()).with_fault(fault.clone());
+            let mut target = Simulator::new(Meaning::standard(), Execution::standard())
+                .with_fault(fault.clone());
             let meaning = &Meaning::standard();
             let caught = fault.behavior.is_none()
                 && live.iter().any(|case| {
-                    let outcome = evaluate(law, case, Judge { meaning, contract }, &mut target).expect("a verdict");
+                    let outcome = evaluate(law, case, Judge { meaning, contract }, &mut target)
+                        .expect("a verdict");
                     outcome.verdict == Verdict::Fail
                 });
-            let hunted = cases.iter().any(|case| case.case.dtype == *dtype && case.hunts.contains(id));
+            let hunted =
+                cases.iter().any(|case| case.case.dtype == *dtype && case.hunts.contains(id));
             if caught && !hunted {
                 missed.push(format!("{id} in {dtype}"));
             }
@@ -228,7 +279,8 @@ fn core_catches_every_fault_that_the_live_suite_catches_by_value() {
     assert!(missed.is_empty(), "caught live, not by a frozen case: {}", missed.join(", "));
 }
 
-/// The text with one other digit in the first number that is not 0 after `"rows"` of the first such part.
+/// The text with one other digit in the first number that is not 0 after `"rows"` of the first such
+/// part.
 fn changed_digit(text: &str, part: &str) -> String {
     let part = text.find(part).expect("the part");
     let rows = part + text[part..].find("\"rows\"").expect("rows");
@@ -237,8 +289,8 @@ fn changed_digit(text: &str, part: &str) -> String {
     format!("{}{other}{}", &text[..at], &text[at + 1..])
 }
 
-/// What was released never changes: a version stands for one manifest, and with it for every answer. New cases get a new
-/// version and a new line here; no snapshot tool writes this list.
+/// What was released never changes: a version stands for one manifest, and with it for every
+/// answer. New cases get a new version and a new line here; no snapshot tool writes this list.
 const RELEASED: [(&str, &str, &str); 2] = [
     ("smoke", "1.0.0", "e433f71dfee590f4b97646e5de73468cc110bceaf02b61925c06545ed60330f4"),
     ("core", "1.0.0", "fb85ec8069e90155a23c351e9bc3d77bc16d7f12612c3b0f420dc07d765190b0"),
@@ -250,9 +302,16 @@ fn a_version_stands_for_one_set_of_answers() {
         let text = std::fs::read_to_string(folder(suite).join("manifest.snap")).expect("a text");
         let manifest = read_manifest(&text).unwrap_or_else(|error| panic!("{error}"));
         let hash = content_hash(strip_snapshot_header(&text).expect("a header").as_bytes());
-        let released = RELEASED.iter().find(|(name, version, _)| *name == suite && *version == manifest.version);
+        let released = RELEASED
+            .iter()
+            .find(|(name, version, _)| *name == suite && *version == manifest.version);
         let expected = released.map(|(_, _, hash)| (*hash).to_owned());
-        assert_eq!(expected, Some(hash), "{suite} {}: raise the version of new cases", manifest.version);
+        assert_eq!(
+            expected,
+            Some(hash),
+            "{suite} {}: raise the version of new cases",
+            manifest.version
+        );
     }
 }
 
@@ -260,16 +319,22 @@ fn a_version_stands_for_one_set_of_answers() {
 fn the_files_are_small_and_say_what_the_manifest_says() {
     for (suite, most) in [("smoke", 400_000), ("core", 5_000_000)] {
         let read = |file: &str| std::fs::read_to_string(folder(suite).join(file)).expect("a text");
-        let manifest = read_manifest(&read("manifest.snap")).unwrap_or_else(|error| panic!("{error}"));
+        let manifest =
+            read_manifest(&read("manifest.snap")).unwrap_or_else(|error| panic!("{error}"));
         let mut size = 0;
         for entry in &manifest.groups {
             let text = read(&entry.file);
             size += text.len();
-            let group = manifest.read_group(&entry.file, &text).unwrap_or_else(|error| panic!("{error}"));
-            assert_eq!(write_group(&group).expect("a text"), strip_snapshot_header(&text).expect("a header"));
+            let group =
+                manifest.read_group(&entry.file, &text).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(
+                write_group(&group).expect("a text"),
+                strip_snapshot_header(&text).expect("a header")
+            );
             // One changed digit of an answer is noticed by the hash, one of an input by the id too.
             let answer = changed_digit(&text, "\"answer\"");
-            let refused = manifest.read_group(&entry.file, &answer).expect_err("another answer").to_string();
+            let refused =
+                manifest.read_group(&entry.file, &answer).expect_err("another answer").to_string();
             assert!(refused.contains("sha256"), "{refused}");
             let query = changed_digit(&text, "\"query\"");
             let refused = read_group(&query).expect_err("another input").to_string();

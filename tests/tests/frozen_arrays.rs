@@ -1,4 +1,5 @@
-//! Frozen cases as NumPy archives: NumPy reads what qkvet writes, and qkvet what NumPy writes, in the ways people save.
+//! Frozen cases as NumPy archives: NumPy reads what qkvet writes, and qkvet what NumPy writes, in
+//! the ways people save.
 
 #![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
 
@@ -11,7 +12,8 @@ use qkvet_spec::{Catalog, Dtype};
 use qkvet_tests::{has_python, python};
 use tempfile::TempDir;
 
-/// Reads a case, answers it, and saves the answer in five ways. What must not be taken is saved too.
+/// Reads a case, answers it, and saves the answer in five ways. What must not be taken is saved
+/// too.
 const SCRIPT: &str = r#"
 import json, sys
 import ml_dtypes, numpy as np
@@ -53,7 +55,11 @@ np.savez("objects.npz", output=np.array([None]))
 fn answered(case: &FrozenCase, folder: &Path) {
     std::fs::write(folder.join("case.npz"), case_to_npz(case).expect("a file")).expect("a file");
     let python = python().expect("Python");
-    let output = Command::new(python).args(["-c", SCRIPT]).current_dir(folder).output().expect("Python starts");
+    let output = Command::new(python)
+        .args(["-c", SCRIPT])
+        .current_dir(folder)
+        .output()
+        .expect("Python starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -66,18 +72,25 @@ fn numpy_and_qkvet_read_each_other() {
     let suite = &catalog.suites["smoke"];
     for dtype in [Dtype::Float64, Dtype::Float32, Dtype::Bfloat16, Dtype::Float16] {
         let plans = frozen_plans(&catalog, suite, &[dtype], 0).expect("plans").text;
-        let plan = plans.iter().find(|plan| plan.mask.is_some() && plan.bias.is_some()).expect("mask and bias");
+        let plan = plans
+            .iter()
+            .find(|plan| plan.mask.is_some() && plan.bias.is_some())
+            .expect("mask and bias");
         let case = build(&catalog.laws["value"], plan).expect("a case");
         let case = freeze(&catalog, &case).expect("an answer");
         let folder = TempDir::new().expect("a folder");
         answered(&case, folder.path());
-        let read = |name: &str| output_from_npz(&std::fs::read(folder.path().join(name)).expect("a file"));
+        let read =
+            |name: &str| output_from_npz(&std::fs::read(folder.path().join(name)).expect("a file"));
         let plain = read("plain.npz").unwrap_or_else(|error| panic!("{dtype}: {error}"));
         assert_eq!(plain.id.as_ref(), Some(&case.id));
         assert_eq!((plain.output.dtype, &plain.output.shape[..]), (dtype, &case.answer.shape[..]));
         let bounds = &case.bounds[&catalog.default_contract(dtype).expect("a contract").contract];
         let pairs = plain.output.data.iter().zip(&case.answer.values).zip(bounds);
-        assert!(pairs.into_iter().all(|((x, answer), bound)| (x - answer.to_f64()).abs() <= *bound), "{dtype}");
+        assert!(
+            pairs.into_iter().all(|((x, answer), bound)| (x - answer.to_f64()).abs() <= *bound),
+            "{dtype}"
+        );
         for name in ["columns.npz", "bits.npz", "unnamed.npz"] {
             if folder.path().join(name).exists() {
                 let other = read(name).unwrap_or_else(|error| panic!("{dtype} {name}: {error}"));

@@ -37,7 +37,8 @@ fn every_format_gives_the_same_verdicts_and_the_same_bytes_again() {
     let mut seen: Vec<Value> = Vec::new();
     for format in FORMATS {
         export(folder, format, &[]).expect(0, &["cases as"]);
-        let finished = run(folder, &["check", "builtin:flash", "--cases", format, "--format", "json", "-q"]);
+        let finished =
+            run(folder, &["check", "builtin:flash", "--cases", format, "--format", "json", "-q"]);
         finished.expect(0, &[]);
         seen.push(records(&finished));
         // Read and written again in every format: nothing is lost on the way.
@@ -49,8 +50,14 @@ fn every_format_gives_the_same_verdicts_and_the_same_bytes_again() {
             }
             for path in files(&folder.join(&again)) {
                 let name = path.file_name().expect("a name");
-                let first = std::fs::read(folder.join(format!("{}-{other}", FORMATS[0])).join(name)).expect("a file");
-                assert!(std::fs::read(&path).expect("a file") == first, "{} differs", path.display());
+                let first =
+                    std::fs::read(folder.join(format!("{}-{other}", FORMATS[0])).join(name))
+                        .expect("a file");
+                assert!(
+                    std::fs::read(&path).expect("a file") == first,
+                    "{} differs",
+                    path.display()
+                );
             }
         }
     }
@@ -73,7 +80,8 @@ fn faults_and_conventions_are_named_from_frozen_cases_alone() {
         ("not-repeatable", "NONDET"),
         ("query-overwritten", "the same bits after the call"),
     ] {
-        run(folder, &["check", &format!("builtin:fault/{fault}"), "--cases", "json", "-q"]).expect(1, &[title]);
+        run(folder, &["check", &format!("builtin:fault/{fault}"), "--cases", "json", "-q"])
+            .expect(1, &[title]);
     }
     let declared = ["--convention", "causal=upper-left", "--cases", "json", "-q"];
     let mut args = vec!["check", "builtin:fault/causal-upper-left"];
@@ -95,7 +103,8 @@ fn a_tampered_case_is_refused() {
         let half = bytes.len() / 2;
         bytes.truncate(half);
         std::fs::write(victim, &bytes).expect("a file");
-        run(folder, &["check", "builtin:flash", "--cases", format]).expect(2, &["case at", "expected"]);
+        run(folder, &["check", "builtin:flash", "--cases", format])
+            .expect(2, &["case at", "expected"]);
     }
     let check = |cases: &str| run(folder, &["check", "builtin:flash", "--cases", cases]);
     check("nowhere").expect(2, &["folder at nowhere"]);
@@ -103,7 +112,8 @@ fn a_tampered_case_is_refused() {
     check("empty").expect(2, &["expected a folder of frozen cases", "hint"]);
     export(folder, "json", &[]).expect(2, &["expected an empty one"]);
     run(folder, &["export", "smok", "--out", "x"]).expect(2, &["smoke"]);
-    run(folder, &["check", "builtin:flash", "--cases", "empty", "--suite", "core"]).expect(2, &["cannot be used with"]);
+    run(folder, &["check", "builtin:flash", "--cases", "empty", "--suite", "core"])
+        .expect(2, &["cannot be used with"]);
 }
 
 /// The faults that the cases of the frozen folder `suite` hunt.
@@ -113,7 +123,11 @@ fn hunted(suite: &str) -> BTreeSet<String> {
         let text = std::fs::read_to_string(&file).expect("a snapshot");
         let (_, content) = text.rsplit_once("\n---\n").expect("a header");
         let group: Value = serde_json::from_str(content).expect("JSON");
-        let hunts = group["cases"].as_array().into_iter().flatten().flat_map(|case| case["hunts"].as_array());
+        let hunts = group["cases"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .flat_map(|case| case["hunts"].as_array());
         hunted.extend(hunts.flatten().map(|fault| fault.as_str().expect("an id").to_owned()));
     }
     hunted
@@ -124,7 +138,8 @@ fn the_frozen_folders_of_the_repository_hold() {
     for suite in ["smoke", "core"] {
         let cases = format!("snapshots/{suite}");
         for target in ["builtin:flash", "builtin:standard"] {
-            run(root(), &["check", target, "--cases", &cases, "-q"]).expect(0, &["no finding in", "frozen"]);
+            run(root(), &["check", target, "--cases", &cases, "-q"])
+                .expect(0, &["no finding in", "frozen"]);
         }
     }
     let hunted = hunted("core");
@@ -142,9 +157,11 @@ fn the_numpy_example_holds_and_each_faulty_one_is_found() {
         return;
     }
     let check = |target: &str| run(root(), &["check", target, "--cases", "snapshots/core", "-q"]);
-    check("examples/numpy_attention.py:attention").expect(0, &["no finding in", "core 1.0.0, frozen"]);
+    check("examples/numpy_attention.py:attention")
+        .expect(0, &["no finding in", "core 1.0.0, frozen"]);
     let faulty = files(&root().join("tests/fixtures/faulty"));
-    let faulty: Vec<&PathBuf> = faulty.iter().filter(|path| path.extension().is_some_and(|end| end == "py")).collect();
+    let faulty: Vec<&PathBuf> =
+        faulty.iter().filter(|path| path.extension().is_some_and(|end| end == "py")).collect();
     assert!(faulty.len() >= 5, "{faulty:?}");
     for path in faulty {
         check(&format!("{}:attention", path.display())).expect(1, &[" of 488 "]);
@@ -162,7 +179,11 @@ fn outputs_computed_elsewhere_are_judged() {
     export(folder, "npz", &["--dtype", "float64,float32,float16"]).expect(0, &[]);
     let job = |outputs: &str, target: &str| {
         let script = root().join("examples/offline_job.py");
-        let status = Command::new(&python).arg(script).args(["npz", outputs, target]).current_dir(folder).output();
+        let status = Command::new(&python)
+            .arg(script)
+            .args(["npz", outputs, target])
+            .current_dir(folder)
+            .output();
         let status = status.expect("python runs");
         assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stderr));
     };
@@ -170,19 +191,31 @@ fn outputs_computed_elsewhere_are_judged() {
     job("right", &format!("{right}:attention"));
     run(folder, &["judge", "npz", "right"]).expect(0, &["no finding in"]);
 
-    let wrong = std::fs::read_to_string(&right).expect("the example").replace("j <= position", "j <= i");
+    let wrong =
+        std::fs::read_to_string(&right).expect("the example").replace("j <= position", "j <= i");
     std::fs::write(folder.join("wrong.py"), wrong).expect("a file");
     job("wrong", "wrong.py:attention");
     let judged = run(folder, &["judge", "npz", "wrong"]);
     judged.expect(1, &["CONVENTION", "causal=upper-left"]);
-    let line = judged.stdout.lines().find_map(|line| line.trim().strip_prefix("replay")).expect("a command");
+    let line = judged
+        .stdout
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("replay"))
+        .expect("a command");
     let words: Vec<&str> = line.split_whitespace().skip(1).collect();
     let replay = |target: &str| {
-        run(folder, &words.iter().map(|word| if *word == "TARGET" { target } else { word }).collect::<Vec<_>>())
+        run(
+            folder,
+            &words
+                .iter()
+                .map(|word| if *word == "TARGET" { target } else { word })
+                .collect::<Vec<_>>(),
+        )
     };
     replay("wrong.py:attention").expect(1, &["FAIL", "on wrong.py:attention"]);
     replay(&format!("{right}:attention")).expect(0, &["PASS"]);
-    run(folder, &["judge", "npz", "wrong", "--convention", "causal=upper-left"]).expect(0, &["no finding in"]);
+    run(folder, &["judge", "npz", "wrong", "--convention", "causal=upper-left"])
+        .expect(0, &["no finding in"]);
 
     // What is wrong throughout follows no convention.
     std::fs::write(folder.join("zeros.py"), "import numpy as np\ndef attention(query, key, value, scale=None, causal=False, mask=None, bias=None):\n    return np.zeros(query.shape[:3] + value.shape[3:], query.dtype)\n").expect("a file");
@@ -199,7 +232,14 @@ fn outputs_computed_elsewhere_are_judged() {
     std::fs::copy(&outputs[3], folder.join("right/c-0123456789abcdef.npz")).expect("a copy");
     run(folder, &["judge", "npz", "right"]).expect(
         1,
-        &["SKIPPED 1", "1 of 30 cases have no output", "1 not run", "ERROR", "1 outputs belong to no case", "FAIL"],
+        &[
+            "SKIPPED 1",
+            "1 of 30 cases have no output",
+            "1 not run",
+            "ERROR",
+            "1 outputs belong to no case",
+            "FAIL",
+        ],
     );
     run(folder, &["judge", "npz", "nowhere"]).expect(2, &["folder at nowhere"]);
 }

@@ -12,7 +12,10 @@ fn page_is_what_check_says(implementations: &[Implementation]) {
     let page = std::fs::read_to_string(root().join("docs/implementations.md")).expect("the page");
     for one in implementations {
         let row = one.row();
-        assert!(page.contains(&row), "docs/implementations.md lacks:\n{row}\nhint: `cargo xtask libraries`");
+        assert!(
+            page.contains(&row),
+            "docs/implementations.md lacks:\n{row}\nhint: `cargo xtask libraries`"
+        );
     }
 }
 

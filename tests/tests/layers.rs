@@ -1,4 +1,5 @@
-//! Multi-head layers as targets: what is right passes, and what is wrong in a projection, a split or a join is named.
+//! Multi-head layers as targets: what is right passes, and what is wrong in a projection, a split
+//! or a join is named.
 
 #![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
 
@@ -31,24 +32,31 @@ fn right_layers_pass() {
     check(root(), &format!("{LAYER}:layer"), &[]).expect(0, &["no finding in"]);
     check(root(), &format!("{LAYER}:packed"), &[]).expect(0, &["no finding in"]);
     let formats = ["--law", "value", "--dtype", "float64,bfloat16,float16"];
-    let all = run(root(), &[&["check", &format!("{LAYER}:packed"), "--suite", "even"], &formats[..]].concat());
+    let all = run(
+        root(),
+        &[&["check", &format!("{LAYER}:packed"), "--suite", "even"], &formats[..]].concat(),
+    );
     all.expect(0, &["no finding in", "float16 ", "bfloat16 ", "float64 "]);
     let torch = "examples/torch_multihead.py:layer";
     check(root(), torch, &["--convention", "empty-row=nan"]).expect(0, &["no finding in"]);
 }
 
-/// Layers of Flax and Keras: nothing is wrong with them once the two conventions that they follow are declared.
+/// Layers of Flax and Keras: nothing is wrong with them once the two conventions that they follow
+/// are declared.
 #[test]
 fn layers_on_jax_pass_under_two_conventions() {
     if !has_python() {
         return;
     }
-    for (library, layer) in
-        [("flax", "examples/flax_multihead.py:layer"), ("keras", "examples/keras_multihead.py:layer")]
-    {
+    for (library, layer) in [
+        ("flax", "examples/flax_multihead.py:layer"),
+        ("keras", "examples/keras_multihead.py:layer"),
+    ] {
         let python = python().expect("an interpreter");
-        let found =
-            Command::new(&python).args(["-c", &format!("import {library}")]).env("KERAS_BACKEND", "jax").output();
+        let found = Command::new(&python)
+            .args(["-c", &format!("import {library}")])
+            .env("KERAS_BACKEND", "jax")
+            .output();
         if !found.expect("python runs").status.success() {
             println!("passed over: the tests' Python has no {library}");
             continue;
@@ -78,7 +86,11 @@ fn what_is_wrong_around_the_heads_is_named() {
     for (text, by, code) in [
         ("x_q @ w_q,", "x_q @ w_q.T,", "QK641"),
         (" @ w_o)", " @ w_o.T)", "QK642"),
-        ("heads, -1).swapaxes(1, 2)", "heads, -1).reshape(x.shape[0], heads, x.shape[1], -1)", "QK434"),
+        (
+            "heads, -1).swapaxes(1, 2)",
+            "heads, -1).reshape(x.shape[0], heads, x.shape[1], -1)",
+            "QK434",
+        ),
         ("out.swapaxes(1, 2).reshape", "out.reshape", "QK435"),
         ("/ np.sqrt(q.shape[3])", "/ np.sqrt(q.shape[1] * q.shape[3])", "QK1"),
         (
@@ -92,7 +104,8 @@ fn what_is_wrong_around_the_heads_is_named() {
     }
 }
 
-/// The shapes of most suites have more query heads than key heads, which no layer takes: they are made to.
+/// The shapes of most suites have more query heads than key heads, which no layer takes: they are
+/// made to.
 #[test]
 fn the_smallest_suite_asks_a_layer_enough() {
     if !has_python() {
@@ -104,7 +117,8 @@ fn the_smallest_suite_asks_a_layer_enough() {
     let right = smoke(root(), &format!("{LAYER}:layer"), &["--format", "json"]);
     let report = right.json();
     assert_eq!(right.code, Some(0), "{}", right.stderr);
-    let notice = "suite smoke is made to fit what the target takes: h_k=h_q, d_v=d_k, options causal mask";
+    let notice =
+        "suite smoke is made to fit what the target takes: h_k=h_q, d_v=d_k, options causal mask";
     assert!(right.stderr.contains(notice), "{}", right.stderr);
     let n = |word: &str| report["counts"][word].as_u64().unwrap_or(0);
     assert!(n("PASS") > 100 && n("PASS") > n("UNSUPPORTED"), "{}", report["counts"]);
@@ -129,7 +143,17 @@ fn shards_of_a_layer_are_one_run() {
         return;
     }
     let folder = changed(" @ w_o)", " @ w_o.T)");
-    let smoke = ["check", "layer.py:layer", "--suite", "smoke", "--dtype", "float32", "--law", "value", "-q"];
+    let smoke = [
+        "check",
+        "layer.py:layer",
+        "--suite",
+        "smoke",
+        "--dtype",
+        "float32",
+        "--law",
+        "value",
+        "-q",
+    ];
     let whole = run(folder.path(), &smoke);
     whole.expect(1, &["QK642"]);
     for shard in ["1/2", "2/2"] {
@@ -146,15 +170,17 @@ fn biases_and_the_order_of_a_packed_projection_are_seen() {
     if !has_python() {
         return;
     }
-    let by_head =
-        "q = (x_q @ w_qkv + b_qkv).reshape(*x_q.shape[:2], heads, 3, -1)[..., 0, :].reshape(*x_q.shape[:2], -1)";
+    let by_head = "q = (x_q @ w_qkv + b_qkv).reshape(*x_q.shape[:2], heads, 3, -1)[..., 0, :].reshape(*x_q.shape[:2], -1)";
     for (text, by) in [
         ("q = np.split(x_q @ w_qkv + b_qkv", "q = np.split(x_q @ w_qkv"),
         ("k, v = np.split(x_kv @ w_qkv + b_qkv", "k, v = np.split(x_kv @ w_qkv"),
         ("k, v = np.split(x_kv @ w_qkv + b_qkv", "k, v = np.split(x_kv @ w_qkv - b_qkv"),
         ("@ w_o + b_o", "@ w_o"),
         ("@ w_o + b_o", "@ w_o + b_o[::-1]"),
-        ("q = np.split(x_q @ w_qkv + b_qkv, at, axis=2)[0]", "q = np.split(x_q @ w_qkv + b_qkv, at, axis=2)[1]"),
+        (
+            "q = np.split(x_q @ w_qkv + b_qkv, at, axis=2)[0]",
+            "q = np.split(x_q @ w_qkv + b_qkv, at, axis=2)[1]",
+        ),
         ("q = np.split(x_q @ w_qkv + b_qkv, at, axis=2)[0]", by_head),
     ] {
         let folder = changed(text, by);
@@ -187,7 +213,8 @@ fn asked_again(folder: &TempDir, name: &str) {
     let script = report["findings"][0]["script"].as_str().expect("a script").to_owned();
     let python = python().expect("an interpreter");
     let ended = |target: &Path| {
-        let output = Command::new(&python).arg(&script).arg(target).current_dir(folder.path()).output();
+        let output =
+            Command::new(&python).arg(&script).arg(target).current_dir(folder.path()).output();
         output.expect("python runs").status.code()
     };
     assert_eq!(ended(&folder.path().join("layer.py")), Some(1));
@@ -200,7 +227,8 @@ fn what_is_no_layer_is_told() {
         return;
     }
     let folder = changed(" @ w_o)", " @ w_o[:, :1])");
-    check(folder.path(), "layer.py:layer", &[]).expect(1, &["output: expected the shape", "of a layer"]);
+    check(folder.path(), "layer.py:layer", &[])
+        .expect(1, &["output: expected the shape", "of a layer"]);
     let folder = changed("heads, causal", "heads, other, causal");
     check(folder.path(), "layer.py:layer", &[]).expect(3, &["`other`"]);
     let right = format!("{LAYER}:layer");

@@ -1,5 +1,5 @@
-//! Public libraries on the CPU: `qkvet probe` says of them what they document and what `docs/libraries.md` shows, and `qkvet check`
-//! finds nothing under what they declare.
+//! Public libraries on the CPU: `qkvet probe` says of them what they document and what
+//! `docs/libraries.md` shows, and `qkvet check` finds nothing under what they declare.
 #![expect(clippy::disallowed_methods, reason = "compares a page of docs/ with what it should be")]
 
 use qkvet_tests::libraries::{CANDLE_FORMS, Library, WHEELS, candle, probes, surprises, tables};
@@ -9,7 +9,8 @@ use serde_json::Value;
 /// Laws that a library is checked by: every value, and what the options have to do with each other.
 const LAWS: [&str; 4] = ["value", "heads-apart", "causal-is-mask", "grouped-heads"];
 
-/// The columns for which that takes long: JAX compiles for each shape, the others are PyTorch once more.
+/// The columns for which that takes long: JAX compiles for each shape, the others are PyTorch once
+/// more.
 const SHORT: [&str; 3] = ["jax", "pytorch-math", "pytorch-lower-right"];
 
 /// The page shows the tables, and each probe says what is expected.
@@ -18,8 +19,11 @@ fn page_is_what_probe_says(libraries: &[Library], hint: &str) {
     let page = std::fs::read_to_string(root().join("docs/libraries.md")).expect("the page");
     let tables = tables(libraries, &probes);
     assert!(page.contains(&tables), "docs/libraries.md lacks:\n{tables}\nhint: {hint}");
-    let surprises: Vec<String> =
-        libraries.iter().zip(&probes).flat_map(|(library, probe)| surprises(library, probe)).collect();
+    let surprises: Vec<String> = libraries
+        .iter()
+        .zip(&probes)
+        .flat_map(|(library, probe)| surprises(library, probe))
+        .collect();
     assert_eq!(surprises, [""; 0]);
 }
 
@@ -28,10 +32,17 @@ fn checked(library: &Library, suite: &str, laws: &[&str]) -> usize {
     let finished = library.check(suite, laws);
     finished.expect(0, &[]);
     let report = finished.json();
-    assert_eq!(report["findings"].as_array().map(Vec::len), Some(0), "{}: {:#}", library.name, report["findings"]);
+    assert_eq!(
+        report["findings"].as_array().map(Vec::len),
+        Some(0),
+        "{}: {:#}",
+        library.name,
+        report["findings"]
+    );
     let records = report["records"].as_array().expect("records");
-    let wrong =
-        |record: &&Value| !["PASS", "UNSUPPORTED", "REFUSED", "INCONCLUSIVE", "SKIPPED"].contains(&verdict(record));
+    let wrong = |record: &&Value| {
+        !["PASS", "UNSUPPORTED", "REFUSED", "INCONCLUSIVE", "SKIPPED"].contains(&verdict(record))
+    };
     assert_eq!(records.iter().filter(wrong).count(), 0, "{}: {}", library.name, report["counts"]);
     let passed: Vec<&Value> = records.iter().filter(|record| verdict(record) == "PASS").collect();
     passed.iter().map(|record| numbers(record["call"].as_str().unwrap_or_default())).sum()
@@ -41,15 +52,21 @@ fn verdict(record: &Value) -> &str {
     record["verdict"].as_str().unwrap_or_default()
 }
 
-/// How many numbers the output of a call has: `b · h_q · n_q · d_v`, where an extent that is not named is 1.
+/// How many numbers the output of a call has: `b · h_q · n_q · d_v`, where an extent that is not
+/// named is 1.
 fn numbers(call: &str) -> usize {
-    let extent = |name: &str| call.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('=')?.parse().ok());
+    let extent = |name: &str| {
+        call.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('=')?.parse().ok())
+    };
     ["b", "h_q", "n_q", "d_v"].into_iter().map(|name| extent(name).unwrap_or(1)).product()
 }
 
 #[test]
 fn the_numbers_of_an_output_are_counted() {
-    assert_eq!(numbers("float32 b=4 h_q=6 h_k=2 n_q=5 n_k=7 d_k=40 d_v=24 scale=0.5"), 4 * 6 * 5 * 24);
+    assert_eq!(
+        numbers("float32 b=4 h_q=6 h_k=2 n_q=5 n_k=7 d_k=40 d_v=24 scale=0.5"),
+        4 * 6 * 5 * 24
+    );
     assert_eq!(numbers("float32 n_q=130 n_k=130"), 130);
 }
 
@@ -65,8 +82,10 @@ fn no_wheel_fails_under_what_it_declares() {
     if !has_python() {
         return;
     }
-    let laws = |library: &Library| if SHORT.contains(&library.name) { &LAWS[..1] } else { &LAWS[..] };
-    let n_numbers: usize = WHEELS.iter().map(|library| checked(library, "core", laws(library))).sum();
+    let laws =
+        |library: &Library| if SHORT.contains(&library.name) { &LAWS[..1] } else { &LAWS[..] };
+    let n_numbers: usize =
+        WHEELS.iter().map(|library| checked(library, "core", laws(library))).sum();
     assert!(n_numbers >= 1_000_000, "{n_numbers} numbers");
 }
 

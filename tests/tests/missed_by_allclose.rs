@@ -1,4 +1,5 @@
-//! Five faults that `allclose(rtol=1e-2, atol=1e-2)` accepts on ordinary data, each proved wrong in three formats.
+//! Five faults that `allclose(rtol=1e-2, atol=1e-2)` accepts on ordinary data, each proved wrong in
+//! three formats.
 
 #[path = "../../crates/engine/tests/numerics_common/kernel.rs"]
 mod kernel;
@@ -9,8 +10,8 @@ use qkvet_engine::law::{Judge, evaluate};
 use qkvet_engine::lowering::Want;
 use qkvet_gen::{build, plans};
 use qkvet_spec::{
-    Binding, Call, CallOptions, Case, Catalog, Contract, Dims, Dtype, Meaning, Output, Response, Suite, Target, Tensor,
-    Values, Verdict,
+    Binding, Call, CallOptions, Case, Catalog, Contract, Dims, Dtype, Meaning, Output, Response,
+    Suite, Target, Tensor, Values, Verdict,
 };
 
 /// A kernel as a target: one call of ordinary attention.
@@ -58,25 +59,47 @@ struct Missed {
 }
 
 const MISSED: [Missed; 5] = [
-    Missed { fault: KernelFault::ScaleInverseD, n_k: 2040, ordinary: Values::Small, exact_alone: &[] },
-    Missed { fault: KernelFault::SumsInFloat16, n_k: 2040, ordinary: Values::Normal, exact_alone: &[] },
-    Missed { fault: KernelFault::LastKeyMissing, n_k: 2040, ordinary: Values::Small, exact_alone: &[] },
+    Missed {
+        fault: KernelFault::ScaleInverseD,
+        n_k: 2040,
+        ordinary: Values::Small,
+        exact_alone: &[],
+    },
+    Missed {
+        fault: KernelFault::SumsInFloat16,
+        n_k: 2040,
+        ordinary: Values::Normal,
+        exact_alone: &[],
+    },
+    Missed {
+        fault: KernelFault::LastKeyMissing,
+        n_k: 2040,
+        ordinary: Values::Small,
+        exact_alone: &[],
+    },
     Missed {
         fault: KernelFault::LastKeyMissing,
         n_k: 16380,
         ordinary: Values::Normal,
         exact_alone: &[Dtype::Bfloat16],
     },
-    Missed { fault: KernelFault::RescaleSkipped, n_k: 2040, ordinary: Values::Small, exact_alone: &[] },
+    Missed {
+        fault: KernelFault::RescaleSkipped,
+        n_k: 2040,
+        ordinary: Values::Small,
+        exact_alone: &[],
+    },
 ];
 
 const FORMATS: [(Dtype, &str); 3] =
     [(Dtype::Float32, "f32"), (Dtype::Bfloat16, "bf16-flash"), (Dtype::Float16, "f16-flash")];
 
-/// What the kernel keeps: one pass, tiles of 64, sums of 16 and of a tile, each of which is then added.
+/// What the kernel keeps: one pass, tiles of 64, sums of 16 and of a tile, each of which is then
+/// added.
 fn declared(catalog: &Catalog, base: &str, n_k: usize) -> Contract {
     let depth = TILE + n_k.div_ceil(TILE);
-    let name = format!("{base}+scores-depth-16+tile-{TILE}+unmerged+unrounded-sum+values-depth-{depth}");
+    let name =
+        format!("{base}+scores-depth-16+tile-{TILE}+unmerged+unrounded-sum+values-depth-{depth}");
     catalog.contract(&name).expect("a contract")
 }
 
@@ -85,7 +108,8 @@ fn cases(catalog: &Catalog, dtype: Dtype, n_k: usize, values: Values) -> Vec<Cas
     let long = &catalog.suites["long"];
     let shapes: Vec<Dims> = long.shapes.iter().copied().filter(|dims| dims.n_k == n_k).collect();
     assert!(!shapes.is_empty(), "no shape of {n_k} keys");
-    let suite = Suite { shapes, values: vec![values], masks: Vec::new(), extended: None, ..long.clone() };
+    let suite =
+        Suite { shapes, values: vec![values], masks: Vec::new(), extended: None, ..long.clone() };
     let law = &catalog.laws["value"];
     let all = plans(&suite, &[law], &[dtype], 0);
     let built = all.iter().map(|plan| build(law, plan).expect("a case"));
@@ -96,7 +120,9 @@ fn cases(catalog: &Catalog, dtype: Dtype, n_k: usize, values: Values) -> Vec<Cas
 
 fn verdict(catalog: &Catalog, case: &Case, contract: &Contract, kernel: Kernel) -> Verdict {
     let judge = Judge { meaning: &Meaning::standard(), contract };
-    evaluate(&catalog.laws["value"], case, judge, &mut Candidate(kernel)).expect("a law that can be evaluated").verdict
+    evaluate(&catalog.laws["value"], case, judge, &mut Candidate(kernel))
+        .expect("a law that can be evaluated")
+        .verdict
 }
 
 /// The call of a case.
@@ -124,7 +150,12 @@ fn is_allclose(case: &Case, contract: &Contract, kernel: Kernel) -> bool {
     let call = call(case);
     let Response::Output(output) = Candidate(kernel).call(&call) else { panic!("no output") };
     let exact = interpret(&Meaning::standard(), &call, contract, Want::Output).exact;
-    output.output.data.iter().zip(exact).all(|(x, ball)| (x - ball.mid).abs() <= 1e-2 + 1e-2 * ball.mid.abs())
+    output
+        .output
+        .data
+        .iter()
+        .zip(exact)
+        .all(|(x, ball)| (x - ball.mid).abs() <= 1e-2 + 1e-2 * ball.mid.abs())
 }
 
 #[test]
@@ -138,10 +169,15 @@ fn what_allclose_accepts_is_proved_wrong() {
             let random = cases(&catalog, dtype, n_k, ordinary);
             for case in &random {
                 assert!(is_allclose(case, &contract, faulty), "{what}: allclose notices it");
-                assert_eq!(verdict(&catalog, case, &contract, Kernel::default()), Verdict::Pass, "{what}, but right");
+                assert_eq!(
+                    verdict(&catalog, case, &contract, Kernel::default()),
+                    Verdict::Pass,
+                    "{what}, but right"
+                );
             }
-            let is_proved =
-                |cases: &[Case]| cases.iter().any(|case| verdict(&catalog, case, &contract, faulty) == Verdict::Fail);
+            let is_proved = |cases: &[Case]| {
+                cases.iter().any(|case| verdict(&catalog, case, &contract, faulty) == Verdict::Fail)
+            };
             if exact_alone.contains(&dtype) {
                 assert!(!is_proved(&random), "{what}: random data prove it, too");
                 let exact = cases(&catalog, dtype, n_k, Values::Exact);

@@ -1,4 +1,5 @@
-//! Functions of shared libraries: right ones pass, by a prototype or by the struct; what goes wrong has its name and exit code.
+//! Functions of shared libraries: right ones pass, by a prototype or by the struct; what goes wrong
+//! has its name and exit code.
 
 #![allow(clippy::disallowed_methods, reason = "tests build libraries")]
 #![cfg(unix)]
@@ -24,8 +25,15 @@ const WHOLE: &str = "int whole(double *out, double *lse, const double *q, const 
 fn compile(source: &str, flags: &[&str], library: &Path) {
     let warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O2", "-shared", "-fPIC", "-o"];
     let mut command = Command::new("cc");
-    command.arg("-std=c99").args(warnings).arg(library).args(flags).arg(root().join(source)).arg("-lm");
-    let output = command.output().unwrap_or_else(|error| panic!("cc: {error}; Rust needs it too, to link"));
+    command
+        .arg("-std=c99")
+        .args(warnings)
+        .arg(library)
+        .args(flags)
+        .arg(root().join(source))
+        .arg("-lm");
+    let output =
+        command.output().unwrap_or_else(|error| panic!("cc: {error}; Rust needs it too, to link"));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -49,7 +57,11 @@ fn check_in(folder: &Path, library: &Path, args: &[&str]) -> Finished {
 fn function(returns: &str, name: &str, args: &[&str]) -> Finished {
     let folder = TempDir::new().expect("a folder");
     let prototype = format!("{returns} {name}({PARAMETERS})");
-    check_in(folder.path(), library(), &[&["--call", &prototype, "--dtype", "float32"], args].concat())
+    check_in(
+        folder.path(),
+        library(),
+        &[&["--call", &prototype, "--dtype", "float32"], args].concat(),
+    )
 }
 
 /// The struct's library, built with macros that spoil it.
@@ -62,28 +74,40 @@ fn by_struct(macros: &[&str], args: &[&str]) -> Finished {
 
 const SMOKE: [&str; 2] = ["--suite", "smoke"];
 
-/// Laws that no prototype can be asked: four of the laws of refusal (pointers have no shapes), and two about weights.
+/// Laws that no prototype can be asked: four of the laws of refusal (pointers have no shapes), and
+/// two about weights.
 const UNANSWERED: usize = 6;
 
 /// How many laws were checked, of how many.
 fn laws(finished: &Finished) -> (usize, usize) {
-    let line = finished.stdout.lines().find_map(|line| line.trim().strip_prefix("laws ")).expect("the line of laws");
+    let line = finished
+        .stdout
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("laws "))
+        .expect("the line of laws");
     let mut numbers = line.split_whitespace().filter_map(|word| word.parse().ok());
     (numbers.next().expect("a number"), numbers.next().expect("a number"))
 }
 
 #[test]
 fn right_functions_pass() {
-    function("void", "attn", &SMOKE).expect(0, &["no finding in", "supports formats float32, options scale causal"]);
-    function("void", "attn_bnhd", &["--suite", "smoke", "--layout", "bnhd"]).expect(0, &["no finding in"]);
+    function("void", "attn", &SMOKE)
+        .expect(0, &["no finding in", "supports formats float32, options scale causal"]);
+    function("void", "attn_bnhd", &["--suite", "smoke", "--layout", "bnhd"])
+        .expect(0, &["no finding in"]);
     let folder = TempDir::new().expect("a folder");
-    let whole = check_in(folder.path(), library(), &["--call", WHOLE, "--dtype", "float64", "--suite", "smoke"]);
+    let whole = check_in(
+        folder.path(),
+        library(),
+        &["--call", WHOLE, "--dtype", "float64", "--suite", "smoke"],
+    );
     whole.expect(0, &["no finding in"]);
     let (checked, of) = laws(&whole);
     assert_eq!(of - checked, UNANSWERED, "{}", whole.stdout);
 }
 
-/// A declared layout that is not the function's own is noticed, so that the exchange of axes is seen to matter.
+/// A declared layout that is not the function's own is noticed, so that the exchange of axes is
+/// seen to matter.
 #[test]
 fn another_layout_is_found() {
     function("void", "attn_bnhd", &SMOKE).expect(1, &["FAIL"]);
@@ -93,12 +117,16 @@ fn another_layout_is_found() {
 fn sixteen_bits_need_a_format() {
     let folder = TempDir::new().expect("a folder");
     let prototype = format!("void attn_bfloat16({})", PARAMETERS.replace("float*", "uint16_t*"));
-    let check = |args: &[&str]| check_in(folder.path(), library(), &[&["--call", &prototype], args].concat());
+    let check = |args: &[&str]| {
+        check_in(folder.path(), library(), &[&["--call", &prototype], args].concat())
+    };
     check(&SMOKE).expect(2, &["parameter `q`: expected a format", "--dtype", "--call:1:"]);
-    check(&["--suite", "smoke", "--dtype", "bfloat16"]).expect(0, &["no finding in", "formats   bfloat16"]);
+    check(&["--suite", "smoke", "--dtype", "bfloat16"])
+        .expect(0, &["no finding in", "formats   bfloat16"]);
     check(&["--suite", "smoke", "--dtype", "float16"]).expect(1, &["FAIL"]);
     let spelled = prototype.replace("uint16_t", "__bf16");
-    check_in(folder.path(), library(), &["--call", &spelled, "--suite", "smoke"]).expect(0, &["no finding in"]);
+    check_in(folder.path(), library(), &["--call", &spelled, "--suite", "smoke"])
+        .expect(0, &["no finding in"]);
 }
 
 /// A function of few parameters is asked what it can be asked.
@@ -108,10 +136,15 @@ fn cases_fit_the_prototype() {
         let call = "const float* q, const float* k, const float* v, float* out, int n_q, int d_k, float scale";
         let folder = TempDir::new().expect("a folder");
         let prototype = format!("void {name}({call})");
-        check_in(folder.path(), library(), &["--call", &prototype, "--dtype", "float32", "--suite", "smoke"])
+        check_in(
+            folder.path(),
+            library(),
+            &["--call", &prototype, "--dtype", "float32", "--suite", "smoke"],
+        )
     };
     let right = narrow("narrow");
-    let fit = "made to fit what the target takes: b=1 h_q=1, h_k=h_q, n_k=n_q, d_v=d_k, options scale";
+    let fit =
+        "made to fit what the target takes: b=1 h_q=1, h_k=h_q, n_k=n_q, d_v=d_k, options scale";
     right.expect(0, &[fit, "no finding in"]);
     // Without that no case has the shape: all were declined.
     assert!(laws(&right).0 > 20, "{}", right.stdout);
@@ -135,7 +168,10 @@ fn what_breaks_is_named_and_the_run_goes_on() {
 #[test]
 fn a_function_that_returns_in_two_processes_is_named() {
     let forks = function("void", "attn_forks", &SMOKE);
-    forks.expect(1, &["ERROR  the function called fork(), and the child process returned from it too", "PASS"]);
+    forks.expect(
+        1,
+        &["ERROR  the function called fork(), and the child process returned from it too", "PASS"],
+    );
     assert!(!forks.stdout.contains("protocol"), "{}", forks.stdout);
     function("void", "attn_helped", &SMOKE).expect(0, &["no finding in"]);
 }
@@ -146,7 +182,8 @@ fn memory_that_is_not_the_functions_is_watched() {
     function("void", "attn_overrun", &SMOKE).expect(1, &["ERROR", overrun, "PASS"]);
     let underrun = "wrote beyond the buffer `out`: bytes 5 to 8 before the beginning";
     function("void", "attn_underrun", &SMOKE).expect(1, &["ERROR", underrun]);
-    function("void", "attn_nothing", &SMOKE).expect(1, &["FAIL", "wrote nothing to the buffer `out`", "PASS"]);
+    function("void", "attn_nothing", &SMOKE)
+        .expect(1, &["FAIL", "wrote nothing to the buffer `out`", "PASS"]);
     let inputs = ["--suite", "core", "--law", "inputs-unchanged"];
     function("void", "attn_writes_inputs", &inputs).expect(1, &["FAIL  QK601"]);
     function("void", "attn", &inputs).expect(0, &[]);
@@ -178,7 +215,8 @@ fn a_cache_by_content_is_shown_by_its_script() {
     }
     let folder = TempDir::new().expect("a folder");
     let prototype = format!("void attn_by_content({PARAMETERS})");
-    let words = ["--call", &prototype, "-q", "--format", "json", "--dtype", "float32", "--suite", "smoke"];
+    let words =
+        ["--call", &prototype, "-q", "--format", "json", "--dtype", "float32", "--suite", "smoke"];
     let report = check_in(folder.path(), library(), &words).expect(1, &[]).json();
     for finding in report["findings"].as_array().expect("findings") {
         let case = finding["witness"]["case"].as_str().expect("a case");
@@ -193,7 +231,8 @@ fn an_error_code_is_a_refusal() {
     finished.expect(0, &["REFUSED attn_declines returned -7"]);
     // 22 for heads that do not fit is what the law of refusal wants.
     let folder = TempDir::new().expect("a folder");
-    let law = ["--law", "head-counts-must-divide", "--dtype", "float64", "--suite", "smoke", "--call"];
+    let law =
+        ["--law", "head-counts-must-divide", "--dtype", "float64", "--suite", "smoke", "--call"];
     check_in(folder.path(), library(), &[&law[..], &[WHOLE]].concat()).expect(0, &["PASS"]);
     let law = ["--law", "head-counts-must-divide", "--suite", "smoke"];
     function("void", "attn", &law).expect(4, &["a function that returns void cannot refuse"]);
@@ -203,16 +242,22 @@ fn an_error_code_is_a_refusal() {
 fn what_cannot_be_loaded_is_said() {
     let folder = TempDir::new().expect("a folder");
     let call = format!("void attn({PARAMETERS})");
-    let check = |file: &str, prototype: &str| check_in(folder.path(), Path::new(file), &["--call", prototype]);
+    let check = |file: &str, prototype: &str| {
+        check_in(folder.path(), Path::new(file), &["--call", prototype])
+    };
     check("./libnone.so", &call).expect(3, &["libnone.so: expected a file, got none"]);
     std::fs::write(folder.path().join("text.so"), "no library").expect("a file");
     check("./text.so", &call).expect(3, &["expected a shared library, got:", "-shared -fPIC"]);
     let here = library().display().to_string();
     let symbol = check(&here, &call.replace("attn(", "attnn("));
-    symbol.expect(3, &["expected a function `attnn`, got none of that name", "did you mean `attn`?"]);
-    check_in(folder.path(), library(), &[]).expect(3, &["`qkvet_attention_v1`", "--call 'C PROTOTYPE'"]);
-    check(&here, "void attn(const float* q").expect(2, &["--call:1:25", "expected `)`, got the end"]);
-    check(&here, &call.replace("scale", "skale")).expect(2, &["parameter `skale`", "did you mean `scale`?"]);
+    symbol
+        .expect(3, &["expected a function `attnn`, got none of that name", "did you mean `attn`?"]);
+    check_in(folder.path(), library(), &[])
+        .expect(3, &["`qkvet_attention_v1`", "--call 'C PROTOTYPE'"]);
+    check(&here, "void attn(const float* q")
+        .expect(2, &["--call:1:25", "expected `)`, got the end"]);
+    check(&here, &call.replace("scale", "skale"))
+        .expect(2, &["parameter `skale`", "did you mean `scale`?"]);
     let other = run(folder.path(), &["check", "builtin:flash", "--call", &call]);
     other.expect(2, &["--call: expected with a shared library"]);
 }
@@ -221,8 +266,14 @@ fn what_cannot_be_loaded_is_said() {
 #[test]
 fn a_wrong_prototype_is_a_finding() {
     let folder = TempDir::new().expect("a folder");
-    let swapped = format!("void attn({})", PARAMETERS.replace("int n_q, int n_k", "int n_k, int n_q"));
-    check_in(folder.path(), library(), &["--call", &swapped, "--dtype", "float32", "--suite", "smoke"]).expect(1, &[]);
+    let swapped =
+        format!("void attn({})", PARAMETERS.replace("int n_q, int n_k", "int n_k, int n_q"));
+    check_in(
+        folder.path(),
+        library(),
+        &["--call", &swapped, "--dtype", "float32", "--suite", "smoke"],
+    )
+    .expect(1, &[]);
 }
 
 #[test]
@@ -241,11 +292,13 @@ fn what_the_struct_returns_is_told_apart() {
     by_struct(&["-DNO_SCALE"], &smoke).expect(1, &["FAIL  QK103 scores are not scaled"]);
     by_struct(&["-DRETURNS=1"], &smoke).expect(4, &["UNSUPPORTED no reason was given"]);
     by_struct(&["-DRETURNS=3"], &smoke).expect(1, &["ERROR", "no reason was given"]);
-    by_struct(&["-DRETURNS=9"], &smoke).expect(1, &["qkvet_attention_v1 returned 9: expected 0 to 3"]);
+    by_struct(&["-DRETURNS=9"], &smoke)
+        .expect(1, &["qkvet_attention_v1 returned 9: expected 0 to 3"]);
     by_struct(&["-DRETURNS=0"], &smoke).expect(1, &["wrote nothing to the buffer `output`"]);
 }
 
-/// The declarations of a library stand in `qkvet.yaml` too, and a finding is seen again from what was kept.
+/// The declarations of a library stand in `qkvet.yaml` too, and a finding is seen again from what
+/// was kept.
 #[test]
 fn a_library_has_a_name_and_its_cases_are_replayed() {
     let folder = TempDir::new().expect("a folder");
@@ -255,7 +308,8 @@ fn a_library_has_a_name_and_its_cases_are_replayed() {
     );
     std::fs::write(folder.path().join("qkvet.yaml"), yaml).expect("a file");
     for target in ["mine", "lib:libx.so"] {
-        let report = run(folder.path(), &["check", target, "-q", "--suite", "smoke", "--format", "json"]);
+        let report =
+            run(folder.path(), &["check", target, "-q", "--suite", "smoke", "--format", "json"]);
         let report = report.expect(1, &[]).json();
         let case = report["findings"][0]["witness"]["case"].as_str().expect("a case").to_owned();
         run(folder.path(), &["replay", &case]).expect(1, &["FAIL"]);
@@ -268,14 +322,20 @@ fn a_library_has_a_name_and_its_cases_are_replayed() {
 
 /// Runs the script of a finding with the words.
 fn play(folder: &Path, finding: &Value, words: &[&str]) -> Finished {
-    let script = folder.join(finding["script"].as_str().unwrap_or_else(|| panic!("a script: {finding:#}")));
+    let script =
+        folder.join(finding["script"].as_str().unwrap_or_else(|| panic!("a script: {finding:#}")));
     let python = python().expect("an interpreter");
     let output = Command::new(python).arg(script).args(words).output().expect("a script that runs");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Finished { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+    Finished {
+        code: output.status.code(),
+        stdout: text(&output.stdout),
+        stderr: text(&output.stderr),
+    }
 }
 
-/// A script with the standard library alone shows a finding on the library, and that another one is mended.
+/// A script with the standard library alone shows a finding on the library, and that another one is
+/// mended.
 #[test]
 fn a_finding_of_a_library_has_a_script() {
     if !has_python() {
@@ -284,20 +344,28 @@ fn a_finding_of_a_library_has_a_script() {
     let folder = TempDir::new().expect("a folder");
     // The functions again, one of them under another name, and a right one under its own.
     let mended = |name: &str, from: &str, to: &str, right: &str| {
-        let source = std::fs::read_to_string(root().join("tests/fixtures/native/attention.c")).expect("the fixture");
-        let text = source.replace(from, to) + &format!("\nvoid {name}(PARAMETERS) {{ {right}(ARGUMENTS); }}\n");
-        let (file, library) = (folder.path().join("mended.c"), folder.path().join(format!("{name}.so")));
+        let source = std::fs::read_to_string(root().join("tests/fixtures/native/attention.c"))
+            .expect("the fixture");
+        let text = source.replace(from, to)
+            + &format!("\nvoid {name}(PARAMETERS) {{ {right}(ARGUMENTS); }}\n");
+        let (file, library) =
+            (folder.path().join("mended.c"), folder.path().join(format!("{name}.so")));
         std::fs::write(&file, text).expect("a file");
         compile(&file.display().to_string(), &[], &library);
         library
     };
     let check = |name: &str, parameters: &str, more: &[&str]| {
         let prototype = format!("void {name}({parameters})");
-        let words = [&["--call", &prototype, "-q", "--format", "json", "--timeout", "1"], more].concat();
+        let words =
+            [&["--call", &prototype, "-q", "--format", "json", "--timeout", "1"], more].concat();
         let report = check_in(folder.path(), library(), &words).json();
         let findings = report["findings"].as_array().expect("findings");
         // A long script is a file alone.
-        findings.iter().find(|finding| finding["script_text"].is_string()).unwrap_or(&findings[0]).clone()
+        findings
+            .iter()
+            .find(|finding| finding["script_text"].is_string())
+            .unwrap_or(&findings[0])
+            .clone()
     };
     let value = ["--dtype", "float32", "--suite", "smoke"];
     let inputs = ["--dtype", "float32", "--suite", "core", "--law", "inputs-unchanged"];
@@ -319,7 +387,8 @@ fn a_finding_of_a_library_has_a_script() {
         play(folder.path(), &finding, &[]).expect(1, &[part]);
         let mended = mended(name, &format!("void {name}("), "void spoiled(", "attn");
         // What comes at times alone is not proved to be gone.
-        let (code, word) = if finding["verdict"] == "NONDET" { (4, "UNSEEN") } else { (0, "FIXED") };
+        let (code, word) =
+            if finding["verdict"] == "NONDET" { (4, "UNSEEN") } else { (0, "FIXED") };
         play(folder.path(), &finding, &[&mended.display().to_string()]).expect(code, &[word]);
     }
     let exchanged = check("attn_bnhd", PARAMETERS, &value);
@@ -375,7 +444,17 @@ fn the_header_of_the_struct_is_cpp_too() {
     std::fs::write(&source, text).expect("a file");
     let library = folder.path().join("libx.so");
     let built = Command::new("c++")
-        .args(["-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-shared", "-fPIC", "-I"])
+        .args([
+            "-std=c++11",
+            "-Wall",
+            "-Wextra",
+            "-Wpedantic",
+            "-Wconversion",
+            "-Werror",
+            "-shared",
+            "-fPIC",
+            "-I",
+        ])
         .arg(root().join("examples/c"))
         .arg("-o")
         .arg(&library)
@@ -387,13 +466,16 @@ fn the_header_of_the_struct_is_cpp_too() {
 
     // A function without extern "C" has another name in the library.
     std::fs::write(&source, "void attn(const float *, float *) {}\n").expect("a file");
-    let built = Command::new("c++").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source).status();
+    let built =
+        Command::new("c++").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source).status();
     assert!(built.expect("c++").success());
-    let hidden = check_in(folder.path(), &library, &["--call", &format!("void attn({PARAMETERS})")]);
+    let hidden =
+        check_in(folder.path(), &library, &["--call", &format!("void attn({PARAMETERS})")]);
     hidden.expect(3, &["expected a function `attn`", "declare it extern \"C\""]);
 }
 
-/// `docs/native.md` does what it says: its source is built, its commands are run, and what they print is there.
+/// `docs/native.md` does what it says: its source is built, its commands are run, and what they
+/// print is there.
 #[test]
 fn the_page_is_run() {
     let page = std::fs::read_to_string(root().join("docs/native.md")).expect("the page");
@@ -410,13 +492,18 @@ fn the_page_is_run() {
             std::fs::write(folder.path().join("qkvet.yaml"), block("yaml", 0)).expect("a file");
         }
         let text = block("console", at);
-        let lines: Vec<String> = text.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect();
+        let lines: Vec<String> =
+            text.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect();
         let finished = shell(folder.path(), &lines.join("\n"));
         let printed: Vec<&str> = text.lines().filter(|line| !line.starts_with("$ ")).collect();
         finished.expect(code, &printed);
     }
     // Every parameter of the table is one.
-    let table = page.split("| parameter |").nth(1).and_then(|rest| rest.split("\n\n").next()).expect("the table");
+    let table = page
+        .split("| parameter |")
+        .nth(1)
+        .and_then(|rest| rest.split("\n\n").next())
+        .expect("the table");
     let cells = table.lines().skip(2).flat_map(|line| line.split('|').skip(1).take(2));
     let names: Vec<&str> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
     assert!(names.len() > 40, "{names:?}");

@@ -1,4 +1,5 @@
-//! ONNX: models and backends as targets, and frozen cases as node tests. Skipped without `QKVET_TEST_PYTHON`.
+//! ONNX: models and backends as targets, and frozen cases as node tests. Skipped without
+//! `QKVET_TEST_PYTHON`.
 
 #![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
 
@@ -19,12 +20,18 @@ fn models() -> TempDir {
 
 fn python_in(folder: &Path, script: &Path, words: &[&str]) -> Finished {
     let mut command = std::process::Command::new(python().expect("a Python"));
-    finished(&command.current_dir(folder).arg(script).args(words).output().expect("a script that runs"))
+    finished(
+        &command.current_dir(folder).arg(script).args(words).output().expect("a script that runs"),
+    )
 }
 
 fn finished(output: &std::process::Output) -> Finished {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Finished { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+    Finished {
+        code: output.status.code(),
+        stdout: text(&output.stdout),
+        stderr: text(&output.stderr),
+    }
 }
 
 fn check(folder: &Path, target: &str, more: &[&str]) -> Finished {
@@ -32,7 +39,8 @@ fn check(folder: &Path, target: &str, more: &[&str]) -> Finished {
 }
 
 fn check_suite(folder: &Path, target: &str, suite: &str, more: &[&str]) -> Finished {
-    let words = ["check", target, "--suite", suite, "--dtype", "float32", "--format", "json", "--quiet"];
+    let words =
+        ["check", target, "--suite", suite, "--dtype", "float32", "--format", "json", "--quiet"];
     run(folder, &[&words[..], more].concat())
 }
 
@@ -46,7 +54,9 @@ fn titles(report: &Value) -> Vec<String> {
 }
 
 fn declined(report: &Value, part: &str) -> bool {
-    report["coverage"]["declined"].as_object().is_some_and(|reasons| reasons.keys().any(|reason| reason.contains(part)))
+    report["coverage"]["declined"]
+        .as_object()
+        .is_some_and(|reasons| reasons.keys().any(|reason| reason.contains(part)))
 }
 
 /// A model of fixed extents is asked what it takes.
@@ -59,7 +69,8 @@ fn cases_fit_the_model() {
     let finished = check(folder.path(), "onnx:fixed.onnx", &[]);
     let report = finished.json();
     assert_eq!(finished.code, Some(0), "{:?}\n{}", titles(&report), finished.stderr);
-    let notice = "suite smoke is made to fit what the target takes: h_q=4 h_k=4 d_k=16 d_v=16, no options";
+    let notice =
+        "suite smoke is made to fit what the target takes: h_q=4 h_k=4 d_k=16 d_v=16, no options";
     assert!(finished.stderr.contains(notice), "{}", finished.stderr);
     assert!(count(&report, "PASS") > 100, "{}", report["counts"]);
     assert_eq!(report["coverage"]["sizes"]["d_k"], serde_json::json!([16, 16]));
@@ -81,7 +92,10 @@ fn right_models_pass() {
         assert!(count(&report, "PASS") > 30, "{model}: {}", report["counts"]);
         assert!(declined(&report, told), "{model}: {}", report["coverage"]);
         let environment = report["run"]["environment"].to_string();
-        assert!(environment.contains("onnxruntime 1.") && environment.contains("one node Attention"), "{environment}");
+        assert!(
+            environment.contains("onnxruntime 1.") && environment.contains("one node Attention"),
+            "{environment}"
+        );
     }
     let masked = check(folder.path(), "onnx:masked.onnx", &[]).json();
     assert!(masked["coverage"]["options"]["mask"].as_u64() > Some(5), "{}", masked["coverage"]);
@@ -113,15 +127,28 @@ fn a_causal_model_is_asked_causal_calls_and_its_corner_is_named() {
     let finished = check(folder.path(), "onnx:causal.onnx", &[]);
     let report = finished.json();
     assert_eq!(finished.code, Some(1), "{}", finished.stderr);
-    assert!(titles(&report).iter().any(|title| title.contains("aligned upper-left")), "{:?}", titles(&report));
+    assert!(
+        titles(&report).iter().any(|title| title.contains("aligned upper-left")),
+        "{:?}",
+        titles(&report)
+    );
     assert!(declined(&report, "without causal: the model always is"), "{}", report["coverage"]);
     let declared = check(folder.path(), "onnx:causal.onnx", &["--convention", "causal=upper-left"]);
     assert_eq!(declared.code, Some(0), "{:?}", titles(&declared.json()));
     // Every case that may be causal is.
-    assert!(declared.stderr.contains("takes: options causal, always causal"), "{}", declared.stderr);
+    assert!(
+        declared.stderr.contains("takes: options causal, always causal"),
+        "{}",
+        declared.stderr
+    );
     let report = declared.json();
-    let (asked, passed) = (report["coverage"]["options"]["causal"].as_u64(), count(&report, "PASS"));
-    assert!(passed > 70 && asked == Some(passed + count(&report, "INCONCLUSIVE")), "{}", report["counts"]);
+    let (asked, passed) =
+        (report["coverage"]["options"]["causal"].as_u64(), count(&report, "PASS"));
+    assert!(
+        passed > 70 && asked == Some(passed + count(&report, "INCONCLUSIVE")),
+        "{}",
+        report["counts"]
+    );
     // With a past the operator aligns it as the standard does.
     let past = check_suite(folder.path(), "onnx:past.onnx", "core", &[]);
     assert_eq!(past.code, Some(0), "{:?}", titles(&past.json()));
@@ -154,9 +181,14 @@ fn what_a_graph_does_not_tell_can_be_declared() {
         return;
     }
     let folder = models();
-    let declared = check(folder.path(), "onnx:plain.onnx", &["--law", "value", "--constant", "scale=0.5"]);
+    let declared =
+        check(folder.path(), "onnx:plain.onnx", &["--law", "value", "--constant", "scale=0.5"]);
     let report = declared.json();
-    assert!(report["run"]["environment"].to_string().contains("constants: scale 0.5"), "{}", report["run"]);
+    assert!(
+        report["run"]["environment"].to_string().contains("constants: scale 0.5"),
+        "{}",
+        report["run"]
+    );
     run(folder.path(), &["check", "onnx:plain.onnx", "--constant", "scale"])
         .expect(2, &["--constant: constant `scale`: expected causal, scale=NUMBER"]);
     run(folder.path(), &["check", "builtin:flash", "--constant", "causal"])
@@ -178,26 +210,39 @@ fn what_cannot_be_started_says_why() {
     };
     check("onnx:none.onnx", &["onnx:none.onnx: expected a readable file, got"]);
     check("onnx:text.onnx", &["onnx:text.onnx: expected"]);
-    check("onnx:unknown.onnx", &["input hidden_state: expected a name of query, key, value", "hint: known: query, q"]);
+    check(
+        "onnx:unknown.onnx",
+        &["input hidden_state: expected a name of query, key, value", "hint: known: query, q"],
+    );
     check(
         "onnx:identity.onnx",
-        &["input attn_mask: expected one that Attention takes itself, got one of another node", "only Not of a mask"],
+        &[
+            "input attn_mask: expected one that Attention takes itself, got one of another node",
+            "only Not of a mask",
+        ],
     );
     check("onnx-backend:nosuch", &["no module named `nosuch`"]);
-    run(folder.path(), &["check", "onnx-backend:x@22"]).expect(2, &["expected opset 23 or 24, got `22`"]);
+    run(folder.path(), &["check", "onnx-backend:x@22"])
+        .expect(2, &["expected opset 23 or 24, got `22`"]);
     run(folder.path(), &["check", "onnx:"]).expect(2, &["expected the file of a model"]);
     // A Python without ONNX Runtime.
     let hidden = folder.path().join("hidden");
     std::fs::create_dir(&hidden).expect("a folder");
-    std::fs::write(hidden.join("onnxruntime.py"), "raise ImportError('not installed')").expect("a file");
-    let output = qkvet(folder.path()).args(["check", "onnx:right.onnx"]).env("PYTHONPATH", &hidden).output();
+    std::fs::write(hidden.join("onnxruntime.py"), "raise ImportError('not installed')")
+        .expect("a file");
+    let output =
+        qkvet(folder.path()).args(["check", "onnx:right.onnx"]).env("PYTHONPATH", &hidden).output();
     finished(&output.expect("qkvet that runs")).expect(
         3,
-        &["onnxruntime is needed: importing it raised ImportError: not installed", "pip install onnxruntime"],
+        &[
+            "onnxruntime is needed: importing it raised ImportError: not installed",
+            "pip install onnxruntime",
+        ],
     );
 }
 
-/// Calls without a mask hide nothing, whatever true means in the mask that the model takes in every call.
+/// Calls without a mask hide nothing, whatever true means in the mask that the model takes in every
+/// call.
 #[test]
 fn a_mask_that_hides_hides_nothing_where_there_is_none() {
     if !has_python() {
@@ -223,11 +268,18 @@ fn a_mask_that_hides_hides_nothing_where_there_is_none() {
             "{model}"
         );
     }
-    let told = run(folder.path(), &["check", "onnx:inverted.onnx", "--suite", "smoke", "--dtype", "float32"]);
+    let told = run(
+        folder.path(),
+        &["check", "onnx:inverted.onnx", "--suite", "smoke", "--dtype", "float32"],
+    );
     told.expect(1, &["attn_mask bool (*, *, *, *) (true hides)"]);
     check(folder.path(), "onnx:twice_inverted.onnx", &[]).expect(0, &[]);
     // What else is wrong is found, and its script hides nothing either where the call has no mask.
-    let wrong = check(folder.path(), "onnx:hides_wrong.onnx", &[&declared[..], &["--law", "value"]].concat());
+    let wrong = check(
+        folder.path(),
+        "onnx:hides_wrong.onnx",
+        &[&declared[..], &["--law", "value"]].concat(),
+    );
     let report = wrong.json();
     assert!(
         wrong.code == Some(1) && report["findings"].to_string().contains("scale-inverse-d"),
@@ -240,9 +292,13 @@ fn a_mask_that_hides_hides_nothing_where_there_is_none() {
     python_in(folder.path(), &script, &["hides.onnx"]).expect(0, &["FIXED"]);
     let case = finding["witness"]["case"].as_str().expect("a case");
     run(folder.path(), &["replay", case]).expect(1, &["FAIL"]);
-    run(folder.path(), &["replay", case, "--target", "onnx:hides.onnx", "--convention", "mask=true-hides"])
-        .expect(0, &["PASS"]);
-    run(folder.path(), &["probe", "onnx:hides.onnx", "--convention", "mask=true-hides"]).expect(0, &["mask"]);
+    run(
+        folder.path(),
+        &["replay", case, "--target", "onnx:hides.onnx", "--convention", "mask=true-hides"],
+    )
+    .expect(0, &["PASS"]);
+    run(folder.path(), &["probe", "onnx:hides.onnx", "--convention", "mask=true-hides"])
+        .expect(0, &["mask"]);
 }
 
 /// Which of several outputs is taken, and what goes before where names and places differ.
@@ -252,12 +308,21 @@ fn what_a_model_leaves_open_is_told() {
         return;
     }
     let folder = models();
-    let told = |target: &str| run(folder.path(), &["check", target, "--suite", "smoke", "--dtype", "float32", "-q"]);
-    told("onnx:several.onnx").expect(0, &["gives its result as output, weights from weights; not looked at: scores"]);
+    let told = |target: &str| {
+        run(folder.path(), &["check", target, "--suite", "smoke", "--dtype", "float32", "-q"])
+    };
+    told("onnx:several.onnx")
+        .expect(0, &["gives its result as output, weights from weights; not looked at: scores"]);
     let crossed = told("onnx:crossed.onnx");
     crossed.expect(0, &["key as query float32 (*, *, *, *) (by its place, not its name)"]);
     let twice = run(folder.path(), &["check", "onnx:twice.onnx"]);
-    twice.expect(3, &["inputs query and q: expected one for the query, got two names of it", "hint: rename the one"]);
+    twice.expect(
+        3,
+        &[
+            "inputs query and q: expected one for the query, got two names of it",
+            "hint: rename the one",
+        ],
+    );
 }
 
 /// `qkvet onnx run` with the frozen cases of float32.
@@ -266,7 +331,18 @@ fn backend(name: &str) -> Finished {
     let name = name.replace("backends.py", &file);
     let cases = root().join("snapshots/core").display().to_string();
     let store = TempDir::new().expect("a folder");
-    let words = ["onnx", "run", &cases, "--backend", &name, "--dtype", "float32", "--format", "json", "--quiet"];
+    let words = [
+        "onnx",
+        "run",
+        &cases,
+        "--backend",
+        &name,
+        "--dtype",
+        "float32",
+        "--format",
+        "json",
+        "--quiet",
+    ];
     run(store.path(), &words)
 }
 
@@ -279,15 +355,25 @@ fn backends_are_split_five_ways() {
         let finished = backend(name);
         let report = finished.json();
         let cases = report["cases"].as_array().expect("cases");
-        let sum: u64 = report["counts"].as_object().expect("counts").values().filter_map(Value::as_u64).sum();
+        let sum: u64 =
+            report["counts"].as_object().expect("counts").values().filter_map(Value::as_u64).sum();
         assert_eq!(sum, cases.len() as u64, "{name}");
         assert!(count(&report, "ok") > 60, "{name}: {}", report["counts"]);
-        assert!(cases.iter().all(|case| case["test"].as_str().is_some_and(|test| test.starts_with("test_attention_"))));
+        assert!(cases.iter().all(|case| {
+            case["test"].as_str().is_some_and(|test| test.starts_with("test_attention_"))
+        }));
         let left_out = report["left_out"].to_string();
         assert!(left_out.contains("causal with more queries than keys"), "{left_out}");
-        let bad = count(&report, "disagrees") + count(&report, "within-allowance") + count(&report, "broke");
+        let bad = count(&report, "disagrees")
+            + count(&report, "within-allowance")
+            + count(&report, "broke");
         assert_eq!(finished.code, Some(i32::from(bad > 0)), "{name}: {}", report["counts"]);
-        assert_eq!(count(&report, "disagrees") == 0, titles(&report).is_empty(), "{name}: {:?}", titles(&report));
+        assert_eq!(
+            count(&report, "disagrees") == 0,
+            titles(&report).is_empty(),
+            "{name}: {:?}",
+            titles(&report)
+        );
     }
 }
 
@@ -305,7 +391,8 @@ fn a_lying_backend_is_named_and_a_rough_one_is_told_apart() {
     let report = rough.json();
     assert_eq!(rough.code, Some(1), "outside the bound is outside");
     assert!(count(&report, "within-allowance") > 60, "{}", report["counts"]);
-    // What the reference evaluator, which this one stands on, has wrong itself: causal masking with a bias of one row, and cancellation.
+    // What the reference evaluator, which this one stands on, has wrong itself: causal masking with
+    // a bias of one row, and cancellation.
     assert!(count(&report, "disagrees") < 6, "{}", report["counts"]);
 }
 
@@ -317,13 +404,24 @@ fn a_backend_that_declines_is_not_wrong() {
     let declining = backend("backends.py:Declining");
     let report = declining.json();
     assert_eq!(declining.code, Some(4));
-    assert_eq!(count(&report, "unsupported"), report["cases"].as_array().map_or(0, Vec::len) as u64);
-    assert!(report["reasons"]["unsupported"].to_string().contains("no Attention here"), "{}", report["reasons"]);
+    assert_eq!(
+        count(&report, "unsupported"),
+        report["cases"].as_array().map_or(0, Vec::len) as u64
+    );
+    assert!(
+        report["reasons"]["unsupported"].to_string().contains("no Attention here"),
+        "{}",
+        report["reasons"]
+    );
     let strict = backend("backends.py:Strict");
     let report = strict.json();
     assert_eq!((strict.code, count(&report, "disagrees")), (Some(0), 0), "{:?}", titles(&report));
     assert!(count(&report, "refused") > 10 && count(&report, "ok") > 10, "{}", report["counts"]);
-    assert!(report["reasons"]["refused"].to_string().contains("attn_mask is not understood"), "{}", report["reasons"]);
+    assert!(
+        report["reasons"]["refused"].to_string().contains("attn_mask is not understood"),
+        "{}",
+        report["reasons"]
+    );
 }
 
 #[test]
@@ -337,7 +435,11 @@ fn every_law_can_be_put_to_a_backend() {
     let report = finished.json();
     assert!(count(&report, "PASS") > 20, "{}\n{}", report["counts"], finished.stderr);
     assert!(report["coverage"]["options"]["softcap"].as_u64() > Some(0), "{}", report["coverage"]);
-    assert!(declined(&report, "sinks: the operator Attention has no sinks"), "{}", report["coverage"]);
+    assert!(
+        declined(&report, "sinks: the operator Attention has no sinks"),
+        "{}",
+        report["coverage"]
+    );
 }
 
 #[test]
@@ -361,19 +463,28 @@ fn exported_node_tests_are_eaten_by_the_runner_of_onnx() {
             "--dtype",
             "float32,float16",
         ];
-        run(folder.path(), &words).expect(0, &[&format!("node tests of opset {opset}"), "left out"]);
+        run(folder.path(), &words)
+            .expect(0, &[&format!("node tests of opset {opset}"), "left out"]);
     }
     let tests = folder.path().join("23");
-    let names: Vec<_> =
-        std::fs::read_dir(&tests).expect("tests").filter_map(Result::ok).map(|entry| entry.path()).collect();
+    let names: Vec<_> = std::fs::read_dir(&tests)
+        .expect("tests")
+        .filter_map(Result::ok)
+        .map(|entry| entry.path())
+        .collect();
     assert!(names.len() > 120, "{}", names.len());
     for test in &names {
         let data = test.join("test_data_set_0");
-        assert!(test.join("model.onnx").is_file() && data.join("input_2.pb").is_file(), "{}", test.display());
+        assert!(
+            test.join("model.onnx").is_file() && data.join("input_2.pb").is_file(),
+            "{}",
+            test.display()
+        );
         let text = std::fs::read_to_string(data.join("bounds.json")).expect("bounds");
         let bounds: Value = serde_json::from_str(&text).expect("JSON");
         let answer = bounds["answer"].as_array().expect("answers").len();
-        let size: u64 = bounds["shape"].as_array().expect("a shape").iter().filter_map(Value::as_u64).product();
+        let size: u64 =
+            bounds["shape"].as_array().expect("a shape").iter().filter_map(Value::as_u64).product();
         assert_eq!(answer as u64, size);
         let default = bounds["default_contract"].as_str().expect("a contract");
         assert_eq!(bounds["bounds"][default].as_array().map(Vec::len), Some(answer));
@@ -385,7 +496,11 @@ fn exported_node_tests_are_eaten_by_the_runner_of_onnx() {
         assert!(last.starts_with("ran "), "{}\n{}", finished.stdout, finished.stderr);
         let number = |word: &str| {
             let rest = last.split(word).nth(1).unwrap_or_default();
-            rest.trim().split([',', ' ']).next().and_then(|n| n.parse::<usize>().ok()).unwrap_or(usize::MAX)
+            rest.trim()
+                .split([',', ' '])
+                .next()
+                .and_then(|n| n.parse::<usize>().ok())
+                .unwrap_or(usize::MAX)
         };
         ([number("ran "), number("refused "), number("failed ")], finished.stdout)
     };
@@ -395,11 +510,15 @@ fn exported_node_tests_are_eaten_by_the_runner_of_onnx() {
     assert!(refused < ran / 4, "{refused} of {ran}\n{told}");
     let ([ran, _, failed], told) = eaten("backends:Lying");
     assert!(ran == names.len() && failed > 20, "{ran} {failed}\n{told}");
-    run(folder.path(), &["export", &cases, "--format", "onnx-node-tests", "--opset", "22", "--out", "x"])
-        .expect(2, &["--opset: expected 23 or 24, got 22"]);
+    run(
+        folder.path(),
+        &["export", &cases, "--format", "onnx-node-tests", "--opset", "22", "--out", "x"],
+    )
+    .expect(2, &["--opset: expected 23 or 24, got 22"]);
 }
 
-/// A script with ONNX Runtime alone shows what is wrong with a model, and that another one is right.
+/// A script with ONNX Runtime alone shows what is wrong with a model, and that another one is
+/// right.
 #[test]
 fn a_finding_of_a_model_has_a_script() {
     if !has_python() {
@@ -418,19 +537,27 @@ fn a_finding_of_a_model_has_a_script() {
     assert!(play(&["nowhere.onnx"]).stderr.contains("the target cannot be loaded"));
 }
 
-/// Masks of which true hides, in models that leave rows without a key to the softmax: either convention is named, and nothing else.
+/// Masks of which true hides, in models that leave rows without a key to the softmax: either
+/// convention is named, and nothing else.
 #[test]
 fn two_conventions_of_one_model_are_named_together() {
     if !has_python() {
         return;
     }
     let folder = models();
-    for (model, rows) in [("hides_nan", "gets NaN"), ("hides_mean", "gets the mean of all values")] {
+    for (model, rows) in [("hides_nan", "gets NaN"), ("hides_mean", "gets the mean of all values")]
+    {
         let target = format!("onnx:{model}.onnx");
         let report = check(folder.path(), &target, &[]).expect(1, &[]).json();
         let titles = titles(&report);
-        assert!(titles.len() == 2 && titles.iter().all(|title| title.contains("undeclared convention")), "{titles:?}");
-        assert!(titles.iter().any(|title| title.contains("true in the boolean mask hides the key")), "{titles:?}");
+        assert!(
+            titles.len() == 2 && titles.iter().all(|title| title.contains("undeclared convention")),
+            "{titles:?}"
+        );
+        assert!(
+            titles.iter().any(|title| title.contains("true in the boolean mask hides the key")),
+            "{titles:?}"
+        );
         assert!(titles.iter().any(|title| title.ends_with(rows)), "{titles:?}");
         for finding in report["findings"].as_array().expect("findings") {
             let case = finding["witness"]["case"].as_str().expect("a case");
@@ -438,7 +565,10 @@ fn two_conventions_of_one_model_are_named_together() {
         }
     }
     let probed = run(folder.path(), &["probe", "onnx:hides_nan.onnx"]);
-    probed.expect(0, &["true-hides (standard: true-attends) decided", "nan (standard: zero)", "default_scale"]);
+    probed.expect(
+        0,
+        &["true-hides (standard: true-attends) decided", "nan (standard: zero)", "default_scale"],
+    );
     assert!(!probed.stdout.contains("needs 0.5, got NaN"), "{}", probed.stdout);
 }
 
@@ -458,10 +588,12 @@ fn a_finding_under_an_undeclared_convention_is_replayed_under_it() {
     assert_eq!(joined.stdout, whole.stdout, "{}", joined.stderr);
     let report = whole.expect(1, &[]).json();
     let is_other = |finding: &&Value| finding["kind"] != "convention";
-    let others: Vec<&Value> = report["findings"].as_array().expect("findings").iter().filter(is_other).collect();
+    let others: Vec<&Value> =
+        report["findings"].as_array().expect("findings").iter().filter(is_other).collect();
     assert!(!others.is_empty(), "{:?}", titles(&report));
     for finding in others {
-        run(folder.path(), &["replay", finding["witness"]["case"].as_str().expect("a case")]).expect(1, &["FAIL"]);
+        run(folder.path(), &["replay", finding["witness"]["case"].as_str().expect("a case")])
+            .expect(1, &["FAIL"]);
         let script = folder.path().join(finding["script"].as_str().expect("a script"));
         python_in(folder.path(), &script, &[]).expect(1, &["FAIL"]);
         python_in(folder.path(), &script, &["hides.onnx"]).expect(0, &["FIXED"]);
@@ -477,31 +609,44 @@ fn masks_of_keys_are_put_as_the_model_takes_them() {
     let folder = models();
     let declared = ["--convention", "empty-row=nan"];
     for model in ["keys", "padding"] {
-        let report = check(folder.path(), &format!("onnx:{model}.onnx"), &declared).expect(0, &[]).json();
+        let report =
+            check(folder.path(), &format!("onnx:{model}.onnx"), &declared).expect(0, &[]).json();
         let of_mask = report["coverage"]["options"]["mask"].as_u64();
-        assert!(of_mask > Some(5) && count(&report, "PASS") > 50, "{model} {of_mask:?}: {}", report["counts"]);
+        assert!(
+            of_mask > Some(5) && count(&report, "PASS") > 50,
+            "{model} {of_mask:?}: {}",
+            report["counts"]
+        );
         assert_eq!(count(&report, "REFUSED"), 0, "{model}");
     }
     let wrong = check(folder.path(), "onnx:padding_wrong.onnx", &declared).expect(1, &[]).json();
     assert!(!titles(&wrong).is_empty());
-    let told = run(folder.path(), &["check", "onnx:padding.onnx", "--suite", "smoke", "--dtype", "float32"]);
+    let told = run(
+        folder.path(),
+        &["check", "onnx:padding.onnx", "--suite", "smoke", "--dtype", "float32"],
+    );
     told.expect(1, &["mask as attention_mask int64 (*, *)", "masks b 1 1 j"]);
 }
 
-/// A softcap and a scale that are constants of the model are those of every case that can have them.
+/// A softcap and a scale that are constants of the model are those of every case that can have
+/// them.
 #[test]
 fn cases_have_the_constants_of_the_model() {
     if !has_python() {
         return;
     }
     let folder = models();
-    for (model, always) in [("capped", "always softcap=5"), ("scaled", "always scale=0.3"), ("causal", "always causal")]
-    {
+    for (model, always) in [
+        ("capped", "always softcap=5"),
+        ("scaled", "always scale=0.3"),
+        ("causal", "always causal"),
+    ] {
         let target = format!("onnx:{model}.onnx");
         let finished = check(folder.path(), &target, &["--convention", "causal=upper-left"]);
         let report = finished.expect(0, &[]).json();
         assert!(count(&report, "PASS") > 20, "{model}: {}", report["counts"]);
-        let told = run(folder.path(), &["check", &target, "--suite", "smoke", "--dtype", "float32"]);
+        let told =
+            run(folder.path(), &["check", &target, "--suite", "smoke", "--dtype", "float32"]);
         assert!(format!("{}{}", told.stdout, told.stderr).contains(always), "{}", told.stderr);
     }
 }

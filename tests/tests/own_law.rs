@@ -1,5 +1,6 @@
-//! `docs/your-own-law.md` and `docs/your-own-question.md` are run as they stand: their files are written, their commands called, and
-//! what they print and their exit codes compared with what the pages show.
+//! `docs/your-own-law.md` and `docs/your-own-question.md` are run as they stand: their files are
+//! written, their commands called, and what they print and their exit codes compared with what the
+//! pages show.
 
 #![expect(clippy::disallowed_methods, reason = "writes the files of the page")]
 
@@ -18,7 +19,8 @@ fn the_page_prints_what_it_says() {
     let commands: usize = blocks.iter().map(|block| block.commands().len()).sum();
     assert!(commands >= 10, "only {commands} commands");
     let folder = tempfile::tempdir().expect("a folder");
-    let wrong: Vec<String> = blocks.iter().filter_map(|block| block.run(folder.path()).err()).collect();
+    let wrong: Vec<String> =
+        blocks.iter().filter_map(|block| block.run(folder.path()).err()).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
@@ -29,7 +31,8 @@ fn the_page_on_questions_prints_what_it_says() {
     let commands: usize = blocks.iter().map(|block| block.commands().len()).sum();
     assert!(commands >= 8, "only {commands} commands");
     let folder = tempfile::tempdir().expect("a folder");
-    let wrong: Vec<String> = blocks.iter().filter_map(|block| block.run(folder.path()).err()).collect();
+    let wrong: Vec<String> =
+        blocks.iter().filter_map(|block| block.run(folder.path()).err()).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
@@ -38,10 +41,15 @@ fn another_output_is_noticed() {
     let folder = tempfile::tempdir().expect("a folder");
     let run = |body: &str| Block { language: "console", body }.run(folder.path());
     assert_eq!(
-        run("$ qkvet prove score-entry --steps\nlaw score-entry\n...\nproved for all shapes by rewr...\n\n"),
+        run(
+            "$ qkvet prove score-entry --steps\nlaw score-entry\n...\nproved for all shapes by rewr...\n\n"
+        ),
         Ok(())
     );
-    assert_eq!(run("$ qkvet prove no-such-law\nerror: law `no-such-law`: ...\n...\n$ echo $?\n2\n"), Ok(()));
+    assert_eq!(
+        run("$ qkvet prove no-such-law\nerror: law `no-such-law`: ...\n...\n$ echo $?\n2\n"),
+        Ok(())
+    );
     for bad in [
         "$ qkvet prove score-entry --steps\nlaw score-exit\n...\n",
         "$ qkvet prove score-entry --steps\nlaw score-entry\n",
@@ -70,25 +78,38 @@ fn specifications_of_a_folder_join_or_are_refused() {
     write("mine/laws/family/twice.yaml", &law("twice"));
     qkvet(&["list", "laws"]).expect(0, &["twice", "score-entry"]);
     qkvet(&["prove", "twice"]).expect(0, &["proved"]);
-    qkvet(&["prove", "twice", "--format", "markdown"]).expect(0, &["### twice", "Laws of your own."]);
+    qkvet(&["prove", "twice", "--format", "markdown"])
+        .expect(0, &["### twice", "Laws of your own."]);
     // A file that is in the folder is called by its id.
     let twice = qkvet(&["prove", "--file", "mine/laws/family/twice.yaml"]);
     twice.expect(2, &["expected an id of its own, got `twice`", "is called by its id"]);
     // A built-in target, sharded and joined.
-    let checked = qkvet(&["check", "builtin:standard", "--suite", "smoke", "--law", "twice", "--shard", "1/1"]);
+    let checked = qkvet(&[
+        "check",
+        "builtin:standard",
+        "--suite",
+        "smoke",
+        "--law",
+        "twice",
+        "--shard",
+        "1/1",
+    ]);
     checked.expect(0, &["laws      1 of 1 checked"]);
     let merged = qkvet(&["merge", ".qkvet/shards"]).expect(0, &[]).stdout.clone();
     assert_eq!(merged, checked.stdout);
 
     write("mine/laws/score-entry.yaml", &law("score-entry"));
-    qkvet(&["list", "laws"]).expect(2, &["mine/laws/score-entry.yaml", "got `score-entry`, which is taken", "hint: "]);
+    qkvet(&["list", "laws"])
+        .expect(2, &["mine/laws/score-entry.yaml", "got `score-entry`, which is taken", "hint: "]);
     write("mine/laws/score-entry.yaml", "law: ill\n");
     qkvet(&["explain", "value"]).expect(2, &["mine/laws/score-entry.yaml", "title"]);
     fs::remove_file(folder.path().join("mine/laws/score-entry.yaml")).expect("a file");
     write("mine/faults/mine.yaml", "fault: mine\n");
-    qkvet(&["prove", "value"]).expect(2, &["expected the folders `laws` and `conventions`, got `faults`"]);
+    qkvet(&["prove", "value"])
+        .expect(2, &["expected the folders `laws` and `conventions`, got `faults`"]);
     write("qkvet.yaml", "specs: nowhere\n");
-    qkvet(&["check", "builtin:standard"]).expect(2, &["specs at nowhere: expected a readable folder"]);
+    qkvet(&["check", "builtin:standard"])
+        .expect(2, &["specs at nowhere: expected a readable folder"]);
 }
 
 /// What stands between fences.
@@ -99,7 +120,10 @@ struct Block<'a> {
 
 fn blocks(page: &str) -> Vec<Block<'_>> {
     let fenced = page.split("\n```").skip(1).step_by(2);
-    fenced.filter_map(|block| block.split_once('\n')).map(|(language, body)| Block { language, body }).collect()
+    fenced
+        .filter_map(|block| block.split_once('\n'))
+        .map(|(language, body)| Block { language, body })
+        .collect()
 }
 
 impl Block<'_> {
@@ -133,7 +157,10 @@ impl Block<'_> {
                 _ => "0".to_owned(),
             };
             if finished.code.map(|code| code.to_string()) != Some(code.clone()) {
-                return Err(format!("$ {command}\nexpected exit code {code}, got {:?}\n{got}", finished.code));
+                return Err(format!(
+                    "$ {command}\nexpected exit code {code}, got {:?}\n{got}",
+                    finished.code
+                ));
             }
             if let Err(line) = compare(shown, &got) {
                 return Err(format!("$ {command}\nexpected the line\n{line}\ngot\n{got}"));
@@ -143,7 +170,8 @@ impl Block<'_> {
     }
 }
 
-/// `...` stands for any lines, at the end of a line for its rest. The first line that is not there, if one is not.
+/// `...` stands for any lines, at the end of a line for its rest. The first line that is not there,
+/// if one is not.
 fn compare<'a>(shown: &[&'a str], got: &str) -> Result<(), &'a str> {
     let mut lines = got.trim().lines().map(str::trim_end);
     let mut is_open = false;
@@ -154,7 +182,9 @@ fn compare<'a>(shown: &[&'a str], got: &str) -> Result<(), &'a str> {
             is_open = true;
             continue;
         }
-        let fits = |got: &str| line.strip_suffix("...").map_or(got == line, |start| got.starts_with(start));
+        let fits = |got: &str| {
+            line.strip_suffix("...").map_or(got == line, |start| got.starts_with(start))
+        };
         let found = if is_open { lines.any(fits) } else { lines.next().is_some_and(fits) };
         if !found {
             return Err(line);

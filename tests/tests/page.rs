@@ -19,14 +19,18 @@ fn page(target: &str, args: &[&str]) -> (TempDir, Summary, String) {
 }
 
 fn made(folder: &Path, target: &str, args: &[&str]) -> String {
-    let finished =
-        run(folder, &[&["check", target, "-q", "--suite", "smoke", "--report", "html=page.html"], args].concat());
+    let finished = run(
+        folder,
+        &[&["check", target, "-q", "--suite", "smoke", "--report", "html=page.html"], args]
+            .concat(),
+    );
     assert!(matches!(finished.code, Some(0 | 1)), "{}{}", finished.stdout, finished.stderr);
     std::fs::read_to_string(folder.join("page.html")).expect("a page")
 }
 
 fn summary(folder: &Path) -> Summary {
-    let text = std::fs::read_to_string(folder.join(".qkvet/last/report.json")).expect("the last report");
+    let text =
+        std::fs::read_to_string(folder.join(".qkvet/last/report.json")).expect("the last report");
     serde_json::from_str(&text).expect("a report")
 }
 
@@ -52,7 +56,11 @@ fn the_page_needs_nothing_else_and_has_every_finding() {
             assert!(is_inside, "{name}={value:?} of {:?}", element.path);
             assert!(!name.starts_with("on"), "{name} of {:?}", element.path);
         }
-        assert!(!["link", "img", "iframe", "object"].contains(&element.name()), "{:?}", element.path);
+        assert!(
+            !["link", "img", "iframe", "object"].contains(&element.name()),
+            "{:?}",
+            element.path
+        );
         assert!(element.name() != "script" || element.attribute("src").is_none());
     }
     let style = all.iter().find(|element| element.name() == "style").expect("a style");
@@ -68,21 +76,39 @@ fn the_page_needs_nothing_else_and_has_every_finding() {
     assert!(!summary.findings.is_empty());
     for (at, finding) in summary.findings.iter().enumerate() {
         assert!(ids.contains(&format!("finding-{}", at + 1).as_str()));
-        let parts =
-            [&finding.title, &finding.evidence.expected, &finding.evidence.got, &finding.replay, &finding.law_title];
+        let parts = [
+            &finding.title,
+            &finding.evidence.expected,
+            &finding.evidence.got,
+            &finding.replay,
+            &finding.law_title,
+        ];
         assert!(parts.iter().all(|part| has(part)), "{}", finding.title);
         assert!(finding.cause.iter().chain(&finding.hint).all(|text| has(text)));
         let example = finding.example.as_ref().expect("an example");
-        assert!(has(&format!("{:?}", example.got.0[0])) && has(&format!("{:?}", example.exact.0[0])));
+        assert!(
+            has(&format!("{:?}", example.got.0[0])) && has(&format!("{:?}", example.exact.0[0]))
+        );
         assert!(finding.picture.is_some());
-        // Its boundary in the space of shapes: crosses where it shows, circles where all held, a square for its witness.
-        let article = part(&page, &format!("<article class=\"finding bad\" id=\"finding-{}\"", at + 1), "</article>");
+        // Its boundary in the space of shapes: crosses where it shows, circles where all held, a
+        // square for its witness.
+        let article = part(
+            &page,
+            &format!("<article class=\"finding bad\" id=\"finding-{}\"", at + 1),
+            "</article>",
+        );
         let plot = part(article, "<svg role=\"img\" class=\"plot\"", "</svg>");
-        assert!(plot.contains("<title>Where this finding shows, by numbers of queries and keys</title>"), "{plot}");
+        assert!(
+            plot.contains(
+                "<title>Where this finding shows, by numbers of queries and keys</title>"
+            ),
+            "{plot}"
+        );
         let (mut shows, mut held) = (BTreeSet::new(), BTreeSet::new());
         let pair = |call: &str| {
             let of = |name: &str| {
-                let word = |word: &str| word.strip_prefix(name)?.strip_prefix('=')?.parse::<usize>().ok();
+                let word =
+                    |word: &str| word.strip_prefix(name)?.strip_prefix('=')?.parse::<usize>().ok();
                 call.split(' ').find_map(word)
             };
             of("n_q").zip(of("n_k"))
@@ -106,12 +132,22 @@ fn the_page_needs_nothing_else_and_has_every_finding() {
         assert!(plot.contains(&format!("<title>n_q={n_q}, n_k={n_k}: ")), "{plot}");
     }
     // Without JavaScript findings are shown; what only works with it is hidden.
-    assert!(all.iter().filter(|element| element.name() == "article").all(|one| one.attribute("hidden").is_none()));
-    assert!(all.iter().filter(|one| one.name() == "button").all(|one| one.attribute("hidden").is_some()));
+    assert!(
+        all.iter()
+            .filter(|element| element.name() == "article")
+            .all(|one| one.attribute("hidden").is_none())
+    );
+    assert!(
+        all.iter()
+            .filter(|one| one.name() == "button")
+            .all(|one| one.attribute("hidden").is_some())
+    );
     for svg in all.iter().filter(|element| element.name() == "svg") {
         let inner = |name: &str| {
             all.iter().any(|one| {
-                one.name() == name && one.path.ends_with(&["svg".to_owned(), name.to_owned()]) && !one.text.is_empty()
+                one.name() == name
+                    && one.path.ends_with(&["svg".to_owned(), name.to_owned()])
+                    && !one.text.is_empty()
             })
         };
         assert!(svg.attribute("role") == Some("img") && inner("title") && inner("desc"));
@@ -129,15 +165,24 @@ fn a_worked_example_adds_up() {
     // The values that are shown, weighed, are the exact result, where all keys are shown.
     assert_eq!((example.keys.len(), example.values.len()), (example.n_k, example.n_k));
     for (at, exact) in example.exact.0.iter().enumerate() {
-        let weighed = example.expected.weights.0.iter().zip(&example.values).map(|(weight, row)| weight * row.0[at]);
+        let weighed = example
+            .expected
+            .weights
+            .0
+            .iter()
+            .zip(&example.values)
+            .map(|(weight, row)| weight * row.0[at]);
         assert!((weighed.sum::<f64>() - exact).abs() < 1e-6, "{example:?}");
     }
-    for cell in
-        ["<th scope=\"col\">exp(logit − max)</th>", "<th scope=\"col\">v[j, 0]</th>", "<td>sum, of v weighted</td>"]
-    {
+    for cell in [
+        "<th scope=\"col\">exp(logit − max)</th>",
+        "<th scope=\"col\">v[j, 0]</th>",
+        "<td>sum, of v weighted</td>",
+    ] {
         assert!(page.contains(cell), "{cell}");
     }
-    let is_out = |at: usize| (example.got.0[at] - example.exact.0[at]).abs() > example.allowed.0[at];
+    let is_out =
+        |at: usize| (example.got.0[at] - example.exact.0[at]).abs() > example.allowed.0[at];
     assert!((0..example.columns.len()).any(is_out), "an element is outside of its bound");
     // The target is the simulator of that cause: it gives what the cause gives.
     assert_eq!(example.simulated.as_ref().expect("numbers").0, example.got.0);
@@ -169,7 +214,10 @@ def attention(query, key, value):
 ";
     std::fs::write(folder.path().join("mine.py"), wrong).expect("a file");
     let page = made(folder.path(), "mine.py:attention", &["--dtype", "float32"]);
-    let issue = parsed(&page).into_iter().find(|one| one.attribute("id") == Some("finding-1-issue")).expect("an issue");
+    let issue = parsed(&page)
+        .into_iter()
+        .find(|one| one.attribute("id") == Some("finding-1-issue"))
+        .expect("an issue");
     let (_, script) = issue.text.split_once("```python\n").expect("a script");
     let (script, _) = script.split_once("\n```").expect("an end");
     let elsewhere = folder.path().join("issue/cases");
@@ -197,7 +245,8 @@ fn a_reader_filters_in_light_and_in_dark_and_sees_the_finding_again() {
     summary.findings.push(other);
     let text = serde_json::to_string(&summary).expect("a document");
     std::fs::write(folder.path().join("two.json"), text).expect("a file");
-    run(folder.path(), &["report", "--from", "two.json", "--report", "html=page.html"]).expect(0, &[]);
+    run(folder.path(), &["report", "--from", "two.json", "--report", "html=page.html"])
+        .expect(0, &[]);
     let finding = &summary.findings[0];
     let told = serde_json::json!({
         "browser": browser,
@@ -209,8 +258,10 @@ fn a_reader_filters_in_light_and_in_dark_and_sees_the_finding_again() {
         "pictures": pictures(),
     });
     let script = root().join("tests/python/report_page.py");
-    let read = Command::new(python).arg(script).arg(told.to_string()).output().expect("an interpreter");
-    let (stdout, stderr) = (String::from_utf8_lossy(&read.stdout), String::from_utf8_lossy(&read.stderr));
+    let read =
+        Command::new(python).arg(script).arg(told.to_string()).output().expect("an interpreter");
+    let (stdout, stderr) =
+        (String::from_utf8_lossy(&read.stdout), String::from_utf8_lossy(&read.stderr));
     assert!(read.status.success(), "{stdout}{stderr}");
     assert!(stdout.starts_with("interactive after "), "{stdout}");
     // What the page says to run shows the finding.
@@ -223,7 +274,9 @@ fn a_reader_filters_in_light_and_in_dark_and_sees_the_finding_again() {
 fn colors(rule: &str) -> BTreeMap<&str, [f64; 3]> {
     let color = |value: &str| {
         let value = value.trim().strip_prefix('#')?;
-        let of = |at: usize| u8::from_str_radix(value.get(at..at + 2)?, 16).ok().map(|x| f64::from(x) / 255.0);
+        let of = |at: usize| {
+            u8::from_str_radix(value.get(at..at + 2)?, 16).ok().map(|x| f64::from(x) / 255.0)
+        };
         Some([of(0)?, of(2)?, of(4)?])
     };
     rule.split([';', '{', '\n'])
@@ -234,8 +287,10 @@ fn colors(rule: &str) -> BTreeMap<&str, [f64; 3]> {
 
 /// How far two colors are apart for a reader, after the Web Content Accessibility Guidelines.
 fn contrast(x: [f64; 3], y: [f64; 3]) -> f64 {
-    let linear = |x: f64| if x <= 0.03928 { x / 12.92 } else { libm::pow((x + 0.055) / 1.055, 2.4) };
-    let luminance = |[r, g, b]: [f64; 3]| 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+    let linear =
+        |x: f64| if x <= 0.03928 { x / 12.92 } else { libm::pow((x + 0.055) / 1.055, 2.4) };
+    let luminance =
+        |[r, g, b]: [f64; 3]| 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
     let (x, y) = (luminance(x), luminance(y));
     (x.max(y) + 0.05) / (x.min(y) + 0.05)
 }
@@ -253,7 +308,11 @@ fn text_can_be_read_in_light_and_in_dark() {
         let pair = |x: &str, y: &str| contrast(colors[x], colors[y]);
         for text in ["--ink", "--muted", "--accent", "--bad", "--good", "--open"] {
             assert!(pair(text, "--paper") >= 4.5, "{text}: {}", pair(text, "--paper"));
-            assert!(pair(text, "--raised") >= 4.5, "{text} on --raised: {}", pair(text, "--raised"));
+            assert!(
+                pair(text, "--raised") >= 4.5,
+                "{text} on --raised: {}",
+                pair(text, "--raised")
+            );
         }
         assert!(pair("--bad", "--bad-paper") >= 4.5 && pair("--open", "--open-paper") >= 4.5);
         // Marks of plots are no text.

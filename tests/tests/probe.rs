@@ -19,18 +19,27 @@ fn others(probe: &Value) -> Vec<String> {
         _ => true,
     };
     let fields = probe["fields"].as_array().expect("fields").iter().filter(is_other);
-    fields.map(|field| format!("{} {} {}", field["field"], field["certainty"], field["values"])).collect()
+    fields
+        .map(|field| format!("{} {} {}", field["field"], field["certainty"], field["values"]))
+        .collect()
 }
 
 #[test]
 fn built_in_targets_are_standard_throughout() {
     for dtype in ["float32", "float64"] {
-        let finished = run(root(), &["probe", "builtin:flash", "--dtype", dtype, "--format", "json"]);
+        let finished =
+            run(root(), &["probe", "builtin:flash", "--dtype", dtype, "--format", "json"]);
         finished.expect(0, &[]);
         let probe = finished.json();
         assert_eq!(others(&probe), [""; 0], "{dtype}");
         assert!(probe["calls"].as_u64().is_some_and(|calls| calls <= 200));
-        assert!(probe["fields"].as_array().expect("fields").iter().all(|field| field["certainty"] != "declined"));
+        assert!(
+            probe["fields"]
+                .as_array()
+                .expect("fields")
+                .iter()
+                .all(|field| field["certainty"] != "declined")
+        );
     }
     run(root(), &["probe", "builtin:standard"])
         .expect(0, &["causal", "lower-right", "0 of them not standard", "meaning: {}"]);
@@ -41,19 +50,26 @@ fn a_convention_is_a_line_to_paste_and_a_fault_is_a_patch() {
     let folder = TempDir::new().expect("a folder");
     run(folder.path(), &["probe", "builtin:fault/causal-upper-left", "--format", "yaml"]).expect(
         0,
-        &["conventions:\n  causal: \"upper-left\"  # causal: decided, lower-right is refuted:", "meaning: {}"],
+        &[
+            "conventions:\n  causal: \"upper-left\"  # causal: decided, lower-right is refuted:",
+            "meaning: {}",
+        ],
     );
-    run(folder.path(), &["probe", "builtin:fault/scale-inverse-d", "--format", "yaml"])
-        .expect(0, &["conventions: {}", "meaning:\n  default_scale: \"inverse\"  # default_scale: decided"]);
+    run(folder.path(), &["probe", "builtin:fault/scale-inverse-d", "--format", "yaml"]).expect(
+        0,
+        &["conventions: {}", "meaning:\n  default_scale: \"inverse\"  # default_scale: decided"],
+    );
     run(folder.path(), &["probe", "builtin:fault/causal-upper-left"])
         .expect(0, &["* causal", "upper-left (standard: lower-right)"]);
-    run(folder.path(), &["probe", "builtin:fault/last-tile-dropped"]).expect(1, &["* keys", "mixed", "1 mixed"]);
+    run(folder.path(), &["probe", "builtin:fault/last-tile-dropped"])
+        .expect(1, &["* keys", "mixed", "1 mixed"]);
 }
 
 #[test]
 fn usage_and_start_errors_have_their_codes() {
     let folder = TempDir::new().expect("a folder");
-    run(folder.path(), &["probe", "builtin:flash", "--dtype", "float12"]).expect(2, &["--dtype float12"]);
+    run(folder.path(), &["probe", "builtin:flash", "--dtype", "float12"])
+        .expect(2, &["--dtype float12"]);
     run(folder.path(), &["probe", "builtin:flahs"]).expect(2, &["builtin:flahs"]);
     run(folder.path(), &["probe", "exec:./not-there"]).expect(3, &[]);
 }
@@ -64,12 +80,18 @@ fn pytorch_is_recovered() {
         return;
     }
     let folder = TempDir::new().expect("a folder");
-    std::fs::copy(root().join("examples/torch_sdpa.py"), folder.path().join("torch_sdpa.py")).expect("a copy");
+    std::fs::copy(root().join("examples/torch_sdpa.py"), folder.path().join("torch_sdpa.py"))
+        .expect("a copy");
     let finished = run(folder.path(), &["probe", "torch_sdpa.py:attention", "--format", "json"]);
     finished.expect(0, &[]);
     let probe = finished.json();
     assert_eq!(field(&probe, "causal")["values"][0], "upper-left");
-    assert_eq!(field(&probe, "empty_row")["certainty"], "decided", "{}", field(&probe, "empty_row"));
+    assert_eq!(
+        field(&probe, "empty_row")["certainty"],
+        "decided",
+        "{}",
+        field(&probe, "empty_row")
+    );
     assert_eq!(field(&probe, "head_map")["values"][0], "h / (h_q / h_k)");
     assert_eq!(field(&probe, "default_scale")["values"][0], "1/sqrt(d_k)");
     assert_eq!(field(&probe, "softcap")["certainty"], "declined");
@@ -91,8 +113,10 @@ fn a_function_of_one_head_that_declines_and_one_that_fails() {
     assert_eq!(field(&probe, "head_map")["certainty"], "declined");
     assert_eq!(field(&probe, "default_scale")["values"][0], "1/d_k");
     assert_eq!(field(&probe, "causal")["certainty"], "mixed", "{}", field(&probe, "causal"));
-    std::fs::write(&file, "def attention(query, key, value):\n    raise ValueError('never')\n").expect("a file");
+    std::fs::write(&file, "def attention(query, key, value):\n    raise ValueError('never')\n")
+        .expect("a file");
     run(folder.path(), &["probe", "target.py:attention"]).expect(4, &["refused: ", "never"]);
-    std::fs::write(&file, "def attention(query, key, value):\n    raise RuntimeError('always')\n").expect("a file");
+    std::fs::write(&file, "def attention(query, key, value):\n    raise RuntimeError('always')\n")
+        .expect("a file");
     run(folder.path(), &["probe", "target.py:attention"]).expect(1, &["broken", "always"]);
 }

@@ -1,4 +1,5 @@
-//! Programs that speak the wire, through the command line: right verdicts beside a bad end, exit codes, the doctor.
+//! Programs that speak the wire, through the command line: right verdicts beside a bad end, exit
+//! codes, the doctor.
 #![cfg(unix)]
 #![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
 
@@ -15,13 +16,14 @@ fn program(mode: &str) -> String {
 fn check(mode: &str, args: &[&str]) -> Finished {
     let folder = TempDir::new().expect("a folder");
     let target = program(mode);
-    let mut all = vec!["check", &target, "--suite", "smoke", "--dtype", "float32", "--format", "json"];
+    let mut all =
+        vec!["check", &target, "--suite", "smoke", "--dtype", "float32", "--format", "json"];
     all.extend(args);
     run(folder.path(), &all)
 }
 
-/// One case has the verdict, all others pass or ask for an option that the program does not list, and its evidence contains
-/// `expected`.
+/// One case has the verdict, all others pass or ask for an option that the program does not list,
+/// and its evidence contains `expected`.
 fn check_one(mode: &str, args: &[&str], code: i32, verdict: &str, expected: &str) {
     let finished = check(mode, args);
     finished.expect(code, &[]);
@@ -76,8 +78,11 @@ fn lines_that_are_no_messages_are_one_warning() {
     assert_eq!(warnings, 1);
     assert_eq!(finished.stderr.matches("are no messages").count(), 1, "{}", finished.stderr);
     let folder = TempDir::new().expect("a folder");
-    run(folder.path(), &["check", &program("prompt"), "--suite", "smoke", "--dtype", "float32", "-q"])
-        .expect(0, &["warning   the target wrote lines", "\"ready\""]);
+    run(
+        folder.path(),
+        &["check", &program("prompt"), "--suite", "smoke", "--dtype", "float32", "-q"],
+    )
+    .expect(0, &["warning   the target wrote lines", "\"ready\""]);
 }
 
 #[test]
@@ -85,7 +90,8 @@ fn programs_that_do_not_start_end_with_3() {
     check("declines", &[]).expect(3, &["no such device: cuda:7", "hint: set CUDA_VISIBLE_DEVICES"]);
     check("wire-2", &[]).expect(3, &["wire: expected 1, got 2"]);
     let folder = TempDir::new().expect("a folder");
-    run(folder.path(), &["check", "exec:./absent"]).expect(3, &["expected a program", "no shell reads them"]);
+    run(folder.path(), &["check", "exec:./absent"])
+        .expect(3, &["expected a program", "no shell reads them"]);
     run(folder.path(), &["check", "exec:./a 'b"]).expect(2, &["quotes closed"]);
     run(folder.path(), &["check", "exec:"]).expect(2, &["expected a program"]);
 }
@@ -97,19 +103,24 @@ fn an_entry_declares_for_a_program() {
     std::fs::copy(fixture, folder.path().join("program.py")).expect("a copy");
     let python = python().unwrap_or_else(|| "python3".to_owned());
     let entry = format!("    target: \"exec:{python} program.py upper-left\"\n");
-    let declared = "    conventions: {causal: upper-left}\n    contracts: [f64]\n    dtypes: [float64]\n";
-    let yaml = format!("targets:\n  mine:\n{entry}{declared}  undeclared:\n{entry}  odd:\n{entry}    layout: bnhd\n");
+    let declared =
+        "    conventions: {causal: upper-left}\n    contracts: [f64]\n    dtypes: [float64]\n";
+    let yaml = format!(
+        "targets:\n  mine:\n{entry}{declared}  undeclared:\n{entry}  odd:\n{entry}    layout: bnhd\n"
+    );
     std::fs::write(folder.path().join("qkvet.yaml"), yaml).expect("a file");
     let deeper = folder.path().join("deeper");
     std::fs::create_dir(&deeper).expect("a folder");
     // Found upwards; paths are those of the file.
-    run(&deeper, &["check", "mine", "--suite", "smoke"]).expect(0, &["declared  causal=upper-left", "float64"]);
+    run(&deeper, &["check", "mine", "--suite", "smoke"])
+        .expect(0, &["declared  causal=upper-left", "float64"]);
     let upper_left = ["check", "undeclared", "--suite", "smoke", "--dtype", "float64", "-q"];
     run(folder.path(), &upper_left).expect(1, &["CONVENTION", "--convention causal=upper-left"]);
     run(folder.path(), &["check", "odd"]).expect(2, &["expected no `layout`"]);
     // The same command, not by its name, takes the declarations of the first entry with it.
     let command = format!("exec:{python} program.py upper-left");
-    run(folder.path(), &["check", &command, "--suite", "smoke", "-q"]).expect(0, &["declared  causal=upper-left"]);
+    run(folder.path(), &["check", &command, "--suite", "smoke", "-q"])
+        .expect(0, &["declared  causal=upper-left"]);
 }
 
 fn doctor(mode: &str, code: i32, parts: &[&str]) {
@@ -122,7 +133,8 @@ fn the_doctor_shows_every_message() {
     let folder = TempDir::new().expect("a folder");
     let shown = |mode: &str| run(folder.path(), &["doctor", &program(mode)]).stdout;
     // A greeting for each process, eleven calls, and a word of farewell where somebody hears it.
-    for (mode, greetings, sent, received) in [("good", 1, 13, 12), ("segfault", 2, 14, 12), ("two-answers", 2, 14, 14)]
+    for (mode, greetings, sent, received) in
+        [("good", 1, 13, 12), ("segfault", 2, 14, 12), ("two-answers", 2, 14, 14)]
     {
         let text = shown(mode);
         assert_eq!(text.matches("→ {\"op\":\"hello\"").count(), greetings, "{text}");
@@ -136,14 +148,22 @@ fn the_doctor_says_what_is_wrong() {
     doctor(
         "good",
         0,
-        &["→ {\"op\":\"hello\"", "AACA…(48 bytes)", "ok      right: 8 numbers", "6-key.bin", "the same bits"],
+        &[
+            "→ {\"op\":\"hello\"",
+            "AACA…(48 bytes)",
+            "ok      right: 8 numbers",
+            "6-key.bin",
+            "the same bits",
+        ],
     );
     doctor("wrong", 1, &["WRONG   wrong: attention(Q, K, V) at [b=0, h=", "an answer is wrong"]);
     doctor("upper-left", 1, &["right under --convention causal=upper-left"]);
     doctor(
         "int64",
         3,
-        &["^ tensors.output.dtype\n  BROKEN  tensors.output.dtype: expected a floating-point format, got int64"],
+        &[
+            "^ tensors.output.dtype\n  BROKEN  tensors.output.dtype: expected a floating-point format, got int64",
+        ],
     );
     doctor("ignores", 3, &["BROKEN  expected status unsupported, got ok"]);
     doctor("segfault", 1, &["the process was killed by signal 11", "the same bits"]);
@@ -175,5 +195,8 @@ fn an_interrupt_ends_a_hanging_program_and_leaves_the_report() {
     let output = child.wait_with_output().expect("an end");
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(130), "{stdout}");
-    assert!(stdout.contains("stopped early: interrupted") && stdout.contains("no finding in"), "{stdout}");
+    assert!(
+        stdout.contains("stopped early: interrupted") && stdout.contains("no finding in"),
+        "{stdout}"
+    );
 }

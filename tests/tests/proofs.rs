@@ -1,4 +1,5 @@
-//! `qkvet prove`: every law reaches what its file claims, and a user's own law is proved, refuted or refused.
+//! `qkvet prove`: every law reaches what its file claims, and a user's own law is proved, refuted
+//! or refused.
 
 #![expect(clippy::disallowed_methods, reason = "writes a law file of a user")]
 
@@ -14,9 +15,13 @@ fn prove(args: &[&str]) -> Finished {
 fn every_law_reaches_what_it_claims_and_most_are_proved_for_all_shapes() {
     let report = prove(&["--format", "json"]).expect(0, &[]).json();
     let laws = report["laws"].as_array().expect("laws");
-    let proved = laws.iter().filter(|law| law["status"] == "proved" && law["shapes"] == "all").count();
+    let proved =
+        laws.iter().filter(|law| law["status"] == "proved" && law["shapes"] == "all").count();
     assert!(laws.len() >= 90 && proved >= 80, "{proved} of {}", laws.len());
-    assert!(laws.iter().all(|law| law["id"].is_string() && law["method"].is_string() && law["steps"].is_u64()));
+    assert!(
+        laws.iter()
+            .all(|law| law["id"].is_string() && law["method"].is_string() && law["steps"].is_u64())
+    );
 }
 
 #[test]
@@ -28,11 +33,14 @@ fn steps_are_printed_in_every_notation() {
         ("mathml", "<math"),
         ("words", "softmax"),
     ] {
-        prove(&["weighted-shift", "--steps", "--style", style]).expect(0, &[sign, "the weights of a row add up to 1"]);
+        prove(&["weighted-shift", "--steps", "--style", style])
+            .expect(0, &[sign, "the weights of a row add up to 1"]);
     }
-    prove(&["dot-product-scale", "--steps", "--style", "latex"]).expect(0, &["\n    \\mathbb{E}[k_{t}^{2}] = 1\n"]);
+    prove(&["dot-product-scale", "--steps", "--style", "latex"])
+        .expect(0, &["\n    \\mathbb{E}[k_{t}^{2}] = 1\n"]);
     prove(&["weighted-shift", "--style", "latex"]).expect(2, &["--steps"]);
-    prove(&["weighted-shift", "--steps", "--format", "markdown"]).expect(2, &["expected `--format human`"]);
+    prove(&["weighted-shift", "--steps", "--format", "markdown"])
+        .expect(2, &["expected `--format human`"]);
 }
 
 #[test]
@@ -43,7 +51,11 @@ fn an_explanation_shows_the_proof_that_prove_prints() {
     let printed = prove(&[id, "--steps"]);
     let (_, proof) = printed.stdout.split_once("\n\n").expect("a law, then its proof");
     assert!(proof.contains("the transpose of a permutation undoes it"), "{proof}");
-    assert!(explained.stdout.ends_with(&format!("\n\n{}\n", proof.trim_end())), "{}", explained.stdout);
+    assert!(
+        explained.stdout.ends_with(&format!("\n\n{}\n", proof.trim_end())),
+        "{}",
+        explained.stdout
+    );
     for line in proof.lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }
@@ -52,7 +64,8 @@ fn an_explanation_shows_the_proof_that_prove_prints() {
 
 #[test]
 fn a_page_has_the_proofs_of_the_laws_that_are_asked_for() {
-    let page = prove(&["key-value-permutation-invariance", "weighted-shift", "--format", "markdown"]);
+    let page =
+        prove(&["key-value-permutation-invariance", "weighted-shift", "--format", "markdown"]);
     page.expect(
         0,
         &[
@@ -68,7 +81,10 @@ fn a_page_has_the_proofs_of_the_laws_that_are_asked_for() {
     let checked_in = std::fs::read_to_string(root().join("docs/laws.md")).expect("docs/laws.md");
     for section in page.stdout.split("\n### ").skip(1) {
         let section = section.split("\n<a id=").next().unwrap_or_default().trim();
-        assert!(checked_in.contains(section), "docs/laws.md lacks, run `cargo xtask regen`:\n{section}");
+        assert!(
+            checked_in.contains(section),
+            "docs/laws.md lacks, run `cargo xtask regen`:\n{section}"
+        );
     }
 }
 
@@ -84,7 +100,8 @@ fn a_law_of_a_users_own_is_proved_refuted_or_refused() {
         prove(&["--steps", "--file", &path.display().to_string()])
     };
     law("weights(Q, P @ K) == weights(Q, K) @ P.T").expect(0, &["proved for all shapes"]);
-    law("attention(Q, P @ K, V) == attention(Q, K, V)").expect(1, &["\nclaims rewrite; refuted\n", "e/(e + 1)"]);
+    law("attention(Q, P @ K, V) == attention(Q, K, V)")
+        .expect(1, &["\nclaims rewrite; refuted\n", "e/(e + 1)"]);
     law("attention(Q, P @ K, P @ V) == P @ attention(Q, K, V)").expect(2, &["n_k", "n_q"]);
     prove(&["no-such-law"]).expect(2, &["no-such-law"]);
 }
@@ -93,10 +110,12 @@ fn a_law_of_a_users_own_is_proved_refuted_or_refused() {
 #[test]
 fn the_law_of_the_readme_is_proved_as_a_users_own() {
     let readme = fs::read_to_string(root().join("README.md")).expect("README.md");
-    let laws: Vec<&str> = readme.split("```yaml\n").skip(1).filter(|block| block.starts_with("law: ")).collect();
+    let laws: Vec<&str> =
+        readme.split("```yaml\n").skip(1).filter(|block| block.starts_with("law: ")).collect();
     let [law] = laws.as_slice() else { panic!("README.md: expected one law, got {}", laws.len()) };
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("mine.yaml");
     fs::write(&path, law.split("```").next().unwrap_or_default()).expect("a file");
-    prove(&["--steps", "--file", &path.display().to_string()]).expect(0, &["proved for all shapes"]);
+    prove(&["--steps", "--file", &path.display().to_string()])
+        .expect(0, &["proved for all shapes"]);
 }

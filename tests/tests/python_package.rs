@@ -1,4 +1,5 @@
-//! The Python package as people meet it: a wheel in a fresh environment, three lines, pytest, the command.
+//! The Python package as people meet it: a wheel in a fresh environment, three lines, pytest, the
+//! command.
 
 #![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
 
@@ -25,8 +26,10 @@ fn the_wheel_opens_its_doors() {
 }
 
 fn the_command_is_there(environment: &Environment) {
-    let command = environment.python.with_file_name(format!("qkvet{}", std::env::consts::EXE_SUFFIX));
-    let finished = finish(Command::new(command).args(["check", "builtin:flash", "--suite", "smoke", "-q"]));
+    let command =
+        environment.python.with_file_name(format!("qkvet{}", std::env::consts::EXE_SUFFIX));
+    let finished =
+        finish(Command::new(command).args(["check", "builtin:flash", "--suite", "smoke", "-q"]));
     finished.expect(0, &["no finding in"]);
     // A function in Python is called by the Python that the command was installed for.
     let finished = environment.run(&["-m", "qkvet", "doctor", "attentions.py:right"]);
@@ -34,7 +37,9 @@ fn the_command_is_there(environment: &Environment) {
 }
 
 fn three_lines_need_no_other_library(environment: &Environment) {
-    environment.run(&["three_lines.py"]).expect(0, &["PASS: 64 numbers within contract f32, worst error 0."]);
+    environment
+        .run(&["three_lines.py"])
+        .expect(0, &["PASS: 64 numbers within contract f32, worst error 0."]);
     let finished = environment.run(&["without_libraries.py"]);
     finished.expect(0, &["at [b=0, h=0, i=1, c=0]", "expected  2", "wrong     1 of 2 elements"]);
 }
@@ -80,47 +85,84 @@ fn pytest_tells_each_case(environment: &Environment) {
             "PASSED test_attention.py::test_a_case_replays",
         ],
     );
-    assert!(!finished.stdout.contains("FAILED test_attention.py::test_cases"), "{}", finished.stdout);
+    assert!(
+        !finished.stdout.contains("FAILED test_attention.py::test_cases"),
+        "{}",
+        finished.stdout
+    );
     assert!(!finished.stdout.contains("_assert.py:"), "frames of ours:\n{}", finished.stdout);
 }
 
 fn pytest_checks_a_function_without_test_code(environment: &Environment) {
     // What has no file of its own.
     let run = |target: &str, dtype: &str, rest: &[&str]| {
-        let asked = ["--qkvet-target", target, "--qkvet-dtype", dtype, "-v", "-rfxs", "-k", "not test_"];
+        let asked =
+            ["--qkvet-target", target, "--qkvet-dtype", dtype, "-v", "-rfxs", "-k", "not test_"];
         environment.pytest(&[&asked[..], rest].concat())
     };
     let modulo = run("attentions.py:modulo", "float32", &[]);
-    modulo.expect(1, &["FAILED qkvet::single-key::float32", "query head h reads key/value head h % h_k", "law       "]);
+    modulo.expect(
+        1,
+        &[
+            "FAILED qkvet::single-key::float32",
+            "query head h reads key/value head h % h_k",
+            "law       ",
+        ],
+    );
     let narrow = run("attentions.py:narrow", "float32", &[]);
     let nothing = ["FAILED qkvet::checked", "nothing was checked: UNSUPPORTED: "];
-    narrow.expect(1, &["qkvet::single-key::float32 SKIPPED", "no kernel for this width", nothing[0], nothing[1]]);
+    narrow.expect(
+        1,
+        &["qkvet::single-key::float32 SKIPPED", "no kernel for this width", nothing[0], nothing[1]],
+    );
     let only = ["--qkvet-law", "single-key"];
-    run("attentions.py:right", "float64", &only).expect(0, &["qkvet::single-key::float64 PASSED", "1 passed"]);
+    run("attentions.py:right", "float64", &only)
+        .expect(0, &["qkvet::single-key::float64 PASSED", "1 passed"]);
     let spread = run("attentions.py:right", "float64", &["-n", "2", "--qkvet-law", "single-key"]);
     spread.expect(0, &["PASSED qkvet::single-key::float64", "1 passed"]);
-    run("attentions.py:rigt", "float32", &[]).expect(4, &["no function `rigt`", "did you mean `right`?"]);
+    run("attentions.py:rigt", "float32", &[])
+        .expect(4, &["no function `rigt`", "did you mean `right`?"]);
     let undeclared = run("attentions.py:right", "float32", &["--qkvet-convention", "foo=bar"]);
     undeclared.expect(4, &["convention `foo`: expected a known one"]);
 }
 
-/// A project of others with a `qkvet.known.yaml` at its root, whose tests are run below: expected failures, and stale entries that fail.
+/// A project of others with a `qkvet.known.yaml` at its root, whose tests are run below: expected
+/// failures, and stale entries that fail.
 fn known_deviations_are_those_of_the_command(environment: &Environment) {
     let project = environment.path("project");
     let below = project.join("tests");
     std::fs::create_dir_all(&below).expect("a folder");
-    std::fs::copy(root().join("tests/python/attentions.py"), project.join("kernels.py")).expect("a copy");
-    let laws = ["--qkvet-law", "single-key", "--qkvet-law", "rotation-invariance", "--qkvet-dtype", "float32"];
+    std::fs::copy(root().join("tests/python/attentions.py"), project.join("kernels.py"))
+        .expect("a copy");
+    let laws = [
+        "--qkvet-law",
+        "single-key",
+        "--qkvet-law",
+        "rotation-invariance",
+        "--qkvet-dtype",
+        "float32",
+    ];
     let run = |function: &str, entries: &[&str], rest: &[&str]| {
         let entries: String = entries.iter().map(|entry| format!("- {{{entry}}}\n")).collect();
-        std::fs::write(project.join("qkvet.known.yaml"), format!("known:\n{entries}")).expect("a file");
+        std::fs::write(project.join("qkvet.known.yaml"), format!("known:\n{entries}"))
+            .expect("a file");
         let target = format!("../kernels.py:{function}");
-        let asked = ["-m", "pytest", "-p", "no:cacheprovider", "--color=no", "-rfxs", "--qkvet-target", &target];
+        let asked = [
+            "-m",
+            "pytest",
+            "-p",
+            "no:cacheprovider",
+            "--color=no",
+            "-rfxs",
+            "--qkvet-target",
+            &target,
+        ];
         finish(environment.command(&[&asked[..], &laws, rest].concat()).current_dir(&below))
     };
     let tiled = "finding: 'convention:head-map=tiled', reason: its heads are another way round";
     let one = format!("law: single-key, dtype: float32, {tiled}");
-    let other = format!("law: rotation-invariance, dtype: float32, {tiled}, link: 'https://example.org/7'");
+    let other =
+        format!("law: rotation-invariance, dtype: float32, {tiled}, link: 'https://example.org/7'");
     run("modulo", &[&one], &[]).expect(
         1,
         &[
@@ -136,7 +178,8 @@ fn known_deviations_are_those_of_the_command(environment: &Environment) {
     run("modulo", &[&all], &["-n", "2"]).expect(0, &["2 xfailed"]);
     run("modulo", &[&all], &["--runxfail"]).expect(1, &["2 failed"]);
     // The command says the same of the same file.
-    let command = environment.python.with_file_name(format!("qkvet{}", std::env::consts::EXE_SUFFIX));
+    let command =
+        environment.python.with_file_name(format!("qkvet{}", std::env::consts::EXE_SUFFIX));
     let check = [
         "check",
         "../kernels.py:modulo",
@@ -149,7 +192,8 @@ fn known_deviations_are_those_of_the_command(environment: &Environment) {
         "-q",
     ];
     let python = environment.python.display().to_string();
-    let said = finish(Command::new(command).args(check).args(["--python", &python]).current_dir(&below));
+    let said =
+        finish(Command::new(command).args(check).args(["--python", &python]).current_dir(&below));
     said.expect(0, &["KNOWN  CONVENTION", "its heads are another way round"]);
 
     // An unexpected pass, on one worker and on two, and in the report of a job.
@@ -172,8 +216,10 @@ fn known_deviations_are_those_of_the_command(environment: &Environment) {
     let expired = format!("{all}, expires: 2001-01-01");
     run("modulo", &[&expired], &[]).expect(1, &["expired after 2001-01-01", "3 failed"]);
     let nothing = "law: rotation-invariance, dtype: float32, case: c-0000000000000000, finding: FAIL, reason: r";
-    run("right", &[nothing], &[]).expect(1, &["no checked case of the run is meant by it", "1 failed, 2 passed"]);
-    run("right", &["law: rotation-invariance, finding: FAIL"], &[]).expect(4, &["qkvet.known.yaml", "reason"]);
+    run("right", &[nothing], &[])
+        .expect(1, &["no checked case of the run is meant by it", "1 failed, 2 passed"]);
+    run("right", &["law: rotation-invariance, finding: FAIL"], &[])
+        .expect(4, &["qkvet.known.yaml", "reason"]);
     std::fs::write(below.join("k.yaml"), "known: []\n").expect("a file");
     run("modulo", &[&all], &["--qkvet-known=k.yaml"]).expect(1, &["2 failed"]);
     run("modulo", &[&all], &["--qkvet-known=no.yaml"]).expect(4, &["known deviations at no.yaml"]);
@@ -182,7 +228,8 @@ fn known_deviations_are_those_of_the_command(environment: &Environment) {
 /// Installed and not asked, the plugin changes nothing but the line that lists plugins.
 fn a_foreign_project_sees_no_difference(environment: &Environment) {
     let with = environment.pytest(&["foreign", "-rA", "-c", "foreign/pytest.ini"]);
-    let without = environment.pytest(&["foreign", "-rA", "-c", "foreign/pytest.ini", "-p", "no:qkvet"]);
+    let without =
+        environment.pytest(&["foreign", "-rA", "-c", "foreign/pytest.ini", "-p", "no:qkvet"]);
     with.expect(1, &["plugins:", "qkvet", "6 failed", "1 xpassed"]);
     assert_eq!(same_for_all(&with.stdout), same_for_all(&without.stdout));
     assert_eq!(with.stderr, without.stderr);
@@ -198,7 +245,8 @@ fn same_for_all(output: &str) -> String {
     lines.map(timed).collect::<Vec<_>>().join("\n")
 }
 
-/// The blocks of `docs/python.md`, in order: those of Python as one program, what follows a block as plain text as what it prints.
+/// The blocks of `docs/python.md`, in order: those of Python as one program, what follows a block
+/// as plain text as what it prints.
 fn the_examples_of_the_docs_run(environment: &Environment) {
     let page = std::fs::read_to_string(root().join("docs/python.md")).expect("the page");
     let mut program = String::new();

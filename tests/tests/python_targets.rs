@@ -1,4 +1,5 @@
-//! Third-party implementations through the command line: no false alarm on what is right, a named finding for what is not.
+//! Third-party implementations through the command line: no false alarm on what is right, a named
+//! finding for what is not.
 
 #![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
 
@@ -23,7 +24,15 @@ fn numpy_with(result: &str) -> TempDir {
 }
 
 fn check(folder: &Path, args: &[&str]) -> Finished {
-    let mut all = vec!["check", "target.py:attention", "--suite", "smoke", "--dtype", "float32,float64", "-q"];
+    let mut all = vec![
+        "check",
+        "target.py:attention",
+        "--suite",
+        "smoke",
+        "--dtype",
+        "float32,float64",
+        "-q",
+    ];
     all.extend(args);
     run(folder, &all)
 }
@@ -37,8 +46,16 @@ fn the_examples_raise_no_false_alarm() {
         let finished = run(root(), &["check", &format!("examples/{example}.py:attention"), "-q"]);
         finished.expect(0, &["no finding in"]);
     }
-    let finished =
-        run(root(), &["check", "examples/jax_attention.py:attention", "-q", "--dtype", "float32,bfloat16,float16"]);
+    let finished = run(
+        root(),
+        &[
+            "check",
+            "examples/jax_attention.py:attention",
+            "-q",
+            "--dtype",
+            "float32,bfloat16,float16",
+        ],
+    );
     finished.expect(0, &["no finding in"]);
 }
 
@@ -48,13 +65,18 @@ fn what_does_not_fit_is_refused_or_found() {
     if !has_python() {
         return;
     }
-    let example = std::fs::read_to_string(root().join("examples/numpy_attention.py")).expect("the example");
+    let example =
+        std::fs::read_to_string(root().join("examples/numpy_attention.py")).expect("the example");
     let first = "    work = np.float64";
     assert!(example.contains(first));
     for (cut, law, code) in [
         ("key = key[..., : query.shape[3]]", "key-width-must-match", "QK621"),
         ("value = value[:, :, : key.shape[2]]", "key-count-must-match", "QK622"),
-        ("query = query[:, : query.shape[1] // key.shape[1] * key.shape[1]]", "head-counts-must-divide", "QK623"),
+        (
+            "query = query[:, : query.shape[1] // key.shape[1] * key.shape[1]]",
+            "head-counts-must-divide",
+            "QK623",
+        ),
         ("query = query[: key.shape[0]]", "item-counts-must-match", "QK624"),
         (
             "mask = mask if mask is None or mask.shape[-2] in (1, query.shape[2]) else None",
@@ -79,7 +101,8 @@ fn an_undeclared_convention_is_one_finding() {
     let folder = TempDir::new().expect("a folder");
     for (example, also) in [("torch_sdpa", None), ("jax_attention", Some("empty-row=mean"))] {
         let file = format!("{example}.py");
-        std::fs::copy(root().join("examples").join(&file), folder.path().join(&file)).expect("a copy");
+        std::fs::copy(root().join("examples").join(&file), folder.path().join(&file))
+            .expect("a copy");
         let name = format!("{file}:attention");
         let mut args = vec!["check", &name, "-q", "--suite", "smoke", "--format", "json"];
         args.extend(also.iter().flat_map(|also| ["--convention", *also]));
@@ -90,30 +113,49 @@ fn an_undeclared_convention_is_one_finding() {
         assert_eq!(findings.len(), 1, "{findings:#?}");
         assert_eq!(findings[0]["kind"], "convention");
         assert!(
-            findings[0]["hint"].as_str().expect("a hint").contains("--convention causal=upper-left"),
+            findings[0]["hint"]
+                .as_str()
+                .expect("a hint")
+                .contains("--convention causal=upper-left"),
             "{findings:#?}"
         );
     }
 }
 
-/// The example with one line changed, and what its one finding is called: nothing that such a change breaks is told twice.
+/// The example with one line changed, and what its one finding is called: nothing that such a
+/// change breaks is told twice.
 #[test]
 fn a_wrong_option_is_one_finding_that_names_it() {
     if !has_python() {
         return;
     }
-    let example = std::fs::read_to_string(root().join("examples/numpy_attention.py")).expect("the example");
+    let example =
+        std::fs::read_to_string(root().join("examples/numpy_attention.py")).expect("the example");
     let one_finding = |line: &str, changed: &str, title: &str, cause: &str| {
         assert!(example.contains(line), "{line}");
         let folder = target(&example.replace(line, changed));
-        let args = ["check", "target.py:attention", "--dtype", "float32", "--law", "value", "-q", "--format", "json"];
+        let args = [
+            "check",
+            "target.py:attention",
+            "--dtype",
+            "float32",
+            "--law",
+            "value",
+            "-q",
+            "--format",
+            "json",
+        ];
         let report = run(folder.path(), &args).json();
         let findings = report["findings"].as_array().expect("findings");
         assert_eq!(findings.len(), 1, "{changed}: {findings:#?}");
-        assert!(findings[0]["title"].as_str().expect("a title").contains(title), "{changed}: {findings:#?}");
+        assert!(
+            findings[0]["title"].as_str().expect("a title").contains(title),
+            "{changed}: {findings:#?}"
+        );
         assert!(findings[0].to_string().contains(cause), "{changed}: {findings:#?}");
     };
-    let window = "(left is None or position - j <= left) & (right is None or j - position <= right)";
+    let window =
+        "(left is None or position - j <= left) & (right is None or j - position <= right)";
     one_finding(window, "True", "QK231", "window-ignored: all");
     one_finding(window, &window.replace("<=", "<"), "QK232", "window-off-by-one: all");
     // Within packed sequences the corner is that of the sequence.
@@ -124,8 +166,18 @@ fn a_wrong_option_is_one_finding_that_names_it() {
         "the sliding window counts from the upper left corner",
         "--convention window=upper-left",
     );
-    one_finding(window, &window.replace("<= left", "< left"), "QK235", "window-left-one-fewer: all");
-    one_finding(window, &window.replace("<= right", "<= right + 1"), "QK250", "window-right-one-more: all");
+    one_finding(
+        window,
+        &window.replace("<= left", "< left"),
+        "QK235",
+        "window-left-one-fewer: all",
+    );
+    one_finding(
+        window,
+        &window.replace("<= right", "<= right + 1"),
+        "QK250",
+        "window-right-one-more: all",
+    );
     one_finding("scores - of_heads", "scores + of_heads", "QK284", "alibi-reversed: all");
     let unknown = "wrong results that no known fault explains, all with ";
     one_finding(
@@ -193,19 +245,32 @@ fn wrong_results_are_proved_wrong() {
     check(text.path(), &law).expect(1, &["FAIL", "str"]);
 }
 
-/// What reads memory as if it were contiguous is wrong on views alone: one finding that says so, and a script that shows it.
+/// What reads memory as if it were contiguous is wrong on views alone: one finding that says so,
+/// and a script that shows it.
 #[test]
 fn a_function_that_ignores_strides_is_named() {
     if !has_python() {
         return;
     }
-    let ignores = "value = np.ascontiguousarray(value)\nkey = key.ravel(order=\"K\").reshape(key.shape)\n";
-    let body = std::fs::read_to_string(root().join("examples/numpy_attention.py")).expect("the example");
+    let ignores =
+        "value = np.ascontiguousarray(value)\nkey = key.ravel(order=\"K\").reshape(key.shape)\n";
+    let body =
+        std::fs::read_to_string(root().join("examples/numpy_attention.py")).expect("the example");
     let first = "    work = np.float64";
     assert!(body.contains(first));
     let lines: String = ignores.lines().map(|line| format!("    {line}\n")).collect();
     let folder = target(&body.replace(first, &(lines + first)));
-    let args = ["check", "target.py:attention", "--suite", "core", "--dtype", "float32", "--law", "value", "-q"];
+    let args = [
+        "check",
+        "target.py:attention",
+        "--suite",
+        "core",
+        "--dtype",
+        "float32",
+        "--law",
+        "value",
+        "-q",
+    ];
     let finished = run(folder.path(), &[&args[..], &["--format", "json"]].concat());
     let report = finished.json();
     let findings = report["findings"].as_array().expect("findings");
@@ -213,13 +278,21 @@ fn a_function_that_ignores_strides_is_named() {
     let (title, evidence) = (&findings[0]["title"], &findings[0]["evidence"]);
     assert_eq!(title, "the result depends on how the inputs lie in memory");
     assert_eq!(evidence["strided"], true, "{evidence}");
-    assert!(!report["coverage"]["unchecked"].to_string().contains("strided"), "{}", report["coverage"]);
+    assert!(
+        !report["coverage"]["unchecked"].to_string().contains("strided"),
+        "{}",
+        report["coverage"]
+    );
     let id = findings[0]["witness"]["case"].as_str().expect("a case");
     run(folder.path(), &["replay", id]).expect(1, &["FAIL"]);
     let script = findings[0]["script"].as_str().expect("a script");
     let ended = |file: &Path| {
         let python = qkvet_tests::python().expect("an interpreter");
-        let output = std::process::Command::new(python).arg(script).arg(file).current_dir(folder.path()).output();
+        let output = std::process::Command::new(python)
+            .arg(script)
+            .arg(file)
+            .current_dir(folder.path())
+            .output();
         output.expect("python runs").status.code()
     };
     assert_eq!(ended(&folder.path().join("target.py")), Some(1));
@@ -233,9 +306,13 @@ fn strides_are_declined_by_an_exception() {
     }
     let strict = "import numpy as np\nimport numpy_attention\n\ndef attention(query, key, value, scale=None, causal=False, mask=None):\n    assert all(x.flags.c_contiguous for x in (query, key, value)), 'not contiguous'\n    return numpy_attention.attention(query, key, value, scale=scale, causal=causal, mask=mask)\n";
     let folder = target(strict);
-    std::fs::copy(root().join("examples/numpy_attention.py"), folder.path().join("numpy_attention.py"))
-        .expect("a file");
-    let args = ["check", "target.py:attention", "--suite", "core", "--dtype", "float32", "--law", "value"];
+    std::fs::copy(
+        root().join("examples/numpy_attention.py"),
+        folder.path().join("numpy_attention.py"),
+    )
+    .expect("a file");
+    let args =
+        ["check", "target.py:attention", "--suite", "core", "--dtype", "float32", "--law", "value"];
     let declined = run(folder.path(), &args);
     declined.expect(
         0,
@@ -253,25 +330,33 @@ fn a_mean_is_no_sign_of_a_scale_that_was_kept() {
     if !has_python() {
         return;
     }
-    let mean = numpy_with("return np.broadcast_to(value.mean(-2, keepdims=True), o.shape).astype(o.dtype)");
+    let mean = numpy_with(
+        "return np.broadcast_to(value.mean(-2, keepdims=True), o.shape).astype(o.dtype)",
+    );
     let args = ["check", "target.py:attention", "--suite", "core", "--dtype", "float32", "-q"];
     let finished = run(mean.path(), &args);
     finished.expect(1, &["FAIL  wrong results that no known fault explains"]);
     assert!(!finished.stdout.contains("FAIL  QK605"), "{}", finished.stdout);
 }
 
-/// A result that lives in a buffer of the function is right when it comes and lost when the next one does.
+/// A result that lives in a buffer of the function is right when it comes and lost when the next
+/// one does.
 #[test]
 fn a_result_that_does_not_last_is_told() {
     if !has_python() {
         return;
     }
-    let folder = numpy_with("buffer = BUFFERS.setdefault((o.shape, o.dtype), o)\nbuffer[...] = o\nreturn buffer");
+    let folder = numpy_with(
+        "buffer = BUFFERS.setdefault((o.shape, o.dtype), o)\nbuffer[...] = o\nreturn buffer",
+    );
     let file = folder.path().join("target.py");
-    let text = std::fs::read_to_string(&file).expect("a file").replace("CALLS = 0\n", "CALLS = 0\nBUFFERS = {}\n");
+    let text = std::fs::read_to_string(&file)
+        .expect("a file")
+        .replace("CALLS = 0\n", "CALLS = 0\nBUFFERS = {}\n");
     std::fs::write(&file, text).expect("a file");
     let law = ["--law", "self-attention-permutation-equivariance"];
-    check(folder.path(), &law).expect(0, &["no finding in", "returned the memory of its earlier result"]);
+    check(folder.path(), &law)
+        .expect(0, &["no finding in", "returned the memory of its earlier result"]);
 }
 
 #[test]
@@ -285,7 +370,8 @@ fn broken_targets_are_named_and_the_run_goes_on() {
     let exits = numpy_with("if CALLS == 3: os._exit(7)\nreturn o");
     check(exits.path(), &law).expect(1, &["CRASH", "7"]);
     let hangs = numpy_with("while True: time.sleep(1)");
-    check(hangs.path(), &[law[0], law[1], "--timeout", "0.5"]).expect(1, &["TIMEOUT", "no answer within 0.5 s"]);
+    check(hangs.path(), &[law[0], law[1], "--timeout", "0.5"])
+        .expect(1, &["TIMEOUT", "no answer within 0.5 s"]);
     let declines = numpy_with("raise NotImplementedError('float32 only')");
     check(declines.path(), &law).expect(4, &["nothing was checked", "float32 only"]);
     let refuses = numpy_with("raise ValueError('too small')");
@@ -305,8 +391,11 @@ fn targets_that_cannot_be_loaded_say_why() {
     run(folder.path(), &["check", "target.py:attention", "--python", "no-such-python"])
         .expect(3, &["no-such-python", "--python"]);
     run(folder.path(), &["check", "mine"]).expect(2, &["expected builtin:NAME"]);
-    std::fs::write(folder.path().join("qkvet.yaml"), "targets:\n  mine:\n    tarket: target.py:attention\n")
-        .expect("a file");
+    std::fs::write(
+        folder.path().join("qkvet.yaml"),
+        "targets:\n  mine:\n    tarket: target.py:attention\n",
+    )
+    .expect("a file");
     run(folder.path(), &["check", "mine"]).expect(2, &["qkvet.yaml:3", "did you mean `target`?"]);
 }
 
@@ -330,7 +419,9 @@ fn an_interrupt_ends_a_hanging_call_and_leaves_the_report() {
     ]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("qkvet");
     // The file is there as soon as the first case is about to be called.
-    wait_until("a case on disk", &mut child, || folder.path().join(".qkvet/running-0.json").exists());
+    wait_until("a case on disk", &mut child, || {
+        folder.path().join(".qkvet/running-0.json").exists()
+    });
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
     let output = child.wait_with_output().expect("an end");
     let stdout = String::from_utf8_lossy(&output.stdout);

@@ -33,17 +33,24 @@ fn without_ray_it_says_how_to_get_it(environment: &Environment) {
     std::fs::write(folder.path().join("ray.py"), no_ray).expect("a file");
     let lines = "import qkvet\nqkvet.ray.check(lambda query, key, value: value)";
     let function = finish(environment.command(&["-c", lines]).env("PYTHONPATH", folder.path()));
-    function.expect(1, &["ModuleNotFoundError: engine ray: expected the package ray, got none", "pip install ray"]);
+    function.expect(
+        1,
+        &["ModuleNotFoundError: engine ray: expected the package ray, got none", "pip install ray"],
+    );
     let asked = ["-m", "qkvet", "check", "builtin:flash", "--engine", "ray"];
     let command = finish(environment.command(&asked).env("PYTHONPATH", folder.path()));
-    command.expect(2, &["error: engine ray: expected the package ray, got none", "pip install ray"]);
+    command
+        .expect(2, &["error: engine ray: expected the package ray, got none", "pip install ray"]);
     assert!(command.stdout.is_empty(), "{}", command.stdout);
 }
 
 fn without_the_package_it_says_how_to_get_it(environment: &Environment, base: &str) {
     let asked = ["-m", "qkvet", "check", "builtin:flash", "--engine", "ray", "--python"];
     let missing = environment.run(&[&asked[..], &[base]].concat());
-    missing.expect(2, &["error: engine ray: expected the Python package qkvet", "hint: pip install qkvet ray"]);
+    missing.expect(
+        2,
+        &["error: engine ray: expected the Python package qkvet", "hint: pip install qkvet ray"],
+    );
     let absent = environment.run(&[&asked[..], &["no-such-python"]].concat());
     absent.expect(2, &["expected a Python at no-such-python", "hint: --python names"]);
     for (words, part) in [
@@ -51,11 +58,14 @@ fn without_the_package_it_says_how_to_get_it(environment: &Environment, base: &s
         (&["--engine", "ray", "--shard", "1/2"], "cannot be used with"),
         (&["--engine", "ray", "--resources", "GPU"], "resources at GPU: expected NAME=N"),
     ] {
-        environment.run(&[&["-m", "qkvet", "check", "builtin:flash"][..], words].concat()).expect(2, &[part]);
+        environment
+            .run(&[&["-m", "qkvet", "check", "builtin:flash"][..], words].concat())
+            .expect(2, &[part]);
     }
 }
 
-/// What `tests/python/ray_doors.py` asserts, in a folder of its own with names short enough for the sockets of Ray.
+/// What `tests/python/ray_doors.py` asserts, in a folder of its own with names short enough for the
+/// sockets of Ray.
 fn both_doors_survive_a_killed_worker(environment: &Environment) {
     let short = tempfile::Builder::new().prefix("qkr").tempdir_in("/tmp").expect("a folder");
     let work = TempDir::new().expect("a folder");

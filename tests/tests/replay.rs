@@ -1,4 +1,5 @@
-//! Findings seen again: by id, by token, by a script without qkvet; and gone again once the target is right.
+//! Findings seen again: by id, by token, by a script without qkvet; and gone again once the target
+//! is right.
 
 #![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
 
@@ -98,7 +99,8 @@ impl Place {
 
     /// The findings of a check, as JSON.
     fn check(&self, args: &[&str]) -> Vec<Value> {
-        let mut all = vec!["check", "target.py:attention", "--suite", "smoke", "-q", "--format", "json"];
+        let mut all =
+            vec!["check", "target.py:attention", "--suite", "smoke", "-q", "--format", "json"];
         all.extend(args);
         let finished = run(self.path(), &all);
         finished.expect(1, &[]);
@@ -122,7 +124,10 @@ fn text(value: &Value) -> &str {
 /// The words of a command line as a shell gives them.
 fn words(line: &str) -> Vec<String> {
     let parts = line.split('\'').enumerate();
-    let words = parts.flat_map(|(at, part)| if at % 2 == 1 { vec![part] } else { part.split_whitespace().collect() });
+    let words =
+        parts.flat_map(
+            |(at, part)| if at % 2 == 1 { vec![part] } else { part.split_whitespace().collect() },
+        );
     words.skip(1).map(str::to_owned).collect()
 }
 
@@ -154,7 +159,10 @@ fn seen_by_token(place: &Place, finding: &Value) {
     let target = place.path().join("target.py").display().to_string() + ":attention";
     let by_token = run(elsewhere.path(), &["replay", token, "--target", &target]);
     // All but the target's name.
-    assert_eq!(by_token.expect(1, &[at]).stdout.replace(&target, "target.py:attention"), by_id.stdout);
+    assert_eq!(
+        by_token.expect(1, &[at]).stdout.replace(&target, "target.py:attention"),
+        by_id.stdout
+    );
     assert!(!elsewhere.path().join(".qkvet").exists());
     let anywhere = words(text(&finding["replay_anywhere"]));
     let anywhere: Vec<&str> = anywhere.iter().map(String::as_str).collect();
@@ -167,10 +175,12 @@ fn a_numpy_finding_comes_back_until_it_is_fixed() {
         return;
     }
     for dtype in ["float32", "bfloat16"] {
-        let place = Place::new(NUMPY, "o = np.where(n_k > 2, o * work(1.25), o).astype(query.dtype)");
+        let place =
+            Place::new(NUMPY, "o = np.where(n_k > 2, o * work(1.25), o).astype(query.dtype)");
         let finding = place.found(&["--law", "value", "--dtype", dtype]);
         seen_by_token(&place, &finding);
-        seen_again_until_fixed(&place, &finding).expect(0, &["margin    worst error", "of its bound"]);
+        seen_again_until_fixed(&place, &finding)
+            .expect(0, &["margin    worst error", "of its bound"]);
     }
 }
 
@@ -180,14 +190,22 @@ fn an_answer_to_what_does_not_fit_comes_back_until_it_is_refused() {
         return;
     }
     for (fault, law, code, refusal) in [
-        ("key = key[..., :query.shape[3]]", "key-width-must-match", "QK621", "queries of width 2, keys of width 3"),
+        (
+            "key = key[..., :query.shape[3]]",
+            "key-width-must-match",
+            "QK621",
+            "queries of width 2, keys of width 3",
+        ),
         ("value = value[:, :, :key.shape[2]]", "key-count-must-match", "QK622", "2 keys, 3 values"),
     ] {
         let place = Place::new(UNFIT, fault);
         let finding = place.found(&["--law", law, "--dtype", "float32"]);
         assert!(text(&finding["title"]).starts_with(code), "{finding:#}");
         assert_eq!(text(&finding["evidence"]["expected"]), format!("a refusal: {refusal}"));
-        assert!(text(&finding["witness"]["inputs"][0]).starts_with("Q of shape (1, 1, 1, "), "{finding:#}");
+        assert!(
+            text(&finding["witness"]["inputs"][0]).starts_with("Q of shape (1, 1, 1, "),
+            "{finding:#}"
+        );
         assert_eq!(text(&finding["witness"]["call"]), format!("float32 {refusal}"));
         seen_by_token(&place, &finding);
         assert!(!seen_again_until_fixed(&place, &finding).stdout.contains("margin"));
@@ -205,7 +223,9 @@ fn a_torch_finding_in_another_layout_comes_back_until_it_is_fixed() {
     assert!(text(&finding["replay_anywhere"]).contains("--layout bnhd"));
     let script = std::fs::read_to_string(place.script(&finding)).expect("a script");
     assert!(
-        script.contains("\"attn_mask\": (\"bool\", ") && script.contains("import torch") && !script.contains("numpy")
+        script.contains("\"attn_mask\": (\"bool\", ")
+            && script.contains("import torch")
+            && !script.contains("numpy")
     );
     seen_again_until_fixed(&place, &finding).expect(0, &["margin    worst error", "of its bound"]);
 }
@@ -248,7 +268,8 @@ fn a_script_judges_by_what_is_written_in_it() {
     play(&script).expect(1, &["expected  nan"]);
     tamper("\"shape\":", "\"shape\": (1, 1, 1, 99),");
     play(&script).expect(1, &["shape of the output"]);
-    std::fs::write(&script, good.replace("FORMAT = \"float32\"", "FORMAT = \"float64\"")).expect("a script");
+    std::fs::write(&script, good.replace("FORMAT = \"float32\"", "FORMAT = \"float64\""))
+        .expect("a script");
     play(&script).expect(1, &["format of the output"]);
     std::fs::write(&script, &good).expect("a script");
     std::fs::remove_file(place.path().join("target.py")).expect("removed");
@@ -261,18 +282,22 @@ fn a_broken_relation_is_shown_by_the_bits_that_broke_it() {
         return;
     }
     // Within the bound for either sign, and not the same for both.
-    let place = Place::new(NUMPY, "o = o * work(1 + 2**-23) if n_k % 2 and n_k > 2 and v.sum() > 0 else o");
+    let place =
+        Place::new(NUMPY, "o = o * work(1 + 2**-23) if n_k % 2 and n_k > 2 and v.sum() > 0 else o");
     let finding = place.found(&["--law", "negated-values", "--dtype", "float32"]);
     assert_eq!(finding["evidence"]["relation"], true);
     let script = place.script(&finding);
-    play(&script).expect(1, &["unchanged", "attention(Q, K, -V)", text(&finding["evidence"]["got"])]);
+    play(&script)
+        .expect(1, &["unchanged", "attention(Q, K, -V)", text(&finding["evidence"]["got"])]);
     let good = std::fs::read_to_string(&script).expect("a script");
     assert!(good.contains("\"recorded\":") && good.contains("# ") && good.contains("same_bits"));
-    std::fs::write(&script, good.replacen("\"recorded\": [", "\"recorded\": [7, ", 1)).expect("a script");
+    std::fs::write(&script, good.replacen("\"recorded\": [", "\"recorded\": [7, ", 1))
+        .expect("a script");
     play(&script).expect(0, &["CHANGED"]);
     std::fs::write(&script, &good).expect("a script");
     place.fix();
-    play(&script).expect(0, &["CHANGED", &format!("qkvet replay {}", text(&finding["witness"]["case"]))]);
+    play(&script)
+        .expect(0, &["CHANGED", &format!("qkvet replay {}", text(&finding["witness"]["case"]))]);
     run(place.path(), &["replay", text(&finding["witness"]["case"])]).expect(0, &["FIXED"]);
 }
 
@@ -285,7 +310,11 @@ fn what_breaks_is_shown_by_its_script_too() {
         ("if n_k > 1: os._exit(7)", "CRASH", "the process ended with exit code 7"),
         ("if n_k > 1: os.abort()", "CRASH", "the process ended with"),
         ("if n_k > 1: time.sleep(100)", "TIMEOUT", "Timeout"),
-        ("if n_k > 1: raise RuntimeError('no kernel image')", "ERROR", "RuntimeError: no kernel image"),
+        (
+            "if n_k > 1: raise RuntimeError('no kernel image')",
+            "ERROR",
+            "RuntimeError: no kernel image",
+        ),
         ("o = o * work(1 + CALLS % 3 / 8)", "NONDET", "identical calls of"),
         ("key[...] = 0", "FAIL", "the same bits after the call"),
         ("if n_k > 1: o = 'attention'", "FAIL", "str"),
@@ -338,7 +367,11 @@ fn large_cases_are_packed_and_give_back_the_same_numbers() {
         assert!(finding["witness"]["token"].is_null() && finding["replay_anywhere"].is_null());
         let script = place.script(&finding);
         let written = std::fs::read_to_string(&script).expect("a script");
-        assert!(written.contains("\"expected\": \"") && written.contains(library), "{}", written.len());
+        assert!(
+            written.contains("\"expected\": \"") && written.contains(library),
+            "{}",
+            written.len()
+        );
         place.fix();
         play(&script).expect(0, &["FIXED"]);
         if library == "numpy" {
@@ -358,14 +391,18 @@ fn a_named_target_is_found_again() {
     std::fs::create_dir(place.path().join("settings")).expect("a folder");
     let entry = "targets:\n  mine:\n    target: ../target.py:attention\n";
     place.write("settings/qkvet.yaml", entry);
-    let check = ["check", "mine", "--suite", "smoke", "-q", "--law", "value", "--dtype", "float32", "--format", "json"];
+    let check = [
+        "check", "mine", "--suite", "smoke", "-q", "--law", "value", "--dtype", "float32",
+        "--format", "json",
+    ];
     let finished = run(place.path(), &[&check[..], &["--config", "settings/qkvet.yaml"]].concat());
     let finding = finished.expect(1, &[]).json()["findings"][0].clone();
     let (id, token) = (text(&finding["witness"]["case"]), text(&finding["witness"]["token"]));
     // The file that declares the target is remembered with the case.
     run(place.path(), &["replay", id]).expect(1, &["FAIL"]);
     play(&place.script(&finding)).expect(1, &["FAIL"]);
-    run(place.path(), &["replay", token]).expect(2, &["--target: expected one", "there is no qkvet.yaml here"]);
+    run(place.path(), &["replay", token])
+        .expect(2, &["--target: expected one", "there is no qkvet.yaml here"]);
     run(place.path(), &["replay", token, "--config", "settings/qkvet.yaml"]).expect(1, &["FAIL"]);
     place.write("qkvet.yaml", &entry.replace("../", ""));
     run(place.path(), &["replay", token]).expect(1, &["FAIL"]);
@@ -390,17 +427,23 @@ fn tokens_need_no_python_and_no_file() {
     let token = text(&finding["witness"]["token"]);
     let elsewhere = TempDir::new().expect("a folder");
     let by_id = run(folder.path(), &["replay", text(&finding["witness"]["case"])]).stdout;
-    let by_token = run(elsewhere.path(), &["replay", token, "--target", "builtin:fault/padding-counted"]);
+    let by_token =
+        run(elsewhere.path(), &["replay", token, "--target", "builtin:fault/padding-counted"]);
     assert_eq!(by_token.expect(1, &[]).stdout, by_id);
     run(elsewhere.path(), &["replay", token, "--target", "builtin:flash"]).expect(0, &["PASS"]);
     // Flags that the verdict depends on are part of the command.
     let law = "law: doubled\ntitle: Doubling the values doubles the output\nproof: rewrite\ncatches: []\nexpect: attention(Q, K, 2 * V) == 2 * attention(Q, K, V)\noptions: [scale]\n";
     std::fs::write(folder.path().join("mine.yaml"), law).expect("a file");
-    let finding =
-        report("builtin:fault/negative-values-lost", &["--law", "mine.yaml", "--convention", "causal=upper-left"]);
+    let finding = report(
+        "builtin:fault/negative-values-lost",
+        &["--law", "mine.yaml", "--convention", "causal=upper-left"],
+    );
     let anywhere = words(text(&finding["replay_anywhere"]));
     let anywhere: Vec<&str> = anywhere.iter().map(String::as_str).collect();
-    assert!(anywhere.ends_with(&["--convention", "causal=upper-left", "--law", "mine.yaml"]), "{anywhere:?}");
+    assert!(
+        anywhere.ends_with(&["--convention", "causal=upper-left", "--law", "mine.yaml"]),
+        "{anywhere:?}"
+    );
     run(folder.path(), &anywhere).expect(1, &["FAIL"]);
     let without = &anywhere[..anywhere.len() - 2];
     run(folder.path(), without).expect(2, &["law `doubled`", "--law FILE"]);
@@ -413,20 +456,34 @@ fn bad_tokens_are_usage_errors_with_their_place() {
         run(folder.path(), &["replay", token, "--target", "builtin:flash"]).expect(2, parts);
     };
     let tensors = "Q=1x1x1x1:0;K=1x1x2x1:0,1;V=1x1x2x1:0,1";
-    run(folder.path(), &["replay", &format!("qk1:value;float32;{tensors}"), "--target", "builtin:flash"])
-        .expect(0, &["PASS", "margin"]);
+    run(
+        folder.path(),
+        &["replay", &format!("qk1:value;float32;{tensors}"), "--target", "builtin:flash"],
+    )
+    .expect(0, &["PASS", "margin"]);
     check("qk1:", &["law at character 5 of the token"]);
     check(&format!("qk3:value;float32;{tensors}"), &["version at character 1", "got `qk3`"]);
-    check(&format!("qk1:value;float32;{tensors},0"), &["elements at character 55", "expected 2, got 3"]);
+    check(
+        &format!("qk1:value;float32;{tensors},0"),
+        &["elements at character 55", "expected 2, got 3"],
+    );
     check(&format!("qk1:valeu;float32;{tensors}"), &["law `valeu`", "did you mean `value`?"]);
     check(&format!("qk1:value;float32;{tensors};j=1"), &["case of the token: variable", "`j` too"]);
     check(&format!("qk1:single-key;float32;causal;{tensors}"), &["case of the token"]);
     run(
         folder.path(),
-        &["replay", "qk1:value;float32;dims=1,1,1,1,1,1,1", "--target", "builtin:flash", "--law", "value"],
+        &[
+            "replay",
+            "qk1:value;float32;dims=1,1,1,1,1,1,1",
+            "--target",
+            "builtin:flash",
+            "--law",
+            "value",
+        ],
     )
     .expect(2, &["--law value: expected a YAML file"]);
-    run(folder.path(), &["replay", "c-0000", "--law", "value.yaml"]).expect(2, &["expected with a token only"]);
+    run(folder.path(), &["replay", "c-0000", "--law", "value.yaml"])
+        .expect(2, &["expected with a token only"]);
 }
 
 #[test]
@@ -435,11 +492,18 @@ fn a_folder_that_cannot_be_written_loses_replay_and_says_so() {
     let args = ["check", target, "--suite", "smoke", "-q", "--format", "json"];
     let usual = TempDir::new().expect("a folder");
     let expected = run(usual.path(), &args);
-    assert_eq!(std::fs::read_to_string(usual.path().join(".qkvet/.gitignore")).expect("a file"), "*\n");
+    assert_eq!(
+        std::fs::read_to_string(usual.path().join(".qkvet/.gitignore")).expect("a file"),
+        "*\n"
+    );
     assert!(!expected.stderr.contains("warning"));
     let verdicts = |finished: &Finished| {
         let report = finished.json();
-        (report["counts"].clone(), report["findings"][0]["witness"].clone(), report["records"].clone())
+        (
+            report["counts"].clone(),
+            report["findings"][0]["witness"].clone(),
+            report["records"].clone(),
+        )
     };
     // A file where the folder should be, and one where its cases should be.
     for (blocked, made) in [(".qkvet", ""), ("cases", ".qkvet")] {
@@ -448,7 +512,8 @@ fn a_folder_that_cannot_be_written_loses_replay_and_says_so() {
         std::fs::create_dir_all(&inside).expect("a folder");
         std::fs::write(inside.join(blocked), "").expect("a file");
         let finished = run(folder.path(), &args);
-        finished.expect(1, &["warning: `qkvet replay` will not find the cases of this run", blocked]);
+        finished
+            .expect(1, &["warning: `qkvet replay` will not find the cases of this run", blocked]);
         assert_eq!(verdicts(&finished), verdicts(&expected));
         let replay = words(text(&finished.json()["findings"][0]["replay"]));
         let replay: Vec<&str> = replay.iter().map(String::as_str).collect();
@@ -460,7 +525,10 @@ fn a_folder_that_cannot_be_written_loses_replay_and_says_so() {
     // Lost on the way: the run goes on, and one warning is enough.
     let place = Place::new(NUMPY, "o = o + work(1)");
     std::fs::create_dir_all(place.path().join(".qkvet/running-0.json")).expect("a folder");
-    let finished = run(place.path(), &["check", "target.py:attention", "--suite", "smoke", "-q", "--law", "value"]);
+    let finished = run(
+        place.path(),
+        &["check", "target.py:attention", "--suite", "smoke", "-q", "--law", "value"],
+    );
     finished.expect(1, &["FAIL", "running-0.json"]);
     assert_eq!(finished.stderr.matches("warning").count(), 1, "{}", finished.stderr);
 }
@@ -471,7 +539,19 @@ fn a_program_is_asked_by_its_script_over_the_wire() {
         return;
     }
     let program = format!("exec:{} -u target.py", python().expect("an interpreter"));
-    let check = ["check", &program, "--suite", "smoke", "-q", "--law", "value", "--timeout", "2", "--format", "json"];
+    let check = [
+        "check",
+        &program,
+        "--suite",
+        "smoke",
+        "-q",
+        "--law",
+        "value",
+        "--timeout",
+        "2",
+        "--format",
+        "json",
+    ];
     for (fault, verdict, part) in [
         ("o = [z + 0.5 if mask else z for z in o]", "FAIL", "got       "),
         ("o = o if d_v == 1 else o[1:]", "ERROR", "elements for shape"),
@@ -508,7 +588,17 @@ fn a_program_has_to_answer_that_it_refuses() {
         return;
     }
     let program = format!("exec:{} -u target.py", python().expect("an interpreter"));
-    let law = ["--law", "key-count-must-match", "--suite", "smoke", "-q", "--dtype", "float32", "--format", "json"];
+    let law = [
+        "--law",
+        "key-count-must-match",
+        "--suite",
+        "smoke",
+        "-q",
+        "--dtype",
+        "float32",
+        "--format",
+        "json",
+    ];
     let check = [["check", &program].as_slice(), &law].concat();
     let fits = "if k['shape'][2] != v['shape'][2]: ";
     let place = Place::new(PROGRAM, "pass");
@@ -526,7 +616,10 @@ fn a_program_has_to_answer_that_it_refuses() {
     let declared = format!(
         "        t, p = m['tensors'], m['params']\n        k, v = t['key'], t['value']\n        {fits}\n            {refused}\n            print(json.dumps(reply), flush=True)\n            continue\n"
     );
-    place.write("target.py", &PROGRAM.replace("        t, p = m['tensors'], m['params']\n", &declared));
+    place.write(
+        "target.py",
+        &PROGRAM.replace("        t, p = m['tensors'], m['params']\n", &declared),
+    );
     play(&script).expect(0, &["FIXED", "refused: keys"]);
     assert_eq!(run(place.path(), &check).json()["counts"]["PASS"], 2);
 }

@@ -1,4 +1,5 @@
-//! Reports in every format: made from a run, made again from its JSON, and read as the tools read them.
+//! Reports in every format: made from a run, made again from its JSON, and read as the tools read
+//! them.
 
 #![allow(clippy::disallowed_methods, reason = "tests write and read the files they check")]
 
@@ -27,7 +28,8 @@ fn checked(folder: &Path, args: &[&str]) -> qkvet_tests::Finished {
 }
 
 fn summary(folder: &Path) -> Summary {
-    let text = std::fs::read_to_string(folder.join(".qkvet/last/report.json")).expect("the last report");
+    let text =
+        std::fs::read_to_string(folder.join(".qkvet/last/report.json")).expect("the last report");
     serde_json::from_str(&text).expect("a report")
 }
 
@@ -45,7 +47,8 @@ fn every_format_is_made_again_from_the_last_run() {
     let files = ReportFormat::ALL.iter().filter(|format| **format != ReportFormat::Github);
     for format in files {
         let kept = folder.path().join(".qkvet/last").join(format.file_name());
-        let kept = std::fs::read_to_string(&kept).unwrap_or_else(|error| panic!("{}: {error}", kept.display()));
+        let kept = std::fs::read_to_string(&kept)
+            .unwrap_or_else(|error| panic!("{}: {error}", kept.display()));
         let again = run(folder.path(), &["report", "--format", format.name()]);
         again.expect(0, &[]);
         assert_eq!(kept, again.stdout, "{}", format.name());
@@ -58,9 +61,16 @@ fn every_format_is_made_again_from_the_last_run() {
     assert!(whole.contains("  verdicts  ") && whole.contains("  unchecked "), "{whole}");
     assert!(!brief.contains("  verdicts  ") && !brief.contains("  unchecked "), "{brief}");
     let lines: Vec<&str> = whole.lines().collect();
-    assert!(brief.lines().all(|line| lines.contains(&line)) && brief.contains("1 finding"), "{brief}");
+    assert!(
+        brief.lines().all(|line| lines.contains(&line)) && brief.contains("1 finding"),
+        "{brief}"
+    );
     assert!(!brief.contains("\n\n\n") && !whole.contains("\n\n\n"), "{brief}");
-    let fine = run(folder.path(), &["check", "builtin:standard", "--law", "value", "--dtype", "float32", "-q"]).stdout;
+    let fine = run(
+        folder.path(),
+        &["check", "builtin:standard", "--law", "value", "--dtype", "float32", "-q"],
+    )
+    .stdout;
     assert!(fine.contains("\n\nno finding in ") && !fine.contains("\n\n\n"), "{fine}");
     // No terminal, no cut.
     assert!(lines.iter().all(|line| !line.ends_with('…')), "{whole}");
@@ -69,16 +79,22 @@ fn every_format_is_made_again_from_the_last_run() {
 #[test]
 fn a_report_that_is_not_there_is_said_to_be_so() {
     let folder = folder();
-    run(folder.path(), &["report"]).expect(2, &["report at ", "expected a readable file, got none\nhint:"]);
+    run(folder.path(), &["report"])
+        .expect(2, &["report at ", "expected a readable file, got none\nhint:"]);
     std::fs::write(folder.path().join("bad.json"), "{\"run\": 1}").expect("a file");
-    run(folder.path(), &["report", "--from", "bad.json"]).expect(2, &["expected a JSON report", "line 1"]);
+    run(folder.path(), &["report", "--from", "bad.json"])
+        .expect(2, &["expected a JSON report", "line 1"]);
     std::fs::write(folder.path().join("none.json"), "").expect("a file");
-    run(folder.path(), &["report", "--from", "none.json"]).expect(2, &["expected a JSON report, got: an empty file"]);
+    run(folder.path(), &["report", "--from", "none.json"])
+        .expect(2, &["expected a JSON report, got: an empty file"]);
     let whole = include_str!("../../crates/report/tests/report.json");
     let last = whole.find("\"target\"").expect("a target") + 12;
     for (text, told) in [
         (whole[..last].to_owned(), "got: a file that is cut off in a string at line"),
-        (whole.replacen("\"seed\": 0", "\"seed\": \"x\"", 1), "got: the text \"x\", expected a whole number at line"),
+        (
+            whole.replacen("\"seed\": 0", "\"seed\": \"x\"", 1),
+            "got: the text \"x\", expected a whole number at line",
+        ),
         (
             whole.replacen("\"verdict\": \"FAIL\"", "\"verdict\": \"FAUL\"", 1),
             "got: unknown word `FAUL`, expected one of `PASS`",
@@ -89,16 +105,20 @@ fn a_report_that_is_not_there_is_said_to_be_so() {
     ] {
         assert_ne!(text, whole);
         std::fs::write(folder.path().join("bad.json"), text).expect("a file");
-        run(folder.path(), &["report", "--from", "bad.json"]).expect(2, &[told, "hint: `qkvet check` leaves one"]);
+        run(folder.path(), &["report", "--from", "bad.json"])
+            .expect(2, &[told, "hint: `qkvet check` leaves one"]);
     }
     std::fs::write(folder.path().join("bad.json"), b"{\xff").expect("a file");
-    run(folder.path(), &["report", "--from", "bad.json"]).expect(2, &["got: bytes that are no text"]);
+    run(folder.path(), &["report", "--from", "bad.json"])
+        .expect(2, &["got: bytes that are no text"]);
     run(folder.path(), &["report", "--format", "htm"]).expect(2, &["html"]);
     let wrong = ["check", "builtin:standard", "--report", "junnit"];
     run(folder.path(), &wrong).expect(2, &["did you mean `junit`"]);
-    let check = ["check", "builtin:standard", "-q", "--suite", "smoke", "--law", "value", "--report"];
+    let check =
+        ["check", "builtin:standard", "-q", "--suite", "smoke", "--law", "value", "--report"];
     let nowhere = [&check[..], &["html=bad.json/where.html"]].concat();
-    run(folder.path(), &nowhere).expect(2, &["report at bad.json/where.html: expected to be written"]);
+    run(folder.path(), &nowhere)
+        .expect(2, &["report at bad.json/where.html: expected to be written"]);
     // A folder that is not there yet is made.
     run(folder.path(), &[&check[..], &["html=no/where.html"]].concat()).expect(0, &[]);
     assert!(folder.path().join("no/where.html").is_file());
@@ -110,13 +130,16 @@ fn the_stream_fits_its_schema_and_says_what_the_document_says() {
     let live = checked(folder.path(), &["--format", "ndjson"]);
     let schema = run(folder.path(), &["schema", "stream"]).json();
     let validator = jsonschema::validator_for(&schema).expect("a valid schema");
-    let lines: Vec<Value> = live.stdout.lines().map(|line| serde_json::from_str(line).expect("a document")).collect();
+    let lines: Vec<Value> =
+        live.stdout.lines().map(|line| serde_json::from_str(line).expect("a document")).collect();
     for line in &lines {
-        let errors: Vec<String> = validator.iter_errors(line).map(|error| error.to_string()).collect();
+        let errors: Vec<String> =
+            validator.iter_errors(line).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{errors:?}\n{line}");
     }
     assert!(!validator.is_valid(&serde_json::json!({ "case": { "id": 1 } })));
-    let parsed: Vec<StreamLine> = live.stdout.lines().map(|line| serde_json::from_str(line).expect("a line")).collect();
+    let parsed: Vec<StreamLine> =
+        live.stdout.lines().map(|line| serde_json::from_str(line).expect("a line")).collect();
     let summary = summary(folder.path());
     assert_eq!(parsed.first(), Some(&StreamLine::Started(Box::new(summary.run.clone()))));
     let n_cases = parsed.iter().filter(|line| matches!(line, StreamLine::Case(_))).count();
@@ -151,21 +174,30 @@ fn assert_junit(text: &str) -> Vec<Element> {
         }
     }
     let number = |element: &Element, name: &str| -> usize {
-        element.attribute(name).and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("{name} of {element:?}"))
+        element
+            .attribute(name)
+            .and_then(|text| text.parse().ok())
+            .unwrap_or_else(|| panic!("{name} of {element:?}"))
     };
-    let suites: Vec<&Element> = all.iter().filter(|element| element.name() == "testsuite").collect();
+    let suites: Vec<&Element> =
+        all.iter().filter(|element| element.name() == "testsuite").collect();
     let count = |name: &str| all.iter().filter(|element| element.name() == name).count();
     assert_eq!(suites.iter().map(|suite| number(suite, "tests")).sum::<usize>(), count("testcase"));
     assert_eq!(number(&all[0], "tests"), count("testcase"));
     assert_eq!(number(&all[0], "failures"), count("failure"));
-    assert_eq!(suites.iter().map(|suite| number(suite, "skipped")).sum::<usize>(), count("skipped"));
+    assert_eq!(
+        suites.iter().map(|suite| number(suite, "skipped")).sum::<usize>(),
+        count("skipped")
+    );
     all
 }
 
 /// The text of the last failure.
 fn junit_text(text: &str) -> String {
     let all = assert_junit(text);
-    all.iter().rfind(|element| element.name() == "failure").map_or_else(String::new, |element| element.text.clone())
+    all.iter()
+        .rfind(|element| element.name() == "failure")
+        .map_or_else(String::new, |element| element.text.clone())
 }
 
 #[test]
@@ -176,10 +208,15 @@ fn junit_has_what_its_schema_knows_and_nothing_else() {
     let summary = summary(folder.path());
     for finding in &summary.findings {
         let failures = all.iter().filter(|element| element.name() == "failure");
-        let told: Vec<&Element> =
-            failures.filter(|element| element.attribute("message") == Some(&finding.title)).collect();
+        let told: Vec<&Element> = failures
+            .filter(|element| element.attribute("message") == Some(&finding.title))
+            .collect();
         assert_eq!(told.len(), 1, "{}", finding.title);
-        assert!(told[0].text.contains(&finding.replay) && told[0].text.contains("expected"), "{}", told[0].text);
+        assert!(
+            told[0].text.contains(&finding.replay) && told[0].text.contains("expected"),
+            "{}",
+            told[0].text
+        );
     }
     assert!(elements("<a><b></a></b>", false).is_err() && elements("<a x=1/>", false).is_err());
 }
@@ -191,8 +228,9 @@ fn annotations_are_ten_at_most() {
     let mut summary = summary(folder.path());
     summary.warnings = vec!["odd\nline".to_owned(); 30];
     let finding = summary.findings[0].clone();
-    summary.findings =
-        (0..40).map(|n| qkvet_spec::Finding { title: format!("finding {n}"), ..finding.clone() }).collect();
+    summary.findings = (0..40)
+        .map(|n| qkvet_spec::Finding { title: format!("finding {n}"), ..finding.clone() })
+        .collect();
     let text = written(ReportFormat::Github, &summary);
     let of = |kind: &str| text.lines().filter(|line| line.starts_with(kind)).count();
     assert_eq!((of("::error "), of("::warning "), text.lines().count()), (10, 10, 20));
@@ -210,7 +248,8 @@ fn gitlab_and_sarif_have_what_they_must() {
     let folder = folder();
     checked(folder.path(), &[]);
     let summary = summary(folder.path());
-    let quality: Value = serde_json::from_str(&written(ReportFormat::Gitlab, &summary)).expect("a document");
+    let quality: Value =
+        serde_json::from_str(&written(ReportFormat::Gitlab, &summary)).expect("a document");
     let entries = quality.as_array().expect("an array");
     assert_eq!(entries.len(), summary.findings.len());
     for entry in entries {
@@ -218,13 +257,19 @@ fn gitlab_and_sarif_have_what_they_must() {
             assert!(entry[name].as_str().is_some_and(|text| !text.is_empty()), "{name} of {entry}");
         }
         assert!(
-            ["info", "minor", "major", "critical", "blocker"].contains(&entry["severity"].as_str().expect("a word"))
+            ["info", "minor", "major", "critical", "blocker"]
+                .contains(&entry["severity"].as_str().expect("a word"))
         );
         let place = &entry["location"];
         let path = place["path"].as_str().expect("a path");
-        assert!(!path.starts_with("./") && place["lines"]["begin"].as_u64().is_some_and(|line| line > 0), "{place}");
+        assert!(
+            !path.starts_with("./")
+                && place["lines"]["begin"].as_u64().is_some_and(|line| line > 0),
+            "{place}"
+        );
     }
-    let log: Value = serde_json::from_str(&written(ReportFormat::Sarif, &summary)).expect("a document");
+    let log: Value =
+        serde_json::from_str(&written(ReportFormat::Sarif, &summary)).expect("a document");
     assert_eq!(log["version"], "2.1.0");
     let run = &log["runs"][0];
     let rules = run["tool"]["driver"]["rules"].as_array().expect("rules");
@@ -232,7 +277,8 @@ fn gitlab_and_sarif_have_what_they_must() {
     let results = run["results"].as_array().expect("results");
     assert_eq!(results.len(), summary.findings.len());
     for result in results {
-        let at = usize::try_from(result["ruleIndex"].as_u64().expect("an index")).expect("an index");
+        let at =
+            usize::try_from(result["ruleIndex"].as_u64().expect("an index")).expect("an index");
         assert_eq!(rules[at]["id"], result["ruleId"]);
         assert!(result["message"]["text"].as_str().is_some_and(|text| !text.contains('\u{1b}')));
         assert!(result["locations"][0]["logicalLocations"][0]["fullyQualifiedName"].is_string());
@@ -302,20 +348,27 @@ fn hostile_names_are_text_everywhere() {
         for odd in UNSEEN {
             assert!(!text.contains(odd), "{} has {odd:?}", format.name());
         }
-        // On standard output of a job no line of it is a command, but for those that are meant to be.
-        let is_command = |line: &str| line.trim_start().starts_with("::") && format != ReportFormat::Github;
+        // On standard output of a job no line of it is a command, but for those that are meant to
+        // be.
+        let is_command =
+            |line: &str| line.trim_start().starts_with("::") && format != ReportFormat::Github;
         assert!(!text.lines().any(is_command), "{} has a command", format.name());
         assert!(!text.contains("##["), "{} has a command", format.name());
     }
     // Documents say what was said, to the character; a stream too.
-    let again: Summary = serde_json::from_str(&written(ReportFormat::Json, &summary)).expect("a report");
+    let again: Summary =
+        serde_json::from_str(&written(ReportFormat::Json, &summary)).expect("a report");
     assert!(again == summary);
     let stream = written(ReportFormat::Ndjson, &summary);
-    let first: StreamLine = serde_json::from_str(stream.lines().next().expect("a line")).expect("a line");
+    let first: StreamLine =
+        serde_json::from_str(stream.lines().next().expect("a line")).expect("a line");
     assert_eq!(first, StreamLine::Started(Box::new(summary.run.clone())));
     // A name makes no line of its own.
     let shown = written(ReportFormat::Human, &summary);
-    assert!(shown.lines().next().is_some_and(|line| line.contains("\\n::error::x%0A\\u{0}")), "{shown}");
+    assert!(
+        shown.lines().next().is_some_and(|line| line.contains("\\n::error::x%0A\\u{0}")),
+        "{shown}"
+    );
     let read = junit_text(&written(ReportFormat::Junit, &summary));
     // The mark is one of XML: what is read is what was written.
     let is_told = read.lines().any(|line| line.trim_start().starts_with("::error::x"));
@@ -326,9 +379,14 @@ fn hostile_names_are_text_everywhere() {
     assert!(!all.iter().any(|element| element.name() == "img"));
     assert_eq!(all.iter().filter(|element| element.name() == "script").count(), 1);
     let commands = written(ReportFormat::Github, &summary);
-    assert!(commands.lines().all(|line| line.starts_with("::error file=") || line.starts_with("::warning file=")));
+    assert!(
+        commands
+            .lines()
+            .all(|line| line.starts_with("::error file=") || line.starts_with("::warning file="))
+    );
     let markdown = written(ReportFormat::Markdown, &summary);
-    // Neither in a block nor in a line of code; both are fenced by more backticks than the text has.
+    // Neither in a block nor in a line of code; both are fenced by more backticks than the text
+    // has.
     let blocks = markdown.split("```").step_by(2);
     let outside: String = blocks.flat_map(|text| text.split("``").step_by(2)).collect();
     assert!(!outside.contains("<img"), "{outside}");
@@ -342,23 +400,40 @@ fn schema_of_others(name: &str) -> Option<PathBuf> {
     let python = python()?;
     let path = Path::new(&python).ancestors().nth(2)?.join("share/schemas").join(name);
     let is_there = path.is_file();
-    assert!(is_there || std::env::var_os("CI").is_none(), "no {}: run `cargo xtask test`", path.display());
+    assert!(
+        is_there || std::env::var_os("CI").is_none(),
+        "no {}: run `cargo xtask test`",
+        path.display()
+    );
     is_there.then_some(path)
 }
 
-/// Runs without a finding, with one, with one that is known, with hostile names, that was stopped, that broke, and beside a snapshot.
+/// Runs without a finding, with one, with one that is known, with hostile names, that was stopped,
+/// that broke, and beside a snapshot.
 fn summaries(folder: &Path) -> Vec<(&'static str, Summary)> {
     let small = ["--suite", "smoke", "--law", "value", "--dtype", "float32", "-q"];
     let after = |words: &[&str], code: i32| {
         let mut command = qkvet(folder);
-        let output = command.args([words, &small].concat()).env_remove("CI").output().expect("a process");
+        let output =
+            command.args([words, &small].concat()).env_remove("CI").output().expect("a process");
         let told = String::from_utf8_lossy(&output.stdout);
-        assert_eq!(output.status.code(), Some(code), "{told}{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{told}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         summary(folder)
     };
-    let mut all = vec![("right", after(&["check", "builtin:flash"], 0)), ("wrong", after(&["check", TARGET], 1))];
+    let mut all = vec![
+        ("right", after(&["check", "builtin:flash"], 0)),
+        ("wrong", after(&["check", TARGET], 1)),
+    ];
     all.push(("hostile", hostile(&all[1].1)));
-    all.push(("stopped", Summary { stopped: Some("interrupted".to_owned()), interrupted: true, ..all[0].1.clone() }));
+    all.push((
+        "stopped",
+        Summary { stopped: Some("interrupted".to_owned()), interrupted: true, ..all[0].1.clone() },
+    ));
     std::fs::write(
         folder.join("k.yaml"),
         "known: [{finding: FAIL, reason: \"so\\e[2J\", link: 'https://example.org/7'}]\n",
@@ -447,12 +522,24 @@ fn no_report_of_an_earlier_run_lies_beside_that_of_the_last() {
     let folder = TempDir::new().expect("a folder");
     let folder = folder.path();
     let last = |name: &str| folder.join(".qkvet/last").join(name).exists();
-    let check =
-        ["check", "builtin:flash", "--suite", "smoke", "--law", "value", "--dtype", "float32", "-q", "--report"];
+    let check = [
+        "check",
+        "builtin:flash",
+        "--suite",
+        "smoke",
+        "--law",
+        "value",
+        "--dtype",
+        "float32",
+        "-q",
+        "--report",
+    ];
     run(folder, &[&check[..], &["sarif,junit"]].concat()).expect(0, &[]);
     assert!(last("report.sarif") && last("junit.xml") && last("report.json"));
     run(folder, &[&check[..], &["html"]].concat()).expect(0, &[]);
-    assert!(last("report.html") && last("report.json") && !last("report.sarif") && !last("junit.xml"));
+    assert!(
+        last("report.html") && last("report.json") && !last("report.sarif") && !last("junit.xml")
+    );
     // What is made of the last run is of the last run.
     run(folder, &["report", "--report", "sarif"]).expect(0, &[]);
     assert!(last("report.html") && last("report.sarif"));
@@ -461,13 +548,28 @@ fn no_report_of_an_earlier_run_lies_beside_that_of_the_last() {
 #[test]
 fn margins_are_told_when_they_are_asked_for() {
     let folder = TempDir::new().expect("a folder");
-    let check = ["check", "builtin:flash", "--suite", "smoke", "--law", "value", "--dtype", "float32,float64"];
+    let check = [
+        "check",
+        "builtin:flash",
+        "--suite",
+        "smoke",
+        "--law",
+        "value",
+        "--dtype",
+        "float32,float64",
+    ];
     let plain = run(folder.path(), &check);
     plain.expect(0, &[]);
     assert!(!plain.stdout.contains("worst error over its bound"), "{}", plain.stdout);
     let told = run(folder.path(), &[&check[..], &["--margins"]].concat());
     told.expect(0, &["worst error over its bound; 1 is the bound"]);
-    let row = told.stdout.lines().find(|line| line.starts_with("  value ")).expect("a row").split_whitespace().count();
+    let row = told
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("  value "))
+        .expect("a row")
+        .split_whitespace()
+        .count();
     assert_eq!(row, 3, "{}", told.stdout);
     let again = run(folder.path(), &["report", "--margins"]);
     assert_eq!(again.stdout, told.stdout);

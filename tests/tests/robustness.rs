@@ -1,5 +1,6 @@
-//! What goes wrong around a run: full disks, closed pipes, folders that cannot be written, broken files, two runs at once, an interrupt,
-//! and names that would be something else in a terminal or a document.
+//! What goes wrong around a run: full disks, closed pipes, folders that cannot be written, broken
+//! files, two runs at once, an interrupt, and names that would be something else in a terminal or a
+//! document.
 
 #![cfg(unix)]
 #![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
@@ -76,20 +77,27 @@ fn a_full_disk_is_an_error_that_is_said() {
     for (args, _) in PRINTING {
         let full = full.try_clone().expect("a file");
         let finished = ended(qkvet(folder.path()).args(args).stdout(full).stderr(Stdio::piped()));
-        finished.expect(2, &["error: standard output: expected to be written, got: No space left on device"]);
+        finished.expect(
+            2,
+            &["error: standard output: expected to be written, got: No space left on device"],
+        );
     }
     let out = folder.path().join("cases").display().to_string();
     let export = ["export", "smoke", "--dtype", "float32", "--format", "json", "--out", &out];
     let on = full.try_clone().expect("a file");
-    ended(qkvet(folder.path()).args(export).stdout(on).stderr(Stdio::piped())).expect(2, &["No space left"]);
+    ended(qkvet(folder.path()).args(export).stdout(on).stderr(Stdio::piped()))
+        .expect(2, &["No space left"]);
     // Notices are not worth an exit code.
-    for (args, code) in [(&CHECK[..6], 1), (&["check", "builtin:nothing"], 2), (&["replay", "c-0000"], 2)] {
+    for (args, code) in
+        [(&CHECK[..6], 1), (&["check", "builtin:nothing"], 2), (&["replay", "c-0000"], 2)]
+    {
         let full = full.try_clone().expect("a file");
         ended(qkvet(folder.path()).args(args).stdout(Stdio::null()).stderr(full)).expect(code, &[]);
     }
     // Files, not streams.
     let report = |wish: &str| run(folder.path(), &[&CHECK[..], &["--report", wish]].concat());
-    report("junit=/dev/full").expect(2, &["report at /dev/full: expected to be written, got: No space left"]);
+    report("junit=/dev/full")
+        .expect(2, &["report at /dev/full: expected to be written, got: No space left"]);
 }
 
 /// A folder in which nobody can write: the system's own where this test runs as root.
@@ -106,21 +114,27 @@ fn read_only() -> (PathBuf, Option<TempDir>) {
 fn a_folder_that_is_read_only_loses_files_and_no_verdict() {
     let (at, _kept) = read_only();
     let lost = run(&at, &CHECK);
-    lost.expect(1, &["QK312", "warning: `qkvet replay` will not find the cases of this run", "qk1:"]);
+    lost.expect(
+        1,
+        &["QK312", "warning: `qkvet replay` will not find the cases of this run", "qk1:"],
+    );
     let usual = folder();
     let json = |at: &Path| run(at, &[&CHECK[..], &["--format", "json"]].concat()).json();
     assert_eq!(json(&at)["counts"], json(usual.path())["counts"]);
     // What was asked for by name and cannot be written is an error.
     run(&at, &[&CHECK[..], &["--report", "junit"]].concat()).expect(2, &["report at .qkvet/last"]);
-    run(&at, &[&CHECK[..], &["--report", "junit=out.xml"]].concat()).expect(2, &["report at out.xml"]);
-    run(&at, &[&CHECK[..], &["--shard", "1/2"]].concat()).expect(2, &["shard at .qkvet/shards/1-of-2.jsonl"]);
+    run(&at, &[&CHECK[..], &["--report", "junit=out.xml"]].concat())
+        .expect(2, &["report at out.xml"]);
+    run(&at, &[&CHECK[..], &["--shard", "1/2"]].concat())
+        .expect(2, &["shard at .qkvet/shards/1-of-2.jsonl"]);
     run(&at, &["init"]).expect(2, &["file at qkvet.yaml: expected to be written"]);
     run(&at, &["man", "--out", "pages"]).expect(2, &["manual page at pages"]);
     run(&at, &["export", "smoke", "--out", "cases"]).expect(2, &["cases"]);
     run(&at, &["report"]).expect(2, &["report at .qkvet/last"]);
 }
 
-/// Texts that are not what they were: empty, cut, of another kind, deep, with bytes changed by a fixed rule.
+/// Texts that are not what they were: empty, cut, of another kind, deep, with bytes changed by a
+/// fixed rule.
 fn broken(text: &[u8]) -> Vec<Vec<u8>> {
     let mut all = vec![
         Vec::new(),
@@ -138,7 +152,9 @@ fn broken(text: &[u8]) -> Vec<Vec<u8>> {
     for _ in 0..12 {
         let mut changed = text.to_vec();
         for _ in 0..2 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let at = usize::try_from(state >> 33).expect("an index") % changed.len();
             changed[at] = state.to_le_bytes()[1];
         }
@@ -147,14 +163,19 @@ fn broken(text: &[u8]) -> Vec<Vec<u8>> {
     all
 }
 
-/// What was broken on purpose is an error of usage; what may have stayed readable ends as any run does.
+/// What was broken on purpose is an error of usage; what may have stayed readable ends as any run
+/// does.
 fn assert_told(finished: &Finished, at: usize, place: &str) {
     if at < 10 {
         finished.expect(2, &["error: ", place, "expected"]);
     } else {
         assert!(matches!(finished.code, Some(0..=4)), "{:?}\n{}", finished.code, finished.stderr);
     }
-    assert!(!finished.stderr.contains("panicked") && finished.stderr.len() < 4_000, "{}", finished.stderr);
+    assert!(
+        !finished.stderr.contains("panicked") && finished.stderr.len() < 4_000,
+        "{}",
+        finished.stderr
+    );
 }
 
 #[test]
@@ -174,7 +195,8 @@ fn a_case_that_is_broken_is_said_to_be() {
     run(folder.path(), &["replay", path.to_str().expect("text")]).expect(2, &["case at"]);
     fs::remove_dir(&path).expect("a folder");
     pipe(&path);
-    run(folder.path(), &["replay", path.to_str().expect("text")]).expect(2, &["case at", "no file"]);
+    run(folder.path(), &["replay", path.to_str().expect("text")])
+        .expect(2, &["case at", "no file"]);
     // The next run puts it right.
     fs::remove_file(&path).expect("a pipe");
     run(folder.path(), &CHECK).expect(1, &[&id]);
@@ -220,7 +242,8 @@ fn a_shard_that_is_broken_is_said_to_be() {
     }
     fs::remove_file(&path).expect("a file");
     pipe(&path);
-    run(folder.path(), &["merge", ".qkvet/shards/2-of-2.jsonl", "-q"]).expect(2, &["shard at", "something else"]);
+    run(folder.path(), &["merge", ".qkvet/shards/2-of-2.jsonl", "-q"])
+        .expect(2, &["shard at", "something else"]);
 }
 
 /// Files of a folder and those below it.
@@ -237,24 +260,45 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// Every JSON file of the store is one; the names of temporary files.
 fn assert_whole(folder: &Path) -> Vec<PathBuf> {
     let all = files(&folder.join(".qkvet"));
-    for path in all.iter().filter(|path| path.extension().is_some_and(|extension| extension == "json")) {
+    for path in
+        all.iter().filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+    {
         let text = fs::read_to_string(path).expect("text");
-        serde_json::from_str::<Value>(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        serde_json::from_str::<Value>(&text)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     }
-    all.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "tmp")).collect()
+    all.into_iter()
+        .filter(|path| path.extension().is_some_and(|extension| extension == "tmp"))
+        .collect()
 }
 
 #[test]
 fn runs_at_once_in_one_folder_leave_each_other_whole() {
     let folder = folder();
-    let faults = ["negative-values-lost", "causal-upper-left", "scale-inverse-d", "padding-counted"];
+    let faults =
+        ["negative-values-lost", "causal-upper-left", "scale-inverse-d", "padding-counted"];
     let started: Vec<Child> = [faults, faults]
         .concat()
         .iter()
         .map(|fault| {
             let target = format!("builtin:fault/{fault}");
-            let args = ["check", &target, "--suite", "smoke", "--dtype", "float32", "-q", "--report", "junit,html"];
-            qkvet(folder.path()).args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("qkvet")
+            let args = [
+                "check",
+                &target,
+                "--suite",
+                "smoke",
+                "--dtype",
+                "float32",
+                "-q",
+                "--report",
+                "junit,html",
+            ];
+            qkvet(folder.path())
+                .args(args)
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .expect("qkvet")
         })
         .collect();
     let outputs: Vec<String> = started
@@ -287,8 +331,12 @@ fn a_run_that_is_killed_leaves_no_half_of_a_file() {
     let folder = folder();
     let mut was_killed = 0;
     for delay in [5, 20, 40, 60, 90, 130, 180, 250] {
-        let mut child =
-            qkvet(folder.path()).args(CHECK).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("qkvet");
+        let mut child = qkvet(folder.path())
+            .args(CHECK)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("qkvet");
         std::thread::sleep(Duration::from_millis(delay));
         let _ = child.kill();
         was_killed += usize::from(child.wait().expect("an end").code().is_none());
@@ -305,9 +353,15 @@ fn a_run_that_is_killed_leaves_no_half_of_a_file() {
 fn an_interrupt_leaves_a_partial_report_in_every_format_that_was_asked_for() {
     let folder = folder();
     let args = ["check", "builtin:flash", "-q", "-j1", "--report", "junit,json,html"];
-    let mut child =
-        qkvet(folder.path()).args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("qkvet");
-    wait_until("the folder of the run", &mut child, || folder.path().join(".qkvet/.gitignore").exists());
+    let mut child = qkvet(folder.path())
+        .args(args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("qkvet");
+    wait_until("the folder of the run", &mut child, || {
+        folder.path().join(".qkvet/.gitignore").exists()
+    });
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
     let output = child.wait_with_output().expect("an end");
     let stdout = String::from_utf8_lossy(&output.stdout);
@@ -320,18 +374,29 @@ fn an_interrupt_leaves_a_partial_report_in_every_format_that_was_asked_for() {
     let report = run(folder.path(), &["report", "--format", "json"]).json();
     assert_eq!(report["interrupted"], true);
     let junit = fs::read_to_string(folder.path().join(".qkvet/last/junit.xml")).expect("a report");
-    assert!(junit.contains("<failure type=\"INCOMPLETE\"") && junit.contains("stopped early: interrupted"), "{junit}");
+    assert!(
+        junit.contains("<failure type=\"INCOMPLETE\"")
+            && junit.contains("stopped early: interrupted"),
+        "{junit}"
+    );
 }
 
-/// A name that is a command to a terminal, a tag, an end of a section, a key of YAML and a workflow command.
-const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\u{1b}[2J\u{9b}31m]]>&\"'`|: {#}\n::error::x%0A\u{202e}";
+/// A name that is a command to a terminal, a tag, an end of a section, a key of YAML and a workflow
+/// command.
+const HOSTILE: &str =
+    "</script><img src=x onerror=alert(1)>\u{1b}[2J\u{9b}31m]]>&\"'`|: {#}\n::error::x%0A\u{202e}";
 
 #[test]
 fn hostile_names_of_targets_and_laws_are_text_in_every_format() {
     let folder = folder();
     // YAML wants what JSON leaves as it is escaped as well.
-    let escaped =
-        |c: char| if c.is_control() || c == '\u{202e}' { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+    let escaped = |c: char| {
+        if c.is_control() || c == '\u{202e}' {
+            format!("\\u{:04x}", u32::from(c))
+        } else {
+            c.to_string()
+        }
+    };
     let name: String = Value::from(HOSTILE).to_string().chars().map(escaped).collect();
     let write = |path: &str, text: &str| {
         let path = folder.path().join(path);
@@ -348,7 +413,8 @@ fn hostile_names_of_targets_and_laws_are_text_in_every_format() {
         "law: doubled\ntitle: {name}\nproof: rewrite\ncatches: []\nsources: [{name}]\nexpect: attention(Q, K, 2 * V) == 2 * attention(Q, K, V)\noptions: [scale]\n"
     );
     write("mine/laws/doubled.yaml", &law);
-    let formats = ["human", "json", "ndjson", "markdown", "html", "junit", "github", "gitlab", "sarif"];
+    let formats =
+        ["human", "json", "ndjson", "markdown", "html", "junit", "github", "gitlab", "sarif"];
     let visible = |text: &str| {
         let is_hidden = |c: char| (c.is_control() && c != '\n' && c != '\t') || c == '\u{202e}';
         assert!(!text.contains(is_hidden), "{:?}", text.chars().find(|c| is_hidden(*c)));
@@ -372,17 +438,26 @@ fn hostile_names_of_targets_and_laws_are_text_in_every_format() {
                 assert_eq!(report["run"]["target"], HOSTILE);
             }
             "gitlab" | "sarif" => drop(serde_json::from_str::<Value>(&text).expect("JSON")),
-            "ndjson" => text.lines().for_each(|line| drop(serde_json::from_str::<Value>(line).expect("JSON"))),
+            "ndjson" => text
+                .lines()
+                .for_each(|line| drop(serde_json::from_str::<Value>(line).expect("JSON"))),
             "github" => assert!(
-                text.lines().all(|line| line.starts_with("::error ") || line.starts_with("::warning ")),
+                text.lines()
+                    .all(|line| line.starts_with("::error ") || line.starts_with("::warning ")),
                 "{text}"
             ),
             "markdown" => {
-                let outside: String =
-                    text.split("```").step_by(2).flat_map(|text| text.split("``").step_by(2)).collect();
+                let outside: String = text
+                    .split("```")
+                    .step_by(2)
+                    .flat_map(|text| text.split("``").step_by(2))
+                    .collect();
                 assert!(!outside.contains("<img"), "{outside}");
             }
-            _ => assert!(!text.lines().any(|line| line.trim_start().starts_with("::error")), "{text}"),
+            _ => assert!(
+                !text.lines().any(|line| line.trim_start().starts_with("::error")),
+                "{text}"
+            ),
         }
     }
     for args in [
@@ -404,9 +479,12 @@ fn hostile_names_of_targets_and_laws_are_text_in_every_format() {
     }
     let probed = run(folder.path(), &["probe", HOSTILE, "--format", "yaml"]).stdout;
     visible(&probed);
-    let value: Value = qkvet_spec::parse_yaml("probe", &probed).unwrap_or_else(|error| panic!("{error}\n{probed}"));
+    let value: Value = qkvet_spec::parse_yaml("probe", &probed)
+        .unwrap_or_else(|error| panic!("{error}\n{probed}"));
     assert!(
-        value.as_object().is_some_and(|keys| keys.keys().all(|key| key == "conventions" || key == "meaning")),
+        value
+            .as_object()
+            .is_some_and(|keys| keys.keys().all(|key| key == "conventions" || key == "meaning")),
         "{probed}"
     );
 }
@@ -428,7 +506,15 @@ fn a_report_that_cannot_be_written_costs_no_other() {
     }
     assert_eq!(fs::read_to_string(at.join("mine.py")).expect("a file"), "def attention(): ...\n");
     // What cannot is said in the end, and the others are there, in folders that are made.
-    let wishes = ["--report", "html=/dev/full", "--report", "junit=new/folder/junit.xml", "--report", "github"];
-    run(at, &[&CHECK[..], &wishes].concat()).expect(2, &["report at /dev/full: expected to be written", "::error "]);
+    let wishes = [
+        "--report",
+        "html=/dev/full",
+        "--report",
+        "junit=new/folder/junit.xml",
+        "--report",
+        "github",
+    ];
+    run(at, &[&CHECK[..], &wishes].concat())
+        .expect(2, &["report at /dev/full: expected to be written", "::error "]);
     assert!(at.join("new/folder/junit.xml").is_file());
 }

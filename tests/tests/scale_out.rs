@@ -8,15 +8,20 @@ use tempfile::TempDir;
 
 /// The first block in this language after a heading.
 fn block<'a>(page: &'a str, heading: &str, language: &str) -> &'a str {
-    let after = page.split_once(&format!("\n## {heading}\n")).unwrap_or_else(|| panic!("no {heading}")).1;
-    let after = after.split_once(&format!("\n```{language}\n")).unwrap_or_else(|| panic!("no {language}")).1;
+    let after =
+        page.split_once(&format!("\n## {heading}\n")).unwrap_or_else(|| panic!("no {heading}")).1;
+    let after = after
+        .split_once(&format!("\n```{language}\n"))
+        .unwrap_or_else(|| panic!("no {language}"))
+        .1;
     after.split_once("\n```").expect("an end").0
 }
 
 /// Takes the example for the reader's own, with a fault in it.
 fn folder() -> TempDir {
     let folder = TempDir::new().expect("a folder");
-    let right = std::fs::read_to_string(root().join("examples/numpy_attention.py")).expect("the example");
+    let right =
+        std::fs::read_to_string(root().join("examples/numpy_attention.py")).expect("the example");
     let rest = "\n_right = attention\n\ndef attention(query, key, value, causal=False):\n    return _right(query, key, value, causal=causal) * (2 if causal else 1)\n";
     std::fs::write(folder.path().join("attention.py"), right + rest).expect("a file");
     folder
@@ -45,13 +50,18 @@ fn a_matrix_of_jobs_gives_one_report() {
     }
     let page = std::fs::read_to_string(root().join("docs/scale-out.md")).expect("the page");
     let recipe = block(&page, "A matrix of CI jobs", "yaml");
-    let numbers = recipe.split_once("shard: [").expect("a matrix").1.split_once(']').expect("a list").0;
-    let commands: Vec<&str> =
-        recipe.lines().filter_map(|line| line.split_once("run: qkvet ")).map(|(_, rest)| rest).collect();
+    let numbers =
+        recipe.split_once("shard: [").expect("a matrix").1.split_once(']').expect("a list").0;
+    let commands: Vec<&str> = recipe
+        .lines()
+        .filter_map(|line| line.split_once("run: qkvet "))
+        .map(|(_, rest)| rest)
+        .collect();
     let [check, merge] = commands[..] else { panic!("{commands:?}") };
     let folder = folder();
     for number in numbers.split(", ") {
-        let shard = lines(&folder, "", &format!("qkvet {}", check.replace("${{ matrix.shard }}", number)));
+        let shard =
+            lines(&folder, "", &format!("qkvet {}", check.replace("${{ matrix.shard }}", number)));
         assert!(matches!(shard.code, Some(0 | 1 | 4)), "{}", shard.stderr);
         assert!(folder.path().join(format!("shard-{number}.jsonl")).is_file(), "{number}");
     }
@@ -65,8 +75,10 @@ fn an_array_of_jobs_gives_one_report() {
     }
     let page = std::fs::read_to_string(root().join("docs/scale-out.md")).expect("the page");
     let script = block(&page, "A Slurm array", "bash");
-    let count: u32 =
-        script.split_once("--array=1-").and_then(|(_, rest)| rest.lines().next()?.parse().ok()).expect("a count");
+    let count: u32 = script
+        .split_once("--array=1-")
+        .and_then(|(_, rest)| rest.lines().next()?.parse().ok())
+        .expect("a count");
     let folder = folder();
     for task in 1..=count {
         let set = format!("SLURM_ARRAY_TASK_ID={task} SLURM_ARRAY_TASK_COUNT={count}");
@@ -74,7 +86,8 @@ fn an_array_of_jobs_gives_one_report() {
         assert!(matches!(shard.code, Some(0 | 1 | 4)), "{}", shard.stderr);
     }
     let submitted = block(&page, "A Slurm array", "console");
-    let merge = submitted.split_once("--wrap='").expect("a job").1.split_once('\'').expect("an end").0;
+    let merge =
+        submitted.split_once("--wrap='").expect("a job").1.split_once('\'').expect("an end").0;
     is_whole(&lines(&folder, "", &format!("{merge} -q")), &whole(&folder));
 }
 
@@ -85,6 +98,10 @@ fn processes_of_one_machine_give_one_report() {
     }
     let page = std::fs::read_to_string(root().join("docs/scale-out.md")).expect("the page");
     let folder = folder();
-    let joined = lines(&folder, "", &format!("{} -q", block(&page, "Several processes of one machine", "bash")));
+    let joined = lines(
+        &folder,
+        "",
+        &format!("{} -q", block(&page, "Several processes of one machine", "bash")),
+    );
     is_whole(&joined, &whole(&folder));
 }

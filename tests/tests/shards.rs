@@ -9,7 +9,8 @@ use tempfile::TempDir;
 
 const SHARDS: [&str; 3] = ["1/3", "2/3", "3/3"];
 
-/// A folder with `target.py`: grouped heads by `head`, lower-right causal by `offset`, and what happens to the result.
+/// A folder with `target.py`: grouped heads by `head`, lower-right causal by `offset`, and what
+/// happens to the result.
 fn target(head: &str, offset: &str, result: &str) -> TempDir {
     let folder = TempDir::new().expect("a folder");
     let body = format!(
@@ -49,7 +50,8 @@ fn shards(folder: &Path, name: &str, args: &[&str]) {
     }
 }
 
-/// One run and the shards of the same give the same bytes and the same exit code, whatever their order.
+/// One run and the shards of the same give the same bytes and the same exit code, whatever their
+/// order.
 fn same_as_one_run(folder: &Path, name: &str, args: &[&str], code: i32) -> Finished {
     shards(folder, name, args);
     let file = |shard: &str| format!(".qkvet/shards/{}.jsonl", shard.replace('/', "-of-"));
@@ -90,8 +92,11 @@ fn laws_and_suites_of_the_user_travel_with_the_shards() {
     std::fs::write(folder.path().join("mine.yaml"), suite).expect("a file");
     let args = ["--law", "doubled.yaml", "--suite", "mine.yaml"];
     shards(folder.path(), "builtin:fault/negative-values-lost", &args);
-    let whole =
-        check(folder.path(), "builtin:fault/negative-values-lost", &[&args[..], &["--format", "json"]].concat());
+    let whole = check(
+        folder.path(),
+        "builtin:fault/negative-values-lost",
+        &[&args[..], &["--format", "json"]].concat(),
+    );
     std::fs::remove_file(folder.path().join("doubled.yaml")).expect("the file");
     std::fs::remove_file(folder.path().join("mine.yaml")).expect("the file");
     let joined = run(folder.path(), &["merge", ".qkvet/shards", "--format", "json"]);
@@ -111,7 +116,8 @@ fn python_targets_join_to_one_run() {
     let upper_left = target(GROUP, "0", "return o");
     let report = same_as_one_run(upper_left.path(), "target.py:attention", &args, 1).json();
     assert_eq!(report["findings"][0]["kind"], "convention", "{report:#}");
-    let two = target("h % h_k", LOWER_RIGHT, "return o * (1 if scale is None or not causal else 1.5)");
+    let two =
+        target("h % h_k", LOWER_RIGHT, "return o * (1 if scale is None or not causal else 1.5)");
     let report = same_as_one_run(two.path(), "target.py:attention", &args, 1).json();
     assert!(report["findings"].as_array().map_or(0, Vec::len) >= 2, "{report:#}");
     let crashes = target(GROUP, LOWER_RIGHT, "return o if n_k != 5 else os._exit(3)");
@@ -131,13 +137,15 @@ fn shards_that_were_stopped_by_what_broke_stop_where_one_run_does() {
     assert!(report["counts"]["SKIPPED"].as_u64() > Some(0), "{report:#}");
 }
 
-/// Each shard goes beyond the case at which the whole run stops, and looks for the witness from the same case.
+/// Each shard goes beyond the case at which the whole run stops, and looks for the witness from the
+/// same case.
 #[test]
 fn shards_of_a_target_that_ends_its_process_stop_where_one_run_does() {
     if !has_python() {
         return;
     }
-    let crashes = target(GROUP, LOWER_RIGHT, "return os._exit(3) if causal and mask is not None else o");
+    let crashes =
+        target(GROUP, LOWER_RIGHT, "return os._exit(3) if causal and mask is not None else o");
     let args = ["--suite", "core", "--dtype", "float32"];
     let report = same_as_one_run(crashes.path(), "target.py:attention", &args, 1).json();
     let stopped = "the target crashed, broke the protocol or reported a fatal error 10 times";
@@ -161,7 +169,8 @@ fn shards_of_a_target_that_ends_its_process_stop_where_one_run_does() {
     assert!(call.contains("causal"), "{report:#}");
 }
 
-/// Wrong results in a run that what broke has stopped: shards see more of them, the joined report does not.
+/// Wrong results in a run that what broke has stopped: shards see more of them, the joined report
+/// does not.
 #[test]
 fn what_is_wrong_beside_what_broke_is_the_same_in_shards() {
     if !has_python() {
@@ -170,7 +179,8 @@ fn what_is_wrong_beside_what_broke_is_the_same_in_shards() {
     let both = target("h % h_k", LOWER_RIGHT, "return os._exit(3) if causal else o");
     let args = ["--suite", "core", "--dtype", "float32"];
     let report = same_as_one_run(both.path(), "target.py:attention", &args, 1).json();
-    let verdicts: Vec<_> = report["findings"].as_array().into_iter().flatten().map(|f| f["verdict"].clone()).collect();
+    let verdicts: Vec<_> =
+        report["findings"].as_array().into_iter().flatten().map(|f| f["verdict"].clone()).collect();
     assert!(verdicts.contains(&"FAIL".into()) && verdicts.contains(&"CRASH".into()), "{report:#}");
 }
 
@@ -181,7 +191,11 @@ fn an_interrupted_shard_leaves_a_partial_report_that_the_target_can_complete() {
     if !has_python() {
         return;
     }
-    let folder = target(GROUP, LOWER_RIGHT, "return o if causal or not os.path.exists('hang') else time.sleep(1000)");
+    let folder = target(
+        GROUP,
+        LOWER_RIGHT,
+        "return o if causal or not os.path.exists('hang') else time.sleep(1000)",
+    );
     let args = ["--suite", "smoke", "--dtype", "float32"];
     shards(folder.path(), "target.py:attention", &args);
     std::fs::write(folder.path().join("hang"), "").expect("a file");
@@ -194,8 +208,10 @@ fn an_interrupted_shard_leaves_a_partial_report_that_the_target_can_complete() {
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
     assert_eq!(child.wait_with_output().expect("an end").status.code(), Some(130));
     std::fs::remove_file(folder.path().join("hang")).expect("the file");
-    run(folder.path(), &["merge", ".qkvet/shards"]).expect(130, &["stopped early: shard 2: interrupted", "SKIPPED"]);
-    let whole = check(folder.path(), "target.py:attention", &[&args[..], &["--format", "json"]].concat());
+    run(folder.path(), &["merge", ".qkvet/shards"])
+        .expect(130, &["stopped early: shard 2: interrupted", "SKIPPED"]);
+    let whole =
+        check(folder.path(), "target.py:attention", &[&args[..], &["--format", "json"]].concat());
     let completed = run(folder.path(), &["merge", ".qkvet/shards", "--target", "--format", "json"]);
     assert_eq!(completed.stdout, whole.stdout, "{}", completed.stderr);
     completed.expect(0, &[]);
@@ -214,34 +230,46 @@ fn a_target_that_changed_is_not_joined_without_a_word() {
     before.expect(0, &["no finding"]);
     assert!(!before.stderr.contains("changed"), "{}", before.stderr);
     let text = std::fs::read_to_string(path.join("target.py")).expect("a file");
-    std::fs::write(path.join("target.py"), text.replace("return o", "return 2 * o")).expect("a file");
+    std::fs::write(path.join("target.py"), text.replace("return o", "return 2 * o"))
+        .expect("a file");
     // What ran is judged as before, and who reads it is told; two versions answer nothing together.
     let after = run(path, &["merge", ".qkvet/shards"]);
-    after.expect(0, &["notice: target.py: expected what the shards ran (sha256:", "hint: it was changed since"]);
+    after.expect(
+        0,
+        &["notice: target.py: expected what the shards ran (sha256:", "hint: it was changed since"],
+    );
     assert_eq!(after.stdout, before.stdout);
-    run(path, &["merge", ".qkvet/shards", "--target"]).expect(3, &["error: target.py: expected what the shards ran"]);
-    // Where shards are joined the target need not be, unless it is asked; who takes its cases over is told.
+    run(path, &["merge", ".qkvet/shards", "--target"])
+        .expect(3, &["error: target.py: expected what the shards ran"]);
+    // Where shards are joined the target need not be, unless it is asked; who takes its cases over
+    // is told.
     std::fs::remove_file(path.join("target.py")).expect("it was there");
     let gone = "target.py: expected what the shards ran, got no file";
     let elsewhere = run(path, &["merge", ".qkvet/shards"]);
     assert!(!elsewhere.expect(0, &[]).stderr.contains("target.py"), "{}", elsewhere.stderr);
-    run(path, &["merge", ".qkvet/shards", "--target"]).expect(3, &["hint: run it where", &format!("error: {gone}")]);
-    let accept = ["snapshot", "accept", "--from", ".qkvet/shards", "--all", "--snapshot", "gone.yaml"];
+    run(path, &["merge", ".qkvet/shards", "--target"])
+        .expect(3, &["hint: run it where", &format!("error: {gone}")]);
+    let accept =
+        ["snapshot", "accept", "--from", ".qkvet/shards", "--all", "--snapshot", "gone.yaml"];
     qkvet_tests::package::finish(qkvet_tests::qkvet(path).args(accept).env_remove("CI"))
         .expect(0, &["added", &format!("notice: {gone}")]);
-    std::fs::write(path.join("target.py"), text.replace("return o", "return 2 * o")).expect("a file");
-    check(path, "target.py:attention", &[&args[..], &["--shard", "2/3"]].concat()).expect(1, &["FAIL"]);
+    std::fs::write(path.join("target.py"), text.replace("return o", "return 2 * o"))
+        .expect("a file");
+    check(path, "target.py:attention", &[&args[..], &["--shard", "2/3"]].concat())
+        .expect(1, &["FAIL"]);
     let mixed = [
         "target.py at .qkvet/shards/2-of-3.jsonl: expected what the target was at .qkvet/shards/1-of-3.jsonl (sha256:",
         "hint: the target was changed between the shards",
     ];
     run(path, &["merge", ".qkvet/shards"]).expect(2, &mixed);
     let snapshot = ["snapshot", "accept", "--from", ".qkvet/shards", "--all"];
-    qkvet_tests::package::finish(qkvet_tests::qkvet(path).args(snapshot).env_remove("CI")).expect(2, &mixed);
+    qkvet_tests::package::finish(qkvet_tests::qkvet(path).args(snapshot).env_remove("CI"))
+        .expect(2, &mixed);
     // A program is its files too.
     let program = format!("exec:{} -u program.py", qkvet_tests::python().expect("an interpreter"));
     let wire =
-        std::fs::read_to_string(qkvet_tests::root().join("examples/harness/python/harness.py")).expect("a program");
+        std::fs::read_to_string(qkvet_tests::root().join("examples/harness/python/harness.py"))
+            .expect("a program");
     std::fs::write(path.join("program.py"), &wire).expect("a file");
     shards(path, &program, &args);
     std::fs::write(path.join("program.py"), wire + "# changed\n").expect("a file");
@@ -259,7 +287,9 @@ fn findings_of_an_entry_stand_at_its_function() {
     let folder = target("h % h_k", LOWER_RIGHT, "return o");
     let config = "targets:\n  mine: {target: \"target.py:attention\"}\n";
     std::fs::write(folder.path().join("qkvet.yaml"), config).expect("a file");
-    let report = same_as_one_run(folder.path(), "mine", &["--suite", "smoke", "--dtype", "float32"], 1).json();
+    let report =
+        same_as_one_run(folder.path(), "mine", &["--suite", "smoke", "--dtype", "float32"], 1)
+            .json();
     assert_eq!(report["run"]["source"], serde_json::json!({ "path": "target.py", "line": 2 }));
     run(folder.path(), &["merge", ".qkvet/shards", "-q", "--report", "github"])
         .expect(1, &["::error file=target.py,line=2,title=CONVENTION undeclared convention"]);
@@ -271,11 +301,17 @@ fn shards_that_do_not_belong_together_are_errors() {
     let path = folder.path();
     let args = ["--suite", "smoke", "--dtype", "float32", "--law", "value"];
     shards(path, "builtin:flash", &args);
-    let shard = |flags: &[&str]| check(path, "builtin:flash", &[&args[..], flags].concat()).expect(0, &[]).code;
+    let shard = |flags: &[&str]| {
+        check(path, "builtin:flash", &[&args[..], flags].concat()).expect(0, &[]).code
+    };
     shard(&["--shard", "2/3", "--seed", "1", "--shard-file", "seed.jsonl"]);
     shard(&["--shard", "2/3", "--strict", "--shard-file", "again.jsonl"]);
     shard(&["--shard", "2/4", "--shard-file", "four.jsonl"]);
-    check(path, "builtin:standard", &[&args[..], &["--shard", "2/3", "--shard-file", "other.jsonl"]].concat());
+    check(
+        path,
+        "builtin:standard",
+        &[&args[..], &["--shard", "2/3", "--shard-file", "other.jsonl"]].concat(),
+    );
     let of = |number: usize| format!(".qkvet/shards/{number}-of-3.jsonl");
     let (first, second, third) = (of(1), of(2), of(3));
     let merge = |paths: &[&str], parts: &[&str]| {
@@ -283,10 +319,19 @@ fn shards_that_do_not_belong_together_are_errors() {
     };
     merge(&[&first, &third], &["expected 3, got 2", "missing 2"]);
     merge(&[&first], &["missing 2, 3"]);
-    merge(&[&first, &second, &third, "again.jsonl"], &["shard 2 of 3: expected once", "again.jsonl", "2-of-3.jsonl"]);
+    merge(
+        &[&first, &second, &third, "again.jsonl"],
+        &["shard 2 of 3: expected once", "again.jsonl", "2-of-3.jsonl"],
+    );
     merge(&[&first, "seed.jsonl", &third], &["seed at seed.jsonl: expected 0", "got 1"]);
-    merge(&[&first, "four.jsonl", &third], &["number of shards at four.jsonl: expected 3", "got 4"]);
-    merge(&[&first, "other.jsonl", &third], &["target at other.jsonl", "builtin:flash", "builtin:standard"]);
+    merge(
+        &[&first, "four.jsonl", &third],
+        &["number of shards at four.jsonl: expected 3", "got 4"],
+    );
+    merge(
+        &[&first, "other.jsonl", &third],
+        &["target at other.jsonl", "builtin:flash", "builtin:standard"],
+    );
     merge(&["absent.jsonl"], &["absent.jsonl", "expected a readable file"]);
     merge(&[], &["<PATH>"]);
     std::fs::create_dir(path.join("empty")).expect("a folder");
@@ -300,32 +345,49 @@ fn shards_that_do_not_belong_together_are_errors() {
     };
     let lines: Vec<&str> = text.lines().collect();
     spoiled(&lines[..lines.len() - 1].join("\n"), &["spoiled.jsonl", "the file is cut off"]);
-    spoiled(&text[..text.len() - 20], &["spoiled.jsonl", &format!("line {}", lines.len()), "hint: copy it"]);
+    spoiled(
+        &text[..text.len() - 20],
+        &["spoiled.jsonl", &format!("line {}", lines.len()), "hint: copy it"],
+    );
     for cut in [5, 20, 200, lines[0].len() - 1] {
         spoiled(
             &text[..cut],
-            &["spoiled.jsonl: line 1: expected what was run", "the file is cut off", "hint: copy it"],
+            &[
+                "spoiled.jsonl: line 1: expected what was run",
+                "the file is cut off",
+                "hint: copy it",
+            ],
         );
     }
     spoiled(
         &format!("{text}more\n"),
         &[
             "spoiled.jsonl",
-            &format!("line {}: expected an answer, got: text that is no JSON at column 1", lines.len() + 1),
+            &format!(
+                "line {}: expected an answer, got: text that is no JSON at column 1",
+                lines.len() + 1
+            ),
         ],
     );
     spoiled("", &["got an empty file"]);
     spoiled("{}\n", &["expected qkvet-shard/1", "hint: `qkvet check --shard`"]);
     spoiled("{\n  \"run\": {}\n}\n", &["expected qkvet-shard/1", "hint: `qkvet check --shard`"]);
     // No report is written over a shard.
-    merge(&[&first, "--report", &format!("json={third}")], &["expected a file that may be written over, got a shard"]);
-    spoiled(&text.replacen("qkvet-shard/1", "qkvet-shard/2", 1), &["expected qkvet-shard/1, got `qkvet-shard/2`"]);
+    merge(
+        &[&first, "--report", &format!("json={third}")],
+        &["expected a file that may be written over, got a shard"],
+    );
+    spoiled(
+        &text.replacen("qkvet-shard/1", "qkvet-shard/2", 1),
+        &["expected qkvet-shard/1, got `qkvet-shard/2`"],
+    );
     spoiled(
         &text.replacen("\"data\":\"", "\"data\":\"AAAA", 1),
         &["spoiled.jsonl", "expected the elements of float32"],
     );
     for wrong in ["0/3", "4/3", "a/b", "3"] {
-        check(path, "builtin:flash", &["--shard", wrong]).expect(2, &["expected i/n with 1 <= i <= n"]);
+        check(path, "builtin:flash", &["--shard", wrong])
+            .expect(2, &["expected i/n with 1 <= i <= n"]);
     }
     check(path, "builtin:flash", &["--shard-file", "x.jsonl"]).expect(2, &["--shard"]);
 }

@@ -58,7 +58,8 @@ fn a_broken_target_fails_and_a_mended_one_improves() {
     let folder = folder.path();
     let name = "target.py:attention";
     target(folder, SUM);
-    at_home(folder, &smoke(&["snapshot", "record", name])).expect(0, &["added, 0 replaced, 0 removed"]);
+    at_home(folder, &smoke(&["snapshot", "record", name]))
+        .expect(0, &["added, 0 replaced, 0 removed"]);
     let path = file(folder, "target.py-attention");
     let good = text(&path);
     assert!(good.contains("      value:\n        c-") && good.contains(": PASS 2^-"), "{good}");
@@ -66,11 +67,17 @@ fn a_broken_target_fails_and_a_mended_one_improves() {
     in_ci(folder, &smoke(&["snapshot", "check", name])).expect(0, &["snapshot: no change in "]);
 
     target(folder, "1");
-    let annotated = smoke(&["snapshot", "check", name, "--report", "github", "--report", "junit=j.xml"]);
+    let annotated =
+        smoke(&["snapshot", "check", name, "--report", "github", "--report", "junit=j.xml"]);
     let broken = in_ci(folder, &annotated);
     broken.expect(
         1,
-        &["worse verdict", "PASS → FAIL QK301", "all-true-mask", "the weights are not divided by their sum"],
+        &[
+            "worse verdict",
+            "PASS → FAIL QK301",
+            "all-true-mask",
+            "the weights are not divided by their sum",
+        ],
     );
     broken.expect(
         1,
@@ -81,7 +88,8 @@ fn a_broken_target_fails_and_a_mended_one_improves() {
         ],
     );
     assert!(text(&folder.join("j.xml")).contains("type=\"SNAPSHOT\""));
-    at_home(folder, &["snapshot", "diff", name]).expect(0, &["- all-true-mask float32 c-", "FAIL 2^", " QK301\n"]);
+    at_home(folder, &["snapshot", "diff", name])
+        .expect(0, &["- all-true-mask float32 c-", "FAIL 2^", " QK301\n"]);
     for refused in [
         smoke(&["snapshot", "record", name]),
         vec!["snapshot", "accept", name, "--all"],
@@ -89,18 +97,27 @@ fn a_broken_target_fails_and_a_mended_one_improves() {
     ] {
         in_ci(folder, &refused).expect(2, &["expected a developer's machine, got CI", "hint: "]);
     }
-    at_home(folder, &["snapshot", "accept", name]).expect(2, &["expected a terminal to ask at", "--all"]);
-    at_home(folder, &["snapshot", "accept", "other.py:attention", "--all"]).expect(2, &["expected target other.py"]);
-    at_home(folder, &["snapshot", "accept", "--only", "no-such-*"]).expect(2, &["--only: expected a pattern of"]);
+    at_home(folder, &["snapshot", "accept", name])
+        .expect(2, &["expected a terminal to ask at", "--all"]);
+    at_home(folder, &["snapshot", "accept", "other.py:attention", "--all"])
+        .expect(2, &["expected target other.py"]);
+    at_home(folder, &["snapshot", "accept", "--only", "no-such-*"])
+        .expect(2, &["--only: expected a pattern of"]);
     assert_eq!(text(&path), good, "nothing was accepted, so nothing is written");
 
     at_home(folder, &["snapshot", "accept", "--only", "all-true-mask"]).expect(0, &[" 0 added, "]);
     let some = text(&path);
-    assert!(some != good && some.contains("QK301: \"") && some.lines().count() == good.lines().count() + 2, "{some}");
+    assert!(
+        some != good
+            && some.contains("QK301: \"")
+            && some.lines().count() == good.lines().count() + 2,
+        "{some}"
+    );
     at_home(folder, &["snapshot", "accept", "--all"]).expect(0, &[" 0 added, "]);
     let bad = text(&path);
     // What was recorded does not fail, however wrong it is.
-    in_ci(folder, &smoke(&["snapshot", "check", name])).expect(0, &["RECORDED  FAIL: QK301", "snapshot: no change"]);
+    in_ci(folder, &smoke(&["snapshot", "check", name]))
+        .expect(0, &["RECORDED  FAIL: QK301", "snapshot: no change"]);
 
     target(folder, SUM);
     let better = ["better", "FAIL QK301 → PASS", "improvements"];
@@ -117,11 +134,22 @@ fn known_deviations_do_not_fail_a_check_and_stale_ones_do() {
     let folder = folder.path();
     let fault = "builtin:fault/weights-not-normalized";
     let with = |command: &str, target: &str, words: &[&str]| {
-        let small = ["--suite", "smoke", "--law", "all-true-mask", "--law", "value", "--dtype", "float32", "-q"];
+        let small = [
+            "--suite",
+            "smoke",
+            "--law",
+            "all-true-mask",
+            "--law",
+            "value",
+            "--dtype",
+            "float32",
+            "-q",
+        ];
         let place = ["snapshot", command, target, "--snapshot", "s.yaml", "--today", "2026-05-01"];
         at_home(folder, &[&place[..], &small, words].concat())
     };
-    let known = |entries: &str| std::fs::write(folder.join("qkvet.known.yaml"), entries).expect("a file");
+    let known =
+        |entries: &str| std::fs::write(folder.join("qkvet.known.yaml"), entries).expect("a file");
     with("record", "builtin:standard", &[]).expect(0, &["added"]);
     // The same target, which has the fault from now on.
     let good = text(&folder.join("s.yaml")).replace("builtin:standard", fault);
@@ -135,11 +163,15 @@ fn known_deviations_do_not_fail_a_check_and_stale_ones_do() {
         "known: [{law: 'a*', dtype: float32, finding: FAIL, reason: so}, {law: value, dtype: float32, finding: QK301, reason: kernel 7 does it so}]\n",
     );
     for strict in [&[][..], &["--strict"]] {
-        with("check", fault, strict).expect(0, &["KNOWN  FAIL: QK301", "kernel 7 does it so", " known"]);
+        with("check", fault, strict)
+            .expect(0, &["KNOWN  FAIL: QK301", "kernel 7 does it so", " known"]);
     }
     let reports = with("check", fault, &["--report", "github=g.txt,junit=j.xml,html=h.html"]);
     reports.expect(0, &[]);
-    assert!(!text(&folder.join("g.txt")).contains("::error") && !text(&folder.join("j.xml")).contains("<failure"));
+    assert!(
+        !text(&folder.join("g.txt")).contains("::error")
+            && !text(&folder.join("j.xml")).contains("<failure")
+    );
     assert!(text(&folder.join("h.html")).contains("class=\"outcome good\""));
     // What is known is recorded like everything else, and stays known in the last run.
     at_home(folder, &["snapshot", "diff"]).expect(0, &["known: PASS → FAIL QK301"]);
@@ -147,8 +179,10 @@ fn known_deviations_do_not_fail_a_check_and_stale_ones_do() {
     assert!(text(&folder.join("s.yaml")).contains("FAIL 2^"), "{}", text(&folder.join("s.yaml")));
     std::fs::write(folder.join("s.yaml"), &good).expect("a file");
     with("record", fault, &[]).expect(0, &["KNOWN  FAIL: QK301", " 0 added, "]);
-    // An entry that is gone fails although the snapshot knows nothing but improvements; so does one that is expired.
-    with("check", "builtin:standard", &[]).expect(1, &["better", "STALE", "none shows it any more"]);
+    // An entry that is gone fails although the snapshot knows nothing but improvements; so does one
+    // that is expired.
+    with("check", "builtin:standard", &[])
+        .expect(1, &["better", "STALE", "none shows it any more"]);
     known("known: [{finding: QK301, reason: so, expires: 2026-04-30}]\n");
     with("check", fault, &[]).expect(1, &["RECORDED", "STALE", "expired after 2026-04-30"]);
     std::fs::write(folder.join("s.yaml"), &good).expect("a file");
@@ -156,8 +190,10 @@ fn known_deviations_do_not_fail_a_check_and_stale_ones_do() {
     // Shards are one run, and know the same.
     known("known: [{finding: QK301, reason: so}]\n");
     for shard in ["1/2", "2/2"] {
-        let words = ["check", fault, "--suite", "smoke", "--law", "all-true-mask", "--law", "value", "-q"];
-        at_home(folder, &[&words[..], &["--dtype", "float32", "--shard", shard]].concat()).expect(0, &["KNOWN"]);
+        let words =
+            ["check", fault, "--suite", "smoke", "--law", "all-true-mask", "--law", "value", "-q"];
+        at_home(folder, &[&words[..], &["--dtype", "float32", "--shard", shard]].concat())
+            .expect(0, &["KNOWN"]);
     }
     with("check", fault, &["--from", ".qkvet/shards"]).expect(0, &["KNOWN  FAIL: QK301"]);
 }
@@ -167,7 +203,11 @@ fn a_partial_run_deletes_nothing() {
     let folder = TempDir::new().expect("a folder");
     let folder = folder.path();
     let record = |target: &str, words: &[&str]| {
-        let all = [&["snapshot", "record", target, "--suite", "smoke", "-q", "--snapshot", "s.yaml"], words].concat();
+        let all = [
+            &["snapshot", "record", target, "--suite", "smoke", "-q", "--snapshot", "s.yaml"],
+            words,
+        ]
+        .concat();
         at_home(folder, &all)
     };
     record("builtin:standard", &["--dtype", "float32,float16"]).expect(0, &[" 0 replaced"]);
@@ -195,14 +235,21 @@ fn a_partial_run_deletes_nothing() {
     assert_eq!(failing, 1, "the case that it stopped at");
     // A case that is no more stays until a whole run removes it on request.
     let n_first: usize = read(&path).parts[0].cases.values().map(|entries| entries.len()).sum();
-    let gone = whole.replacen("      value:\n", "      value:\n        c-0000000000000000: PASS 2^-3\n", 1);
-    let gone = gone.replacen(&format!("total: {n_first}\n"), &format!("total: {}\n", n_first + 1), 1);
+    let gone = whole.replacen(
+        "      value:\n",
+        "      value:\n        c-0000000000000000: PASS 2^-3\n",
+        1,
+    );
+    let gone =
+        gone.replacen(&format!("total: {n_first}\n"), &format!("total: {}\n", n_first + 1), 1);
     std::fs::write(&path, &gone).expect("a file");
-    let check = ["snapshot", "check", "builtin:standard", "--suite", "smoke", "-q", "--snapshot", "s.yaml"];
+    let check =
+        ["snapshot", "check", "builtin:standard", "--suite", "smoke", "-q", "--snapshot", "s.yaml"];
     let dtypes = ["--dtype", "float32,float16"];
     at_home(folder, &[&check[..], &dtypes].concat()).expect(0, &["missing case", "1 missing"]);
     at_home(folder, &[&check[..], &dtypes, &["--strict"]].concat()).expect(1, &["1 missing"]);
-    at_home(folder, &["snapshot", "accept", "--all"]).expect(0, &["nothing to change", "--prune removes it"]);
+    at_home(folder, &["snapshot", "accept", "--all"])
+        .expect(0, &["nothing to change", "--prune removes it"]);
     assert_eq!(text(&path), gone);
     at_home(folder, &["snapshot", "accept", "--all", "--prune"]).expect(0, &["1 removed"]);
     assert_eq!(text(&path), whole);
@@ -217,22 +264,28 @@ fn a_partial_run_deletes_nothing() {
 fn shards_are_one_run() {
     let folder = TempDir::new().expect("a folder");
     let folder = folder.path();
-    at_home(folder, &smoke(&["snapshot", "record", "builtin:flash", "--exact"])).expect(0, &["added"]);
+    at_home(folder, &smoke(&["snapshot", "record", "builtin:flash", "--exact"]))
+        .expect(0, &["added"]);
     let path = file(folder, "builtin-flash");
     let whole = text(&path);
     assert!(whole.contains(" sha256:"), "{whole}");
     for shard in ["1/3", "2/3", "3/3"] {
         at_home(folder, &smoke(&["check", "builtin:flash", "--shard", shard])).expect(0, &[]);
     }
-    let check = smoke(&["snapshot", "check", "builtin:flash", "--from", ".qkvet/shards", "--exact"]);
+    let check =
+        smoke(&["snapshot", "check", "builtin:flash", "--from", ".qkvet/shards", "--exact"]);
     in_ci(folder, &check).expect(0, &["snapshot: no change"]);
     std::fs::remove_file(&path).expect("it was there");
-    let accept = ["snapshot", "accept", "builtin:flash", "--from", ".qkvet/shards", "--exact", "--all"];
+    let accept =
+        ["snapshot", "accept", "builtin:flash", "--from", ".qkvet/shards", "--exact", "--all"];
     at_home(folder, &accept).expect(0, &["added, 0 replaced, 0 removed"]);
     assert_eq!(text(&path), whole);
     // Shards of another target are no progress of this one.
-    at_home(folder, &["snapshot", "accept", "builtin:standard", "--from", ".qkvet/shards", "--all"])
-        .expect(2, &["expected target builtin:standard, got builtin:flash"]);
+    at_home(
+        folder,
+        &["snapshot", "accept", "builtin:standard", "--from", ".qkvet/shards", "--all"],
+    )
+    .expect(2, &["expected target builtin:standard, got builtin:flash"]);
 }
 
 #[test]
@@ -240,7 +293,10 @@ fn bits_count_where_that_is_asked_for() {
     let folder = TempDir::new().expect("a folder");
     let folder = folder.path();
     let with = |command: &str, target: &str, words: &[&str]| {
-        at_home(folder, &[&smoke(&["snapshot", command, target, "--snapshot", "s.yaml"])[..], words].concat())
+        at_home(
+            folder,
+            &[&smoke(&["snapshot", command, target, "--snapshot", "s.yaml"])[..], words].concat(),
+        )
     };
     with("record", "builtin:standard", &["--exact"]).expect(0, &[]);
     with("check", "builtin:standard", &["--exact"]).expect(0, &["no change"]);
@@ -258,22 +314,30 @@ fn devices_and_contracts_lie_side_by_side() {
     let folder = TempDir::new().expect("a folder");
     let folder = folder.path();
     let with = |command: &str, words: &[&str]| {
-        let words =
-            [&["snapshot", command, "builtin:flash", "--suite", "smoke", "--law", "value", "-q"], words].concat();
+        let words = [
+            &["snapshot", command, "builtin:flash", "--suite", "smoke", "--law", "value", "-q"],
+            words,
+        ]
+        .concat();
         at_home(folder, &[&words[..], &["--dtype", "float32"]].concat())
     };
     with("record", &["--device-name", "cuda-sm90"]).expect(0, &[]);
     let one = text(&file(folder, "builtin-flash"));
     with("record", &["--device-name", "cuda-sm80"]).expect(0, &[" 0 replaced"]);
-    with("record", &["--device-name", "cuda-sm90", "--contract", "tf32"]).expect(0, &[" 0 replaced"]);
+    with("record", &["--device-name", "cuda-sm90", "--contract", "tf32"])
+        .expect(0, &[" 0 replaced"]);
     let all = read(&file(folder, "builtin-flash"));
-    let keys: Vec<(&str, &str)> = all.parts.iter().map(|part| (part.device.as_str(), part.contract.as_str())).collect();
+    let keys: Vec<(&str, &str)> =
+        all.parts.iter().map(|part| (part.device.as_str(), part.contract.as_str())).collect();
     assert_eq!(keys, [("cuda-sm80", "f32"), ("cuda-sm90", "f32"), ("cuda-sm90", "tf32")]);
     with("check", &["--device-name", "cuda-sm80"]).expect(0, &["cuda-sm80", "no change"]);
     with("check", &["--device-name", "cuda-sm90"]).expect(0, &["no change"]);
     // What a check does not ask is told in a line, and fails nothing.
-    let told =
-        ["not asked", "parts device cuda-sm90 float32 under f32, device cuda-sm90 float32 under tf32", "no change"];
+    let told = [
+        "not asked",
+        "parts device cuda-sm90 float32 under f32, device cuda-sm90 float32 under tf32",
+        "no change",
+    ];
     for strict in [&[][..], &["--strict"]] {
         with("check", &[&["--device-name", "cuda-sm80"], strict].concat()).expect(0, &told);
     }
@@ -288,15 +352,33 @@ fn an_error_is_larger_when_rounding_does_not_explain_it() {
     let folder = TempDir::new().expect("a folder");
     let folder = folder.path();
     let with = |command: &str, target: &str| {
-        let words =
-            ["snapshot", command, target, "--snapshot", "s.yaml", "--suite", "smoke", "-q", "--dtype", "float64"];
+        let words = [
+            "snapshot",
+            command,
+            target,
+            "--snapshot",
+            "s.yaml",
+            "--suite",
+            "smoke",
+            "-q",
+            "--dtype",
+            "float64",
+        ];
         at_home(folder, &words)
     };
     // The tiled implementation has an exponential that is good to single precision by its contract.
     with("record", "builtin:standard").expect(0, &[]);
     with("check", "builtin:flash").expect(1, &["larger error", "PASS 2^"]);
     // Nothing is wrong with it but that: the heads of reports say so first.
-    let again = ["report", "--report", "html=r.html", "--report", "markdown=r.md", "--report", "junit=r.xml"];
+    let again = [
+        "report",
+        "--report",
+        "html=r.html",
+        "--report",
+        "markdown=r.md",
+        "--report",
+        "junit=r.xml",
+    ];
     at_home(folder, &again).expect(0, &[]);
     let (page, words) = (text(&folder.join("r.html")), text(&folder.join("r.md")));
     let heading = words.lines().find(|line| line.starts_with('#')).unwrap_or_default();
@@ -315,18 +397,33 @@ fn who_accepts_a_part_of_a_law_is_told_what_that_makes_of_the_rest() {
     let folder = TempDir::new().expect("a folder");
     let folder = folder.path();
     let with = |words: &[&str]| {
-        let all = ["--snapshot", "s.yaml", "--suite", "smoke", "--law", "value", "--dtype", "float32", "-q"];
-        at_home(folder, &[&["snapshot", words[0], "builtin:standard"], &words[1..], &all[..]].concat())
+        let all = [
+            "--snapshot",
+            "s.yaml",
+            "--suite",
+            "smoke",
+            "--law",
+            "value",
+            "--dtype",
+            "float32",
+            "-q",
+        ];
+        at_home(
+            folder,
+            &[&["snapshot", words[0], "builtin:standard"], &words[1..], &all[..]].concat(),
+        )
     };
     with(&["record"]).expect(0, &[]);
     let path = folder.join("s.yaml");
     let right = text(&path);
     let before = read(&path);
     let bands = &before.parts[0].cases["value"];
-    let banded: Vec<(&String, i32)> = bands.iter().filter_map(|(id, entry)| Some((id, entry.band?.power()))).collect();
+    let banded: Vec<(&String, i32)> =
+        bands.iter().filter_map(|(id, entry)| Some((id, entry.band?.power()))).collect();
     let (low, _) = *banded.iter().min_by_key(|(_, power)| *power).expect("a case");
     let (_, top) = *banded.iter().max_by_key(|(_, power)| *power).expect("a case");
-    // The case with the smallest error was recorded with the largest, and all others with the smallest.
+    // The case with the smallest error was recorded with the largest, and all others with the
+    // smallest.
     let lines = right.lines().map(|line| match line.trim().split_once(": PASS ") {
         Some((id, _)) if id == low => format!("        {id}: PASS 2^{}\n", top + 3),
         Some((id, _)) if bands.contains_key(id) => format!("        {id}: PASS 2^-20\n"),
@@ -339,7 +436,8 @@ fn who_accepts_a_part_of_a_law_is_told_what_that_makes_of_the_rest() {
         "cases that were within rounding are larger errors now",
         "hint: `qkvet snapshot accept --only LAW`",
     ];
-    at_home(folder, &["snapshot", "accept", "--snapshot", "s.yaml", "--only", low]).expect(0, &told);
+    at_home(folder, &["snapshot", "accept", "--snapshot", "s.yaml", "--only", low])
+        .expect(0, &told);
     with(&["check"]).expect(1, &["larger error"]);
     let whole = at_home(folder, &["snapshot", "accept", "--snapshot", "s.yaml", "--only", "value"]);
     whole.expect(0, &[" replaced, 0 removed"]);
@@ -352,20 +450,28 @@ fn wrong_files_are_told() {
     let folder = TempDir::new().expect("a folder");
     let folder = folder.path();
     let check = smoke(&["snapshot", "check", "builtin:flash", "--snapshot", "s.yaml"]);
-    at_home(folder, &check).expect(2, &["snapshot at s.yaml: expected a readable file", "snapshot record"]);
-    at_home(folder, &["snapshot", "diff"]).expect(2, &["report at ", "expected a readable file, got none"]);
+    at_home(folder, &check)
+        .expect(2, &["snapshot at s.yaml: expected a readable file", "snapshot record"]);
+    at_home(folder, &["snapshot", "diff"])
+        .expect(2, &["report at ", "expected a readable file, got none"]);
     let part = "  - {device: cpu, suite: smoke, seed: 0, dtype: float32, contract: f32, conventions: [], qkvet: '0', cases: {value: {c-0: PASS}}}\n";
     let head = "format: qkvet-snapshot/1\ntarget: x\nparts:\n";
     let remove = "remove it first: `qkvet snapshot record TARGET`";
     for (text, part) in [
         (String::new(), "empty file"),
         (String::new(), remove),
-        ("format: qkvet-snapshot/3\ntarget: x\nparts: []\n".to_owned(), "expected qkvet-snapshot/2"),
+        (
+            "format: qkvet-snapshot/3\ntarget: x\nparts: []\n".to_owned(),
+            "expected qkvet-snapshot/2",
+        ),
         (format!("{head}{part}{part}"), "expected once, got twice"),
         (format!("{head}{}", part.replace("PASS", "FINE")), "expected `VERDICT BAND FINDING`"),
         (format!("{head}{}", part.replace("seed", "sed")), "did you mean `seed`?"),
         (format!("{head}{}", part.replace("{c-0: PASS}", "{c-0: PASS, c-0: FAIL}")), "duplicate"),
-        (format!("{head}{}", part.trim_end()), "the file is cut off\nhint: take it from version control again"),
+        (
+            format!("{head}{}", part.trim_end()),
+            "the file is cut off\nhint: take it from version control again",
+        ),
         (format!("{head}  - [cpu]\n"), "expected `key: value`"),
         (format!("{head}  - [cpu]\n"), remove),
         ("format: qkvet-snapshot/1\ntarget: x\nparts: {}\n".to_owned(), "expected a list"),
@@ -373,7 +479,8 @@ fn wrong_files_are_told() {
     ] {
         std::fs::write(folder.join("s.yaml"), &text).expect("a file");
         at_home(folder, &check).expect(2, &[part]);
-        at_home(folder, &smoke(&["snapshot", "record", "builtin:flash", "--snapshot", "s.yaml"])).expect(2, &[part]);
+        at_home(folder, &smoke(&["snapshot", "record", "builtin:flash", "--snapshot", "s.yaml"]))
+            .expect(2, &[part]);
         assert_eq!(
             std::fs::read_to_string(folder.join("s.yaml")).ok(),
             Some(text),
@@ -394,8 +501,10 @@ fn wrong_files_are_told() {
     let json = run(folder, &[&check[..], &["--format", "json"]].concat()).json();
     assert_eq!(json["snapshot"]["compared"], 0);
     assert!(json["snapshot"]["changes"].as_array().is_some_and(|changes| !changes.is_empty()));
-    at_home(folder, &["report", "--format", "markdown"]).expect(0, &["## Snapshot", "nothing was compared"]);
-    at_home(folder, &["report", "--format", "html"]).expect(0, &["<h2 id=\"snapshot-title\">Snapshot</h2>"]);
+    at_home(folder, &["report", "--format", "markdown"])
+        .expect(0, &["## Snapshot", "nothing was compared"]);
+    at_home(folder, &["report", "--format", "html"])
+        .expect(0, &["<h2 id=\"snapshot-title\">Snapshot</h2>"]);
 }
 
 #[test]
@@ -404,8 +513,20 @@ fn a_snapshot_that_lost_lines_is_told() {
     let folder = folder.path();
     let path = folder.join("s.yaml");
     let with = |command: &str, words: &[&str]| {
-        let of = ["snapshot", command, "builtin:flash", "--suite", "smoke", "-q", "--snapshot", "s.yaml"];
-        at_home(folder, &[&of[..], &["--law", "value", "--dtype", "float32,float16"], words].concat())
+        let of = [
+            "snapshot",
+            command,
+            "builtin:flash",
+            "--suite",
+            "smoke",
+            "-q",
+            "--snapshot",
+            "s.yaml",
+        ];
+        at_home(
+            folder,
+            &[&of[..], &["--law", "value", "--dtype", "float32,float16"], words].concat(),
+        )
     };
     with("record", &[]).expect(0, &["added"]);
     let whole = text(&path);
@@ -413,36 +534,71 @@ fn a_snapshot_that_lost_lines_is_told() {
     let n = cases(&read(&path));
     let n_first: usize = read(&path).parts[0].cases.values().map(|entries| entries.len()).sum();
     assert!(n > 10 && whole.ends_with("\nend: true\n"), "{whole}");
-    // Cut at any line boundary, that of a part included, it is no snapshot; nor is it with any case gone or there twice.
+    // Cut at any line boundary, that of a part included, it is no snapshot; nor is it with any case
+    // gone or there twice.
     for (at, line) in lines.iter().enumerate() {
-        let error = read_snapshot("s.yaml", &lines[..at].concat()).expect_err("a part of a file").to_string();
+        let error = read_snapshot("s.yaml", &lines[..at].concat())
+            .expect_err("a part of a file")
+            .to_string();
         assert!(error.contains("remove it first"), "{at}: {error}");
         if line.trim_start().starts_with("c-") {
             let without = [&lines[..at], &lines[at + 1..]].concat().concat();
             let error = read_snapshot("s.yaml", &without).expect_err("a case less").to_string();
-            assert!(error.contains("(its `total`), got ") && error.contains("lines were lost"), "{error}");
+            assert!(
+                error.contains("(its `total`), got ") && error.contains("lines were lost"),
+                "{error}"
+            );
         }
     }
     let first = lines.iter().position(|line| line.trim_start().starts_with("c-")).expect("a case");
     std::fs::write(&path, lines[..first + 2].concat()).expect("a file");
-    in_ci(folder, &["snapshot", "check", "builtin:flash", "--suite", "smoke", "-q", "--snapshot", "s.yaml"])
-        .expect(2, &["expected `end: true` as its last line, got none: the file is cut off", "remove it first"]);
-    with("record", &[])
-        .expect(2, &["the file is cut off\nhint: take it from version control again, or remove it first"]);
+    in_ci(
+        folder,
+        &["snapshot", "check", "builtin:flash", "--suite", "smoke", "-q", "--snapshot", "s.yaml"],
+    )
+    .expect(
+        2,
+        &[
+            "expected `end: true` as its last line, got none: the file is cut off",
+            "remove it first",
+        ],
+    );
+    with("record", &[]).expect(
+        2,
+        &["the file is cut off\nhint: take it from version control again, or remove it first"],
+    );
     // A merge that added cases says what to write.
-    let more = whole.replacen("      value:\n", "      value:\n        c-0000000000000000: PASS 2^-3\n", 1);
+    let more = whole.replacen(
+        "      value:\n",
+        "      value:\n        c-0000000000000000: PASS 2^-3\n",
+        1,
+    );
     std::fs::write(&path, &more).expect("a file");
     let told = with("check", &[]);
     told.expect(2, &["if two branches that added cases were merged"]);
-    assert!(told.stderr.contains(&format!("write `total: {}` there", n_first + 1)), "{}", told.stderr);
-    let mended = more.replacen(&format!("total: {n_first}\n"), &format!("total: {}\n", n_first + 1), 1);
-    assert_eq!(cases(&read_snapshot("s.yaml", &mended).unwrap_or_else(|error| panic!("{error}"))), n + 1);
+    assert!(
+        told.stderr.contains(&format!("write `total: {}` there", n_first + 1)),
+        "{}",
+        told.stderr
+    );
+    let mended =
+        more.replacen(&format!("total: {n_first}\n"), &format!("total: {}\n", n_first + 1), 1);
+    assert_eq!(
+        cases(&read_snapshot("s.yaml", &mended).unwrap_or_else(|error| panic!("{error}"))),
+        n + 1
+    );
 
-    // A file of before is read, and written as one of today on request, be it without another change.
-    let keep = |line: &&&str| !line.trim_start().starts_with("total: ") && !line.starts_with("end: ");
-    let old: String = lines.iter().filter(keep).map(|line| line.replace("snapshot/2", "snapshot/1")).collect();
+    // A file of before is read, and written as one of today on request, be it without another
+    // change.
+    let keep =
+        |line: &&&str| !line.trim_start().starts_with("total: ") && !line.starts_with("end: ");
+    let old: String =
+        lines.iter().filter(keep).map(|line| line.replace("snapshot/2", "snapshot/1")).collect();
     std::fs::write(&path, &old).expect("a file");
-    with("check", &[]).expect(0, &["no change", "notice: snapshot at s.yaml: it does not say", "snapshot accept`"]);
+    with("check", &[]).expect(
+        0,
+        &["no change", "notice: snapshot at s.yaml: it does not say", "snapshot accept`"],
+    );
     assert_eq!(text(&path), old);
     at_home(folder, &["snapshot", "accept"]).expect(0, &["says how many cases it has from now on"]);
     assert_eq!(text(&path), whole);
@@ -473,11 +629,14 @@ fn a_failure_that_was_not_recorded_is_new() {
     let place = ["--snapshot", "one.yaml"];
     let record = smoke(&["snapshot", "record", "builtin:flash", "--law", "single-key"]);
     at_home(folder.path(), &[&record[..], &place].concat()).expect(0, &["added"]);
-    let check =
-        |target: &'static str| at_home(folder.path(), &[&smoke(&["snapshot", "check", target])[..], &place].concat());
+    let check = |target: &'static str| {
+        at_home(folder.path(), &[&smoke(&["snapshot", "check", target])[..], &place].concat())
+    };
     check("builtin:flash").expect(0, &["new case"]);
-    check("builtin:fault/weights-not-normalized")
-        .expect(1, &["new finding", "regressions", "notice: the snapshot is of target builtin:flash"]);
+    check("builtin:fault/weights-not-normalized").expect(
+        1,
+        &["new finding", "regressions", "notice: the snapshot is of target builtin:flash"],
+    );
     let wrong = text(&folder.path().join("one.yaml")).replacen(": PASS", ": PASS 2^99999", 1);
     std::fs::write(folder.path().join("one.yaml"), wrong).expect("a file");
     check("builtin:flash").expect(2, &["expected `VERDICT BAND FINDING`"]);
@@ -492,7 +651,16 @@ fn formats_that_are_recorded_at_once_are_all_there() {
         for dtype in dtypes {
             let folder = folder.path();
             scope.spawn(move || {
-                let record = ["snapshot", "record", "builtin:flash", "--suite", "smoke", "--dtype", dtype, "-q"];
+                let record = [
+                    "snapshot",
+                    "record",
+                    "builtin:flash",
+                    "--suite",
+                    "smoke",
+                    "--dtype",
+                    dtype,
+                    "-q",
+                ];
                 at_home(folder, &record).expect(0, &["added"]);
             });
         }
@@ -506,8 +674,13 @@ fn formats_that_are_recorded_at_once_are_all_there() {
 #[test]
 fn a_missing_snapshot_is_recorded_by_the_command_that_is_named() {
     let folder = TempDir::new().expect("a folder");
-    at_home(folder.path(), &smoke(&["snapshot", "check", "builtin:flash"]))
-        .expect(2, &["expected a readable file, got none", "hint: `qkvet snapshot record builtin:flash` writes it"]);
+    at_home(folder.path(), &smoke(&["snapshot", "check", "builtin:flash"])).expect(
+        2,
+        &[
+            "expected a readable file, got none",
+            "hint: `qkvet snapshot record builtin:flash` writes it",
+        ],
+    );
 }
 
 #[test]
@@ -515,25 +688,37 @@ fn two_targets_share_no_file_that_nobody_named() {
     let folder = TempDir::new().expect("a folder");
     let folder = folder.path();
     let of = |words: &[&str]| {
-        at_home(folder, &[&["snapshot"], words, &["--suite", "smoke", "--law", "value", "--dtype", "float32"]].concat())
+        at_home(
+            folder,
+            &[&["snapshot"], words, &["--suite", "smoke", "--law", "value", "--dtype", "float32"]]
+                .concat(),
+        )
     };
     let path = "snapshots/builtin-standard.qkvet.yaml";
     of(&["record", "builtin:flash", "--snapshot", path]).expect(0, &["added"]);
     let before = std::fs::read(folder.join(path)).expect("a snapshot");
     for command in ["check", "record"] {
-        of(&[command, "builtin:standard"])
-            .expect(2, &["expected one of target builtin:standard, got one of builtin:flash", "hint: --snapshot FILE"]);
+        of(&[command, "builtin:standard"]).expect(
+            2,
+            &[
+                "expected one of target builtin:standard, got one of builtin:flash",
+                "hint: --snapshot FILE",
+            ],
+        );
         // One that is named is compared all the same, and it is said.
         of(&["check", "builtin:standard", "--snapshot", path])
             .expect(0, &["notice: the snapshot is of target builtin:flash"]);
     }
     // Nor is anything written into one that is named, before its target is changed.
-    for words in [&["snapshot", "record", "builtin:standard"][..], &["snapshot", "accept", "--all"]] {
+    for words in [&["snapshot", "record", "builtin:standard"][..], &["snapshot", "accept", "--all"]]
+    {
         let place = ["--snapshot", path];
         let suite = ["--suite", "smoke", "--law", "value", "--dtype", "float32"];
         let of = if words[1] == "record" { &suite[..] } else { &[] };
-        at_home(folder, &[words, &place, of].concat())
-            .expect(2, &["expected one of target builtin:standard, got one of builtin:flash", "at `target:`"]);
+        at_home(folder, &[words, &place, of].concat()).expect(
+            2,
+            &["expected one of target builtin:standard, got one of builtin:flash", "at `target:`"],
+        );
     }
     assert_eq!(std::fs::read(folder.join(path)).expect("a snapshot"), before);
     let renamed = text(&folder.join(path)).replace("builtin:flash", "builtin:standard");

@@ -1,4 +1,5 @@
-//! Findings that come at times alone, or that a target cannot be asked again: no replay calls them fixed.
+//! Findings that come at times alone, or that a target cannot be asked again: no replay calls them
+//! fixed.
 
 #![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
 
@@ -19,12 +20,23 @@ impl Place {
     }
 
     fn write(&self, right: &str, fault: &str) {
-        std::fs::write(self.0.path().join("target.py"), right.replace("# here", fault)).expect("a file");
+        std::fs::write(self.0.path().join("target.py"), right.replace("# here", fault))
+            .expect("a file");
     }
 
     /// The first finding of a check.
     fn found(&self, args: &[&str]) -> Value {
-        let all = ["check", "target.py:attention", "--suite", "smoke", "--dtype", "float32", "-q", "--format", "json"];
+        let all = [
+            "check",
+            "target.py:attention",
+            "--suite",
+            "smoke",
+            "--dtype",
+            "float32",
+            "-q",
+            "--format",
+            "json",
+        ];
         let finished = run(self.0.path(), &[&all[..], args].concat());
         finished.expect(1, &[]);
         finished.json()["findings"][0].clone()
@@ -59,7 +71,11 @@ fn what_came_once_is_not_called_fixed() {
     ] {
         let place = Place::new(NUMPY, fault);
         let finding = place.found(&["--law", "value", "--law", "uniform-attention"]);
-        assert_eq!((text(&finding["verdict"]), text(&finding["title"])), (verdict, title), "{finding:#}");
+        assert_eq!(
+            (text(&finding["verdict"]), text(&finding["title"])),
+            (verdict, title),
+            "{finding:#}"
+        );
         let replayed = place.replay(&finding);
         if verdict == "NONDET" {
             replayed.expect(4, &["UNSEEN", "was       NONDET", "not seen again in 100 calls"]);
@@ -79,12 +95,16 @@ fn a_crash_or_a_hang_that_came_once_is_not_called_fixed() {
         return;
     }
     for (fault, verdict) in [("os.abort()", "CRASH"), ("__import__('time').sleep(60)", "TIMEOUT")] {
-        let once =
-            format!("mark = __file__ + '.seen'\n    if not os.path.exists(mark): open(mark, 'w').close(); {fault}");
+        let once = format!(
+            "mark = __file__ + '.seen'\n    if not os.path.exists(mark): open(mark, 'w').close(); {fault}"
+        );
         let place = Place::new(NUMPY, &once);
         let finding = place.found(&["--law", "value", "--timeout", "2"]);
         assert_eq!(text(&finding["verdict"]), verdict, "{finding:#}");
-        assert!(text(&finding["cause"]).contains("did not come when the same case was put again"), "{finding:#}");
+        assert!(
+            text(&finding["cause"]).contains("did not come when the same case was put again"),
+            "{finding:#}"
+        );
         place.replay(&finding).expect(4, &["UNSEEN", "not seen again in 100 calls"]);
         place.play(&finding).expect(4, &["UNSEEN", "not seen again in 100 calls"]);
         // Whatever comes at every call is seen.

@@ -1,4 +1,5 @@
-//! What is wrong for one layout of the inputs in memory: told, shown by a script that puts views too, and gone once the target is right.
+//! What is wrong for one layout of the inputs in memory: told, shown by a script that puts views
+//! too, and gone once the target is right.
 
 #![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
 
@@ -61,7 +62,8 @@ impl Place {
     }
 
     fn report_of(&self, suite: &str, law: &str) -> Value {
-        let args = ["check", "target.py:attention", "--suite", suite, "--dtype", "float32", "--law", law];
+        let args =
+            ["check", "target.py:attention", "--suite", suite, "--dtype", "float32", "--law", law];
         let more = ["-q", "--format", "json", "--timeout", "1"];
         run(self.0.path(), &[&args[..], &more].concat()).expect(1, &[]).json()
     }
@@ -100,7 +102,10 @@ fn what_breaks_on_views_alone_comes_back_until_it_is_fixed() {
         let cause = text(&finding["cause"]);
         assert!(cause.contains("views of which heads and positions lie exchanged"), "{finding:#}");
         // Whether inputs are changed is not tried on contiguous ones.
-        assert!(cause.contains("contiguous, they give a right result") || title == "QK601", "{finding:#}");
+        assert!(
+            cause.contains("contiguous, they give a right result") || title == "QK601",
+            "{finding:#}"
+        );
         place.play(&finding).expect(1, &[part]);
         place.replay(&finding).expect(1, &[]);
         place.write("target.py", RIGHT);
@@ -129,7 +134,8 @@ fn a_witness_shows_what_its_finding_says() {
     if !has_python() {
         return;
     }
-    let place = Place::new("o = o[:, :, :2] if query.shape[0] > 2 else o + 1 if query.shape[0] > 1 else o");
+    let place =
+        Place::new("o = o[:, :, :2] if query.shape[0] > 2 else o + 1 if query.shape[0] > 1 else o");
     let report = place.report("value");
     let findings = report["findings"].as_array().expect("findings");
     let found = findings.iter().find(|finding| text(&finding["title"]).contains("wrong shape"));
@@ -138,7 +144,8 @@ fn a_witness_shows_what_its_finding_says() {
     assert!(text(&finding["witness"]["call"]).contains("b=3"), "{finding:#}");
 }
 
-/// The script asks as the check did: on contiguous inputs once views were declined. This target is wrong right after that.
+/// The script asks as the check did: on contiguous inputs once views were declined. This target is
+/// wrong right after that.
 #[test]
 fn who_declines_views_is_asked_again_by_the_script() {
     if !has_python() {
@@ -147,7 +154,11 @@ fn who_declines_views_is_asked_again_by_the_script() {
     let declines = "if on_views: CALLS = -1; raise ValueError('strides')\n    # here";
     let place = Place::new(&declines.replace("# here", "if CALLS == 0: o = o * 2"));
     let report = place.report("value");
-    assert!(report["coverage"]["unchecked"].to_string().contains("strided inputs (declined"), "{}", report["coverage"]);
+    assert!(
+        report["coverage"]["unchecked"].to_string().contains("strided inputs (declined"),
+        "{}",
+        report["coverage"]
+    );
     let finding = &report["findings"][0];
     place.play(finding).expect(1, &["FAIL", "expected"]);
     place.write("target.py", &RIGHT.replace("# here", declines));
@@ -164,7 +175,8 @@ fn of_layout(report: &Value) -> (Value, Vec<&str>) {
     (found.unwrap_or_else(|| panic!("{report:#}")).clone(), titles)
 }
 
-/// What is wrong in both layouts is named from contiguous inputs; that views give something else again is told beside it.
+/// What is wrong in both layouts is named from contiguous inputs; that views give something else
+/// again is told beside it.
 #[test]
 fn a_fault_is_named_beside_strides_that_are_ignored() {
     if !has_python() {
@@ -186,7 +198,10 @@ fn a_fault_is_named_beside_strides_that_are_ignored() {
     place.write("target.py", &faulty);
     let report = place.report_of("core", "value");
     let findings = report["findings"].as_array().expect("findings");
-    assert!(findings.len() == 1 && text(&findings[0]["cause"]).starts_with("last-key-dropped: all"), "{report:#}");
+    assert!(
+        findings.len() == 1 && text(&findings[0]["cause"]).starts_with("last-key-dropped: all"),
+        "{report:#}"
+    );
     place.write("target.py", RIGHT);
     place.play(&finding).expect(0, &["FIXED"]);
 }
@@ -197,14 +212,16 @@ fn what_is_wrong_on_contiguous_inputs_alone_is_told_so() {
     if !has_python() {
         return;
     }
-    let takes =
-        "    b, h, n, d = key.shape\n    key = key.ravel(order=\"K\").reshape(b, n, h, d).swapaxes(1, 2)\n    s = ";
+    let takes = "    b, h, n, d = key.shape\n    key = key.ravel(order=\"K\").reshape(b, n, h, d).swapaxes(1, 2)\n    s = ";
     let place = Place::new("");
     place.write("target.py", &RIGHT.replace("    s = ", takes));
     let report = place.report("value");
     let (finding, titles) = of_layout(&report);
     assert_eq!(titles, [LAYOUT]);
-    assert!(text(&finding["cause"]).starts_with("query, key and value lay contiguous in memory"), "{finding:#}");
+    assert!(
+        text(&finding["cause"]).starts_with("query, key and value lay contiguous in memory"),
+        "{finding:#}"
+    );
     assert_eq!(finding["evidence"]["contiguous"], true);
     place.play(&finding).expect(1, &["FAIL", "expected"]);
     place.replay(&finding).expect(1, &["FAIL"]);

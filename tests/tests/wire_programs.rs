@@ -1,4 +1,5 @@
-//! Programs in other languages over the wire: right ones pass, broken ones are named, and every message fits the schema.
+//! Programs in other languages over the wire: right ones pass, broken ones are named, and every
+//! message fits the schema.
 
 #![allow(clippy::disallowed_methods, reason = "tests build and start programs")]
 #![cfg(unix)]
@@ -45,13 +46,18 @@ fn compile(compiler: &str, flags: &[&str], source: &str, program: &Path) {
         .arg(root().join(source))
         .arg("-lm")
         .output()
-        .unwrap_or_else(|error| panic!("{compiler}: {error}; Rust needs a C compiler too, to link"));
+        .unwrap_or_else(|error| {
+            panic!("{compiler}: {error}; Rust needs a C compiler too, to link")
+        });
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 fn node() -> Option<String> {
     let node = std::env::var("QKVET_TEST_NODE").ok();
-    assert!(node.is_some() || std::env::var_os("CI").is_none(), "no QKVET_TEST_NODE: run `cargo xtask test`");
+    assert!(
+        node.is_some() || std::env::var_os("CI").is_none(),
+        "no QKVET_TEST_NODE: run `cargo xtask test`"
+    );
     node
 }
 
@@ -85,7 +91,9 @@ fn a_seq_of_64_bits_comes_back_from_c() {
         .spawn()
         .expect("the program");
     let mut requests = child.stdin.take().expect("a pipe");
-    requests.write_all(b"{\"op\":\"run\",\"seq\":18446744073709551615}\n{\"op\":\"stop\"}\n").expect("a request");
+    requests
+        .write_all(b"{\"op\":\"run\",\"seq\":18446744073709551615}\n{\"op\":\"stop\"}\n")
+        .expect("a request");
     let output = child.wait_with_output().expect("an end");
     let answer: Value = serde_json::from_slice(&output.stdout).expect("one answer");
     assert_eq!(answer["seq"], u64::MAX, "{answer}");
@@ -102,13 +110,21 @@ fn what_breaks_in_c_is_named_and_the_run_goes_on() {
     let causal = ["--suite", "smoke", "--dtype", "float32", "--law", "value"];
     let finished = faulty_c("segfault", &causal);
     finished.expect(1, &["CRASH", "SIGSEGV", "PASS"]);
-    let finished = faulty_c("hang", &["--suite", "smoke", "--dtype", "float32", "--timeout", "0.5"]);
+    let finished =
+        faulty_c("hang", &["--suite", "smoke", "--dtype", "float32", "--timeout", "0.5"]);
     finished.expect(1, &["TIMEOUT", "no answer within 0.5 s", "PASS"]);
-    assert!(!finished.stdout.contains("stopped early"), "every case is decided\n{}", finished.stdout);
+    assert!(
+        !finished.stdout.contains("stopped early"),
+        "every case is decided\n{}",
+        finished.stdout
+    );
     let finished = faulty_c("short", &causal);
     finished.expect(3, &["ERROR", "output", "bytes", "PASS"]);
     let report = faulty_c("short", &[&causal[..], &["--format", "json"]].concat()).json();
-    assert!(report["counts"]["PASS"].as_u64() > Some(0) && report["counts"].get("FAIL").is_none(), "{report:#}");
+    assert!(
+        report["counts"]["PASS"].as_u64() > Some(0) && report["counts"].get("FAIL").is_none(),
+        "{report:#}"
+    );
 }
 
 /// More crashes than a run allows: the witness still is a call that crashes, and small.
@@ -133,11 +149,13 @@ fn a_crash_is_shown_by_what_crashes_however_many_there_were() {
 
 #[test]
 fn what_a_function_prints_is_no_answer() {
-    // The harness moves standard output away, so that nobody notices; without that, qkvet does, and says so.
+    // The harness moves standard output away, so that nobody notices; without that, qkvet does, and
+    // says so.
     let quiet = faulty_c("printf", &["--suite", "smoke", "--dtype", "float32"]);
     quiet.expect(0, &["no finding in"]);
     assert!(!format!("{}{}", quiet.stdout, quiet.stderr).contains("n_k = "), "{}", quiet.stdout);
-    faulty_c("noise", &["--suite", "smoke", "--dtype", "float32"]).expect(0, &["no finding in", "n_k = "]);
+    faulty_c("noise", &["--suite", "smoke", "--dtype", "float32"])
+        .expect(0, &["no finding in", "n_k = "]);
 }
 
 #[test]
@@ -156,15 +174,18 @@ fn the_header_is_cpp_too() {
 fn the_node_example_is_right() {
     let Some(node) = node() else { return };
     let program = format!("{node} {}", root().join("examples/node/attention.mjs").display());
-    check(&program, &["--suite", "smoke"]).expect(0, &["no finding in", "example-node 1, javascript"]);
+    check(&program, &["--suite", "smoke"])
+        .expect(0, &["no finding in", "example-node 1, javascript"]);
 }
 
 /// A script that starts `program` and keeps both directions of its conversation.
 fn recorder(folder: &Path, program: &str) -> PathBuf {
     use std::os::unix::fs::PermissionsExt;
     let script = folder.join("recorder.sh");
-    let text =
-        format!("#!/bin/sh\ncd '{}'\ntee requests.jsonl | {program} \"$@\" | tee answers.jsonl\n", folder.display());
+    let text = format!(
+        "#!/bin/sh\ncd '{}'\ntee requests.jsonl | {program} \"$@\" | tee answers.jsonl\n",
+        folder.display()
+    );
     std::fs::write(&script, text).expect("a script");
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("a mode");
     script
@@ -172,9 +193,12 @@ fn recorder(folder: &Path, program: &str) -> PathBuf {
 
 /// The messages among the lines: what does not begin with a brace is none.
 fn messages(path: &Path) -> Vec<Value> {
-    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let text =
+        std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let lines = text.lines().filter(|line| line.starts_with('{'));
-    lines.map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+    lines
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect()
 }
 
 /// A validator of one kind of message.
@@ -196,22 +220,32 @@ fn fits_the_schema(folder: &Path) {
             }
         }
     };
-    let (requests, answers) = (messages(&folder.join("requests.jsonl")), messages(&folder.join("answers.jsonl")));
+    let (requests, answers) =
+        (messages(&folder.join("requests.jsonl")), messages(&folder.join("answers.jsonl")));
     check("Request", &requests);
     check("HelloAnswer", &answers[..1]);
     check("RunAnswer", &answers[1..]);
-    assert!(answers.len() > 20 && requests.len() >= answers.len(), "{} {}", requests.len(), answers.len());
+    assert!(
+        answers.len() > 20 && requests.len() >= answers.len(),
+        "{} {}",
+        requests.len(),
+        answers.len()
+    );
     assert!(answers.iter().any(|answer| answer["status"] == "ok"), "no call was answered");
 }
 
 #[test]
 fn recorded_conversations_fit_the_schema() {
     let mut programs = vec![c_program().display().to_string()];
-    programs.extend(node().map(|node| format!("{node} {}", root().join("examples/node/attention.mjs").display())));
+    programs
+        .extend(node().map(|node| {
+            format!("{node} {}", root().join("examples/node/attention.mjs").display())
+        }));
     for program in programs {
         let folder = TempDir::new().expect("a folder");
         let script = recorder(folder.path(), &program);
-        check(&script.display().to_string(), &["--suite", "smoke", "--dtype", "float32"]).expect(0, &[]);
+        check(&script.display().to_string(), &["--suite", "smoke", "--dtype", "float32"])
+            .expect(0, &[]);
         fits_the_schema(folder.path());
     }
     if !has_python() {

@@ -109,7 +109,8 @@ def written(row):
     row["checked"] = sum(n for verdict, n in document["counts"].items() if verdict not in ("UNSUPPORTED", "SKIPPED"))
     row["findings"] = []
     for x in document["findings"]:
-        # What an error says may name what is another on every run; the part that is expected by hand stays.
+        # What an error says may name what is another on every run; the part that is expected by
+        # hand stays.
         title = next((part for part in before if part in x["title"]), x["title"])
         row["findings"].append({"kind": x["kind"], "verdict": x["verdict"], "title": title, "cases": x["cases"]})
 

@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: what the release binary takes, measured here and now. A number, never a verdict.
+//! `cargo xtask bench`: what the release binary takes, measured here and now. A number, never a
+//! verdict.
 
 mod doors;
 mod numerics;
@@ -63,7 +64,9 @@ pub(crate) fn memory() -> Result<(), Failure> {
 
 /// Variants of questions in a second.
 pub(crate) fn exams(options: &[&str]) -> Result<(), Failure> {
-    step::run(step::cargo(&["bench", "--package", "qkvet-exam", "--bench", "exams", "--"]).args(options))
+    step::run(
+        step::cargo(&["bench", "--package", "qkvet-exam", "--bench", "exams", "--"]).args(options),
+    )
 }
 
 /// What a case costs on the wire, on the example in C, where there is a compiler for it.
@@ -74,7 +77,9 @@ fn wire() -> Result<(), Failure> {
         return Ok(());
     }
     let program = step::target_dir()?.join("release/attention-c");
-    step::run(step::command("cc").args(["-std=c99", "-O2", "-o"]).arg(&program).arg(&source).arg("-lm"))?;
+    step::run(
+        step::command("cc").args(["-std=c99", "-O2", "-o"]).arg(&program).arg(&source).arg("-lm"),
+    )?;
     let bench = ["bench", "--package", "qkvet-run", "--bench", "wire", "--"];
     step::run(step::cargo(&bench).arg(&program))
 }
@@ -95,8 +100,8 @@ fn fastest(runs: usize, command: impl Fn() -> Command) -> Result<(Duration, Vec<
 
 /// The number of cases that a JSON report counts.
 fn case_count(report: &[u8]) -> Result<f64, Failure> {
-    let report: Value =
-        serde_json::from_slice(report).map_err(|error| Failure::Step(format!("the report is not JSON: {error}")))?;
+    let report: Value = serde_json::from_slice(report)
+        .map_err(|error| Failure::Step(format!("the report is not JSON: {error}")))?;
     report
         .pointer("/run/cases")
         .and_then(Value::as_f64)

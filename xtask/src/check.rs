@@ -60,14 +60,20 @@ fn dependencies() -> Result<(), Failure> {
     ]))
 }
 
-/// Known vulnerabilities: needs a database that not every network reaches, which is no fault of the tree.
+/// Known vulnerabilities: needs a database that not every network reaches, which is no fault of the
+/// tree.
 fn advisories() -> Result<(), Failure> {
     let tool = cargo_deny()?;
     if !step::succeeds(step::command(&tool).args(["fetch", "db"])) {
         eprintln!("==> advisories: skipped, the advisory database cannot be fetched from here");
         return Ok(());
     }
-    step::run(step::command(&tool).args(["--color=never", "check", "--disable-fetch", "advisories"]))
+    step::run(step::command(&tool).args([
+        "--color=never",
+        "check",
+        "--disable-fetch",
+        "advisories",
+    ]))
 }
 
 /// The pinned cargo-deny, built from source on first use.

@@ -1,4 +1,5 @@
-//! `cargo xtask corpus`: the larger frozen cases as files. The repository holds only their hashes, which are checked here.
+//! `cargo xtask corpus`: the larger frozen cases as files. The repository holds only their hashes,
+//! which are checked here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,11 @@ pub(crate) fn run(out: Option<&str>) -> Result<(), Failure> {
                 .args(["--larger", "--format", "safetensors", "--out"])
                 .arg(&folder),
         )?;
-        step::run(step::command(&qkvet).args(["check", "builtin:flash", "--quiet", "--cases"]).arg(&folder))?;
+        step::run(
+            step::command(&qkvet)
+                .args(["check", "builtin:flash", "--quiet", "--cases"])
+                .arg(&folder),
+        )?;
     }
     Ok(())
 }

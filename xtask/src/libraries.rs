@@ -1,5 +1,5 @@
-//! `cargo xtask libraries`: the tables of `docs/libraries.md`, made of what `qkvet probe` says of public libraries, and that of
-//! `docs/implementations.md`, made of what `qkvet check` says.
+//! `cargo xtask libraries`: the tables of `docs/libraries.md`, made of what `qkvet probe` says of
+//! public libraries, and that of `docs/implementations.md`, made of what `qkvet check` says.
 
 use std::fs;
 use std::path::PathBuf;
@@ -28,7 +28,8 @@ pub(crate) fn run(which: Which) -> Result<(), Failure> {
     let python = python::environment()?;
     step::build()?;
     step::run(&mut step::cargo(&["build", "--workspace", "--examples"]))?;
-    let program = step::target_dir()?.join(format!("debug/examples/libraries{}", std::env::consts::EXE_SUFFIX));
+    let program = step::target_dir()?
+        .join(format!("debug/examples/libraries{}", std::env::consts::EXE_SUFFIX));
     let print = |words: &str| {
         let mut command = step::command(&program);
         command.arg(words).env("QKVET_TEST_PYTHON", &python);
@@ -62,7 +63,8 @@ fn write(name: &str, marker: &str, program: &mut Command) -> Result<(), Failure>
 /// The program of `tests/libraries/candle`, built: a workspace of its own, with its own lock file.
 fn candle() -> Result<PathBuf, Failure> {
     let folder = step::target_dir()?.join("candle");
-    let manifest = ["build", "--release", "--locked", "--manifest-path", "tests/libraries/candle/Cargo.toml"];
+    let manifest =
+        ["build", "--release", "--locked", "--manifest-path", "tests/libraries/candle/Cargo.toml"];
     step::run(step::cargo(&manifest).arg("--target-dir").arg(&folder))?;
     Ok(folder.join("release").join(format!("candle-attention{}", std::env::consts::EXE_SUFFIX)))
 }

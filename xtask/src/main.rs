@@ -1,6 +1,7 @@
 //! `cargo xtask`: the tasks of this repository, each doing its own set-up.
 //!
-//! One module per task; `step` runs the commands they are made of, `python` makes the environment of the tests.
+//! One module per task; `step` runs the commands they are made of, `python` makes the environment
+//! of the tests.
 #![allow(
     clippy::disallowed_methods,
     reason = "tasks run programs, read files and the clock; no result of qkvet depends on them"

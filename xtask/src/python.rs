@@ -1,4 +1,5 @@
-//! The Python of the tests: a virtual environment under `target/` with the wheels that `tests/requirements.txt` pins.
+//! The Python of the tests: a virtual environment under `target/` with the wheels that
+//! `tests/requirements.txt` pins.
 //!
 //! It is made again when the pins or the interpreter change, and left alone otherwise.
 
@@ -13,10 +14,14 @@ use crate::step::{self, Failure};
 /// Minor versions of Python 3 for which all pinned wheels exist.
 const MINORS: std::ops::RangeInclusive<u32> = 11..=14;
 
-const CANDIDATES: [&str; 6] = ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python"];
+const CANDIDATES: [&str; 6] =
+    ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python"];
 
-const GET_PYTHON: &str =
-    if cfg!(target_os = "macos") { "brew install python@3.13" } else { "apt-get install python3 python3-venv" };
+const GET_PYTHON: &str = if cfg!(target_os = "macos") {
+    "brew install python@3.13"
+} else {
+    "apt-get install python3 python3-venv"
+};
 
 const GET_VENV: &str = "apt-get install python3-venv";
 
@@ -38,14 +43,16 @@ pub(crate) fn environment() -> Result<PathBuf, Failure> {
 
     eprintln!("==> Python environment of the tests: up to 6 GB and a few minutes, once");
     step::run(step::command(base.program).args(["-m", "venv", "--clear"]).arg(&folder))?;
-    // Byte code is left to the first import: compiling all of torch takes longer than the tests need.
+    // Byte code is left to the first import: compiling all of torch takes longer than the tests
+    // need.
     step::run(
         step::command(&python)
             .args(["-m", "pip", "install", "--disable-pip-version-check"])
             .args(["--no-input", "--no-compile", "--progress-bar", "off", "--requirement"])
             .arg("tests/requirements.txt"),
     )?;
-    fs::write(&stamp, wanted).map_err(|error| Failure::Setup(format!("{}: {error}", stamp.display())))?;
+    fs::write(&stamp, wanted)
+        .map_err(|error| Failure::Setup(format!("{}: {error}", stamp.display())))?;
     schemas::fetch(&python, &folder)?;
     Ok(python)
 }
@@ -85,10 +92,16 @@ fn find() -> Result<Base, Failure> {
 /// The one line that says what is missing and how to get it.
 fn missing(lacks_ensurepip: bool, unsuitable: &[String]) -> String {
     if lacks_ensurepip {
-        return format!("this Python cannot make virtual environments (no ensurepip); get it with: {GET_VENV}");
+        return format!(
+            "this Python cannot make virtual environments (no ensurepip); get it with: {GET_VENV}"
+        );
     }
     let found = if unsuitable.is_empty() { "none found".to_owned() } else { unsuitable.join(", ") };
-    format!("the tests need Python 3.{} to 3.{} ({found}); get it with: {GET_PYTHON}", MINORS.start(), MINORS.end())
+    format!(
+        "the tests need Python 3.{} to 3.{} ({found}); get it with: {GET_PYTHON}",
+        MINORS.start(),
+        MINORS.end()
+    )
 }
 
 fn ask(program: impl AsRef<OsStr>) -> Option<Answer> {
@@ -99,7 +112,8 @@ fn ask(program: impl AsRef<OsStr>) -> Option<Answer> {
 }
 
 fn parse(answer: &str) -> Option<Answer> {
-    let numbers: Vec<u32> = answer.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+    let numbers: Vec<u32> =
+        answer.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
     let [major, minor, ensurepip] = numbers[..] else {
         return None;
     };

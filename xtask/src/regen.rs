@@ -1,7 +1,7 @@
 //! `cargo xtask regen`: the files that are written by a program and kept in the repository.
 //!
-//! Contents are made in memory, so that `check` can compare without touching the tree. Of `docs/bounds.md` only the tables
-//! between two markers are generated.
+//! Contents are made in memory, so that `check` can compare without touching the tree. Of
+//! `docs/bounds.md` only the tables between two markers are generated.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +25,8 @@ const LAWS: &str = "docs/laws.md";
 /// The page with every word of the language of laws. All of it is generated.
 const LANGUAGE: &str = "docs/language.md";
 
-/// The page with the kill matrix. All of it is generated, and compared by a test, as it takes minutes.
+/// The page with the kill matrix. All of it is generated, and compared by a test, as it takes
+/// minutes.
 const ADEQUACY: &str = "docs/adequacy.md";
 
 /// Contents by path from the root of the workspace.
@@ -44,7 +45,11 @@ pub(crate) fn run() -> Result<(), Failure> {
             None => fs::remove_file(&place),
         };
         written.map_err(|error| Failure::Setup(format!("{}: {error}", path.display())))?;
-        eprintln!("==> {} {}", if wanted.contains_key(&path) { "wrote" } else { "removed" }, path.display());
+        eprintln!(
+            "==> {} {}",
+            if wanted.contains_key(&path) { "wrote" } else { "removed" },
+            path.display()
+        );
     }
     Ok(())
 }
@@ -68,8 +73,14 @@ fn generate() -> Result<Files, Failure> {
         files.insert(Path::new(SCHEMAS).join(format!("{name}.json")), schema);
     }
     // Exit code 1, a law that is not what its file claims, is a failure here too.
-    files.insert(PathBuf::from(LAWS), step::output(step::command(&qkvet).args(["prove", "--format", "markdown"]))?);
-    files.insert(PathBuf::from(LANGUAGE), step::output(step::command(&qkvet).args(["explain", "language"]))?);
+    files.insert(
+        PathBuf::from(LAWS),
+        step::output(step::command(&qkvet).args(["prove", "--format", "markdown"]))?,
+    );
+    files.insert(
+        PathBuf::from(LANGUAGE),
+        step::output(step::command(&qkvet).args(["explain", "language"]))?,
+    );
     let page = with_tables(BOUNDS, &bounds()?, BEGIN, &tables()?)?;
     files.insert(PathBuf::from(BOUNDS), page.into_bytes());
     Ok(files)
@@ -85,16 +96,25 @@ fn tables() -> Result<String, Failure> {
 }
 
 /// The page of this name with the tables put between the marker `begin` and the next end.
-pub(crate) fn with_tables(name: &str, page: &str, begin: &str, tables: &str) -> Result<String, Failure> {
-    let parts = page.split_once(begin).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+pub(crate) fn with_tables(
+    name: &str,
+    page: &str,
+    begin: &str,
+    tables: &str,
+) -> Result<String, Failure> {
+    let parts =
+        page.split_once(begin).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
     match parts {
         Some((before, after)) => Ok(format!("{before}{begin}\n{}\n\n{END}{after}", tables.trim())),
-        None => Err(Failure::Step(format!("{name}: expected {} and {END}, got not both", begin.trim()))),
+        None => {
+            Err(Failure::Step(format!("{name}: expected {} and {END}, got not both", begin.trim())))
+        }
     }
 }
 
 fn bounds() -> Result<String, Failure> {
-    fs::read_to_string(step::root().join(BOUNDS)).map_err(|error| Failure::Setup(format!("{BOUNDS}: {error}")))
+    fs::read_to_string(step::root().join(BOUNDS))
+        .map_err(|error| Failure::Setup(format!("{BOUNDS}: {error}")))
 }
 
 /// The generated files as they lie in the tree.
@@ -141,7 +161,9 @@ mod tests {
     use super::*;
 
     fn files(list: &[(&str, &str)]) -> Files {
-        list.iter().map(|(path, contents)| (PathBuf::from(path), contents.as_bytes().to_vec())).collect()
+        list.iter()
+            .map(|(path, contents)| (PathBuf::from(path), contents.as_bytes().to_vec()))
+            .collect()
     }
 
     #[test]

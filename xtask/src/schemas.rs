@@ -1,5 +1,5 @@
-//! Schemas of others that reports are checked against: two files of the sources that `tests/schemas.txt` pins by their hashes, put
-//! into the Python environment of the tests.
+//! Schemas of others that reports are checked against: two files of the sources that
+//! `tests/schemas.txt` pins by their hashes, put into the Python environment of the tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,10 @@ use crate::step::{self, Failure};
 /// The sources.
 const PINS: &str = "tests/schemas.txt";
 /// Files below the folder of their source, by the beginning of its name.
-const FILES: [(&str, &str); 2] =
-    [("sarif_pydantic-", "sarif-schema-2.1.0.json"), ("pytest-", "testing/example_scripts/junit-10.xsd")];
+const FILES: [(&str, &str); 2] = [
+    ("sarif_pydantic-", "sarif-schema-2.1.0.json"),
+    ("pytest-", "testing/example_scripts/junit-10.xsd"),
+];
 
 /// Puts the files into `share/schemas` of the environment of `python`, if they are not there yet.
 pub(crate) fn fetch(python: &Path, environment: &Path) -> Result<(), Failure> {
@@ -25,20 +27,35 @@ pub(crate) fn fetch(python: &Path, environment: &Path) -> Result<(), Failure> {
     if sources.exists() {
         fs::remove_dir_all(&sources).map_err(failed("schemas"))?;
     }
-    let download = ["-m", "pip", "download", "--disable-pip-version-check", "--no-input", "--progress-bar", "off"];
-    let only = ["--no-deps", "--no-binary", ":all:", "--require-hashes", "--requirement", PINS, "--dest"];
+    let download = [
+        "-m",
+        "pip",
+        "download",
+        "--disable-pip-version-check",
+        "--no-input",
+        "--progress-bar",
+        "off",
+    ];
+    let only =
+        ["--no-deps", "--no-binary", ":all:", "--require-hashes", "--requirement", PINS, "--dest"];
     step::run(step::command(python).args(download).args(only).arg(&sources))?;
-    for archive in entries(&sources)?.iter().filter(|path| path.extension().is_some_and(|end| end == "gz")) {
+    for archive in
+        entries(&sources)?.iter().filter(|path| path.extension().is_some_and(|end| end == "gz"))
+    {
         step::run(step::command(python).args(["-m", "tarfile", "-e"]).arg(archive).arg(&sources))?;
     }
     fs::create_dir_all(&folder).map_err(failed("schemas"))?;
     for (source, file) in FILES {
         let is_source = |path: &&PathBuf| {
-            path.is_dir() && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(source))
+            path.is_dir()
+                && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(source))
         };
         let all = entries(&sources)?;
-        let from = all.iter().find(is_source).map(|path| path.join(file)).filter(|path| path.is_file());
-        let from = from.ok_or_else(|| Failure::Setup(format!("{PINS}: expected {file} in {source}*, got none")))?;
+        let from =
+            all.iter().find(is_source).map(|path| path.join(file)).filter(|path| path.is_file());
+        let from = from.ok_or_else(|| {
+            Failure::Setup(format!("{PINS}: expected {file} in {source}*, got none"))
+        })?;
         fs::copy(&from, folder.join(from.file_name().unwrap_or_default())).map_err(failed(file))?;
     }
     fs::remove_dir_all(&sources).map_err(failed("schemas"))?;

@@ -1,4 +1,5 @@
-//! One step of a task: a command that is announced, run with its output left alone, and judged by its exit status.
+//! One step of a task: a command that is announced, run with its output left alone, and judged by
+//! its exit status.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -38,7 +39,8 @@ pub(crate) fn root() -> &'static Path {
 
 /// The folder of build outputs: wherever cargo put this program, two levels up.
 pub(crate) fn target_dir() -> Result<PathBuf, Failure> {
-    let program = std::env::current_exe().map_err(|error| Failure::Setup(format!("own path: {error}")))?;
+    let program =
+        std::env::current_exe().map_err(|error| Failure::Setup(format!("own path: {error}")))?;
     program
         .ancestors()
         .nth(2)
@@ -69,8 +71,9 @@ pub(crate) fn cargo(args: &[&str]) -> Command {
 
 /// Builds what the tests run: all libraries, binaries and test programs.
 ///
-/// Every task uses this one command, so that features are resolved once and no dependency is built twice: a narrower
-/// selection (`-p qkvet-cli`) may resolve other features and build half of the tree again.
+/// Every task uses this one command, so that features are resolved once and no dependency is built
+/// twice: a narrower selection (`-p qkvet-cli`) may resolve other features and build half of the
+/// tree again.
 pub(crate) fn build() -> Result<(), Failure> {
     run(&mut cargo(&["build", "--workspace", "--bins", "--tests"]))
 }
@@ -93,7 +96,11 @@ pub(crate) fn output(command: &mut Command) -> Result<Vec<u8>, Failure> {
         .stderr(std::process::Stdio::inherit())
         .output()
         .map_err(|error| Failure::Setup(format!("`{line}` did not start: {error}")))?;
-    if output.status.success() { Ok(output.stdout) } else { Err(Failure::Step(format!("`{line}`: {}", output.status))) }
+    if output.status.success() {
+        Ok(output.stdout)
+    } else {
+        Err(Failure::Step(format!("`{line}`: {}", output.status)))
+    }
 }
 
 /// Whether a command starts and succeeds; all output is dropped.

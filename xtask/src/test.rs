@@ -1,4 +1,5 @@
-//! `cargo xtask test`: every test, from nothing but a Rust toolchain and a Python (a C compiler comes with the first: it links).
+//! `cargo xtask test`: every test, from nothing but a Rust toolchain and a Python (a C compiler
+//! comes with the first: it links).
 
 use std::process::Command;
 
@@ -18,7 +19,8 @@ pub(crate) fn run(tier: Tier) -> Result<(), Failure> {
     let python = python::environment()?;
     let node = node::program(&python)?;
     step::build()?;
-    // Both runs happen whatever the first one finds; the one with the summary is last, where people look.
+    // Both runs happen whatever the first one finds; the one with the summary is last, where people
+    // look.
     let doc_tests = step::run(&mut step::cargo(&["test", "--workspace", "--doc"]));
     let tests = step::run(
         runner(&["--workspace"])
@@ -43,7 +45,8 @@ impl Tier {
     }
 }
 
-/// nextest where it is installed, else cargo's own runner, for `which` tests. Doc tests are neither's concern.
+/// nextest where it is installed, else cargo's own runner, for `which` tests. Doc tests are
+/// neither's concern.
 pub(crate) fn runner(which: &[&str]) -> Command {
     let args: &[&str] = if step::succeeds(&mut step::cargo(&["nextest", "--version"])) {
         &["nextest", "run"]

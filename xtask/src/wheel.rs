@@ -20,7 +20,15 @@ pub(crate) fn run() -> Result<(), Failure> {
     let wheels = step::target_dir()?.join("wheels");
     step::run(
         step::command(&python)
-            .args(["-m", "maturin", "build", "--release", "--locked", "--manifest-path", "crates/py/Cargo.toml"])
+            .args([
+                "-m",
+                "maturin",
+                "build",
+                "--release",
+                "--locked",
+                "--manifest-path",
+                "crates/py/Cargo.toml",
+            ])
             .arg("--interpreter")
             .arg(&python)
             .arg("--out")

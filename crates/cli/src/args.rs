@@ -17,14 +17,16 @@ use qkvet_run::native::WORKER_COMMAND;
 use qkvet_run::process::Limits;
 use qkvet_run::record::Shard;
 
-pub(crate) use grading::{ExamCheckSolutionArgs, ExamGradeArgs, ExamNewArgs, GradeFormat, SolutionFormat};
+pub(crate) use grading::{
+    ExamCheckSolutionArgs, ExamGradeArgs, ExamNewArgs, GradeFormat, SolutionFormat,
+};
 pub(crate) use init::{Begun, CiArgs, HarnessArgs, HarnessLanguage, InitArgs};
 pub(crate) use onnx::{OnnxFormat, OnnxRunArgs};
 pub(crate) use output::{OutputArgs, Wish};
 pub(crate) use probe::{ProbeArgs, ProbeFormat};
 pub(crate) use snapshot::{
-    KnownAddArgs, KnownCommand, KnownFileArgs, KnownListArgs, KnownPruneArgs, SnapshotAcceptArgs, SnapshotCheckArgs,
-    SnapshotCommand, SnapshotDiffArgs, SnapshotFromArgs, SnapshotRecordArgs,
+    KnownAddArgs, KnownCommand, KnownFileArgs, KnownListArgs, KnownPruneArgs, SnapshotAcceptArgs,
+    SnapshotCheckArgs, SnapshotCommand, SnapshotDiffArgs, SnapshotFromArgs, SnapshotRecordArgs,
 };
 
 /// Decides, with proof, whether an implementation of attention computes what it claims.
@@ -85,7 +87,8 @@ pub(crate) enum Command {
         after_help = "For programs (exec:./program) and Python functions. Every message is shown, the first wrong field marked, and\neach answer judged. Exit codes: 0 all is well, 1 an answer is wrong, 3 not started or not of the protocol."
     )]
     Doctor(DoctorArgs),
-    /// Recover what a target computes from its outputs: layout, scale, causal corner, mask, heads and so on
+    /// Recover what a target computes from its outputs: layout, scale, causal corner, mask, heads
+    /// and so on
     #[command(
         after_help = "Each field is decided if one known value holds every output and all others are refuted; mixed if different calls\nsay different values, which is a fault; none if no known value holds. A probe proposes and excuses nothing.\nExit codes: 0 all is decided, 1 something is mixed, none or broken, 2 usage or specification, 3 target could not be\nstarted, 4 everything was declined."
     )]
@@ -119,10 +122,12 @@ pub(crate) enum Command {
         /// What to list
         what: Listed,
     },
-    /// Explain a law, fault, convention, contract, suite, option, verdict, word of a law or code, or the configuration
+    /// Explain a law, fault, convention, contract, suite, option, verdict, word of a law or code,
+    /// or the configuration
     Explain {
-        /// An id, a code such as QK221, a word of a report such as SUSPECT or softcap, one of a law such as row, `language` for all
-        /// of those, or `config` for the settings of qkvet.yaml and the environment
+        /// An id, a code such as QK221, a word of a report such as SUSPECT or softcap, one of a law
+        /// such as row, `language` for all of those, or `config` for the settings of qkvet.yaml and
+        /// the environment
         name: String,
     },
     /// Write a qkvet.yaml, or the beginning of something else
@@ -151,7 +156,8 @@ pub(crate) enum Command {
     },
     /// Print the JSON Schema of a file format
     Schema {
-        /// law, fault, convention, contract, modifier, suite, report, stream, probe, onnx-report, wire, config, snapshot or known
+        /// law, fault, convention, contract, modifier, suite, report, stream, probe, onnx-report,
+        /// wire, config, snapshot or known
         name: Option<String>,
         /// List the names
         #[arg(long)]
@@ -161,7 +167,8 @@ pub(crate) enum Command {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Onnx {
-    /// Run frozen cases through a backend, as models of one node Attention, and split them five ways
+    /// Run frozen cases through a backend, as models of one node Attention, and split them five
+    /// ways
     #[command(
         after_help = "ok: within the certified bound. unsupported: not offered. refused: a valid model or input was refused. disagrees:\noutside the bound. within allowance: outside the bound, and inside rtol 1e-3, atol 1e-7 of ONNX's own runner.\nExit codes: 0 all that ran is ok, 1 something disagrees, is within the allowance only or broke, 2 usage, 3 the backend\ncould not be loaded, 4 everything was declined. `qkvet check onnx-backend:NAME` puts every law to it (docs/onnx.md)."
     )]
@@ -197,7 +204,8 @@ pub(crate) enum ExamCommand {
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
-    /// Write an exam that was built in the format of a learning management system, as notebooks or as a table
+    /// Write an exam that was built in the format of a learning management system, as notebooks or
+    /// as a table
     #[command(
         after_help = "Formats:\n  moodle        Moodle XML, a category for each variant\n  qti12         QTI 1.2 packages as Canvas imports them\n  qti21         QTI 2.1 packages\n  prairielearn  question folders of PrairieLearn\n  notebook      Jupyter notebooks with nbgrader's metadata, for students and for who teaches\n  gradescope    outlines with rubrics\n  csv           a table of answers\n\nWhat holds answers is below OUT/key, for its owner alone. An answer that a format cannot hold is an error."
     )]
@@ -226,10 +234,12 @@ pub(crate) struct ExamExportArgs {
     /// Format
     #[arg(long, value_name = "FORMAT", value_parser = ["moodle", "qti12", "qti21", "prairielearn", "notebook", "gradescope", "csv"])]
     pub(crate) to: String,
-    /// Percent that an entered number or shape earns that a known mistake gives (moodle, qti21; absent: as in grade)
+    /// Percent that an entered number or shape earns that a known mistake gives (moodle, qti21;
+    /// absent: as in grade)
     #[arg(long, value_name = "PERCENT", value_parser = PERCENTS)]
     pub(crate) mistakes_earn: Option<String>,
-    /// Percent that an option earns that a known mistake gives (moodle, qti21, prairielearn; 0 if not said)
+    /// Percent that an option earns that a known mistake gives (moodle, qti21, prairielearn; 0 if
+    /// not said)
     #[arg(long, value_name = "PERCENT", value_parser = PERCENTS)]
     pub(crate) options_earn: Option<String>,
     /// Folder to write to: new or empty
@@ -238,17 +248,20 @@ pub(crate) struct ExamExportArgs {
 }
 
 /// Whole percents that Moodle knows.
-const PERCENTS: [&str; 13] = ["0", "5", "10", "20", "25", "30", "40", "50", "60", "70", "75", "80", "90"];
+const PERCENTS: [&str; 13] =
+    ["0", "5", "10", "20", "25", "30", "40", "50", "60", "70", "75", "80", "90"];
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ExamBuildArgs {
-    /// Problem set: a file, or the id of one that is built in; questions of your own lie in a folder `questions` beside the file
+    /// Problem set: a file, or the id of one that is built in; questions of your own lie in a
+    /// folder `questions` beside the file
     #[arg(value_name = "SET")]
     pub(crate) set: PathBuf,
     /// How many variants
     #[arg(long, default_value = "1", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) variants: u32,
-    /// Seed of all numbers: who knows it has the keys, and a short one is soon found by trying [default: a new one, which the keys tell]
+    /// Seed of all numbers: who knows it has the keys, and a short one is soon found by trying
+    /// [default: a new one, which the keys tell]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
     /// Folder to write to: new or empty
@@ -308,7 +321,8 @@ pub(crate) struct DeclaredArgs {
     /// Declare a convention other than the standard, such as causal=upper-left (repeatable)
     #[arg(long, value_name = "FIELD=VALUE")]
     pub(crate) convention: Vec<String>,
-    /// Judge by this contract (`qkvet list contracts`), or contract+modifier as in bf16-flash+split-kv, instead of the loosest of its format (repeatable)
+    /// Judge by this contract (`qkvet list contracts`), or contract+modifier as in
+    /// bf16-flash+split-kv, instead of the loosest of its format (repeatable)
     #[arg(long, value_name = "ID")]
     pub(crate) contract: Vec<String>,
 }
@@ -328,7 +342,8 @@ pub(crate) struct ProcessArgs {
     /// Configuration file; default: qkvet.yaml beside the target or above
     #[arg(long, env = "QKVET_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Profile of the configuration file, which says what flags are that are not given; default: the one called `default`, if there is one
+    /// Profile of the configuration file, which says what flags are that are not given; default:
+    /// the one called `default`, if there is one
     #[arg(long, env = "QKVET_PROFILE", value_name = "NAME")]
     pub(crate) profile: Option<String>,
 }
@@ -341,7 +356,8 @@ pub(crate) struct ReportArgs {
     /// What is undecided fails too: SUSPECT, INCONCLUSIVE, outputs that are not there
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, hide_possible_values = true, value_parser = BoolishValueParser::new(), value_name = "BOOL")]
     pub(crate) strict: bool,
-    /// Known deviations, which do not fail [default: qkvet.known.yaml beside qkvet.yaml, or here or above]
+    /// Known deviations, which do not fail [default: qkvet.known.yaml beside qkvet.yaml, or here or
+    /// above]
     #[arg(long, value_name = "FILE")]
     pub(crate) known: Option<PathBuf>,
     /// The day on which known deviations are looked at [default: today]
@@ -362,10 +378,12 @@ pub(crate) struct TargetArgs {
     /// Device of torch and jax arrays, such as cuda:0
     #[arg(long)]
     pub(crate) device: Option<String>,
-    /// Prototype of the function of a lib: target, whose parameter names say what is passed; without, it is the one of `qkvet_abi.h` (docs/native.md)
+    /// Prototype of the function of a lib: target, whose parameter names say what is passed;
+    /// without, it is the one of `qkvet_abi.h` (docs/native.md)
     #[arg(long, value_name = "C PROTOTYPE")]
     pub(crate) call: Option<String>,
-    /// Option that a model of an onnx: target has as a constant and none of its attributes tells: causal, scale=X, softcap=X, heads=Q,K (repeatable)
+    /// Option that a model of an onnx: target has as a constant and none of its attributes tells:
+    /// causal, scale=X, softcap=X, heads=Q,K (repeatable)
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) constant: Vec<String>,
     #[command(flatten)]
@@ -392,7 +410,8 @@ pub(crate) struct CheckArgs {
     /// Suite: smoke, core, long, or a YAML file
     #[arg(long, default_value = "core", value_name = "ID|FILE")]
     pub(crate) suite: String,
-    /// Judge by frozen cases alone: a folder such as snapshots/core, or one that `qkvet export` wrote
+    /// Judge by frozen cases alone: a folder such as snapshots/core, or one that `qkvet export`
+    /// wrote
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["suite", "law", "seed"])]
     pub(crate) cases: Option<PathBuf>,
     /// Only these laws, by id or as a YAML file (repeatable)
@@ -449,7 +468,8 @@ pub(crate) struct ScaleOutArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Engine {
-    /// The Ray cluster at `RAY_ADDRESS`, the one that runs on this machine, or else a local one for this run
+    /// The Ray cluster at `RAY_ADDRESS`, the one that runs on this machine, or else a local one for
+    /// this run
     Ray,
 }
 
@@ -461,7 +481,8 @@ pub(crate) enum FileFormat {
     Npz,
     /// Tensors with their true formats
     Safetensors,
-    /// Folders test_*/ with a model of one node, inputs, outputs and bounds, as the test runners of ONNX read them
+    /// Folders test_*/ with a model of one node, inputs, outputs and bounds, as the test runners of
+    /// ONNX read them
     OnnxNodeTests,
 }
 
@@ -565,7 +586,8 @@ pub(crate) struct DoctorArgs {
 pub(crate) struct ReplayArgs {
     /// Id that `qkvet check` printed in this folder, a file, or a token (qk1:...)
     pub(crate) case: String,
-    /// Another target than the one it failed on; for a token the target, by default the only one of qkvet.yaml
+    /// Another target than the one it failed on; for a token the target, by default the only one of
+    /// qkvet.yaml
     #[arg(long)]
     pub(crate) target: Option<String>,
     /// Folder of frozen cases that the id is of, such as snapshots/core

@@ -1,4 +1,5 @@
-//! Exit codes, fixed forever: 0 held, 1 findings, 2 usage or specification, 3 target, 4 nothing checked, 130 interrupted.
+//! Exit codes, fixed forever: 0 held, 1 findings, 2 usage or specification, 3 target, 4 nothing
+//! checked, 130 interrupted.
 
 use std::process::ExitCode;
 
@@ -74,14 +75,22 @@ pub(crate) fn code(summary: &Summary, strict: bool) -> u8 {
         return of_snapshot(snapshot, strict, is_stale);
     }
     let is_known = |record: &&CaseRecord| record.known;
-    let evidence = summary.records.iter().filter(|record| !record.known).filter_map(|record| record.evidence.as_ref());
+    let evidence = summary
+        .records
+        .iter()
+        .filter(|record| !record.known)
+        .filter_map(|record| record.evidence.as_ref());
     if evidence.clone().any(|evidence| evidence.broke_protocol) {
         return TARGET;
     }
-    let n_known =
-        |verdict: Verdict| summary.records.iter().filter(is_known).filter(|record| record.verdict == verdict).count();
-    let is_wrong = |verdict: &Verdict| verdict.is_finding() && summary.count(*verdict) > n_known(*verdict);
-    if summary.findings.iter().any(|finding| !finding.is_known()) || Verdict::ALL.iter().any(is_wrong) {
+    let n_known = |verdict: Verdict| {
+        summary.records.iter().filter(is_known).filter(|record| record.verdict == verdict).count()
+    };
+    let is_wrong =
+        |verdict: &Verdict| verdict.is_finding() && summary.count(*verdict) > n_known(*verdict);
+    if summary.findings.iter().any(|finding| !finding.is_known())
+        || Verdict::ALL.iter().any(is_wrong)
+    {
         return FINDINGS;
     }
     if is_stale {
@@ -96,10 +105,14 @@ pub(crate) fn code(summary: &Summary, strict: bool) -> u8 {
     HELD
 }
 
-/// The exit code of a run that was compared with a snapshot: what was recorded or is known does not fail, whatever it is.
+/// The exit code of a run that was compared with a snapshot: what was recorded or is known does not
+/// fail, whatever it is.
 fn of_snapshot(snapshot: &SnapshotOutcome, strict: bool, is_stale: bool) -> u8 {
     let is_change = |change| change != Change::Known;
-    if is_stale || snapshot.count(Change::is_regression) > 0 || (strict && snapshot.count(is_change) > 0) {
+    if is_stale
+        || snapshot.count(Change::is_regression) > 0
+        || (strict && snapshot.count(is_change) > 0)
+    {
         FINDINGS
     } else if snapshot.compared == 0 {
         NOTHING

@@ -1,5 +1,5 @@
-//! What is said: text on standard output, notices on standard error. Neither panics when it cannot be written, and text of others
-//! moves no cursor and is no command of a CI service.
+//! What is said: text on standard output, notices on standard error. Neither panics when it cannot
+//! be written, and text of others moves no cursor and is no command of a CI service.
 
 use std::fmt::Arguments;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
@@ -71,13 +71,17 @@ pub(crate) fn tell(text: Arguments<'_>) {
     let _ = anstream::stderr().write_all(no_command(&visible(&text)).as_bytes());
 }
 
-/// The columns of the terminal that standard output is, if it is one. One that does not say how wide it is has eighty.
+/// The columns of the terminal that standard output is, if it is one. One that does not say how
+/// wide it is has eighty.
 pub(crate) fn columns() -> Option<usize> {
     let terminal = console::Term::stdout();
-    terminal.is_term().then(|| terminal.size_checked().map_or(80, |(_, columns)| usize::from(columns)))
+    terminal
+        .is_term()
+        .then(|| terminal.size_checked().map_or(80, |(_, columns)| usize::from(columns)))
 }
 
-/// Whether standard error is a terminal on which a line can be drawn again: one that calls itself dumb cannot.
+/// Whether standard error is a terminal on which a line can be drawn again: one that calls itself
+/// dumb cannot.
 pub(crate) fn is_live() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }

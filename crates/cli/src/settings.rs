@@ -1,7 +1,9 @@
-//! What a flag is when nobody wrote it: its environment variable, else the profile of `qkvet.yaml`, else its default.
+//! What a flag is when nobody wrote it: its environment variable, else the profile of `qkvet.yaml`,
+//! else its default.
 //!
-//! The words are read twice: first to learn the command, the configuration file and the profile, then with what those say in place of the
-//! defaults. A flag that was written wins by that alone, and what is wrong is said by the same parser.
+//! The words are read twice: first to learn the command, the configuration file and the profile,
+//! then with what those say in place of the defaults. A flag that was written wins by that alone,
+//! and what is wrong is said by the same parser.
 
 #![allow(clippy::disallowed_methods, reason = "configuration is read here and nowhere else")]
 
@@ -42,7 +44,8 @@ const CALLING: &[&str] = &[
     "snapshot diff",
     "snapshot accept",
 ];
-const TARGET: &[&str] = &["check", "probe", "replay", "doctor", "snapshot record", "snapshot check"];
+const TARGET: &[&str] =
+    &["check", "probe", "replay", "doctor", "snapshot record", "snapshot check"];
 const CHECK: &[&str] = &["check", "snapshot record", "snapshot check"];
 const JUDGING: &[&str] = &["check", "merge", "snapshot record", "snapshot check"];
 
@@ -90,14 +93,15 @@ struct Laid {
 /// Reads the words of the command line.
 ///
 /// # Errors
-/// A configuration file, profile or environment variable that does not fit. The parser itself ends the program on wrong words, and on those
-/// that ask for help.
+/// A configuration file, profile or environment variable that does not fit. The parser itself ends
+/// the program on wrong words, and on those that ask for help.
 pub(crate) fn parse() -> Result<Args, Failure> {
     let words: Vec<OsString> = std::env::args_os().collect();
     let matches = read(Args::command(), &words)?;
     let (path, leaf) = leaf(&matches);
     let laid = laid(&path, leaf)?;
-    let matches = if laid.is_empty() { matches } else { read(with(Args::command(), &path, &laid), &words)? };
+    let matches =
+        if laid.is_empty() { matches } else { read(with(Args::command(), &path, &laid), &words)? };
     tell_of(&laid, &matches);
     Args::from_arg_matches(&matches).map_err(|error| Failure::Usage(error.to_string()))
 }
@@ -105,11 +109,15 @@ pub(crate) fn parse() -> Result<Args, Failure> {
 /// Says what was laid and by whom, unless notices are not wanted.
 fn tell_of(laid: &[Laid], matches: &ArgMatches) {
     let (_, leaf) = leaf(matches);
-    if laid.is_empty() || leaf.try_get_one::<bool>("quiet").ok().flatten().is_some_and(|is_quiet| *is_quiet) {
+    if laid.is_empty()
+        || leaf.try_get_one::<bool>("quiet").ok().flatten().is_some_and(|is_quiet| *is_quiet)
+    {
         return;
     }
-    let all: Vec<String> =
-        laid.iter().map(|one| format!("{}={} ({})", one.setting.key, one.values.join(","), one.from)).collect();
+    let all: Vec<String> = laid
+        .iter()
+        .map(|one| format!("{}={} ({})", one.setting.key, one.values.join(","), one.from))
+        .collect();
     tell!("settings: {}", all.join(", "));
 }
 
@@ -121,7 +129,9 @@ fn read(command: Command, words: &[OsString]) -> Result<ArgMatches, Failure> {
             && let Err(lost) = printed
             && lost.kind() != std::io::ErrorKind::BrokenPipe
         {
-            return Err(Failure::Usage(format!("standard output: expected to be written, got: {lost}")));
+            return Err(Failure::Usage(format!(
+                "standard output: expected to be written, got: {lost}"
+            )));
         }
         #[expect(clippy::exit, reason = "help was asked for, or the words are wrong")]
         std::process::exit(error.exit_code())
@@ -156,10 +166,17 @@ fn laid(path: &str, leaf: &ArgMatches) -> Result<Vec<Laid>, Failure> {
         let one = match told {
             Some(value) => {
                 let value = value.into_string().map_err(|value| {
-                    Failure::Usage(format!("{variable}: expected text, got `{}`", value.to_string_lossy()))
+                    Failure::Usage(format!(
+                        "{variable}: expected text, got `{}`",
+                        value.to_string_lossy()
+                    ))
                 })?;
                 let is_list = setting.key == "laws" || setting.key == "dtypes";
-                let values = if is_list { value.split(',').map(str::to_owned).collect() } else { vec![value] };
+                let values = if is_list {
+                    value.split(',').map(str::to_owned).collect()
+                } else {
+                    vec![value]
+                };
                 Some(Laid { setting, values, from: variable })
             }
             None => profile.iter().find(|one| one.key == setting.key).map(|one| Laid {
@@ -176,13 +193,15 @@ fn laid(path: &str, leaf: &ArgMatches) -> Result<Vec<Laid>, Failure> {
     Ok(laid)
 }
 
-/// What the profile says that a flag or `QKVET_PROFILE` names, or else the one called `default`. An empty name is none.
+/// What the profile says that a flag or `QKVET_PROFILE` names, or else the one called `default`. An
+/// empty name is none.
 fn profile(path: &str, leaf: &ArgMatches) -> Result<Vec<qkvet_run::config::Setting>, Failure> {
     let named = leaf.get_one::<String>("profile").map(String::as_str);
     if named == Some("") {
         return Ok(Vec::new());
     }
-    let folder = std::env::current_dir().map_err(|error| Failure::Usage(format!("current folder: {error}")))?;
+    let folder = std::env::current_dir()
+        .map_err(|error| Failure::Usage(format!("current folder: {error}")))?;
     let target = leaf.try_get_one::<String>("target").ok().flatten().map_or("", String::as_str);
     let explicit = leaf.get_one::<PathBuf>("config").map(PathBuf::as_path);
     let Some(file) = config_of(target, &folder, explicit) else {
@@ -206,13 +225,23 @@ fn profile(path: &str, leaf: &ArgMatches) -> Result<Vec<qkvet_run::config::Setti
 /// Sees that a value fits its flag, so that the error can say where it was said.
 fn fits(path: &str, one: &Laid) -> Result<(), Failure> {
     let flag = one.setting.flag;
-    let words = path.split(' ').map(str::to_owned).chain(one.values.iter().map(|value| format!("--{flag}={value}")));
+    let words = path
+        .split(' ')
+        .map(str::to_owned)
+        .chain(one.values.iter().map(|value| format!("--{flag}={value}")));
     let all = ["qkvet".to_owned()].into_iter().chain(words);
     match Args::command().try_get_matches_from(all) {
         // The other words are not there, which is no matter of this one.
-        Err(error) if matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) => {
+        Err(error)
+            if matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) =>
+        {
             let text = error.render().to_string();
-            let text = text.trim_start_matches("error: ").split("\n\nFor more").next().unwrap_or_default().to_owned();
+            let text = text
+                .trim_start_matches("error: ")
+                .split("\n\nFor more")
+                .next()
+                .unwrap_or_default()
+                .to_owned();
             Err(Failure::Usage(format!("{} of {}: {}", one.setting.key, one.from, text.trim_end())))
         }
         _ => Ok(()),
@@ -227,7 +256,8 @@ fn with(command: Command, path: &str, laid: &[Laid]) -> Command {
             return with(command, rest, laid);
         }
         laid.iter().fold(command, |command, one| {
-            let values: Vec<OsStr> = one.values.iter().map(|value| OsStr::from(value.clone())).collect();
+            let values: Vec<OsStr> =
+                one.values.iter().map(|value| OsStr::from(value.clone())).collect();
             command.mut_arg(one.setting.id(), |arg| arg.default_values(values))
         })
     })
@@ -238,7 +268,8 @@ const PREFIX: &str = "QKVET_";
 
 /// Says that a variable which looks like a setting is none.
 fn warn_of_strangers() {
-    let known: Vec<String> = SETTINGS.iter().map(Setting::variable).chain(ABOUT.map(str::to_owned)).collect();
+    let known: Vec<String> =
+        SETTINGS.iter().map(Setting::variable).chain(ABOUT.map(str::to_owned)).collect();
     let known: Vec<&str> = known.iter().filter_map(|name| name.strip_prefix(PREFIX)).collect();
     let mut names: Vec<String> = std::env::vars_os()
         .filter_map(|(name, _)| Some(name.to_str()?.strip_prefix(PREFIX)?.to_owned()))
@@ -247,7 +278,9 @@ fn warn_of_strangers() {
     names.sort();
     for name in names {
         if let Some(near) = nearest(&name, known.iter().copied()) {
-            tell!("warning: {PREFIX}{name} in the environment says nothing\nhint: did you mean `{PREFIX}{near}`?");
+            tell!(
+                "warning: {PREFIX}{name} in the environment says nothing\nhint: did you mean `{PREFIX}{near}`?"
+            );
         }
     }
 }
@@ -273,14 +306,19 @@ mod tests {
         let all = Args::command();
         for setting in &SETTINGS {
             for path in setting.commands {
-                let argument = command(&all, path).get_arguments().find(|one| one.get_id() == setting.id().as_str());
+                let argument = command(&all, path)
+                    .get_arguments()
+                    .find(|one| one.get_id() == setting.id().as_str());
                 let argument = argument.unwrap_or_else(|| panic!("{path} has no {}", setting.flag));
                 assert_eq!(argument.get_long(), Some(setting.flag));
             }
         }
         for path in CALLING {
             for flag in ["profile", "config"] {
-                assert!(command(&all, path).get_arguments().any(|one| one.get_long() == Some(flag)), "{path} {flag}");
+                assert!(
+                    command(&all, path).get_arguments().any(|one| one.get_long() == Some(flag)),
+                    "{path} {flag}"
+                );
             }
         }
     }
@@ -291,7 +329,8 @@ mod tests {
             if at.get_arguments().any(|one| one.get_long() == Some("profile")) {
                 found.push(path.trim().to_owned());
             }
-            at.get_subcommands().for_each(|inner| walk(inner, &format!("{path} {}", inner.get_name()), found));
+            at.get_subcommands()
+                .for_each(|inner| walk(inner, &format!("{path} {}", inner.get_name()), found));
         }
         let mut found = Vec::new();
         walk(&Args::command(), "", &mut found);
@@ -317,18 +356,34 @@ mod tests {
         ];
         let read = |words: &[&str]| {
             let words = [&["qkvet", "check", "x"], words].concat();
-            let matches = with(Args::command(), "check", &laid).try_get_matches_from(words).expect("words");
+            let matches =
+                with(Args::command(), "check", &laid).try_get_matches_from(words).expect("words");
             match Args::from_arg_matches(&matches).expect("arguments").command {
                 crate::args::Command::Check(args) => args,
                 _ => unreachable!("it is `check`"),
             }
         };
         let plain = read(&[]);
-        assert_eq!((plain.suite.as_str(), plain.jobs, plain.report.strict), ("long", Some(3), true));
+        assert_eq!(
+            (plain.suite.as_str(), plain.jobs, plain.report.strict),
+            ("long", Some(3), true)
+        );
         assert_eq!(plain.dtype, ["float32", "float16"]);
         assert_eq!(plain.report.output.report.len(), 2);
-        let flags = read(&["--suite", "smoke", "--dtype", "float64", "--report", "sarif", "--strict=false", "-j1"]);
-        assert_eq!((flags.suite.as_str(), flags.jobs, flags.report.strict), ("smoke", Some(1), false));
+        let flags = read(&[
+            "--suite",
+            "smoke",
+            "--dtype",
+            "float64",
+            "--report",
+            "sarif",
+            "--strict=false",
+            "-j1",
+        ]);
+        assert_eq!(
+            (flags.suite.as_str(), flags.jobs, flags.report.strict),
+            ("smoke", Some(1), false)
+        );
         assert_eq!(flags.dtype, ["float64"]);
         assert_eq!(flags.report.output.report.len(), 1);
         // What excludes a flag does not exclude what stands in its place.

@@ -1,4 +1,5 @@
-//! The kill matrix: which law notices which fault, in which format. A suite that cannot fail proves nothing.
+//! The kill matrix: which law notices which fault, in which format. A suite that cannot fail proves
+//! nothing.
 
 mod cover;
 
@@ -10,8 +11,9 @@ use qkvet_engine::simulate::Simulator;
 use qkvet_engine::strike::touches;
 use qkvet_gen::{CasePlan, build, case_id, plans};
 use qkvet_spec::{
-    AdequacyReport, Call, Case, Catalog, CheckedLaw, Contract, Dtype, Execution, Fault, FaultInFormat, FaultMarks,
-    Mark, Meaning, Response, SpecError, Suite, Survival, Target, Verdict,
+    AdequacyReport, Call, Case, Catalog, CheckedLaw, Contract, Dtype, Execution, Fault,
+    FaultInFormat, FaultMarks, Mark, Meaning, Response, SpecError, Suite, Survival, Target,
+    Verdict,
 };
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
@@ -28,20 +30,23 @@ struct Cell {
     is_observable: bool,
 }
 
-/// Formats in which a suite has to notice faults: the narrow ones hide more, a wider one hides less.
+/// Formats in which a suite has to notice faults: the narrow ones hide more, a wider one hides
+/// less.
 pub const FORMATS: [Dtype; 3] = [Dtype::Float32, Dtype::Bfloat16, Dtype::Float16];
 
 /// Cases of a law that notice a fault by a wrong value before its relation is no longer looked for.
 const ENOUGH_VALUES: usize = 8;
-/// Cases of a law that a fault changes unnoticed before the law is asked no more, unless no other law notices it or it says that it does.
+/// Cases of a law that a fault changes unnoticed before the law is asked no more, unless no other
+/// law notices it or it says that it does.
 const ENOUGH_HELD: usize = 16;
 
 /// Runs `suite` against every fault of `faults`.
 ///
-/// A law is asked about a fault case by case, until its relation is refuted; where eight cases found wrong values and the relation held, the
-/// mark is that of a wrong value; after sixteen cases that the fault changed unnoticed it held, unless no law noticed the fault so far or the
-/// law says that it catches it: then every case is looked at. Cases on which the fault changes nothing are passed over. The result is
-/// the same for every number of threads.
+/// A law is asked about a fault case by case, until its relation is refuted; where eight cases
+/// found wrong values and the relation held, the mark is that of a wrong value; after sixteen cases
+/// that the fault changed unnoticed it held, unless no law noticed the fault so far or the law says
+/// that it catches it: then every case is looked at. Cases on which the fault changes nothing are
+/// passed over. The result is the same for every number of threads.
 ///
 /// # Errors
 /// A format without a contract.
@@ -57,7 +62,12 @@ pub fn adequacy(
     for dtype in dtypes {
         let contract = catalog.default_contract(*dtype)?;
         for law in laws {
-            groups.push(Group { law, dtype: *dtype, contract, plans: plans(suite, &[law], &[*dtype], seed) });
+            groups.push(Group {
+                law,
+                dtype: *dtype,
+                contract,
+                plans: plans(suite, &[law], &[*dtype], seed),
+            });
         }
     }
     let mut runs: Vec<Run> = groups.par_iter().map(|group| group.run(faults, None)).collect();
@@ -81,7 +91,8 @@ pub fn adequacy(
             run.cells[at] = again.cells[at].clone();
         }
     }
-    let by_format: Vec<(&[Group<'_>], &[Run])> = groups.chunks(of_format).zip(runs.chunks(of_format)).collect();
+    let by_format: Vec<(&[Group<'_>], &[Run])> =
+        groups.chunks(of_format).zip(runs.chunks(of_format)).collect();
     let in_format = |at: usize, dtype: Dtype, runs: &[Run]| {
         let cells = || runs.iter().map(|run| &run.cells[at]);
         let survives = match () {
@@ -95,13 +106,23 @@ pub fn adequacy(
     let marks = |(at, fault): (usize, &&Fault)| FaultMarks {
         fault: fault.fault.clone(),
         code: fault.code.clone(),
-        formats: dtypes.iter().zip(&by_format).map(|(dtype, (_, runs))| in_format(at, *dtype, runs)).collect(),
+        formats: dtypes
+            .iter()
+            .zip(&by_format)
+            .map(|(dtype, (_, runs))| in_format(at, *dtype, runs))
+            .collect(),
     };
-    let cover = by_format.par_iter().map(|(groups, runs)| cover(groups, runs, faults)).collect::<Vec<_>>().concat();
+    let cover = by_format
+        .par_iter()
+        .map(|(groups, runs)| cover(groups, runs, faults))
+        .collect::<Vec<_>>()
+        .concat();
     let is_needed = |law: &usize| {
         by_format.iter().any(|(_, runs)| {
             let kills = |run: &Run, at: usize| run.cells[at].mark.is_kill();
-            let alone = |at: usize| runs.iter().enumerate().all(|(other, run)| (other == *law) == kills(run, at));
+            let alone = |at: usize| {
+                runs.iter().enumerate().all(|(other, run)| (other == *law) == kills(run, at))
+            };
             (0..faults.len()).any(alone)
         })
     };
@@ -111,7 +132,10 @@ pub fn adequacy(
         laws: laws.iter().map(|law| law.law.law.clone()).collect(),
         faults: faults.iter().enumerate().map(marks).collect(),
         cover,
-        unneeded: (0..laws.len()).filter(|law| !is_needed(law)).map(|law| laws[law].law.law.clone()).collect(),
+        unneeded: (0..laws.len())
+            .filter(|law| !is_needed(law))
+            .map(|law| laws[law].law.law.clone())
+            .collect(),
         alarms: runs.into_iter().flat_map(|run| run.alarms).collect(),
     })
 }
@@ -134,7 +158,8 @@ impl Group<'_> {
     /// Asks about every fault; or about some alone, and these in every case.
     fn run(&self, faults: &[&Fault], only: Option<&BTreeSet<usize>>) -> Run {
         let is_asked = |at: usize| only.is_none_or(|only| only.contains(&at));
-        let is_claimed = |at: usize| only.is_some() || self.law.law.catches.contains(&faults[at].fault);
+        let is_claimed =
+            |at: usize| only.is_some() || self.law.law.catches.contains(&faults[at].fault);
         let none = Cell { mark: Mark::NotStruck, first: None, is_observable: false };
         let mut cells = vec![none; faults.len()];
         let (mut values, mut held) = (vec![0; faults.len()], vec![0; faults.len()]);
@@ -142,7 +167,8 @@ impl Group<'_> {
         let mut targets: Vec<Simulator> = faults.iter().map(|fault| with(fault)).collect();
         for plan in &self.plans {
             let is_open = |at: &usize| {
-                let is_looked_for = is_claimed(*at) || values[*at] < ENOUGH_VALUES && held[*at] < ENOUGH_HELD;
+                let is_looked_for =
+                    is_claimed(*at) || values[*at] < ENOUGH_VALUES && held[*at] < ENOUGH_HELD;
                 is_asked(*at) && cells[*at].mark < Mark::Refuted && is_looked_for
             };
             let open: Vec<usize> = (0..faults.len()).filter(is_open).collect();
@@ -189,11 +215,13 @@ impl<'a> Asked<'a> {
     fn new(group: &'a Group<'a>, case: &'a Case) -> Self {
         let (meaning, answers) = (Meaning::standard(), Answers::default());
         let refused = refused_call(group.law, case).ok().flatten();
-        let mut asked = Self { group, case, meaning, answers, calls: Vec::new(), refused, alarm: None };
+        let mut asked =
+            Self { group, case, meaning, answers, calls: Vec::new(), refused, alarm: None };
         let mut right = Simulator::new(asked.meaning.clone(), Execution::standard());
         match asked.outcome(&mut right) {
             Ok(outcome) if mark(&outcome).is_kill() => {
-                asked.alarm = Some(format!("{} {}: {:?}", case.law, case_id(case), outcome.evidence));
+                asked.alarm =
+                    Some(format!("{} {}: {:?}", case.law, case_id(case), outcome.evidence));
             }
             Ok(outcome) => asked.calls = outcome.calls,
             Err(message) => asked.alarm = Some(message),
@@ -206,15 +234,18 @@ impl<'a> Asked<'a> {
         evaluate_by(self.group.law, self.case, judge, &self.answers, target)
     }
 
-    /// The mark of a fault, and whether it struck a call on which it is said to make a difference. What a target remembers from case to case is
-    /// in `simulator`.
+    /// The mark of a fault, and whether it struck a call on which it is said to make a difference.
+    /// What a target remembers from case to case is in `simulator`.
     fn mark(&self, fault: &Fault, simulator: &mut Simulator) -> (Mark, bool) {
         let struck = |call: &&Call| touches(fault, &self.meaning, call);
-        let calls = || self.calls.iter().map(|record| &record.call).chain(&self.refused).filter(struck);
+        let calls =
+            || self.calls.iter().map(|record| &record.call).chain(&self.refused).filter(struck);
         if calls().next().is_none() {
             return (Mark::NotStruck, false);
         }
-        let differs = |call: &Call| fault.equivalent_when.as_ref().is_none_or(|when| !when.holds(&call_env(call)));
+        let differs = |call: &Call| {
+            fault.equivalent_when.as_ref().is_none_or(|when| !when.holds(&call_env(call)))
+        };
         let is_observable = calls().any(differs);
         let outcome = match fault.behavior {
             // What it answers depends on what was asked before.

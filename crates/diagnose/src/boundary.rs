@@ -1,4 +1,5 @@
-//! The boundary of a failure in the space of calls: what all cases that show it have in common and few others.
+//! The boundary of a failure in the space of calls: what all cases that show it have in common and
+//! few others.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -98,7 +99,12 @@ impl Condition {
         all.extend(CallOption::ALL.into_iter().map(Self::With));
         all.extend(CallOption::ALL.into_iter().map(Self::Without));
         for [x, y] in [HEADS, LENGTHS, WIDTHS] {
-            all.extend([Self::Less(x, y), Self::Less(y, x), Self::Different(x, y), Self::Equal(x, y)]);
+            all.extend([
+                Self::Less(x, y),
+                Self::Less(y, x),
+                Self::Different(x, y),
+                Self::Equal(x, y),
+            ]);
         }
         for extent in LENGTHS.into_iter().chain(WIDTHS) {
             all.extend(MODULI.map(|m| Self::NoMultiple(extent, m)));
@@ -130,12 +136,14 @@ impl fmt::Display for Condition {
     }
 }
 
-/// The narrowest condition, or two together, that every failing case meets, where more than half of the cases that meet it fail.
+/// The narrowest condition, or two together, that every failing case meets, where more than half of
+/// the cases that meet it fail.
 ///
-/// A condition that a share `q` of all cases meets is met by all `n` failing ones by chance with probability `qⁿ`, and one of `c` conditions
-/// with at most `c·qⁿ`: nothing is told unless that is below 1/100, and of two conditions unless it is for each among the cases that meet
-/// the other. Counted are different draws of what the condition speaks of: extents, options or formats. It describes these cases and proves
-/// nothing of others.
+/// A condition that a share `q` of all cases meets is met by all `n` failing ones by chance with
+/// probability `qⁿ`, and one of `c` conditions with at most `c·qⁿ`: nothing is told unless that is
+/// below 1/100, and of two conditions unless it is for each among the cases that meet the other.
+/// Counted are different draws of what the condition speaks of: extents, options or formats. It
+/// describes these cases and proves nothing of others.
 pub fn boundary(failing: &[Place], passing: &[Place]) -> Option<Boundary> {
     let mut conditions = Condition::all(failing);
     let tried = conditions.len() as f64;
@@ -160,13 +168,18 @@ pub fn boundary(failing: &[Place], passing: &[Place]) -> Option<Boundary> {
         })
     };
     let alone = |one: Condition| found(&[one]).filter(|_| !is_chance(one, &[]));
-    let both = |[x, y]: [Condition; 2]| found(&[x, y]).filter(|_| !is_chance(x, &[y]) && !is_chance(y, &[x]));
+    let both = |[x, y]: [Condition; 2]| {
+        found(&[x, y]).filter(|_| !is_chance(x, &[y]) && !is_chance(y, &[x]))
+    };
     let one = conditions.iter().filter_map(|one| alone(*one)).min_by_key(|found| found.there);
     let is_all = |found: &Boundary| found.there == found.failing;
     if one.as_ref().is_some_and(is_all) {
         return one;
     }
-    let pairs = conditions.iter().enumerate().flat_map(|(at, x)| conditions[at + 1..].iter().map(|y| [*x, *y]));
+    let pairs = conditions
+        .iter()
+        .enumerate()
+        .flat_map(|(at, x)| conditions[at + 1..].iter().map(|y| [*x, *y]));
     let two = pairs.filter_map(both).min_by_key(|found| found.there);
     match (one, two) {
         (Some(one), Some(two)) if two.there < one.there => Some(two),
@@ -179,14 +192,20 @@ pub fn boundary(failing: &[Place], passing: &[Place]) -> Option<Boundary> {
 mod tests {
     use super::*;
 
-    const OPTIONS: [CallOption; 5] =
-        [CallOption::Causal, CallOption::Mask, CallOption::Bias, CallOption::Scale, CallOption::Softcap];
+    const OPTIONS: [CallOption; 5] = [
+        CallOption::Causal,
+        CallOption::Mask,
+        CallOption::Bias,
+        CallOption::Scale,
+        CallOption::Softcap,
+    ];
 
     /// Places with options that have nothing to do with their extents.
     fn places(shapes: impl Iterator<Item = [usize; 4]>) -> Vec<Place> {
         let place = |(at, [n_q, n_k, d_k, d_v]): (usize, [usize; 4])| {
             let bits = at.wrapping_mul(0x9e37_79b9) >> 9;
-            let used = OPTIONS.into_iter().enumerate().filter(|(number, _)| bits >> number & 1 == 1);
+            let used =
+                OPTIONS.into_iter().enumerate().filter(|(number, _)| bits >> number & 1 == 1);
             Place {
                 dims: Dims { b: 1, h_q: 2, h_k: 1, n_q, n_k, d_k, d_v },
                 dtype: Dtype::Float32,
@@ -197,14 +216,17 @@ mod tests {
     }
 
     fn split(fails: impl Fn(&Place) -> bool) -> Option<Boundary> {
-        let shapes = (0..240).map(|at| [1 + at % 11, 1 + at * 7 % 130, 8 + 8 * (at % 3), 8 + 8 * (at % 5)]);
+        let shapes =
+            (0..240).map(|at| [1 + at % 11, 1 + at * 7 % 130, 8 + 8 * (at % 3), 8 + 8 * (at % 5)]);
         let (failing, passing) = places(shapes).into_iter().partition::<Vec<_>, _>(fails);
         boundary(&failing, &passing)
     }
 
     #[test]
     fn the_boundary_between_failing_and_passing_cases_is_found() {
-        let text = |fails: &dyn Fn(&Place) -> bool| split(fails).map(|found| (found.text, found.there - found.failing));
+        let text = |fails: &dyn Fn(&Place) -> bool| {
+            split(fails).map(|found| (found.text, found.there - found.failing))
+        };
         let found = |text: &str| Some((text.to_owned(), 0));
         assert_eq!(text(&|place| !place.dims.n_k.is_multiple_of(64)), None, "nearly every case");
         assert_eq!(text(&|place| place.dims.n_k.is_multiple_of(4)), found("n_k mod 4 = 0"));

@@ -1,4 +1,5 @@
-//! Causes: the fault whose exact function holds every wrong result, or whose simulation returns the like; or two of them together.
+//! Causes: the fault whose exact function holds every wrong result, or whose simulation returns the
+//! like; or two of them together.
 
 mod pair;
 
@@ -7,7 +8,10 @@ use qkvet_engine::law::{CallRecord, CallResult, confirms, explains};
 use qkvet_engine::lowering::Want;
 use qkvet_engine::simulate::Simulator;
 use qkvet_engine::strike::{Strike, faulty, strike, touches};
-use qkvet_spec::{Behavior, Call, CallOptions, Contract, Dtype, Execution, Fault, Meaning, Response, Target, Tensor};
+use qkvet_spec::{
+    Behavior, Call, CallOptions, Contract, Dtype, Execution, Fault, Meaning, Response, Target,
+    Tensor,
+};
 
 use crate::thinned::thinned;
 
@@ -37,16 +41,19 @@ const MOST_CALLS_TRIED: usize = 16;
 /// Failures that every fault is tried on; one that explains none of them is not looked at further.
 const TRIED: usize = 12;
 
-/// Faults are named when one in so many of the failures that they explain, of those that this is tried on, confirms them.
+/// Faults are named when one in so many of the failures that they explain, of those that this is
+/// tried on, confirms them.
 const LEAST_CONFIRMING: usize = 3;
 
-/// The faults that explain at least one of `failures`, the best first: by how many they explain, then by how few of `passing` they
-/// contradict.
+/// The faults that explain at least one of `failures`, the best first: by how many they explain,
+/// then by how few of `passing` they contradict.
 ///
-/// A fault of meaning explains a failure when the enclosure of every call under it, widened by the contract's bound, holds
-/// what came back, and the enclosure without it does not. A fault of execution explains it when the simulator returns the
-/// same elements. A fault contradicts a call that came out right when it would not have. Where all that is equal, what is computed wrongly
-/// comes before how, and that before what a target does besides; then the lower code, which is the plainer fault.
+/// A fault of meaning explains a failure when the enclosure of every call under it, widened by the
+/// contract's bound, holds what came back, and the enclosure without it does not. A fault of
+/// execution explains it when the simulator returns the same elements. A fault contradicts a call
+/// that came out right when it would not have. Where all that is equal, what is computed wrongly
+/// comes before how, and that before what a target does besides; then the lower code, which is the
+/// plainer fault.
 pub fn cause<'a>(
     failures: &Records<'_>,
     passing: &Records<'_>,
@@ -54,18 +61,24 @@ pub fn cause<'a>(
     faults: impl IntoIterator<Item = &'a Fault>,
 ) -> Vec<Cause<'a>> {
     let evidence = Evidence::new(failures, passing, base);
-    let mut causes: Vec<Cause<'a>> = faults.into_iter().filter_map(|fault| evidence.explained(&[fault])).collect();
+    let mut causes: Vec<Cause<'a>> =
+        faults.into_iter().filter_map(|fault| evidence.explained(&[fault])).collect();
     causes.sort_by_key(|cause| std::cmp::Reverse(cause.explained.len()));
     // Only what explains as much as the best has to be told from it.
     let most = causes.first().map_or(0, |best| best.explained.len());
     for cause in causes.iter_mut().take_while(|cause| cause.explained.len() == most) {
-        cause.contradicted = passing.iter().filter(|case| contradicts(case, base, &cause.faults)).count();
+        cause.contradicted =
+            passing.iter().filter(|case| contradicts(case, base, &cause.faults)).count();
     }
-    // Whatever is wrong in some rows looks as if they had not been written, and NaN for whatever reason as if something had overflowed, so
-    // that what is right in them counts.
+    // Whatever is wrong in some rows looks as if they had not been written, and NaN for whatever
+    // reason as if something had overflowed, so that what is right in them counts.
     let is_refuted = |cause: &Cause<'_>| {
-        let is_unwritten = cause.faults.iter().any(|fault| fault.behavior == Some(Behavior::RowsUnwritten));
-        let is_of_execution = cause.faults.iter().all(|fault| !fault.execution.is_empty() && fault.meaning.is_empty());
+        let is_unwritten =
+            cause.faults.iter().any(|fault| fault.behavior == Some(Behavior::RowsUnwritten));
+        let is_of_execution = cause
+            .faults
+            .iter()
+            .all(|fault| !fault.execution.is_empty() && fault.meaning.is_empty());
         is_unwritten && 2 * cause.contradicted > cause.explained.len()
             || is_of_execution && cause.contradicted > cause.explained.len()
     };
@@ -75,12 +88,16 @@ pub fn cause<'a>(
 }
 
 /// What faults explain together; `None` if that is nothing.
-pub fn together<'a>(failures: &Records<'_>, base: &Meaning, faults: &[&'a Fault]) -> Option<Cause<'a>> {
+pub fn together<'a>(
+    failures: &Records<'_>,
+    base: &Meaning,
+    faults: &[&'a Fault],
+) -> Option<Cause<'a>> {
     Evidence::new(failures, &[], base).all_explained(faults)
 }
 
-/// Pairs of faults that explain failures together which neither explains on its own, the best first: one of them is among `known`,
-/// which explain other failures, if there are any.
+/// Pairs of faults that explain failures together which neither explains on its own, the best
+/// first: one of them is among `known`, which explain other failures, if there are any.
 ///
 /// Only faults are tried that contradict none of `passing`, and no behaviors.
 pub(crate) fn pairs<'a>(
@@ -91,7 +108,8 @@ pub(crate) fn pairs<'a>(
     faults: impl IntoIterator<Item = &'a Fault>,
 ) -> Vec<Cause<'a>> {
     let is_possible = |fault: &&'a Fault| {
-        fault.behavior.is_none() && !passing.iter().any(|case| contradicts(case, base, std::slice::from_ref(fault)))
+        fault.behavior.is_none()
+            && !passing.iter().any(|case| contradicts(case, base, std::slice::from_ref(fault)))
     };
     pair::pairs(
         &Evidence::new(failures, passing, base),
@@ -104,7 +122,12 @@ impl Cause<'_> {
     fn rank(&self) -> impl Ord {
         let kind = |fault: &&Fault| (fault.behavior.is_some(), fault.meaning.is_empty());
         let codes: Vec<String> = self.faults.iter().map(|fault| fault.code.clone()).collect();
-        (std::cmp::Reverse(self.explained.len()), self.contradicted, self.faults.iter().map(kind).max(), codes)
+        (
+            std::cmp::Reverse(self.explained.len()),
+            self.contradicted,
+            self.faults.iter().map(kind).max(),
+            codes,
+        )
     }
 }
 
@@ -127,15 +150,18 @@ impl<'a> Evidence<'a> {
         matches(&self.failures[at], self.base, faults, &self.others)
     }
 
-    /// The faults as a cause; `None` if they explain none of the failures that everything is tried on, or nothing confirms them.
+    /// The faults as a cause; `None` if they explain none of the failures that everything is tried
+    /// on, or nothing confirms them.
     fn explained<'f>(&self, faults: &[&'f Fault]) -> Option<Cause<'f>> {
-        let is_candidate = thinned(&self.failures, TRIED).any(|calls| matches(calls, self.base, faults, &self.others));
+        let is_candidate = thinned(&self.failures, TRIED)
+            .any(|calls| matches(calls, self.base, faults, &self.others));
         if is_candidate { self.all_explained(faults) } else { None }
     }
 
     /// The faults as a cause, tried on every failure.
     fn all_explained<'f>(&self, faults: &[&'f Fault]) -> Option<Cause<'f>> {
-        let explained: Vec<usize> = (0..self.failures.len()).filter(|at| self.explains(*at, faults)).collect();
+        let explained: Vec<usize> =
+            (0..self.failures.len()).filter(|at| self.explains(*at, faults)).collect();
         // Confirming costs as much as explaining: a few speak for all.
         let tried: Vec<usize> = thinned(&explained, TRIED).copied().collect();
         let confirming = tried.iter().filter(|at| self.is_confirmed(**at, faults)).count();
@@ -143,7 +169,8 @@ impl<'a> Evidence<'a> {
         is_confirmed.then(|| Cause { faults: faults.to_vec(), explained, contradicted: 0 })
     }
 
-    /// Whether a failure that the faults explain confirms them: where bounds are wide, many faults hold whatever came back.
+    /// Whether a failure that the faults explain confirms them: where bounds are wide, many faults
+    /// hold whatever came back.
     fn is_confirmed(&self, at: usize, faults: &[&Fault]) -> bool {
         let calls = &self.failures[at];
         let mut wrong = calls.iter().filter(|seen| !seen.is_right);
@@ -165,14 +192,20 @@ impl<'a> Evidence<'a> {
 }
 
 fn seen<'a>((calls, contract): &(&'a [CallRecord], &'a Contract), base: &Meaning) -> Vec<Seen<'a>> {
-    let explained = |record: &CallRecord| explains(record, |want| interpret(base, &record.call, contract, want));
+    let explained = |record: &CallRecord| {
+        explains(record, |want| interpret(base, &record.call, contract, want))
+    };
     // What does not fit has no right answer.
     let is_right = |record: &CallRecord| record.call.misfit().is_none() && explained(record);
     calls.iter().map(|record| Seen { record, contract, is_right: is_right(record) }).collect()
 }
 
 /// Whether a case that came out right would have been wrong with the fault.
-fn contradicts((calls, contract): &(&[CallRecord], &Contract), base: &Meaning, faults: &[&Fault]) -> bool {
+fn contradicts(
+    (calls, contract): &(&[CallRecord], &Contract),
+    base: &Meaning,
+    faults: &[&Fault],
+) -> bool {
     let is_wrong = |record: &CallRecord| {
         let seen = Seen { record, contract, is_right: true };
         if !faults.iter().any(|fault| touches(fault, base, &record.call)) {
@@ -186,7 +219,9 @@ fn contradicts((calls, contract): &(&[CallRecord], &Contract), base: &Meaning, f
             let is_of_meaning = faults.iter().any(|fault| !fault.meaning.is_empty());
             return is_of_meaning && !explains(record, |want| expected(base, faults, &seen, want));
         }
-        let Response::Output(output) = faulty_target(base, faults).call(&record.call) else { return false };
+        let Response::Output(output) = faulty_target(base, faults).call(&record.call) else {
+            return false;
+        };
         let simulated = CallRecord { output: *output, ..record.clone() };
         !explains(&simulated, |want| interpret(base, &record.call, contract, want))
     };
@@ -206,21 +241,27 @@ fn is_struck(faults: &[&Fault], seen: &Seen<'_>) -> bool {
     faults.iter().any(|fault| strike(fault, &seen.record.call) != Strike::Nothing)
 }
 
-/// Whether faults are held against results by the enclosure of a faulty meaning: nothing of them is a habit of execution alone.
+/// Whether faults are held against results by the enclosure of a faulty meaning: nothing of them is
+/// a habit of execution alone.
 fn is_of_meaning(faults: &[&Fault]) -> bool {
     faults.iter().all(|fault| !fault.meaning.is_empty())
 }
 
-/// Whether results of a call tell `other` from what is right: at most of the wrong elements it does not hold the right value as well.
+/// Whether results of a call tell `other` from what is right: at most of the wrong elements it does
+/// not hold the right value as well.
 fn tells(seen: &Seen<'_>, base: &Meaning, other: impl Fn(Want) -> Expected) -> bool {
     seen.record.results().any(|result| {
         let right = interpret(base, &seen.record.call, seen.contract, result.want);
-        let Some(got) = result.tensor().filter(|got| got.data.len() == right.exact.len()) else { return true };
+        let Some(got) = result.tensor().filter(|got| got.data.len() == right.exact.len()) else {
+            return true;
+        };
         let other = other(result.want);
         if other.shape != right.shape {
             return true;
         }
-        let wrong = || got.data.iter().enumerate().filter(|(at, x)| !right.holds(*at, **x)).map(|(at, _)| at);
+        let wrong = || {
+            got.data.iter().enumerate().filter(|(at, x)| !right.holds(*at, **x)).map(|(at, _)| at)
+        };
         2 * wrong().filter(|at| !other.holds(*at, right.exact[*at].mid)).count() > wrong().count()
     })
 }
@@ -231,19 +272,24 @@ fn is_right_for(seen: &Seen<'_>, base: &Meaning, other: Call) -> bool {
     explains(&of_other, |want| interpret(base, &of_other.call, seen.contract, want))
 }
 
-/// Whether a wrong result is right for another call, and what is right for that is told from what is right for its own.
+/// Whether a wrong result is right for another call, and what is right for that is told from what
+/// is right for its own.
 fn is_told_for(seen: &Seen<'_>, base: &Meaning, other: Call) -> bool {
     let of_other = CallRecord { call: other, ..seen.record.clone() };
     let expected = |want: Want| interpret(base, &of_other.call, seen.contract, want);
     confirms(&of_other, expected) && tells(seen, base, expected)
 }
 
-/// Whether the faults make another answer of a call, and not just a wider bound: their exact result is itself outside of what is right.
+/// Whether the faults make another answer of a call, and not just a wider bound: their exact result
+/// is itself outside of what is right.
 fn moves(base: &Meaning, faults: &[&Fault], seen: &Seen<'_>) -> bool {
     seen.record.results().any(|result| {
-        let (right, wrong) =
-            (interpret(base, &seen.record.call, seen.contract, result.want), expected(base, faults, seen, result.want));
-        right.shape != wrong.shape || wrong.exact.iter().enumerate().any(|(at, x)| !right.holds(at, x.mid))
+        let (right, wrong) = (
+            interpret(base, &seen.record.call, seen.contract, result.want),
+            expected(base, faults, seen, result.want),
+        );
+        right.shape != wrong.shape
+            || wrong.exact.iter().enumerate().any(|(at, x)| !right.holds(at, x.mid))
     })
 }
 
@@ -254,7 +300,8 @@ fn matches(calls: &[Seen<'_>], base: &Meaning, faults: &[&Fault], others: &[&Cal
             && calls.iter().any(|seen| !seen.record.output.inputs_unchanged);
     }
     // A fault explains what is wrong by touching it: a call that it leaves as it is stays wrong.
-    let is_touched = |seen: &Seen<'_>| faults.iter().any(|fault| touches(fault, base, &seen.record.call));
+    let is_touched =
+        |seen: &Seen<'_>| faults.iter().any(|fault| touches(fault, base, &seen.record.call));
     let mut wrong = calls.iter().filter(|seen| !seen.is_right).peekable();
     if wrong.peek().is_none() || !wrong.all(is_touched) {
         return false;
@@ -263,7 +310,8 @@ fn matches(calls: &[Seen<'_>], base: &Meaning, faults: &[&Fault], others: &[&Cal
         && let Some(behavior) = fault.behavior
     {
         let behaves = |seen: &Seen<'_>| {
-            behaves(behavior, fault, seen, base) || remembers(behavior, seen, base, others, is_right_for)
+            behaves(behavior, fault, seen, base)
+                || remembers(behavior, seen, base, others, is_right_for)
         };
         return calls.iter().all(|seen| seen.is_right || behaves(seen));
     }
@@ -324,11 +372,15 @@ fn behaves(behavior: Behavior, fault: &Fault, seen: &Seen<'_>, base: &Meaning) -
             if got.shape != expected.shape {
                 return false;
             }
-            // What is written is right, and most of what is not is wrong: what a buffer held is right here and there by chance.
+            // What is written is right, and most of what is not is wrong: what a buffer held is
+            // right here and there by chance.
             let (mut struck, mut wrong) = (0, 0);
             for (row, elements) in got.data.chunks(width).enumerate() {
-                let n_wrong =
-                    elements.iter().enumerate().filter(|(c, x)| !expected.holds(row * width + c, **x)).count();
+                let n_wrong = elements
+                    .iter()
+                    .enumerate()
+                    .filter(|(c, x)| !expected.holds(row * width + c, **x))
+                    .count();
                 match rows.get(row) {
                     Some(true) => (struck, wrong) = (struck + elements.len(), wrong + n_wrong),
                     _ if n_wrong > 0 => return false,
@@ -347,7 +399,8 @@ fn keeps(behavior: Behavior) -> bool {
     matches!(behavior, AnswerCached | ScaleKept | MaskKept | LengthsKept | RightAtFirst)
 }
 
-/// Whether a wrong result is right, as `is_right` sees it, for something that an earlier call may have left behind.
+/// Whether a wrong result is right, as `is_right` sees it, for something that an earlier call may
+/// have left behind.
 fn remembers(
     behavior: Behavior,
     seen: &Seen<'_>,
@@ -373,7 +426,9 @@ fn remembers(
         // What came back is right for another call of these shapes.
         Behavior::AnswerCached => {
             let form = |call: &Call| (call.dims(), call.dtype(), call.options.on());
-            let alike = others.iter().filter(|other| form(&other.call) == form(call) && other.want == record.want);
+            let alike = others
+                .iter()
+                .filter(|other| form(&other.call) == form(call) && other.want == record.want);
             let calls = distinct(alike.map(|other| other.call.clone()), call);
             calls.into_iter().take(MOST_CALLS_TRIED).any(|other| is_right(seen, base, other))
         }
@@ -387,17 +442,24 @@ fn remembers(
         }
         Behavior::MaskKept => {
             let Some(mask) = &call.options.mask else { return false };
-            let same = options().filter_map(|options| options.mask.clone()).filter(|other| other.shape == mask.shape);
-            distinct(same, mask).into_iter().any(|mask| is_of(CallOptions { mask: Some(mask), ..own() }))
+            let same = options()
+                .filter_map(|options| options.mask.clone())
+                .filter(|other| other.shape == mask.shape);
+            distinct(same, mask)
+                .into_iter()
+                .any(|mask| is_of(CallOptions { mask: Some(mask), ..own() }))
         }
         Behavior::LengthsKept => {
             let Some(lengths) = &call.options.key_lengths else { return false };
             let n_k = call.dims().n_k;
-            let same =
-                options().filter_map(|options| options.key_lengths.clone()).filter(|one| one.len() == lengths.len());
-            let fitting = same.map(|one| one.into_iter().map(|n| n.min(n_k)).collect::<Vec<usize>>());
+            let same = options()
+                .filter_map(|options| options.key_lengths.clone())
+                .filter(|one| one.len() == lengths.len());
+            let fitting =
+                same.map(|one| one.into_iter().map(|n| n.min(n_k)).collect::<Vec<usize>>());
             let kept = distinct(fitting, lengths);
-            kept.into_iter().any(|lengths| is_of(CallOptions { key_lengths: Some(lengths), ..own() }))
+            kept.into_iter()
+                .any(|lengths| is_of(CallOptions { key_lengths: Some(lengths), ..own() }))
         }
         Behavior::RightAtFirst => {
             let half = vec![call.dims().n_k.div_ceil(2); call.dims().b];
@@ -407,21 +469,28 @@ fn remembers(
     }
 }
 
-/// Element by element: not finite in both, or the same bits, or right in both. Where some elements overflowed in both,
-/// others may have lost their digits in different ways: there wrong in both counts too.
+/// Element by element: not finite in both, or the same bits, or right in both. Where some elements
+/// overflowed in both, others may have lost their digits in different ways: there wrong in both
+/// counts too.
 fn alike(result: CallResult<'_>, simulated: &Tensor, base: &Meaning, contract: &Contract) -> bool {
-    let Some(got) = result.tensor().filter(|got| got.shape == simulated.shape && got.dtype == simulated.dtype) else {
+    let Some(got) =
+        result.tensor().filter(|got| got.shape == simulated.shape && got.dtype == simulated.dtype)
+    else {
         return false;
     };
     let expected = interpret(base, &result.record.call, contract, result.want);
     let right = |at: usize, x: f64| expected.holds(at, x);
-    let overflowed = got.data.iter().zip(&simulated.data).any(|(x, y)| !x.is_finite() && !y.is_finite());
-    // Both carry errors of the arithmetic, and these of one computation are within the bound of what the other one has.
+    let overflowed =
+        got.data.iter().zip(&simulated.data).any(|(x, y)| !x.is_finite() && !y.is_finite());
+    // Both carry errors of the arithmetic, and these of one computation are within the bound of
+    // what the other one has.
     let near = |at: usize, x: f64, y: f64| (x - y).abs() <= 2.0 * expected.hard[at];
     let same = |at: usize, x: f64, y: f64| match (x.is_finite(), y.is_finite()) {
         (true, true) if x.to_bits() == y.to_bits() => true,
         (true, true) if overflowed => right(at, x) == right(at, y),
-        (true, true) => right(at, x) && right(at, y) || !right(at, x) && !right(at, y) && near(at, x, y),
+        (true, true) => {
+            right(at, x) && right(at, y) || !right(at, x) && !right(at, y) && near(at, x, y)
+        }
         (x, y) => x == y,
     };
     let mut pairs = got.data.iter().zip(&simulated.data).enumerate();

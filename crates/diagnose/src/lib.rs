@@ -1,6 +1,8 @@
-//! Pure diagnosis: which convention or fault explains what a target returned, and the smallest input that shows it.
+//! Pure diagnosis: which convention or fault explains what a target returned, and the smallest
+//! input that shows it.
 //!
-//! Nothing here talks to a process: results come in as recorded calls, and witnesses are tried through a closure.
+//! Nothing here talks to a process: results come in as recorded calls, and witnesses are tried
+//! through a closure.
 
 mod adequacy;
 mod answered;

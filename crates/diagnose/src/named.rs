@@ -7,8 +7,8 @@ use crate::thinned::thinned;
 
 /// A fault is named when it explains at least one in this many of the failures looked at.
 pub const LEAST_SHARE: usize = 3;
-/// Two faults of which neither is known from other failures are named when they explain at least one in this many: there are so many
-/// pairs that one of them explains a third of anything.
+/// Two faults of which neither is known from other failures are named when they explain at least
+/// one in this many: there are so many pairs that one of them explains a third of anything.
 const LEAST_SHARE_OF_TWO: usize = 2;
 /// Failures looked at in search of a fault.
 const MOST: usize = 60;
@@ -22,11 +22,13 @@ pub struct Named<'a> {
     pub members: Vec<usize>,
     /// How many failures no other fault explained before.
     pub of: usize,
-    /// What comes next to it: a fault, or two, and of how many failures that were looked at it explains how many.
+    /// What comes next to it: a fault, or two, and of how many failures that were looked at it
+    /// explains how many.
     pub rival: Option<(Vec<&'a Fault>, usize, usize)>,
 }
 
-/// Names faults as long as one explains a good part of the failures that are left, then as long as two do together.
+/// Names faults as long as one explains a good part of the failures that are left, then as long as
+/// two do together.
 pub fn named<'a>(
     failures: &Records<'_>,
     passing: &Records<'_>,
@@ -34,7 +36,8 @@ pub fn named<'a>(
     faults: &[&'a Fault],
 ) -> Vec<Named<'a>> {
     // A case without recorded calls is explained by nothing.
-    let mut left: Vec<usize> = (0..failures.len()).filter(|at| !failures[*at].0.is_empty()).collect();
+    let mut left: Vec<usize> =
+        (0..failures.len()).filter(|at| !failures[*at].0.is_empty()).collect();
     let mut found: Vec<Named<'a>> = Vec::new();
     while !left.is_empty() {
         let looked_at: Vec<_> = thinned(&left, MOST).map(|at| failures[*at]).collect();
@@ -43,19 +46,25 @@ pub fn named<'a>(
         };
         let is_enough = |causes: &Vec<Cause<'a>>| explain(causes, LEAST_SHARE);
         let is_most = |causes: &Vec<Cause<'a>>| explain(causes, LEAST_SHARE_OF_TWO);
-        let known: Vec<&'a Fault> = found.iter().flat_map(|named| named.faults.iter().copied()).collect();
+        let known: Vec<&'a Fault> =
+            found.iter().flat_map(|named| named.faults.iter().copied()).collect();
         let all = || faults.iter().copied();
         let alone = || Some(cause(&looked_at, passing, base, all()));
-        let beside = || (!known.is_empty()).then(|| pairs(&looked_at, passing, base, &known, all()));
+        let beside =
+            || (!known.is_empty()).then(|| pairs(&looked_at, passing, base, &known, all()));
         let both = || Some(pairs(&looked_at, passing, base, &[], all()));
-        let causes =
-            alone().filter(is_enough).or_else(|| beside().filter(is_enough)).or_else(|| both().filter(is_most));
+        let causes = alone()
+            .filter(is_enough)
+            .or_else(|| beside().filter(is_enough))
+            .or_else(|| both().filter(is_most));
         let Some(causes) = causes else { break };
         let best = &causes[0];
         let records: Vec<_> = left.iter().map(|at| failures[*at]).collect();
         let Some(explained) = together(&records, base, &best.faults) else { break };
         let members: Vec<usize> = explained.explained.iter().map(|at| left[*at]).collect();
-        let rival = causes.get(1).map(|rival| (rival.faults.clone(), rival.explained.len(), looked_at.len()));
+        let rival = causes
+            .get(1)
+            .map(|rival| (rival.faults.clone(), rival.explained.len(), looked_at.len()));
         let mut faults = best.faults.clone();
         faults.sort_by_key(|fault| known.iter().any(|named| named.fault == fault.fault));
         let of = left.len();

@@ -10,8 +10,8 @@ use crate::spans::spans;
 /// Periods at which tiles, vectors and heads repeat.
 const PERIODS: [usize; 6] = [2, 4, 8, 16, 32, 64];
 
-/// Which elements of the output of a call are outside of what the contract allows: `24 of 96 elements: h 1, 3; i 4–5`. `None` where
-/// none is, or the output has another shape.
+/// Which elements of the output of a call are outside of what the contract allows:
+/// `24 of 96 elements: h 1, 3; i 4–5`. `None` where none is, or the output has another shape.
 pub fn structure(record: &CallRecord, meaning: &Meaning, contract: &Contract) -> Option<String> {
     if record.call.misfit().is_some() {
         return None;
@@ -21,7 +21,8 @@ pub fn structure(record: &CallRecord, meaning: &Meaning, contract: &Contract) ->
     if got.shape != expected.shape || got.data.len() != expected.exact.len() {
         return None;
     }
-    let wrong: Vec<bool> = got.data.iter().enumerate().map(|(at, x)| !expected.holds(at, *x)).collect();
+    let wrong: Vec<bool> =
+        got.data.iter().enumerate().map(|(at, x)| !expected.holds(at, *x)).collect();
     described(&wrong, &expected.shape)
 }
 
@@ -89,7 +90,10 @@ mod tests {
             text(&|[b, _, i, c]| b == 1 && i > 7 && c == 0).as_deref(),
             Some("16 of 288 elements: b 1 of 0–1; i 8–11 of 0–11; c 0 of 0–2")
         );
-        assert_eq!(text(&|[_, _, i, _]| i % 4 == 3).as_deref(), Some("72 of 288 elements: i 4n+3 of 0–11"));
+        assert_eq!(
+            text(&|[_, _, i, _]| i % 4 == 3).as_deref(),
+            Some("72 of 288 elements: i 4n+3 of 0–11")
+        );
         assert_eq!(
             text(&|[_, h, i, _]| h == 0 && i == 0 || h == 1 && i == 5).as_deref(),
             Some("12 of 288 elements, within h 0–1 of 0–3; i 0, 5 of 0–11")

@@ -2,12 +2,15 @@
 
 use qkvet_engine::law::refused_call;
 use qkvet_gen::{CasePlan, shrink};
-use qkvet_spec::{Binding, Call, CallOptions, Case, CheckedLaw, Dims, Matrices, Packed, Window, tell_shape};
+use qkvet_spec::{
+    Binding, Call, CallOptions, Case, CheckedLaw, Dims, Matrices, Packed, Window, tell_shape,
+};
 
 /// Larger tensors are shown by their shape.
 const SHOWN_ELEMENTS: usize = 16;
 
-/// The smallest plan reached from `start` within `budget` calls of `fails`; never one that did not fail.
+/// The smallest plan reached from `start` within `budget` calls of `fails`; never one that did not
+/// fail.
 pub fn smallest(
     law: &CheckedLaw,
     start: &CasePlan,
@@ -22,10 +25,11 @@ pub fn describe_call(case: &Case) -> String {
     format!("{} {}", case.dtype, describe(case.dims, &case.options))
 }
 
-/// The same of a case of `law`. Of a call that has to be refused it says what does not fit: the extents of the case are not those of what is
-/// handed over.
+/// The same of a case of `law`. Of a call that has to be refused it says what does not fit: the
+/// extents of the case are not those of what is handed over.
 pub fn describe_case(law: &CheckedLaw, case: &Case) -> String {
-    let Some(misfit) = refused_call(law, case).ok().flatten().and_then(|call| call.tell_misfit()) else {
+    let Some(misfit) = refused_call(law, case).ok().flatten().and_then(|call| call.tell_misfit())
+    else {
         return describe_call(case);
     };
     let options = options_text(&CallOptions { mask: None, ..case.options.clone() });
@@ -34,8 +38,15 @@ pub fn describe_case(law: &CheckedLaw, case: &Case) -> String {
 
 /// The line without the format.
 pub(crate) fn describe(d: Dims, options: &CallOptions) -> String {
-    let extents =
-        [("b", d.b), ("h_q", d.h_q), ("h_k", d.h_k), ("n_q", d.n_q), ("n_k", d.n_k), ("d_k", d.d_k), ("d_v", d.d_v)];
+    let extents = [
+        ("b", d.b),
+        ("h_q", d.h_q),
+        ("h_k", d.h_k),
+        ("n_q", d.n_q),
+        ("n_k", d.n_k),
+        ("d_k", d.d_k),
+        ("d_v", d.d_v),
+    ];
     let is_shown = |(name, n): &&(&str, usize)| *n != 1 || matches!(*name, "n_q" | "n_k");
     let extents = extents.iter().filter(is_shown).map(|(name, n)| format!("{name}={n}"));
     extents.chain(options_text(options)).collect::<Vec<_>>().join(" ")
@@ -64,7 +75,8 @@ fn options_text(options: &CallOptions) -> Vec<String> {
     parts.extend(options.sinks.as_ref().map(|_| "sinks".to_owned()));
     parts.extend(options.alibi_slopes.as_ref().map(|_| "alibi_slopes".to_owned()));
     parts.extend(options.key_lengths.as_ref().map(|lengths| format!("key_lengths={lengths:?}")));
-    parts.extend(options.query_lengths.as_ref().map(|lengths| format!("query_lengths={lengths:?}")));
+    parts
+        .extend(options.query_lengths.as_ref().map(|lengths| format!("query_lengths={lengths:?}")));
     if let Some(Packed { query_offsets, key_offsets }) = &options.packed {
         parts.push(format!("query_offsets={query_offsets:?} key_offsets={key_offsets:?}"));
     }
@@ -77,13 +89,15 @@ fn window_text(window: Window) -> String {
     format!("({}, {})", side(window.left), side(window.right))
 }
 
-/// The inputs that the law speaks of, one a line: `Q = [[1, 0]]`, or their shape where they are large.
+/// The inputs that the law speaks of, one a line: `Q = [[1, 0]]`, or their shape where they are
+/// large.
 pub fn describe_inputs(law: &CheckedLaw, case: &Case) -> Vec<String> {
     if let Ok(Some(call)) = refused_call(law, case) {
         return unfit_lines(&call);
     }
     let used = case.bindings.iter().filter(|(name, _)| law.mentions(name));
-    let mut lines: Vec<String> = used.map(|(name, binding)| format!("{name} = {}", binding_text(binding))).collect();
+    let mut lines: Vec<String> =
+        used.map(|(name, binding)| format!("{name} = {}", binding_text(binding))).collect();
     lines.extend(option_lines(case));
     lines
 }
@@ -91,9 +105,13 @@ pub fn describe_inputs(law: &CheckedLaw, case: &Case) -> Vec<String> {
 /// What does not fit is told by shapes: no number of it matters.
 fn unfit_lines(call: &Call) -> Vec<String> {
     let tensors = [("Q", &call.query), ("K", &call.key), ("V", &call.value)];
-    let mut shapes: Vec<String> =
-        tensors.iter().map(|(name, tensor)| format!("{name} of shape {}", tell_shape(&tensor.shape))).collect();
-    shapes.extend(call.options.mask.as_ref().map(|mask| format!("mask of shape {}", tell_shape(&mask.shape))));
+    let mut shapes: Vec<String> = tensors
+        .iter()
+        .map(|(name, tensor)| format!("{name} of shape {}", tell_shape(&tensor.shape)))
+        .collect();
+    shapes.extend(
+        call.options.mask.as_ref().map(|mask| format!("mask of shape {}", tell_shape(&mask.shape))),
+    );
     vec![shapes.join("  ")]
 }
 
@@ -107,7 +125,9 @@ fn option_lines(case: &Case) -> Vec<String> {
     if let Some(bias) = &case.options.bias {
         lines.push(format!("bias = {}", array(&bias.shape, &bias.data)));
     }
-    for (name, of_heads) in [("sinks", &case.options.sinks), ("alibi_slopes", &case.options.alibi_slopes)] {
+    for (name, of_heads) in
+        [("sinks", &case.options.sinks), ("alibi_slopes", &case.options.alibi_slopes)]
+    {
         lines.extend(of_heads.as_ref().map(|x| format!("{name} = {}", array(&x.shape, &x.data))));
     }
     lines
@@ -123,7 +143,8 @@ fn binding_text(binding: &Binding) -> String {
 }
 
 fn matrices_text(m: &Matrices) -> String {
-    let mut extents: Vec<usize> = [m.batch, m.heads].into_iter().flatten().filter(|n| *n != 1).collect();
+    let mut extents: Vec<usize> =
+        [m.batch, m.heads].into_iter().flatten().filter(|n| *n != 1).collect();
     extents.extend([m.rows, m.cols]);
     array(&extents, &m.data)
 }
@@ -137,8 +158,11 @@ fn array(extents: &[usize], data: &[f64]) -> String {
         [] => data.first().map_or_else(String::new, f64::to_string),
         [_, inner @ ..] => {
             let size: usize = inner.iter().product();
-            let parts: Vec<String> =
-                if size == 0 { Vec::new() } else { data.chunks_exact(size).map(|part| array(inner, part)).collect() };
+            let parts: Vec<String> = if size == 0 {
+                Vec::new()
+            } else {
+                data.chunks_exact(size).map(|part| array(inner, part)).collect()
+            };
             format!("[{}]", parts.join(", "))
         }
     }
@@ -159,7 +183,8 @@ mod tests {
 
     #[test]
     fn every_option_is_named() {
-        let of_heads = |x: f64| Some(Tensor { dtype: Dtype::Float32, shape: vec![2], data: vec![x, 1.0] });
+        let of_heads =
+            |x: f64| Some(Tensor { dtype: Dtype::Float32, shape: vec![2], data: vec![x, 1.0] });
         let dims = Dims { b: 1, h_q: 2, h_k: 1, n_q: 3, n_k: 4, d_k: 1, d_v: 1 };
         let case = |options| Case {
             law: "value".to_owned(),

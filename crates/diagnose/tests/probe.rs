@@ -1,8 +1,11 @@
-//! Probing simulated targets: every choice that a question can see is named, and the standard is called so throughout.
+//! Probing simulated targets: every choice that a question can see is named, and the standard is
+//! called so throughout.
 
 use qkvet_diagnose::{MOST_CALLS, Probed, followed, probe};
 use qkvet_engine::simulate::Simulator;
-use qkvet_spec::{Call, Catalog, Certainty, Contract, Dtype, Execution, Meaning, ProbedField, Response, Target};
+use qkvet_spec::{
+    Call, Catalog, Certainty, Contract, Dtype, Execution, Meaning, ProbedField, Response, Target,
+};
 
 fn catalog() -> Catalog {
     Catalog::embedded().unwrap_or_else(|error| panic!("{error}"))
@@ -34,7 +37,11 @@ fn shown(fields: &[ProbedField]) -> String {
 }
 
 fn field<'a>(probed: &'a Probed, name: &str) -> &'a ProbedField {
-    probed.fields.iter().find(|field| field.field == name).unwrap_or_else(|| panic!("no field {name}"))
+    probed
+        .fields
+        .iter()
+        .find(|field| field.field == name)
+        .unwrap_or_else(|| panic!("no field {name}"))
 }
 
 /// A target that counts its calls.
@@ -109,15 +116,17 @@ const PROBED: [&str; 38] = [
     "window-upper-left",
 ];
 
-/// Faults of meaning that a probe does not recover, or beside which it calls something none, mixed or broken.
+/// Faults of meaning that a probe does not recover, or beside which it calls something none, mixed
+/// or broken.
 fn missed(part: usize) -> Vec<String> {
     let catalog = catalog();
     let is_missed = |id: &&str| {
         let fault = &catalog.faults[*id];
         let probed = probed(&mut simulator(Meaning::standard()).with_fault(fault.clone()));
         let found = probed.meaning == fault.meaning.apply(&Meaning::standard());
-        let is_open =
-            |field: &&ProbedField| matches!(field.certainty, Certainty::Mixed | Certainty::None | Certainty::Broken);
+        let is_open = |field: &&ProbedField| {
+            matches!(field.certainty, Certainty::Mixed | Certainty::None | Certainty::Broken)
+        };
         let open: Vec<ProbedField> = probed.fields.iter().filter(is_open).cloned().collect();
         let is_missed = !found || !open.is_empty();
         is_missed.then(|| format!("{id}\n{}", shown(&open)))
@@ -147,8 +156,10 @@ fn every_convention_is_found() {
     let catalog = catalog();
     for convention in catalog.conventions.values() {
         let probed = probed(&mut simulator(convention.meaning.apply(&Meaning::standard())));
-        let found: Vec<&str> =
-            followed(&probed.meaning, catalog.conventions.values()).iter().map(|one| one.convention.as_str()).collect();
+        let found: Vec<&str> = followed(&probed.meaning, catalog.conventions.values())
+            .iter()
+            .map(|one| one.convention.as_str())
+            .collect();
         assert_eq!(found, [convention.convention.as_str()], "{}", shown(&probed.fields));
     }
 }
@@ -156,14 +167,21 @@ fn every_convention_is_found() {
 #[test]
 fn faults_that_strike_some_calls_alone_are_mixed() {
     let mut fault = catalog().faults["gqa-modulo"].clone();
-    fault.when = Some(qkvet_spec::IndexExpr::new("h_k == 3").unwrap_or_else(|error| panic!("{error}")));
+    fault.when =
+        Some(qkvet_spec::IndexExpr::new("h_k == 3").unwrap_or_else(|error| panic!("{error}")));
     let probed = probed(&mut simulator(Meaning::standard()).with_fault(fault));
     let heads = field(&probed, "head_map");
     assert_eq!(heads.certainty, Certainty::Mixed);
     assert_eq!(heads.values, ["h / (h_q / h_k)", "h % h_k"]);
-    assert!(heads.evidence.iter().any(|line| line.contains("h_k=3") && line.ends_with(": h % h_k")), "{heads:#?}");
+    assert!(
+        heads.evidence.iter().any(|line| line.contains("h_k=3") && line.ends_with(": h % h_k")),
+        "{heads:#?}"
+    );
     // What is mixed of one field is no doubt about the others.
-    let others = probed.fields.iter().filter(|field| field.certainty == Certainty::Decided && field.is_standard());
+    let others = probed
+        .fields
+        .iter()
+        .filter(|field| field.certainty == Certainty::Decided && field.is_standard());
     assert_eq!(others.count(), probed.fields.len() - 3, "{}", shown(&probed.fields));
 }
 
@@ -189,7 +207,8 @@ fn what_no_value_explains_is_shown() {
     let causal = field(&probed, "causal");
     assert_eq!((causal.certainty, causal.values.len()), (Certainty::None, 0));
     assert!(
-        causal.evidence[0].contains("keys weighed by every item and head: i=0: 0–2; i=1: 0–3; i=2: 0–4"),
+        causal.evidence[0]
+            .contains("keys weighed by every item and head: i=0: 0–2; i=1: 0–3; i=2: 0–4"),
         "{causal:#?}"
     );
     // A scale that is none of the known ones is still measured.
@@ -198,7 +217,10 @@ fn what_no_value_explains_is_shown() {
     assert_eq!(scale.certainty, Certainty::None);
     assert_eq!(scale.measured.len(), 2);
     assert!(
-        scale.measured.iter().all(|one| one.low < 0.25 && 0.25 < one.high && one.high - one.low < 1e-4),
+        scale
+            .measured
+            .iter()
+            .all(|one| one.low < 0.25 && 0.25 < one.high && one.high - one.low < 1e-4),
         "{scale:#?}"
     );
 }
@@ -252,7 +274,11 @@ fn what_is_declined_or_broken_has_its_own_word() {
         calls += 1;
         Response::Timeout("no answer".to_owned().into())
     });
-    assert!(lost.fields.iter().all(|field| matches!(field.certainty, Certainty::Broken | Certainty::Declined)));
+    assert!(
+        lost.fields
+            .iter()
+            .all(|field| matches!(field.certainty, Certainty::Broken | Certainty::Declined))
+    );
     assert_eq!(calls, 3);
 }
 
@@ -263,13 +289,18 @@ fn refused_grouped_heads_leave_the_rest() {
         _ => response,
     });
     assert_eq!(field(&single, "head_map").certainty, Certainty::Declined);
-    let others = single.fields.iter().filter(|field| field.certainty == Certainty::Decided && field.is_standard());
+    let others = single
+        .fields
+        .iter()
+        .filter(|field| field.certainty == Certainty::Decided && field.is_standard());
     assert_eq!(others.count(), single.fields.len() - 3, "{}", shown(&single.fields));
 }
 
 #[test]
 fn sums_are_measured() {
-    let probed_with = |id: &str| probed(&mut simulator(Meaning::standard()).with_fault(catalog().faults[id].clone()));
+    let probed_with = |id: &str| {
+        probed(&mut simulator(Meaning::standard()).with_fault(catalog().faults[id].clone()))
+    };
     let narrow = probed_with("f16-accumulation");
     assert_eq!(field(&narrow, "value_sums").values, ["float16 (11 bits)"]);
     assert_eq!(field(&narrow, "score_sums").values, ["float16 (11 bits)"]);

@@ -1,7 +1,9 @@
-//! Balls: a midpoint and a radius, with a second radius for the probabilistic bound. Rounding to nearest only.
+//! Balls: a midpoint and a radius, with a second radius for the probabilistic bound. Rounding to
+//! nearest only.
 //!
-//! Every operation encloses: real operands anywhere in their balls give a result in the result's ball. Operations that are
-//! exact in binary64 keep radius 0, so exact data stay exact through permutations, sums on a grid and powers of two.
+//! Every operation encloses: real operands anywhere in their balls give a result in the result's
+//! ball. Operations that are exact in binary64 keep radius 0, so exact data stay exact through
+//! permutations, sums on a grid and powers of two.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -47,7 +49,8 @@ impl Ball {
 
     /// All of `[low, high]`.
     pub fn between(low: f64, high: f64) -> Self {
-        let mid = if low.is_infinite() || high.is_infinite() { 0.0 } else { low / 2.0 + high / 2.0 };
+        let mid =
+            if low.is_infinite() || high.is_infinite() { 0.0 } else { low / 2.0 + high / 2.0 };
         let rad = up((high - mid).max(mid - low).max(0.0));
         Self { mid, rad, soft: rad }
     }
@@ -65,8 +68,9 @@ impl Ball {
     /// `e^x`.
     ///
     /// # Error bound
-    /// `exp1` on `[−600, 0]` has relative error below [`EXP_ERROR`]; positive arguments go through the reciprocal; below −600
-    /// the value lies in `[0, e^−600]`. A radius `r ≤ 1` multiplies by a factor in `1 ± (r + r²)`.
+    /// `exp1` on `[−600, 0]` has relative error below [`EXP_ERROR`]; positive arguments go through
+    /// the reciprocal; below −600 the value lies in `[0, e^−600]`. A radius `r ≤ 1` multiplies by a
+    /// factor in `1 ± (r + r²)`.
     pub fn exp(self) -> Self {
         if self.mid.is_nan() {
             return self;
@@ -79,7 +83,11 @@ impl Ball {
         }
         let mid = exp1(self.mid.max(-600.0));
         let radius = |r: f64| {
-            if r <= 1.0 { up(mid * (EXP_ERROR + (r + r * r) * (1.0 + 2.0 * EXP_ERROR))) } else { f64::INFINITY }
+            if r <= 1.0 {
+                up(mid * (EXP_ERROR + (r + r * r) * (1.0 + 2.0 * EXP_ERROR)))
+            } else {
+                f64::INFINITY
+            }
         };
         Self { mid, rad: radius(self.rad), soft: radius(self.soft) }
     }
@@ -87,7 +95,8 @@ impl Ball {
     /// `ln x`: `ln 0 = −∞`, NaN for a negative number, all reals for a ball that reaches 0.
     ///
     /// # Error bound
-    /// That of the logarithm of a row sum (`docs/bounds.md#lse`) at both ends of the ball, between which it grows.
+    /// That of the logarithm of a row sum (`docs/bounds.md#lse`) at both ends of the ball, between
+    /// which it grows.
     pub fn log(self) -> Self {
         let of = |x: f64| {
             let log = logarithm(x);
@@ -145,7 +154,12 @@ impl Ball {
             return other;
         }
         let hull = Self::between(self.low().max(other.low()), self.high().max(other.high()));
-        Self { soft: hull.rad.min(up(self.soft.max(other.soft) + (hull.mid - self.mid.max(other.mid)).abs())), ..hull }
+        Self {
+            soft: hull
+                .rad
+                .min(up(self.soft.max(other.soft) + (hull.mid - self.mid.max(other.mid)).abs())),
+            ..hull
+        }
     }
 
     /// The smaller of two.
@@ -170,7 +184,11 @@ impl Add for Ball {
     fn add(self, other: Self) -> Self {
         let mid = self.mid + other.mid;
         let error = sum_error(self.mid, other.mid, mid);
-        Self { mid, rad: up(self.rad + other.rad + error), soft: up(self.soft + other.soft + error) }
+        Self {
+            mid,
+            rad: up(self.rad + other.rad + error),
+            soft: up(self.soft + other.soft + error),
+        }
     }
 }
 
@@ -197,8 +215,9 @@ impl Mul for Ball {
         if mid.abs() < f64::MIN_POSITIVE / U && self.mid != 0.0 && other.mid != 0.0 {
             error += f64::MIN_POSITIVE;
         }
-        let radius =
-            |x: f64, y: f64| up(product(self.mid.abs(), y) + product(other.mid.abs(), x) + product(x, y) + error);
+        let radius = |x: f64, y: f64| {
+            up(product(self.mid.abs(), y) + product(other.mid.abs(), x) + product(x, y) + error)
+        };
         Self { mid, rad: radius(self.rad, other.rad), soft: radius(self.soft, other.soft) }
     }
 }
@@ -275,7 +294,10 @@ mod tests {
             (Ball { rad: f64::INFINITY, soft: f64::INFINITY, ..Ball::exact(0.0) }, 0.0, 1.0),
         ] {
             let got = x.sigmoid();
-            assert!(holds(got, low) && holds(got, high) && got.rad <= (high - low) / 2.0 + 1e-15, "{x:?}: {got:?}");
+            assert!(
+                holds(got, low) && holds(got, high) && got.rad <= (high - low) / 2.0 + 1e-15,
+                "{x:?}: {got:?}"
+            );
         }
     }
 
@@ -286,11 +308,17 @@ mod tests {
         let ten = Ball::exact(10.0).log();
         assert!(holds(ten, std::f64::consts::LN_10) && ten.rad < 1e-14);
         let wide = Ball::between(0.5, 2.0).log();
-        assert!(holds(wide, -std::f64::consts::LN_2) && holds(wide, std::f64::consts::LN_2) && wide.rad < 0.7);
+        assert!(
+            holds(wide, -std::f64::consts::LN_2)
+                && holds(wide, std::f64::consts::LN_2)
+                && wide.rad < 0.7
+        );
         assert_eq!(Ball::exact(1.0).log(), Ball::exact(0.0));
         assert_eq!(Ball::exact(0.0).log(), Ball::exact(f64::NEG_INFINITY));
         assert!(Ball::exact(-1.0).log().mid.is_nan());
-        for unknown in [Ball::between(0.0, 1.0), Ball::between(-1.0, 2.0), Ball::exact(f64::INFINITY)] {
+        for unknown in
+            [Ball::between(0.0, 1.0), Ball::between(-1.0, 2.0), Ball::exact(f64::INFINITY)]
+        {
             assert!(unknown.log().rad.is_infinite(), "{unknown:?}");
         }
     }

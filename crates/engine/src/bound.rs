@@ -1,8 +1,9 @@
 //! How far an implementation that keeps its [`Contract`] may be from the exact output.
 //!
-//! [`bound`] is the entry: it turns the facts of an [`HeadEnclosure`] and the formats of a contract into forward error bounds.
-//! An output farther from the midpoint than radius plus hard bound was computed by *no* implementation that keeps the contract.
-//! Model and derivation: `docs/bounds.md#contract`.
+//! [`bound`] is the entry: it turns the facts of an [`HeadEnclosure`] and the formats of a contract
+//! into forward error bounds. An output farther from the midpoint than radius plus hard bound was
+//! computed by *no* implementation that keeps the contract. Model and derivation:
+//! `docs/bounds.md#contract`.
 
 mod exact;
 mod formats;
@@ -24,30 +25,34 @@ use crate::enclosure::{HeadEnclosure, RowStats};
 use crate::format::{max_finite, unit_roundoff};
 use crate::head::{EmptyRow, Head, Normalization};
 
-/// Covers the rounding of the bound expressions: some hundred operations on non-negative numbers, and more.
+/// Covers the rounding of the bound expressions: some hundred operations on non-negative numbers,
+/// and more.
 const INFLATION: f64 = 1.0 + 1.0 / 1_048_576.0;
 
 /// Forward error bounds, element by element; never NaN, infinite where nothing can be said.
 #[derive(Clone, Debug)]
 pub struct Bound {
-    /// A proof: no implementation that keeps the contract is farther from the exact output, `(n_q, d_v)`.
+    /// A proof: no implementation that keeps the contract is farther from the exact output,
+    /// `(n_q, d_v)`.
     pub hard: Vec<f64>,
-    /// Not a proof: under independent roundings of mean zero the chance to exceed it is below 10⁻¹⁵ for each element and source
-    /// of error; at most `hard`, `(n_q, d_v)`.
+    /// Not a proof: under independent roundings of mean zero the chance to exceed it is below 10⁻¹⁵
+    /// for each element and source of error; at most `hard`, `(n_q, d_v)`.
     pub probable: Vec<f64>,
     /// As `hard`, for the log-sum-exp of each query, `n_q` numbers; 0 where it is −∞.
     pub lse_hard: Vec<f64>,
     /// As `probable`, for the log-sum-exp of each query, `n_q` numbers.
     pub lse_probable: Vec<f64>,
-    /// Whether an output of the query has no hard bound because a format of the contract may overflow on the way: then it may be NaN,
-    /// `n_q` entries.
+    /// Whether an output of the query has no hard bound because a format of the contract may
+    /// overflow on the way: then it may be NaN, `n_q` entries.
     pub overflows: Vec<bool>,
 }
 
-/// What a bound of the natural log-sum-exp becomes in a base. The bound allows for the rounding of the factor.
+/// What a bound of the natural log-sum-exp becomes in a base. The bound allows for the rounding of
+/// the factor.
 ///
 /// # Error bound
-/// An upper bound of the argument, times `log₂e` in base 2; derivation: docs/bounds.md#lse-contract.
+/// An upper bound of the argument, times `log₂e` in base 2; derivation:
+/// docs/bounds.md#lse-contract.
 pub fn lse_bound_in(base: LseBase, bound: f64) -> f64 {
     match base {
         LseBase::Natural => bound,
@@ -56,20 +61,23 @@ pub fn lse_bound_in(base: LseBase, bound: f64) -> f64 {
     }
 }
 
-/// Bounds the distance between the exact output of a head and that of an implementation that keeps the contract, and the same for
-/// the log-sum-exp.
+/// Bounds the distance between the exact output of a head and that of an implementation that keeps
+/// the contract, and the same for the log-sum-exp.
 ///
 /// # Shapes
 /// `head` and its enclosure → two times `(n_q, d_v)`, two times `n_q`.
 ///
 /// # Error bound
-/// To first order `hard = (γ_d A + r_S u_S Z + 14 u_a Z + (1 + T) ε_x) · D + (u_p + (n + T) u_d) · Ā + (n + T) u_a |O| + u_o |O|` and
-/// underflow; the factors that make it a theorem are derived in docs/bounds.md#contract, the rows with bound 0 in
-/// docs/bounds.md#exact, `probable` in docs/bounds.md#probable and the log-sum-exp in docs/bounds.md#lse-contract.
+/// To first order
+/// `hard = (γ_d A + r_S u_S Z + 14 u_a Z + (1 + T) ε_x) · D + (u_p + (n + T) u_d) · Ā + (n + T) u_a |O| + u_o |O|`
+/// and underflow; the factors that make it a theorem are derived in docs/bounds.md#contract, the
+/// rows with bound 0 in docs/bounds.md#exact, `probable` in docs/bounds.md#probable and the
+/// log-sum-exp in docs/bounds.md#lse-contract.
 ///
 /// # Edge cases
-/// All are infinite where a format of the contract could overflow, and the hard ones also where an error term reaches 1 (the bound is
-/// vacuous). An empty row that is defined as zeros or NaN has bound 0.
+/// All are infinite where a format of the contract could overflow, and the hard ones also where an
+/// error term reaches 1 (the bound is vacuous). An empty row that is defined as zeros or NaN has
+/// bound 0.
 pub fn bound(head: &Head<'_>, enclosure: &HeadEnclosure, contract: &Contract) -> Bound {
     let formats = Formats::new(contract, head);
     let elements = enclosure.mid.len();
@@ -139,7 +147,9 @@ impl<'a> Row<'a> {
         } else {
             RowTerms::new(head, i, stats, &logits, formats)
         };
-        let factors = terms.as_ref().map_or(0.0, |terms| merging::factor_error(head, &logits, terms, formats));
+        let factors = terms
+            .as_ref()
+            .map_or(0.0, |terms| merging::factor_error(head, &logits, terms, formats));
         Self { head, i, stats, formats, logits, terms, factors }
     }
 
@@ -151,12 +161,14 @@ impl<'a> Row<'a> {
 
     /// Whether sums of the values of a column fit into the formats that hold them.
     fn values_fit(&self, value_abs_sum: f64) -> bool {
-        value_abs_sum <= max_finite(self.formats.dot) / 2.0 && self.formats.partials_fit(value_abs_sum)
+        value_abs_sum <= max_finite(self.formats.dot) / 2.0
+            && self.formats.partials_fit(value_abs_sum)
     }
 
     /// Whether a format may overflow before the output is there, given `Σ|v|` of each column.
     fn overflows(&self, value_abs_sums: &[f64]) -> bool {
-        let logits_fit = self.stats.visible == 0 || self.logits.fit(self.head, self.stats, self.formats);
+        let logits_fit =
+            self.stats.visible == 0 || self.logits.fit(self.head, self.stats, self.formats);
         !(self.is_defined() || logits_fit && value_abs_sums.iter().all(|sum| self.values_fit(*sum)))
     }
 
@@ -167,25 +179,30 @@ impl<'a> Row<'a> {
             let nothing = if self.is_defined() { 0.0 } else { f64::INFINITY };
             return (nothing, nothing);
         };
-        if !(self.values_fit(element.value_abs_sum) && element.output <= max_finite(formats.output)) {
+        if !(self.values_fit(element.value_abs_sum) && element.output <= max_finite(formats.output))
+        {
             return (f64::INFINITY, f64::INFINITY);
         }
         let merging = merging::merge_error(self.factors, element);
         if let Some(hard) = exact_bound(head, (self.i, c), stats, logits, formats, element) {
-            let hard = hard + merging + merging::stored_error(terms, self.factors, formats, element);
+            let hard =
+                hard + merging + merging::stored_error(terms, self.factors, formats, element);
             return (hard, hard);
         }
-        // An error that is not small makes the hard bound infinite, and half of the row sum is left where the probable one is finite.
+        // An error that is not small makes the hard bound infinite, and half of the row sum is left
+        // where the probable one is finite.
         let absolute = self.absolute_error(terms, element);
         let weights = self.weights_underflow(terms, element);
         let undivided = |mass: f64| if formats.divides_last { mass } else { mass.clamp(0.0, 1.0) };
         let hard_absolute = absolute / terms.mass.clamp(0.0, 1.0) + weights / undivided(terms.mass);
         let hard = INFLATION * terms.hard(head, formats, element, hard_absolute) + merging;
         let probable_absolute = 2.0 * (absolute + weights / undivided(terms.sum_lower));
-        let probable =
-            INFLATION * probable::probable(head, stats, logits, terms, formats, element, probable_absolute) + merging;
-        let fits =
-            |error: f64| if element.output + error <= max_finite(formats.output) { error } else { f64::INFINITY };
+        let probable = INFLATION
+            * probable::probable(head, stats, logits, terms, formats, element, probable_absolute)
+            + merging;
+        let fits = |error: f64| {
+            if element.output + error <= max_finite(formats.output) { error } else { f64::INFINITY }
+        };
         (fits(hard), fits(probable))
     }
 
@@ -197,13 +214,15 @@ impl<'a> Row<'a> {
                 let bound = lse::sink_bound(sink, self.formats);
                 (bound, bound)
             }
-            (Some(terms), ..) => lse::lse_bound(self.head, self.stats, &self.logits, terms, self.formats),
+            (Some(terms), ..) => {
+                lse::lse_bound(self.head, self.stats, &self.logits, terms, self.formats)
+            }
             (None, ..) => (f64::INFINITY, f64::INFINITY),
         }
     }
 
-    /// Errors that do not scale with the weights, for a row sum of 1: exponentials and products that underflow, values that do as
-    /// operands.
+    /// Errors that do not scale with the weights, for a row sum of 1: exponentials and products
+    /// that underflow, values that do as operands.
     fn absolute_error(&self, terms: &RowTerms, element: &Element) -> f64 {
         let (head, formats) = (self.head, self.formats);
         let over_queries = matches!(head.normalization, Normalization::OverQueries);
@@ -216,7 +235,11 @@ impl<'a> Row<'a> {
 
     /// Error of weights that underflow when they are rounded, for a row sum of 1.
     fn weights_underflow(&self, terms: &RowTerms, element: &Element) -> f64 {
-        let sum = if self.formats.sum_of_rounded { spread(terms, element) } else { element.value_abs_sum };
+        let sum = if self.formats.sum_of_rounded {
+            spread(terms, element)
+        } else {
+            element.value_abs_sum
+        };
         self.formats.weights_underflow * sum
     }
 }

@@ -1,7 +1,8 @@
 //! Certified enclosures of attention: midpoints from ordinary matrix products, radii from a proof.
 //!
-//! [`enclose`] is the entry. Rounding to nearest is all it needs; the derivations are in `docs/bounds.md`. How far a declared
-//! implementation may be from the exact value is the business of [`bound`](crate::bound::bound), not of this module.
+//! [`enclose`] is the entry. Rounding to nearest is all it needs; the derivations are in
+//! `docs/bounds.md`. How far a declared implementation may be from the exact value is the business
+//! of [`bound`](crate::bound::bound), not of this module.
 
 mod blocks;
 mod element;
@@ -25,11 +26,12 @@ pub(crate) use table::{NO_GRID, common_grid, exponent, norm_upper};
 use crate::gemm::Products;
 use crate::head::{Head, Normalization};
 
-/// Enclosure of the output of a [`Head`], with what [`bound`](crate::bound::bound) needs to know about it.
+/// Enclosure of the output of a [`Head`], with what [`bound`](crate::bound::bound) needs to know
+/// about it.
 ///
 /// The exact output is within `rad` of `mid`, element by element. A row that sees no key under
-/// [`EmptyRow::Nan`](crate::head::EmptyRow::Nan) has midpoint NaN and radius 0. A radius is never NaN; it is infinite when
-/// nothing could be proved, for example after an overflow.
+/// [`EmptyRow::Nan`](crate::head::EmptyRow::Nan) has midpoint NaN and radius 0. A radius is never
+/// NaN; it is infinite when nothing could be proved, for example after an overflow.
 #[derive(Clone, Debug)]
 pub struct HeadEnclosure {
     /// Midpoints, `(n_q, d_v)`.
@@ -38,8 +40,8 @@ pub struct HeadEnclosure {
     pub rad: Vec<f64>,
     /// Upper bounds of `Σ_j w_ij |v_jc|`, `(n_q, d_v)`.
     pub abar: Vec<f64>,
-    /// Upper bounds of the mean absolute deviation `Σ_j w_ij |v_jc − O_ic|`, `(n_q, d_v)`; `abar` when the weights do not sum
-    /// to 1 by construction.
+    /// Upper bounds of the mean absolute deviation `Σ_j w_ij |v_jc − O_ic|`, `(n_q, d_v)`; `abar`
+    /// when the weights do not sum to 1 by construction.
     pub deviation: Vec<f64>,
     /// `√(Σ_j w_ij² v_jc²)`, `(n_q, d_v)`. No bound claimed: it serves the probable bound only.
     pub product_norm: Vec<f64>,
@@ -51,9 +53,9 @@ pub struct HeadEnclosure {
 
 /// Data of one row of the exact problem.
 ///
-/// A visible key is *dropped* when its logit is more than 600 below the largest of its row, else *kept*. A sink is one more key, of
-/// value 0, in whatever speaks of logits and weights; `visible` and `dropped` count keys only. With inexact inputs all bounds
-/// hold whatever the true inputs are.
+/// A visible key is *dropped* when its logit is more than 600 below the largest of its row, else
+/// *kept*. A sink is one more key, of value 0, in whatever speaks of logits and weights; `visible`
+/// and `dropped` count keys only. With inexact inputs all bounds hold whatever the true inputs are.
 #[derive(Clone, Debug)]
 pub struct RowStats {
     /// Visible keys; 0 for an empty row.
@@ -62,25 +64,30 @@ pub struct RowStats {
     pub dropped: usize,
     /// What became of the sink.
     pub sink: SinkWeight,
-    /// Upper bound of `(|scale| Σ_t |q_t k_t| + |bias|) / (z_max − z)` over the dropped keys, ALiBi counting as bias.
+    /// Upper bound of `(|scale| Σ_t |q_t k_t| + |bias|) / (z_max − z)` over the dropped keys, ALiBi
+    /// counting as bias.
     pub dropped_ratio: f64,
-    /// Upper bound `Z` of `|scale · q·k| + |bias|` over the kept keys, ALiBi counting as bias; a softcap does not lower it.
+    /// Upper bound `Z` of `|scale · q·k| + |bias|` over the kept keys, ALiBi counting as bias; a
+    /// softcap does not lower it.
     pub logit_max: f64,
     /// Upper bound of `|z|` over the kept keys, behind all stages.
     pub final_max: f64,
     /// Upper bound of `|bias| + |ALiBi|` over the kept keys, times a scale that follows.
     pub bias_max: f64,
-    /// Upper bound `A` of `|scale| Σ_t |q_t k_t|` over the kept keys, before a softcap; 0 only if every such product is 0.
+    /// Upper bound `A` of `|scale| Σ_t |q_t k_t|` over the kept keys, before a softcap; 0 only if
+    /// every such product is 0.
     pub dot_max: f64,
     /// Upper bound of `‖q‖`.
     pub query_norm: f64,
     /// Upper bound of `‖k‖` over the visible keys.
     pub key_norm: f64,
-    /// Lower bound of `L = Σ_j e^(z_j − z_max)`, at least 1; 1 unless weights are normalized over keys.
+    /// Lower bound of `L = Σ_j e^(z_j − z_max)`, at least 1; 1 unless weights are normalized over
+    /// keys.
     pub sum_lower: f64,
     /// `√(Σ_j w_j²)`. No bound claimed.
     pub weight_norm: f64,
-    /// Bits with which every partial sum of every kept dot product is representable, whatever the order, above `dot_grid`.
+    /// Bits with which every partial sum of every kept dot product is representable, whatever the
+    /// order, above `dot_grid`.
     pub dot_bits: i32,
     /// Every partial sum of a kept dot product is a multiple of `2^dot_grid`.
     pub dot_grid: i32,
@@ -150,17 +157,22 @@ impl RowStats {
 pub enum Detail {
     /// `mid` only, with no claim: the plain attention that the others are measured against.
     Midpoints,
-    /// `mid` and `rad`, with `Σ w|v|` bounded by the largest `|v|` of its column: no further matrix product.
+    /// `mid` and `rad`, with `Σ w|v|` bounded by the largest `|v|` of its column: no further matrix
+    /// product.
     Radii,
-    /// That, with `value_abs_sum` and `rows`: what [`certainly_keeps`](crate::bound::certainly_keeps) needs.
+    /// That, with `value_abs_sum` and `rows`: what
+    /// [`certainly_keeps`](crate::bound::certainly_keeps) needs.
     Rows,
-    /// Everything, with the products of the weights with `|V|` and `V²`: narrower, and what a contract's bound needs.
+    /// Everything, with the products of the weights with `|V|` and `V²`: narrower, and what a
+    /// contract's bound needs.
     Full,
 }
 
 impl HeadEnclosure {
     fn new(head: &Head<'_>, detail: Detail) -> Self {
-        let zeros = |needs: Detail| if detail >= needs { vec![0.0; head.n_q * head.d_v] } else { Vec::new() };
+        let zeros = |needs: Detail| {
+            if detail >= needs { vec![0.0; head.n_q * head.d_v] } else { Vec::new() }
+        };
         Self {
             mid: zeros(Detail::Midpoints),
             rad: zeros(Detail::Radii),
@@ -168,7 +180,11 @@ impl HeadEnclosure {
             deviation: zeros(Detail::Full),
             product_norm: zeros(Detail::Full),
             value_abs_sum: zeros(Detail::Rows),
-            rows: if detail >= Detail::Rows { vec![RowStats::empty(None); head.n_q] } else { Vec::new() },
+            rows: if detail >= Detail::Rows {
+                vec![RowStats::empty(None); head.n_q]
+            } else {
+                Vec::new()
+            },
         }
     }
 
@@ -187,15 +203,18 @@ impl HeadEnclosure {
 /// See [`Head`] → `(n_q, d_v)`.
 ///
 /// # Error bound
-/// With `u = 2⁻⁵³`, `γ_k = ku/(1 − ku)`, `y` the error of a logit plus that of the exponential and `τ = y + y²`, the radius is
-/// `τ/(1−τ) · D + γ_κ · Ā + (γ_l + u) · |O|` plus cut-off and underflow terms, times `1 + 2⁻¹⁰`, where `Ā = Σ w|v|` and
-/// `D = Σ w|v − O|`. Derivation: docs/bounds.md#output; with a sink docs/bounds.md#sink, with inexact inputs
+/// With `u = 2⁻⁵³`, `γ_k = ku/(1 − ku)`, `y` the error of a logit plus that of the exponential and
+/// `τ = y + y²`, the radius is `τ/(1−τ) · D + γ_κ · Ā + (γ_l + u) · |O|` plus cut-off and underflow
+/// terms, times `1 + 2⁻¹⁰`, where `Ā = Σ w|v|` and `D = Σ w|v − O|`. Derivation:
+/// docs/bounds.md#output; with a sink docs/bounds.md#sink, with inexact inputs
 /// docs/bounds.md#inexact. The radius of the log-sum-exp: docs/bounds.md#lse.
 ///
 /// # Edge cases
-/// Extents of 0 give empty results, or zero logits for `d_k = 0`. One visible key, and an exact row (docs/bounds.md#exact), have
-/// radius 0, or the smallest positive number if keys vanish in it. With a sink a row without keys is 0 with radius 0, and one key is
-/// not copied. A cap that is not positive and finite, and a sink, bias or slope that is not finite, make the rows they meet unknown.
+/// Extents of 0 give empty results, or zero logits for `d_k = 0`. One visible key, and an exact row
+/// (docs/bounds.md#exact), have radius 0, or the smallest positive number if keys vanish in it.
+/// With a sink a row without keys is 0 with radius 0, and one key is not copied. A cap that is not
+/// positive and finite, and a sink, bias or slope that is not finite, make the rows they meet
+/// unknown.
 ///
 /// # Panics
 /// Unless the slices have the lengths that the shapes say, see [`Head`].
@@ -203,7 +222,8 @@ pub fn enclose(head: &Head<'_>) -> HeadEnclosure {
     enclose_with(head, Products::Faer)
 }
 
-/// [`enclose`] with the given matrix products: with [`Products::FixedOrder`] the same bits on every machine.
+/// [`enclose`] with the given matrix products: with [`Products::FixedOrder`] the same bits on every
+/// machine.
 ///
 /// # Panics
 /// As [`enclose`].
@@ -213,8 +233,9 @@ pub fn enclose_with(head: &Head<'_>, products: Products) -> HeadEnclosure {
 
 /// [`enclose_with`] in the given detail; softmax over queries always in full.
 ///
-/// Blocks of rows are computed in parallel, on the threads of the `rayon` pool that the caller is in; callers may themselves
-/// be parallel over heads. The result is the same, bit for bit, for every number of threads: docs/bounds.md#streaming.
+/// Blocks of rows are computed in parallel, on the threads of the `rayon` pool that the caller is
+/// in; callers may themselves be parallel over heads. The result is the same, bit for bit, for
+/// every number of threads: docs/bounds.md#streaming.
 ///
 /// # Panics
 /// As [`enclose`].

@@ -1,6 +1,7 @@
 //! The exponential of the certified path: the same bits on every machine, with a proved error.
 //!
-//! The proof is a computation with directed rounding at 300 bits (`tests/numerics_exp.rs`); the argument is in `docs/bounds.md#exp`.
+//! The proof is a computation with directed rounding at 300 bits (`tests/numerics_exp.rs`); the
+//! argument is in `docs/bounds.md#exp`.
 
 mod product;
 
@@ -48,13 +49,14 @@ pub const COEFFICIENTS: [f64; 14] = [
 /// `e^x` for `x` in `[CUTOFF, −CUTOFF]`; `exp1(0) = 1` exactly.
 ///
 /// # Error bound
-/// Relative error at most [`EXP_ERROR`], in rounding to nearest. Outside of the interval: no bound claimed.
-/// Derivation: docs/bounds.md#exp.
+/// Relative error at most [`EXP_ERROR`], in rounding to nearest. Outside of the interval: no bound
+/// claimed. Derivation: docs/bounds.md#exp.
 pub fn exp1(x: f64) -> f64 {
     exp_vectors(Scalar::new(), [x])[0]
 }
 
-/// [`exp1`] of each number: one loop for each operation, so that operations that depend on each other are apart.
+/// [`exp1`] of each number: one loop for each operation, so that operations that depend on each
+/// other are apart.
 #[inline(always)]
 pub(crate) fn exp_vectors<S: Simd, const N: usize>(simd: S, x: [S::f64s; N]) -> [S::f64s; N] {
     // Loops, not `map`: what a closure calls is not compiled for the vectors of `S`.
@@ -81,7 +83,8 @@ pub(crate) fn exp_vectors<S: Simd, const N: usize>(simd: S, x: [S::f64s; N]) -> 
 
 /// `p · 2^k` for `shifted = MAGIC + k`.
 ///
-/// `p` is near 1 and `|k| < 867`, so the exponent field neither borrows nor ends. The bits of `MAGIC` that the shift leaves are 0.
+/// `p` is near 1 and `|k| < 867`, so the exponent field neither borrows nor ends. The bits of
+/// `MAGIC` that the shift leaves are 0.
 #[inline(always)]
 fn times_power<S: Simd>(simd: S, p: S::f64s, shifted: S::f64s) -> S::f64s {
     let mut k = simd.transmute_u64s_f64s(shifted);
@@ -157,7 +160,12 @@ struct Lanes {
 
 impl Lanes {
     fn new() -> Self {
-        Self { sum: [0.0; LANES], square_sum: [0.0; LANES], lowest: [0.0; LANES], kept: [0.0; LANES] }
+        Self {
+            sum: [0.0; LANES],
+            square_sum: [0.0; LANES],
+            lowest: [0.0; LANES],
+            kept: [0.0; LANES],
+        }
     }
 
     #[inline(always)]
@@ -199,8 +207,11 @@ mod tests {
     fn a_row_drops_what_is_far_below_and_counts_what_it_keeps() {
         for n in [0, 1, 15, 16, 17, 40] {
             let mut row: Vec<f64> = (0..n).map(|j| 3.0 - 50.0 * j as f64).collect();
-            let direct: Vec<f64> =
-                row.iter().map(|x| x - 3.0).map(|x| if x > CUTOFF { exp1(x) } else { 0.0 }).collect();
+            let direct: Vec<f64> = row
+                .iter()
+                .map(|x| x - 3.0)
+                .map(|x| if x > CUTOFF { exp1(x) } else { 0.0 })
+                .collect();
             let stats = exp_row(&mut row, 3.0);
             assert_eq!(row, direct);
             assert_eq!(stats.kept, n.min(12));

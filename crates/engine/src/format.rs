@@ -1,19 +1,20 @@
 //! Number formats: rounding to them, their storage bits and their defining constants.
 //!
-//! Values of every format are held as `f64`, which contains them all. Rounding goes directly from `f64` to the format, so
-//! there is no double rounding. The names and parameters of the formats are in [`Dtype`].
+//! Values of every format are held as `f64`, which contains them all. Rounding goes directly from
+//! `f64` to the format, so there is no double rounding. The names and parameters of the formats are
+//! in [`Dtype`].
 
 use qkvet_spec::{Dtype, Format};
 
 /// `x` rounded to the nearest number of the format, ties to even.
 ///
-/// Beyond the largest finite number (plus half a spacing) the result is infinite, or NaN in a format without infinities, as
-/// `ml_dtypes` does (other libraries saturate); below the normal range spacing is constant (gradual underflow). NaN stays NaN and
-/// the sign of zero is kept.
+/// Beyond the largest finite number (plus half a spacing) the result is infinite, or NaN in a
+/// format without infinities, as `ml_dtypes` does (other libraries saturate); below the normal
+/// range spacing is constant (gradual underflow). NaN stays NaN and the sign of zero is kept.
 ///
 /// # Error bound
-/// `|round(x) − x| ≤ max(u·|x|, η)` when the result is finite, with `u` = [`unit_roundoff`] and `η` = half of
-/// [`smallest_subnormal`].
+/// `|round(x) − x| ≤ max(u·|x|, η)` when the result is finite, with `u` = [`unit_roundoff`] and
+/// `η` = half of [`smallest_subnormal`].
 pub fn round(x: f64, format: impl Into<Format>) -> f64 {
     match format.into() {
         Format::Float64 => x,
@@ -22,7 +23,8 @@ pub fn round(x: f64, format: impl Into<Format>) -> f64 {
     }
 }
 
-/// Whether rounding to the format leaves `x` as it is. NaN belongs to every format, infinities to those that have them.
+/// Whether rounding to the format leaves `x` as it is. NaN belongs to every format, infinities to
+/// those that have them.
 #[expect(clippy::float_cmp, reason = "representable means unchanged by rounding")]
 pub fn is_representable(x: f64, format: impl Into<Format>) -> bool {
     x.is_nan() || round(x, format) == x
@@ -47,11 +49,18 @@ pub fn encode(values: &[f64], dtype: Dtype) -> Vec<u8> {
 pub fn decode(bytes: &[u8], dtype: Dtype) -> Vec<f64> {
     match dtype {
         Dtype::Float64 => bytes.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)).collect(),
-        Dtype::Float32 => bytes.as_chunks::<4>().0.iter().map(|b| f64::from(f32::from_le_bytes(*b))).collect(),
-        Dtype::Bfloat16 | Dtype::Float16 => {
-            bytes.as_chunks::<2>().0.iter().map(|b| narrow_value(u16::from_le_bytes(*b), dtype)).collect()
+        Dtype::Float32 => {
+            bytes.as_chunks::<4>().0.iter().map(|b| f64::from(f32::from_le_bytes(*b))).collect()
         }
-        Dtype::Float8E4m3fn | Dtype::Float8E5m2 => bytes.iter().map(|b| narrow_value(u16::from(*b), dtype)).collect(),
+        Dtype::Bfloat16 | Dtype::Float16 => bytes
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .map(|b| narrow_value(u16::from_le_bytes(*b), dtype))
+            .collect(),
+        Dtype::Float8E4m3fn | Dtype::Float8E5m2 => {
+            bytes.iter().map(|b| narrow_value(u16::from(*b), dtype)).collect()
+        }
     }
 }
 
@@ -126,13 +135,18 @@ fn sign_position(dtype: Dtype) -> i32 {
     8 * dtype.size() as i32 - 1
 }
 
-/// Storage bits of a number of a narrow format. NaN becomes the positive quiet NaN, or the only one.
+/// Storage bits of a number of a narrow format. NaN becomes the positive quiet NaN, or the only
+/// one.
 fn narrow_bits(x: f64, dtype: Dtype) -> u16 {
     let mantissa_bits = significant_bits(dtype) - 1;
     let sign = u16::from(x.is_sign_negative()) << sign_position(dtype);
     let infinity = ((1u16 << (sign_position(dtype) - mantissa_bits)) - 1) << mantissa_bits;
     if x.is_nan() {
-        let quiet = if dtype.has_infinities() { 1 << (mantissa_bits - 1) } else { (1 << mantissa_bits) - 1 };
+        let quiet = if dtype.has_infinities() {
+            1 << (mantissa_bits - 1)
+        } else {
+            (1 << mantissa_bits) - 1
+        };
         return infinity | quiet;
     }
     if x.is_infinite() {
@@ -162,7 +176,8 @@ fn narrow_value(bits: u16, dtype: Dtype) -> f64 {
     } else if field == 0 {
         f64::from(mantissa) * smallest_subnormal(dtype)
     } else {
-        f64::from(mantissa | (1 << mantissa_bits)) * pow2(field - 1 + dtype.min_exponent() - mantissa_bits)
+        f64::from(mantissa | (1 << mantissa_bits))
+            * pow2(field - 1 + dtype.min_exponent() - mantissa_bits)
     };
     if bits & sign == 0 { magnitude } else { -magnitude }
 }
@@ -172,7 +187,8 @@ fn narrow_value(bits: u16, dtype: Dtype) -> f64 {
 mod tests {
     use super::*;
 
-    const NARROW: [Dtype; 4] = [Dtype::Bfloat16, Dtype::Float16, Dtype::Float8E4m3fn, Dtype::Float8E5m2];
+    const NARROW: [Dtype; 4] =
+        [Dtype::Bfloat16, Dtype::Float16, Dtype::Float8E4m3fn, Dtype::Float8E5m2];
 
     /// The storage bytes of every pattern, and their values.
     fn all_patterns(dtype: Dtype) -> (Vec<u8>, Vec<f64>) {
@@ -215,8 +231,14 @@ mod tests {
                 let even = if pattern % 2 == 0 { low } else { high };
                 for sign in [1.0, -1.0] {
                     assert_eq!(round(sign * midpoint, dtype).to_bits(), (sign * even).to_bits());
-                    assert_eq!(round(sign * midpoint.next_down(), dtype).to_bits(), (sign * low).to_bits());
-                    assert_eq!(round(sign * midpoint.next_up(), dtype).to_bits(), (sign * high).to_bits());
+                    assert_eq!(
+                        round(sign * midpoint.next_down(), dtype).to_bits(),
+                        (sign * low).to_bits()
+                    );
+                    assert_eq!(
+                        round(sign * midpoint.next_up(), dtype).to_bits(),
+                        (sign * high).to_bits()
+                    );
                 }
             }
         }
@@ -242,7 +264,10 @@ mod tests {
     #[test]
     fn tf32_keeps_eleven_bits() {
         let u = pow2(-11);
-        assert_eq!((unit_roundoff(Format::Tf32), min_normal(Format::Tf32)), (u, min_normal(Dtype::Float32)));
+        assert_eq!(
+            (unit_roundoff(Format::Tf32), min_normal(Format::Tf32)),
+            (u, min_normal(Dtype::Float32))
+        );
         assert_eq!(
             [1.0 + u, 1.0 + 3.0 * u, 1.0 + 2.0 * u].map(|x| round(x, Format::Tf32)),
             [1.0, 1.0 + 4.0 * u, 1.0 + 2.0 * u]
@@ -271,7 +296,10 @@ mod tests {
         for dtype in NARROW {
             assert_eq!(round(-5e-324, dtype).to_bits(), (-0.0f64).to_bits());
             assert_eq!(round(smallest_subnormal(dtype) / 2.0, dtype), 0.0);
-            assert_eq!(round((smallest_subnormal(dtype) / 2.0).next_up(), dtype), smallest_subnormal(dtype));
+            assert_eq!(
+                round((smallest_subnormal(dtype) / 2.0).next_up(), dtype),
+                smallest_subnormal(dtype)
+            );
         }
         assert!(!is_representable(1.0 + pow2(-8), Dtype::Bfloat16));
         assert!(is_representable(1.0 + pow2(-7), Dtype::Bfloat16));
@@ -292,8 +320,11 @@ mod tests {
     #[test]
     fn eight_bit_formats_are_those_of_ml_dtypes() {
         let e4m3fn = |bits: u8| decode(&[bits], Dtype::Float8E4m3fn)[0];
-        let facts = [(0x01, 0.001953125), (0x07, 0.013671875), (0x08, 0.015625), (0x38, 1.0), (0x3c, 1.5)];
-        for (bits, value) in facts.into_iter().chain([(0x7b, 352.0), (0x7c, 384.0), (0x7e, 448.0), (0xfe, -448.0)]) {
+        let facts =
+            [(0x01, 0.001953125), (0x07, 0.013671875), (0x08, 0.015625), (0x38, 1.0), (0x3c, 1.5)];
+        for (bits, value) in
+            facts.into_iter().chain([(0x7b, 352.0), (0x7c, 384.0), (0x7e, 448.0), (0xfe, -448.0)])
+        {
             assert_eq!(e4m3fn(bits), value, "{bits:#x}");
         }
         assert!(e4m3fn(0x7f).is_nan() && e4m3fn(0xff).is_nan() && e4m3fn(0x80).is_sign_negative());
@@ -303,22 +334,44 @@ mod tests {
             [round(464.0), round(-464.0), round(18.5), round(19.0), round(pow2(-10))],
             [448.0, -448.0, 18.0, 20.0, 0.0]
         );
-        assert!(round(464.0f64.next_up()).is_nan() && round(480.0).is_nan() && round(f64::NEG_INFINITY).is_nan());
+        assert!(
+            round(464.0f64.next_up()).is_nan()
+                && round(480.0).is_nan()
+                && round(f64::NEG_INFINITY).is_nan()
+        );
         assert_eq!(encode(&[f64::NAN, 1e9, 448.0], Dtype::Float8E4m3fn), [0x7f, 0x7f, 0x7e]);
 
         let e5m2 = |bits: u8| decode(&[bits], Dtype::Float8E5m2)[0];
-        let facts = [(0x01, pow2(-16)), (0x07, 7.0 * pow2(-16)), (0x08, pow2(-13)), (0x3c, 1.0), (0x7b, 57344.0)];
-        for (bits, value) in facts.into_iter().chain([(0x38, 0.5), (0x7c, f64::INFINITY), (0xfc, f64::NEG_INFINITY)]) {
+        let facts = [
+            (0x01, pow2(-16)),
+            (0x07, 7.0 * pow2(-16)),
+            (0x08, pow2(-13)),
+            (0x3c, 1.0),
+            (0x7b, 57344.0),
+        ];
+        for (bits, value) in
+            facts.into_iter().chain([(0x38, 0.5), (0x7c, f64::INFINITY), (0xfc, f64::NEG_INFINITY)])
+        {
             assert_eq!(e5m2(bits), value, "{bits:#x}");
         }
         assert!([0x7d, 0x7e, 0x7f, 0xfd].into_iter().all(|bits| e5m2(bits).is_nan()));
         let round = |x: f64| super::round(x, Dtype::Float8E5m2);
-        assert_eq!([round(464.0), round(480.0), round(18.5), round(61440.0)], [448.0, 512.0, 20.0, f64::INFINITY]);
+        assert_eq!(
+            [round(464.0), round(480.0), round(18.5), round(61440.0)],
+            [448.0, 512.0, 20.0, f64::INFINITY]
+        );
         assert_eq!(round(61440.0f64.next_down()), 57344.0);
         assert_eq!(encode(&[f64::NAN, 1e9, -1.0], Dtype::Float8E5m2), [0x7e, 0x7c, 0xbc]);
-        assert_eq!((max_finite(Dtype::Float8E4m3fn), max_finite(Dtype::Float8E5m2)), (448.0, 57344.0));
+        assert_eq!(
+            (max_finite(Dtype::Float8E4m3fn), max_finite(Dtype::Float8E5m2)),
+            (448.0, 57344.0)
+        );
         // Its patterns are the upper halves of binary16.
         let half = |bits: u8| decode(&[0, bits], Dtype::Float16)[0];
-        assert!((0..=u8::MAX).all(|bits| e5m2(bits) == half(bits) || (e5m2(bits).is_nan() && half(bits).is_nan())));
+        assert!(
+            (0..=u8::MAX).all(
+                |bits| e5m2(bits) == half(bits) || (e5m2(bits).is_nan() && half(bits).is_nan())
+            )
+        );
     }
 }

@@ -1,16 +1,18 @@
-//! The two matrix products of the engine, with the depth of their sums: by faer on one thread, or by loops of our own.
+//! The two matrix products of the engine, with the depth of their sums: by faer on one thread, or
+//! by loops of our own.
 //!
-//! Assumption A2 of `docs/bounds.md#dot`: every element is a binary tree over its products, each node rounded to nearest or
-//! fused, with no fast (Strassen) variant and no narrower format. [`self_test`](crate::selftest::self_test) probes it. No verdict
-//! depends on which bits come back; what is written into files that others keep takes [`Products::FixedOrder`].
+//! Assumption A2 of `docs/bounds.md#dot`: every element is a binary tree over its products, each
+//! node rounded to nearest or fused, with no fast (Strassen) variant and no narrower format.
+//! [`self_test`](crate::selftest::self_test) probes it. No verdict depends on which bits come back;
+//! what is written into files that others keep takes [`Products::FixedOrder`].
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 
 use crate::exp::U;
 
-/// Keys per block of [`Products::times`]: blocking shortens the sums and with them their error, and a block of scores or values
-/// stays in the cache.
+/// Keys per block of [`Products::times`]: blocking shortens the sums and with them their error, and
+/// a block of scores or values stays in the cache.
 pub(crate) const KEY_BLOCK: usize = 256;
 
 /// `γ_k(u) = k·u/(1 − k·u)` rounded up; infinite when `k·u ≥ 1`.
@@ -22,10 +24,12 @@ pub(crate) fn gamma(k: usize, u: f64) -> f64 {
 /// How matrix products are computed. Both keep the same proved error bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Products {
-    /// By faer: fast, and in an order of summation that depends on its version, its features and the processor. Rows that need no
-    /// shift are swept by kernels of our own, `enclosure/sweep.rs`.
+    /// By faer: fast, and in an order of summation that depends on its version, its features and
+    /// the processor. Rows that need no shift are swept by kernels of our own,
+    /// `enclosure/sweep.rs`.
     Faer,
-    /// By plain loops: the same operations in the same order, none of them fused, so the same bits on every machine.
+    /// By plain loops: the same operations in the same order, none of them fused, so the same bits
+    /// on every machine.
     FixedOrder,
 }
 
@@ -40,7 +44,13 @@ impl Products {
     ///
     /// # Error bound
     /// `γ(depth) · Σ_t |lhs_it · rhs_jt|` plus underflow.
-    pub(crate) fn times_transposed(self, dst: &mut [f64], lhs: &[f64], rhs: &[f64], shape: (usize, usize, usize)) {
+    pub(crate) fn times_transposed(
+        self,
+        dst: &mut [f64],
+        lhs: &[f64],
+        rhs: &[f64],
+        shape: (usize, usize, usize),
+    ) {
         let (rows, depth, cols) = shape;
         if depth == 0 {
             dst.fill(0.0);
@@ -74,7 +84,13 @@ impl Products {
     ///
     /// # Error bound
     /// `γ(times_depth(depth)) · Σ_j |lhs_ij · rhs_jc|` plus underflow.
-    pub(crate) fn times(self, dst: &mut [f64], lhs: &[f64], rhs: &[f64], shape: (usize, usize, usize)) {
+    pub(crate) fn times(
+        self,
+        dst: &mut [f64],
+        lhs: &[f64],
+        rhs: &[f64],
+        shape: (usize, usize, usize),
+    ) {
         let (rows, depth, cols) = shape;
         dst.fill(0.0);
         if rows == 0 || depth == 0 || cols == 0 {
@@ -86,11 +102,12 @@ impl Products {
         }
     }
 
-    /// `dst += lhs · rhs` for one block of keys: block after block, from zeros on, this is [`Products::times`].
+    /// `dst += lhs · rhs` for one block of keys: block after block, from zeros on, this is
+    /// [`Products::times`].
     ///
     /// # Shapes
-    /// `lhs: (rows, depth)` with `lhs_stride` numbers from row to row, `rhs: (depth, cols)`, `depth ≤ KEY_BLOCK` →
-    /// `dst: (rows, cols)`. No extent is 0.
+    /// `lhs: (rows, depth)` with `lhs_stride` numbers from row to row, `rhs: (depth, cols)`,
+    /// `depth ≤ KEY_BLOCK` → `dst: (rows, cols)`. No extent is 0.
     pub(crate) fn add_times(
         self,
         dst: &mut [f64],
@@ -123,7 +140,8 @@ impl Products {
     }
 }
 
-/// Roundings that a product of [`Products::times`] passes through at most: its own, those of its block, one for each block.
+/// Roundings that a product of [`Products::times`] passes through at most: its own, those of its
+/// block, one for each block.
 pub(crate) fn times_depth(depth: usize) -> usize {
     depth.min(KEY_BLOCK) + depth.div_ceil(KEY_BLOCK) + 1
 }
@@ -135,18 +153,27 @@ mod tests {
 
     #[test]
     fn products_of_small_integers_are_exact_at_all_sizes() {
-        for (rows, depth, cols) in [(1, 1, 1), (2, 0, 3), (0, 2, 1), (3, 5, 0), (3, 7, 2), (5, 300, 4), (2, 513, 3)] {
+        for (rows, depth, cols) in
+            [(1, 1, 1), (2, 0, 3), (0, 2, 1), (3, 5, 0), (3, 7, 2), (5, 300, 4), (2, 513, 3)]
+        {
             let lhs: Vec<f64> = (0..rows * depth).map(|x| (x % 13) as f64 - 6.0).collect();
             let rhs: Vec<f64> = (0..depth * cols).map(|x| (x % 7) as f64 - 3.0).collect();
-            let transposed: Vec<f64> = (0..cols * depth).map(|x| rhs[(x % depth) * cols + x / depth]).collect();
+            let transposed: Vec<f64> =
+                (0..cols * depth).map(|x| rhs[(x % depth) * cols + x / depth]).collect();
             for products in Products::ALL {
                 let mut dst = vec![f64::NAN; rows * cols];
                 let mut dst_transposed = dst.clone();
                 products.times(&mut dst, &lhs, &rhs, (rows, depth, cols));
-                products.times_transposed(&mut dst_transposed, &lhs, &transposed, (rows, depth, cols));
+                products.times_transposed(
+                    &mut dst_transposed,
+                    &lhs,
+                    &transposed,
+                    (rows, depth, cols),
+                );
                 for i in 0..rows {
                     for c in 0..cols {
-                        let exact: f64 = (0..depth).map(|j| lhs[i * depth + j] * rhs[j * cols + c]).sum();
+                        let exact: f64 =
+                            (0..depth).map(|j| lhs[i * depth + j] * rhs[j * cols + c]).sum();
                         assert_eq!(dst[i * cols + c], exact, "{products:?}");
                         assert_eq!(dst_transposed[i * cols + c], exact, "{products:?}");
                     }
@@ -155,7 +182,8 @@ mod tests {
         }
     }
 
-    /// Sums whose rounding tells the order: a block is summed from its first key on, and blocks one after the other.
+    /// Sums whose rounding tells the order: a block is summed from its first key on, and blocks one
+    /// after the other.
     #[test]
     fn the_fixed_order_is_from_the_first_key_on_in_blocks() {
         let small = U;

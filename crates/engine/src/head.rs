@@ -1,22 +1,24 @@
-//! The problem of one head: the exact real function whose value [`enclose`](crate::enclosure::enclose) encloses.
+//! The problem of one head: the exact real function whose value
+//! [`enclose`](crate::enclosure::enclose) encloses.
 //!
-//! Everything that attention options do to one head ends up here as numbers: stages with scale, softcap, bias and ALiBi, a sink,
-//! the keys that each query sees, and what the exponentials are divided by. Batches, head maps and option names are not known
-//! here.
+//! Everything that attention options do to one head ends up here as numbers: stages with scale,
+//! softcap, bias and ALiBi, a sink, the keys that each query sees, and what the exponentials are
+//! divided by. Batches, head maps and option names are not known here.
 
 pub use qkvet_spec::{EmptyRow, Normalization, Stage};
 
-/// One head of attention: `O_ic = Σ_j w_ij · v_jc` with `w` the softmax of the logits `z_ij` over the visible keys, and over the
-/// sink where there is one.
+/// One head of attention: `O_ic = Σ_j w_ij · v_jc` with `w` the softmax of the logits `z_ij` over
+/// the visible keys, and over the sink where there is one.
 ///
-/// A logit begins as the dot product `Σ_t q_it · k_jt` and passes through the `stages` in their order: multiplied by the scale,
-/// limited by the softcap, increased by bias and ALiBi.
+/// A logit begins as the dot product `Σ_t q_it · k_jt` and passes through the `stages` in their
+/// order: multiplied by the scale, limited by the softcap, increased by bias and ALiBi.
 ///
-/// How errors pass through all this: docs/bounds.md#stages, docs/bounds.md#softcap, docs/bounds.md#alibi, docs/bounds.md#sink and
-/// docs/bounds.md#inexact.
+/// How errors pass through all this: docs/bounds.md#stages, docs/bounds.md#softcap,
+/// docs/bounds.md#alibi, docs/bounds.md#sink and docs/bounds.md#inexact.
 ///
 /// # Shapes
-/// `query: (n_q, d_k)`, `key: (n_k, d_k)`, `value: (n_k, d_v)` row-major and finite → output `(n_q, d_v)`. Every extent may be 0.
+/// `query: (n_q, d_k)`, `key: (n_k, d_k)`, `value: (n_k, d_v)` row-major and finite → output
+/// `(n_q, d_v)`. Every extent may be 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Head<'a> {
     /// Number of queries.
@@ -39,13 +41,16 @@ pub struct Head<'a> {
     pub scale: RealScale,
     /// The `c` of [`Stage::Softcap`], `c · tanh(x/c)`: positive and finite; absent: no cap.
     pub softcap: Option<f64>,
-    /// Added by [`Stage::Bias`], `(n_q, n_k)`: finite, or `−∞` for a key that the query does not see.
+    /// Added by [`Stage::Bias`], `(n_q, n_k)`: finite, or `−∞` for a key that the query does not
+    /// see.
     pub bias: Option<&'a [f64]>,
     /// Added by [`Stage::Bias`] too.
     pub alibi: Option<Alibi>,
-    /// Added to the position of each query as ALiBi sees it, `n_q` numbers: packed sequences begin anew. Absent: nothing.
+    /// Added to the position of each query as ALiBi sees it, `n_q` numbers: packed sequences begin
+    /// anew. Absent: nothing.
     pub alibi_shifts: Option<&'a [i64]>,
-    /// A logit that joins the row sum of every query and has no value: finite. No stage applies to it, no mask hides it.
+    /// A logit that joins the row sum of every query and has no value: finite. No stage applies to
+    /// it, no mask hides it.
     pub sink: Option<f64>,
     /// Which keys a query may see, before `−∞` entries of the bias hide more.
     pub visible: Visible<'a>,
@@ -61,8 +66,9 @@ impl<'a> Head<'a> {
     /// Checks that every slice has the length its shape says.
     ///
     /// # Panics
-    /// Unless `query.len() == n_q·d_k`, `key.len() == n_k·d_k`, `value.len() == n_k·d_v`, a bias and a mask have `n_q·n_k`
-    /// entries, shifts of ALiBi are `n_q`, spans have `n_q` that end within the keys, and distances are as many as what they belong to.
+    /// Unless `query.len() == n_q·d_k`, `key.len() == n_k·d_k`, `value.len() == n_k·d_v`, a bias
+    /// and a mask have `n_q·n_k` entries, shifts of ALiBi are `n_q`, spans have `n_q` that end
+    /// within the keys, and distances are as many as what they belong to.
     pub(crate) fn assert_shapes(&self) {
         assert_eq!(self.query.len(), self.n_q * self.d_k, "query");
         assert_eq!(self.key.len(), self.n_k * self.d_k, "key");
@@ -77,7 +83,10 @@ impl<'a> Head<'a> {
             Visible::All => {}
             Visible::Spans(spans) => {
                 assert_eq!(spans.len(), self.n_q, "spans");
-                assert!(spans.iter().all(|span| span.start <= span.end && span.end <= self.n_k), "spans");
+                assert!(
+                    spans.iter().all(|span| span.start <= span.end && span.end <= self.n_k),
+                    "spans"
+                );
             }
             Visible::Mask(mask) => assert_eq!(mask.len(), self.n_q * self.n_k, "mask"),
         }
@@ -163,7 +172,8 @@ pub struct RealScale {
     pub radicand: u128,
     /// The `f64` used in its place.
     pub value: f64,
-    /// Relative distance to the true factor, `|s − value| ≤ rel_error · |value|`; 0 when the factor is this `f64`.
+    /// Relative distance to the true factor, `|s − value| ≤ rel_error · |value|`; 0 when the factor
+    /// is this `f64`.
     pub rel_error: f64,
 }
 
@@ -173,12 +183,14 @@ impl RealScale {
         Self { factor: value, radicand: 1, value, rel_error: 0.0 }
     }
 
-    /// The real number `factor/√radicand`; a radicand of 0 stands for 1, as the width 0 does, where it does not matter.
+    /// The real number `factor/√radicand`; a radicand of 0 stands for 1, as the width 0 does, where
+    /// it does not matter.
     ///
     /// # Error bound
-    /// Roundings of root and reciprocal give `(1 + e₁)/(1 + e₂)`, so `rel_error = 3u ≥ 2u/(1 − u)`; those of the radicand and of the
-    /// product, where they round, make it `5u`. It is 0 when the radicand is a power of 4, or the factor 0. A product that is not a
-    /// normal number has no relative error: then it is infinite.
+    /// Roundings of root and reciprocal give `(1 + e₁)/(1 + e₂)`, so `rel_error = 3u ≥ 2u/(1 − u)`;
+    /// those of the radicand and of the product, where they round, make it `5u`. It is 0 when the
+    /// radicand is a power of 4, or the factor 0. A product that is not a normal number has no
+    /// relative error: then it is infinite.
     pub fn over_root(factor: f64, radicand: u128) -> Self {
         let radicand = radicand.max(1);
         let value = factor * (1.0 / (radicand as f64).sqrt());
@@ -202,7 +214,8 @@ impl RealScale {
     }
 }
 
-/// `−slope · |i + offset − j|`, added to the logit of query `i` and key `j`; see [`Head::alibi_shifts`].
+/// `−slope · |i + offset − j|`, added to the logit of query `i` and key `j`; see
+/// [`Head::alibi_shifts`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alibi {
     /// The slope, finite, exactly this `f64`.
@@ -253,7 +266,8 @@ impl Span {
 pub enum Visible<'a> {
     /// Every key.
     All,
-    /// Query `i` sees the keys `spans[i].start ≤ j < spans[i].end`: prefixes, windows, sequences packed into one.
+    /// Query `i` sees the keys `spans[i].start ≤ j < spans[i].end`: prefixes, windows, sequences
+    /// packed into one.
     Spans(&'a [Span]),
     /// Row-major `(n_q, n_k)`; true is visible.
     Mask(&'a [bool]),

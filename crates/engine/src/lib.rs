@@ -1,4 +1,5 @@
-//! Numeric truth of qkvet: enclosures, bounds, the interpreter of meanings, the simulator of executions, law evaluation.
+//! Numeric truth of qkvet: enclosures, bounds, the interpreter of meanings, the simulator of
+//! executions, law evaluation.
 
 pub mod ball;
 pub mod bound;

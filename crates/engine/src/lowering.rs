@@ -1,4 +1,5 @@
-//! From a [`Call`] under a [`Meaning`] to the problems of its single heads: every named choice becomes numbers.
+//! From a [`Call`] under a [`Meaning`] to the problems of its single heads: every named choice
+//! becomes numbers.
 
 mod hidden;
 mod scale;
@@ -8,8 +9,8 @@ mod terms;
 use std::borrow::Cow;
 
 use qkvet_spec::{
-    Call, CallOptions, Dims, Dtype, EmptyRow, IndexEnv, IndexExpr, Meaning, Normalization, Obedience, Output, Stage,
-    Tensor, ValueReading,
+    Call, CallOptions, Dims, Dtype, EmptyRow, IndexEnv, IndexExpr, Meaning, Normalization,
+    Obedience, Output, Stage, Tensor, ValueReading,
 };
 
 use self::hidden::{Columns, keep_hidden};
@@ -82,7 +83,8 @@ pub(crate) struct LoweredHead<'a> {
 }
 
 impl LoweredHead<'_> {
-    /// Whether numbers of the problem are not what the meaning says but the nearest doubles: then nothing can be proved of it.
+    /// Whether numbers of the problem are not what the meaning says but the nearest doubles: then
+    /// nothing can be proved of it.
     pub(crate) fn is_rounded(&self) -> bool {
         self.is_rounded
     }
@@ -138,12 +140,18 @@ impl<'a> Maps<'a> {
         Self { meaning, env: call_env(call) }
     }
 
-    pub(crate) fn of(meaning: &'a Meaning, dims: Dims, dtype: Dtype, options: &CallOptions) -> Self {
+    pub(crate) fn of(
+        meaning: &'a Meaning,
+        dims: Dims,
+        dtype: Dtype,
+        options: &CallOptions,
+    ) -> Self {
         Self { meaning, env: index_env(dims, dtype, options) }
     }
 
     fn value(&self, map: &IndexExpr, env: IndexEnv, limit: usize) -> usize {
-        let value = map.eval(&env).and_then(|value| usize::try_from(value.max(0)).ok()).unwrap_or(0);
+        let value =
+            map.eval(&env).and_then(|value| usize::try_from(value.max(0)).ok()).unwrap_or(0);
         value.min(limit.saturating_sub(1))
     }
 
@@ -177,13 +185,15 @@ impl<'a> Maps<'a> {
     pub(crate) fn output_columns(&self, width: usize) -> Vec<usize> {
         let d_v = self.env.dims.d_v;
         let column = |c: usize| {
-            let shown = self.value(&self.meaning.output_column, IndexEnv { c: signed(c), ..self.env }, d_v);
+            let shown =
+                self.value(&self.meaning.output_column, IndexEnv { c: signed(c), ..self.env }, d_v);
             if c < d_v { shown } else { c }
         };
         (0..width).map(column).collect()
     }
 
-    /// Row `(item, h, i)` of the true output that each row shows; `None` if it is its own everywhere.
+    /// Row `(item, h, i)` of the true output that each row shows; `None` if it is its own
+    /// everywhere.
     pub(crate) fn output_rows(&self) -> Option<Vec<usize>> {
         let Meaning { output_head, output_row, .. } = self.meaning;
         if output_head.is("h") && output_row.is("i") {
@@ -193,7 +203,8 @@ impl<'a> Maps<'a> {
         let row = |at: usize| {
             let (item, h, i) = (at / (h_q * n_q), at / n_q % h_q, at % n_q);
             let env = IndexEnv { item: signed(item), h: signed(h), i: signed(i), ..self.env };
-            (item * h_q + self.value(output_head, env, h_q)) * n_q + self.value(output_row, env, n_q)
+            (item * h_q + self.value(output_head, env, h_q)) * n_q
+                + self.value(output_row, env, n_q)
         };
         Some((0..b * h_q * n_q).map(row).collect())
     }
@@ -214,7 +225,8 @@ pub fn call_env(call: &Call) -> IndexEnv {
     IndexEnv { return_weights, return_lse, ..index_env(call.dims(), call.dtype(), &call.options) }
 }
 
-/// Offset into a tensor that broadcasts to `(b, h_q, n_q, n_k)`: 2 or 4 axes, each of extent 1 or full.
+/// Offset into a tensor that broadcasts to `(b, h_q, n_q, n_k)`: 2 or 4 axes, each of extent 1 or
+/// full.
 pub(crate) fn broadcast_at(shape: &[usize], index: [usize; 4]) -> usize {
     shape
         .iter()
@@ -229,7 +241,13 @@ fn rows(tensor: &Tensor, item: usize, head: usize) -> &[f64] {
 }
 
 /// The problem of query head `h` of batch item `item`.
-pub(crate) fn lower<'a>(meaning: &'a Meaning, call: &'a Call, item: usize, h: usize, want: Want) -> LoweredHead<'a> {
+pub(crate) fn lower<'a>(
+    meaning: &'a Meaning,
+    call: &'a Call,
+    item: usize,
+    h: usize,
+    want: Want,
+) -> LoweredHead<'a> {
     let (dims, options) = (call.dims(), &call.options);
     let maps = Maps::new(meaning, call);
     let here = IndexEnv { h: signed(h), item: signed(item), ..maps.env };
@@ -240,17 +258,24 @@ pub(crate) fn lower<'a>(meaning: &'a Meaning, call: &'a Call, item: usize, h: us
     let Meaning { query_item, query_head, query_index, key_item, .. } = meaning;
     let of_query = |i: usize| {
         let env = IndexEnv { i: signed(i), ..here };
-        [(query_item, dims.b), (query_head, dims.h_q), (query_index, dims.n_q)].map(|(map, n)| maps.value(map, env, n))
+        [(query_item, dims.b), (query_head, dims.h_q), (query_index, dims.n_q)]
+            .map(|(map, n)| maps.value(map, env, n))
     };
     let as_it_is = query_item.is("item") && query_head.is("h") && query_index.is("i");
     let mut query = gathered(&call.query, dims.n_q, as_it_is.then_some([item, h]), of_query);
     if !meaning.query_column.is("c") {
-        let column = |c: usize| maps.value(&meaning.query_column, IndexEnv { c: signed(c), ..here }, dims.d_k);
+        let column = |c: usize| {
+            maps.value(&meaning.query_column, IndexEnv { c: signed(c), ..here }, dims.d_k)
+        };
         let columns: Vec<usize> = (0..dims.d_k).map(column).collect();
-        let turned = query.chunks_exact(dims.d_k.max(1)).flat_map(|row| columns.iter().map(|c| row[*c])).collect();
+        let turned = query
+            .chunks_exact(dims.d_k.max(1))
+            .flat_map(|row| columns.iter().map(|c| row[*c]))
+            .collect();
         query = Cow::Owned(turned);
     }
-    let score_width = if meaning.score_width.is("d_k") { dims.d_k } else { maps.count(&meaning.score_width) };
+    let score_width =
+        if meaning.score_width.is("d_k") { dims.d_k } else { maps.count(&meaning.score_width) };
     if score_width < dims.d_k {
         query.to_mut().chunks_exact_mut(dims.d_k).for_each(|row| row[score_width..].fill(0.0));
     }
@@ -260,7 +285,9 @@ pub(crate) fn lower<'a>(meaning: &'a Meaning, call: &'a Call, item: usize, h: us
         let env = IndexEnv { h: signed(key_head), j: signed(j), ..here };
         [read_item, maps.value(head, env, dims.h_k), maps.value(index, env, dims.n_k)]
     };
-    let whole = |head: &IndexExpr, index: &IndexExpr| (head.is("h") && index.is("j")).then_some([read_item, key_head]);
+    let whole = |head: &IndexExpr, index: &IndexExpr| {
+        (head.is("h") && index.is("j")).then_some([read_item, key_head])
+    };
     let Meaning { key_head: head, key_index: index, .. } = meaning;
     let key = gathered(&call.key, dims.n_k, whole(head, index), |j| place(head, index, j));
     let key = extended(key, n_k * dims.d_k);
@@ -272,7 +299,8 @@ pub(crate) fn lower<'a>(meaning: &'a Meaning, call: &'a Call, item: usize, h: us
         }
         Want::Output => {
             let Meaning { value_head: head, value_index: index, .. } = meaning;
-            let all = gathered(&call.value, dims.n_k, whole(head, index), |j| place(head, index, j));
+            let all =
+                gathered(&call.value, dims.n_k, whole(head, index), |j| place(head, index, j));
             (dims.d_v, extended(all, n_k * dims.d_v))
         }
         Want::Lse => (0, Cow::Owned(Vec::new())),
@@ -314,7 +342,8 @@ pub(crate) fn lower<'a>(meaning: &'a Meaning, call: &'a Call, item: usize, h: us
     keep_hidden(meaning, lowered)
 }
 
-/// Whether a call asks something else under `meaning` than under `base`, or wants it shown otherwise.
+/// Whether a call asks something else under `meaning` than under `base`, or wants it shown
+/// otherwise.
 pub fn alters(meaning: &Meaning, base: &Meaning, call: &Call) -> bool {
     let of_lse = |meaning: &Meaning| (meaning.lse_base, meaning.empty_lse, meaning.lse_sinks);
     if call.return_lse && of_lse(meaning) != of_lse(base) {
@@ -325,11 +354,15 @@ pub fn alters(meaning: &Meaning, base: &Meaning, call: &Call) -> bool {
         let maps = Maps::new(meaning, call);
         (maps.output_rows(), maps.output_columns(maps.output_width()))
     };
-    let differ = |(item, h)| lower(meaning, call, item, h, Want::Output) != lower(base, call, item, h, Want::Output);
-    shown(meaning) != shown(base) || (0..dims.b).any(|item| (0..dims.h_q).any(|h| differ((item, h))))
+    let differ = |(item, h)| {
+        lower(meaning, call, item, h, Want::Output) != lower(base, call, item, h, Want::Output)
+    };
+    shown(meaning) != shown(base)
+        || (0..dims.b).any(|item| (0..dims.h_q).any(|h| differ((item, h))))
 }
 
-/// Row `place(i)` of the tensor for each of its `count` rows of a head; borrowed where that is a `whole` head as it is.
+/// Row `place(i)` of the tensor for each of its `count` rows of a head; borrowed where that is a
+/// `whole` head as it is.
 fn gathered(
     tensor: &Tensor,
     count: usize,
@@ -355,14 +388,15 @@ fn extended(mut all: Cow<'_, [f64]>, len: usize) -> Cow<'_, [f64]> {
     all
 }
 
-/// The slope of each query head and, for each query of each batch item, the key that it stands at: ALiBi adds
-/// `−slope · |position − j|`. `None` where the case or `meaning` has none.
+/// The slope of each query head and, for each query of each batch item, the key that it stands at:
+/// ALiBi adds `−slope · |position − j|`. `None` where the case or `meaning` has none.
 pub(crate) fn alibi_of<'a>(
     meaning: &Meaning,
     dims: Dims,
     options: &'a CallOptions,
 ) -> Option<(&'a [f64], Vec<Vec<i64>>)> {
-    let slopes = options.alibi_slopes.as_ref().filter(|_| meaning.alibi == qkvet_spec::Alibi::Used)?;
+    let slopes =
+        options.alibi_slopes.as_ref().filter(|_| meaning.alibi == qkvet_spec::Alibi::Used)?;
     let maps = Maps::of(meaning, dims, Dtype::Float64, options);
     let positions = |item| {
         let rules = Rules::new(&maps, options, item);
@@ -371,7 +405,8 @@ pub(crate) fn alibi_of<'a>(
     Some((&slopes.data, (0..dims.b).map(positions).collect()))
 }
 
-/// Which keys each query sees under `meaning`: `(b, h_q, n_q, n_k)`, row-major, keys of the call only.
+/// Which keys each query sees under `meaning`: `(b, h_q, n_q, n_k)`, row-major, keys of the call
+/// only.
 pub fn visibility(meaning: &Meaning, dims: Dims, dtype: Dtype, options: &CallOptions) -> Vec<bool> {
     let maps = Maps::of(meaning, dims, dtype, options);
     let mut seen = Vec::with_capacity(dims.b * dims.h_q * dims.n_q * dims.n_k);
@@ -379,7 +414,10 @@ pub fn visibility(meaning: &Meaning, dims: Dims, dtype: Dtype, options: &CallOpt
         let rules = Rules::new(&maps, options, item);
         for h in 0..dims.h_q {
             let sight = rules.sight(h, 0);
-            seen.extend((0..dims.n_q * dims.n_k).map(|at| sight.sees(at / dims.n_k, at % dims.n_k, dims.n_k)));
+            seen.extend(
+                (0..dims.n_q * dims.n_k)
+                    .map(|at| sight.sees(at / dims.n_k, at % dims.n_k, dims.n_k)),
+            );
         }
     }
     seen
@@ -392,8 +430,11 @@ mod tests {
     use super::*;
 
     fn call(n_q: usize, n_k: usize) -> Call {
-        let zeros =
-            |n: usize| Tensor { dtype: qkvet_spec::Dtype::Float64, shape: vec![1, 1, n, 1], data: vec![0.0; n] };
+        let zeros = |n: usize| Tensor {
+            dtype: qkvet_spec::Dtype::Float64,
+            shape: vec![1, 1, n, 1],
+            data: vec![0.0; n],
+        };
         Call {
             query: zeros(n_q),
             key: zeros(n_k),
@@ -426,7 +467,11 @@ mod tests {
     fn an_irrational_scale_carries_its_error() {
         let of = |d_k: usize| {
             let call = Call {
-                query: Tensor { dtype: qkvet_spec::Dtype::Float64, shape: vec![1, 1, 1, d_k], data: vec![0.0; d_k] },
+                query: Tensor {
+                    dtype: qkvet_spec::Dtype::Float64,
+                    shape: vec![1, 1, 1, d_k],
+                    data: vec![0.0; d_k],
+                },
                 ..call(1, 1)
             };
             scale(&Meaning::standard(), &call)

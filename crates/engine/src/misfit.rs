@@ -2,7 +2,8 @@
 
 use qkvet_spec::{BoolTensor, Call, CallOptions, Misfit, Tensor};
 
-/// The call with the misfit: the last slice of a tensor comes twice, or a mask that shows every key lacks a row.
+/// The call with the misfit: the last slice of a tensor comes twice, or a mask that shows every key
+/// lacks a row.
 ///
 /// # Shapes
 /// The call fits, and its extents are not below [`Misfit::least`].
@@ -19,19 +20,26 @@ pub fn unfit(call: Call, misfit: Misfit) -> Call {
         Misfit::MaskShape => {
             let shape = vec![1, 1, call.query.shape[2].saturating_sub(1), call.key.shape[2]];
             let data = vec![true; shape.iter().product()];
-            Call { options: CallOptions { mask: Some(BoolTensor { shape, data }), ..call.options }, ..call }
+            Call {
+                options: CallOptions { mask: Some(BoolTensor { shape, data }), ..call.options },
+                ..call
+            }
         }
     }
 }
 
-/// The call that a target answers which does not look whether a call fits: columns and rows that the other tensor lacks are left
-/// out, heads and items that are missing are taken from the front again, and a mask that does not broadcast shows every key.
+/// The call that a target answers which does not look whether a call fits: columns and rows that
+/// the other tensor lacks are left out, heads and items that are missing are taken from the front
+/// again, and a mask that does not broadcast shows every key.
 pub(crate) fn fitted(call: &Call, misfit: Misfit) -> Call {
     let (q, k, v) = (&call.query, &call.key, &call.value);
     let first = |n: usize| (0..n).collect::<Vec<_>>();
     let wrapped = |n: usize, of: usize| (0..n).map(|at| at % of.max(1)).collect::<Vec<_>>();
-    let keys =
-        |axis: usize, at: &[usize]| Call { key: select(k, axis, at), value: select(v, axis, at), ..call.clone() };
+    let keys = |axis: usize, at: &[usize]| Call {
+        key: select(k, axis, at),
+        value: select(v, axis, at),
+        ..call.clone()
+    };
     match misfit {
         Misfit::KeyWidth => {
             let columns = first(q.shape[3].min(k.shape[3]));
@@ -40,7 +48,9 @@ pub(crate) fn fitted(call: &Call, misfit: Misfit) -> Call {
         Misfit::KeyCount => keys(2, &first(k.shape[2].min(v.shape[2]))),
         Misfit::HeadCount => keys(1, &wrapped(q.shape[1], k.shape[1].min(v.shape[1]))),
         Misfit::ItemCount => keys(0, &wrapped(q.shape[0], k.shape[0].min(v.shape[0]))),
-        Misfit::MaskShape => Call { options: CallOptions { mask: None, ..call.options.clone() }, ..call.clone() },
+        Misfit::MaskShape => {
+            Call { options: CallOptions { mask: None, ..call.options.clone() }, ..call.clone() }
+        }
     }
 }
 
@@ -48,8 +58,10 @@ pub(crate) fn fitted(call: &Call, misfit: Misfit) -> Call {
 fn select(tensor: &Tensor, axis: usize, at: &[usize]) -> Tensor {
     let inner: usize = tensor.shape[axis + 1..].iter().product();
     let slices = tensor.data.chunks_exact((tensor.shape[axis] * inner).max(1));
-    let data =
-        slices.flat_map(|slice| at.iter().flat_map(move |n| &slice[n * inner..(n + 1) * inner])).copied().collect();
+    let data = slices
+        .flat_map(|slice| at.iter().flat_map(move |n| &slice[n * inner..(n + 1) * inner]))
+        .copied()
+        .collect();
     let mut shape = tensor.shape.clone();
     shape[axis] = at.len();
     Tensor { dtype: tensor.dtype, shape, data }
@@ -63,7 +75,11 @@ mod tests {
 
     fn tensor(shape: [usize; 4]) -> Tensor {
         let n = shape.iter().product();
-        Tensor { dtype: Dtype::Float32, shape: shape.to_vec(), data: (0..n).map(|at: usize| at as f64).collect() }
+        Tensor {
+            dtype: Dtype::Float32,
+            shape: shape.to_vec(),
+            data: (0..n).map(|at: usize| at as f64).collect(),
+        }
     }
 
     fn call() -> Call {
@@ -80,7 +96,10 @@ mod tests {
     #[test]
     fn slices_are_taken_along_any_axis() {
         let of = tensor([1, 2, 2, 2]);
-        assert_eq!(select(&of, 3, &[0, 1, 1]).data, [0.0, 1.0, 1.0, 2.0, 3.0, 3.0, 4.0, 5.0, 5.0, 6.0, 7.0, 7.0]);
+        assert_eq!(
+            select(&of, 3, &[0, 1, 1]).data,
+            [0.0, 1.0, 1.0, 2.0, 3.0, 3.0, 4.0, 5.0, 5.0, 6.0, 7.0, 7.0]
+        );
         assert_eq!(select(&of, 2, &[1]).data, [2.0, 3.0, 6.0, 7.0]);
         assert_eq!(select(&of, 1, &[1, 0]).data, [4.0, 5.0, 6.0, 7.0, 0.0, 1.0, 2.0, 3.0]);
         assert_eq!(select(&of, 0, &[0, 0]).shape, [2, 2, 2, 2]);
@@ -108,7 +127,10 @@ mod tests {
     #[test]
     fn what_is_broadcast_fits() {
         let masked = |shape: &[usize]| {
-            let mask = Some(BoolTensor { shape: shape.to_vec(), data: vec![true; shape.iter().product()] });
+            let mask = Some(BoolTensor {
+                shape: shape.to_vec(),
+                data: vec![true; shape.iter().product()],
+            });
             Call { options: CallOptions { mask, ..CallOptions::default() }, ..call() }.misfit()
         };
         assert_eq!(masked(&[2, 1, 3, 6]), None);

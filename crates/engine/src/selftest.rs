@@ -1,7 +1,7 @@
 //! Start-up checks of what the proofs assume about the machine and about faer.
 //!
-//! A failed check means that no verdict may be given; a passed one is evidence, not proof, for the assumptions of
-//! `docs/bounds.md#dot`.
+//! A failed check means that no verdict may be given; a passed one is evidence, not proof, for the
+//! assumptions of `docs/bounds.md#dot`.
 
 use std::hint::black_box;
 
@@ -14,9 +14,12 @@ use crate::gemm::{Products, gamma, times_depth};
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
 pub enum SelfTestError {
     /// The rounding mode of the thread was changed, or the processor computes in a wider format.
-    #[error("round to nearest at 1 + 2^-53: expected 1 and a larger 1 + 3·2^-54, got another rounding")]
+    #[error(
+        "round to nearest at 1 + 2^-53: expected 1 and a larger 1 + 3·2^-54, got another rounding"
+    )]
     Rounding,
-    /// Numbers below 2^−1022 are flushed to zero, or read as zero: another program may have asked the processor to.
+    /// Numbers below 2^−1022 are flushed to zero, or read as zero: another program may have asked
+    /// the processor to.
     #[error(
         "{operation}: expected {expected:e}, got {got:e}, subnormal numbers are flushed to zero; torch.set_flush_denormal(True) or a library built with -ffast-math asks for that"
     )]
@@ -55,10 +58,19 @@ pub fn self_test() -> Result<(), SelfTestError> {
     check_subnormals(|a, b| black_box(a) * black_box(b))?;
     check_exponential(|x| exp1(black_box(x)))?;
     // Small integers are exact in any order; 50-bit integers are not, and must stay within γ.
-    for (bits, shape) in [(20, (5, 300, 7)), (50, (3, 1, 2)), (50, (9, 65, 8)), (50, (17, 300, 19)), (50, (64, 40, 64))]
-    {
+    for (bits, shape) in [
+        (20, (5, 300, 7)),
+        (50, (3, 1, 2)),
+        (50, (9, 65, 8)),
+        (50, (17, 300, 19)),
+        (50, (64, 40, 64)),
+    ] {
         for products in Products::ALL {
-            check_products(|results, factors| multiply(products, results, factors, shape), bits, shape)?;
+            check_products(
+                |results, factors| multiply(products, results, factors, shape),
+                bits,
+                shape,
+            )?;
         }
     }
     Ok(())
@@ -66,7 +78,8 @@ pub fn self_test() -> Result<(), SelfTestError> {
 
 #[expect(clippy::float_cmp, reason = "the probes are exact")]
 fn check_rounding(add: impl Fn(f64, f64) -> f64) -> Result<(), SelfTestError> {
-    // Half a spacing is a tie and goes to the even 1, from both sides; a little more is rounded away from it.
+    // Half a spacing is a tie and goes to the even 1, from both sides; a little more is rounded
+    // away from it.
     let rounds = add(1.0, U) == 1.0 && add(-1.0, -U) == -1.0;
     let is_nearest = add(1.0, 1.5 * U) == 1.0 + 2.0 * U && add(-1.0, -1.5 * U) == -1.0 - 2.0 * U;
     if rounds && is_nearest { Ok(()) } else { Err(SelfTestError::Rounding) }
@@ -93,11 +106,17 @@ fn check_exponential(exp: impl Fn(f64) -> f64) -> Result<(), SelfTestError> {
     if got == 1.0 { Ok(()) } else { Err(SelfTestError::Exponential { got }) }
 }
 
-/// Factors of a product: `lhs`, `rhs` by columns for [`Products::times_transposed`], and by rows for [`Products::times`].
+/// Factors of a product: `lhs`, `rhs` by columns for [`Products::times_transposed`], and by rows
+/// for [`Products::times`].
 type Factors<'a> = [&'a [f64]; 3];
 
 /// Both products.
-fn multiply(products: Products, results: &mut [Vec<f64>; 2], factors: Factors<'_>, shape: (usize, usize, usize)) {
+fn multiply(
+    products: Products,
+    results: &mut [Vec<f64>; 2],
+    factors: Factors<'_>,
+    shape: (usize, usize, usize),
+) {
     let [lhs, columns, rows] = factors;
     let [transposed, straight] = results;
     products.times_transposed(transposed, lhs, columns, shape);
@@ -115,7 +134,8 @@ fn check_products(
     let lhs: Vec<i64> = (0..rows * depth).map(|_| integer(&mut state, bits)).collect();
     let rhs: Vec<i64> = (0..cols * depth).map(|_| integer(&mut state, bits)).collect();
     let to_f64 = |xs: &[i64]| -> Vec<f64> { xs.iter().map(|x| *x as f64).collect() };
-    let transposed: Vec<i64> = (0..depth * cols).map(|x| rhs[(x % cols) * depth + x / cols]).collect();
+    let transposed: Vec<i64> =
+        (0..depth * cols).map(|x| rhs[(x % cols) * depth + x / cols]).collect();
     let mut results = [vec![0.0; rows * cols], vec![0.0; rows * cols]];
     multiply(&mut results, [&to_f64(&lhs), &to_f64(&rhs), &to_f64(&transposed)]);
 
@@ -123,7 +143,8 @@ fn check_products(
     let roundings = if is_exact { 0 } else { depth.max(times_depth(depth)) };
     for (x, (got_transposed, got)) in results[0].iter().zip(&results[1]).enumerate() {
         let (i, j) = (x / cols, x % cols);
-        let terms = || (0..depth).map(|t| i128::from(lhs[i * depth + t]) * i128::from(rhs[j * depth + t]));
+        let terms =
+            || (0..depth).map(|t| i128::from(lhs[i * depth + t]) * i128::from(rhs[j * depth + t]));
         let exact: i128 = terms().sum();
         let abs_sum: i128 = terms().map(i128::abs).sum();
         let bound = gamma(roundings, U) * abs_sum as f64 * (1.0 + 4.0 * U);
@@ -157,7 +178,8 @@ mod tests {
         assert_eq!(self_test(), Ok(()));
     }
 
-    /// What a sum of two numbers, the larger first, loses in rounding is itself a number: its sign tells the direction.
+    /// What a sum of two numbers, the larger first, loses in rounding is itself a number: its sign
+    /// tells the direction.
     #[test]
     fn other_roundings_are_noticed() {
         let rest = |a: f64, b: f64| b - ((a + b) - a);
@@ -187,7 +209,8 @@ mod tests {
         assert_eq!(check_exponential(|_| got), Err(SelfTestError::Exponential { got }));
     }
 
-    /// A narrower format, a lost term and a detour through larger numbers, as fast products of matrices take.
+    /// A narrower format, a lost term and a detour through larger numbers, as fast products of
+    /// matrices take.
     #[test]
     fn products_that_are_not_conventional_are_noticed() {
         let shape = (9, 65, 8);
@@ -204,7 +227,10 @@ mod tests {
             ("lost term", check(&|x, [lhs, columns, _]| *x -= lhs[0] * columns[0])),
             ("detour", check(&|x, [lhs, ..]| *x = (*x + 1e20 * lhs[0]) - 1e20 * lhs[0])),
         ] {
-            assert!(matches!(result, Err(SelfTestError::Product { depth: 65, .. })), "{name}: {result:?}");
+            assert!(
+                matches!(result, Err(SelfTestError::Product { depth: 65, .. })),
+                "{name}: {result:?}"
+            );
         }
     }
 

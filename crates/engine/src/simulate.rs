@@ -1,4 +1,5 @@
-//! The simulator of executions: runs a meaning in the formats and habits of an execution, with every rounding in its place.
+//! The simulator of executions: runs a meaning in the formats and habits of an execution, with
+//! every rounding in its place.
 //!
 //! This is a target, not a reference: its results are judged like anybody's.
 
@@ -10,7 +11,8 @@ mod scores;
 mod tiles;
 
 use qkvet_spec::{
-    Call, Dtype, Execution, Fault, LseBase, Meaning, Normalization, Response, SoftmaxOver, Target, Tensor,
+    Call, Dtype, Execution, Fault, LseBase, Meaning, Normalization, Response, SoftmaxOver, Target,
+    Tensor,
 };
 
 use self::across::{across, over_queries};
@@ -23,7 +25,8 @@ use crate::lowering::{LoweredHead, Maps, Want, lower, width_of};
 use crate::misfit::fitted;
 use crate::strike::{Parts, Strike, parts, strike};
 
-/// A target built from data: a meaning and an execution, struck by faults where their triggers hold.
+/// A target built from data: a meaning and an execution, struck by faults where their triggers
+/// hold.
 #[derive(Clone, Debug)]
 pub struct Simulator {
     meaning: Meaning,
@@ -58,7 +61,8 @@ impl Simulator {
     }
 }
 
-/// The rows of `wrong` that are struck, and the others of `right`; all of `wrong` where the two have different shapes.
+/// The rows of `wrong` that are struck, and the others of `right`; all of `wrong` where the two
+/// have different shapes.
 fn mixed(right: Tensor, wrong: &Tensor, rows: &[bool]) -> Tensor {
     if right.shape != wrong.shape {
         return wrong.clone();
@@ -66,7 +70,8 @@ fn mixed(right: Tensor, wrong: &Tensor, rows: &[bool]) -> Tensor {
     let width = right.data.len() / rows.len().max(1);
     let mut data = right.data;
     for (at, _) in rows.iter().enumerate().filter(|(_, struck)| **struck) {
-        data[at * width..(at + 1) * width].copy_from_slice(&wrong.data[at * width..(at + 1) * width]);
+        data[at * width..(at + 1) * width]
+            .copy_from_slice(&wrong.data[at * width..(at + 1) * width]);
     }
     Tensor { data, ..right }
 }
@@ -74,16 +79,20 @@ fn mixed(right: Tensor, wrong: &Tensor, rows: &[bool]) -> Tensor {
 impl Target for Simulator {
     fn call(&mut self, call: &Call) -> Response {
         if let Some(misfit) = call.misfit() {
-            let is_answered = self.faults.iter().any(|fault| strike(fault, call) != Strike::Nothing);
+            let is_answered =
+                self.faults.iter().any(|fault| strike(fault, call) != Strike::Nothing);
             return match is_answered {
                 false => Response::Refused(call.tell_misfit().unwrap_or_default()),
                 true => self.call(&fitted(call, misfit)),
             };
         }
-        let behaving = self.faults.iter().find_map(|fault| Some((fault.behavior?, strike(fault, call))));
+        let behaving =
+            self.faults.iter().find_map(|fault| Some((fault.behavior?, strike(fault, call))));
         let mut state = std::mem::take(&mut self.state);
         let response = match behaving {
-            Some((behavior, struck)) => state.answer(behavior, &struck, call, |call, want| self.computed(call, want)),
+            Some((behavior, struck)) => {
+                state.answer(behavior, &struck, call, |call, want| self.computed(call, want))
+            }
             None => behavior::plain(call, |want| self.computed(call, want)),
         };
         self.state = state;
@@ -97,24 +106,34 @@ pub fn simulate(meaning: &Meaning, execution: &Execution, call: &Call, want: Wan
     let inner = width_of(want, dims);
     let maps = Maps::new(meaning, call);
     let width = if want == Want::Output { maps.output_width() } else { inner };
-    let columns = if want == Want::Output { maps.output_columns(width) } else { (0..width).collect() };
+    let columns =
+        if want == Want::Output { maps.output_columns(width) } else { (0..width).collect() };
     let how = How { meaning, execution, formats: Formats::new(execution, dtype), dtype, want };
     let places = (0..dims.b).flat_map(|item| (0..dims.h_q).map(move |h| (item, h)));
-    let lowered: Vec<LoweredHead<'_>> = places.map(|(item, h)| lower(meaning, call, item, h, want)).collect();
+    let lowered: Vec<LoweredHead<'_>> =
+        places.map(|(item, h)| lower(meaning, call, item, h, want)).collect();
     let heads: Vec<Head<'_>> = lowered.iter().map(LoweredHead::head).collect();
     let results: Vec<Vec<f64>> = match execution.softmax_over {
-        over if over != SoftmaxOver::Keys && want != Want::Lse => across(&heads, &how, over, dims.h_q),
+        over if over != SoftmaxOver::Keys && want != Want::Lse => {
+            across(&heads, &how, over, dims.h_q)
+        }
         _ => heads.iter().map(|head| run(head, &how)).collect(),
     };
-    let rows: Vec<&[f64]> =
-        results.iter().flat_map(|head| (0..dims.n_q).map(|i| &head[i * inner..(i + 1) * inner])).collect();
+    let rows: Vec<&[f64]> = results
+        .iter()
+        .flat_map(|head| (0..dims.n_q).map(|i| &head[i * inner..(i + 1) * inner]))
+        .collect();
     let shown = maps.output_rows().unwrap_or_else(|| (0..rows.len()).collect());
     let element = |row: &[f64], c: usize| if c < inner { row[c] } else { 0.0 };
     let data = shown.iter().flat_map(|at| columns.iter().map(|c| element(rows[*at], *c))).collect();
     let leads = [dims.b, dims.h_q, dims.n_q];
     match want {
-        Want::Output | Want::Weights => Tensor { dtype, shape: [&leads[..], &[width]].concat(), data },
-        Want::Lse => Tensor { dtype: execution.arithmetic.format(dtype), shape: leads.to_vec(), data },
+        Want::Output | Want::Weights => {
+            Tensor { dtype, shape: [&leads[..], &[width]].concat(), data }
+        }
+        Want::Lse => {
+            Tensor { dtype: execution.arithmetic.format(dtype), shape: leads.to_vec(), data }
+        }
     }
 }
 
@@ -128,7 +147,8 @@ struct How<'a> {
     want: Want,
 }
 
-/// One head. Products and sums of two numbers of a format with `2p + 2 ≤ 53` are rounded correctly through binary64.
+/// One head. Products and sums of two numbers of a format with `2p + 2 ≤ 53` are rounded correctly
+/// through binary64.
 fn run(head: &Head<'_>, how: &How<'_>) -> Vec<f64> {
     let logits = scores(head, how);
     let rows = || (0..head.n_q).map(|i| &logits[i * head.n_k..(i + 1) * head.n_k]);
@@ -136,7 +156,9 @@ fn run(head: &Head<'_>, how: &How<'_>) -> Vec<f64> {
     match (how.want, head.normalization) {
         (Want::Lse, _) => rows().map(|logits| log_sum_exp(head, logits, how)).collect(),
         (_, Normalization::OverQueries) => over_queries(head, &logits, how),
-        (_, Normalization::OverKeys) if is_tiled => rows().flat_map(|logits| tiles::row(head, logits, how)).collect(),
+        (_, Normalization::OverKeys) if is_tiled => {
+            rows().flat_map(|logits| tiles::row(head, logits, how)).collect()
+        }
         (_, Normalization::OverKeys | Normalization::None) => {
             rows().flat_map(|logits| row(head, logits, how)).collect()
         }

@@ -1,4 +1,5 @@
-//! One query on its way from products to logits, in plain arithmetic: for people to read, never to judge by.
+//! One query on its way from products to logits, in plain arithmetic: for people to read, never to
+//! judge by.
 
 use qkvet_spec::{Call, Dims, Meaning};
 
@@ -29,8 +30,8 @@ pub struct QuerySteps {
     pub values: Vec<Vec<f64>>,
 }
 
-/// What row `(item, h, i)` of the output of `call` is made of under `meaning`: keys of the call, and behind them those of zeros that
-/// the meaning adds.
+/// What row `(item, h, i)` of the output of `call` is made of under `meaning`: keys of the call,
+/// and behind them those of zeros that the meaning adds.
 ///
 /// # Error bound
 /// None is claimed: every operation is rounded to binary64.
@@ -41,7 +42,8 @@ pub fn query_steps(meaning: &Meaning, call: &Call, [item, h, i]: [usize; 3]) -> 
     let (item, h, i) = (row / (h_q * n_q), row / n_q % h_q, row % n_q);
     let lowered = lower(meaning, call, item, h, Want::Weights);
     let head = lowered.head();
-    let product = |j: usize| head.query_row(i).iter().zip(head.key_row(j)).map(|(q, k)| q * k).sum();
+    let product =
+        |j: usize| head.query_row(i).iter().zip(head.key_row(j)).map(|(q, k)| q * k).sum();
     let products: Vec<f64> = (0..head.n_k).map(product).collect();
     let mut scores = products.clone();
     let mut stages = Vec::new();
@@ -50,7 +52,9 @@ pub fn query_steps(meaning: &Meaning, call: &Call, [item, h, i]: [usize; 3]) -> 
         scores.iter_mut().enumerate().for_each(|(j, z)| *z = staged(&head, *stage, i, j, *z));
         stages.push(StageScores { stage: name, scores: scores.clone() });
     }
-    let logits = (0..head.n_k).map(|j| if head.sees(i, j) { scores[j] } else { f64::NEG_INFINITY }).collect();
+    let logits = (0..head.n_k)
+        .map(|j| if head.sees(i, j) { scores[j] } else { f64::NEG_INFINITY })
+        .collect();
     let valued = lower(meaning, call, item, h, Want::Output);
     let valued = valued.head();
     let values = (0..valued.n_k).map(|j| valued.value_row(j).to_vec()).collect();
@@ -94,21 +98,32 @@ mod tests {
 
     #[test]
     fn a_query_by_hand() {
-        let column =
-            |data: &[f64]| Tensor { dtype: Dtype::Float32, shape: vec![1, 1, data.len(), 1], data: data.to_vec() };
+        let column = |data: &[f64]| Tensor {
+            dtype: Dtype::Float32,
+            shape: vec![1, 1, data.len(), 1],
+            data: data.to_vec(),
+        };
         let options = CallOptions {
             scale: Some(0.5),
             causal: true,
-            bias: Some(Tensor { dtype: Dtype::Float32, shape: vec![1, 3], data: vec![1.0, 2.0, 3.0] }),
+            bias: Some(Tensor {
+                dtype: Dtype::Float32,
+                shape: vec![1, 3],
+                data: vec![1.0, 2.0, 3.0],
+            }),
             ..CallOptions::default()
         };
         let (return_weights, return_lse) = (false, false);
-        let (query, key, value) = (column(&[2.0, 4.0]), column(&[1.0, -1.0, 3.0]), column(&[7.0, 8.0, 9.0]));
+        let (query, key, value) =
+            (column(&[2.0, 4.0]), column(&[1.0, -1.0, 3.0]), column(&[7.0, 8.0, 9.0]));
         let call = Call { query, key, value, options, return_weights, return_lse };
         let steps = query_steps(&Meaning::standard(), &call, [0, 0, 0]);
         assert_eq!(steps.products, [2.0, -2.0, 6.0]);
-        let stages: Vec<(&str, &[f64])> =
-            steps.stages.iter().map(|stage| (stage.stage.as_str(), stage.scores.as_slice())).collect();
+        let stages: Vec<(&str, &[f64])> = steps
+            .stages
+            .iter()
+            .map(|stage| (stage.stage.as_str(), stage.scores.as_slice()))
+            .collect();
         assert_eq!(stages, [("· 0.5", &[1.0, -1.0, 3.0][..]), ("+ bias", &[2.0, 1.0, 6.0])]);
         // Lower-right: the first of two queries sees two of three keys.
         assert_eq!(steps.logits, [2.0, 1.0, f64::NEG_INFINITY]);

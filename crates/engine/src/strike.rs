@@ -22,7 +22,8 @@ pub fn strike(fault: &Fault, call: &Call) -> Strike {
         Some(Behavior::MisfitAnswered(misfit)) => Some(misfit),
         _ => None,
     };
-    // Who refuses what does not fit does so with any other fault, and a fault that answers it shows in nothing else.
+    // Who refuses what does not fit does so with any other fault, and a fault that answers it shows
+    // in nothing else.
     if call.misfit() != answered {
         return Strike::Nothing;
     }
@@ -34,7 +35,12 @@ pub fn strike(fault: &Fault, call: &Call) -> Strike {
     let Dims { b, h_q, n_q, .. } = env.dims;
     let holds = |at: usize| {
         let part = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
-        when.holds(&IndexEnv { item: part(at / (h_q * n_q)), h: part(at / n_q % h_q), i: part(at % n_q), ..env })
+        when.holds(&IndexEnv {
+            item: part(at / (h_q * n_q)),
+            h: part(at / n_q % h_q),
+            i: part(at % n_q),
+            ..env
+        })
     };
     let rows: Vec<bool> = (0..b * h_q * n_q).map(holds).collect();
     match (rows.contains(&true), rows.contains(&false)) {
@@ -44,10 +50,12 @@ pub fn strike(fault: &Fault, call: &Call) -> Strike {
     }
 }
 
-/// Whether anything of the fault can show in a call: it strikes it, and what it changes of the meaning alone makes another call of it.
+/// Whether anything of the fault can show in a call: it strikes it, and what it changes of the
+/// meaning alone makes another call of it.
 pub fn touches(fault: &Fault, base: &Meaning, call: &Call) -> bool {
     let computes = !fault.execution.is_empty() || fault.behavior.is_some();
-    strike(fault, call) != Strike::Nothing && (computes || alters(&fault.meaning.apply(base), base, call))
+    strike(fault, call) != Strike::Nothing
+        && (computes || alters(&fault.meaning.apply(base), base, call))
 }
 
 /// What several faults strike of a call, each set of them that strikes something together.
@@ -72,7 +80,9 @@ pub fn parts<'a>(faults: &[&'a Fault], call: &Call) -> Parts<'a> {
     let partial: Vec<&Vec<bool>> = struck.iter().filter_map(|(_, rows)| rows.as_ref()).collect();
     let of_rows = (1..1usize << partial.len()).filter_map(|set| {
         let is_in = |number: usize| set >> number & 1 == 1;
-        let is_struck = |row: usize| partial.iter().enumerate().all(|(number, rows)| rows[row] == is_in(number));
+        let is_struck = |row: usize| {
+            partial.iter().enumerate().all(|(number, rows)| rows[row] == is_in(number))
+        };
         let rows: Vec<bool> = (0..partial[0].len()).map(is_struck).collect();
         let mut number = 0;
         let mut joins = |(fault, rows): &(&'a Fault, Option<Vec<bool>>)| {
@@ -83,18 +93,35 @@ pub fn parts<'a>(faults: &[&'a Fault], call: &Call) -> Parts<'a> {
         rows.contains(&true).then(|| (struck.iter().filter_map(&mut joins).collect(), rows))
     });
     let rows = of_rows.collect();
-    Parts { everywhere: struck.iter().filter(|(_, rows)| rows.is_none()).map(|(fault, _)| *fault).collect(), rows }
+    Parts {
+        everywhere: struck
+            .iter()
+            .filter(|(_, rows)| rows.is_none())
+            .map(|(fault, _)| *fault)
+            .collect(),
+        rows,
+    }
 }
 
-/// What a call returns under `base` with the faults: [`interpret`] of the faulty meaning, row by row where rows are struck.
-pub fn faulty(base: &Meaning, faults: &[&Fault], call: &Call, contract: &Contract, want: Want) -> Expected {
-    let patched = |set: &[&Fault]| set.iter().fold(base.clone(), |meaning, fault| fault.meaning.apply(&meaning));
+/// What a call returns under `base` with the faults: [`interpret`] of the faulty meaning, row by
+/// row where rows are struck.
+pub fn faulty(
+    base: &Meaning,
+    faults: &[&Fault],
+    call: &Call,
+    contract: &Contract,
+    want: Want,
+) -> Expected {
+    let patched = |set: &[&Fault]| {
+        set.iter().fold(base.clone(), |meaning, fault| fault.meaning.apply(&meaning))
+    };
     let with = |set: &[&Fault]| interpret(&patched(set), call, contract, want);
     let Parts { everywhere, rows } = parts(faults, call);
     rows.iter().fold(with(&everywhere), |expected, (set, rows)| mixed(expected, with(set), rows))
 }
 
-/// The rows of `wrong` that are struck, and the others of `right`; all of `wrong` where the two have different shapes.
+/// The rows of `wrong` that are struck, and the others of `right`; all of `wrong` where the two
+/// have different shapes.
 fn mixed(right: Expected, wrong: Expected, rows: &[bool]) -> Expected {
     if right.shape != wrong.shape {
         return wrong;

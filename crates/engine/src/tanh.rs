@@ -1,12 +1,14 @@
 //! The hyperbolic tangent of the certified path, with a proved relative error.
 //!
-//! The proof is a computation with directed rounding (`tests/numerics_tanh.rs`); the argument is in `docs/bounds.md#tanh`.
+//! The proof is a computation with directed rounding (`tests/numerics_tanh.rs`); the argument is in
+//! `docs/bounds.md#tanh`.
 
 use std::f64::consts::LOG2_E;
 
 use crate::exp::{COEFFICIENTS, LN2_HIGH, LN2_LOW, MAGIC, U};
 
-/// Proved relative error of [`tanh1`]: `|tanh1(x)/tanh x − 1| ≤ 9u` where `|x| ≥ 2^−1000` or `x = 0`.
+/// Proved relative error of [`tanh1`]: `|tanh1(x)/tanh x − 1| ≤ 9u` where `|x| ≥ 2^−1000` or
+/// `x = 0`.
 pub const TANH_ERROR: f64 = 9.0 * U;
 
 /// From here on the tangent counts as that of this argument, `1 − 8.5e-18`.
@@ -15,7 +17,8 @@ pub const SATURATION: f64 = 20.0;
 /// `tanh x` for any `x` that is not NaN: odd, `tanh1(0) = 0`, never beyond ±1.
 ///
 /// # Error bound
-/// Relative error at most [`TANH_ERROR`] for `|x| ≥ 2^−1000`, in rounding to nearest. Derivation: docs/bounds.md#tanh.
+/// Relative error at most [`TANH_ERROR`] for `|x| ≥ 2^−1000`, in rounding to nearest. Derivation:
+/// docs/bounds.md#tanh.
 pub fn tanh1(x: f64) -> f64 {
     tanh_lanes([x])[0]
 }

@@ -1,5 +1,5 @@
-//! The enclosure of a head against arbitrary precision: the exact number is in the ball, for families of data that are hard on
-//! it and for any options.
+//! The enclosure of a head against arbitrary precision: the exact number is in the ball, for
+//! families of data that are hard on it and for any options.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -27,7 +27,8 @@ struct Tally {
 }
 
 impl Tally {
-    /// Takes the enclosure's ball and the sharp one of one number; false when they have nothing in common.
+    /// Takes the enclosure's ball and the sharp one of one number; false when they have nothing in
+    /// common.
     fn holds(&mut self, ball: Ball, sharp: Ball) -> bool {
         self.elements += 1;
         if ball.mid.is_nan() || sharp.mid.is_nan() {
@@ -44,7 +45,8 @@ impl Tally {
         if ball.rad > 0.0 {
             self.worst = self.worst.max((distance - sharp.rad) / ball.rad);
         }
-        // The sharp ball holds the exact number: a distance beyond both radii proves that the other one does not.
+        // The sharp ball holds the exact number: a distance beyond both radii proves that the other
+        // one does not.
         distance * (1.0 - f64::EPSILON) <= (ball.rad + sharp.rad) * (1.0 + f64::EPSILON)
     }
 }
@@ -59,12 +61,16 @@ fn check(problem: &Hard, tally: &mut Tally) -> Option<String> {
         let ball = Ball { mid: lse.mid, rad: lse.rad, soft: lse.rad };
         let sharp = precise.lse(i, Logarithm::Natural, Width::NEAREST).unwrap();
         if !tally.holds(ball, sharp) {
-            return Some(format!("{} [{i}], logarithm of the row sum: {ball:?} lacks {sharp:?}", problem.name()));
+            return Some(format!(
+                "{} [{i}], logarithm of the row sum: {ball:?} lacks {sharp:?}",
+                problem.name()
+            ));
         }
         let sharp = precise.output(i, Width::NEAREST).unwrap();
         for (c, sharp) in sharp.into_iter().enumerate() {
             let at = i * problem.d_v + c;
-            let ball = Ball { mid: enclosure.mid[at], rad: enclosure.rad[at], soft: enclosure.rad[at] };
+            let ball =
+                Ball { mid: enclosure.mid[at], rad: enclosure.rad[at], soft: enclosure.rad[at] };
             if !tally.holds(ball, sharp) {
                 return Some(format!("{} [{i}, {c}]: {ball:?} lacks {sharp:?}", problem.name()));
             }
@@ -84,7 +90,12 @@ fn chosen() -> impl Strategy<Value = Vec<Choice>> {
 
 fn shape() -> impl Strategy<Value = [usize; 4]> {
     let extent = |most: usize| prop_oneof![1 => 1..=2usize, 4 => 1..=most];
-    (extent(5), extent(28), prop_oneof![4 => extent(8), 1 => Just(80)], prop_oneof![1 => extent(4), 4 => 16..=48usize])
+    (
+        extent(5),
+        extent(28),
+        prop_oneof![4 => extent(8), 1 => Just(80)],
+        prop_oneof![1 => extent(4), 4 => 16..=48usize],
+    )
         .prop_map(|(n_q, n_k, d_k, d_v)| [n_q, n_k, d_k, d_v])
 }
 
@@ -96,14 +107,18 @@ fn the_exact_number_is_in_every_ball() {
         let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[family as u8; 32]);
         let tally = RefCell::new(Tally::default());
         let problems = (any::<u64>(), shape(), chosen());
-        let result = TestRunner::new_with_rng(config, rng).run(&problems, |(seed, shape, choices)| {
-            let wrong = check(&Hard::new(family, seed, shape, &choices), &mut tally.borrow_mut());
-            prop_assert!(wrong.is_none(), "{}", wrong.unwrap_or_default());
-            Ok(())
-        });
+        let result =
+            TestRunner::new_with_rng(config, rng).run(&problems, |(seed, shape, choices)| {
+                let wrong =
+                    check(&Hard::new(family, seed, shape, &choices), &mut tally.borrow_mut());
+                prop_assert!(wrong.is_none(), "{}", wrong.unwrap_or_default());
+                Ok(())
+            });
         let Tally { elements, unknown, worst } = tally.into_inner();
         assert!(result.is_ok(), "{}", result.unwrap_err());
-        println!("{name:42} {elements:6} elements, {unknown:5} unknown, largest |mid − exact|/rad {worst:.3}");
+        println!(
+            "{name:42} {elements:6} elements, {unknown:5} unknown, largest |mid − exact|/rad {worst:.3}"
+        );
         total.elements += elements;
         total.unknown += unknown;
         total.worst = total.worst.max(worst);

@@ -1,4 +1,5 @@
-//! Enclosures and arbitrary precision against ball arithmetic of another library: FLINT/Arb, through Python.
+//! Enclosures and arbitrary precision against ball arithmetic of another library: FLINT/Arb,
+//! through Python.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -72,7 +73,8 @@ fn line(p: &Hard, balls: &Balls) -> String {
         Stage::Bias => "\"bias\"",
     };
     let stages: Vec<&str> = p.stages.iter().map(word).collect();
-    let bits = |i: usize| (0..p.n_k).map(|j| if p.sees(i, j) { '1' } else { '0' }).collect::<String>();
+    let bits =
+        |i: usize| (0..p.n_k).map(|j| if p.sees(i, j) { '1' } else { '0' }).collect::<String>();
     let seen: Vec<String> = (0..p.n_q).map(|i| format!("\"{}\"", bits(i))).collect();
     let positions: Vec<String> = (0..p.n_q).map(|i| p.position(i).to_string()).collect();
     let empty_row = if p.empty_row == EmptyRow::Mean { "mean" } else { "zero" };
@@ -109,19 +111,27 @@ fn line(p: &Hard, balls: &Balls) -> String {
     line
 }
 
-/// The interpreter that `cargo xtask test` prepared. Under CI its absence is a failure, not a silent pass.
+/// The interpreter that `cargo xtask test` prepared. Under CI its absence is a failure, not a
+/// silent pass.
 #[expect(clippy::disallowed_methods, reason = "the test runner says where its interpreter is")]
 fn python() -> Option<String> {
     let python = std::env::var("QKVET_TEST_PYTHON").ok();
-    assert!(python.is_some() || std::env::var_os("CI").is_none(), "no QKVET_TEST_PYTHON: run `cargo xtask test`");
+    assert!(
+        python.is_some() || std::env::var_os("CI").is_none(),
+        "no QKVET_TEST_PYTHON: run `cargo xtask test`"
+    );
     python
 }
 
 /// What the script says of each line.
 fn verdicts(python: &str, lines: &[String]) -> Vec<String> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/containment.py");
-    let mut child =
-        Command::new(python).arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("Python");
+    let mut child = Command::new(python)
+        .arg(script)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("Python");
     let mut stdin = child.stdin.take().unwrap();
     let text = lines.concat();
     // Read while writing: neither pipe may fill up.
@@ -129,7 +139,8 @@ fn verdicts(python: &str, lines: &[String]) -> Vec<String> {
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap().unwrap();
     assert!(output.status.success(), "containment.py: {}", output.status);
-    let verdicts: Vec<String> = String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect();
+    let verdicts: Vec<String> =
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect();
     assert_eq!(verdicts.len(), lines.len());
     verdicts
 }
@@ -141,7 +152,12 @@ fn problems() -> Vec<Hard> {
         for number in 0..PROBLEMS {
             let seed = number + 100 * family as u64;
             let mut random = Random::new(seed);
-            let shape = [2 + random.below(6), 1 + random.below(20), 1 + random.below(12), 24 + random.below(24)];
+            let shape = [
+                2 + random.below(6),
+                1 + random.below(20),
+                1 + random.below(12),
+                24 + random.below(24),
+            ];
             let chosen = match (number as usize).checked_sub(1) {
                 None => Vec::new(),
                 Some(at) if at < choices.len() => vec![choices[at]],
@@ -156,15 +172,21 @@ fn problems() -> Vec<Hard> {
 /// Outputs, weights and logarithms that the script found in their balls, over all problems.
 #[expect(clippy::print_stdout, reason = "a test says how much it looked at")]
 fn held(python: &str, problems: &[&Hard], balls: fn(&Hard) -> Balls) -> [usize; 3] {
-    let lines: Vec<String> = problems.iter().map(|problem| line(problem, &balls(problem))).collect();
+    let lines: Vec<String> =
+        problems.iter().map(|problem| line(problem, &balls(problem))).collect();
     let mut held = [0; 3];
     for verdict in verdicts(python, &lines) {
-        let counts = verdict.strip_prefix("ok ").map(|counts| counts.split(' ').map(|count| count.parse().unwrap()));
+        let counts = verdict
+            .strip_prefix("ok ")
+            .map(|counts| counts.split(' ').map(|count| count.parse().unwrap()));
         let counts: Vec<usize> = counts.unwrap_or_else(|| panic!("{verdict}")).collect();
         held.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
     }
     let [outputs, weights, lse] = held;
-    println!("{} balls: {outputs} outputs, {weights} weights, {lse} row sums", held.iter().sum::<usize>());
+    println!(
+        "{} balls: {outputs} outputs, {weights} weights, {lse} row sums",
+        held.iter().sum::<usize>()
+    );
     held
 }
 
@@ -173,7 +195,10 @@ fn arb_finds_the_exact_number_in_every_enclosure() {
     let Some(python) = python() else { return };
     let problems = problems();
     let held = held(&python, &problems.iter().collect::<Vec<_>>(), enclosed);
-    assert!(held.iter().sum::<usize>() >= 100_000 && held.iter().all(|count| *count > 0), "{held:?}");
+    assert!(
+        held.iter().sum::<usize>() >= 100_000 && held.iter().all(|count| *count > 0),
+        "{held:?}"
+    );
 }
 
 #[test]
@@ -182,7 +207,10 @@ fn arb_finds_the_exact_number_in_every_ball_of_arbitrary_precision() {
     let problems = problems();
     let is_known = |problem: &&Hard| problem.normalization == Normalization::OverKeys;
     let held = held(&python, &problems.iter().filter(is_known).collect::<Vec<_>>(), precise);
-    assert!(held.iter().sum::<usize>() >= 100_000 && held.iter().all(|count| *count > 0), "{held:?}");
+    assert!(
+        held.iter().sum::<usize>() >= 100_000 && held.iter().all(|count| *count > 0),
+        "{held:?}"
+    );
 }
 
 #[test]

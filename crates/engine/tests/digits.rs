@@ -1,4 +1,5 @@
-//! Certified digits against a naive formula at 900 bits, and against what is known of ties, rational rows and bounds.
+//! Certified digits against a naive formula at 900 bits, and against what is known of ties,
+//! rational rows and bounds.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::float_cmp, reason = "digits are exact")]
@@ -14,8 +15,8 @@ use qkvet_engine::format::round;
 use qkvet_engine::interpret::{interpret, interpret_with};
 use qkvet_engine::lowering::Want;
 use qkvet_spec::{
-    BoolTensor, Call, CallOptions, Contract, DefaultScale, Depth, Dtype, EmptyRow, ExplicitScale, IndexExpr, Meaning,
-    Normalization, Stage, Tensor,
+    BoolTensor, Call, CallOptions, Contract, DefaultScale, Depth, Dtype, EmptyRow, ExplicitScale,
+    IndexExpr, Meaning, Normalization, Stage, Tensor,
 };
 
 type Big = FBig<HalfEven, 2>;
@@ -32,7 +33,11 @@ fn tensor(dtype: Dtype, shape: [usize; 4], data: Vec<f64>) -> Tensor {
 }
 
 /// A call of one head.
-fn call(dtype: Dtype, (n_q, n_k, d_k, d_v): (usize, usize, usize, usize), data: [Vec<f64>; 3]) -> Call {
+fn call(
+    dtype: Dtype,
+    (n_q, n_k, d_k, d_v): (usize, usize, usize, usize),
+    data: [Vec<f64>; 3],
+) -> Call {
     let [query, key, value] = data;
     Call {
         query: tensor(dtype, [1, 1, n_q, d_k], query),
@@ -47,10 +52,15 @@ fn call(dtype: Dtype, (n_q, n_k, d_k, d_v): (usize, usize, usize, usize), data: 
 fn gaussian(seed: u64, shape: (usize, usize, usize, usize), dtype: Dtype) -> Call {
     let (n_q, n_k, d_k, d_v) = shape;
     let mut rng = rng(seed);
-    call(dtype, shape, [n_q * d_k, n_k * d_k, n_k * d_v].map(|n| gaussians(&mut rng, n, 1.0, dtype)))
+    call(
+        dtype,
+        shape,
+        [n_q * d_k, n_k * d_k, n_k * d_v].map(|n| gaussians(&mut rng, n, 1.0, dtype)),
+    )
 }
 
-/// The output of one head under the standard meaning, straight from the definition; biases are full, masks are not read.
+/// The output of one head under the standard meaning, straight from the definition; biases are
+/// full, masks are not read.
 fn naive(call: &Call) -> Vec<Big> {
     let d = call.dims();
     let scale = call.options.scale.map_or_else(|| big(1.0) / big(d.d_k as f64).sqrt(), big);
@@ -58,18 +68,24 @@ fn naive(call: &Call) -> Vec<Big> {
     let mut outputs = Vec::new();
     for i in 0..d.n_q {
         let limit = if call.options.causal { (i + 1 + d.n_k).saturating_sub(d.n_q) } else { d.n_k };
-        let bias = |j: usize| call.options.bias.as_ref().map_or(0.0, |bias| bias.data[i * d.n_k + j]);
+        let bias =
+            |j: usize| call.options.bias.as_ref().map_or(0.0, |bias| bias.data[i * d.n_k + j]);
         let seen: Vec<usize> = (0..limit).filter(|j| bias(*j) > f64::NEG_INFINITY).collect();
         let logit = |j: &usize| {
-            let products = (0..d.d_k).map(|t| big(call.query.data[i * d.d_k + t]) * big(call.key.data[j * d.d_k + t]));
+            let products = (0..d.d_k)
+                .map(|t| big(call.query.data[i * d.d_k + t]) * big(call.key.data[j * d.d_k + t]));
             products.fold(zero(), |sum, product| sum + product) * scale.clone() + big(bias(*j))
         };
         let logits: Vec<Big> = seen.iter().map(logit).collect();
         let top = logits.iter().cloned().reduce(|x, y| if x > y { x } else { y });
-        let weights: Vec<Big> = logits.into_iter().map(|z| (z - top.clone().unwrap()).exp()).collect();
+        let weights: Vec<Big> =
+            logits.into_iter().map(|z| (z - top.clone().unwrap()).exp()).collect();
         let total = weights.iter().cloned().fold(zero(), |sum, weight| sum + weight);
         for c in 0..d.d_v {
-            let terms = seen.iter().zip(&weights).map(|(j, weight)| weight * big(call.value.data[j * d.d_v + c]));
+            let terms = seen
+                .iter()
+                .zip(&weights)
+                .map(|(j, weight)| weight * big(call.value.data[j * d.d_v + c]));
             let sum = terms.fold(zero(), |sum, term| sum + term);
             outputs.push(if seen.is_empty() { zero() } else { sum / total.clone() });
         }
@@ -89,11 +105,13 @@ fn power_of_ten(exponent: i64) -> Big {
     if exponent < 0 { big(1.0) / power } else { power }
 }
 
-/// Whether a decimal text is `exact`, rounded to `digits` digits; the naive value may err by `2^−800` of itself.
+/// Whether a decimal text is `exact`, rounded to `digits` digits; the naive value may err by
+/// `2^−800` of itself.
 fn is_rounded(text: &str, exact: &Big, digits: u32) -> bool {
     let (significand, exponent) = parts(text);
     let magnitude = significand.trim_start_matches('-').trim_start_matches('0');
-    let value = Big::from_parts(significand.parse().unwrap(), 0).with_precision(BITS).value() * power_of_ten(exponent);
+    let value = Big::from_parts(significand.parse().unwrap(), 0).with_precision(BITS).value()
+        * power_of_ten(exponent);
     let abs = |x: Big| if x < big(0.0) { -x } else { x };
     let slack = abs(exact.clone()) * Big::from_parts(1.into(), -800);
     let first = exponent + magnitude.len() as i64 - 1;
@@ -105,7 +123,8 @@ fn is_rounded(text: &str, exact: &Big, digits: u32) -> bool {
     abs(value - exact.clone()) <= half_unit + slack
 }
 
-/// Every digit of an answer, against the naive formula; and that a wrong last digit would be noticed.
+/// Every digit of an answer, against the naive formula; and that a wrong last digit would be
+/// noticed.
 fn check(name: &str, call: &Call, digits: u32) -> Answer {
     let answer = answer(&Meaning::standard(), call, digits).unwrap();
     let naive = naive(call);
@@ -113,17 +132,28 @@ fn check(name: &str, call: &Call, digits: u32) -> Answer {
     for (at, (decimal, exact)) in answer.values.iter().zip(&naive).enumerate() {
         let text = decimal.to_string();
         let shown = exact.to_f64().value();
-        assert!(is_rounded(&text, exact, digits), "{name}[{at}]: {text} for {shown:e} at {digits} digits");
+        assert!(
+            is_rounded(&text, exact, digits),
+            "{name}[{at}]: {text} for {shown:e} at {digits} digits"
+        );
         let (significand, _) = parts(&text);
-        if significand.trim_start_matches(['-', '0']).len() == digits as usize && !decimal.is_exact() {
+        if significand.trim_start_matches(['-', '0']).len() == digits as usize
+            && !decimal.is_exact()
+        {
             let last = text.split('e').next().unwrap().len() - 1;
             for digit in "0123456789".chars().filter(|digit| !text[last..].starts_with(*digit)) {
                 let wrong = format!("{}{digit}{}", &text[..last], &text[last + 1..]);
-                assert!(!is_rounded(&wrong, exact, digits), "{name}[{at}]: {wrong} instead of {text} was not noticed");
+                assert!(
+                    !is_rounded(&wrong, exact, digits),
+                    "{name}[{at}]: {wrong} instead of {text} was not noticed"
+                );
             }
         }
         let distance = (shown - decimal.to_f64()).abs();
-        assert!(distance <= decimal.error() + f64::EPSILON * shown.abs() + 5e-324, "{name}[{at}]: {distance:e}");
+        assert!(
+            distance <= decimal.error() + f64::EPSILON * shown.abs() + 5e-324,
+            "{name}[{at}]: {distance:e}"
+        );
     }
     answer
 }
@@ -134,12 +164,17 @@ fn texts(answer: &Answer) -> Vec<String> {
 
 #[test]
 fn gaussian_data_of_every_format_and_number_of_digits() {
-    for (dtype, digits) in [(Dtype::Float64, 17), (Dtype::Float32, 12), (Dtype::Bfloat16, 9), (Dtype::Float16, 1)] {
+    for (dtype, digits) in
+        [(Dtype::Float64, 17), (Dtype::Float32, 12), (Dtype::Bfloat16, 9), (Dtype::Float16, 1)]
+    {
         let shape = (3, 11, 5, 4);
         check("plain", &gaussian(1, shape, dtype), digits);
         check(
             "causal",
-            &Call { options: CallOptions { causal: true, ..CallOptions::default() }, ..gaussian(2, shape, dtype) },
+            &Call {
+                options: CallOptions { causal: true, ..CallOptions::default() },
+                ..gaussian(2, shape, dtype)
+            },
             digits,
         );
         check(
@@ -152,7 +187,10 @@ fn gaussian_data_of_every_format_and_number_of_digits() {
         );
         check(
             "scale",
-            &Call { options: CallOptions { scale: Some(-0.3), ..CallOptions::default() }, ..gaussian(4, shape, dtype) },
+            &Call {
+                options: CallOptions { scale: Some(-0.3), ..CallOptions::default() },
+                ..gaussian(4, shape, dtype)
+            },
             digits,
         );
         check("power of four", &gaussian(5, (2, 7, 16, 3), dtype), digits);
@@ -171,7 +209,10 @@ fn gaussian_data_of_every_format_and_number_of_digits() {
         );
         check(
             "bias on a rational scale",
-            &Call { options: CallOptions { bias, ..CallOptions::default() }, ..gaussian(9, (3, 11, 9, 4), dtype) },
+            &Call {
+                options: CallOptions { bias, ..CallOptions::default() },
+                ..gaussian(9, (3, 11, 9, 4), dtype)
+            },
             digits,
         );
     }
@@ -212,7 +253,10 @@ fn keys_far_below_weigh_nothing_and_do_not_stop_anything() {
     let bias = Some(tensor(Dtype::Float64, [1, 1, 1, 3], vec![0.0, 0.0, lowest]));
     let answer = answer(
         &Meaning::standard(),
-        &Call { options: CallOptions { bias, ..CallOptions::default() }, ..call(Dtype::Float64, (1, 3, 1, 2), data) },
+        &Call {
+            options: CallOptions { bias, ..CallOptions::default() },
+            ..call(Dtype::Float64, (1, 3, 1, 2), data)
+        },
         12,
     )
     .unwrap();
@@ -253,10 +297,14 @@ fn rational_elements_are_found_exactly() {
     let almost = one(&row(&[0.0, 1.0], &[1.0, 1.0f64.next_up()]), 17);
     assert_eq!((almost.to_string().as_str(), almost.is_exact()), ("1.0000000000000002", false));
     // Logits that are equal as numbers, though made of different products.
-    let equal =
-        call(Dtype::Float64, (1, 2, 3, 1), [vec![1.0, 2.0, 3.0], vec![3.0, 0.0, 0.0, 0.0, 0.0, 1.0], vec![1.0, 4.0]]);
+    let equal = call(
+        Dtype::Float64,
+        (1, 2, 3, 1),
+        [vec![1.0, 2.0, 3.0], vec![3.0, 0.0, 0.0, 0.0, 0.0, 1.0], vec![1.0, 4.0]],
+    );
     exact(&equal, 9, "2.5");
-    // 3/√3 from a score against 3/√3 from a bias is equal, 1/√3 and its nearest binary64 number are not.
+    // 3/√3 from a score against 3/√3 from a bias is equal, 1/√3 and its nearest binary64 number are
+    // not.
     let bias = |b: f64| Some(tensor(Dtype::Float64, [1, 1, 1, 2], vec![0.0, b]));
     let with_bias = |d_k: usize, b: f64| {
         let key = [vec![1.0], vec![0.0; 2 * d_k - 1]].concat();
@@ -276,7 +324,8 @@ fn ties_of_rational_elements_go_to_even() {
     // 0.03125 is dyadic: it is printed in full, whatever was asked.
     assert_eq!(one(&row(&[0.0; 2], &[0.0625, 0.0]), 1).to_string(), "0.03125");
     // 0.1 ends within one digit, 0.25 is dyadic, 0.35 and 0.45 are neither.
-    let fifth = |numerator: f64| one(&row(&[0.0; 5], &[numerator, 0.0, 0.0, 0.0, 0.0]), 1).to_string();
+    let fifth =
+        |numerator: f64| one(&row(&[0.0; 5], &[numerator, 0.0, 0.0, 0.0, 0.0]), 1).to_string();
     assert_eq!([0.5, 1.25, 1.75, 2.25].map(fifth), ["0.1", "0.25", "0.4", "0.4"]);
     // 53 digits would be too many.
     let long = one(&row(&[0.0], &[1.0 + f64::EPSILON]), 4);
@@ -285,18 +334,29 @@ fn ties_of_rational_elements_go_to_even() {
 
 #[test]
 fn digits_of_another_program() {
-    // Python, decimal module, 60 digits: logits 1/√3, -2/√3, 0.25 - 1/√3, values 1, 10, -3; and e^-10000 / (1 + e^-10000).
-    let data = [vec![1.0, 0.0, 0.0], vec![1.0, 0.0, 0.0, -2.0, 0.0, 0.0, -1.0, 0.0, 0.0], vec![1.0, 10.0, -3.0]];
+    // Python, decimal module, 60 digits: logits 1/√3, -2/√3, 0.25 - 1/√3, values 1, 10, -3; and
+    // e^-10000 / (1 + e^-10000).
+    let data = [
+        vec![1.0, 0.0, 0.0],
+        vec![1.0, 0.0, 0.0, -2.0, 0.0, 0.0, -1.0, 0.0, 0.0],
+        vec![1.0, 10.0, -3.0],
+    ];
     let bias = Some(tensor(Dtype::Float64, [1, 1, 1, 3], vec![0.0, 0.0, 0.25]));
-    let three =
-        Call { options: CallOptions { bias, ..CallOptions::default() }, ..call(Dtype::Float64, (1, 3, 3, 1), data) };
+    let three = Call {
+        options: CallOptions { bias, ..CallOptions::default() },
+        ..call(Dtype::Float64, (1, 3, 3, 1), data)
+    };
     assert_eq!(one(&three, 40).to_string(), "0.9833323231955700049531927329808816189535");
-    assert_eq!(one(&row(&[0.0, -10_000.0], &[0.0, 1.0]), 30).to_string(), "1.13548386531473609854093887507e-4343");
+    assert_eq!(
+        one(&row(&[0.0, -10_000.0], &[0.0, 1.0]), 30).to_string(),
+        "1.13548386531473609854093887507e-4343"
+    );
 }
 
 #[test]
 fn masks_and_empty_rows() {
-    let mask = Some(BoolTensor { shape: vec![3, 2], data: vec![true, false, false, false, true, true] });
+    let mask =
+        Some(BoolTensor { shape: vec![3, 2], data: vec![true, false, false, false, true, true] });
     let data = [vec![1.0, 1.0, 1.0], vec![0.0, 1.0], vec![0.5, 2.0]];
     let masked = Call {
         options: CallOptions { mask, scale: Some(1.0), ..CallOptions::default() },
@@ -313,7 +373,11 @@ fn masks_and_empty_rows() {
 fn grouped() -> Call {
     let mut rng = rng(11);
     let mut make = |shape: [usize; 4]| {
-        tensor(Dtype::Float32, shape, gaussians(&mut rng, shape.iter().product(), 1.0, Dtype::Float32))
+        tensor(
+            Dtype::Float32,
+            shape,
+            gaussians(&mut rng, shape.iter().product(), 1.0, Dtype::Float32),
+        )
     };
     Call {
         query: make([2, 4, 3, 5]),
@@ -342,19 +406,30 @@ fn every_choice_of_a_meaning_agrees_with_its_enclosure() {
         Meaning { output_width: map("d_v + 1"), ..standard.clone() },
         Meaning { output_width: map("1"), value_index: map("n_k - 1 - j"), ..standard.clone() },
     ];
-    let bias = tensor(Dtype::Float32, [1, 4, 1, 6], gaussians(&mut rng(3), 24, 1.0, Dtype::Float32));
+    let bias =
+        tensor(Dtype::Float32, [1, 4, 1, 6], gaussians(&mut rng(3), 24, 1.0, Dtype::Float32));
     for meaning in &meanings {
         for scale in [None, Some(0.4)] {
             for bias in [None, Some(bias.clone())] {
-                let call =
-                    Call { options: CallOptions { scale, bias, causal: true, ..CallOptions::default() }, ..grouped() };
+                let call = Call {
+                    options: CallOptions { scale, bias, causal: true, ..CallOptions::default() },
+                    ..grouped()
+                };
                 let answer = answer(meaning, &call, 12).unwrap();
                 let expected = interpret(meaning, &call, &contract(), Want::Output);
-                assert_eq!((answer.shape, answer.values.len()), (expected.shape, expected.exact.len()));
+                assert_eq!(
+                    (answer.shape, answer.values.len()),
+                    (expected.shape, expected.exact.len())
+                );
                 for (decimal, ball) in answer.values.iter().zip(&expected.exact) {
                     let distance = (decimal.to_f64() - ball.mid).abs();
                     let allowed = (decimal.error() + ball.rad) * (1.0 + 1e-9) + 1e-300;
-                    assert!(distance <= allowed, "{meaning:?}: {decimal} against {} ± {}", ball.mid, ball.rad);
+                    assert!(
+                        distance <= allowed,
+                        "{meaning:?}: {decimal} against {} ± {}",
+                        ball.mid,
+                        ball.rad
+                    );
                 }
             }
         }
@@ -396,18 +471,23 @@ fn bounds_are_those_of_the_contract_and_of_the_digits() {
     for digits in [2, 12] {
         let answer = answer(&standard, &call, digits).unwrap();
         let bounds = answer_bounds(&standard, &call, &contract(), &answer);
-        let expected = interpret_with(&standard, &call, &contract(), Want::Output, Products::FixedOrder);
+        let expected =
+            interpret_with(&standard, &call, &contract(), Want::Output, Products::FixedOrder);
         for ((bound, decimal), (ball, hard)) in
             bounds.iter().zip(&answer.values).zip(expected.exact.iter().zip(&expected.hard))
         {
-            // The worst output that the contract admits is within the bound of what is printed, and little more is.
+            // The worst output that the contract admits is within the bound of what is printed, and
+            // little more is.
             let worst = (ball.mid - decimal.to_f64()).abs() + hard;
             assert!(*bound >= worst - ball.rad, "{bound:e} below {worst:e}");
             assert!(*bound <= (hard + decimal.error()) * 1.011 + 1e-16, "{bound:e} for {hard:e}");
             assert_eq!(*bound, format!("{bound:.2e}").parse::<f64>().unwrap());
         }
         // Parsed decimals know their error again.
-        let values = answer.values.iter().map(|d| d.to_string().parse::<Decimal>().unwrap().rounded_to(digits));
+        let values = answer
+            .values
+            .iter()
+            .map(|d| d.to_string().parse::<Decimal>().unwrap().rounded_to(digits));
         assert_eq!(Answer { values: values.collect(), ..answer.clone() }, answer);
     }
 }
@@ -443,20 +523,32 @@ fn what_has_no_digits_is_an_error() {
     let infinite = row(&[0.0, f64::INFINITY], &[1.0, 2.0]);
     let not_finite = |what, index, got| Err(DigitsError::NotFinite { what, index, got });
     assert_eq!(answer(&standard, &infinite, 9), not_finite("key", 1, f64::INFINITY));
-    let scaled =
-        Call { options: CallOptions { scale: Some(f64::NEG_INFINITY), ..CallOptions::default() }, ..plain.clone() };
+    let scaled = Call {
+        options: CallOptions { scale: Some(f64::NEG_INFINITY), ..CallOptions::default() },
+        ..plain.clone()
+    };
     assert_eq!(answer(&standard, &scaled, 9), not_finite("scale", 0, f64::NEG_INFINITY));
     let bias = |b: f64| Some(tensor(Dtype::Float64, [1, 1, 1, 2], vec![0.0, b]));
-    let infinite =
-        Call { options: CallOptions { bias: bias(f64::INFINITY), ..CallOptions::default() }, ..plain.clone() };
+    let infinite = Call {
+        options: CallOptions { bias: bias(f64::INFINITY), ..CallOptions::default() },
+        ..plain.clone()
+    };
     assert_eq!(answer(&standard, &infinite, 9), not_finite("bias", 1, f64::INFINITY));
     let hiding = Call {
-        options: CallOptions { bias: bias(f64::NEG_INFINITY), scale: Some(-1.0), ..CallOptions::default() },
+        options: CallOptions {
+            bias: bias(f64::NEG_INFINITY),
+            scale: Some(-1.0),
+            ..CallOptions::default()
+        },
         ..plain
     };
     assert_eq!(texts(&answer(&standard, &hiding, 9).unwrap()), ["1"]);
-    let scaled_bias = Meaning { stages: vec![Stage::Bias, Stage::Scale, Stage::Softcap], ..standard };
-    assert_eq!(answer(&scaled_bias, &hiding, 9), Err(DigitsError::NotHiding { index: 1, scale: -1.0 }));
+    let scaled_bias =
+        Meaning { stages: vec![Stage::Bias, Stage::Scale, Stage::Softcap], ..standard };
+    assert_eq!(
+        answer(&scaled_bias, &hiding, 9),
+        Err(DigitsError::NotHiding { index: 1, scale: -1.0 })
+    );
     let message = DigitsError::NotHiding { index: 1, scale: -1.0 }.to_string();
     assert_eq!(message, "bias at 1: expected -inf times a positive scale, got a scale of -1");
 }

@@ -41,7 +41,13 @@ fn expected(p: &Hard, contract: &Contract) -> Expected {
 /// One query of width 2, values of width 1.
 fn row(query: [f64; 2], key: &[f64], value: &[f64], scale: f64) -> Hard {
     let plain = Hard::new(0, 0, [1, value.len(), 2, 1], &[]);
-    Hard { query: query.to_vec(), key: key.to_vec(), value: value.to_vec(), scale: RealScale::exact(scale), ..plain }
+    Hard {
+        query: query.to_vec(),
+        key: key.to_vec(),
+        value: value.to_vec(),
+        scale: RealScale::exact(scale),
+        ..plain
+    }
 }
 
 /// The only row, which the enclosure knows nothing of.
@@ -60,7 +66,10 @@ fn rows_that_the_enclosure_gives_up_have_an_answer() {
     let ball = recomputed(&row([1e17 + 16.0, -1e17], &keys, &[1.0, 2.0, 5.0], 1.0));
     let weights = x.map(libm::exp);
     let sum = weights[0] + 2.0 * weights[1] + 5.0 * weights[2];
-    assert!((ball.mid - sum / weights.iter().sum::<f64>()).abs() < 1e-15 && ball.rad < 1e-15, "{ball:?}");
+    assert!(
+        (ball.mid - sum / weights.iter().sum::<f64>()).abs() < 1e-15 && ball.rad < 1e-15,
+        "{ball:?}"
+    );
     // Dot products of 1e400, and a scale that brings them back to 1e100: the largest takes all.
     let ball = recomputed(&row([1e200, 0.0], &[1e200, 0.0, 1.5e200, 0.0], &[1.0, 3.0], 1e-300));
     assert!(ball.mid == 3.0 && ball.rad < 1e-37, "{ball:?}");
@@ -76,7 +85,8 @@ fn rows_that_the_enclosure_gives_up_have_an_answer() {
 #[test]
 fn a_radius_beyond_the_bound_is_replaced() {
     // Hardly anything is rounded under this contract, so the bound is below the radius.
-    let tight = Contract { input_roundings: 0, exp_error: 1, tile: None, merges: false, ..contract() };
+    let tight =
+        Contract { input_roundings: 0, exp_error: 1, tile: None, merges: false, ..contract() };
     let family = FAMILIES.iter().position(|name| *name == "cancelling dot products").unwrap_or(0);
     let p = Hard::new(family, 3, [4, 9, 8, 3], &[]);
     let enclosure = enclose(&p.head());

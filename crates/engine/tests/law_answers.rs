@@ -1,13 +1,13 @@
-//! Every answer of a case counts: wrong ones before a call that is declined, inputs that were written into, and NaN only as far as it says
-//! something.
+//! Every answer of a case counts: wrong ones before a call that is declined, inputs that were
+//! written into, and NaN only as far as it says something.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::{Judge, evaluate, judge_call};
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{
-    Binding, Call, CallOptions, Case, Catalog, CheckedLaw, Dims, Dtype, Evidence, Execution, Matrices, Meaning, Output,
-    Response, Target, Tensor, Verdict,
+    Binding, Call, CallOptions, Case, Catalog, CheckedLaw, Dims, Dtype, Evidence, Execution,
+    Matrices, Meaning, Output, Response, Target, Tensor, Verdict,
 };
 
 /// Two calls, the second with twice the values.
@@ -41,7 +41,13 @@ fn judged(
 ) -> (Verdict, Option<Evidence>) {
     let matrices = |rows: usize, data: &[f64]| {
         let cols = data.len() / rows;
-        Binding::Matrices(Matrices { batch: Some(1), heads: Some(1), rows, cols, data: data.to_vec() })
+        Binding::Matrices(Matrices {
+            batch: Some(1),
+            heads: Some(1),
+            rows,
+            cols,
+            data: data.to_vec(),
+        })
     };
     let case = Case {
         law: "x".to_owned(),
@@ -57,7 +63,8 @@ fn judged(
     };
     let law = CheckedLaw::from_yaml("x.yaml", law).unwrap_or_else(|error| panic!("{error}"));
     let (catalog, meaning) = (Catalog::embedded().unwrap(), Meaning::standard());
-    let judge = Judge { meaning: &meaning, contract: catalog.default_contract(Dtype::Float32).unwrap() };
+    let judge =
+        Judge { meaning: &meaning, contract: catalog.default_contract(Dtype::Float32).unwrap() };
     let outcome = evaluate(&law, &case, judge, &mut Habit(0, habit)).unwrap();
     (outcome.verdict, outcome.evidence)
 }
@@ -75,13 +82,20 @@ fn shifted(mut of: Output) -> Output {
 fn a_wrong_answer_is_wrong_though_a_later_call_is_declined() {
     let declines = || Response::Unsupported("no more".to_owned());
     assert_eq!(verdict(|_, right| output(right)).0, Verdict::Pass);
-    assert_eq!(verdict(|n, right| if n == 1 { output(right) } else { declines() }).0, Verdict::Unsupported);
+    assert_eq!(
+        verdict(|n, right| if n == 1 { output(right) } else { declines() }).0,
+        Verdict::Unsupported
+    );
     // Again and again the same: what is asked twice must not look like chance.
-    let (found, place) = verdict(|n, right| if n == 2 { declines() } else { output(shifted(right)) });
+    let (found, place) =
+        verdict(|n, right| if n == 2 { declines() } else { output(shifted(right)) });
     assert_eq!(found, Verdict::Fail, "{place}");
     assert!(place.starts_with("attention(Q, K, V) at"), "{place}");
     let crash = Response::Crash(String::new().into());
-    assert_eq!(verdict(|n, right| if n == 2 { crash.clone() } else { output(shifted(right)) }).0, Verdict::Crash);
+    assert_eq!(
+        verdict(|n, right| if n == 2 { crash.clone() } else { output(shifted(right)) }).0,
+        Verdict::Crash
+    );
 }
 
 #[test]
@@ -91,7 +105,12 @@ fn inputs_that_are_written_into_fail_under_every_law() {
     assert_eq!((found, place.starts_with("inputs of attention")), (Verdict::Fail, true), "{place}");
     let (_, place) = verdict(|_, right| overwrites(shifted(right)));
     assert!(!place.starts_with("inputs of"), "wrong numbers come first: {place}");
-    let (found, _) = verdict(|n, right| if n == 1 { overwrites(right) } else { Response::Unsupported(String::new()) });
+    let (found, _) =
+        verdict(
+            |n, right| {
+                if n == 1 { overwrites(right) } else { Response::Unsupported(String::new()) }
+            },
+        );
     assert_eq!(found, Verdict::Fail);
 }
 
@@ -114,7 +133,13 @@ fn answered(contract: &str, size: f64, answer: f64) -> Verdict {
     let output = tensor([1, 1, 1, 1], answer);
     let output = Output::of(output);
     let expect = |want| interpret(&Meaning::standard(), &call, &contract, want);
-    judge_call("attention(Q, K, V)", &call, expect, &mut Habit(0, |_, _| self::output(output.clone()))).verdict
+    judge_call(
+        "attention(Q, K, V)",
+        &call,
+        expect,
+        &mut Habit(0, |_, _| self::output(output.clone())),
+    )
+    .verdict
 }
 
 #[test]
@@ -131,7 +156,8 @@ fn nan_refutes_what_is_known_and_nothing_else() {
     }
 }
 
-/// Whichever side of an equation is wrong by itself is what came; the other one is what was expected.
+/// Whichever side of an equation is wrong by itself is what came; the other one is what was
+/// expected.
 #[test]
 fn the_side_that_is_wrong_is_what_came() {
     // A result of V lies between 1 and 2, one of 2V is twice that.
@@ -140,12 +166,21 @@ fn the_side_that_is_wrong_is_what_came() {
         verdict(move |_, right| output(if is_struck(&right) { shifted(right) } else { right }))
     };
     let (found, place) = wrong(false);
-    assert_eq!((found, place.starts_with("2 * attention(Q, K, V) at")), (Verdict::Fail, true), "{place}");
+    assert_eq!(
+        (found, place.starts_with("2 * attention(Q, K, V) at")),
+        (Verdict::Fail, true),
+        "{place}"
+    );
     let (found, place) = wrong(true);
-    assert_eq!((found, place.starts_with("attention(Q, K, 2 * V) at")), (Verdict::Fail, true), "{place}");
+    assert_eq!(
+        (found, place.starts_with("attention(Q, K, 2 * V) at")),
+        (Verdict::Fail, true),
+        "{place}"
+    );
 }
 
-/// A norm is at most a number iff every entry is: the entry that decides is shown, beside its own error and not the largest.
+/// A norm is at most a number iff every entry is: the entry that decides is shown, beside its own
+/// error and not the largest.
 #[test]
 fn a_norm_that_is_too_large_shows_the_entry_that_is() {
     let law = LAW.replace(
@@ -183,7 +218,10 @@ fn the_entry_that_is_wrong_is_what_came() {
         output(right)
     });
     let Evidence { place, expected, .. } = evidence.unwrap();
-    assert_eq!((found, place.as_str()), (Verdict::Fail, "2 * attention(Q, K, V) at [b=0, h=0, i=1, c=0]"));
+    assert_eq!(
+        (found, place.as_str()),
+        (Verdict::Fail, "2 * attention(Q, K, V) at [b=0, h=0, i=1, c=0]")
+    );
     assert!(expected.contains("(attention(Q, K, 2 * V))"), "{expected}");
 }
 

@@ -4,15 +4,26 @@
 use qkvet_engine::law::{Judge, evaluate};
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{
-    Binding, CallOptions, Case, Catalog, CheckedLaw, Dims, Dtype, Execution, Matrices, Meaning, Tensor, Verdict,
+    Binding, CallOptions, Case, Catalog, CheckedLaw, Dims, Dtype, Execution, Matrices, Meaning,
+    Tensor, Verdict,
 };
 
 fn case() -> Case {
     let matrices = |heads: usize, rows: usize, data: &[f64]| {
         let cols = data.len() / (heads * rows);
-        Binding::Matrices(Matrices { batch: Some(1), heads: Some(heads), rows, cols, data: data.to_vec() })
+        Binding::Matrices(Matrices {
+            batch: Some(1),
+            heads: Some(heads),
+            rows,
+            cols,
+            data: data.to_vec(),
+        })
     };
-    let numbers = |data: &[f64]| Tensor { dtype: Dtype::Float32, shape: vec![data.len()], data: data.to_vec() };
+    let numbers = |data: &[f64]| Tensor {
+        dtype: Dtype::Float32,
+        shape: vec![data.len()],
+        data: data.to_vec(),
+    };
     Case {
         law: "x".to_owned(),
         dtype: Dtype::Float32,
@@ -39,7 +50,8 @@ fn verdict(statement: &str, case: &Case) -> Verdict {
     );
     let law = CheckedLaw::from_yaml("x.yaml", &text).unwrap_or_else(|error| panic!("{error}"));
     let (catalog, meaning) = (Catalog::embedded().unwrap(), Meaning::standard());
-    let judge = Judge { meaning: &meaning, contract: catalog.default_contract(Dtype::Float32).unwrap() };
+    let judge =
+        Judge { meaning: &meaning, contract: catalog.default_contract(Dtype::Float32).unwrap() };
     let mut target = Simulator::new(meaning.clone(), Execution::standard());
     evaluate(&law, case, judge, &mut target).unwrap().verdict
 }
@@ -55,7 +67,10 @@ fn what_holds_passes_and_what_does_not_fails() {
         ),
         // The larger of √2 and 5.
         ("norm_2(K) == 5", "norm_2(K) == 4.9"),
-        ("diag(row(V, j)) @ ones(d_v) == row(V, j).T", "diag(row(V, j)) @ ones(d_v) == 2 * row(V, j).T"),
+        (
+            "diag(row(V, j)) @ ones(d_v) == row(V, j).T",
+            "diag(row(V, j)) @ ones(d_v) == 2 * row(V, j).T",
+        ),
         ("log(exp(2)) == 2", "log(exp(2)) == 2.000001"),
         // Two queries and one key: the distances are 1 and 0.
         (

@@ -1,4 +1,5 @@
-//! No implementation that keeps its contract exceeds the hard bound, and the bound is not far from what they reach.
+//! No implementation that keeps its contract exceeds the hard bound, and the bound is not far from
+//! what they reach.
 
 mod numerics_common;
 
@@ -66,10 +67,15 @@ fn lse_ratios(enclosure: &HeadEnclosure, bound: &Bound, lse: &[f64]) -> (f64, f6
     (0..lse.len()).fold((0.0, 0.0), |(hard, probable): (f64, f64), i| {
         let Lse { mid: exact, rad } = enclosure.rows[i].lse;
         if exact == f64::NEG_INFINITY {
-            return if lse[i].to_bits() == exact.to_bits() { (hard, probable) } else { (f64::INFINITY, probable) };
+            return if lse[i].to_bits() == exact.to_bits() {
+                (hard, probable)
+            } else {
+                (f64::INFINITY, probable)
+            };
         }
         let excess = ((lse[i] - exact).abs() - rad).max(0.0);
-        let ratio = |limit: f64| if excess == 0.0 || limit == f64::INFINITY { 0.0 } else { excess / limit };
+        let ratio =
+            |limit: f64| if excess == 0.0 || limit == f64::INFINITY { 0.0 } else { excess / limit };
         (hard.max(ratio(bound.lse_hard[i])), probable.max(ratio(bound.lse_probable[i])))
     })
 }
@@ -104,16 +110,26 @@ fn falsify(rng: &mut ChaCha8Rng, contract: &Contract, trials: usize) -> Worst {
         let bound = bound(&head, &enclosure, contract);
         assert!(bound.hard.iter().chain(&bound.probable).chain(&bound.lse_hard).all(|b| *b >= 0.0));
         assert!(bound.hard.iter().zip(&bound.probable).all(|(hard, probable)| probable <= hard));
-        assert!(bound.lse_hard.iter().zip(&bound.lse_probable).all(|(hard, probable)| probable <= hard));
+        assert!(
+            bound.lse_hard.iter().zip(&bound.lse_probable).all(|(hard, probable)| probable <= hard)
+        );
         worst.finite += usize::from(bound.hard.iter().all(|b| b.is_finite()));
         for _ in 0..2 {
             let style = style(rng, contract);
             let mut machine = Machine { contract, style, rng: numerics_common::rng(rng.random()) };
             let (outputs, lse) = machine.run_with_lse(&problem, head.scale.value);
             let (hard, probable) = ratios(&enclosure, &bound, &outputs);
-            assert!(hard <= 1.0, "{} {trial}: {hard} of the bound, {style:?} {problem:?}", contract.contract);
+            assert!(
+                hard <= 1.0,
+                "{} {trial}: {hard} of the bound, {style:?} {problem:?}",
+                contract.contract
+            );
             let (of_lse, of_lse_probable) = lse_ratios(&enclosure, &bound, &lse);
-            assert!(of_lse <= 1.0, "{} {trial}: {of_lse} of the lse bound, {style:?} {problem:?}", contract.contract);
+            assert!(
+                of_lse <= 1.0,
+                "{} {trial}: {of_lse} of the lse bound, {style:?} {problem:?}",
+                contract.contract
+            );
             worst.hard = worst.hard.max(hard);
             worst.probable = worst.probable.max(probable);
             worst.lse = worst.lse.max(of_lse);
@@ -129,13 +145,24 @@ fn implementations_that_keep_a_contract_stay_within_the_hard_bound() {
     for contract in contracts() {
         let worst = falsify(&mut rng, &contract, 200);
         println!("{}", worst.line(&contract.contract));
-        // Eight bits leave little: accumulators of 14 bits and weights of 3 or 4 are far off with peaked rows.
+        // Eight bits leave little: accumulators of 14 bits and weights of 3 or 4 are far off with
+        // peaked rows.
         let enough = if contract.dtype.size() == 1 { 50 } else { 100 };
-        assert!(worst.finite >= enough, "{}: only {} of 200 bounds say something", contract.contract, worst.finite);
+        assert!(
+            worst.finite >= enough,
+            "{}: only {} of 200 bounds say something",
+            contract.contract,
+            worst.finite
+        );
         assert!(worst.probable <= 1.0, "{}: {}", contract.contract, worst.probable);
         assert!(worst.lse_probable <= 1.0, "{}: {}", contract.contract, worst.lse_probable);
         if contract.dtype == Dtype::Bfloat16 {
-            assert!(worst.hard >= 0.05, "{}: at most {} of the bound is reached", contract.contract, worst.hard);
+            assert!(
+                worst.hard >= 0.05,
+                "{}: at most {} of the bound is reached",
+                contract.contract,
+                worst.hard
+            );
         }
     }
 }
@@ -157,19 +184,27 @@ fn implementations_that_do_something_else_are_refuted() {
     for contract in contracts() {
         let mut problem = Problem::gaussian(8, (4, 40, 16, 3), contract.dtype);
         // A format of eight bits sees a wrong scale only where it matters much.
-        problem.query.iter_mut().for_each(|q| *q *= if contract.dtype.size() == 1 { 4.0 } else { 1.0 });
+        problem
+            .query
+            .iter_mut()
+            .for_each(|q| *q *= if contract.dtype.size() == 1 { 4.0 } else { 1.0 });
         let enclosure = enclose(&problem.head());
         let bound = bound(&problem.head(), &enclosure, &contract);
         let style = style(&mut rng(9), &contract);
-        let run =
-            |problem: &Problem, scale: f64| Machine { contract: &contract, style, rng: rng(10) }.run(problem, scale);
+        let run = |problem: &Problem, scale: f64| {
+            Machine { contract: &contract, style, rng: rng(10) }.run(problem, scale)
+        };
         let right = ratios(&enclosure, &bound, &run(&problem, 0.25)).0;
         let unscaled = ratios(&enclosure, &bound, &run(&problem, 1.0)).0;
-        let hidden = Problem { sees: Sees::Mask((0..160).map(|x| x % 40 != 39).collect()), ..problem.clone() };
+        let hidden = Problem {
+            sees: Sees::Mask((0..160).map(|x| x % 40 != 39).collect()),
+            ..problem.clone()
+        };
         let short = ratios(&enclosure, &bound, &run(&hidden, 0.25)).0;
         let is_seen = unscaled > 1.0 || bound.hard.iter().any(|b| b.is_infinite());
         assert!(right <= 1.0 && is_seen, "{}: {right} {unscaled}", contract.contract);
-        // Stored scores round so much that one key of forty is within the bound; exact rows are there for it.
+        // Stored scores round so much that one key of forty is within the bound; exact rows are
+        // there for it.
         let is_coarse = contract.score_roundings > 0 || contract.dtype.size() == 1;
         assert!(short > 1.0 || is_coarse, "{}: {short}", contract.contract);
     }
@@ -189,7 +224,9 @@ fn one_step_beyond_the_contract_is_seen_somewhere() {
     let pairs = pairs.map(|(tight, loose)| (contract(tight), contract(loose)));
     let stored = Contract { partial: Some(Dtype::Bfloat16), ..contract("f32") };
     let narrow = Contract { dot_bits: Some(14), truncates: true, ..contract("f32") };
-    for (kept, broken) in pairs.into_iter().chain([(contract("f32"), stored), (contract("f32"), narrow)]) {
+    for (kept, broken) in
+        pairs.into_iter().chain([(contract("f32"), stored), (contract("f32"), narrow)])
+    {
         let beyond = (0..200).any(|trial| {
             let problem = match trial % 2 {
                 0 => problem(&mut rng, kept.dtype),
@@ -205,8 +242,10 @@ fn one_step_beyond_the_contract_is_seen_somewhere() {
             let bound = bound(&problem.head(), &enclosure, &kept);
             (0..4).any(|_| {
                 let style = style(&mut rng, &broken);
-                let mut machine = Machine { contract: &broken, style, rng: numerics_common::rng(trial) };
-                ratios(&enclosure, &bound, &machine.run(&problem, problem.head().scale.value)).0 > 1.0
+                let mut machine =
+                    Machine { contract: &broken, style, rng: numerics_common::rng(trial) };
+                ratios(&enclosure, &bound, &machine.run(&problem, problem.head().scale.value)).0
+                    > 1.0
             })
         });
         assert!(beyond, "{} never leaves the bound of {}", broken.contract, kept.contract);
@@ -224,18 +263,29 @@ fn the_default_contract_of_a_format_is_the_loosest() {
             let problem = problem(&mut rng, tight.dtype);
             let head = problem.head();
             let enclosure = enclose(&head);
-            let (tight, default) = (bound(&head, &enclosure, &tight), bound(&head, &enclosure, &default));
+            let (tight, default) =
+                (bound(&head, &enclosure, &tight), bound(&head, &enclosure, &default));
             assert!(tight.hard.iter().zip(&default.hard).all(|(tight, default)| tight <= default));
-            assert!(tight.probable.iter().zip(&default.probable).all(|(tight, default)| tight <= default));
+            assert!(
+                tight
+                    .probable
+                    .iter()
+                    .zip(&default.probable)
+                    .all(|(tight, default)| tight <= default)
+            );
         }
     }
 }
 
 #[test]
 fn gaussian_bounds_have_the_size_of_the_formats() {
-    for (name, largest) in
-        [("f64", 1e-12), ("f32", 1e-3), ("bf16-flash", 0.02), ("bf16-unfused", 0.3), ("f16-flash", 0.005)]
-    {
+    for (name, largest) in [
+        ("f64", 1e-12),
+        ("f32", 1e-3),
+        ("bf16-flash", 0.02),
+        ("bf16-unfused", 0.3),
+        ("f16-flash", 0.005),
+    ] {
         let contract = contract(name);
         let problem = Problem::gaussian(3, (8, 64, 16, 4), contract.dtype);
         let bound = bound(&problem.head(), &enclose(&problem.head()), &contract);
@@ -282,8 +332,12 @@ fn defined_empty_rows_have_bound_0_and_the_mean_has_a_finite_one() {
         (EmptyRow::Mean, Normalization::OverQueries),
     ] {
         let base = Problem::gaussian(6, (3, 7, 4, 2), Dtype::Float32);
-        let problem =
-            Problem { sees: Sees::Spans([0, 3, 0].map(Span::prefix).to_vec()), empty_row, normalization, ..base };
+        let problem = Problem {
+            sees: Sees::Spans([0, 3, 0].map(Span::prefix).to_vec()),
+            empty_row,
+            normalization,
+            ..base
+        };
         let bound = bound(&problem.head(), &enclose(&problem.head()), &contract);
         let is_defined = empty_row != EmptyRow::Mean;
         for index in [0, 1, 4, 5] {
@@ -295,13 +349,19 @@ fn defined_empty_rows_have_bound_0_and_the_mean_has_a_finite_one() {
 #[test]
 fn other_normalizations_are_bounded() {
     for normalization in [Normalization::None, Normalization::OverQueries] {
-        let problem = Problem { normalization, ..Problem::gaussian(7, (8, 9, 4, 2), Dtype::Float32) };
+        let problem =
+            Problem { normalization, ..Problem::gaussian(7, (8, 9, 4, 2), Dtype::Float32) };
         let bound = bound(&problem.head(), &enclose(&problem.head()), &contract("f32"));
-        assert!(bound.hard.iter().all(|b| *b > 0.0 && *b < 1e-3), "{normalization:?}: {:?}", bound.hard);
+        assert!(
+            bound.hard.iter().all(|b| *b > 0.0 && *b < 1e-3),
+            "{normalization:?}: {:?}",
+            bound.hard
+        );
     }
 }
 
-/// Two keys whose scores are ties of bfloat16: storing them moves both by half a spacing, in opposite directions.
+/// Two keys whose scores are ties of bfloat16: storing them moves both by half a spacing, in
+/// opposite directions.
 #[test]
 fn the_bound_pays_for_stored_scores_and_no_more_than_is_declared() {
     let head = Head {
@@ -333,12 +393,20 @@ fn the_bound_pays_for_stored_scores_and_no_more_than_is_declared() {
         let contract = Contract { input_roundings: 0, score_roundings, ..contract("bf16-unfused") };
         bound(&head, &enclosure, &contract).hard[0]
     };
-    assert!(error > hard(0), "without stored scores {error:e} is a fault, the bound is {:e}", hard(0));
-    assert!(error <= hard(1), "with stored scores {error:e} is allowed, the bound is {:e}", hard(1));
+    assert!(
+        error > hard(0),
+        "without stored scores {error:e} is a fault, the bound is {:e}",
+        hard(0)
+    );
+    assert!(
+        error <= hard(1),
+        "with stored scores {error:e} is allowed, the bound is {:e}",
+        hard(1)
+    );
 }
 
-/// Two keys whose capped scores are stored after every operation, chosen so that the roundings of the one add up and those of the
-/// other do too, the other way.
+/// Two keys whose capped scores are stored after every operation, chosen so that the roundings of
+/// the one add up and those of the other do too, the other way.
 #[test]
 fn the_bound_pays_for_every_operation_of_a_softcap_that_is_stored() {
     let contract = contract("f16-flash+scores-stored");
@@ -349,7 +417,9 @@ fn the_bound_pays_for_every_operation_of_a_softcap_that_is_stored() {
         let mut draw = |low: f64, high: f64| r(rng.random_range(low..high));
         let (scale, cap) = (draw(1.0, 1.02), draw(118.0, 128.0));
         let exact = |[x, y, bias]: &[f64; 3]| cap * libm::tanh(scale * (x + y) / cap) + bias;
-        let stored = |[x, y, bias]: &[f64; 3]| r(r(cap * r(libm::tanh(r(r(scale * r(x + y)) / cap)))) + bias);
+        let stored = |[x, y, bias]: &[f64; 3]| {
+            r(r(cap * r(libm::tanh(r(r(scale * r(x + y)) / cap)))) + bias)
+        };
         let off = |key: &[f64; 3]| stored(key) - exact(key);
         let mut keys: Vec<[f64; 3]> =
             (0..200).map(|_| [draw(16.0, 16.4), draw(-0.01, 0.01), draw(-0.01, 0.01)]).collect();
@@ -366,7 +436,8 @@ fn the_bound_pays_for_every_operation_of_a_softcap_that_is_stored() {
         };
         let output = libm::tanh((stored(&low) - stored(&high)) / 2.0);
         let enclosure = enclose(&problem.head());
-        worst = worst.max(ratios(&enclosure, &bound(&problem.head(), &enclosure, &contract), &[output]).0);
+        worst = worst
+            .max(ratios(&enclosure, &bound(&problem.head(), &enclosure, &contract), &[output]).0);
     }
     assert!(worst <= 1.0 && worst > 0.5, "{worst} of the bound");
 }
@@ -376,7 +447,9 @@ fn the_bound_pays_for_every_operation_of_a_softcap_that_is_stored() {
 fn a_softcap_and_a_base_have_their_price_and_no_more() {
     let mut problem = Problem::gaussian(14, (4, 30, 16, 2), Dtype::Float32);
     problem.query.iter_mut().for_each(|q| *q *= 64.0);
-    let of = |problem: &Problem, name: &str| bound(&problem.head(), &enclose(&problem.head()), &contract(name));
+    let of = |problem: &Problem, name: &str| {
+        bound(&problem.head(), &enclose(&problem.head()), &contract(name))
+    };
     let capped = Problem { softcap: Some(2.0), ..problem.clone() };
     let (tight, loose) = (of(&capped, "f32"), of(&capped, "tf32"));
     assert!(tight.hard.iter().zip(&loose.hard).all(|(tight, loose)| *tight > 0.0 && tight < loose));
@@ -398,7 +471,9 @@ fn a_row_that_sees_only_its_sink_is_zero_and_has_a_log_sum_exp() {
     for (sink, empty_row) in [(None, EmptyRow::Zero), (Some(1.7), EmptyRow::Mean)] {
         let problem = Problem { sink, empty_row, sees: sees.clone(), ..base.clone() };
         let bound = bound(&problem.head(), &enclose(&problem.head()), &contract("bf16-flash"));
-        assert!(bound.hard[..2].iter().all(|b| *b == 0.0) && bound.hard[2..].iter().all(|b| *b > 0.0));
+        assert!(
+            bound.hard[..2].iter().all(|b| *b == 0.0) && bound.hard[2..].iter().all(|b| *b > 0.0)
+        );
         assert!(if sink.is_some() {
             bound.lse_hard[0] > 1e-7 && bound.lse_hard[0] < 1e-5
         } else {
@@ -407,7 +482,8 @@ fn a_row_that_sees_only_its_sink_is_zero_and_has_a_log_sum_exp() {
     }
 }
 
-/// One large product and many that are each just too small for the sum: cutting off loses them all, rounding keeps some.
+/// One large product and many that are each just too small for the sum: cutting off loses them all,
+/// rounding keeps some.
 #[test]
 fn sums_that_are_cut_off_are_allowed_for_where_they_are_declared() {
     let n_k = 60;
@@ -415,14 +491,25 @@ fn sums_that_are_cut_off_are_allowed_for_where_they_are_declared() {
     problem.query.fill(0.0);
     problem.value = (0..n_k).map(|j| if j == 0 { 1.0 } else { 0.99 * libm::exp2(-13.0) }).collect();
     problem.value.iter_mut().for_each(|v| *v = round(*v, Dtype::Float32));
-    let nearest = Contract { dot_bits: Some(14), divides_last: true, ..contract("f32+unmerged+unrounded-sum") };
+    let nearest = Contract {
+        dot_bits: Some(14),
+        divides_last: true,
+        ..contract("f32+unmerged+unrounded-sum")
+    };
     let cutting = Contract { truncates: true, ..nearest.clone() };
     let enclosure = enclose(&problem.head());
     for block in [1, 2, 4, 16] {
         let style = Style { cut: Some(block), ..Style::PLAIN };
         let outputs = Machine { contract: &cutting, style, rng: rng(17) }.run(&problem, 1.0);
-        let of = |contract: &Contract| ratios(&enclosure, &bound(&problem.head(), &enclosure, contract), &outputs).0;
-        assert!(of(&cutting) <= 1.0 && of(&nearest) > 1.0, "{block}: {} {}", of(&cutting), of(&nearest));
+        let of = |contract: &Contract| {
+            ratios(&enclosure, &bound(&problem.head(), &enclosure, contract), &outputs).0
+        };
+        assert!(
+            of(&cutting) <= 1.0 && of(&nearest) > 1.0,
+            "{block}: {} {}",
+            of(&cutting),
+            of(&nearest)
+        );
     }
     // A declared depth holds for both: it shrinks the bound, and these sums break it.
     let shallow = Contract { depth: contract("f32+depth-8").depth, ..cutting.clone() };

@@ -1,4 +1,5 @@
-//! Every detail of an enclosure is true of the same exact output, in one pass over the scores or in the general way.
+//! Every detail of an enclosure is true of the same exact output, in one pass over the scores or in
+//! the general way.
 
 mod numerics_common;
 
@@ -20,7 +21,10 @@ fn check_contains(name: &str, enclosure: &HeadEnclosure, exact: &[Option<Big>]) 
     for (index, exact) in exact.iter().enumerate() {
         let (mid, rad) = (enclosure.mid[index], enclosure.rad[index]);
         match exact {
-            None => assert!(mid.is_nan() && rad == 0.0, "{name}[{index}]: expected NaN, got {mid} ± {rad}"),
+            None => assert!(
+                mid.is_nan() && rad == 0.0,
+                "{name}[{index}]: expected NaN, got {mid} ± {rad}"
+            ),
             Some(exact) => assert!(
                 rad.is_finite() && distance(exact, mid) <= big(rad),
                 "{name}[{index}]: {mid} ± {rad:e} misses {}",
@@ -30,13 +34,15 @@ fn check_contains(name: &str, enclosure: &HeadEnclosure, exact: &[Option<Big>]) 
     }
 }
 
-/// Checks every detail against the exact output; returns the largest radius in little and in full detail, by faer.
+/// Checks every detail against the exact output; returns the largest radius in little and in full
+/// detail, by faer.
 fn check(name: &str, problem: &Problem) -> (f64, f64) {
     let exact = problem.exact();
     let mut largest = (0.0, 0.0);
     for products in Products::ALL {
         let of = |detail| enclose_as(&problem.head(), products, detail);
-        let [midpoints, radii, rows, full] = [Detail::Midpoints, Detail::Radii, Detail::Rows, Detail::Full].map(of);
+        let [midpoints, radii, rows, full] =
+            [Detail::Midpoints, Detail::Radii, Detail::Rows, Detail::Full].map(of);
         check_contains(&format!("{name}, {products:?}, radii"), &radii, &exact);
         check_contains(&format!("{name}, {products:?}, rows"), &rows, &exact);
         check_contains(&format!("{name}, {products:?}, full"), &full, &exact);
@@ -48,11 +54,14 @@ fn check(name: &str, problem: &Problem) -> (f64, f64) {
         assert_eq!([midpoints.rad.len(), radii.abar.len(), radii.rows.len()], [0; 3]);
         assert_eq!([midpoints.mid.len(), radii.rad.len(), full.abar.len()], [n; 3]);
         for index in 0..n {
-            let mids = [&midpoints, &radii, &rows, &full].map(|enclosure| enclosure.mid[index].to_bits());
+            let mids =
+                [&midpoints, &radii, &rows, &full].map(|enclosure| enclosure.mid[index].to_bits());
             assert!(mids == [mids[0]; 4], "{name}[{index}]: midpoints differ");
         }
         if products == Products::Faer {
-            let largest_of = |enclosure: &HeadEnclosure| enclosure.rad.iter().fold(0.0f64, |max, rad| max.max(*rad));
+            let largest_of = |enclosure: &HeadEnclosure| {
+                enclosure.rad.iter().fold(0.0f64, |max, rad| max.max(*rad))
+            };
             largest = (largest_of(&radii), largest_of(&full));
         }
     }
@@ -90,11 +99,18 @@ fn windows_of_every_kind_are_enclosed_across_blocks_of_keys() {
     .enumerate()
     {
         let spans = spans.into_iter().map(|(start, end)| Span { start, end }).collect();
-        let problem = Problem { sees: Sees::Spans(spans), empty_row: EmptyRow::Mean, ..gaussian(seed as u64) };
+        let problem = Problem {
+            sees: Sees::Spans(spans),
+            empty_row: EmptyRow::Mean,
+            ..gaussian(seed as u64)
+        };
         check(&format!("windows {seed}"), &problem);
     }
     for shape in [(70, 5, 4, 2), (40, 40, 4, 2), (20, 300, 4, 1)] {
-        let problem = Problem { sees: causal(shape.0, shape.1), ..Problem::gaussian(1, shape, Dtype::Float32) };
+        let problem = Problem {
+            sees: causal(shape.0, shape.1),
+            ..Problem::gaussian(1, shape, Dtype::Float32)
+        };
         check(&format!("causal {shape:?}"), &problem);
     }
 }
@@ -116,8 +132,10 @@ fn logits_on_both_sides_of_what_needs_a_shift_are_enclosed() {
     for (size, limit) in [(1e-300, 1e-260), (1e-150, 1e-162), (1e300, 1e288)] {
         let value = gaussians(&mut rng(5), LONG.1 * LONG.3, size, Dtype::Float64);
         for problem in [&low, &high] {
-            let (radii, _) =
-                check(&format!("values of {size:e}"), &Problem { value: value.clone(), ..problem.clone() });
+            let (radii, _) = check(
+                &format!("values of {size:e}"),
+                &Problem { value: value.clone(), ..problem.clone() },
+            );
             assert!(radii <= limit, "values of {size:e}: {radii:e}");
         }
     }
@@ -126,7 +144,10 @@ fn logits_on_both_sides_of_what_needs_a_shift_are_enclosed() {
 /// One key holds nearly all of the weight: then the range of the values hardly matters.
 #[test]
 fn a_dominant_key_makes_the_radius_small_in_one_pass_too() {
-    let mut problem = Problem { scale: Scale::Given(1.0), ..Problem::gaussian(6, (2, 300, 3, 2), Dtype::Float64) };
+    let mut problem = Problem {
+        scale: Scale::Given(1.0),
+        ..Problem::gaussian(6, (2, 300, 3, 2), Dtype::Float64)
+    };
     problem.query = vec![9.0, 0.1, 0.3, 9.1, 0.2, 0.1];
     problem.key.iter_mut().for_each(|k| *k *= 0.1);
     problem.key[3 * 17] = 10.0;
@@ -134,9 +155,18 @@ fn a_dominant_key_makes_the_radius_small_in_one_pass_too() {
     let mut even = problem.clone();
     even.key[3 * 17] = 0.0;
     let (radii_even, _) = check("no dominant key", &even);
-    assert!(radii < 1e-13 && full <= radii && radii_even < 1e-12, "{radii:e} {full:e} {radii_even:e}");
-    let spread = problem.value.iter().map(|v| v * 1e4).zip(0..).map(|(v, at)| if at / 2 == 17 { 1.0 } else { v });
-    let (radii, _) = check("dominant key, wide values", &Problem { value: spread.collect(), ..problem });
+    assert!(
+        radii < 1e-13 && full <= radii && radii_even < 1e-12,
+        "{radii:e} {full:e} {radii_even:e}"
+    );
+    let spread = problem
+        .value
+        .iter()
+        .map(|v| v * 1e4)
+        .zip(0..)
+        .map(|(v, at)| if at / 2 == 17 { 1.0 } else { v });
+    let (radii, _) =
+        check("dominant key, wide values", &Problem { value: spread.collect(), ..problem });
     assert!(radii < 1e-8, "{radii:e}");
 }
 
@@ -151,7 +181,10 @@ fn options_are_enclosed_in_little_detail() {
     let peaked = scaled(&base, 400.0);
     for (name, problem) in [
         ("bias", Problem { bias: Some(bias), ..base.clone() }),
-        ("mask", Problem { sees: Sees::Mask(mask.clone()), empty_row: EmptyRow::Nan, ..base.clone() }),
+        (
+            "mask",
+            Problem { sees: Sees::Mask(mask.clone()), empty_row: EmptyRow::Nan, ..base.clone() },
+        ),
         ("hiding bias", Problem { bias: Some(hiding), ..base.clone() }),
         ("sink", Problem { sink: Some(0.5), ..base.clone() }),
         ("low sink", Problem { sink: Some(-900.0), ..base.clone() }),
@@ -190,12 +223,37 @@ fn facts_of_a_row_agree_between_one_pass_and_the_general_way() {
         let (one, general) = (enclose(&problem.head()), enclose(&general.head()));
         for (one, general) in one.rows.iter().zip(&general.rows) {
             let apart = (one.lse.mid - general.lse.mid).abs();
-            assert!(one.lse.rad < 1e-12 && apart <= one.lse.rad + general.lse.rad, "{:?} {:?}", one.lse, general.lse);
+            assert!(
+                one.lse.rad < 1e-12 && apart <= one.lse.rad + general.lse.rad,
+                "{:?} {:?}",
+                one.lse,
+                general.lse
+            );
             let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs();
-            assert!(near(one.sum_lower, general.sum_lower), "{} {}", one.sum_lower, general.sum_lower);
-            assert!(near(one.weight_norm, general.weight_norm), "{} {}", one.weight_norm, general.weight_norm);
-            assert!(near(one.logit_max, general.logit_max), "{} {}", one.logit_max, general.logit_max);
-            assert!(near(one.final_max, general.final_max), "{} {}", one.final_max, general.final_max);
+            assert!(
+                near(one.sum_lower, general.sum_lower),
+                "{} {}",
+                one.sum_lower,
+                general.sum_lower
+            );
+            assert!(
+                near(one.weight_norm, general.weight_norm),
+                "{} {}",
+                one.weight_norm,
+                general.weight_norm
+            );
+            assert!(
+                near(one.logit_max, general.logit_max),
+                "{} {}",
+                one.logit_max,
+                general.logit_max
+            );
+            assert!(
+                near(one.final_max, general.final_max),
+                "{} {}",
+                one.final_max,
+                general.final_max
+            );
             assert_eq!((one.visible, one.dropped), (general.visible, general.dropped));
         }
     }

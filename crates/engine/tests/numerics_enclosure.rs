@@ -13,7 +13,8 @@ use rand::RngExt;
 
 const SHAPE: (usize, usize, usize, usize) = (5, 19, 8, 3);
 
-/// Checks every element against the exact output, with both kinds of products; returns the largest finite radius.
+/// Checks every element against the exact output, with both kinds of products; returns the largest
+/// finite radius.
 fn check(name: &str, problem: &Problem) -> f64 {
     let exact = problem.exact();
     let radii = Products::ALL.map(|products| {
@@ -23,7 +24,12 @@ fn check(name: &str, problem: &Problem) -> f64 {
     radii[0].max(radii[1])
 }
 
-fn check_enclosure(name: &str, problem: &Problem, enclosure: &HeadEnclosure, exact: &[Option<Big>]) -> f64 {
+fn check_enclosure(
+    name: &str,
+    problem: &Problem,
+    enclosure: &HeadEnclosure,
+    exact: &[Option<Big>],
+) -> f64 {
     assert_eq!(enclosure.mid.len(), exact.len(), "{name}");
     let mut largest = 0.0f64;
     for (index, exact) in exact.iter().enumerate() {
@@ -35,7 +41,11 @@ fn check_enclosure(name: &str, problem: &Problem, enclosure: &HeadEnclosure, exa
         };
         assert!(mid.is_finite() && rad.is_finite(), "{name}[{index}]: {mid} ± {rad}");
         let distance = distance(exact, mid);
-        assert!(distance <= big(rad), "{name}[{index}]: {mid} ± {rad:e} misses by {}", distance.to_f64().value());
+        assert!(
+            distance <= big(rad),
+            "{name}[{index}]: {mid} ± {rad:e} misses by {}",
+            distance.to_f64().value()
+        );
         largest = largest.max(rad);
     }
     check_auxiliary(name, problem, enclosure, exact);
@@ -48,7 +58,12 @@ fn distance(exact: &Big, mid: f64) -> Big {
 }
 
 /// `Σ w|v|` is itself attention to `|V|`, and `Σ w|v − O|` attention to `|V − O|`.
-fn check_auxiliary(name: &str, problem: &Problem, enclosure: &HeadEnclosure, exact: &[Option<Big>]) {
+fn check_auxiliary(
+    name: &str,
+    problem: &Problem,
+    enclosure: &HeadEnclosure,
+    exact: &[Option<Big>],
+) {
     let with_values = |values: Vec<f64>| Problem { value: values, ..problem.clone() }.exact();
     let abar = with_values(problem.value.iter().map(|v| v.abs()).collect());
     for (index, bound) in enclosure.abar.iter().enumerate() {
@@ -90,8 +105,11 @@ fn gaussian_data_of_every_format_is_enclosed_to_1e_minus_12() {
 fn causal_masks_of_both_aspects_are_enclosed() {
     for (n_q, n_k) in [(3, 9), (9, 3), (6, 6), (70, 5)] {
         for empty_row in [EmptyRow::Zero, EmptyRow::Nan, EmptyRow::Mean] {
-            let problem =
-                Problem { sees: causal(n_q, n_k), empty_row, ..Problem::gaussian(1, (n_q, n_k, 4, 2), Dtype::Float32) };
+            let problem = Problem {
+                sees: causal(n_q, n_k),
+                empty_row,
+                ..Problem::gaussian(1, (n_q, n_k, 4, 2), Dtype::Float32)
+            };
             check(&format!("causal {n_q}×{n_k} {empty_row:?}"), &problem);
         }
     }
@@ -102,18 +120,26 @@ fn masks_and_biases_are_enclosed() {
     for seed in 0..4 {
         let mut rng = rng(100 + seed);
         let n = SHAPE.0 * SHAPE.1;
-        let mask: Vec<bool> = (0..n).map(|x| x / SHAPE.1 != 2 && rng.random_range(0..3) > 0).collect();
+        let mask: Vec<bool> =
+            (0..n).map(|x| x / SHAPE.1 != 2 && rng.random_range(0..3) > 0).collect();
         let bias: Vec<f64> = (0..n).map(|_| 3.0 * gauss(&mut rng)).collect();
-        let hiding: Vec<f64> =
-            bias.iter().map(|b| if rng.random_range(0..4) == 0 { f64::NEG_INFINITY } else { *b }).collect();
-        let sentinel =
-            bias.iter().map(|b| if rng.random_range(0..4) == 0 { -f64::from(f32::MAX) } else { *b }).collect();
+        let hiding: Vec<f64> = bias
+            .iter()
+            .map(|b| if rng.random_range(0..4) == 0 { f64::NEG_INFINITY } else { *b })
+            .collect();
+        let sentinel = bias
+            .iter()
+            .map(|b| if rng.random_range(0..4) == 0 { -f64::from(f32::MAX) } else { *b })
+            .collect();
         let masked = Problem { sees: Sees::Mask(mask), empty_row: EmptyRow::Nan, ..gaussian(seed) };
         check("mask", &masked);
         check("bias", &Problem { bias: Some(bias.clone()), ..gaussian(seed) });
         check("bias and mask", &Problem { bias: Some(bias.clone()), ..masked.clone() });
         check("hiding bias", &Problem { bias: Some(hiding.clone()), ..masked.clone() });
-        check("hiding bias, causal", &Problem { bias: Some(hiding), sees: causal(SHAPE.0, SHAPE.1), ..gaussian(seed) });
+        check(
+            "hiding bias, causal",
+            &Problem { bias: Some(hiding), sees: causal(SHAPE.0, SHAPE.1), ..gaussian(seed) },
+        );
         let radius = check("sentinel bias", &Problem { bias: Some(sentinel), ..gaussian(seed) });
         assert!(radius < 1e-12, "huge negative biases must not matter: {radius:e}");
     }
@@ -121,7 +147,8 @@ fn masks_and_biases_are_enclosed() {
 
 #[test]
 fn poison_in_hidden_keys_and_values_does_not_matter() {
-    let mut problem = Problem { sees: Sees::Spans([12, 3, 0, 12, 7].map(Span::prefix).to_vec()), ..gaussian(3) };
+    let mut problem =
+        Problem { sees: Sees::Spans([12, 3, 0, 12, 7].map(Span::prefix).to_vec()), ..gaussian(3) };
     let clean = enclose(&problem.head());
     problem.key[12 * SHAPE.2..].fill(1e300);
     problem.value[12 * SHAPE.3..].fill(-1e300);
@@ -136,10 +163,13 @@ fn poison_in_hidden_keys_and_values_does_not_matter() {
 #[test]
 fn values_that_are_not_finite_spoil_the_rows_that_see_them_alone() {
     let spans = [12, 3, 0, 9, 7].map(Span::prefix).to_vec();
-    let mask: Vec<bool> = spans.iter().flat_map(|span| (0..SHAPE.1).map(|j| j < span.end)).collect();
+    let mask: Vec<bool> =
+        spans.iter().flat_map(|span| (0..SHAPE.1).map(|j| j < span.end)).collect();
     for sees in [Sees::Spans(spans.clone()), Sees::Mask(mask)] {
         let mut problem = Problem { sees, ..gaussian(3) };
-        for (j, c, poison) in [(8, 0, f64::NAN), (10, 1, f64::INFINITY), (SHAPE.1 - 1, 2, f64::NEG_INFINITY)] {
+        for (j, c, poison) in
+            [(8, 0, f64::NAN), (10, 1, f64::INFINITY), (SHAPE.1 - 1, 2, f64::NEG_INFINITY)]
+        {
             problem.value[j * SHAPE.3 + c] = 0.0;
             let clean = enclose(&problem.head());
             problem.value[j * SHAPE.3 + c] = poison;
@@ -151,8 +181,15 @@ fn values_that_are_not_finite_spoil_the_rows_that_see_them_alone() {
                         assert!(poisoned.rad[index].is_infinite(), "{detail:?} row {i}");
                     } else {
                         let distance = (poisoned.mid[index] - clean.mid[index]).abs();
-                        assert!(distance <= poisoned.rad[index] + clean.rad[index], "{detail:?} row {i}");
-                        assert!(poisoned.rad[index] < 1e-12, "{detail:?} row {i}: {:e}", poisoned.rad[index]);
+                        assert!(
+                            distance <= poisoned.rad[index] + clean.rad[index],
+                            "{detail:?} row {i}"
+                        );
+                        assert!(
+                            poisoned.rad[index] < 1e-12,
+                            "{detail:?} row {i}: {:e}",
+                            poisoned.rad[index]
+                        );
                     }
                 }
             }
@@ -164,7 +201,10 @@ fn values_that_are_not_finite_spoil_the_rows_that_see_them_alone() {
 #[test]
 fn scales_of_every_kind_are_enclosed() {
     for scale in [1.0 / 3.0, -0.7, 0.0, -2.0, 4.0, 1e-300] {
-        let radius = check(&format!("scale {scale}"), &Problem { scale: Scale::Given(scale), ..gaussian(4) });
+        let radius = check(
+            &format!("scale {scale}"),
+            &Problem { scale: Scale::Given(scale), ..gaussian(4) },
+        );
         assert!(radius < 1e-12, "scale {scale}: {radius:e}");
     }
     for d_k in [0, 1, 3, 4, 5, 16] {
@@ -232,11 +272,16 @@ fn every_small_extent_is_enclosed() {
     for n_q in 0..3 {
         for n_k in 0..3 {
             for (d_k, d_v) in [(0, 0), (0, 1), (1, 0), (1, 1), (2, 3)] {
-                for normalization in [Normalization::OverKeys, Normalization::None, Normalization::OverQueries] {
+                for normalization in
+                    [Normalization::OverKeys, Normalization::None, Normalization::OverQueries]
+                {
                     for empty_row in [EmptyRow::Zero, EmptyRow::Nan, EmptyRow::Mean] {
                         let base = Problem::gaussian(15, (n_q, n_k, d_k, d_v), Dtype::Float64);
                         let problem = Problem { normalization, empty_row, ..base };
-                        check(&format!("{n_q} {n_k} {d_k} {d_v} {normalization:?} {empty_row:?}"), &problem);
+                        check(
+                            &format!("{n_q} {n_k} {d_k} {d_v} {normalization:?} {empty_row:?}"),
+                            &problem,
+                        );
                         let sees = Sees::Mask(vec![false; n_q * n_k]);
                         check("all hidden", &Problem { sees, ..problem.clone() });
                         check("prefix", &Problem { sees: causal(n_q, n_k), ..problem });
@@ -264,13 +309,15 @@ fn other_normalizations_are_enclosed() {
             let mut peaked = problem.clone();
             peaked.query.iter_mut().for_each(|q| *q *= 300.0);
             check("peaked", &peaked);
-            let bias = (0..SHAPE.0 * SHAPE.1).map(|x| if x % 3 == 0 { f64::NEG_INFINITY } else { x as f64 / 50.0 });
+            let bias = (0..SHAPE.0 * SHAPE.1)
+                .map(|x| if x % 3 == 0 { f64::NEG_INFINITY } else { x as f64 / 50.0 });
             check("bias", &Problem { bias: Some(bias.collect()), ..problem });
         }
     }
 }
 
-/// Zeros sum to 0 whatever the weights: no underflow is charged. Under softmax over queries nothing is claimed of this.
+/// Zeros sum to 0 whatever the weights: no underflow is charged. Under softmax over queries nothing
+/// is claimed of this.
 #[test]
 fn a_column_whose_visible_values_are_zeros_is_zero() {
     let mut problem = Problem { sees: causal(SHAPE.0, SHAPE.1), ..gaussian(24) };
@@ -304,8 +351,12 @@ fn overflow_gives_an_infinite_radius_and_never_nan() {
         problem.value.fill(value);
         problem
     };
-    for (query, key, value) in [(1e200, 1e200, 1.0), (1e308, 1.0, 1.0), (1e308, -1e308, 1.0), (0.0, 1.0, 1.7e308)] {
-        for normalization in [Normalization::OverKeys, Normalization::None, Normalization::OverQueries] {
+    for (query, key, value) in
+        [(1e200, 1e200, 1.0), (1e308, 1.0, 1.0), (1e308, -1e308, 1.0), (0.0, 1.0, 1.7e308)]
+    {
+        for normalization in
+            [Normalization::OverKeys, Normalization::None, Normalization::OverQueries]
+        {
             let problem = Problem { normalization, ..overflow(query, key, value) };
             let enclosure = enclose(&problem.head());
             assert!(

@@ -1,6 +1,11 @@
-//! Rows in which nothing is rounded have no tolerance: right implementations hit them exactly, and a missing key is seen.
+//! Rows in which nothing is rounded have no tolerance: right implementations hit them exactly, and
+//! a missing key is seen.
 
-#![expect(clippy::unwrap_used, clippy::float_cmp, reason = "a test fails by panicking; these values are exact")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::float_cmp,
+    reason = "a test fails by panicking; these values are exact"
+)]
 
 mod numerics_common;
 
@@ -15,8 +20,16 @@ use rand::RngExt;
 fn contracts() -> Vec<Contract> {
     // One pass over the keys: what merging adds is tested apart.
     let catalog = qkvet_spec::Catalog::embedded().unwrap();
-    let composed = ["f16-flash+f16-accumulation", "e4m3-flash+full-accumulator+rounded-sum", "f16-flash+truncating"];
-    let all = catalog.contracts.values().cloned().chain(composed.map(|name| catalog.contract(name).unwrap()));
+    let composed = [
+        "f16-flash+f16-accumulation",
+        "e4m3-flash+full-accumulator+rounded-sum",
+        "f16-flash+truncating",
+    ];
+    let all = catalog
+        .contracts
+        .values()
+        .cloned()
+        .chain(composed.map(|name| catalog.contract(name).unwrap()));
     all.map(|contract| Contract { merges: false, ..contract }).collect()
 }
 
@@ -26,13 +39,20 @@ fn contract(name: &str) -> Contract {
 
 const CLASSES: usize = 8;
 
-/// Query `i` gives logit 0 to the keys `j ≡ i` modulo 8 and −1792 to the others; values are integers up to 4.
+/// Query `i` gives logit 0 to the keys `j ≡ i` modulo 8 and −1792 to the others; values are
+/// integers up to 4.
 fn probe(seed: u64, n_k: usize, dtype: Dtype) -> Problem {
     let mut rng = rng(seed);
-    let mut problem =
-        Problem { scale: Scale::Given(1.0), ..Problem::gaussian(seed, (CLASSES, n_k, CLASSES, 3), dtype) };
-    problem.query = (0..CLASSES * CLASSES).map(|x| if x / CLASSES == x % CLASSES { 448.0 } else { 0.0 }).collect();
-    problem.key = (0..n_k * CLASSES).map(|x| if (x / CLASSES) % CLASSES == x % CLASSES { 0.0 } else { -4.0 }).collect();
+    let mut problem = Problem {
+        scale: Scale::Given(1.0),
+        ..Problem::gaussian(seed, (CLASSES, n_k, CLASSES, 3), dtype)
+    };
+    problem.query = (0..CLASSES * CLASSES)
+        .map(|x| if x / CLASSES == x % CLASSES { 448.0 } else { 0.0 })
+        .collect();
+    problem.key = (0..n_k * CLASSES)
+        .map(|x| if (x / CLASSES) % CLASSES == x % CLASSES { 0.0 } else { -4.0 })
+        .collect();
     problem.value.iter_mut().for_each(|v| *v = f64::from(rng.random_range(-4..=4)));
     problem
 }
@@ -74,7 +94,11 @@ fn right_implementations_are_exact_and_a_missing_key_is_caught() {
             let difference = exact.clone().unwrap() - big(enclosure.mid[index]);
             assert!(difference == big(0.0), "what is below e^−5000 was left out");
             assert!(enclosure.rad[index] == 5e-324, "{:e}", enclosure.rad[index]);
-            assert!(bound.hard[index] <= 1e3 * min_normal(contract.softmax), "{:e}", bound.hard[index]);
+            assert!(
+                bound.hard[index] <= 1e3 * min_normal(contract.softmax),
+                "{:e}",
+                bound.hard[index]
+            );
             assert!(bound.probable[index] <= bound.hard[index]);
         }
 
@@ -85,17 +109,27 @@ fn right_implementations_are_exact_and_a_missing_key_is_caught() {
             ..problem.clone()
         };
         for style in styles(&contract) {
-            let run = |problem: &Problem| Machine { contract: &contract, style, rng: rng(2) }.run(problem, 1.0);
+            let run = |problem: &Problem| {
+                Machine { contract: &contract, style, rng: rng(2) }.run(problem, 1.0)
+            };
             let fails = |outputs: &[f64], index: usize| {
                 let distance = (outputs[index] - enclosure.mid[index]).abs();
                 distance.is_nan() || distance > enclosure.rad[index] + bound.hard[index]
             };
             let outputs = run(&problem);
-            assert!((0..outputs.len()).all(|index| !fails(&outputs, index)), "{} {style:?}", contract.contract);
+            assert!(
+                (0..outputs.len()).all(|index| !fails(&outputs, index)),
+                "{} {style:?}",
+                contract.contract
+            );
             let outputs = run(&short);
             let last = (n_k - 1) % CLASSES;
             let caught = (last * 3..last * 3 + 3).filter(|index| fails(&outputs, *index)).count();
-            assert!(caught >= 2, "{} {style:?}: only {caught} of 3 see the missing key", contract.contract);
+            assert!(
+                caught >= 2,
+                "{} {style:?}: only {caught} of 3 see the missing key",
+                contract.contract
+            );
         }
     }
 }
@@ -108,7 +142,8 @@ fn the_neighbours_of_an_exact_output_fail() {
         let bound = bound(&problem.head(), &enclosure, &contract);
         for (index, mid) in enclosure.mid.iter().enumerate() {
             let u = unit_roundoff(contract.output());
-            let next = if *mid == 0.0 { 1e-30 } else { round(mid * (1.0 + 1.5 * u), contract.output()) };
+            let next =
+                if *mid == 0.0 { 1e-30 } else { round(mid * (1.0 + 1.5 * u), contract.output()) };
             let is_next = next.to_bits() != mid.to_bits();
             assert!(is_next && (next - mid).abs() > enclosure.rad[index] + bound.hard[index]);
         }
@@ -138,7 +173,8 @@ fn masks_and_sentinels_make_exact_rows_too() {
     }
 }
 
-/// Beside what is cut off, a vanishing weight may take a unit from a sum; a hidden key has no weight, and eight bits have no such.
+/// Beside what is cut off, a vanishing weight may take a unit from a sum; a hidden key has no
+/// weight, and eight bits have no such.
 #[test]
 fn what_is_cut_off_spoils_dead_keys_but_not_hidden_ones() {
     let mut problem = Problem::gaussian(7, (1, 20, 4, 2), Dtype::Bfloat16);
@@ -146,21 +182,28 @@ fn what_is_cut_off_spoils_dead_keys_but_not_hidden_ones() {
     problem.value.iter_mut().for_each(|v| *v = v.round());
     let live = |j: usize| j < 8;
     let masked = Problem { sees: Sees::Mask((0..20).map(live).collect()), ..problem.clone() };
-    let biased = Problem { bias: Some((0..20).map(|j| if live(j) { 0.0 } else { -60000.0 }).collect()), ..problem };
-    let hard = |problem: &Problem, name: &str| bound(&problem.head(), &enclose(&problem.head()), &contract(name)).hard;
+    let biased = Problem {
+        bias: Some((0..20).map(|j| if live(j) { 0.0 } else { -60000.0 }).collect()),
+        ..problem
+    };
+    let hard = |problem: &Problem, name: &str| {
+        bound(&problem.head(), &enclose(&problem.head()), &contract(name)).hard
+    };
     assert!(hard(&masked, "bf16-flash+truncating").iter().all(|b| *b == 0.0));
     assert!(hard(&biased, "bf16-flash").iter().all(|b| *b < 1e-35));
     assert!(hard(&biased, "bf16-flash+truncating").iter().all(|b| *b > 1e-6));
     assert!(hard(&biased, "e4m3-flash").iter().all(|b| *b < 1e-35));
 }
 
-/// An operand that is rounded is no longer on the grid; partial outputs are rounded where they are stored.
+/// An operand that is rounded is no longer on the grid; partial outputs are rounded where they are
+/// stored.
 #[test]
 fn operands_and_partial_outputs_that_round_are_not_exact() {
     let mut problem = Problem::gaussian(8, (1, 4, 2, 1), Dtype::Float32);
     problem.query.fill(0.0);
     problem.value = vec![1.0, 2.0, 3.0, 1.0 + libm::exp2(-20.0)];
-    let hard = |contract: &Contract| bound(&problem.head(), &enclose(&problem.head()), contract).hard[0];
+    let hard =
+        |contract: &Contract| bound(&problem.head(), &enclose(&problem.head()), contract).hard[0];
     assert!(hard(&contract("f32")) == 0.0 && hard(&contract("tf32")) > 1e-4);
     let merging = Contract { merges: true, ..contract("f32") };
     let stored = Contract { partial: Some(Dtype::Bfloat16), ..merging.clone() };
@@ -171,7 +214,8 @@ fn operands_and_partial_outputs_that_round_are_not_exact() {
 fn dot_products_that_cancel_are_exact_only_without_input_roundings() {
     let [default, flash] = ["f16-unfused", "f16-flash"]
         .map(|name| contracts().into_iter().find(|contract| contract.contract == name).unwrap());
-    let mut problem = Problem { scale: Scale::Given(0.3), ..Problem::gaussian(5, (1, 4, 2, 2), Dtype::Float16) };
+    let mut problem =
+        Problem { scale: Scale::Given(0.3), ..Problem::gaussian(5, (1, 4, 2, 2), Dtype::Float16) };
     problem.query = vec![1.0, 1.0];
     problem.key = vec![1.5, -1.5, -2.0, 2.0, 0.5, -0.5, 3.0, -3.0];
     problem.value = vec![1.0, 2.0, 3.0, 4.0, -1.0, 0.0, 2.0, 2.0];
@@ -191,11 +235,18 @@ fn rows_that_round_somewhere_keep_a_bound() {
             bound(&problem.head(), &enclose(&problem.head()), &contract).hard[0]
         };
         let u = unit_roundoff(contract.output());
-        let largest = contract.operands.map_or(0.0, unit_roundoff).max(unit_roundoff(contract.weights)).max(u);
+        let largest = contract
+            .operands
+            .map_or(0.0, unit_roundoff)
+            .max(unit_roundoff(contract.weights))
+            .max(u);
         let thirds = uniform(3, &|j| j as f64);
         let few = thirds > u && thirds < 20.0 * largest;
         assert!(few, "{}: a third is rounded once or twice: {thirds:e}", contract.contract);
         assert!(uniform(4, &|j| j as f64) == 0.0);
-        assert!(uniform(4, &|j| if j == 0 { 1.0 } else { 1.0 / u }) > 0.0, "sums beyond the precision are rounded");
+        assert!(
+            uniform(4, &|j| if j == 0 { 1.0 } else { 1.0 / u }) > 0.0,
+            "sums beyond the precision are rounded"
+        );
     }
 }

@@ -1,7 +1,8 @@
-//! The proof that `exp1` keeps its bound, as a computation with directed rounding at 300 bits, and samples against it.
+//! The proof that `exp1` keeps its bound, as a computation with directed rounding at 300 bits, and
+//! samples against it.
 //!
-//! The argument is in `docs/bounds.md#exp`. Every quantity below is an upper bound of a magnitude: sums, products and quotients of
-//! non-negative numbers are rounded up.
+//! The argument is in `docs/bounds.md#exp`. Every quantity below is an upper bound of a magnitude:
+//! sums, products and quotients of non-negative numbers are rounded up.
 
 mod directed;
 
@@ -14,7 +15,8 @@ use qkvet_engine::exp::{COEFFICIENTS, CUTOFF, EXP_ERROR, LN2_HIGH, LN2_LOW, MAGI
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Upper bound of `|exp1(x)/e^x − 1|` over `|x| ≤ −CUTOFF`. All that enters it are magnitudes: the sign of `x` does not.
+/// Upper bound of `|exp1(x)/e^x − 1|` over `|x| ≤ −CUTOFF`. All that enters it are magnitudes: the
+/// sign of `x` does not.
 fn proved_error() -> Upper {
     let u = || up(U);
     let one = || up(1.0);
@@ -43,7 +45,8 @@ fn proved_error() -> Upper {
     let r_error = low_error.clone() * (one() + u()) + u() * (r_exact.clone() + low_error);
     let r_max = r_exact + r_error.clone();
 
-    // Horner: `error` and `size` of each tail of the series for |r| ≤ r_max; products are fused with the sums that follow.
+    // Horner: `error` and `size` of each tail of the series for |r| ≤ r_max; products are fused
+    // with the sums that follow.
     let factorial = |k: usize| (1..=k).fold(1.0, |product, factor| product * factor as f64);
     let coefficient_error = |k: usize| {
         let computed = || up(COEFFICIENTS[13 - k]);
@@ -58,7 +61,8 @@ fn proved_error() -> Upper {
     }
     let last_product = error * r_max.clone();
 
-    // The last sum is rounded by at most 2^−54 below 1 and 2^−53 above; what the series leaves out is below 1.5·r^14/14!.
+    // The last sum is rounded by at most 2^−54 below 1 and 2^−53 above; what the series leaves out
+    // is below 1.5·r^14/14!.
     let tail = (0..14).fold(up(1.5) / up(factorial(14)), |tail, _| tail * r_max.clone());
     assert!(COEFFICIENTS[13] == 1.0 && r_max < up(0.375));
     let below = (last_product.clone() + tail.clone() + u() / up(2.0)) / up(0.6875);

@@ -1,7 +1,8 @@
-//! The proof that `exp_product` keeps its bound, as a computation with directed rounding at 300 bits, and samples against it.
+//! The proof that `exp_product` keeps its bound, as a computation with directed rounding at 300
+//! bits, and samples against it.
 //!
-//! The argument is in `docs/bounds.md#exp-product`. It holds for whatever coefficients there are: how they were found is no part
-//! of it.
+//! The argument is in `docs/bounds.md#exp-product`. It holds for whatever coefficients there are:
+//! how they were found is no part of it.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -32,7 +33,10 @@ impl Interval {
     }
 
     fn add(&self, other: &Self) -> Self {
-        Self { low: self.low.clone() + other.low.clone(), high: self.high.clone() + other.high.clone() }
+        Self {
+            low: self.low.clone() + other.low.clone(),
+            high: self.high.clone() + other.high.clone(),
+        }
     }
 
     fn minus(&self, other: &Self) -> Self {
@@ -65,7 +69,8 @@ fn difference() -> Vec<Interval> {
     (0..TERMS)
         .map(|n| {
             if n > 0 {
-                let (divisor, high) = (n as f64, term.high.clone() * ln2_high.clone() / up(n as f64));
+                let (divisor, high) =
+                    (n as f64, term.high.clone() * ln2_high.clone() / up(n as f64));
                 term = Interval { low: term.low.clone() * ln2_low.clone() / down(divisor), high };
             }
             let coefficient = COEFFICIENTS_BASE_2.iter().rev().nth(n).copied().unwrap_or(0.0);
@@ -74,8 +79,9 @@ fn difference() -> Vec<Interval> {
         .collect()
 }
 
-/// Upper bound of `|P(x) − 2^x|` over `|x| ≤ 1/2`: the sizes of the coefficients by Chebyshev polynomials of `2x`, of which none
-/// is above 1. `y^n = 2^(1−n) Σ_k C(n, k) T_(n−2k)`, with half of the term of `T_0`.
+/// Upper bound of `|P(x) − 2^x|` over `|x| ≤ 1/2`: the sizes of the coefficients by Chebyshev
+/// polynomials of `2x`, of which none is above 1. `y^n = 2^(1−n) Σ_k C(n, k) T_(n−2k)`, with half
+/// of the term of `T_0`.
 fn distance_from_the_power() -> Upper {
     let mut by_chebyshev = vec![Interval::point(0.0); TERMS];
     for (n, d) in difference().iter().enumerate() {
@@ -104,10 +110,13 @@ fn proved_error() -> Upper {
         error = before.clone() + u() * (size.clone() + before);
     }
     assert_eq!(COEFFICIENTS_BASE_2[degree].to_bits(), 1.0f64.to_bits());
-    // The last sum is rounded by at most 2^−54 below 1 and 2^−53 above; 2^x is at least 0.707 and at least 1 there.
+    // The last sum is rounded by at most 2^−54 below 1 and 2^−53 above; 2^x is at least 0.707 and
+    // at least 1 there.
     let before = error * half() + distance_from_the_power();
-    let polynomial = magnitude((before.clone() + u() / up(2.0)) / up(0.707), (before + u()) / up(1.0 - 1e-10));
-    // The rest is rounded once, by at most 2^−55, and 2^a − 1 ≤ a for a ≤ 1 here. What underflows is below 2^−1000.
+    let polynomial =
+        magnitude((before.clone() + u() / up(2.0)) / up(0.707), (before + u()) / up(1.0 - 1e-10));
+    // The rest is rounded once, by at most 2^−55, and 2^a − 1 ≤ a for a ≤ 1 here. What underflows
+    // is below 2^−1000.
     let argument = up(0.25) * u() + up(power(-1000));
     polynomial.clone() + argument.clone() + polynomial * argument
 }
@@ -150,9 +159,11 @@ fn samples_agree_with_a_correctly_rounded_power() {
     let two = precise(2.0).ln();
     let mut worst = 0.0f64;
     for (x, factor) in cases {
-        let product = FBig::<HalfEven, 2>::try_from(x).unwrap().with_precision(200).value() * precise(factor);
+        let product =
+            FBig::<HalfEven, 2>::try_from(x).unwrap().with_precision(200).value() * precise(factor);
         let exact = (product * two.clone()).exp();
-        let error = ((precise(exp_product(x, factor)) - exact.clone()) / exact).to_f64().value().abs();
+        let error =
+            ((precise(exp_product(x, factor)) - exact.clone()) / exact).to_f64().value().abs();
         worst = worst.max(error / U);
     }
     let proved = proved_units();

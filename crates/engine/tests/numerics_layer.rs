@@ -1,4 +1,5 @@
-//! Enclosures of whole layers contain the exact output, and no implementation that keeps its contract exceeds the bound of a layer.
+//! Enclosures of whole layers contain the exact output, and no implementation that keeps its
+//! contract exceeds the bound of a layer.
 
 mod numerics_common;
 
@@ -10,7 +11,8 @@ use qkvet_engine::head::{EmptyRow, RealScale, Span, Visible};
 use qkvet_engine::layer::{Layer, LayerHead, Projection, bound_layer, enclose_layer};
 use qkvet_spec::{Contract, Dtype};
 
-/// Numbers of a layer: queries, keys, width of the inputs, heads, key heads, widths of key and value, width of the output.
+/// Numbers of a layer: queries, keys, width of the inputs, heads, key heads, widths of key and
+/// value, width of the output.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     n_q: usize,
@@ -41,7 +43,8 @@ impl Data {
         let widths = Self::widths(shape);
         let mut draw = |n: usize| gaussians(&mut rng, n, 1.0, dtype);
         let x = [draw(shape.n_q * shape.d), draw(shape.n_k * shape.d)];
-        let weights = widths.map(|(rows, cols)| draw(rows * cols).iter().map(|w| round(w / 4.0, dtype)).collect());
+        let weights = widths
+            .map(|(rows, cols)| draw(rows * cols).iter().map(|w| round(w / 4.0, dtype)).collect());
         let biases = widths.map(|(_, cols)| has_bias.then(|| draw(cols)));
         let spans = (0..shape.n_q).map(|i| Span::prefix((i + 3).min(shape.n_k))).collect();
         Self { shape, x, weights, biases, spans, sink: None }
@@ -76,7 +79,19 @@ impl Data {
         };
         let Shape { n_q, n_k, d_k, d_v, .. } = self.shape;
         let (x_q, x_kv) = (&self.x[0], &self.x[1]);
-        Layer { n_q, n_k, d_k, d_v, x_q, x_kv, w_q: map(0), w_k: map(1), w_v: map(2), w_o: map(3), heads }
+        Layer {
+            n_q,
+            n_k,
+            d_k,
+            d_v,
+            x_q,
+            x_kv,
+            w_q: map(0),
+            w_k: map(1),
+            w_v: map(2),
+            w_o: map(3),
+            heads,
+        }
     }
 
     /// `x W_k + b_k` with what multiplies and adds handed in.
@@ -100,7 +115,13 @@ impl Data {
     fn exact(&self) -> Vec<Big> {
         let Shape { n_q, h, g, d_k, d_v, .. } = self.shape;
         let project = |k: usize, x: &[Big]| {
-            let mut y = self.project(k, x, &big(0.0), |x, w| x.clone() * big(w), |a, b| a.clone() + b.clone());
+            let mut y = self.project(
+                k,
+                x,
+                &big(0.0),
+                |x, w| x.clone() * big(w),
+                |a, b| a.clone() + b.clone(),
+            );
             let cols = Self::widths(self.shape)[k].1;
             if let Some(bias) = &self.biases[k] {
                 y.iter_mut().enumerate().for_each(|(at, y)| *y = y.clone() + big(bias[at % cols]));
@@ -114,16 +135,20 @@ impl Data {
             for head in 0..h {
                 let kv = head * g / h;
                 let dot = |j: usize| {
-                    let terms =
-                        (0..d_k).map(|t| query[(i * h + head) * d_k + t].clone() * key[(j * g + kv) * d_k + t].clone());
+                    let terms = (0..d_k).map(|t| {
+                        query[(i * h + head) * d_k + t].clone()
+                            * key[(j * g + kv) * d_k + t].clone()
+                    });
                     terms.fold(big(0.0), |sum, term| sum + term) / big(d_k as f64).sqrt()
                 };
                 let weights: Vec<Big> = (0..self.spans[i].end).map(|j| dot(j).exp()).collect();
                 let sink = self.sink.map_or(big(0.0), |sink| big(sink).exp());
                 let total = weights.iter().fold(sink, |sum, w| sum + w.clone());
                 inner.extend((0..d_v).map(|c| {
-                    let terms =
-                        weights.iter().enumerate().map(|(j, w)| w.clone() * value[(j * g + kv) * d_v + c].clone());
+                    let terms = weights
+                        .iter()
+                        .enumerate()
+                        .map(|(j, w)| w.clone() * value[(j * g + kv) * d_v + c].clone());
                     terms.fold(big(0.0), |sum, term| sum + term) / total.clone()
                 }));
             }
@@ -142,9 +167,12 @@ impl Data {
             let stored = sums.iter().map(|x| round(*x, contract.dtype)).enumerate();
             stored.map(|(at, x)| round(dot(x + bias(at)), contract.dtype)).collect()
         };
-        let (query, key, value) = (project(0, &self.x[0]), project(1, &self.x[1]), project(2, &self.x[1]));
+        let (query, key, value) =
+            (project(0, &self.x[0]), project(1, &self.x[1]), project(2, &self.x[1]));
         let columns = |xs: &[f64], heads: usize, head: usize, width: usize| -> Vec<f64> {
-            xs.chunks_exact(heads * width).flat_map(|row| row[head * width..(head + 1) * width].to_vec()).collect()
+            xs.chunks_exact(heads * width)
+                .flat_map(|row| row[head * width..(head + 1) * width].to_vec())
+                .collect()
         };
         let mut inner = vec![0.0; n_q * h * d_v];
         for head in 0..h {
@@ -192,7 +220,10 @@ fn layers_are_enclosed() {
                     for (index, exact) in exact.iter().enumerate() {
                         let (mid, rad) = (enclosure.mid[index], enclosure.rad[index]);
                         let distance = magnitude(exact.clone() - big(mid));
-                        assert!(distance <= big(rad) && rad < 1e-11, "seed {seed} [{index}]: {mid} ± {rad:e}");
+                        assert!(
+                            distance <= big(rad) && rad < 1e-11,
+                            "seed {seed} [{index}]: {mid} ± {rad:e}"
+                        );
                     }
                 }
             }
@@ -203,20 +234,28 @@ fn layers_are_enclosed() {
 #[test]
 fn implementations_of_layers_stay_within_the_bound() {
     let catalog = qkvet_spec::Catalog::embedded().unwrap();
-    // Projections that are stored in eight bits, or made of operands that are, leave nothing to be said.
-    let said = |contract: &&qkvet_spec::Contract| contract.output.is_none() && contract.operands.is_none();
+    // Projections that are stored in eight bits, or made of operands that are, leave nothing to be
+    // said.
+    let said =
+        |contract: &&qkvet_spec::Contract| contract.output.is_none() && contract.operands.is_none();
     for contract in catalog.contracts.values().filter(said) {
         let mut worst = 0.0f64;
         for seed in 0..12 {
             let data = Data::new(seed, SHAPE, seed % 2 == 0, contract.dtype);
             let heads = data.heads();
             let layer = data.layer(&heads);
-            let (enclosure, bound) =
-                (enclose_layer(&layer, Products::FixedOrder), bound_layer(&layer, contract, Products::FixedOrder));
+            let (enclosure, bound) = (
+                enclose_layer(&layer, Products::FixedOrder),
+                bound_layer(&layer, contract, Products::FixedOrder),
+            );
             for style in styles(contract) {
                 for (index, x) in data.run(contract, style).iter().enumerate() {
                     let error = ((x - enclosure.mid[index]).abs() - enclosure.rad[index]).max(0.0);
-                    assert!(bound[index].is_finite() && error <= bound[index], "{}: {error:e}", contract.contract);
+                    assert!(
+                        bound[index].is_finite() && error <= bound[index],
+                        "{}: {error:e}",
+                        contract.contract
+                    );
                     worst = worst.max(error / bound[index]);
                 }
             }
@@ -239,8 +278,11 @@ fn a_layer_with_another_scale_is_refuted() {
     let outputs = data.run(&contract, styles(&contract)[0]);
     heads.iter_mut().for_each(|head| head.scale = RealScale::exact(0.4));
     let layer = data.layer(&heads);
-    let (enclosure, bound) = (enclose_layer(&layer, Products::Faer), bound_layer(&layer, &contract, Products::Faer));
-    let is_refuted = |(index, x): (usize, &f64)| (x - enclosure.mid[index]).abs() > enclosure.rad[index] + bound[index];
+    let (enclosure, bound) =
+        (enclose_layer(&layer, Products::Faer), bound_layer(&layer, &contract, Products::Faer));
+    let is_refuted = |(index, x): (usize, &f64)| {
+        (x - enclosure.mid[index]).abs() > enclosure.rad[index] + bound[index]
+    };
     assert!(outputs.iter().enumerate().any(is_refuted));
 }
 
@@ -255,7 +297,13 @@ fn layers_of_every_small_extent_are_bounded() {
             let layer = data.layer(&heads);
             let enclosure = enclose_layer(&layer, Products::Faer);
             assert_eq!(enclosure.mid.len(), n_q * d_out);
-            assert!(enclosure.rad.iter().chain(&bound_layer(&layer, &contract, Products::Faer)).all(|x| x.is_finite()));
+            assert!(
+                enclosure
+                    .rad
+                    .iter()
+                    .chain(&bound_layer(&layer, &contract, Products::Faer))
+                    .all(|x| x.is_finite())
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Enclosures of many keys need little memory beside their inputs. One test, so that the process is its own.
+//! Enclosures of many keys need little memory beside their inputs. One test, so that the process is
+//! its own.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -18,8 +19,9 @@ fn peak_mib() -> f64 {
 /// All scores of this shape are 128 MiB, the values 16.
 const SHAPE: (usize, usize, usize) = (256, 65_536, 32);
 
-/// Two threads with 4 MiB of scores each, what matrix products pack, 29 bytes for each key, and what the allocator keeps; a copy
-/// of all values and their squares, or a byte for each score, would be 16 MiB more.
+/// Two threads with 4 MiB of scores each, what matrix products pack, 29 bytes for each key, and
+/// what the allocator keeps; a copy of all values and their squares, or a byte for each score,
+/// would be 16 MiB more.
 const ALLOWED_MIB: f64 = 28.0;
 
 #[test]

@@ -37,11 +37,19 @@ fn modifiers_move_bounds_in_their_own_direction() {
             let of_base = of(base);
             for (modified, promises) in &fitting {
                 let bound = of(modified);
-                let (small, large) = if *promises { (&bound, &of_base) } else { (&of_base, &bound) };
-                let all = |small: &[f64], large: &[f64]| small.iter().zip(large).all(|(small, large)| small <= large);
+                let (small, large) =
+                    if *promises { (&bound, &of_base) } else { (&of_base, &bound) };
+                let all = |small: &[f64], large: &[f64]| {
+                    small.iter().zip(large).all(|(small, large)| small <= large)
+                };
                 let name = &modified.contract;
                 assert!(all(&small.hard, &large.hard), "{name}: {:?} {:?}", small.hard, large.hard);
-                assert!(all(&small.probable, &large.probable), "{name}: {:?} {:?}", small.probable, large.probable);
+                assert!(
+                    all(&small.probable, &large.probable),
+                    "{name}: {:?} {:?}",
+                    small.probable,
+                    large.probable
+                );
                 assert!(all(&small.lse_hard, &large.lse_hard), "{name}");
                 assert!(all(&small.lse_probable, &large.lse_probable), "{name}");
             }
@@ -58,7 +66,8 @@ fn modifiers_move_bounds_in_their_own_direction() {
     }
 }
 
-/// `base+one` and `base+one+other` for all modifiers of which both allow something, as far as they go together.
+/// `base+one` and `base+one+other` for all modifiers of which both allow something, as far as they
+/// go together.
 fn looser_pairs(catalog: &Catalog, base: &Contract) -> Vec<(Contract, Contract)> {
     let allowing: Vec<&str> = catalog
         .modifiers
@@ -66,16 +75,25 @@ fn looser_pairs(catalog: &Catalog, base: &Contract) -> Vec<(Contract, Contract)>
         .filter(|modifier| modifier.fits(base.dtype) && !modifier.allows.is_empty())
         .map(|modifier| modifier.modifier.as_str())
         .collect();
-    let both = |one: &&str, other: &&str| catalog.contract(&format!("{}+{one}+{other}", base.contract)).ok();
+    let both = |one: &&str, other: &&str| {
+        catalog.contract(&format!("{}+{one}+{other}", base.contract)).ok()
+    };
     let pair = |one: &&str, other: &&str| {
         Some((catalog.contract(&format!("{}+{one}", base.contract)).ok()?, both(one, other)?))
     };
-    allowing.iter().flat_map(|one| allowing.iter().filter_map(move |other| pair(one, other))).collect()
+    allowing
+        .iter()
+        .flat_map(|one| allowing.iter().filter_map(move |other| pair(one, other)))
+        .collect()
 }
 
-/// How far a machine that keeps the modified contract gets in 200 problems: the largest share of the plain bound, and of the
-/// modified one.
-fn reach(plain: &Contract, modified: &Contract, mut problem: impl FnMut(u64) -> Problem) -> (f64, f64) {
+/// How far a machine that keeps the modified contract gets in 200 problems: the largest share of
+/// the plain bound, and of the modified one.
+fn reach(
+    plain: &Contract,
+    modified: &Contract,
+    mut problem: impl FnMut(u64) -> Problem,
+) -> (f64, f64) {
     (0..200).fold((0.0, 0.0), |(of_plain, of_modified): (f64, f64), trial| {
         let problem = problem(trial);
         let head = problem.head();
@@ -101,7 +119,11 @@ fn an_approximate_tangent_is_allowed_where_it_is_declared() {
             problem
         });
         assert!(of_plain > 1.0, "{base}: a tangent off by 2^-11 stays within the bound");
-        assert!(worst <= 1.0 && worst > 0.01, "{base}: {worst} of the bound of {}", modified.contract);
+        assert!(
+            worst <= 1.0 && worst > 0.01,
+            "{base}: {worst} of the bound of {}",
+            modified.contract
+        );
     }
 }
 
@@ -109,7 +131,9 @@ fn an_approximate_tangent_is_allowed_where_it_is_declared() {
 #[test]
 fn a_softmax_that_stores_its_steps_is_allowed_where_it_is_declared() {
     // In bfloat16 a sum of many keys may be anything.
-    for (base, modifier, n_k) in [("f16-unfused", "f16-softmax", 40), ("bf16-unfused", "bf16-softmax", 4)] {
+    for (base, modifier, n_k) in
+        [("f16-unfused", "f16-softmax", 40), ("bf16-unfused", "bf16-softmax", 4)]
+    {
         let (plain, modified) = (contract(base), contract(&format!("{base}+{modifier}")));
         let (of_plain, worst) = reach(&plain, &modified, |trial| {
             let mut problem = Problem::gaussian(trial, (2, n_k, 8, 2), plain.dtype);
@@ -118,6 +142,10 @@ fn a_softmax_that_stores_its_steps_is_allowed_where_it_is_declared() {
             problem
         });
         assert!(of_plain > 1.0, "{base}: a softmax in 16 bits stays within the bound");
-        assert!(worst <= 1.0 && worst > 0.001, "{base}: {worst} of the bound of {}", modified.contract);
+        assert!(
+            worst <= 1.0 && worst > 0.001,
+            "{base}: {worst} of the bound of {}",
+            modified.contract
+        );
     }
 }

@@ -1,6 +1,8 @@
-//! The proof that `tanh1` keeps its bound, as a computation with directed rounding at 300 bits, and samples against it.
+//! The proof that `tanh1` keeps its bound, as a computation with directed rounding at 300 bits, and
+//! samples against it.
 //!
-//! The argument is in `docs/bounds.md#tanh`. Every quantity below is an upper bound of a magnitude unless it is named `least`.
+//! The argument is in `docs/bounds.md#tanh`. Every quantity below is an upper bound of a magnitude
+//! unless it is named `least`.
 
 mod directed;
 
@@ -49,7 +51,8 @@ fn proved_error() -> Upper {
     let log_error = magnitude(up(LOG2_E) * ln2_high.clone() - one(), one() - lowest_product);
     let product_error = up(58.0) * (u() + log_error * (one() + u())) * up(1.125);
     let r_exact = (up(0.5) + product_error) * ln2_high.clone();
-    // As for the exponential, x − k·LN2_HIGH is exact; for k = 0 the argument is not changed at all.
+    // As for the exponential, x − k·LN2_HIGH is exact; for k = 0 the argument is not changed at
+    // all.
     assert!(r_exact < up(0.375) && ln2_low > down(0.65));
     let low_error = u() * k_max.clone() * up(LN2_LOW) + k_max * split_error;
     let r_error = low_error.clone() * (one() + u()) + u() * (r_exact.clone() + low_error);
@@ -75,7 +78,8 @@ fn proved_error() -> Upper {
     assert!(COEFFICIENTS[12].to_bits() == 1.0f64.to_bits());
     let tail = (0..13).fold(up(1.5) / up(factorial(14)), |tail, _| tail * r_max.clone());
     let last_product = product(&size, &error) + tail;
-    // For k = 0 the argument r = −2|x| is not positive, so (e^r − 1)/r ≤ 1 and at least its value at −r_max.
+    // For k = 0 the argument r = −2|x| is not positive, so (e^r − 1)/r ≤ 1 and at least its value
+    // at −r_max.
     let least_quotient: Lower = least_complement(&r_max) / r_max.clone().with_rounding::<Down>();
     let quotient_error = last_product.clone() + u();
     let relative_quotient = quotient_error.clone() / least_quotient.with_rounding();
@@ -89,7 +93,8 @@ fn proved_error() -> Upper {
     let grown = up(1.42);
     let product_rounding = u() * up(0.42) * second_order.clone();
     let power_error = quotient_error * r_max.clone() + product_rounding + r_error * grown;
-    // k = −1: sums below 1 are rounded by 2^−54, |m| ≥ 1 − e^r/2 > 0.29 and |m| ≤ 1 − e^−r/2 < 0.65.
+    // k = −1: sums below 1 are rounded by 2^−54, |m| ≥ 1 − e^r/2 > 0.29 and |m| ≤ 1 − e^−r/2 <
+    // 0.65.
     assert!(r_max < up(0.35) && up(0.35).exp() < up(1.4191));
     let one_half = (power_error.clone() / up(2.0) + u() / up(2.0)) / up(0.29) * up(2.0) / up(1.35);
     // k ≤ −2: 2^k − 1 may be rounded as well, |m| > 0.64 and |m| ≤ 1.

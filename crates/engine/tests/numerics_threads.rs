@@ -25,7 +25,10 @@ fn bytes(enclosure: &HeadEnclosure) -> Vec<u8> {
 #[test]
 fn one_two_and_three_threads_give_the_same_bytes() {
     let plain = Problem::gaussian(1, (300, 333, 9, 5), Dtype::Float64);
-    let biased = Problem { bias: Some(gaussians(&mut rng(2), 300 * 333, 1.0, Dtype::Float64)), ..plain.clone() };
+    let biased = Problem {
+        bias: Some(gaussians(&mut rng(2), 300 * 333, 1.0, Dtype::Float64)),
+        ..plain.clone()
+    };
     let problems = [Problem { sees: causal(300, 333), ..plain.clone() }, plain, biased];
     let jobs: Vec<_> = problems
         .iter()
@@ -39,13 +42,17 @@ fn one_two_and_three_threads_give_the_same_bytes() {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let jobs = jobs.clone().into_par_iter();
-            jobs.map(|(problem, products, detail)| bytes(&enclose_as(&problem.head(), products, detail))).collect()
+            jobs.map(|(problem, products, detail)| {
+                bytes(&enclose_as(&problem.head(), products, detail))
+            })
+            .collect()
         })
     };
     let by_one = all(1);
     assert!(by_one.iter().all(|bytes| bytes.len() > 300 * 5 * 16));
     for threads in [2, 3] {
-        let differing = all(threads).iter().zip(&by_one).position(|(bytes, by_one)| bytes != by_one);
+        let differing =
+            all(threads).iter().zip(&by_one).position(|(bytes, by_one)| bytes != by_one);
         assert_eq!(differing, None, "{threads} threads");
     }
 }

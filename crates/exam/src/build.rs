@@ -66,10 +66,18 @@ pub fn build_each<E: From<ExamError>>(
                 text: print(&sheet, format),
                 secret: false,
             });
-            files.push(File { path: format!("key/{name}.{extension}"), text: print(&solutions, format), secret: true });
+            files.push(File {
+                path: format!("key/{name}.{extension}"),
+                text: print(&solutions, format),
+                secret: true,
+            });
         }
         let answers = crate::grade::template(&set, &posed, variant);
-        files.push(File { path: format!("student/{name}.answers.yaml"), text: answers, secret: false });
+        files.push(File {
+            path: format!("student/{name}.answers.yaml"),
+            text: answers,
+            secret: false,
+        });
         files.push(File { path: format!("key/{name}.json"), text: key.json()?, secret: true });
         take(files)?;
     }
@@ -83,7 +91,10 @@ pub fn build_each<E: From<ExamError>>(
 pub fn keys(request: &Request, first: usize, catalog: &Catalog) -> Result<Vec<Key>, ExamError> {
     let (set, library) = sources(request, catalog)?;
     let questions = of_set(request, &set, &library)?;
-    Draws::new(request, &set, &questions, catalog).take(first).map(|drawn| drawn.map(|(_, key)| key)).collect()
+    Draws::new(request, &set, &questions, catalog)
+        .take(first)
+        .map(|drawn| drawn.map(|(_, key)| key))
+        .collect()
 }
 
 fn sources(request: &Request, catalog: &Catalog) -> Result<(ProblemSet, Library), ExamError> {
@@ -94,7 +105,9 @@ fn sources(request: &Request, catalog: &Catalog) -> Result<(ProblemSet, Library)
         if name != id {
             let start = text.find("question:").unwrap_or(0);
             let message = format!("question: expected the name of the file, `{name}`, got `{id}`");
-            return Err(SpecError::at(path, text, start..start + "question".len(), &message, None).into());
+            return Err(
+                SpecError::at(path, text, start..start + "question".len(), &message, None).into()
+            );
         }
     }
     Ok((ProblemSet::from_yaml(&request.set.path, &request.set.text)?, library))
@@ -125,7 +138,14 @@ impl<'a> Draws<'a> {
         questions: &'a [&'a CheckedQuestion],
         catalog: &'a Catalog,
     ) -> Self {
-        Self { request, set, questions, catalog, seen: vec![BTreeSet::new(); questions.len()], variant: 0 }
+        Self {
+            request,
+            set,
+            questions,
+            catalog,
+            seen: vec![BTreeSet::new(); questions.len()],
+            variant: 0,
+        }
     }
 }
 
@@ -138,7 +158,13 @@ impl<'a> Iterator for Draws<'a> {
         if self.variant > request.variants {
             return None;
         }
-        let posed = posed(set, questions, (request.seed, self.variant), &mut self.seen, (&request.own, catalog));
+        let posed = posed(
+            set,
+            questions,
+            (request.seed, self.variant),
+            &mut self.seen,
+            (&request.own, catalog),
+        );
         Some(posed.map(|posed| {
             let key = Key {
                 format: FORMAT.to_owned(),
@@ -163,7 +189,8 @@ fn posed<'a>(
     (own, catalog): (&[Source], &Catalog),
 ) -> Result<Vec<Posed<'a>>, ExamError> {
     let mut all = Vec::new();
-    for (at, ((question, item), seen)) in questions.iter().zip(&set.questions).zip(seen).enumerate() {
+    for (at, ((question, item), seen)) in questions.iter().zip(&set.questions).zip(seen).enumerate()
+    {
         let parts: Vec<usize> = match item.parts.as_slice() {
             [] => (0..question.parts.len()).collect(),
             parts => parts.iter().map(|part| part - 1).collect(),
@@ -176,16 +203,25 @@ fn posed<'a>(
     Ok(all)
 }
 
-/// A contradiction in a part of a question with the line of its answer, and what leaves no numbers with its line.
+/// A contradiction in a part of a question with the line of its answer, and what leaves no numbers
+/// with its line.
 fn placed(error: ExamError, question: &CheckedQuestion, own: &[Source]) -> ExamError {
     let source = own.iter().find(|source| source.text == question.source);
     if let (ExamError::NoVariant { last, hint, .. }, Some(source)) = (&error, source) {
         let says = error.to_string();
         let says = says.split("\nhint: ").next().unwrap_or_default();
-        return SpecError::at(&source.path, &source.text, place_of(question, last), says, Some(hint)).into();
+        return SpecError::at(
+            &source.path,
+            &source.text,
+            place_of(question, last),
+            says,
+            Some(hint),
+        )
+        .into();
     }
     let ExamError::NoValue { what, reason, .. } = &error else { return error };
-    let part = what.strip_prefix("part ").and_then(|number| number.parse::<usize>().ok()?.checked_sub(1));
+    let part =
+        what.strip_prefix("part ").and_then(|number| number.parse::<usize>().ok()?.checked_sub(1));
     let Some((part, source)) = part.zip(source) else { return error };
     let start = question.start_of(part);
     let word = match reason {
@@ -196,14 +232,24 @@ fn placed(error: ExamError, question: &CheckedQuestion, own: &[Source]) -> ExamE
     let rest = source.text.get(start..).unwrap_or_default();
     let start = rest.find(word).map_or(start, |at| start + at);
     let hint = reason.contains("or `places`").then_some("ask for decimals: `places: 3`");
-    SpecError::at(&source.path, &source.text, start..start + word.len() - 1, &error.to_string(), hint).into()
+    SpecError::at(
+        &source.path,
+        &source.text,
+        start..start + word.len() - 1,
+        &error.to_string(),
+        hint,
+    )
+    .into()
 }
 
 /// Names in the prose of questions of one's own that they do not define: path, line and name.
 ///
 /// # Errors
 /// A question that does not fit.
-pub fn strangers(request: &Request, catalog: &Catalog) -> Result<Vec<(String, usize, String)>, ExamError> {
+pub fn strangers(
+    request: &Request,
+    catalog: &Catalog,
+) -> Result<Vec<(String, usize, String)>, ExamError> {
     let mut all = Vec::new();
     for Source { path, text } in &request.own {
         let question = CheckedQuestion::from_yaml(path, text, catalog)?;

@@ -98,10 +98,14 @@ impl Key {
     /// # Errors
     /// Text that is no key of this format.
     pub fn from_json(text: &str) -> Result<Self, ExamError> {
-        let key: Self = serde_json::from_str(text).map_err(|error| ExamError::Key(error.to_string()))?;
+        let key: Self =
+            serde_json::from_str(text).map_err(|error| ExamError::Key(error.to_string()))?;
         match key.format.as_str() {
             FORMAT if key.variants <= MOST_VARIANTS => Ok(key),
-            FORMAT => Err(ExamError::Key(format!("one of {} variants, more than {MOST_VARIANTS}", key.variants))),
+            FORMAT => Err(ExamError::Key(format!(
+                "one of {} variants, more than {MOST_VARIANTS}",
+                key.variants
+            ))),
             other => Err(ExamError::Key(format!("format `{other}`"))),
         }
     }
@@ -111,7 +115,9 @@ impl Key {
     /// # Errors
     /// Numbers that JSON does not have.
     pub fn json(&self) -> Result<String, ExamError> {
-        serde_json::to_string_pretty(self).map(|text| text + "\n").map_err(|error| ExamError::Key(error.to_string()))
+        serde_json::to_string_pretty(self)
+            .map(|text| text + "\n")
+            .map_err(|error| ExamError::Key(error.to_string()))
     }
 
     /// The problem set and the questions that it may name.

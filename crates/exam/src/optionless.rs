@@ -3,18 +3,21 @@
 use qkvet_spec::syntax::{Expr, ExprKind};
 use qkvet_spec::{CheckedLaw, Domain};
 
-/// The law with every option off, and its calls without the mask and the bias of the case; nothing if it has none of them.
+/// The law with every option off, and its calls without the mask and the bias of the case; nothing
+/// if it has none of them.
 ///
 /// It is another law, which may be false where the law is about an option.
 pub(crate) fn optionless(law: &CheckedLaw) -> Option<CheckedLaw> {
-    let given = law.given.iter().filter(|given| matches!(given.domain, Domain::Mask | Domain::Bias));
+    let given =
+        law.given.iter().filter(|given| matches!(given.domain, Domain::Mask | Domain::Bias));
     let of_case: Vec<&str> = given.flat_map(|given| &given.names).map(String::as_str).collect();
     if law.law.options.is_empty() && of_case.is_empty() {
         return None;
     }
     let mut bare = law.clone();
     bare.law.options.clear();
-    let formulas = bare.lets.iter_mut().map(|(_, expr)| expr).chain(&mut bare.through).chain(&mut bare.expect);
+    let formulas =
+        bare.lets.iter_mut().map(|(_, expr)| expr).chain(&mut bare.through).chain(&mut bare.expect);
     formulas.for_each(|expr| strip(expr, &of_case));
     Some(bare)
 }
@@ -54,19 +57,27 @@ mod tests {
             let words = |law| {
                 let outcome = prove(law);
                 assert_eq!(outcome.status, Status::Proved, "{id}");
-                outcome.lines.iter().map(|line| line.shown.text(Style::Unicode)).collect::<Vec<_>>().join("\n")
+                outcome
+                    .lines
+                    .iter()
+                    .map(|line| line.shown.text(Style::Unicode))
+                    .collect::<Vec<_>>()
+                    .join("\n")
             };
             let law = &catalog.laws[id];
             let all = words(law);
             let some = words(&optionless(law).unwrap_or_else(|| panic!("{id}: no options")));
             let is_about_options = |text: &str| {
-                ["mask", "bias", "sink", "exist", "alibi", "softcap"].iter().any(|word| text.contains(word))
+                ["mask", "bias", "sink", "exist", "alibi", "softcap"]
+                    .iter()
+                    .any(|word| text.contains(word))
             };
             assert!(is_about_options(&all) && !is_about_options(&some), "{some}");
         }
         assert!(optionless(&catalog.laws["score-entry"]).is_none());
         // What a law says of the mask alone is false without it.
-        let causal = optionless(&catalog.laws["future-cannot-matter"]).unwrap_or_else(|| panic!("no options"));
+        let causal = optionless(&catalog.laws["future-cannot-matter"])
+            .unwrap_or_else(|| panic!("no options"));
         assert!(!matches!(prove(&causal).status, Status::Proved | Status::ProvedTo { .. }));
     }
 }

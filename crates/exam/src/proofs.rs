@@ -44,9 +44,13 @@ pub fn proofs(questions: &[&CheckedQuestion], catalog: &Catalog) -> Result<Proof
                 continue;
             }
             let law = Catalog::find("law", &catalog.laws, id)?;
-            let is_proved = |outcome: &Outcome| matches!(outcome.status, Status::Proved | Status::ProvedTo { .. });
+            let is_proved = |outcome: &Outcome| {
+                matches!(outcome.status, Status::Proved | Status::ProvedTo { .. })
+            };
             // Questions are about attention without options, unless the law says nothing of that.
-            let bare = optionless(law).map(|law| (prove(&law), law)).filter(|(outcome, _)| is_proved(outcome));
+            let bare = optionless(law)
+                .map(|law| (prove(&law), law))
+                .filter(|(outcome, _)| is_proved(outcome));
             let (outcome, law) = bare.unwrap_or_else(|| (prove(law), law.clone()));
             if !is_proved(&outcome) {
                 return Err(ExamError::Unproved {

@@ -2,10 +2,13 @@
 
 use std::borrow::Cow;
 
-/// The text of a cell. What a spreadsheet would take for a formula begins with an apostrophe: students and authors choose words.
+/// The text of a cell. What a spreadsheet would take for a formula begins with an apostrophe:
+/// students and authors choose words.
 pub(crate) fn guarded(text: &str) -> Cow<'_, str> {
     match text.chars().next() {
-        Some('=' | '+' | '-' | '@' | '\t' | '\r') if text.parse::<f64>().is_err() => Cow::Owned(format!("'{text}")),
+        Some('=' | '+' | '-' | '@' | '\t' | '\r') if text.parse::<f64>().is_err() => {
+            Cow::Owned(format!("'{text}"))
+        }
         _ => Cow::Borrowed(text),
     }
 }

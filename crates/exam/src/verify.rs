@@ -1,4 +1,5 @@
-//! Keys derived again by another route: every number by the engine's enclosures, every picked word by the question itself.
+//! Keys derived again by another route: every number by the engine's enclosures, every picked word
+//! by the question itself.
 
 use indexmap::IndexMap;
 use qkvet_engine::ball::Ball;
@@ -6,8 +7,8 @@ use qkvet_spec::syntax::Expr;
 use qkvet_spec::{Catalog, CheckedLaw};
 
 use crate::answer::{
-    Balls, Drawn, Judgment, Numbers, Printed, agrees, ball_of, enclosed, enclosed_all, read, rounded, standard,
-    worked_value,
+    Balls, Drawn, Judgment, Numbers, Printed, agrees, ball_of, enclosed, enclosed_all, read,
+    rounded, standard, worked_value,
 };
 use crate::build::{self, Request, build_each};
 use crate::counted::counted;
@@ -47,7 +48,9 @@ pub fn verify(key: &Key, library: &Library, catalog: &Catalog) -> Verified {
         });
         let expected = load(&keyed.drawn, keys);
         if keyed.load != expected {
-            verified.wrong.push(format!("{name}: expected a load of {expected}, got {}", keyed.load));
+            verified
+                .wrong
+                .push(format!("{name}: expected a load of {expected}, got {}", keyed.load));
         }
         let known = enclosures(question, &keyed.drawn, catalog);
         for part in &keyed.parts {
@@ -60,16 +63,22 @@ pub fn verify(key: &Key, library: &Library, catalog: &Catalog) -> Verified {
                 verified.wrong.push(format!("{place}: expected a part of the question"));
                 continue;
             };
-            let again = Again { question, part: checked, drawn: &keyed.drawn, known: &known, catalog };
+            let again =
+                Again { question, part: checked, drawn: &keyed.drawn, known: &known, catalog };
             if part.points != written.points {
-                verified.wrong.push(format!("{place}: expected {} points, got {}", written.points, part.points));
+                verified.wrong.push(format!(
+                    "{place}: expected {} points, got {}",
+                    written.points, part.points
+                ));
             }
             match again.answer(&written.answer, &part.answer) {
                 Ok(()) => verified.answers += 1,
                 Err(reason) => verified.wrong.push(format!("{place}: {reason}")),
             }
             if let Some(at) = stray_choice(part) {
-                verified.wrong.push(format!("{place}, option {at}: expected the key or what a mistake gives"));
+                verified.wrong.push(format!(
+                    "{place}, option {at}: expected the key or what a mistake gives"
+                ));
             }
             again.mistakes(part, &written.answer, &place, &mut verified);
         }
@@ -77,15 +86,19 @@ pub fn verify(key: &Key, library: &Library, catalog: &Catalog) -> Verified {
     verified
 }
 
-/// The first option, from 1, that is neither the key nor what one of the mistakes gives, which are derived again themselves.
+/// The first option, from 1, that is neither the key nor what one of the mistakes gives, which are
+/// derived again themselves.
 fn stray_choice(part: &KeyedPart) -> Option<usize> {
     let Answer::Numbers { key, choices } = &part.answer else { return None };
-    let is_known = |choice: &Numbers| choice == key || part.mistakes.iter().any(|mistake| *choice == mistake.numbers);
+    let is_known = |choice: &Numbers| {
+        choice == key || part.mistakes.iter().any(|mistake| *choice == mistake.numbers)
+    };
     choices.iter().position(|choice| !is_known(choice)).map(|at| at + 1)
 }
 
-/// The first of the keys of one exam that is another than its seed gives, and in what. What cannot be derived from a key's numbers, as
-/// the order of options and which questions there are, is known by this alone.
+/// The first of the keys of one exam that is another than its seed gives, and in what. What cannot
+/// be derived from a key's numbers, as the order of options and which questions there are, is known
+/// by this alone.
 ///
 /// # Errors
 /// A set or a question that no longer fits.
@@ -95,7 +108,10 @@ pub fn not_of_seed(keys: &[&Key], catalog: &Catalog) -> Result<Option<(usize, St
     let again = build::keys(&request(one), last, catalog)?;
     for key in keys {
         let Some(right) = key.variant.checked_sub(1).and_then(|at| again.get(at)) else {
-            return Ok(Some((key.variant, format!("its number: expected one of {}", counted(again.len(), "variant")))));
+            return Ok(Some((
+                key.variant,
+                format!("its number: expected one of {}", counted(again.len(), "variant")),
+            )));
         };
         let same = Key { generator: key.generator.clone(), ..right.clone() };
         if same == **key {
@@ -106,9 +122,16 @@ pub fn not_of_seed(keys: &[&Key], catalog: &Catalog) -> Result<Option<(usize, St
         };
         let first = right.questions.iter().zip(&key.questions).enumerate().find_map(differs);
         let place = first.unwrap_or_else(|| {
-            format!("its questions: expected {}, got {}", right.questions.len(), key.questions.len())
+            format!(
+                "its questions: expected {}, got {}",
+                right.questions.len(),
+                key.questions.len()
+            )
         });
-        return Ok(Some((key.variant, format!("{place}: expected what its seed gives, got another key"))));
+        return Ok(Some((
+            key.variant,
+            format!("{place}: expected what its seed gives, got another key"),
+        )));
     }
     Ok(None)
 }
@@ -118,7 +141,11 @@ fn request(key: &Key) -> Request {
 }
 
 /// Files of an exam that are not what the seed of its key gives; `read` has their bytes by path.
-pub fn differing(key: &Key, read: &dyn Fn(&str) -> Option<Vec<u8>>, catalog: &Catalog) -> Vec<String> {
+pub fn differing(
+    key: &Key,
+    read: &dyn Fn(&str) -> Option<Vec<u8>>,
+    catalog: &Catalog,
+) -> Vec<String> {
     let mut wrong = Vec::new();
     let built = build_each::<ExamError>(&request(key), catalog, &mut |files| {
         wrong.extend(files.iter().filter_map(|file| {
@@ -135,14 +162,17 @@ pub fn differing(key: &Key, read: &dyn Fn(&str) -> Option<Vec<u8>>, catalog: &Ca
     wrong
 }
 
-/// Files that lie in the folder of an exam though its key makes none of that name: all in `student/`, for that is handed out, and in
-/// `key/` keys and whatever is named like those of a variant. PDFs beside a sheet or a key belong to it.
+/// Files that lie in the folder of an exam though its key makes none of that name: all in
+/// `student/`, for that is handed out, and in `key/` keys and whatever is named like those of a
+/// variant. PDFs beside a sheet or a key belong to it.
 pub fn surplus<'a>(key: &Key, exam: &str, present: impl Iterator<Item = &'a str>) -> Vec<String> {
     let width = key.variants.to_string().len();
     let is_made = |path: &str| {
         let (folder, name) = path.split_once('/').unwrap_or(("", path));
         let rest = name.strip_prefix(exam).and_then(|rest| rest.strip_prefix('-'));
-        let Some((number, extension)) = rest.and_then(|rest| rest.split_once('.')) else { return false };
+        let Some((number, extension)) = rest.and_then(|rest| rest.split_once('.')) else {
+            return false;
+        };
         let is_number = number.len() >= width
             && number
                 .parse::<usize>()
@@ -159,7 +189,10 @@ pub fn surplus<'a>(key: &Key, exam: &str, present: impl Iterator<Item = &'a str>
                 "{path}: expected nothing but sheets in the folder that is handed out, got another file"
             ));
         } else if path.ends_with(".json") || is_of_variant(path, exam) {
-            wrong.push(format!("{path}: expected the keys of {}, got another one", counted(key.variants, "variant")));
+            wrong.push(format!(
+                "{path}: expected the keys of {}, got another one",
+                counted(key.variants, "variant")
+            ));
         }
     }
     wrong
@@ -167,23 +200,29 @@ pub fn surplus<'a>(key: &Key, exam: &str, present: impl Iterator<Item = &'a str>
 
 /// Whether a file is named like the key of a variant, `key/SET-9.md`.
 fn is_of_variant(path: &str, exam: &str) -> bool {
-    let name = path.strip_prefix("key/").and_then(|name| name.strip_prefix(exam)?.strip_prefix('-'));
-    let Some((number, extension)) = name.and_then(|name| name.split_once('.')) else { return false };
-    let is_kind = extension == "pdf" || Format::ALL.iter().any(|format| format.extension() == extension);
+    let name =
+        path.strip_prefix("key/").and_then(|name| name.strip_prefix(exam)?.strip_prefix('-'));
+    let Some((number, extension)) = name.and_then(|name| name.split_once('.')) else {
+        return false;
+    };
+    let is_kind =
+        extension == "pdf" || Format::ALL.iter().any(|format| format.extension() == extension);
     is_kind && !number.is_empty() && number.chars().all(|c| c.is_ascii_digit())
 }
 
 /// Formulas of a question and what the engine makes of them.
 type Known<'a> = Vec<(&'a Expr, Result<Balls, String>)>;
 
-/// Every formula of a question whose steps are the question's own, enclosed with each step worked out once.
+/// Every formula of a question whose steps are the question's own, enclosed with each step worked
+/// out once.
 fn enclosures<'a>(question: &'a CheckedQuestion, drawn: &Drawn, catalog: &Catalog) -> Known<'a> {
     let of_mistake = |mistake: &'a CheckedMistake| match &mistake.slip {
         Slip::Answer(gives) => Some(gives),
         Slip::Fault(_) | Slip::Steps { .. } => None,
     };
-    let of_part =
-        |part: &'a CheckedPart| part.of.iter().chain(&part.beside).chain(part.mistakes.iter().filter_map(of_mistake));
+    let of_part = |part: &'a CheckedPart| {
+        part.of.iter().chain(&part.beside).chain(part.mistakes.iter().filter_map(of_mistake))
+    };
     let exprs: Vec<&Expr> = question.parts.iter().flat_map(of_part).collect();
     let all = enclosed_all(&question.law, &exprs, drawn, standard(), catalog);
     let failed = |reason: String| exprs.iter().map(|_| Err(reason.clone())).collect();
@@ -224,17 +263,25 @@ impl Again<'_> {
         match (written, answer) {
             (AnswerSpec::Value(value), Answer::Numbers { key, choices }) => {
                 if key.places != value.places {
-                    return Err(format!("expected {}, got {}", decimals(value.places), decimals(key.places)));
+                    return Err(format!(
+                        "expected {}, got {}",
+                        decimals(value.places),
+                        decimals(key.places)
+                    ));
                 }
                 let alike = choices.iter().filter(|choice| choice.looks_like(key)).count();
                 if value.choices && alike != 1 {
-                    return Err(format!("expected the key once among the options, got it {alike} times"));
+                    return Err(format!(
+                        "expected the key once among the options, got it {alike} times"
+                    ));
                 }
                 self.numbers(key)
             }
             (AnswerSpec::Shape(_), Answer::Numbers { key, .. }) => self.numbers(key),
             (AnswerSpec::Largest(_), Answer::Largest(columns)) => self.largest(columns),
-            (AnswerSpec::Choice(choice), Answer::Choice(order)) => permutation(order, choice.wrong.len() + 1),
+            (AnswerSpec::Choice(choice), Answer::Choice(order)) => {
+                permutation(order, choice.wrong.len() + 1)
+            }
             (AnswerSpec::Statements(statements), Answer::Statements(picked)) => {
                 let known = |(right, at): &(bool, usize)| {
                     *at < if *right { statements.right.len() } else { statements.wrong.len() }
@@ -243,7 +290,10 @@ impl Again<'_> {
                 if picked.len() == statements.pick && picked.iter().all(known) && !twice {
                     Ok(())
                 } else {
-                    Err(format!("expected {} different statements of the question", statements.pick))
+                    Err(format!(
+                        "expected {} different statements of the question",
+                        statements.pick
+                    ))
                 }
             }
             (AnswerSpec::Ordering(ordering), Answer::Ordering(order)) => {
@@ -267,14 +317,19 @@ impl Again<'_> {
 
     fn related(&self, fits: impl Fn(Ball) -> bool) -> Result<(), String> {
         let [left, right] = self.both()?;
-        let same = left.len() == right.len() && left.iter().zip(&right).all(|(x, y)| x.len() == y.len());
-        let all = left.iter().flatten().zip(right.iter().flatten()).all(|(x, y)| fits((*x - *y).abs()));
+        let same =
+            left.len() == right.len() && left.iter().zip(&right).all(|(x, y)| x.len() == y.len());
+        let all =
+            left.iter().flatten().zip(right.iter().flatten()).all(|(x, y)| fits((*x - *y).abs()));
         if same && all { Ok(()) } else { Err("expected equal sides, got others".to_owned()) }
     }
 
     fn design(&self) -> Result<(), String> {
         let [distance, most] = self.both()?;
-        match (distance.first().and_then(|row| row.first()), most.first().and_then(|row| row.first())) {
+        match (
+            distance.first().and_then(|row| row.first()),
+            most.first().and_then(|row| row.first()),
+        ) {
             (Some(distance), Some(most)) if distance.high() <= most.low() => Ok(()),
             _ => Err("expected the example to have the property".to_owned()),
         }
@@ -288,17 +343,28 @@ impl Again<'_> {
         }
         for (at, (row, column)) in rows.iter().zip(columns).enumerate() {
             let best = column.checked_sub(1).and_then(|at| row.get(at));
-            let is_best = best
-                .is_some_and(|best| row.iter().enumerate().all(|(at, x)| at + 1 == *column || x.high() < best.low()));
+            let is_best = best.is_some_and(|best| {
+                row.iter().enumerate().all(|(at, x)| at + 1 == *column || x.high() < best.low())
+            });
             if !is_best {
-                return Err(format!("row {}: expected the column of the largest entry, got {column}", at + 1));
+                return Err(format!(
+                    "row {}: expected the column of the largest entry, got {column}",
+                    at + 1
+                ));
             }
         }
         Ok(())
     }
 
-    /// What mistakes give, by the engine: patched calls, other formulas, steps that are rounded on the way.
-    fn mistakes(&self, part: &KeyedPart, written: &AnswerSpec, place: &str, verified: &mut Verified) {
+    /// What mistakes give, by the engine: patched calls, other formulas, steps that are rounded on
+    /// the way.
+    fn mistakes(
+        &self,
+        part: &KeyedPart,
+        written: &AnswerSpec,
+        place: &str,
+        verified: &mut Verified,
+    ) {
         if part.mistakes.is_empty() && !matches!(part.answer, Answer::Numbers { .. }) {
             return;
         }
@@ -309,16 +375,26 @@ impl Again<'_> {
         let places = if let AnswerSpec::Value(value) = written { value.places } else { None };
         for (keyed, checked) in part.mistakes.iter().zip(&self.part.mistakes) {
             let is_known = keyed.says == checked.says;
-            let result =
-                if is_known { self.mistake(keyed, checked, places) } else { Err("expected its own words".to_owned()) };
+            let result = if is_known {
+                self.mistake(keyed, checked, places)
+            } else {
+                Err("expected its own words".to_owned())
+            };
             match result {
                 Ok(()) => verified.mistakes += 1,
-                Err(reason) => verified.wrong.push(format!("{place}, mistake `{}`: {reason}", keyed.says)),
+                Err(reason) => {
+                    verified.wrong.push(format!("{place}, mistake `{}`: {reason}", keyed.says))
+                }
             }
         }
     }
 
-    fn mistake(&self, keyed: &Mistaken, checked: &CheckedMistake, places: Option<usize>) -> Result<(), String> {
+    fn mistake(
+        &self,
+        keyed: &Mistaken,
+        checked: &CheckedMistake,
+        places: Option<usize>,
+    ) -> Result<(), String> {
         let numbers = &keyed.numbers;
         // A mistake may make a rational answer irrational, and is then told in decimals.
         if numbers.places != places && (places.is_some() || numbers.places != Some(PLACES)) {
@@ -331,17 +407,26 @@ impl Again<'_> {
                 let balls = enclosed(&self.question.law, check, self.drawn, meaning, self.catalog)?;
                 // Decimals stand for the exact value of what a fault gives.
                 let again = rounded(&balls, numbers.places.unwrap_or(PLACES))?;
-                return if again == *numbers { Ok(()) } else { Err("expected other numbers".to_owned()) };
+                return if again == *numbers {
+                    Ok(())
+                } else {
+                    Err("expected other numbers".to_owned())
+                };
             }
-            // Decimals without exact values are the engine's, so that exact arithmetic is the other route.
-            Slip::Steps { law, rounds, .. } if numbers.exact == numbers.rows && numbers.places.is_some() => {
+            // Decimals without exact values are the engine's, so that exact arithmetic is the other
+            // route.
+            Slip::Steps { law, rounds, .. }
+                if numbers.exact == numbers.rows && numbers.places.is_some() =>
+            {
                 return self.decimals(numbers, law, rounds, of()?);
             }
             Slip::Answer(gives) if numbers.exact == numbers.rows && numbers.places.is_some() => {
                 return self.decimals(numbers, &self.question.law, &nothing(), gives);
             }
             Slip::Steps { law, rounds, .. } if rounds.is_empty() => self.balls(law, of()?)?,
-            Slip::Steps { law, rounds, .. } => self.balls(&self.with_rounded(law, rounds)?, of()?)?,
+            Slip::Steps { law, rounds, .. } => {
+                self.balls(&self.with_rounded(law, rounds)?, of()?)?
+            }
             Slip::Answer(gives) => self.balls(&self.question.law, gives)?,
         };
         match agrees(numbers, &balls, &|text| ball_of(text, self.catalog)) {
@@ -358,20 +443,26 @@ impl Again<'_> {
         rounds: &IndexMap<String, usize>,
         of: &Expr,
     ) -> Result<(), String> {
-        let value = worked_value(law, self.drawn, rounds, &IndexMap::new(), of).map_err(|error| error.to_string())?;
+        let value = worked_value(law, self.drawn, rounds, &IndexMap::new(), of)
+            .map_err(|error| error.to_string())?;
         let again = Printed::new(value, numbers.places)?;
         if again.rows() == numbers.rows { Ok(()) } else { Err("expected other numbers".to_owned()) }
     }
 
     /// The law with the decimals of some steps in their place.
-    fn with_rounded(&self, law: &CheckedLaw, rounds: &IndexMap<String, usize>) -> Result<CheckedLaw, String> {
+    fn with_rounded(
+        &self,
+        law: &CheckedLaw,
+        rounds: &IndexMap<String, usize>,
+    ) -> Result<CheckedLaw, String> {
         let mut law = law.clone();
         for at in 0..law.lets.len() {
             let (name, expr) = law.lets[at].clone();
             if let Some(places) = rounds.get(&name) {
                 let before = CheckedLaw { lets: law.lets[..at].to_vec(), ..law.clone() };
                 let decimals = rounded(&self.balls(&before, &expr)?, *places)?;
-                law.lets[at].1 = read(&literal(&decimals, *places)).map_err(|error| error.message)?;
+                law.lets[at].1 =
+                    read(&literal(&decimals, *places)).map_err(|error| error.message)?;
             }
         }
         Ok(law)
@@ -386,23 +477,38 @@ fn decimals(places: Option<usize>) -> String {
 /// Decimals as a formula of exact fractions.
 fn literal(numbers: &Numbers, places: usize) -> String {
     let one = |cell: &String| {
-        let (sign, digits) = cell.strip_prefix('-').map_or(("", cell.as_str()), |digits| ("-", digits));
+        let (sign, digits) =
+            cell.strip_prefix('-').map_or(("", cell.as_str()), |digits| ("-", digits));
         let digits = digits.replace('.', "");
         let digits = digits.trim_start_matches('0');
-        format!("({sign}{} / 1{})", if digits.is_empty() { "0" } else { digits }, "0".repeat(places))
+        format!(
+            "({sign}{} / 1{})",
+            if digits.is_empty() { "0" } else { digits },
+            "0".repeat(places)
+        )
     };
     let cell = |cell: &String| format!("{} * ones(1, 1)", one(cell));
     let joined = |function: &str, parts: Vec<String>| {
-        parts.into_iter().reduce(|left, right| format!("{function}({left}, {right})")).unwrap_or_default()
+        parts
+            .into_iter()
+            .reduce(|left, right| format!("{function}({left}, {right})"))
+            .unwrap_or_default()
     };
     match numbers.rows.first().and_then(|row| row.first()) {
         Some(first) if numbers.scalar => one(first),
-        _ => joined("vcat", numbers.rows.iter().map(|row| joined("hcat", row.iter().map(cell).collect())).collect()),
+        _ => joined(
+            "vcat",
+            numbers.rows.iter().map(|row| joined("hcat", row.iter().map(cell).collect())).collect(),
+        ),
     }
 }
 
 fn permutation(order: &[usize], n: usize) -> Result<(), String> {
     let mut sorted = order.to_vec();
     sorted.sort_unstable();
-    if sorted.iter().copied().eq(0..n) { Ok(()) } else { Err(format!("expected an order of {n}, got {order:?}")) }
+    if sorted.iter().copied().eq(0..n) {
+        Ok(())
+    } else {
+        Err(format!("expected an order of {n}, got {order:?}"))
+    }
 }

@@ -45,10 +45,14 @@ fn bench() -> Bench {
     let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
     let source = |path: &str, text: &str| Source { path: path.to_owned(), text: text.to_owned() };
     let set = source("set.yaml", "exam: x\ntitle: X\nquestions:\n  - question: own\n");
-    let request = Request { set, own: vec![source("questions/own.yaml", OWN)], variants: 1, seed: 3 };
+    let request =
+        Request { set, own: vec![source("questions/own.yaml", OWN)], variants: 1, seed: 3 };
     let files = build(&request, &catalog).unwrap_or_else(|error| panic!("{error}"));
     let text = |end: &str| {
-        let file = files.iter().find(|file| file.path.ends_with(end)).unwrap_or_else(|| panic!("no {end}"));
+        let file = files
+            .iter()
+            .find(|file| file.path.ends_with(end))
+            .unwrap_or_else(|| panic!("no {end}"));
         file.text.clone()
     };
     let key = Key::from_json(&text("key/x-1.json")).unwrap_or_else(|error| panic!("{error}"));
@@ -60,7 +64,11 @@ impl Bench {
     fn graded(&self, id: &str, answer: &str) -> (GradedPart, String) {
         let text = format!("exam: x\nvariant: 1\nstudent: Ada\nanswers:\n  {id}: {answer}\n");
         let graded = self.grader.grade(&read("ada.yaml", text.as_bytes())[0]);
-        let part = graded.parts.iter().find(|part| part.part == id).unwrap_or_else(|| panic!("no part {id}"));
+        let part = graded
+            .parts
+            .iter()
+            .find(|part| part.part == id)
+            .unwrap_or_else(|| panic!("no part {id}"));
         (part.clone(), part.hint.clone().unwrap_or_default())
     }
 
@@ -68,7 +76,10 @@ impl Bench {
         let (part, hint) = self.graded(id, answer);
         assert_eq!(part.verdict, verdict, "{id}, {answer}: {part:?}, {hint}");
         for word in says {
-            assert!(part.says.contains(word) || hint.contains(word), "{id}, {answer}: {word}: {part:?}, {hint}");
+            assert!(
+                part.says.contains(word) || hint.contains(word),
+                "{id}, {answer}: {word}: {part:?}, {hint}"
+            );
         }
     }
 }
@@ -80,7 +91,10 @@ fn an_inequality_that_fails_is_named_with_both_sides() {
     fails("{x: 2.0001}", &["x/2 ≤ 1", "left side is 1.000050, the right 1.000000"]);
     fails("{x: 2.0000000001}", &["left side is 1.000000000050, the right 1.000000000000"]);
     fails("{x: 1}", &["≤ 1", "left side is 1.471518, the right 1.000000"]);
-    assert!(!bench.graded("1a", "{x: 1}").0.says.contains("x/2"), "the one that holds is not named");
+    assert!(
+        !bench.graded("1a", "{x: 1}").0.says.contains("x/2"),
+        "the one that holds is not named"
+    );
 }
 
 #[test]
@@ -108,8 +122,18 @@ fn numbers_that_are_not_rational_are_decided() {
 fn a_column_may_stand_for_a_row_and_the_template_shows_the_extents() {
     let bench = bench();
     bench.check("1b", "{q: [[0], [0], [10]]}", Verdict::Right, &["`q` is taken as a row"]);
-    bench.check("1b", "{q: [[10], [0], [0]]}", Verdict::Wrong, &["left side is 10.000000, the right 0.010000"]);
-    bench.check("1b", "{q: [[1, 0], [0, 1]]}", Verdict::Unreadable, &["1 × 3 numbers, got 2 × 2", "q = [[1, 0, 0]]"]);
+    bench.check(
+        "1b",
+        "{q: [[10], [0], [0]]}",
+        Verdict::Wrong,
+        &["left side is 10.000000, the right 0.010000"],
+    );
+    bench.check(
+        "1b",
+        "{q: [[1, 0], [0, 1]]}",
+        Verdict::Unreadable,
+        &["1 × 3 numbers, got 2 × 2", "q = [[1, 0, 0]]"],
+    );
     for line in ["{x: 1}", "{q: [[1, 0, 0]]}"] {
         assert!(bench.template.contains(line), "{}", bench.template);
     }
@@ -119,10 +143,18 @@ fn a_column_may_stand_for_a_row_and_the_template_shows_the_extents() {
 #[test]
 fn what_is_written_in_terms_of_the_sheet_is_left_to_a_person() {
     let bench = bench();
-    for (answer, name) in
-        [("10 (k_2 + k_3)", "k_2"), ("q = 10k_3", "k_3"), ("{q: 10 k_1 + k_3}", "k_1"), ("\"q: 5 * k_2\"", "k_2")]
-    {
-        bench.check("1b", answer, Verdict::ByHand, &["not decided", &format!("in terms of {name}")]);
+    for (answer, name) in [
+        ("10 (k_2 + k_3)", "k_2"),
+        ("q = 10k_3", "k_3"),
+        ("{q: 10 k_1 + k_3}", "k_1"),
+        ("\"q: 5 * k_2\"", "k_2"),
+    ] {
+        bench.check(
+            "1b",
+            answer,
+            Verdict::ByHand,
+            &["not decided", &format!("in terms of {name}")],
+        );
     }
     for answer in ["{q: ten times the last}", "{q: k_}", "{q: key_3}", "q_x"] {
         bench.check("1b", answer, Verdict::Unreadable, &[]);

@@ -12,13 +12,17 @@ const QUESTION: &str = "question: own\ntitle: Own\ngoal: divide\ndifficulty: 1\n
 
 fn moodle() -> String {
     let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
-    let set =
-        Source { path: "set.yaml".to_owned(), text: "exam: x\ntitle: X\nquestions:\n  - question: own\n".to_owned() };
+    let set = Source {
+        path: "set.yaml".to_owned(),
+        text: "exam: x\ntitle: X\nquestions:\n  - question: own\n".to_owned(),
+    };
     let own = vec![Source { path: "own.yaml".to_owned(), text: QUESTION.to_owned() }];
-    let keys = keys(&Request { set, own, variants: 1, seed: 3 }, 1, &catalog).unwrap_or_else(|error| panic!("{error}"));
-    let mut files =
-        export(Target::Moodle, &keys, Credit::default(), &catalog).unwrap_or_else(|error| panic!("{error}"));
-    String::from_utf8(files.pop().unwrap_or_else(|| panic!("no file")).bytes).unwrap_or_else(|error| panic!("{error}"))
+    let keys = keys(&Request { set, own, variants: 1, seed: 3 }, 1, &catalog)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let mut files = export(Target::Moodle, &keys, Credit::default(), &catalog)
+        .unwrap_or_else(|error| panic!("{error}"));
+    String::from_utf8(files.pop().unwrap_or_else(|| panic!("no file")).bytes)
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]

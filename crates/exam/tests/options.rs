@@ -1,4 +1,5 @@
-//! Options of own questions: no two of them say the same, as they are written or with the numbers in them.
+//! Options of own questions: no two of them say the same, as they are written or with the numbers
+//! in them.
 
 use qkvet_exam::build::{Request, build};
 use qkvet_exam::key::Source;
@@ -14,7 +15,9 @@ fn built(answer: &str) -> Result<(), String> {
     let own = vec![Source { path: "own.yaml".to_owned(), text }];
     let set = "exam: x\ntitle: X\nquestions:\n  - question: own\n".to_owned();
     let set = Source { path: "set.yaml".to_owned(), text: set };
-    build(&Request { set, own, variants: 3, seed: 7 }, &catalog).map(|_| ()).map_err(|error| error.to_string())
+    build(&Request { set, own, variants: 3, seed: 7 }, &catalog)
+        .map(|_| ())
+        .map_err(|error| error.to_string())
 }
 
 #[test]
@@ -35,8 +38,7 @@ fn texts_that_stand_side_by_side_differ() {
 #[test]
 fn numbers_make_no_two_options_alike() {
     // k = 1 gives 2 twice; l = k gives k twice.
-    let options =
-        "{choice: {right: \"$=k$\", wrong: [{says: \"$=l$\", because: no}, {says: \"$=2 * k$\", because: no}]}}";
+    let options = "{choice: {right: \"$=k$\", wrong: [{says: \"$=l$\", because: no}, {says: \"$=2 * k$\", because: no}]}}";
     built(options).unwrap_or_else(|error| panic!("{error}"));
     let never = "{choice: {right: \"$=k$\", wrong: [{says: \"$=k + 0$\", because: no}]}}";
     let error = built(never).expect_err(never);

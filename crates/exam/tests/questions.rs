@@ -55,7 +55,9 @@ fn index(drawn: &Drawn, name: &str) -> usize {
 
 fn rows(numbers: &qkvet_exam::answer::Numbers) -> Vec<Vec<f64>> {
     let whole = |x: &str| -> f64 { x.parse().unwrap_or_else(|_| panic!("{x}")) };
-    let read = |x: &String| x.split_once('/').map_or_else(|| whole(x), |(top, bottom)| whole(top) / whole(bottom));
+    let read = |x: &String| {
+        x.split_once('/').map_or_else(|| whole(x), |(top, bottom)| whole(top) / whole(bottom))
+    };
     numbers.rows.iter().map(|row| row.iter().map(read).collect()).collect()
 }
 
@@ -66,13 +68,17 @@ fn key_of(posed: &Posed<'_>, part: usize) -> Vec<Vec<f64>> {
     }
 }
 
-/// The weights that the sheet gives, rounded by this test, have the error that the key says, and the mean is worth subtracting.
+/// The weights that the sheet gives, rounded by this test, have the error that the key says, and
+/// the mean is worth subtracting.
 #[test]
 fn rounded_weights_are_rounded_and_the_mean_makes_the_bound_smaller() {
     each_variant("predict-and-check", |posed| {
         let drawn = &posed.drawn;
-        let thousandths: Vec<f64> =
-            matrix(drawn, "g")[0].iter().zip(&matrix(drawn, "r")[0]).map(|(g, r)| 10.0 * g + r).collect();
+        let thousandths: Vec<f64> = matrix(drawn, "g")[0]
+            .iter()
+            .zip(&matrix(drawn, "r")[0])
+            .map(|(g, r)| 10.0 * g + r)
+            .collect();
         let last = 1000.0 - thousandths.iter().sum::<f64>();
         let weights: Vec<f64> = thousandths.into_iter().chain([last]).map(|k| k / 1000.0).collect();
         assert!(weights.iter().all(|a| *a > 0.0), "{weights:?}");
@@ -81,19 +87,26 @@ fn rounded_weights_are_rounded_and_the_mean_makes_the_bound_smaller() {
         let output = |weights: &[f64], column: usize| -> f64 {
             weights.iter().zip(&values).map(|(a, value)| a * value[column]).sum()
         };
-        let off = (0..2).map(|j| (output(&rounded, j) - output(&weights, j)).abs()).fold(0.0, f64::max);
+        let off =
+            (0..2).map(|j| (output(&rounded, j) - output(&weights, j)).abs()).fold(0.0, f64::max);
         assert!((off - key_of(posed, 3)[0][0]).abs() < 1e-9, "{off}, {drawn:?}");
-        let largest = |values: &[Vec<f64>]| values.iter().flatten().fold(0.0_f64, |most, x| most.max(x.abs()));
+        let largest = |values: &[Vec<f64>]| {
+            values.iter().flatten().fold(0.0_f64, |most, x| most.max(x.abs()))
+        };
         #[expect(clippy::cast_precision_loss, reason = "a small number")]
-        let mean = |j: usize| values.iter().map(|value| value[j]).sum::<f64>() / values.len() as f64;
-        let centered: Vec<Vec<f64>> = values.iter().map(|value| (0..2).map(|j| value[j] - mean(j)).collect()).collect();
+        let mean =
+            |j: usize| values.iter().map(|value| value[j]).sum::<f64>() / values.len() as f64;
+        let centered: Vec<Vec<f64>> =
+            values.iter().map(|value| (0..2).map(|j| value[j] - mean(j)).collect()).collect();
         assert!(largest(&centered) < largest(&values), "{values:?}");
     });
 }
 
 /// Whether a point lies in a triangle of the values.
 fn is_in_hull(values: &[Vec<f64>], point: &[f64]) -> bool {
-    let side = |a: &[f64], b: &[f64], c: &[f64]| (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+    let side = |a: &[f64], b: &[f64], c: &[f64]| {
+        (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+    };
     let n = values.len();
     let all = (0..n).flat_map(|i| (i + 1..n).flat_map(move |j| (j + 1..n).map(move |k| (i, j, k))));
     all.into_iter().any(|(i, j, k)| {
@@ -107,13 +120,20 @@ fn is_in_hull(values: &[Vec<f64>], point: &[f64]) -> bool {
 fn the_possible_output_is_in_the_hull_and_two_others_are_in_the_box_alone() {
     each_variant("convex-hull", |posed| {
         let sign = number(&posed.drawn, "f");
-        let values: Vec<Vec<f64>> = matrix(&posed.drawn, "Y").iter().map(|y| vec![y[0], sign * y[1]]).collect();
+        let values: Vec<Vec<f64>> =
+            matrix(&posed.drawn, "Y").iter().map(|y| vec![y[0], sign * y[1]]).collect();
         let bounds = key_of(posed, 1);
-        let is_in_box = |point: &[f64]| (0..2).all(|j| bounds[0][j] < point[j] && point[j] < bounds[1][j]);
+        let is_in_box =
+            |point: &[f64]| (0..2).all(|j| bounds[0][j] < point[j] && point[j] < bounds[1][j]);
         assert!(is_in_hull(&values, &key_of(posed, 2)[0]), "{values:?}");
-        let others: Vec<Vec<f64>> = posed.parts[1].mistakes.iter().map(|m| rows(&m.numbers)[0].clone()).collect();
+        let others: Vec<Vec<f64>> =
+            posed.parts[1].mistakes.iter().map(|m| rows(&m.numbers)[0].clone()).collect();
         assert!(others.iter().all(|point| !is_in_hull(&values, point)), "{values:?}, {others:?}");
-        assert_eq!(others.iter().filter(|point| is_in_box(point)).count(), 2, "{values:?}, {others:?}");
+        assert_eq!(
+            others.iter().filter(|point| is_in_box(point)).count(),
+            2,
+            "{values:?}, {others:?}"
+        );
     });
 }
 
@@ -124,23 +144,33 @@ fn verdicts(question: &str, id: &str, answers: impl Fn(&Drawn) -> Vec<String>) {
     let set = Source { path: "set.yaml".to_owned(), text: set };
     let files = build(&Request { set, own: Vec::new(), variants: 5, seed: 4 }, &catalog);
     let files = files.unwrap_or_else(|error| panic!("{error}"));
-    let keys = files.iter().filter(|file| file.path.starts_with("key/") && file.path.ends_with(".json"));
-    let keys: Vec<Key> =
-        keys.map(|file| Key::from_json(&file.text).unwrap_or_else(|error| panic!("{error}"))).collect();
+    let keys =
+        files.iter().filter(|file| file.path.starts_with("key/") && file.path.ends_with(".json"));
+    let keys: Vec<Key> = keys
+        .map(|file| Key::from_json(&file.text).unwrap_or_else(|error| panic!("{error}")))
+        .collect();
     let grader = Grader::new(keys.clone(), &catalog).unwrap_or_else(|error| panic!("{error}"));
     for key in &keys {
         // The first answer is right, all others are not.
         for (at, answer) in answers(&key.questions[0].drawn).into_iter().enumerate() {
-            let text = format!("exam: x\nvariant: {}\nstudent: Ada\nanswers:\n  {id}: {answer}\n", key.variant);
+            let text = format!(
+                "exam: x\nvariant: {}\nstudent: Ada\nanswers:\n  {id}: {answer}\n",
+                key.variant
+            );
             let graded = grader.grade(&read("ada.yaml", text.as_bytes())[0]);
-            let part = graded.parts.iter().find(|part| part.part == id).unwrap_or_else(|| panic!("no part {id}"));
+            let part = graded
+                .parts
+                .iter()
+                .find(|part| part.part == id)
+                .unwrap_or_else(|| panic!("no part {id}"));
             let expected = if at == 0 { Verdict::Right } else { Verdict::Wrong };
             assert_eq!(part.verdict, expected, "{question} {id}, answer {at}, {answer}: {part:?}");
         }
     }
 }
 
-/// Two heads balance to within what the key says, and the answers to the last question are different outputs.
+/// Two heads balance to within what the key says, and the answers to the last question are
+/// different outputs.
 #[test]
 fn two_heads_balance_and_a_key_turned_round_gives_another_output() {
     each_variant("several-heads", |posed| {
@@ -151,11 +181,16 @@ fn two_heads_balance_and_a_key_turned_round_gives_another_output() {
         let others = (n - 1) as f64;
         let weight = |score: f64| score.exp() / (score.exp() + others);
         let average = (weight(beta * gamma) + (1.0 - weight(beta)) / others) / 2.0;
-        assert!((average - 0.5).abs() < 0.03 && (average - key_of(posed, 2)[0][0]).abs() < 6e-5, "{drawn:?}");
+        assert!(
+            (average - 0.5).abs() < 0.03 && (average - key_of(posed, 2)[0][0]).abs() < 6e-5,
+            "{drawn:?}"
+        );
         let (values, a, c) = (matrix(drawn, "V"), index(drawn, "a"), index(drawn, "c"));
-        let mean: Vec<f64> =
-            (0..2).map(|j| (0..n).filter(|i| *i != a).map(|i| values[i][j]).sum::<f64>() / others).collect();
-        let is_other = |sign: f64, at: usize| (0..2).any(|j| (mean[j] - sign * values[at][j]).abs() > 0.99);
+        let mean: Vec<f64> = (0..2)
+            .map(|j| (0..n).filter(|i| *i != a).map(|i| values[i][j]).sum::<f64>() / others)
+            .collect();
+        let is_other =
+            |sign: f64, at: usize| (0..2).any(|j| (mean[j] - sign * values[at][j]).abs() > 0.99);
         assert!(is_other(1.0, a) && is_other(1.0, c) && is_other(-1.0, a), "{drawn:?}");
     });
 }
@@ -163,7 +198,11 @@ fn two_heads_balance_and_a_key_turned_round_gives_another_output() {
 /// A matrix of 0 with these entries.
 fn sparse(n: usize, m: usize, entries: &[(usize, usize, f64)]) -> String {
     let entry = |i: usize, j: usize| {
-        entries.iter().filter(|(row, column, _)| (*row, *column) == (i, j)).map(|(_, _, x)| *x).sum::<f64>()
+        entries
+            .iter()
+            .filter(|(row, column, _)| (*row, *column) == (i, j))
+            .map(|(_, _, x)| *x)
+            .sum::<f64>()
     };
     let row = |i: usize| (0..m).map(|j| entry(i, j).to_string()).collect::<Vec<_>>().join(", ");
     format!("[{}]", (0..n).map(|i| format!("[{}]", row(i))).collect::<Vec<_>>().join(", "))
@@ -179,7 +218,11 @@ fn least_factors_are_enough_and_least() {
     let is_least = |posed: &Posed<'_>, part: usize, keys: f64| {
         let (least, most) = (key_of(posed, part)[0][0], 1.0 / number(&posed.drawn, "f"));
         let of = |score: f64| rest(keys, size(posed), score);
-        assert!(of(least + 0.0006) <= most && most <= of(least - 0.0006), "part {part}: {least}, {:?}", posed.drawn);
+        assert!(
+            of(least + 0.0006) <= most && most <= of(least - 0.0006),
+            "part {part}: {least}, {:?}",
+            posed.drawn
+        );
     };
     each_variant("copy-and-average", |posed| {
         is_least(posed, 2, 1.0);
@@ -188,7 +231,8 @@ fn least_factors_are_enough_and_least() {
     each_variant("random-keys", |posed| {
         is_least(posed, 4, 2.0);
         let [beta, m, g] = ["beta", "m", "g"].map(|name| number(&posed.drawn, name));
-        // The difference of the scores is (k_a − k_c) · q, and each entry of k_a − k_c has the variance 2/m².
+        // The difference of the scores is (k_a − k_c) · q, and each entry of k_a − k_c has the
+        // variance 2/m².
         let deviation = |factor: f64| (2.0 / (m * m) * (2.0 * factor * factor)).sqrt();
         let exact = |part: usize| match &posed.parts[part - 1].answer {
             Answer::Numbers { key, .. } => fraction(&key.rows[0][0]),
@@ -214,7 +258,13 @@ fn factors_between_both_bounds_keep_two_random_keys_in_balance() {
         let n = drawn.size("n").unwrap_or(0) as f64;
         let (least, most) = (((n - 2.0) * (f - 1.0) / 2.0).ln(), m / (2.0 * g));
         let shown = |x: f64| format!("{{x: {x:.3}}}");
-        vec![shown(f64::midpoint(least, most)), shown(least - 0.01), shown(most + 0.01), shown(0.0), shown(-most)]
+        vec![
+            shown(f64::midpoint(least, most)),
+            shown(least - 0.01),
+            shown(most + 0.01),
+            shown(0.0),
+            shown(-most),
+        ]
     });
 }
 
@@ -248,7 +298,11 @@ fn two_heads_that_each_balance_two_keys_are_no_robust_mean() {
     verdicts("several-heads", "1d", |drawn| {
         let (n, a, c) = (drawn.size("n").unwrap_or(0), index(drawn, "a"), index(drawn, "c"));
         let heads = |i: usize, j: usize| {
-            format!("{{p: {}, r: {}}}", sparse(1, n, &[(0, i, 20.0)]), sparse(1, n, &[(0, j, 20.0)]))
+            format!(
+                "{{p: {}, r: {}}}",
+                sparse(1, n, &[(0, i, 20.0)]),
+                sparse(1, n, &[(0, j, 20.0)])
+            )
         };
         let others = (0..n).filter(|key| *key != a && *key != c).map(|key| heads(key, key));
         std::iter::once(heads(c, a)).chain(others).collect()
@@ -288,7 +342,8 @@ fn proofs_in_keys_are_of_plain_attention() {
         let set = Source { path: "set.yaml".to_owned(), text: set };
         let files = build(&Request { set, own: Vec::new(), variants: 1, seed: 4 }, &catalog);
         let files = files.unwrap_or_else(|error| panic!("{error}"));
-        let key = files.iter().find(|file| file.path == "key/x-1.md").unwrap_or_else(|| panic!("no key"));
+        let key =
+            files.iter().find(|file| file.path == "key/x-1.md").unwrap_or_else(|| panic!("no key"));
         let (_, proof) = key.text.split_once("Prove ").unwrap_or_else(|| panic!("no proof"));
         for word in ["mask", "bias", "sink", "softcap", "alibi", "exists", "{variance}"] {
             assert!(!proof.contains(word), "{question}: {word}\n{proof}");
@@ -302,7 +357,10 @@ fn keys_name_rows_and_say_what_they_prove() {
     for (question, marks) in [
         ("token-attention", &["{row}_{", "In the letters of the law `score-entry`"][..]),
         ("attention-map", &["w = \\operatorname{row}_{"]),
-        ("tiny-head", &["over the sum of all", "Scores are divided by $d_{k}$, not by its square root"]),
+        (
+            "tiny-head",
+            &["over the sum of all", "Scores are divided by $d_{k}$, not by its square root"],
+        ),
         ("outer-products", &["scaled by $\\sqrt{d_{k}}$"]),
     ] {
         let set = format!("exam: x\ntitle: X\nquestions:\n  - question: {question}\n");
@@ -314,14 +372,16 @@ fn keys_name_rows_and_say_what_they_prove() {
                 assert!(!file.text.contains(colon), "{question}: {colon}\n{}", file.text);
             }
         }
-        let key = files.iter().find(|file| file.path == "key/x-1.md").unwrap_or_else(|| panic!("no key"));
+        let key =
+            files.iter().find(|file| file.path == "key/x-1.md").unwrap_or_else(|| panic!("no key"));
         for mark in marks {
             assert!(key.text.contains(mark), "{question}: {mark}\n{}", key.text);
         }
     }
 }
 
-/// Who does not divide by the sum writes exponentials of the scores as they are, not less their maximum.
+/// Who does not divide by the sum writes exponentials of the scores as they are, not less their
+/// maximum.
 #[test]
 fn exponentials_that_are_not_divided_are_those_of_the_scores() {
     each_variant("tiny-head", |posed| {
@@ -341,7 +401,8 @@ fn exponentials_that_are_not_divided_are_those_of_the_scores() {
                 posed.drawn
             );
             for (j, entry) in output[i].iter().enumerate() {
-                let sum: f64 = powers.iter().zip(&values).map(|(power, value)| power * value[j]).sum();
+                let sum: f64 =
+                    powers.iter().zip(&values).map(|(power, value)| power * value[j]).sum();
                 assert!((sum - entry).abs() < 6e-5, "{output:?}, {:?}", posed.drawn);
             }
         }
@@ -357,7 +418,9 @@ fn a_formula_in_a_text_that_is_too_deep_to_be_written_again_is_an_error() {
         let product = vec!["d_k"; n].join(" * ");
         let text = source.replace("scaled by $1 / sqrt(d_k)$", &format!("scaled by $={product}$"));
         assert_ne!(text, source);
-        CheckedQuestion::from_yaml("deep.yaml", &text, &catalog).map(|_| ()).map_err(|error| error.to_string())
+        CheckedQuestion::from_yaml("deep.yaml", &text, &catalog)
+            .map(|_| ())
+            .map_err(|error| error.to_string())
     };
     assert_eq!(read(20), Ok(()));
     let error = read(70).expect_err("a formula of 70 factors");

@@ -30,11 +30,20 @@ fn printed_instances_have_their_certified_answers() {
     // Discussion 10: all its numbers are right, unscaled as it says.
     let tokens = example(&library, &catalog, "token-attention");
     check(&tokens, 1, &[&["2", "3", "-5"], &["-1", "0", "-2"], &["1", "-2", "8"]]);
-    check(&tokens, 2, &[&["-6", "0", "1", "16", "27"], &["0", "0", "1", "-8", "0"], &["4", "0", "-3", "8", "-18"]]);
+    check(
+        &tokens,
+        2,
+        &[
+            &["-6", "0", "1", "16", "27"],
+            &["0", "0", "1", "-8", "0"],
+            &["4", "0", "-3", "8", "-18"],
+        ],
+    );
     check(&tokens, 3, &[&["2", "8", "-20"]]);
     check(&tokens, 4, &[&["-7.941", "0.067"]]);
 
-    // Problem set 4, with the scale that it defines and without rounding on the way; -2.5 where +2.5 was printed.
+    // Problem set 4, with the scale that it defines and without rounding on the way; -2.5 where
+    // +2.5 was printed.
     let head = example(&library, &catalog, "hand-head");
     check(&head, 2, &[&["3/2", "-5/2", "8"], &["-7/2", "-7/2", "6"], &["17/2", "8", "-53/4"]]);
     assert_eq!(numbers(&head, 3).rows[2], ["0.587", "0.413", "0.000"]);
@@ -48,7 +57,8 @@ fn printed_instances_have_their_certified_answers() {
     assert_eq!(output.exact[0], ["(exp(sqrt(2)/2) + 1)/(2*exp(sqrt(2)/2) + 1)", "1"]);
     assert_eq!(output.exact[1][1], "3*exp(sqrt(2)/2)/(2*exp(sqrt(2)/2) + 1)");
 
-    // Moments of 16 entries of mean 1 and standard deviation 2: 16, 16 · (16 + 2 · 4), and a factor for variance 4.
+    // Moments of 16 entries of mean 1 and standard deviation 2: 16, 16 · (16 + 2 · 4), and a factor
+    // for variance 4.
     let moments = example(&library, &catalog, "dot-product-moments");
     check(&moments, 1, &[&["16"]]);
     check(&moments, 2, &[&["24"]]);
@@ -57,21 +67,23 @@ fn printed_instances_have_their_certified_answers() {
 
     // Assignment 4: at β = 3 the second token attends to itself with .99975.
     check(&example(&library, &catalog, "outer-products"), 1, &[&["0.999753"]]);
-    // Ten keys: ln 8991 and ln 3996 leave a thousandth to the others; at β = 10 these have 9/(e^10 + 9).
+    // Ten keys: ln 8991 and ln 3996 leave a thousandth to the others; at β = 10 these have
+    // 9/(e^10 + 9).
     let copies = example(&library, &catalog, "copy-and-average");
     check(&copies, 2, &[&["9.104"]]);
     check(&copies, 3, &[&["408.43"]]);
     check(&copies, 5, &[&["8.293"]]);
 }
 
-/// The transformer worksheet prints letters alone; with two sequences of five tokens of 24 entries, four heads and extents of 8 and 7 of keys and
-/// values they are, by hand:
+/// The transformer worksheet prints letters alone; with two sequences of five tokens of 24 entries,
+/// four heads and extents of 8 and 7 of keys and values they are, by hand:
 #[test]
 fn extents_and_parameters_of_the_worksheet_are_those_worked_out_by_hand() {
     let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
     let library = Library::embedded(&catalog).unwrap_or_else(|error| panic!("{error}"));
     let heads = example(&library, &catalog, "heads-and-shapes");
-    // (B, T, C) → (B, T, H·L), split to (B, H, T, L), scores (B, H, T, T), combined to (B, T, H·L_v).
+    // (B, T, C) → (B, T, H·L), split to (B, H, T, L), scores (B, H, T, T), combined to (B, T,
+    // H·L_v).
     check(&heads, 1, &[&["2", "5", "32"]]);
     check(&heads, 2, &[&["2", "4", "5", "8"]]);
     check(&heads, 3, &[&["2", "4", "5", "5"]]);

@@ -13,15 +13,25 @@ fn files(question: &str) -> Vec<(String, String)> {
 fn of_questions(questions: &[&str]) -> Vec<(String, String)> {
     let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
     let entry = |question: &&str| format!("  - question: {question}\n");
-    let text = format!("exam: x\ntitle: X\nquestions:\n{}", questions.iter().map(entry).collect::<String>());
+    let text = format!(
+        "exam: x\ntitle: X\nquestions:\n{}",
+        questions.iter().map(entry).collect::<String>()
+    );
     let set = Source { path: "set.yaml".to_owned(), text };
     let files = build(&Request { set, own: Vec::new(), variants: 1, seed: 11 }, &catalog);
-    files.unwrap_or_else(|error| panic!("{error}")).into_iter().map(|file| (file.path, file.text)).collect()
+    files
+        .unwrap_or_else(|error| panic!("{error}"))
+        .into_iter()
+        .map(|file| (file.path, file.text))
+        .collect()
 }
 
 fn of<'a>(files: &'a [(String, String)], folder: &str, end: &str) -> &'a str {
     let is_it = |path: &str| path.starts_with(folder) && path.ends_with(end);
-    files.iter().find(|(path, _)| is_it(path)).map_or_else(|| panic!("no {folder}*{end}"), |(_, text)| text)
+    files
+        .iter()
+        .find(|(path, _)| is_it(path))
+        .map_or_else(|| panic!("no {folder}*{end}"), |(_, text)| text)
 }
 
 #[test]
@@ -43,13 +53,24 @@ fn a_part_and_the_room_for_its_answer_are_on_one_page() {
     let files = files("tiny-head");
     let (sheet, key) = (of(&files, "student/", ".typ"), of(&files, "key/", ".typ"));
     let blocks: Vec<&str> = sheet.split("\n\n").map(str::trim).collect();
-    let first = blocks.iter().position(|block| block.starts_with("#heading(level: 2")).unwrap_or(blocks.len());
+    let first = blocks
+        .iter()
+        .position(|block| block.starts_with("#heading(level: 2"))
+        .unwrap_or(blocks.len());
     let is_room = |block: &str| block.starts_with("#room(") || block.contains("#line-to-fill");
-    let sticks =
-        |block: &str| block.starts_with("#kept[") || block.starts_with("#heading(") || block.contains("sticky: true");
-    let loose: Vec<&&str> =
-        blocks[first..].iter().filter(|block| !block.is_empty() && !is_room(block) && !sticks(block)).collect();
-    assert!(blocks.iter().filter(|block| is_room(block)).count() >= 5 && loose.is_empty(), "{loose:?}");
+    let sticks = |block: &str| {
+        block.starts_with("#kept[")
+            || block.starts_with("#heading(")
+            || block.contains("sticky: true")
+    };
+    let loose: Vec<&&str> = blocks[first..]
+        .iter()
+        .filter(|block| !block.is_empty() && !is_room(block) && !sticks(block))
+        .collect();
+    assert!(
+        blocks.iter().filter(|block| is_room(block)).count() >= 5 && loose.is_empty(),
+        "{loose:?}"
+    );
     assert!(!key.contains("\n#kept["), "a key has no room to be kept with");
     let (sheet, key) = (of(&files, "student/", ".html"), of(&files, "key/", ".html"));
     assert_eq!(sheet.matches("<div class=\"kept\">").count(), 5, "one for each part");
@@ -65,7 +86,11 @@ fn long_documents_go_on_with_a_new_page_after_each_tenth_question() {
     for (n, breaks) in [(10, 0), (11, 1), (21, 2)] {
         let files = of_questions(&vec!["which-products"; n]);
         for folder in ["student/", "key/"] {
-            assert_eq!(of(&files, folder, ".typ").matches("#pagebreak").count(), breaks, "{n} in {folder}");
+            assert_eq!(
+                of(&files, folder, ".typ").matches("#pagebreak").count(),
+                breaks,
+                "{n} in {folder}"
+            );
         }
     }
 }
@@ -76,7 +101,11 @@ fn pages_say_their_variant_and_how_many_they_are() {
     let files = files("tiny-head");
     for (folder, says) in [("student/", "X · variant 1"), ("key/", "X: key · variant 1")] {
         let typst = of(&files, folder, ".typ");
-        assert!(typst.contains(&format!("#let sheet = \"{says}\"")) && typst.contains("display(\"1 of 1\""), "{typst}");
+        assert!(
+            typst.contains(&format!("#let sheet = \"{says}\""))
+                && typst.contains("display(\"1 of 1\""),
+            "{typst}"
+        );
         let latex = of(&files, folder, ".tex");
         let says = says.replace('·', "$\\cdot$");
         assert!(latex.contains(&format!("\\newcommand{{\\sheet}}{{{says}}}")), "{latex}");
@@ -107,12 +136,16 @@ fn fractions_of_a_matrix_have_room_and_brackets_are_no_labels() {
     assert!(key.matches("\\[\n\\tall\n").count() >= 3, "{key}");
     assert!(!sheet.contains("\n\\tall\n"), "{sheet}");
     let own = "question: own\ntitle: Own\ngoal: g\ndifficulty: 1\nprompt: |\n  Both:\n\n  - [a] first\n  - second\nparts:\n  - prompt: Add.\n    points: 1\n    answer: {value: {of: 1 + 1}}\n";
-    let set =
-        Source { path: "set.yaml".to_owned(), text: "exam: x\ntitle: X\nquestions: [{question: own}]\n".to_owned() };
+    let set = Source {
+        path: "set.yaml".to_owned(),
+        text: "exam: x\ntitle: X\nquestions: [{question: own}]\n".to_owned(),
+    };
     let own = vec![Source { path: "questions/own.yaml".to_owned(), text: own.to_owned() }];
     let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
-    let files = build(&Request { set, own, variants: 1, seed: 1 }, &catalog).unwrap_or_else(|error| panic!("{error}"));
-    let sheet = files.iter().find(|file| file.path == "student/x-1.tex").map_or("", |file| &file.text);
+    let files = build(&Request { set, own, variants: 1, seed: 1 }, &catalog)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let sheet =
+        files.iter().find(|file| file.path == "student/x-1.tex").map_or("", |file| &file.text);
     assert!(sheet.contains("\\item {}[a] first\n\\item second\n"), "{sheet}");
 }
 
@@ -121,11 +154,18 @@ fn sheets_say_how_numbers_are_written() {
     let files = files("tiny-head");
     for form in [".md", ".html", ".tex", ".typ"] {
         let sheet = of(&files, "student/", form);
-        assert!(sheet.contains("without units") && sheet.contains("An exact result earns full marks too."), "{form}");
+        assert!(
+            sheet.contains("without units")
+                && sheet.contains("An exact result earns full marks too."),
+            "{form}"
+        );
         assert!(!sheet.contains("exactly and in decimals"), "{form}");
     }
     let template = of(&files, "student/", ".answers.yaml");
-    assert!(template.contains("without units") && template.contains("numbers to 4 decimals, or exact"), "{template}");
+    assert!(
+        template.contains("without units") && template.contains("numbers to 4 decimals, or exact"),
+        "{template}"
+    );
 }
 
 #[test]
@@ -146,7 +186,10 @@ fn a_file_that_is_missing_is_said_to_be() {
     let says = "expected what its seed gives, got";
     assert_eq!(
         wrong,
-        [format!("key/x-1.html: {says} other bytes"), format!("key/x-1.md: {says} no file: it is missing")]
+        [
+            format!("key/x-1.html: {says} other bytes"),
+            format!("key/x-1.md: {says} no file: it is missing")
+        ]
     );
 }
 
@@ -158,7 +201,10 @@ fn proofs_say_what_their_derivations_leave_out() {
         ("tiny-head", ["only names this fact", "adds up each row of the weights"]),
         ("rank-of-scores", ["Matrix products are associative", "scores of the other vectors"]),
         ("convex-hull", ["queries and $n_{k}$ keys", "the index attended"]),
-        ("outer-products", ["$\\frac{t}{t + 2}$ with $t = e^{\\beta^{2}}$", "so that the weight is"]),
+        (
+            "outer-products",
+            ["$\\frac{t}{t + 2}$ with $t = e^{\\beta^{2}}$", "so that the weight is"],
+        ),
         ("dot-product-moments", ["counts the entries from 0", "as sheets count"]),
         ("softmax-saturation", ["adds up each row", "which the statement writes as"]),
     ] {

@@ -6,12 +6,18 @@ use qkvet_exam::solution::{CheckedSolution, CheckedStep, Found, Slip, TEMPLATE, 
 type Matrix = Vec<Vec<f64>>;
 
 fn checked(text: &str) -> CheckedSolution {
-    let written = Written::from_yaml("solution.yaml", text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let written =
+        Written::from_yaml("solution.yaml", text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     check(&written)
 }
 
 fn slips(checked: &CheckedSolution) -> Vec<(&'static str, Option<Slip>)> {
-    checked.steps.iter().filter(|step| step.found == Found::Slip).map(|step| (step.step, step.slip)).collect()
+    checked
+        .steps
+        .iter()
+        .filter(|step| step.found == Found::Slip)
+        .map(|step| (step.step, step.slip))
+        .collect()
 }
 
 fn product(x: &Matrix, y: &Matrix) -> Matrix {
@@ -37,12 +43,17 @@ fn softmax(x: &Matrix) -> Matrix {
 }
 
 fn rounded(x: &Matrix, places: usize) -> Matrix {
-    x.iter().map(|row| row.iter().map(|x| format!("{x:.places$}").parse().unwrap_or(f64::NAN)).collect()).collect()
+    x.iter()
+        .map(|row| {
+            row.iter().map(|x| format!("{x:.places$}").parse().unwrap_or(f64::NAN)).collect()
+        })
+        .collect()
 }
 
 fn text(x: &Matrix, places: Option<usize>) -> String {
     let number = |x: &f64| places.map_or_else(|| x.to_string(), |places| format!("{x:.places$}"));
-    let row = |row: &Vec<f64>| format!("[{}]", row.iter().map(number).collect::<Vec<_>>().join(", "));
+    let row =
+        |row: &Vec<f64>| format!("[{}]", row.iter().map(number).collect::<Vec<_>>().join(", "));
     format!("[{}]", x.iter().map(row).collect::<Vec<_>>().join(", "))
 }
 
@@ -86,7 +97,11 @@ fn head(stream: &mut Stream) -> Head {
     let (n, d) = (stream.below(3) + 2, stream.below(2) + 2);
     #[expect(clippy::cast_precision_loss, reason = "small numbers")]
     let mut matrix = |rows: usize, cols: usize, per: i64| -> Matrix {
-        (0..rows).map(|_| (0..cols).map(|_| stream.between(-2 * per, 2 * per) as f64 / per as f64).collect()).collect()
+        (0..rows)
+            .map(|_| {
+                (0..cols).map(|_| stream.between(-2 * per, 2 * per) as f64 / per as f64).collect()
+            })
+            .collect()
     };
     let given = [matrix(n, d, 1), matrix(d, 2, 2), matrix(d, 2, 2), matrix(d, 2, 1)];
     Head { given, places: stream.below(3) + 3, is_scaled_written: stream.below(2) == 0 }
@@ -113,27 +128,36 @@ fn changed(x: &Matrix, wrong: Wrong, places: Option<usize>, stream: &mut Stream)
 }
 
 /// The solution as a file, with one slip at most; the step that has it, if it shows.
-fn written(head: &Head, slip: Option<Wrong>, stream: &mut Stream) -> (String, Option<&'static str>) {
+fn written(
+    head: &Head,
+    slip: Option<Wrong>,
+    stream: &mut Stream,
+) -> (String, Option<&'static str>) {
     let [x, w_q, w_k, w_v] = &head.given;
     let at = stream.below(7);
     let places = Some(head.places);
     let mut place = None;
-    let mut step =
-        |name: &'static str, number: usize, value: Matrix, other: Option<Matrix>, exact: bool, stream: &mut Stream| {
-            let places = if exact { None } else { places };
-            let entries = matches!(slip, Some(Wrong::Sign | Wrong::Digit | Wrong::Exchanged)) && at == number;
-            let new = match (entries, slip) {
-                (true, Some(wrong)) => {
-                    let value = places.map_or(value.clone(), |places| rounded(&value, places));
-                    changed(&value, wrong, places, stream)
-                }
-                _ => other.unwrap_or_else(|| value.clone()),
-            };
-            if text(&new, places) != text(&value, places) {
-                place = place.or(Some(name));
+    let mut step = |name: &'static str,
+                    number: usize,
+                    value: Matrix,
+                    other: Option<Matrix>,
+                    exact: bool,
+                    stream: &mut Stream| {
+        let places = if exact { None } else { places };
+        let entries =
+            matches!(slip, Some(Wrong::Sign | Wrong::Digit | Wrong::Exchanged)) && at == number;
+        let new = match (entries, slip) {
+            (true, Some(wrong)) => {
+                let value = places.map_or(value.clone(), |places| rounded(&value, places));
+                changed(&value, wrong, places, stream)
             }
-            new
+            _ => other.unwrap_or_else(|| value.clone()),
         };
+        if text(&new, places) != text(&value, places) {
+            place = place.or(Some(name));
+        }
+        new
+    };
     let product_of = |number: usize, instead: &Matrix| -> Option<Matrix> {
         (slip == Some(Wrong::Factor) && at == number).then(|| product(x, instead))
     };
@@ -178,7 +202,11 @@ fn written(head: &Head, slip: Option<Wrong>, stream: &mut Stream) -> (String, Op
     // The step before shows the rounding that the output was made from.
     let a_places = if slip == Some(Wrong::Rounded) { 1 } else { head.places };
     let o = step("output", 6, product(&a, &v), o_other, false, stream);
-    let scaled = if head.is_scaled_written { format!("  scaled: {}\n", text(&s, places)) } else { String::new() };
+    let scaled = if head.is_scaled_written {
+        format!("  scaled: {}\n", text(&s, places))
+    } else {
+        String::new()
+    };
     let file = format!(
         "given:\n  X: {}\n  W_Q: {}\n  W_K: {}\n  W_V: {}\nsteps:\n  Q: {}\n  K: {}\n  V: {}\n  scores: {}\n{scaled}  weights: {}\n  output: {}\n",
         text(x, None),
@@ -222,16 +250,26 @@ fn two_hundred_slips_are_found_in_their_step_and_none_in_clean_solutions() {
         *kinds.entry(format!("{wrong:?}")).or_insert(0) += 1;
         if result.first == Some(place) {
             found += 1;
-            let step = result.steps.iter().find(|step| step.step == place).expect("the first step with a slip");
+            let step = result
+                .steps
+                .iter()
+                .find(|step| step.step == place)
+                .expect("the first step with a slip");
             // Two causes that fit, or one beside an entry that has none, are not told as the slip.
             if let (Some(expected), Some(slip)) = (kinds_of(wrong), step.slip)
-                && !step.says.iter().any(|says| says.contains(" or ") || says.starts_with("perhaps"))
+                && !step
+                    .says
+                    .iter()
+                    .any(|says| says.contains(" or ") || says.starts_with("perhaps"))
             {
                 told += 1;
                 if expected.contains(&slip) {
                     named += 1;
                 } else {
-                    misnamed.push(format!("{wrong:?} is {slip:?} in {place}: {:?}\n{slipped}", step.says));
+                    misnamed.push(format!(
+                        "{wrong:?} is {slip:?} in {place}: {:?}\n{slipped}",
+                        step.says
+                    ));
                 }
             }
         } else {
@@ -334,7 +372,11 @@ fn numbers_are_told_in_as_many_digits_as_were_written() {
             0,
             "another value in entry (3, 3): expected 0.576, got 0.676\nrow 3 sums to 1.100, not to 1",
         ),
-        ("  scores: [[1, 0, 1], [1, 1, 2], [2, 1, 9/2]]\n", 0, "another value in entry (3, 3): expected 3, got 9/2\n"),
+        (
+            "  scores: [[1, 0, 1], [1, 1, 2], [2, 1, 9/2]]\n",
+            0,
+            "another value in entry (3, 3): expected 3, got 9/2\n",
+        ),
         (
             "  scores: [[1, 0, 1], [1, 1, 2], [2, 1, 4.5]]\n",
             0,
@@ -352,20 +394,30 @@ fn digits_that_were_cut_off_are_told_so() {
         "  weights: [[0.4011, 0.1977, 0.4011], [0.2482, 0.2482, 0.5034], [0.2839, 0.14, 0.5759]]\n  output: [[1.6044, 0.5988], [1.5032, 0.7516], [1.7196, 0.7159]]\n",
     ));
     assert_eq!(slips(&result), [("weights", Some(Slip::NotNearest))], "{result:?}");
-    assert_eq!(result.steps[0].says[0], "not rounded to the nearest in entry (1, 2): expected 0.1978, got 0.1977");
+    assert_eq!(
+        result.steps[0].says[0],
+        "not rounded to the nearest in entry (1, 2): expected 0.1978, got 0.1977"
+    );
 }
 
 #[test]
 fn causes_that_fit_alike_are_told_together() {
     let result = checked(&after_scores("  scores: [[1, 0, 1], [1, 1, 2], [2, 1, 1]]\n"));
     let says = "sign error in term 1 or missing term 2 in entry (3, 3): expected 3, got 1";
-    assert_eq!((result.steps[0].slip, result.steps[0].says[0].as_str()), (Some(Slip::Arithmetic), says));
+    assert_eq!(
+        (result.steps[0].slip, result.steps[0].says[0].as_str()),
+        (Some(Slip::Arithmetic), says)
+    );
     // Where other entries have no cause, one that has is a guess.
     let result = checked(&after_scores("  output: [[1, 1], [1, 1], [1, 1]]\n"));
-    assert!(result.steps[0].says[1].starts_with("perhaps twice the term 3 in entry (1, 2)"), "{result:?}");
+    assert!(
+        result.steps[0].says[1].starts_with("perhaps twice the term 3 in entry (1, 2)"),
+        "{result:?}"
+    );
 }
 
-/// Problem set 4 as it was handed in: `QKᵀ` has 2.5 for -2.5, the softmax is not scaled, and the output comes from rounded weights.
+/// Problem set 4 as it was handed in: `QKᵀ` has 2.5 for -2.5, the softmax is not scaled, and the
+/// output comes from rounded weights.
 const SEED: &str = "\
 solution: problem set 4, question 3
 given:
@@ -406,7 +458,10 @@ fn the_slips_of_the_handed_in_solution_are_named() {
             "[[0, 0, 1], [0, 0, 1], [0.62, 0.38, 0]]",
             "[[0.0100, 0.0006, 0.9894], [0.0012, 0.0012, 0.9976], [0.5875, 0.4125, 0]]",
         )
-        .replace("[[-2, -3], [-2, -3], [1.17, 0.21]]", "[[-1.9545, -2.981], [-1.993, -2.991], [1.056, 0.356]]");
+        .replace(
+            "[[-2, -3], [-2, -3], [1.17, 0.21]]",
+            "[[-1.9545, -2.981], [-1.993, -2.991], [1.056, 0.356]]",
+        );
     let result = checked(&corrected);
     assert_eq!(result.first, None, "{result:?}");
 }
@@ -446,10 +501,15 @@ fn a_rounding_that_is_not_written_is_named_before_causes_of_single_entries() {
     let result = checked(&UNSEEN[0].replace("0.7000, -2.9000", "0.7000, 2.9000"));
     assert_eq!(slips(&result), [("output", Some(Slip::Arithmetic))], "{result:?}");
     // Other steps: 0.71 for 1/√2, and exponents to one decimal.
-    let base = "given:\n  Q: [[1, 2], [0, 1]]\n  K: [[1, 0], [1, 1]]\n  V: [[1, 0], [0, 2]]\nsteps:\n";
+    let base =
+        "given:\n  Q: [[1, 2], [0, 1]]\n  K: [[1, 0], [1, 1]]\n  V: [[1, 0], [0, 2]]\nsteps:\n";
     for (steps, step, what) in [
         ("  scaled: [[0.7100, 2.1300], [0, 0.7100]]\n", "scaled", "the scale to 2 decimals"),
-        ("  weights: [[0.1978, 0.8022], [0.3318, 0.6682]]\n", "weights", "the scaled scores to 1 decimal"),
+        (
+            "  weights: [[0.1978, 0.8022], [0.3318, 0.6682]]\n",
+            "weights",
+            "the scaled scores to 1 decimal",
+        ),
     ] {
         let result = checked(&format!("{base}{steps}"));
         assert_eq!(slips(&result), [(step, Some(Slip::EarlyRounding))], "{result:?}");
@@ -459,7 +519,8 @@ fn a_rounding_that_is_not_written_is_named_before_causes_of_single_entries() {
 
 #[test]
 fn mistakes_of_one_step_have_their_names() {
-    let base = "given:\n  Q: [[1, 2], [0, 1]]\n  K: [[1, 0], [1, 1]]\n  V: [[1, 0], [0, 2]]\nsteps:\n";
+    let base =
+        "given:\n  Q: [[1, 2], [0, 1]]\n  K: [[1, 0], [1, 1]]\n  V: [[1, 0], [0, 2]]\nsteps:\n";
     for (steps, step, slip) in [
         ("  scores: [[1, 0], [3, 1]]\n", "scores", Slip::WrongFactor),
         ("  scores: [[3, 1], [1, 0]]\n", "scores", Slip::EntriesExchanged),
@@ -487,7 +548,11 @@ fn mistakes_of_one_step_have_their_names() {
         ("  output: [[0.8044, 0.3911], [0.6698, 0.6605]]\n", "rows 1 and 2 of V are exchanged"),
     ] {
         let result = checked(&format!("{base}{steps}"));
-        assert_eq!(result.steps[0].says.first().map(String::as_str), Some(says), "{steps}{result:?}");
+        assert_eq!(
+            result.steps[0].says.first().map(String::as_str),
+            Some(says),
+            "{steps}{result:?}"
+        );
     }
     // A head that does not scale is right without.
     let unscaled = "given:\n  Q: [[1, 2], [0, 1]]\n  K: [[1, 0], [1, 1]]\n  V: [[1, 0], [0, 2]]\n  scale: 1\nsteps:\n  weights: [[0.1192, 0.8808], [0.2689, 0.7311]]\n  output: [[exp(1)/(exp(1)+exp(3)), 2/(1+exp(-2))], [0.27, 1.46]]\n";
@@ -497,7 +562,10 @@ fn mistakes_of_one_step_have_their_names() {
 #[test]
 fn the_template_is_clean_and_bad_files_point_at_the_line() {
     let result = checked(TEMPLATE);
-    assert!(result.steps.len() == 8 && result.steps.iter().all(|step| step.found == Found::Right), "{result:?}");
+    assert!(
+        result.steps.len() == 8 && result.steps.iter().all(|step| step.found == Found::Right),
+        "{result:?}"
+    );
     for (from, to, says) in [
         ("  scores: [[1, 0, 1]", "  score: [[1, 0, 1]", "did you mean `scores`?"),
         ("[2, 1, 3]]", "[2, 1]]", "solution.yaml:22"),
@@ -521,16 +589,23 @@ fn the_template_is_clean_and_bad_files_point_at_the_line() {
 fn what_is_given_must_fit() {
     for (from, to, says) in [
         ("W_Q: [[1, 0], [0, 1]]", "W_Q: [[1, 0]]", "`W_Q`: expected 2 rows, got 1 row"),
-        ("W_K: [[1, 1], [0, 1]]", "W_K: [[1, 1, 0], [0, 1, 0]]", "`W_K`: expected 2 columns, got 3 columns"),
+        (
+            "W_K: [[1, 1], [0, 1]]",
+            "W_K: [[1, 1, 0], [0, 1, 0]]",
+            "`W_K`: expected 2 columns, got 3 columns",
+        ),
         ("scale:\n\n", "scale: [[1, 2]]\n\n", "`scale`: expected one number, got 1 × 2"),
     ] {
         let text = TEMPLATE.replacen(from, to, 1);
         assert_ne!(text, TEMPLATE, "{from}");
-        let error = Written::from_yaml("solution.yaml", &text).map(|_| ()).expect_err(to).to_string();
+        let error =
+            Written::from_yaml("solution.yaml", &text).map(|_| ()).expect_err(to).to_string();
         assert!(error.contains(says) && error.contains("solution.yaml:"), "{to}: {error}");
     }
-    let values = "given: {Q: [[1, 0]], K: [[1, 0]], V: [[1, 2], [3, 4]]}\nsteps: {output: [[9, 9]]}\n";
-    let error = Written::from_yaml("solution.yaml", values).map(|_| ()).expect_err("values").to_string();
+    let values =
+        "given: {Q: [[1, 0]], K: [[1, 0]], V: [[1, 2], [3, 4]]}\nsteps: {output: [[9, 9]]}\n";
+    let error =
+        Written::from_yaml("solution.yaml", values).map(|_| ()).expect_err("values").to_string();
     assert!(error.contains("`V`: expected 1 row, got 2 rows"), "{error}");
 }
 
@@ -543,7 +618,11 @@ fn laws_hold_where_the_right_value_is_not_decided() {
         )
     };
     let wrong = checked(&far("[[0.3, 0.9]]", "[[7, 7]]"));
-    assert_eq!((wrong.first, wrong.undecided, slips(&wrong).len()), (Some("weights"), 0, 2), "{wrong:?}");
+    assert_eq!(
+        (wrong.first, wrong.undecided, slips(&wrong).len()),
+        (Some("weights"), 0, 2),
+        "{wrong:?}"
+    );
     assert!(wrong.steps[0].says.join(" ").contains("not to 1"), "{wrong:?}");
     assert!(wrong.steps[1].says.join(" ").contains("outside the values"), "{wrong:?}");
     // Nothing is said of what might be right, but that it was not decided.

@@ -1,4 +1,5 @@
-//! The table of sources in `docs/exams.md` names parts that exist, and every question that is built in.
+//! The table of sources in `docs/exams.md` names parts that exist, and every question that is built
+//! in.
 
 #![expect(clippy::disallowed_methods, reason = "reads the documentation, which is the point")]
 
@@ -27,11 +28,21 @@ fn rows(page: &str) -> Vec<Row> {
             (*from).clone_into(&mut source);
         }
         let named = questions.split(';').map(|one| {
-            let (id, parts) = one.trim().trim_start_matches('`').split_once('`').unwrap_or_else(|| panic!("{line}"));
-            let parts = parts.split(',').map(|part| part.trim().parse().unwrap_or_else(|_| panic!("{line}")));
+            let (id, parts) = one
+                .trim()
+                .trim_start_matches('`')
+                .split_once('`')
+                .unwrap_or_else(|| panic!("{line}"));
+            let parts = parts
+                .split(',')
+                .map(|part| part.trim().parse().unwrap_or_else(|_| panic!("{line}")));
             (id.to_owned(), parts.collect())
         });
-        all.push(Row { source: source.clone(), asked: (*asked).to_owned(), questions: named.collect() });
+        all.push(Row {
+            source: source.clone(),
+            asked: (*asked).to_owned(),
+            questions: named.collect(),
+        });
     }
     all
 }
@@ -48,7 +59,8 @@ fn every_kind_of_question_of_the_sources_has_a_part_that_exists() {
     let mut named = BTreeSet::new();
     for Row { source, asked, questions } in &rows {
         for (id, parts) in questions {
-            let question = library.get(id).unwrap_or_else(|| panic!("{source}, {asked}: no question `{id}`"));
+            let question =
+                library.get(id).unwrap_or_else(|| panic!("{source}, {asked}: no question `{id}`"));
             let n = question.question.parts.len();
             assert!(
                 parts.iter().all(|part| (1..=n).contains(part)),
@@ -57,7 +69,10 @@ fn every_kind_of_question_of_the_sources_has_a_part_that_exists() {
             named.insert(id.as_str());
         }
     }
-    let unnamed: Vec<&str> =
-        library.iter().map(|question| question.question.question.as_str()).filter(|id| !named.contains(id)).collect();
+    let unnamed: Vec<&str> = library
+        .iter()
+        .map(|question| question.question.question.as_str())
+        .filter(|id| !named.contains(id))
+        .collect();
     assert!(unnamed.is_empty(), "without a source: {unnamed:?}");
 }

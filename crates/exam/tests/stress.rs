@@ -1,9 +1,13 @@
-//! As many variants of every question as fit in some seconds: each is clear, different, within its load, can be held by every format
-//! that exams are exported to, and its key is derived again by the engine.
+//! As many variants of every question as fit in some seconds: each is clear, different, within its
+//! load, can be held by every format that exams are exported to, and its key is derived again by
+//! the engine.
 //!
 //! `QKVET_TEST_TIER=all` takes ten thousand of each, or all that there are.
 
-#![expect(clippy::disallowed_methods, reason = "the clock says when to stop, the runner which tier it is")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the clock says when to stop, the runner which tier it is"
+)]
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -54,7 +58,8 @@ fn key(posed: &Posed<'_>, variant: usize) -> Key {
 fn unfit(posed: &Posed<'_>) -> Option<String> {
     for part in &posed.parts {
         let Answer::Numbers { key, choices } = &part.answer else { continue };
-        let given: BTreeSet<_> = part.mistakes.iter().map(|mistake| &mistake.numbers.rows).chain([&key.rows]).collect();
+        let given: BTreeSet<_> =
+            part.mistakes.iter().map(|mistake| &mistake.numbers.rows).chain([&key.rows]).collect();
         let offered: BTreeSet<_> = choices.iter().map(|choice| &choice.rows).collect();
         if given.len() != part.mistakes.len() + 1 || offered.len() != choices.len() {
             return Some(format!("part {}: two answers look alike", part.at + 1));
@@ -102,15 +107,26 @@ fn variants_are_clear_and_their_keys_are_derived_again() {
             let parts: Vec<usize> = (0..run.question.parts.len()).collect();
             let variant = run.made + 1;
             let number = variant.to_string();
-            match pose(run.question, &parts, (11, &["stress", number.as_str()], variant), &mut run.seen, &catalog) {
+            match pose(
+                run.question,
+                &parts,
+                (11, &["stress", number.as_str()], variant),
+                &mut run.seen,
+                &catalog,
+            ) {
                 Ok(posed) => {
                     run.made = variant;
                     run.loads = (run.loads.0.min(posed.load()), run.loads.1.max(posed.load()));
                     let key = key(&posed, variant);
                     let verified = verify(&key, &library, &catalog);
-                    run.derived = (run.derived.0 + verified.answers, run.derived.1 + verified.mistakes);
+                    run.derived =
+                        (run.derived.0 + verified.answers, run.derived.1 + verified.mistakes);
                     failures.extend(
-                        verified.wrong.into_iter().chain(unfit(&posed)).map(|why| format!("{id}, {variant}: {why}")),
+                        verified
+                            .wrong
+                            .into_iter()
+                            .chain(unfit(&posed))
+                            .map(|why| format!("{id}, {variant}: {why}")),
                     );
                     if run.keys.len() < 3 {
                         run.keys.push(key);
@@ -136,14 +152,18 @@ fn variants_are_clear_and_their_keys_are_derived_again() {
             run.loads.0,
             run.loads.1,
         );
-        let is_numeric =
-            !run.question.draw.is_empty() || run.question.sizes.iter().any(|(_, size)| size.low < size.high);
+        let is_numeric = !run.question.draw.is_empty()
+            || run.question.sizes.iter().any(|(_, size)| size.low < size.high);
         if is_numeric && run.seen.len() != run.made {
             failures.push(format!("{}: numbers that came twice", run.question.question.question));
         }
         for target in formats {
             if let Err(error) = export(*target, &run.keys, Credit::default(), &catalog) {
-                failures.push(format!("{}: {}: {error}", run.question.question.question, target.name()));
+                failures.push(format!(
+                    "{}: {}: {error}",
+                    run.question.question.question,
+                    target.name()
+                ));
             }
         }
     }
@@ -152,6 +172,10 @@ fn variants_are_clear_and_their_keys_are_derived_again() {
     for run in &runs {
         let enough = if is_all { most } else { 3 };
         let id = &run.question.question.question;
-        assert!(run.is_complete || run.made >= enough, "{id}: expected {enough} variants, got {}", run.made);
+        assert!(
+            run.is_complete || run.made >= enough,
+            "{id}: expected {enough} variants, got {}",
+            run.made
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Keys that the engine's enclosures are too wide for: rejected where they are made and called wrong where they are verified.
+//! Keys that the engine's enclosures are too wide for: rejected where they are made and called
+//! wrong where they are verified.
 
 mod own_question;
 
@@ -16,7 +17,8 @@ fn catalog() -> Catalog {
     Catalog::embedded().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A question whose key is a power of e with three decimals: of e^30 binary64 holds no more than two.
+/// A question whose key is a power of e with three decimals: of e^30 binary64 holds no more than
+/// two.
 fn text(low: usize, high: usize) -> String {
     format!(
         "question: own\ntitle: Own\ngoal: raise\ndifficulty: 1\ndraw: {{k: integer({low}..{high})}}\nparts:\n  - prompt: Raise.\n    points: 1\n    answer: {{value: {{of: exp(k), places: 3}}}}\n"
@@ -58,8 +60,10 @@ fn where_none_can_be_confirmed_there_is_no_exam() {
 #[test]
 fn a_key_that_cannot_be_confirmed_is_not_true() {
     let catalog = catalog();
-    let set =
-        Source { path: "set.yaml".to_owned(), text: "exam: x\ntitle: X\nquestions:\n  - question: own\n".to_owned() };
+    let set = Source {
+        path: "set.yaml".to_owned(),
+        text: "exam: x\ntitle: X\nquestions:\n  - question: own\n".to_owned(),
+    };
     let own = vec![Source { path: "own.yaml".to_owned(), text: text(2, 20) }];
     let request = Request { set, own, variants: 1, seed: 3 };
     let mut made = keys(&request, 1, &catalog).unwrap_or_else(|error| panic!("{error}"));
@@ -72,7 +76,9 @@ fn a_key_that_cannot_be_confirmed_is_not_true() {
     // Every digit is right, and still nothing confirms it.
     let question = &mut key.questions[0];
     question.drawn.parameters.insert("k".to_owned(), Parameter::Number(40.0));
-    let Answer::Numbers { key: numbers, .. } = &mut question.parts[0].answer else { panic!("no numbers") };
+    let Answer::Numbers { key: numbers, .. } = &mut question.parts[0].answer else {
+        panic!("no numbers")
+    };
     numbers.rows = vec![vec!["235385266837019985.408".to_owned()]];
     numbers.exact = vec![vec!["exp(40)".to_owned()]];
     assert!(wrong(&key).contains("narrow enough for 235385266837019985.408"), "{}", wrong(&key));

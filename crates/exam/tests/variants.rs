@@ -25,7 +25,9 @@ fn unclear(posed: &Posed<'_>) -> Option<String> {
                 return Some(format!("part {}: {one:?} twice", part.at + 1));
             }
         }
-        if choices.iter().filter(|choice| choice.rows == key.rows).count() != usize::from(!choices.is_empty()) {
+        if choices.iter().filter(|choice| choice.rows == key.rows).count()
+            != usize::from(!choices.is_empty())
+        {
             return Some(format!("part {}: the key is not one of the options", part.at + 1));
         }
         let tiny = matches!(&posed.written(part).0.answer, AnswerSpec::Value(value) if value.tiny);
@@ -49,7 +51,9 @@ fn two_hundred_variants_of_every_question_are_clear_and_different() {
             let number = variant.to_string();
             match pose(question, &parts, (7, &[number.as_str()], variant), &mut seen, &catalog) {
                 Ok(posed) => {
-                    failures.extend(unclear(&posed).map(|reason| format!("{id}, variant {variant}: {reason}")));
+                    failures.extend(
+                        unclear(&posed).map(|reason| format!("{id}, variant {variant}: {reason}")),
+                    );
                     drawn.push(posed.drawn);
                 }
                 // A question with few numbers may run out of new ones, but not before thirty.
@@ -60,7 +64,8 @@ fn two_hundred_variants_of_every_question_are_clear_and_different() {
                 }
             }
         }
-        let varies = !question.draw.is_empty() || question.sizes.iter().any(|(_, size)| size.low < size.high);
+        let varies = !question.draw.is_empty()
+            || question.sizes.iter().any(|(_, size)| size.low < size.high);
         if varies && (1..drawn.len()).any(|at| drawn[..at].contains(&drawn[at])) {
             failures.push(format!("{id}: the same numbers twice"));
         }
@@ -100,7 +105,11 @@ fn a_small_domain_is_used_up_to_the_last_and_said_to_be() {
     let (all, error) = variants(&library, 21);
     assert_eq!(all.len(), 20);
     let error = error.unwrap_or_else(|| panic!("a variant too many")).to_string();
-    assert!(error.contains("variant 21 of question `own`") && error.contains("(different variants: 20)"), "{error}");
+    assert!(
+        error.contains("variant 21 of question `own`")
+            && error.contains("(different variants: 20)"),
+        "{error}"
+    );
     assert!(variants(&library, 20).1.is_none());
     // Where nothing is good there is nothing to count.
     let library = own("{x: integer(0..4), y: integer(0..0)}", "");
@@ -111,7 +120,9 @@ fn a_small_domain_is_used_up_to_the_last_and_said_to_be() {
 #[test]
 fn the_load_stays_in_its_band() {
     let draw = "{x: integer(0..64), y: integer(0..64)}";
-    let loads = |library: &Library, n| -> BTreeSet<usize> { variants(library, n).0.iter().map(Posed::load).collect() };
+    let loads = |library: &Library, n| -> BTreeSet<usize> {
+        variants(library, n).0.iter().map(Posed::load).collect()
+    };
     // One term of the key; two numbers of one or two digits, or a 0 without any.
     assert_eq!(loads(&own(draw, ""), 400), BTreeSet::from([2, 3, 4, 5]));
     assert_eq!(loads(&own(draw, "load: 4..5\n"), 400), BTreeSet::from([4, 5]));
@@ -126,7 +137,8 @@ fn numeric_questions_have_a_band_that_is_not_wide() {
     let library = Library::embedded(&catalog).unwrap_or_else(|error| panic!("{error}"));
     for question in library.iter() {
         let id = &question.question.question;
-        let has_numbers = question.parts.iter().any(|part| part.of.is_some()) && !question.draw.is_empty();
+        let has_numbers =
+            question.parts.iter().any(|part| part.of.is_some()) && !question.draw.is_empty();
         match question.load {
             Some(band) => assert!(band.high <= 2 * band.low, "{id}: {} to {}", band.low, band.high),
             None => assert!(!has_numbers, "{id}: no band"),
@@ -142,12 +154,14 @@ fn a_softmax_that_saturates_has_one_weight_near_1() {
     let mut seen = BTreeSet::new();
     for variant in 1..=VARIANTS {
         let number = variant.to_string();
-        let posed = match pose(question, &[2], (7, &[number.as_str()], variant), &mut seen, &catalog) {
-            Ok(posed) => posed,
-            Err(ExamError::NoMore { .. }) if variant > 60 => break,
-            Err(error) => panic!("{error}"),
-        };
-        let (Parameter::Matrix(z), Parameter::Number(c)) = (&posed.drawn.parameters["z"], &posed.drawn.parameters["c"])
+        let posed =
+            match pose(question, &[2], (7, &[number.as_str()], variant), &mut seen, &catalog) {
+                Ok(posed) => posed,
+                Err(ExamError::NoMore { .. }) if variant > 60 => break,
+                Err(error) => panic!("{error}"),
+            };
+        let (Parameter::Matrix(z), Parameter::Number(c)) =
+            (&posed.drawn.parameters["z"], &posed.drawn.parameters["c"])
         else {
             panic!("{:?}", posed.drawn)
         };

@@ -5,7 +5,10 @@ use qkvet_engine::format::is_representable;
 use qkvet_engine::lowering::visibility;
 use qkvet_spec::shape::DIMENSIONS;
 use qkvet_spec::syntax::Expr;
-use qkvet_spec::{Binding, CallOption, CallOptions, Case, CheckedLaw, Dims, Domain, Given, Matrices, Meaning, Values};
+use qkvet_spec::{
+    Binding, CallOption, CallOptions, Case, CheckedLaw, Dims, Domain, Given, Matrices, Meaning,
+    Values,
+};
 
 use crate::choice::SoftcapChoice;
 use crate::draw::{Family, Role};
@@ -21,11 +24,13 @@ use crate::{CasePlan, GenError};
 
 /// Builds the case of a plan: the same plan gives the same bits on every machine.
 ///
-/// `Q`, `K` and `V` are bound unless the law replaces them, then every variable that the law declares; masks and biases are
-/// read from the options. Every element is a number of the case's format.
+/// `Q`, `K` and `V` are bound unless the law replaces them, then every variable that the law
+/// declares; masks and biases are read from the options. Every element is a number of the case's
+/// format.
 ///
 /// # Errors
-/// A plan that does not fit the law: an option it does not range over, extents outside its domains or its condition.
+/// A plan that does not fit the law: an option it does not range over, extents outside its domains
+/// or its condition.
 pub fn build(law: &CheckedLaw, plan: &CasePlan) -> Result<Case, GenError> {
     check_dims(&plan.dims, "dims")?;
     check_plan(law, plan)?;
@@ -34,7 +39,11 @@ pub fn build(law: &CheckedLaw, plan: &CasePlan) -> Result<Case, GenError> {
     for name in ["Q", "K", "V"] {
         if draft.usage.binds(name) {
             let role = if name == "V" { Role::Value } else { Role::Key };
-            let binding = if name == "Q" { draft.query() } else { draft.tensor(name, role, draft.rows_of(name)) };
+            let binding = if name == "Q" {
+                draft.query()
+            } else {
+                draft.tensor(name, role, draft.rows_of(name))
+            };
             draft.bindings.insert(name.to_owned(), binding);
         }
     }
@@ -54,7 +63,8 @@ struct Draft<'a> {
     /// The call's factor on `QKᵀ`.
     scale: f64,
     family: Family,
-    /// In the exact family of a law that reads query and key: the construction, and which keys of `K` are alive.
+    /// In the exact family of a law that reads query and key: the construction, and which keys of
+    /// `K` are alive.
     exact: Option<(Exact, Live)>,
     options: CallOptions,
     bindings: IndexMap<String, Binding>,
@@ -75,7 +85,8 @@ impl<'a> Draft<'a> {
             reckoned,
             &mut source.draws("family"),
         );
-        let is_exact = matches!(plan.values, Values::Exact | Values::Routed) && !plan.tiny && usage.reads("Q");
+        let is_exact =
+            matches!(plan.values, Values::Exact | Values::Routed) && !plan.tiny && usage.reads("Q");
         let exact = is_exact.then(|| {
             let exact = Exact::new(plan, scale);
             let live = exact.live(source, "K", [dims.b, dims.h_k, dims.n_k], dims.d_v);
@@ -84,27 +95,47 @@ impl<'a> Draft<'a> {
         let mut extents = Extents::new(dims);
         let own = law.given.iter().filter(|given| matches!(given.domain, Domain::Dim { .. }));
         own.zip(&plan.law_dims).for_each(|(given, n)| extents.add(&given.names[0], *n));
-        let options = CallOptions { scale: plan.scale.value(), causal: plan.causal, ..CallOptions::default() };
-        Ok(Self { law, plan, usage, source, extents, scale, family, exact, options, bindings: IndexMap::new() })
+        let options = CallOptions {
+            scale: plan.scale.value(),
+            causal: plan.causal,
+            ..CallOptions::default()
+        };
+        Ok(Self {
+            law,
+            plan,
+            usage,
+            source,
+            extents,
+            scale,
+            family,
+            exact,
+            options,
+            bindings: IndexMap::new(),
+        })
     }
 
     fn draw_options(&mut self) {
         let (dims, dtype) = (&self.plan.dims, self.plan.dtype);
-        self.options.mask = self.plan.mask.map(|(pattern, form)| draw_mask(pattern, form, dims, self.source));
+        self.options.mask =
+            self.plan.mask.map(|(pattern, form)| draw_mask(pattern, form, dims, self.source));
         self.options.bias = self.plan.bias.map(|form| match &self.exact {
             None => draw_bias(form, dims, dtype, self.source),
             // Zero where a key is alive; what is dead anyway may sink further.
-            Some((exact, live)) => bias_by(form, dims, dtype, &self.source.variable("bias"), |draws, item, j| {
-                let items: Vec<usize> = item.map_or_else(|| (0..dims.b).collect(), |item| vec![item]);
-                let sunk = draws.one_in(2) && exact.dead_for_all(live, &items, j);
-                if sunk { -2048.0 } else { 0.0 }
-            }),
+            Some((exact, live)) => {
+                bias_by(form, dims, dtype, &self.source.variable("bias"), |draws, item, j| {
+                    let items: Vec<usize> =
+                        item.map_or_else(|| (0..dims.b).collect(), |item| vec![item]);
+                    let sunk = draws.one_in(2) && exact.dead_for_all(live, &items, j);
+                    if sunk { -2048.0 } else { 0.0 }
+                })
+            }
         });
         let plan = self.plan;
         self.options.softcap = plan.softcap.map(SoftcapChoice::value);
         self.options.window = plan.window;
         let is_exact = self.exact.is_some();
-        self.options.sinks = plan.sinks.map(|choice| draw_sinks(choice, dims, dtype, is_exact, self.source));
+        self.options.sinks =
+            plan.sinks.map(|choice| draw_sinks(choice, dims, dtype, is_exact, self.source));
         self.options.alibi_slopes = plan.alibi.map(|choice| slopes(choice, dims, dtype));
         let lengths = |option: CallOption, n: usize| {
             plan.has(option).then(|| draw_lengths(option.name(), dims.b, n, self.source))
@@ -125,7 +156,9 @@ impl<'a> Draft<'a> {
     }
 
     fn query(&self) -> Binding {
-        let Some((exact, live)) = &self.exact else { return self.tensor("Q", Role::Query, self.rows_of("Q")) };
+        let Some((exact, live)) = &self.exact else {
+            return self.tensor("Q", Role::Query, self.rows_of("Q"));
+        };
         let dims = self.plan.dims;
         let visible = visibility(&Meaning::standard(), dims, self.plan.dtype, &self.options);
         let streams = self.source.variable("Q");
@@ -137,7 +170,12 @@ impl<'a> Draft<'a> {
                     let row = (item * heads + head) * rows + i;
                     let visible = &visible[row * dims.n_k..][..dims.n_k];
                     let key_head = head * dims.h_k / dims.h_q;
-                    let class = exact.class(live, visible, (item, key_head), &mut streams.row(item, head, i));
+                    let class = exact.class(
+                        live,
+                        visible,
+                        (item, key_head),
+                        &mut streams.row(item, head, i),
+                    );
                     data.extend((0..cols).map(|t| exact.query(class, t)));
                 }
             }
@@ -160,11 +198,13 @@ impl<'a> Draft<'a> {
                 })
             }
             Some((_, live)) if name == "V" && self.plan.values == Values::Routed => {
-                self.fill(name, b, [heads, rows, cols], |item, head, row, t, _| live.one_hot(item, head, row, t, cols))
+                self.fill(name, b, [heads, rows, cols], |item, head, row, t, _| {
+                    live.one_hot(item, head, row, t, cols)
+                })
             }
-            _ => {
-                self.fill(name, b, [heads, rows, cols], |_, _, row, t, draws| self.family.element(role, row, t, draws))
-            }
+            _ => self.fill(name, b, [heads, rows, cols], |_, _, row, t, draws| {
+                self.family.element(role, row, t, draws)
+            }),
         };
         matrices(Some(b), Some(heads), rows, cols, data)
     }
@@ -207,7 +247,9 @@ impl<'a> Draft<'a> {
                 Binding::Index(drawn + usize::from(other.is_some_and(|other| drawn >= other)))
             }
             Domain::Real { low, high } => Binding::Real(self.real(name, *low, *high)?),
-            Domain::Number | Domain::Positive | Domain::Normal { .. } => return Err(GenError::not_drawn(name)),
+            Domain::Number | Domain::Positive | Domain::Normal { .. } => {
+                return Err(GenError::not_drawn(name));
+            }
             Domain::Permutation(n) => {
                 let n = self.extents.eval(n, name)?;
                 let mut order: Vec<usize> = (0..n).collect();
@@ -215,7 +257,10 @@ impl<'a> Draft<'a> {
                 if order.is_sorted() && n > 1 {
                     order.rotate_left(1);
                 }
-                let data = order.iter().flat_map(|from| (0..n).map(move |j| f64::from(u8::from(j == *from)))).collect();
+                let data = order
+                    .iter()
+                    .flat_map(|from| (0..n).map(move |j| f64::from(u8::from(j == *from))))
+                    .collect();
                 matrices(None, None, n, n, data)
             }
             Domain::Subset(n) => {
@@ -226,11 +271,17 @@ impl<'a> Draft<'a> {
             Domain::Matrix(rows, cols) => {
                 let shape = [1, self.extents.eval(rows, name)?, self.extents.eval(cols, name)?];
                 let role = Role::of_width(cols);
-                let data = self.fill(name, 1, shape, |_, _, row, t, draws| self.family.element(role, row, t, draws));
+                let data = self.fill(name, 1, shape, |_, _, row, t, draws| {
+                    self.family.element(role, row, t, draws)
+                });
                 matrices(None, None, shape[1], shape[2], data)
             }
             Domain::Tensor(rows, cols) => {
-                let shape = [self.plan.dims.h_k, self.extents.eval(rows, name)?, self.extents.eval(cols, name)?];
+                let shape = [
+                    self.plan.dims.h_k,
+                    self.extents.eval(rows, name)?,
+                    self.extents.eval(cols, name)?,
+                ];
                 self.tensor(name, Role::of_width(cols), shape)
             }
             Domain::Grid(rows, cols) => {
@@ -244,21 +295,28 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// A number of at most four significant bits in the range; a margin no larger than the format can carry.
+    /// A number of at most four significant bits in the range; a margin no larger than the format
+    /// can carry.
     fn real(&self, name: &str, low: f64, high: f64) -> Result<f64, GenError> {
         let margin = self.law.given.iter().any(|given| match &given.domain {
             Domain::Separated { margin, .. } | Domain::Opposed { margin, .. } => margin == name,
             _ => false,
         });
-        let largest = if margin { largest_margin(self.plan.dtype, self.plan.dims.d_k, self.scale) } else { high };
+        let largest = if margin {
+            largest_margin(self.plan.dtype, self.plan.dims.d_k, self.scale)
+        } else {
+            high
+        };
         let mut choices = coarse_numbers(low, high.min(largest));
         choices.retain(|x| is_representable(*x, self.plan.dtype));
         if self.plan.tiny && choices.iter().any(|x| x.fract() == 0.0) {
             choices.retain(|x| x.fract() == 0.0);
         }
         if choices.is_empty() {
-            let expected =
-                format!("a number of four significant bits in {low}..{high} that {} can carry", self.plan.dtype);
+            let expected = format!(
+                "a number of four significant bits in {low}..{high} that {} can carry",
+                self.plan.dtype
+            );
             return Err(GenError::new("real", name, expected, "none"));
         }
         Ok(choices[self.source.draws(name).below(choices.len())])
@@ -266,16 +324,29 @@ impl<'a> Draft<'a> {
 
     fn bind_margin(&mut self, j: &str, margin: &str, sign: f64) -> Result<(), GenError> {
         let dims = &self.plan.dims;
-        let (Some(j), Some(Binding::Real(margin))) = (self.index(j), self.bindings.get(margin)) else {
-            return Err(GenError::new("margin", "(Q, K)", "an index and a real declared above", "neither"));
+        let (Some(j), Some(Binding::Real(margin))) = (self.index(j), self.bindings.get(margin))
+        else {
+            return Err(GenError::new(
+                "margin",
+                "(Q, K)",
+                "an index and a real declared above",
+                "neither",
+            ));
         };
         if self.scale == 0.0 {
             return Err(GenError::new("scale", "(Q, K)", "one that is not 0", "0"));
         }
-        let margin = Margin::new(j, *margin, self.plan.dtype, dims.d_k, self.scale, sign, self.plan.tiny);
+        let margin =
+            Margin::new(j, *margin, self.plan.dtype, dims.d_k, self.scale, sign, self.plan.tiny);
         let (query, key) = (margin.query(dims, self.source), margin.key(dims, self.source));
-        self.bindings.insert("Q".to_owned(), matrices(Some(dims.b), Some(dims.h_q), dims.n_q, dims.d_k, query));
-        self.bindings.insert("K".to_owned(), matrices(Some(dims.b), Some(dims.h_k), dims.n_k, dims.d_k, key));
+        self.bindings.insert(
+            "Q".to_owned(),
+            matrices(Some(dims.b), Some(dims.h_q), dims.n_q, dims.d_k, query),
+        );
+        self.bindings.insert(
+            "K".to_owned(),
+            matrices(Some(dims.b), Some(dims.h_k), dims.n_k, dims.d_k, key),
+        );
         Ok(())
     }
 
@@ -288,7 +359,8 @@ impl<'a> Draft<'a> {
 
     fn finish(mut self) -> Result<Case, GenError> {
         // Q, K, V first, then the law's variables as declared.
-        let position = |name: &str| ["Q", "K", "V"].iter().position(|first| *first == name).unwrap_or(3);
+        let position =
+            |name: &str| ["Q", "K", "V"].iter().position(|first| *first == name).unwrap_or(3);
         self.bindings.sort_by(|left, _, right, _| position(left).cmp(&position(right)));
         let case = Case {
             law: self.plan.law.clone(),
@@ -302,12 +374,21 @@ impl<'a> Draft<'a> {
     }
 }
 
-fn matrices(batch: Option<usize>, heads: Option<usize>, rows: usize, cols: usize, data: Vec<f64>) -> Binding {
+fn matrices(
+    batch: Option<usize>,
+    heads: Option<usize>,
+    rows: usize,
+    cols: usize,
+    data: Vec<f64>,
+) -> Binding {
     Binding::Matrices(Matrices { batch, heads, rows, cols, data })
 }
 
 fn named(name: &str) -> Expr {
-    debug_assert!(!DIMENSIONS.contains(&name), "the shape checker keeps the names of extents apart");
+    debug_assert!(
+        !DIMENSIONS.contains(&name),
+        "the shape checker keeps the names of extents apart"
+    );
     Expr { kind: qkvet_spec::syntax::ExprKind::Name(name.to_owned()), span: 0..name.len() }
 }
 

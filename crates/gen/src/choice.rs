@@ -1,4 +1,5 @@
-//! The values that each option of a suite's cases takes, simplest first. All are exact in every format.
+//! The values that each option of a suite's cases takes, simplest first. All are exact in every
+//! format.
 
 use qkvet_spec::{CallOption, Window};
 
@@ -49,7 +50,8 @@ pub enum ScaleChoice {
 
 impl ScaleChoice {
     /// Every choice, simplest first.
-    pub const ALL: [Self; 6] = [Self::Default, Self::Half, Self::Small, Self::Negative, Self::One, Self::Zero];
+    pub const ALL: [Self; 6] =
+        [Self::Default, Self::Half, Self::Small, Self::Negative, Self::One, Self::Zero];
 
     /// The factor given to the call.
     pub fn value(self) -> Option<f64> {
@@ -96,8 +98,8 @@ impl SoftcapChoice {
 /// Farther than any extent.
 const FAR: usize = 1 << 20;
 
-/// Windows of a call, simplest first: some keys before the query, its own key, both sides, no future, one key behind it, some
-/// keys after it, the past and a little more, all.
+/// Windows of a call, simplest first: some keys before the query, its own key, both sides, no
+/// future, one key behind it, some keys after it, the past and a little more, all.
 pub(crate) const WINDOWS: [Window; 8] = [
     Window { left: Some(2), right: Some(0) },
     Window { left: Some(0), right: Some(0) },
@@ -109,7 +111,8 @@ pub(crate) const WINDOWS: [Window; 8] = [
     Window { left: Some(FAR), right: Some(FAR) },
 ];
 
-/// The window of a call, simplest first: the fixed ones, then those whose edge is about a tile away.
+/// The window of a call, simplest first: the fixed ones, then those whose edge is about a tile
+/// away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WindowChoice {
     /// One of [`WINDOWS`].
@@ -129,14 +132,19 @@ impl WindowChoice {
     /// The window among `n_k` keys.
     pub(crate) fn window(self, n_k: usize, draws: &mut Draws) -> Window {
         let behind = |draws: &mut Draws| {
-            let edges: Vec<usize> =
-                TILES.into_iter().flat_map(|tile| [tile - 1, tile, tile + 1]).filter(|edge| *edge < n_k).collect();
+            let edges: Vec<usize> = TILES
+                .into_iter()
+                .flat_map(|tile| [tile - 1, tile, tile + 1])
+                .filter(|edge| *edge < n_k)
+                .collect();
             if edges.is_empty() { n_k / 2 + 4 } else { edges[draws.below(edges.len())] }
         };
         match self {
             Self::Fixed(window) => window,
             Self::TileBehind => Window { left: Some(behind(draws)), right: Some(0) },
-            Self::TileAround => Window { left: Some(behind(draws)), right: Some(draws.between(1, 9)) },
+            Self::TileAround => {
+                Window { left: Some(behind(draws)), right: Some(draws.between(1, 9)) }
+            }
         }
     }
 }
@@ -190,7 +198,8 @@ pub enum SequenceChoice {
 
 impl SequenceChoice {
     /// Every choice, simplest first.
-    pub const ALL: [Self; 4] = [Self::KeyLengths, Self::QueryLengths, Self::BothLengths, Self::Packed];
+    pub const ALL: [Self; 4] =
+        [Self::KeyLengths, Self::QueryLengths, Self::BothLengths, Self::Packed];
 
     /// Options that it switches on.
     pub fn options(self) -> &'static [CallOption] {

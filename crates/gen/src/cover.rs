@@ -1,4 +1,5 @@
-//! Covering arrays: few rows in which every combination of `t` choices occurs (greedy, row by row, deterministic).
+//! Covering arrays: few rows in which every combination of `t` choices occurs (greedy, row by row,
+//! deterministic).
 
 use std::collections::BTreeSet;
 
@@ -7,9 +8,11 @@ use std::collections::BTreeSet;
 pub(crate) struct Factor {
     /// Number of levels; a factor without levels is never chosen.
     pub(crate) levels: usize,
-    /// An earlier factor that must not be at level 0 for this one to mean anything (no mask, no mask form).
+    /// An earlier factor that must not be at level 0 for this one to mean anything (no mask, no
+    /// mask form).
     pub(crate) needs: Option<usize>,
-    /// Levels below this one are plain. Where any factor has a level that is not, every row has one too.
+    /// Levels below this one are plain. Where any factor has a level that is not, every row has one
+    /// too.
     pub(crate) plain: usize,
 }
 
@@ -27,7 +30,8 @@ fn special(factors: &[Factor]) -> Vec<usize> {
 
 /// Whether the choices leave no special factor that could be above its plain levels.
 fn is_plain(factors: &[Factor], special: &[usize], level: impl Fn(usize) -> Option<usize>) -> bool {
-    !special.is_empty() && special.iter().all(|at| level(*at).is_some_and(|level| level < factors[*at].plain))
+    !special.is_empty()
+        && special.iter().all(|at| level(*at).is_some_and(|level| level < factors[*at].plain))
 }
 
 /// A level for every factor; `None` where it means nothing.
@@ -39,9 +43,11 @@ type Choice = (usize, usize);
 /// Packed (factor, level) pairs, ascending by factor.
 type Combination = u64;
 
-/// Rows in which every admissible combination of `strength` factors' levels occurs (at most 3; fewer factors, fewer).
+/// Rows in which every admissible combination of `strength` factors' levels occurs (at most 3;
+/// fewer factors, fewer).
 pub(crate) fn covering_array(factors: &[Factor], strength: usize) -> Vec<Row> {
-    let strength = strength.clamp(1, 3).min(factors.iter().filter(|factor| factor.levels > 0).count());
+    let strength =
+        strength.clamp(1, 3).min(factors.iter().filter(|factor| factor.levels > 0).count());
     let mut uncovered = BTreeSet::new();
     combinations(factors, strength, 0, &mut Vec::new(), &mut uncovered);
     let mut used: Vec<Vec<usize>> = factors.iter().map(|factor| vec![0; factor.levels]).collect();
@@ -58,7 +64,8 @@ pub(crate) fn covering_array(factors: &[Factor], strength: usize) -> Vec<Row> {
     rows
 }
 
-/// Starts from one uncovered combination and gives every other factor the level that covers most that is new.
+/// Starts from one uncovered combination and gives every other factor the level that covers most
+/// that is new.
 fn next_row(
     factors: &[Factor],
     strength: usize,
@@ -68,8 +75,10 @@ fn next_row(
 ) -> Row {
     let mut row: Row = vec![None; factors.len()];
     unpack(first).into_iter().for_each(|(factor, level)| row[factor] = Some(level));
-    let on: Vec<usize> =
-        (0..factors.len()).filter(|at| row[*at].is_some()).filter_map(|at| factors[at].needs).collect();
+    let on: Vec<usize> = (0..factors.len())
+        .filter(|at| row[*at].is_some())
+        .filter_map(|at| factors[at].needs)
+        .collect();
     let special = special(factors);
     for at in 0..factors.len() {
         let off = factors[at].needs.is_some_and(|needed| row[needed].unwrap_or(0) == 0);
@@ -95,19 +104,30 @@ fn next_row(
     row
 }
 
-/// At most `limit` row numbers, ascending: first rows that together hold every level, then evenly spread ones.
-/// `rotation` says where to start, so that different groups keep different rows.
-pub(crate) fn thinned(factors: &[Factor], rows: &[Row], limit: usize, rotation: usize) -> Vec<usize> {
+/// At most `limit` row numbers, ascending: first rows that together hold every level, then evenly
+/// spread ones. `rotation` says where to start, so that different groups keep different rows.
+pub(crate) fn thinned(
+    factors: &[Factor],
+    rows: &[Row],
+    limit: usize,
+    rotation: usize,
+) -> Vec<usize> {
     if rows.len() <= limit {
         return (0..rows.len()).collect();
     }
-    let mut missing: BTreeSet<Choice> =
-        factors.iter().enumerate().flat_map(|(at, factor)| (0..factor.levels).map(move |level| (at, level))).collect();
+    let mut missing: BTreeSet<Choice> = factors
+        .iter()
+        .enumerate()
+        .flat_map(|(at, factor)| (0..factor.levels).map(move |level| (at, level)))
+        .collect();
     let order: Vec<usize> = (0..rows.len()).map(|at| (at + rotation) % rows.len()).collect();
     let mut chosen: Vec<usize> = Vec::new();
     while chosen.len() < limit {
-        let gain = |at: usize| assigned(&rows[at]).iter().filter(|pair| missing.contains(pair)).count();
-        let Some(best) = order.iter().copied().rev().max_by_key(|at| gain(*at)).filter(|at| gain(*at) > 0) else {
+        let gain =
+            |at: usize| assigned(&rows[at]).iter().filter(|pair| missing.contains(pair)).count();
+        let Some(best) =
+            order.iter().copied().rev().max_by_key(|at| gain(*at)).filter(|at| gain(*at) > 0)
+        else {
             break;
         };
         assigned(&rows[best]).iter().for_each(|pair| {
@@ -134,14 +154,17 @@ fn combinations(
     all: &mut BTreeSet<Combination>,
 ) {
     if chosen.len() == strength {
-        let level = |at: usize| chosen.iter().find(|(factor, _)| *factor == at).map(|(_, level)| *level);
+        let level =
+            |at: usize| chosen.iter().find(|(factor, _)| *factor == at).map(|(_, level)| *level);
         if strength > 0 && !is_plain(factors, &special(factors), level) {
             all.insert(pack(chosen));
         }
         return;
     }
     for at in from..factors.len() {
-        let off = factors[at].needs.is_some_and(|needed| factors[needed].levels < 2 || chosen.contains(&(needed, 0)));
+        let off = factors[at]
+            .needs
+            .is_some_and(|needed| factors[needed].levels < 2 || chosen.contains(&(needed, 0)));
         if off {
             continue;
         }
@@ -155,7 +178,12 @@ fn combinations(
 
 /// Calls `visit` with every subset of `count` items, in order.
 fn subsets(items: &[Choice], count: usize, visit: &mut dyn FnMut(&[Choice])) {
-    fn go(items: &[Choice], count: usize, chosen: &mut Vec<Choice>, visit: &mut dyn FnMut(&[Choice])) {
+    fn go(
+        items: &[Choice],
+        count: usize,
+        chosen: &mut Vec<Choice>,
+        visit: &mut dyn FnMut(&[Choice]),
+    ) {
         if count == 0 {
             return visit(chosen);
         }
@@ -169,7 +197,9 @@ fn subsets(items: &[Choice], count: usize, visit: &mut dyn FnMut(&[Choice])) {
 }
 
 fn pack(combination: &[Choice]) -> Combination {
-    combination.iter().fold(0, |packed, (factor, level)| packed << 20 | (*factor as u64 + 1) << 15 | *level as u64)
+    combination.iter().fold(0, |packed, (factor, level)| {
+        packed << 20 | (*factor as u64 + 1) << 15 | *level as u64
+    })
 }
 
 fn unpack(mut packed: Combination) -> Vec<Choice> {
@@ -185,7 +215,8 @@ fn unpack(mut packed: Combination) -> Vec<Choice> {
 mod tests {
     use super::*;
 
-    /// Independent of the implementation: every admissible combination, by nested loops over all factor sets.
+    /// Independent of the implementation: every admissible combination, by nested loops over all
+    /// factor sets.
     fn missing(factors: &[Factor], rows: &[Row], strength: usize) -> usize {
         let mut sets: Vec<Vec<usize>> = vec![Vec::new()];
         for _ in 0..strength {
@@ -204,7 +235,8 @@ mod tests {
                 levels = levels
                     .into_iter()
                     .flat_map(|chosen| {
-                        (0..factors[*at].levels).map(move |level| [chosen.clone(), vec![level]].concat())
+                        (0..factors[*at].levels)
+                            .map(move |level| [chosen.clone(), vec![level]].concat())
                     })
                     .collect();
             }
@@ -212,16 +244,25 @@ mod tests {
                 let admissible = set.iter().all(|at| {
                     factors[*at].needs.is_none_or(|needed| {
                         factors[needed].levels > 1
-                            && set.iter().zip(&chosen).all(|(other, level)| *other != needed || *level > 0)
+                            && set
+                                .iter()
+                                .zip(&chosen)
+                                .all(|(other, level)| *other != needed || *level > 0)
                     })
                 });
-                let special: Vec<usize> =
-                    (0..factors.len()).filter(|at| factors[*at].plain < factors[*at].levels).collect();
+                let special: Vec<usize> = (0..factors.len())
+                    .filter(|at| factors[*at].plain < factors[*at].levels)
+                    .collect();
                 let chosen_plain = |at: &usize| {
-                    set.iter().zip(&chosen).any(|(other, level)| other == at && *level < factors[*at].plain)
+                    set.iter()
+                        .zip(&chosen)
+                        .any(|(other, level)| other == at && *level < factors[*at].plain)
                 };
-                let admissible = admissible && (special.is_empty() || !special.iter().all(chosen_plain));
-                let held = rows.iter().any(|row| set.iter().zip(&chosen).all(|(at, level)| row[*at] == Some(*level)));
+                let admissible =
+                    admissible && (special.is_empty() || !special.iter().all(chosen_plain));
+                let held = rows
+                    .iter()
+                    .any(|row| set.iter().zip(&chosen).all(|(at, level)| row[*at] == Some(*level)));
                 missing += usize::from(admissible && !held);
             }
         }
@@ -263,14 +304,19 @@ mod tests {
 
     #[test]
     fn no_row_is_plain_where_any_could_be_special() {
-        for (plain, strength) in
-            [(&[(1, 2)][..], 2), (&[(1, 1), (7, 1)], 2), (&[(1, 6), (7, 1), (8, 1), (9, 1)], 2), (&[(8, 1)], 3)]
-        {
+        for (plain, strength) in [
+            (&[(1, 2)][..], 2),
+            (&[(1, 1), (7, 1)], 2),
+            (&[(1, 6), (7, 1), (8, 1), (9, 1)], 2),
+            (&[(8, 1)], 3),
+        ] {
             let mut factors = factors(&[5, 8, 3, 2, 3, 2, 3, 4, 3, 5]);
             plain.iter().for_each(|(at, plain)| factors[*at].plain = *plain);
             let rows = covering_array(&factors, strength);
             assert_eq!(missing(&factors, &rows, strength), 0, "{plain:?}");
-            let is_special = |row: &Row| plain.iter().any(|(at, plain)| row[*at].is_some_and(|level| level >= *plain));
+            let is_special = |row: &Row| {
+                plain.iter().any(|(at, plain)| row[*at].is_some_and(|level| level >= *plain))
+            };
             assert!(rows.iter().all(is_special), "{plain:?}");
         }
     }

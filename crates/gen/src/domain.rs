@@ -1,4 +1,5 @@
-//! Plans as a `proptest` domain: shape and options only. Data comes from the case's seed, so there is nothing else to draw.
+//! Plans as a `proptest` domain: shape and options only. Data comes from the case's seed, so there
+//! is nothing else to draw.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -32,17 +33,25 @@ const PATTERNS: [MaskPattern; 6] = [
     MaskPattern::Padding,
 ];
 
-const FORMS: [BroadcastForm; 5] =
-    [BroadcastForm::Full, BroadcastForm::PerItem, BroadcastForm::PerHead, BroadcastForm::Shared, BroadcastForm::PerKey];
+const FORMS: [BroadcastForm; 5] = [
+    BroadcastForm::Full,
+    BroadcastForm::PerItem,
+    BroadcastForm::PerHead,
+    BroadcastForm::Shared,
+    BroadcastForm::PerKey,
+];
 
 /// Off, or one of the choices.
-fn maybe<T: Copy + std::fmt::Debug + 'static>(choices: &[T]) -> impl Strategy<Value = Option<T>> + use<T> {
+fn maybe<T: Copy + std::fmt::Debug + 'static>(
+    choices: &[T],
+) -> impl Strategy<Value = Option<T>> + use<T> {
     let mut all = vec![None; choices.len().max(1)];
     all.extend(choices.iter().copied().map(Some));
     select(all)
 }
 
-/// Every small plan of a law, its options and formats included; what the law's condition excludes is left out.
+/// Every small plan of a law, its options and formats included; what the law's condition excludes
+/// is left out.
 pub fn plan_strategy(law: &CheckedLaw) -> impl Strategy<Value = CasePlan> + use<> {
     let usage = Usage::of(law);
     let has = |option| law.law.options.contains(&option);
@@ -75,8 +84,14 @@ pub fn plan_strategy(law: &CheckedLaw) -> impl Strategy<Value = CasePlan> + use<
             _ => None,
         })
         .collect();
-    let shape = (1..=3usize, 1..=3usize, 1..=3usize, 1..=9usize, 1..=36usize, 1..=20usize, 1..=9usize);
-    let draw = (select(&Dtype::CHECKED[..]), select(&VALUES[..]), proptest::bool::weighted(0.1), any::<u64>());
+    let shape =
+        (1..=3usize, 1..=3usize, 1..=3usize, 1..=9usize, 1..=36usize, 1..=20usize, 1..=9usize);
+    let draw = (
+        select(&Dtype::CHECKED[..]),
+        select(&VALUES[..]),
+        proptest::bool::weighted(0.1),
+        any::<u64>(),
+    );
     let id = law.law.law.clone();
     let law = law.clone();
     (shape, law_dims, options, extended, draw)

@@ -20,7 +20,11 @@ pub(crate) enum Role {
 impl Role {
     /// The role of a law's own matrix: as wide as a key, or a value.
     pub(crate) fn of_width(cols: &Expr) -> Self {
-        if matches!(&cols.kind, ExprKind::Name(name) if name == "d_k") { Self::Key } else { Self::Value }
+        if matches!(&cols.kind, ExprKind::Name(name) if name == "d_k") {
+            Self::Key
+        } else {
+            Self::Value
+        }
     }
 }
 
@@ -42,9 +46,11 @@ pub(crate) struct Family {
     stair: (f64, f64),
 }
 
-/// Scores of the lofty family lie above this: `e^score` overflows where the maximum is not subtracted.
+/// Scores of the lofty family lie above this: `e^score` overflows where the maximum is not
+/// subtracted.
 ///
-/// `e^x` overflows at 710 in float64, at 89 in float32 and bfloat16, at 12 in float16 where exponentials are float16 too.
+/// `e^x` overflows at 710 in float64, at 89 in float32 and bfloat16, at 12 in float16 where
+/// exponentials are float16 too.
 fn lofty_score(dtype: Dtype, tall: bool) -> f64 {
     match dtype {
         Dtype::Float64 => 800.0,
@@ -59,8 +65,9 @@ fn lofty_score(dtype: Dtype, tall: bool) -> f64 {
     }
 }
 
-/// Scores of the deep family lie near minus this: below −50000 and in the range of float16 for float16, beyond it for bfloat16; for
-/// several keys in two-byte formats as far down as their loosest contracts still bound the weights.
+/// Scores of the deep family lie near minus this: below −50000 and in the range of float16 for
+/// float16, beyond it for bfloat16; for several keys in two-byte formats as far down as their
+/// loosest contracts still bound the weights.
 fn deep_score(dtype: Dtype, keys: usize) -> f64 {
     match dtype {
         Dtype::Bfloat16 if keys > 1 => 20.0,
@@ -70,8 +77,9 @@ fn deep_score(dtype: Dtype, keys: usize) -> f64 {
     }
 }
 
-/// First query element, and the others, of the stair family: where a format has few bits, such that its loosest contract still bounds
-/// the weights (the first product makes a score of about 8 in bfloat16 and 64 in float16).
+/// First query element, and the others, of the stair family: where a format has few bits, such that
+/// its loosest contract still bounds the weights (the first product makes a score of about 8 in
+/// bfloat16 and 64 in float16).
 fn stair_query(dtype: Dtype, scale: f64) -> (f64, f64) {
     let other = match dtype {
         Dtype::Bfloat16 => nearest_power(8.0 / (256.0 * scale.abs())),
@@ -82,7 +90,8 @@ fn stair_query(dtype: Dtype, scale: f64) -> (f64, f64) {
 }
 
 impl Family {
-    /// `scale` is the factor on `QKᵀ` that the family reckons with, not 0; a query sees `keys` keys at most.
+    /// `scale` is the factor on `QKᵀ` that the family reckons with, not 0; a query sees `keys` keys
+    /// at most.
     pub(crate) fn new(
         values: Values,
         tiny: bool,
@@ -92,8 +101,8 @@ impl Family {
         setup: &mut Draws,
     ) -> Self {
         let d_k = d_k as f64;
-        // Where a format has few bits, scores stay where its loosest contract still bounds the weights: a bound that says
-        // nothing finds nothing.
+        // Where a format has few bits, scores stay where its loosest contract still bounds the
+        // weights: a bound that says nothing finds nothing.
         let (coarse, narrow) = (dtype == Dtype::Bfloat16, dtype.size() == 2);
         let deviation = match values {
             Values::Peaked => {
@@ -112,10 +121,15 @@ impl Family {
         let lofty = lofty_score(dtype, setup.one_in(2));
         let score = if values == Values::Deep { -deep_score(dtype, keys) } else { lofty };
         // No dot product may overflow float16, where scores are often kept before they are scaled.
-        let most = if dtype == Dtype::Float16 && values == Values::Deep { 57_344.0 } else { f64::INFINITY };
+        let most = if dtype == Dtype::Float16 && values == Values::Deep {
+            57_344.0
+        } else {
+            f64::INFINITY
+        };
         let product = (score.abs() / scale.abs()).min(most);
         let query = nearest_power(product.sqrt());
-        // The eighth on top covers the differences between keys; tokens that are query and key at once take the key's.
+        // The eighth on top covers the differences between keys; tokens that are query and key at
+        // once take the key's.
         let key = match values {
             Values::Deep => product / query,
             _ => coarse_above((product / query).max(product.sqrt()) * 1.125),
@@ -153,8 +167,12 @@ impl Family {
                 draws.sign() * (magnitude + self.tail(draws)).min(cap) * factor
             }
             (Values::Lofty | Values::Deep, Role::Query) if t == 0 => self.lofty.0,
-            (Values::Lofty | Values::Deep, Role::Query) => self.normal(draws).clamp(-2.0, 2.0) * self.spread,
-            (Values::Lofty | Values::Deep, Role::Key) if t == 0 => self.lofty.1 + draws.symmetric(2) / 8.0,
+            (Values::Lofty | Values::Deep, Role::Query) => {
+                self.normal(draws).clamp(-2.0, 2.0) * self.spread
+            }
+            (Values::Lofty | Values::Deep, Role::Key) if t == 0 => {
+                self.lofty.1 + draws.symmetric(2) / 8.0
+            }
             (Values::Lofty | Values::Deep, Role::Key) => self.normal(draws).clamp(-2.0, 2.0),
             (Values::Stair, Role::Query) => {
                 if t == 0 {

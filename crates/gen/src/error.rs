@@ -27,7 +27,12 @@ impl GenError {
 
     /// A variable that no case has a value for.
     pub(crate) fn not_drawn(name: &str) -> Self {
-        Self::new("domain", format!("variable `{name}`"), "one that is drawn", "one that stands for any number")
+        Self::new(
+            "domain",
+            format!("variable `{name}`"),
+            "one that is drawn",
+            "one that stands for any number",
+        )
     }
 
     /// The same, with the case that it is about.

@@ -1,9 +1,11 @@
-//! The exact family: scores 0 on a chosen set of keys, so low elsewhere that their weights vanish in float64 too.
+//! The exact family: scores 0 on a chosen set of keys, so low elsewhere that their weights vanish
+//! in float64 too.
 //!
-//! Query `i` of class `c` is `θ·e_c`; coordinate `c` of key `j` is 0 where `j` is alive for the class and `∓κ` elsewhere,
-//! with `|scale|·θ·κ ≥ 1100`. A live set has `2^r` keys, values are small integers: every product, sum and quotient of the
-//! output is exact in every format, so the tolerance is 0. A sink of score 0 takes the place of a key, one far below is as dead
-//! as a key. Softcap undoes the construction: then every key is alive.
+//! Query `i` of class `c` is `θ·e_c`; coordinate `c` of key `j` is 0 where `j` is alive for the
+//! class and `∓κ` elsewhere, with `|scale|·θ·κ ≥ 1100`. A live set has `2^r` keys, values are small
+//! integers: every product, sum and quotient of the output is exact in every format, so the
+//! tolerance is 0. A sink of score 0 takes the place of a key, one far below is as dead as a key.
+//! Softcap undoes the construction: then every key is alive.
 
 use qkvet_spec::{Dims, Dtype, Values};
 
@@ -27,7 +29,8 @@ const LIVE: usize = 32;
 pub(crate) struct Exact {
     classes: usize,
     theta: f64,
-    /// What a dead key holds; 0 where the format cannot hold a score low enough: then every key is alive.
+    /// What a dead key holds; 0 where the format cannot hold a score low enough: then every key is
+    /// alive.
     dead: f64,
     /// Scores of 0 that are not keys: a sink.
     others: usize,
@@ -45,8 +48,8 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Column `t` of the value of a key in the routed family: a one in the key's own column, or, where there are more keys than
-    /// columns, in that of its rank.
+    /// Column `t` of the value of a key in the routed family: a one in the key's own column, or,
+    /// where there are more keys than columns, in that of its rank.
     pub(crate) fn one_hot(&self, item: usize, head: usize, j: usize, t: usize, cols: usize) -> f64 {
         let routes = &self.routes[item * self.heads + head];
         let column = if routes.len() <= cols { j } else { routes[j].rank % cols };
@@ -73,17 +76,26 @@ impl Exact {
     }
 
     /// Draws the live sets of the keys `name`; extents: batch items, key/value heads, keys.
-    pub(crate) fn live(&self, source: Source, name: &str, [b, heads, n_k]: [usize; 3], d_v: usize) -> Live {
+    pub(crate) fn live(
+        &self,
+        source: Source,
+        name: &str,
+        [b, heads, n_k]: [usize; 3],
+        d_v: usize,
+    ) -> Live {
         let streams = source.variable(&format!("{name} live"));
         let (mut sets, mut all) = (Vec::new(), Vec::new());
         for item in 0..b {
             for head in 0..heads {
                 let mut draws = streams.row(item, head, 0);
-                let routes = if self.routed { routes(n_k, d_v.min(LIVE), &mut draws) } else { Vec::new() };
+                let routes =
+                    if self.routed { routes(n_k, d_v.min(LIVE), &mut draws) } else { Vec::new() };
                 for class in 0..self.classes {
                     sets.push(match () {
                         () if self.dead == 0.0 => vec![true; n_k],
-                        () if self.routed => routes.iter().map(|route| route.class == class).collect(),
+                        () if self.routed => {
+                            routes.iter().map(|route| route.class == class).collect()
+                        }
                         () => live_set(class, n_k, self.others, &mut draws),
                     });
                 }
@@ -94,7 +106,15 @@ impl Exact {
     }
 
     /// Rows of the keys: class coordinates by life, the others on a grid that no query looks at.
-    pub(crate) fn key(&self, live: &Live, item: usize, head: usize, j: usize, t: usize, draws: &mut Draws) -> f64 {
+    pub(crate) fn key(
+        &self,
+        live: &Live,
+        item: usize,
+        head: usize,
+        j: usize,
+        t: usize,
+        draws: &mut Draws,
+    ) -> f64 {
         if t >= self.classes {
             draws.symmetric(8) / 8.0
         } else if self.alive(live, item, head, t, j) {
@@ -104,8 +124,8 @@ impl Exact {
         }
     }
 
-    /// The class of a query that sees the keys `visible` of item and key/value head: one for which a power of two of them is
-    /// alive, where there is one.
+    /// The class of a query that sees the keys `visible` of item and key/value head: one for which
+    /// a power of two of them is alive, where there is one.
     pub(crate) fn class(
         &self,
         live: &Live,
@@ -116,10 +136,12 @@ impl Exact {
         let mut classes: Vec<usize> = (0..self.classes).collect();
         draws.shuffle(&mut classes);
         let seen = |class: usize| {
-            let alive = |(j, sees): (usize, &bool)| *sees && self.alive(live, item, key_head, class, j);
+            let alive =
+                |(j, sees): (usize, &bool)| *sees && self.alive(live, item, key_head, class, j);
             visible.iter().enumerate().filter(|key| alive(*key)).count()
         };
-        let first = |good: &dyn Fn(usize) -> bool| classes.iter().copied().find(|class| good(seen(*class)));
+        let first =
+            |good: &dyn Fn(usize) -> bool| classes.iter().copied().find(|class| good(seen(*class)));
         let is_exact = |n: usize| n > 0 && (n + self.others).is_power_of_two();
         first(&is_exact).or_else(|| first(&|n| n > 0)).unwrap_or(classes[0])
     }
@@ -132,7 +154,8 @@ impl Exact {
     /// Whether key `j` is dead for every class of every head that the ranges cover.
     pub(crate) fn dead_for_all(&self, live: &Live, items: &[usize], j: usize) -> bool {
         items.iter().all(|item| {
-            (0..live.heads).all(|head| (0..self.classes).all(|class| !self.alive(live, *item, head, class, j)))
+            (0..live.heads)
+                .all(|head| (0..self.classes).all(|class| !self.alive(live, *item, head, class, j)))
         })
     }
 
@@ -141,12 +164,14 @@ impl Exact {
     }
 }
 
-/// `2^r` keys, less `others`: the last one in class 0, the first one in class 1, keys at tile boundaries before all others.
+/// `2^r` keys, less `others`: the last one in class 0, the first one in class 1, keys at tile
+/// boundaries before all others.
 fn live_set(class: usize, n_k: usize, others: usize, draws: &mut Draws) -> Vec<bool> {
     let most = n_k.min(LIVE).ilog2() as usize;
     let count = (1usize << draws.between(0, most)).saturating_sub(others).max(1);
-    let mut boundary: Vec<usize> =
-        (0..n_k).filter(|j| *j == 0 || *j + 1 == n_k || (*j >= 15 && (j % 16 == 0 || j % 16 == 15))).collect();
+    let mut boundary: Vec<usize> = (0..n_k)
+        .filter(|j| *j == 0 || *j + 1 == n_k || (*j >= 15 && (j % 16 == 0 || j % 16 == 15)))
+        .collect();
     let mut others: Vec<usize> = (0..n_k).filter(|j| !boundary.contains(j)).collect();
     draws.shuffle(&mut boundary);
     draws.shuffle(&mut others);

@@ -13,7 +13,13 @@ pub(crate) struct Extents(IndexMap<String, i64>);
 
 impl Extents {
     pub(crate) fn new(dims: &Dims) -> Self {
-        Self(DIMENSIONS.iter().zip(as_array(dims)).map(|(name, n)| ((*name).to_owned(), size(n))).collect())
+        Self(
+            DIMENSIONS
+                .iter()
+                .zip(as_array(dims))
+                .map(|(name, n)| ((*name).to_owned(), size(n)))
+                .collect(),
+        )
     }
 
     pub(crate) fn add(&mut self, name: &str, n: usize) {
@@ -22,9 +28,13 @@ impl Extents {
 
     /// The value of an extent expression in the variable `place`; at least 1.
     pub(crate) fn eval(&self, expr: &Expr, place: &str) -> Result<usize, GenError> {
-        let wrong = |got: String| GenError::new("extent", place, "a whole number from 1 to 65536", got);
+        let wrong =
+            |got: String| GenError::new("extent", place, "a whole number from 1 to 65536", got);
         let value = self.value(expr).ok_or_else(|| wrong("one without a value".to_owned()))?;
-        usize::try_from(value).ok().filter(|n| (1..=1 << 16).contains(n)).ok_or_else(|| wrong(value.to_string()))
+        usize::try_from(value)
+            .ok()
+            .filter(|n| (1..=1 << 16).contains(n))
+            .ok_or_else(|| wrong(value.to_string()))
     }
 
     fn value(&self, expr: &Expr) -> Option<i64> {

@@ -8,7 +8,8 @@ use crate::extent::as_array;
 
 /// The id of a case: `c-` and 16 hexadecimal digits of the SHA-256 of its canonical bytes.
 ///
-/// The bytes depend on content alone: variables are taken in order of name, floats by their bits (−0 is not 0).
+/// The bytes depend on content alone: variables are taken in order of name, floats by their bits
+/// (−0 is not 0).
 pub fn case_id(case: &Case) -> String {
     let mut bytes = Bytes(Sha256::new());
     bytes.text("qkvet-case-1");
@@ -30,9 +31,11 @@ pub fn case_id(case: &Case) -> String {
     format!("c-{}", bytes.head(8))
 }
 
-/// The id of a call: 32 hexadecimal digits of the SHA-256 of its canonical bytes, in which floats stand by their bits.
+/// The id of a call: 32 hexadecimal digits of the SHA-256 of its canonical bytes, in which floats
+/// stand by their bits.
 ///
-/// Two calls share an id exactly if a target is given the same bits for both, barring a collision of 128 bits.
+/// Two calls share an id exactly if a target is given the same bits for both, barring a collision
+/// of 128 bits.
 pub fn call_id(call: &Call) -> String {
     let mut bytes = Bytes(Sha256::new());
     bytes.text("qkvet-call-1");
@@ -46,14 +49,16 @@ pub fn call_id(call: &Call) -> String {
     bytes.head(16)
 }
 
-/// What the calls of a case gave: 32 hexadecimal digits of the SHA-256 of formats, shapes and bits. −0 is not 0; every NaN is the same.
+/// What the calls of a case gave: 32 hexadecimal digits of the SHA-256 of formats, shapes and bits.
+/// −0 is not 0; every NaN is the same.
 pub fn outputs_digest<'a>(outputs: impl IntoIterator<Item = &'a Output>) -> String {
     let mut bytes = Bytes(Sha256::new());
     bytes.text("qkvet-outputs-1");
     let result = |bytes: &mut Bytes, tensor: &Tensor| {
         bytes.text(tensor.dtype.name());
         bytes.sizes(&tensor.shape);
-        let data: Vec<f64> = tensor.data.iter().map(|x| if x.is_nan() { f64::NAN } else { *x }).collect();
+        let data: Vec<f64> =
+            tensor.data.iter().map(|x| if x.is_nan() { f64::NAN } else { *x }).collect();
         bytes.floats(&data);
     };
     for Output { output, weights, lse, inputs_unchanged: _, handling: _ } in outputs {
@@ -114,10 +119,19 @@ impl Bytes {
         self.floats(&tensor.data);
     }
 
-    /// Softcap, window, sinks, ALiBi, lengths, packed sequences and whether the log-sum-exp is asked for; nothing where all are
-    /// off, so that what is written before ends there.
+    /// Softcap, window, sinks, ALiBi, lengths, packed sequences and whether the log-sum-exp is
+    /// asked for; nothing where all are off, so that what is written before ends there.
     fn extended(&mut self, options: &CallOptions, return_lse: bool) {
-        let CallOptions { softcap, window, sinks, alibi_slopes, key_lengths, query_lengths, packed, .. } = options;
+        let CallOptions {
+            softcap,
+            window,
+            sinks,
+            alibi_slopes,
+            key_lengths,
+            query_lengths,
+            packed,
+            ..
+        } = options;
         if !return_lse && !options.on().iter().any(is_extended) {
             return;
         }
@@ -175,7 +189,8 @@ mod tests {
 
     #[test]
     fn a_digest_tells_bits_shapes_and_results_apart() {
-        let tensor = |x: f64| Tensor { dtype: Dtype::Float32, shape: vec![1, 1, 1, 1], data: vec![x] };
+        let tensor =
+            |x: f64| Tensor { dtype: Dtype::Float32, shape: vec![1, 1, 1, 1], data: vec![x] };
         let one = Output::of(tensor(0.0));
         let all = [
             vec![one.clone()],
@@ -195,7 +210,8 @@ mod tests {
 
     #[test]
     fn whatever_a_target_can_see_changes_the_id_of_a_call() {
-        let tensor = |x: f64| Tensor { dtype: Dtype::Float32, shape: vec![1, 1, 1, 1], data: vec![x] };
+        let tensor =
+            |x: f64| Tensor { dtype: Dtype::Float32, shape: vec![1, 1, 1, 1], data: vec![x] };
         let mask = BoolTensor { shape: vec![1, 1], data: vec![true] };
         let plain = Call {
             query: tensor(0.0),
@@ -211,14 +227,29 @@ mod tests {
             Call { key: tensor(2.0), value: tensor(1.0), ..plain.clone() },
             Call { value: Tensor { dtype: Dtype::Float64, ..tensor(2.0) }, ..plain.clone() },
             Call { value: Tensor { shape: vec![1, 1], ..tensor(2.0) }, ..plain.clone() },
-            Call { options: CallOptions { scale: Some(1.0), ..CallOptions::default() }, ..plain.clone() },
-            Call { options: CallOptions { causal: true, ..CallOptions::default() }, ..plain.clone() },
-            Call { options: CallOptions { mask: Some(mask.clone()), ..CallOptions::default() }, ..plain.clone() },
             Call {
-                options: CallOptions { mask: Some(BoolTensor { data: vec![false], ..mask }), ..CallOptions::default() },
+                options: CallOptions { scale: Some(1.0), ..CallOptions::default() },
                 ..plain.clone()
             },
-            Call { options: CallOptions { bias: Some(tensor(0.0)), ..CallOptions::default() }, ..plain.clone() },
+            Call {
+                options: CallOptions { causal: true, ..CallOptions::default() },
+                ..plain.clone()
+            },
+            Call {
+                options: CallOptions { mask: Some(mask.clone()), ..CallOptions::default() },
+                ..plain.clone()
+            },
+            Call {
+                options: CallOptions {
+                    mask: Some(BoolTensor { data: vec![false], ..mask }),
+                    ..CallOptions::default()
+                },
+                ..plain.clone()
+            },
+            Call {
+                options: CallOptions { bias: Some(tensor(0.0)), ..CallOptions::default() },
+                ..plain.clone()
+            },
             Call { return_weights: true, ..plain.clone() },
             Call { return_lse: true, ..plain.clone() },
         ];
@@ -228,8 +259,14 @@ mod tests {
             CallOptions { softcap: Some(1.0), ..CallOptions::default() },
             CallOptions { softcap: Some(2.0), ..CallOptions::default() },
             CallOptions { window: Some(Window::default()), ..CallOptions::default() },
-            CallOptions { window: Some(Window { left: Some(0), right: None }), ..CallOptions::default() },
-            CallOptions { window: Some(Window { left: None, right: Some(0) }), ..CallOptions::default() },
+            CallOptions {
+                window: Some(Window { left: Some(0), right: None }),
+                ..CallOptions::default()
+            },
+            CallOptions {
+                window: Some(Window { left: None, right: Some(0) }),
+                ..CallOptions::default()
+            },
             CallOptions { sinks: one.clone(), ..CallOptions::default() },
             CallOptions { alibi_slopes: one.clone(), ..CallOptions::default() },
             CallOptions { sinks: one.clone(), alibi_slopes: one, ..CallOptions::default() },
@@ -241,10 +278,15 @@ mod tests {
                 packed: Some(Packed { query_offsets: both.clone(), key_offsets: vec![] }),
                 ..CallOptions::default()
             },
-            CallOptions { packed: Some(Packed { query_offsets: vec![], key_offsets: both }), ..CallOptions::default() },
+            CallOptions {
+                packed: Some(Packed { query_offsets: vec![], key_offsets: both }),
+                ..CallOptions::default()
+            },
         ];
-        let others: Vec<Call> =
-            others.into_iter().chain(extended.map(|options| Call { options, ..plain.clone() })).collect();
+        let others: Vec<Call> = others
+            .into_iter()
+            .chain(extended.map(|options| Call { options, ..plain.clone() }))
+            .collect();
         let ids: std::collections::BTreeSet<String> = others.iter().map(call_id).collect();
         assert_eq!(ids.len(), others.len());
         assert!(ids.iter().all(|id| id.len() == 32));

@@ -19,7 +19,8 @@ const VERSION: u32 = 1;
 /// Longer documents are refused before they are read.
 const MAX_BYTES: usize = 1 << 28;
 
-/// The case as a JSON document of version 1: tensors row by row, floats as the shortest decimals that give back their bits.
+/// The case as a JSON document of version 1: tensors row by row, floats as the shortest decimals
+/// that give back their bits.
 ///
 /// Cases hold finite numbers; one that does not is written as `null` and refused by [`from_json`].
 pub fn to_json(case: &Case) -> String {
@@ -39,7 +40,8 @@ pub fn to_json(case: &Case) -> String {
 pub(crate) fn lay_out(document: &impl Serialize) -> String {
     let mut bytes = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, Layout::default());
-    // Writing strings and numbers to memory cannot fail; if it did, the reader would refuse the rest.
+    // Writing strings and numbers to memory cannot fail; if it did, the reader would refuse the
+    // rest.
     let _ = document.serialize(&mut serializer);
     bytes.push(b'\n');
     String::from_utf8_lossy(&bytes).into_owned()
@@ -48,18 +50,29 @@ pub(crate) fn lay_out(document: &impl Serialize) -> String {
 /// Reads a stored case. Whether it fits its law is for [`check_case`](crate::check_case) to say.
 ///
 /// # Errors
-/// Anything but a well-formed document of version 1: unknown, missing and repeated fields, extents that do not fit the
-/// elements, elements that the format does not have, an id that is not the content's.
+/// Anything but a well-formed document of version 1: unknown, missing and repeated fields, extents
+/// that do not fit the elements, elements that the format does not have, an id that is not the
+/// content's.
 pub fn from_json(text: &str) -> Result<Case, GenError> {
     let version = parse::<Version>(text, STORED_CASE)?.version;
     if version != VERSION {
-        return Err(GenError::new("document", "`version`", VERSION.to_string(), version.to_string()));
+        return Err(GenError::new(
+            "document",
+            "`version`",
+            VERSION.to_string(),
+            version.to_string(),
+        ));
     }
     let document: Document = parse(text, STORED_CASE)?;
     check_dims(&document.dims, "`dims`")?;
     let law = document.law;
     if !is_law(&law) {
-        return Err(GenError::new("law", "`law`", "lower-case words joined by hyphens", format!("`{law:.64}`")));
+        return Err(GenError::new(
+            "law",
+            "`law`",
+            "lower-case words joined by hyphens",
+            format!("`{law:.64}`"),
+        ));
     }
     let (dims, dtype) = (document.dims, document.dtype);
     let options = document.options.options(dtype)?;
@@ -67,7 +80,12 @@ pub fn from_json(text: &str) -> Result<Case, GenError> {
     let case = Case { law, dtype, dims, options, bindings: document.bindings.bindings(dtype)? };
     let id = case_id(&case);
     if id != document.id {
-        return Err(GenError::new("id", "`id`", format!("`{id}`, the content's"), format!("`{:.64}`", document.id)));
+        return Err(GenError::new(
+            "id",
+            "`id`",
+            format!("`{id}`, the content's"),
+            format!("`{:.64}`", document.id),
+        ));
     }
     Ok(case)
 }
@@ -86,7 +104,12 @@ const STORED_CASE: &str = "a stored case";
 /// A document that is too long, or not of this form, with the line and column.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(text: &'a str, expected: &str) -> Result<T, GenError> {
     if text.len() > MAX_BYTES {
-        return Err(GenError::new("document", "its end", format!("{MAX_BYTES} bytes at most"), text.len().to_string()));
+        return Err(GenError::new(
+            "document",
+            "its end",
+            format!("{MAX_BYTES} bytes at most"),
+            text.len().to_string(),
+        ));
     }
     serde_json::from_str(text).map_err(|error| {
         let place = format!("line {} column {}", error.line(), error.column());

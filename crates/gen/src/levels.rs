@@ -1,8 +1,12 @@
 //! What the factors of a suite's covering arrays range over for one law.
 
-use qkvet_spec::{BroadcastForm, CallOption, CheckedLaw, Dims, Domain, Dtype, MaskPattern, Suite, Values};
+use qkvet_spec::{
+    BroadcastForm, CallOption, CheckedLaw, Dims, Domain, Dtype, MaskPattern, Suite, Values,
+};
 
-use crate::choice::{AlibiChoice, Number, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice, WindowChoice};
+use crate::choice::{
+    AlibiChoice, Number, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice, WindowChoice,
+};
 use crate::cover::{Factor, Row};
 use crate::plan::CasePlan;
 use crate::source::Source;
@@ -61,7 +65,9 @@ impl Levels {
             }
         }
         let fit = suite.fit.as_ref();
-        let own = fit.and_then(|fit| fit.scale).filter(|x| has(CallOption::Scale) && (*x != 0.0 || !usage.margin));
+        let own = fit
+            .and_then(|fit| fit.scale)
+            .filter(|x| has(CallOption::Scale) && (*x != 0.0 || !usage.margin));
         let all = own.map_or(ScaleChoice::ALL.to_vec(), |x| vec![ScaleChoice::Own(Number::new(x))]);
         let softcap = fit
             .and_then(|fit| fit.softcap)
@@ -75,8 +81,11 @@ impl Levels {
                 _ => has(CallOption::Scale),
             })
             .collect();
-        let list = |option, forms: &[BroadcastForm]| if has(option) { distinct(forms) } else { Vec::new() };
-        let masked = has(CallOption::Mask) && !suite.masks.is_empty() && !suite.broadcast.is_empty();
+        let list = |option, forms: &[BroadcastForm]| {
+            if has(option) { distinct(forms) } else { Vec::new() }
+        };
+        let masked =
+            has(CallOption::Mask) && !suite.masks.is_empty() && !suite.broadcast.is_empty();
         Self {
             shapes,
             values: usage.families(&suite.values),
@@ -94,7 +103,8 @@ impl Levels {
         }
     }
 
-    /// All options; none where the suite is not extended or the law has nothing that is not in [`Levels::plain`].
+    /// All options; none where the suite is not extended or the law has nothing that is not in
+    /// [`Levels::plain`].
     pub(crate) fn extended(suite: &Suite, law: &CheckedLaw) -> Option<Self> {
         let section = suite.extended.as_ref()?;
         let plain = Self::plain(suite, law);
@@ -121,8 +131,9 @@ impl Levels {
         levels.factors().iter().any(|factor| factor.plain < factor.levels).then_some(levels)
     }
 
-    /// Shape, values, scale, causal (one level where every case is), mask pattern (0: off), mask form (only with a mask), bias form (0: off); then, in extended
-    /// arrays, softcap, window, sinks, ALiBi, lengths or packed sequences (0: off).
+    /// Shape, values, scale, causal (one level where every case is), mask pattern (0: off), mask
+    /// form (only with a mask), bias form (0: off); then, in extended arrays, softcap, window,
+    /// sinks, ALiBi, lengths or packed sequences (0: off).
     pub(crate) fn factors(&self) -> Vec<Factor> {
         let mut factors = vec![
             Factor::free(self.shapes.len()),
@@ -136,19 +147,23 @@ impl Levels {
         if let Some(extension) = &self.extension {
             factors[VALUES].plain = extension.plain_values;
             let Extension { softcaps, windows, sinks, slopes, sequences, .. } = extension;
-            let choices = [softcaps.len(), windows.len(), sinks.len(), slopes.len(), sequences.len()];
+            let choices =
+                [softcaps.len(), windows.len(), sinks.len(), slopes.len(), sequences.len()];
             factors.extend(choices.map(|n| Factor { plain: 1, ..Factor::free(1 + n) }));
         }
         factors
     }
 
-    /// Rows with one option on and the others off, `count` for each: many targets take few options or one at a time, and a
-    /// covering array rarely leaves one alone. Plain arrays begin with `2 · count` rows in which every option is off, extended
-    /// ones with `count` in which only the value family is none of the suite's own.
+    /// Rows with one option on and the others off, `count` for each: many targets take few options
+    /// or one at a time, and a covering array rarely leaves one alone. Plain arrays begin with
+    /// `2 · count` rows in which every option is off, extended ones with `count` in which only the
+    /// value family is none of the suite's own.
     pub(crate) fn alone(&self, count: usize, rotation: usize) -> Vec<Row> {
         let factors = self.factors();
         let row = |n: usize, values: usize, option: Option<usize>| {
-            let pick = |levels: usize, stride: usize| (rotation + option.unwrap_or(0) + n * stride) % levels.max(1);
+            let pick = |levels: usize, stride: usize| {
+                (rotation + option.unwrap_or(0) + n * stride) % levels.max(1)
+            };
             let level = |(at, factor): (usize, &Factor)| match (at, factor.needs) {
                 (SHAPE, _) => Some(pick(factor.levels, 5)),
                 (VALUES, _) => Some(values + pick(factor.levels - values, 3)),
@@ -168,7 +183,11 @@ impl Levels {
         let mut rows: Vec<Row> = (0..off.0).map(|n| row(n, off.1, None)).collect();
         for option in options.iter().copied().filter(|option| factors[*option].levels > 1) {
             // Each kind of lengths counts as an option.
-            let count = if option == SEQUENCES && count > 0 { count.max(factors[option].levels - 1) } else { count };
+            let count = if option == SEQUENCES && count > 0 {
+                count.max(factors[option].levels - 1)
+            } else {
+                count
+            };
             rows.extend((0..count).map(|n| row(n, 0, Some(option))));
         }
         rows
@@ -179,7 +198,9 @@ impl Levels {
         let level = |factor: usize| row.get(factor).copied().flatten().unwrap_or(0);
         let optional = |factor: usize| level(factor).checked_sub(1);
         let law_dims = law.given.iter().filter_map(|given| match given.domain {
-            Domain::Dim { low, high } => Some(Source(seed).draws(&given.names[0]).between(low, high)),
+            Domain::Dim { low, high } => {
+                Some(Source(seed).draws(&given.names[0]).between(low, high))
+            }
             _ => None,
         });
         let extension = self.extension.as_ref();
@@ -192,15 +213,17 @@ impl Levels {
             law_dims: law_dims.collect(),
             scale: self.scales[level(SCALE)],
             causal: self.causal[level(CAUSAL)],
-            mask: optional(MASK).map(|pattern| (self.masks[pattern], self.mask_forms[level(MASK_FORM)])),
+            mask: optional(MASK)
+                .map(|pattern| (self.masks[pattern], self.mask_forms[level(MASK_FORM)])),
             bias: optional(BIAS).map(|form| self.bias_forms[form]),
-            softcap: self
-                .softcap
-                .or_else(|| extension.and_then(|extension| Some(extension.softcaps[optional(SOFTCAP)?]))),
+            softcap: self.softcap.or_else(|| {
+                extension.and_then(|extension| Some(extension.softcaps[optional(SOFTCAP)?]))
+            }),
             window: window.map(|choice| choice.window(dims.n_k, &mut Source(seed).draws("window"))),
             sinks: extension.and_then(|extension| Some(extension.sinks[optional(SINKS)?])),
             alibi: extension.and_then(|extension| Some(extension.slopes[optional(ALIBI)?])),
-            sequences: extension.and_then(|extension| Some(extension.sequences[optional(SEQUENCES)?])),
+            sequences: extension
+                .and_then(|extension| Some(extension.sequences[optional(SEQUENCES)?])),
             values: self.values[level(VALUES)],
             tiny: false,
             seed,
@@ -231,7 +254,8 @@ pub(crate) fn allowed<T: Copy>(
     choices: &[T],
     options: impl Fn(T) -> &'static [CallOption],
 ) -> Vec<T> {
-    let ranges = |choice: &T| options(*choice).iter().all(|option| law.law.options.contains(option));
+    let ranges =
+        |choice: &T| options(*choice).iter().all(|option| law.law.options.contains(option));
     choices.iter().copied().filter(ranges).collect()
 }
 

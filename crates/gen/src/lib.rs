@@ -1,8 +1,10 @@
-//! Cases: from a suite and a seed to plans, from a plan to a concrete input, and from a failing plan to a small one.
+//! Cases: from a suite and a seed to plans, from a plan to a concrete input, and from a failing
+//! plan to a small one.
 //!
-//! [`plans`] combines shapes, options and value families by a covering array; [`build`] turns one [`CasePlan`] into a
-//! [`Case`](qkvet_spec::Case); [`shrink`] lowers a plan while it still fails. The same seed gives the same bytes on every
-//! machine: the only source of randomness is `ChaCha8`, by name, read through our own maps.
+//! [`plans`] combines shapes, options and value families by a covering array; [`build`] turns one
+//! [`CasePlan`] into a [`Case`](qkvet_spec::Case); [`shrink`] lowers a plan while it still fails.
+//! The same seed gives the same bytes on every machine: the only source of randomness is `ChaCha8`,
+//! by name, read through our own maps.
 
 mod build;
 mod choice;

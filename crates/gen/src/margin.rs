@@ -1,7 +1,8 @@
 //! Query and key such that one key's scaled score stands apart from all others by a margin.
 //!
-//! Every query agrees in sign with a vector `u` of ±1 (one for each batch item); key `j` is `±c·u` with large `c`, all other
-//! keys are small. So the margin holds between every query head and every key/value head, under any head map.
+//! Every query agrees in sign with a vector `u` of ±1 (one for each batch item); key `j` is `±c·u`
+//! with large `c`, all other keys are small. So the margin holds between every query head and every
+//! key/value head, under any head map.
 
 use qkvet_spec::{Dims, Dtype};
 
@@ -42,12 +43,14 @@ fn noise(d_k: usize, reach: u32) -> f64 {
     (2.0 * carriers as f64 + (d_k - carriers) as f64) * f64::from(reach) / 8.0
 }
 
-/// The largest margin for which no dot product overflows the format, or that the format still resolves.
+/// The largest margin for which no dot product overflows the format, or that the format still
+/// resolves.
 pub(crate) fn largest_margin(dtype: Dtype, d_k: usize, scale: f64) -> f64 {
     match dtype {
         // Key j: at most twice the query's least, 3/2 of spread, 9/8 from rounding up.
         Dtype::Float16 => {
-            let fits = (FLOAT16_DOT / (3.0 * 1.125) - noise(d_k, reach(dtype, false))) * scale.abs();
+            let fits =
+                (FLOAT16_DOT / (3.0 * 1.125) - noise(d_k, reach(dtype, false))) * scale.abs();
             fits.min(64.0)
         }
         // Beyond this (and 64 in float16) the bound of unfused kernels says nothing any more.
@@ -58,12 +61,26 @@ pub(crate) fn largest_margin(dtype: Dtype, d_k: usize, scale: f64) -> f64 {
 
 impl Margin {
     /// `sign` is 1 for separated, −1 for opposed; `scale` is not 0.
-    pub(crate) fn new(j: usize, margin: f64, dtype: Dtype, d_k: usize, scale: f64, sign: f64, tiny: bool) -> Self {
+    pub(crate) fn new(
+        j: usize,
+        margin: f64,
+        dtype: Dtype,
+        d_k: usize,
+        scale: f64,
+        sign: f64,
+        tiny: bool,
+    ) -> Self {
         let reach = reach(dtype, tiny);
         let carriers = d_k.min(CARRIERS);
         // The default scale is a rounded number: a little more than the margin is asked for.
         let needed = margin * (1.0 + 1e-9) / scale.abs() + noise(d_k, reach);
-        Self { j, large: coarse_above(needed / carriers as f64).copysign(scale * sign), carriers, reach, tiny }
+        Self {
+            j,
+            large: coarse_above(needed / carriers as f64).copysign(scale * sign),
+            carriers,
+            reach,
+            tiny,
+        }
     }
 
     /// `(b, h_q, n_q, d_k)`.
@@ -86,7 +103,9 @@ impl Margin {
             let mut draws = streams.row(item, head, j);
             row.extend((0..dims.d_k).map(|t| match signs.get(t) {
                 Some(sign) if j == self.j && self.tiny => sign * self.large,
-                Some(sign) if j == self.j => sign * self.large * (1.0 + draws.below(3) as f64 / 4.0),
+                Some(sign) if j == self.j => {
+                    sign * self.large * (1.0 + draws.below(3) as f64 / 4.0)
+                }
                 None if j == self.j => 0.0,
                 _ => draws.symmetric(self.reach) / 8.0,
             }));
@@ -105,7 +124,8 @@ impl Margin {
         let mut data = Vec::with_capacity(dims.b * heads * rows * dims.d_k);
         for item in 0..dims.b {
             let mut draws = streams.row(item, 0, 0);
-            let signs: Vec<f64> = (0..self.carriers).map(|_| if self.tiny { 1.0 } else { draws.sign() }).collect();
+            let signs: Vec<f64> =
+                (0..self.carriers).map(|_| if self.tiny { 1.0 } else { draws.sign() }).collect();
             for head in 0..heads {
                 for row in 0..rows {
                     fill(item, head, row, &signs, &mut data);

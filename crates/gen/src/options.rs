@@ -25,8 +25,14 @@ pub(crate) fn four_axes(shape: &[usize]) -> [usize; 4] {
     axes
 }
 
-/// Draws a mask. Every row of it sees a key, except in the pattern that is about rows that see nothing.
-pub(crate) fn draw_mask(pattern: MaskPattern, form: BroadcastForm, dims: &Dims, source: Source) -> BoolTensor {
+/// Draws a mask. Every row of it sees a key, except in the pattern that is about rows that see
+/// nothing.
+pub(crate) fn draw_mask(
+    pattern: MaskPattern,
+    form: BroadcastForm,
+    dims: &Dims,
+    source: Source,
+) -> BoolTensor {
     let shape = form_shape(form, dims);
     let [items, heads, rows, n_k] = four_axes(&shape);
     let streams = source.variable("mask");
@@ -103,7 +109,8 @@ impl Blocks {
 
 /// Ends of `count` non-empty blocks of `n` items.
 fn cuts(n: usize, count: usize, draws: &mut Draws) -> Vec<usize> {
-    let mut ends: Vec<usize> = draws.subset(n - 1, count - 1).into_iter().map(|at| at + 1).collect();
+    let mut ends: Vec<usize> =
+        draws.subset(n - 1, count - 1).into_iter().map(|at| at + 1).collect();
     ends.push(n);
     ends
 }
@@ -116,7 +123,8 @@ pub(crate) fn draw_bias(form: BroadcastForm, dims: &Dims, dtype: Dtype, source: 
     })
 }
 
-/// A bias of this form, element by element: `draw(draws, item, j)`; `item` is `None` where one entry serves every item.
+/// A bias of this form, element by element: `draw(draws, item, j)`; `item` is `None` where one
+/// entry serves every item.
 pub(crate) fn bias_by(
     form: BroadcastForm,
     dims: &Dims,
@@ -139,14 +147,23 @@ pub(crate) fn bias_by(
     Tensor { dtype, shape, data }
 }
 
-/// A sink for each query head, `(h_q,)`. With `exact` those that leave an exact row exact: 0 or out of sight.
-pub(crate) fn draw_sinks(choice: SinkChoice, dims: &Dims, dtype: Dtype, exact: bool, source: Source) -> Tensor {
+/// A sink for each query head, `(h_q,)`. With `exact` those that leave an exact row exact: 0 or out
+/// of sight.
+pub(crate) fn draw_sinks(
+    choice: SinkChoice,
+    dims: &Dims,
+    dtype: Dtype,
+    exact: bool,
+    source: Source,
+) -> Tensor {
     let streams = source.variable("sinks");
     let draw = |h: usize| match (choice, exact) {
         (SinkChoice::Near, true) => 0.0,
         (SinkChoice::Far, true) => -2048.0,
         (SinkChoice::Near, false) => streams.row(0, h, 0).symmetric(8) / 2.0,
-        (SinkChoice::Far, false) => [-64.0, 64.0, -2048.0, 1024.0][(streams.row(0, 0, 0).below(4) + h) % 4],
+        (SinkChoice::Far, false) => {
+            [-64.0, 64.0, -2048.0, 1024.0][(streams.row(0, 0, 0).below(4) + h) % 4]
+        }
     };
     Tensor { dtype, shape: vec![dims.h_q], data: (0..dims.h_q).map(draw).collect() }
 }

@@ -2,14 +2,17 @@
 
 use std::rc::Rc;
 
-use qkvet_spec::{BroadcastForm, CallOption, CheckedLaw, Dims, Dtype, MaskPattern, Suite, Values, Window};
+use qkvet_spec::{
+    BroadcastForm, CallOption, CheckedLaw, Dims, Dtype, MaskPattern, Suite, Values, Window,
+};
 use sha2::{Digest, Sha256};
 
 use crate::choice::{AlibiChoice, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice};
 use crate::cover::{Factor, Row, covering_array, thinned};
 use crate::levels::Levels;
 
-/// A law gets at least this many cases per format, if the limit lets it: its variables are drawn anew for each.
+/// A law gets at least this many cases per format, if the limit lets it: its variables are drawn
+/// anew for each.
 const FEWEST: usize = 6;
 
 /// Case numbers of rows with one option alone start here, so that they do not shift the others.
@@ -91,20 +94,25 @@ pub fn case_seed(seed: u64, law: &str, dtype: Dtype, index: usize) -> u64 {
     digest.iter().take(8).rev().fold(0, |seed, byte| seed << 8 | u64::from(*byte))
 }
 
-/// The plans of a suite for the given laws and formats: law by law, format by format, in the order of the covering arrays.
+/// The plans of a suite for the given laws and formats: law by law, format by format, in the order
+/// of the covering arrays.
 ///
-/// Every pair (at strength 2) of shape, values, scale, causal, mask pattern, mask form and bias form that the law admits
-/// occurs, up to the suite's limit; with a limit, every single choice is kept where that is possible. Options that the law
-/// does not range over are off, and shapes that it cannot tell apart are one.
+/// Every pair (at strength 2) of shape, values, scale, causal, mask pattern, mask form and bias
+/// form that the law admits occurs, up to the suite's limit; with a limit, every single choice is
+/// kept where that is possible. Options that the law does not range over are off, and shapes that
+/// it cannot tell apart are one.
 ///
-/// Where the suite is extended, plans with softcap, window, sinks, ALiBi, lengths, packed sequences or further value families
-/// follow, from a covering array over all options. They are numbered apart, so that they shift no other plan.
+/// Where the suite is extended, plans with softcap, window, sinks, ALiBi, lengths, packed sequences
+/// or further value families follow, from a covering array over all options. They are numbered
+/// apart, so that they shift no other plan.
 ///
-/// Laws of refusal come last, for a target may die of a call that does not fit, and have few plans, for they are about shapes alone.
+/// Laws of refusal come last, for a target may die of a call that does not fit, and have few plans,
+/// for they are about shapes alone.
 pub fn plans(suite: &Suite, laws: &[&CheckedLaw], dtypes: &[Dtype], seed: u64) -> Vec<CasePlan> {
     let mut plans = Vec::new();
     let (mut plain, mut extended) = (Arrays::default(), Arrays::default());
-    let refusals = |refuses: bool| laws.iter().filter(move |law| law.law.misfit.is_some() == refuses);
+    let refusals =
+        |refuses: bool| laws.iter().filter(move |law| law.law.misfit.is_some() == refuses);
     for law in refusals(false).chain(refusals(true)) {
         let (limit, alone) = match law.law.misfit {
             Some(_) => (Some(suite.limit.map_or(FEWEST, |limit| limit.min(FEWEST))), 0),
@@ -145,7 +153,8 @@ impl Arrays {
         if factors[0].levels == 0 {
             return None;
         }
-        let known = self.0.iter().find(|(known, _)| *known == factors).map(|(_, rows)| Rc::clone(rows));
+        let known =
+            self.0.iter().find(|(known, _)| *known == factors).map(|(_, rows)| Rc::clone(rows));
         let rows = known.unwrap_or_else(|| {
             let rows: Rc<[Row]> = covering_array(&factors, usize::from(suite.strength)).into();
             self.0.push((factors.clone(), Rc::clone(&rows)));
@@ -174,7 +183,14 @@ impl Group<'_> {
     }
 
     /// Plans of the covering array, numbered from `first`.
-    fn rows(&self, suite: &Suite, array: &Array, limit: Option<usize>, first: usize, plans: &mut Vec<CasePlan>) {
+    fn rows(
+        &self,
+        suite: &Suite,
+        array: &Array,
+        limit: Option<usize>,
+        first: usize,
+        plans: &mut Vec<CasePlan>,
+    ) {
         let (rows, limit) = (&array.rows, limit.unwrap_or(usize::MAX));
         let mut chosen = thinned(&array.factors, rows, limit, self.rotation(array));
         let cycle = chosen.len();
@@ -184,7 +200,11 @@ impl Group<'_> {
         let period = chosen.iter().max().map_or(0, |last| last / rows.len() + 1) * rows.len();
         for round in 0..suite.rounds {
             for index in &chosen {
-                plans.push(self.plan(array, &rows[index % rows.len()], first + round * period + index));
+                plans.push(self.plan(
+                    array,
+                    &rows[index % rows.len()],
+                    first + round * period + index,
+                ));
             }
         }
     }

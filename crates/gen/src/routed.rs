@@ -1,5 +1,6 @@
-//! The routed family: every key belongs to one class of queries and has a rank in it, which is the column in which its value
-//! holds a one. So the output of a query of the class reads `1/m` in the columns of the keys that it sees, and 0 elsewhere.
+//! The routed family: every key belongs to one class of queries and has a rank in it, which is the
+//! column in which its value holds a one. So the output of a query of the class reads `1/m` in the
+//! columns of the keys that it sees, and 0 elsewhere.
 
 use crate::choice::TILES;
 use crate::source::Draws;
@@ -13,8 +14,9 @@ pub(crate) struct Route {
     pub(crate) rank: usize,
 }
 
-/// Classes of the `n_k` keys in turn, each of `2^r ≤ most` keys: the last key, the first key and those on both sides of every
-/// tile boundary in the first classes, then the others in random order.
+/// Classes of the `n_k` keys in turn, each of `2^r ≤ most` keys: the last key, the first key and
+/// those on both sides of every tile boundary in the first classes, then the others in random
+/// order.
 pub(crate) fn routes(n_k: usize, most: usize, draws: &mut Draws) -> Vec<Route> {
     let mut order = vec![n_k - 1, 0];
     for tile in TILES {

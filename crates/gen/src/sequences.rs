@@ -6,7 +6,8 @@ use crate::source::{Draws, Source};
 
 /// Numbers of keys (`variable` `key_lengths`) or queries that exist, one for each item, of `n`.
 ///
-/// Different ones as far as there are any: one that is neither 0 nor `n` first, then 0 and `n`, in an order that is drawn.
+/// Different ones as far as there are any: one that is neither 0 nor `n` first, then 0 and `n`, in
+/// an order that is drawn.
 pub(crate) fn draw_lengths(variable: &str, items: usize, n: usize, source: Source) -> Vec<usize> {
     let mut draws = source.draws(variable);
     let mut all: Vec<usize> = (1..n).collect();
@@ -19,8 +20,8 @@ pub(crate) fn draw_lengths(variable: &str, items: usize, n: usize, source: Sourc
     lengths
 }
 
-/// Two to four sequences whose lengths differ, as far as rows go round; of three or four one is empty: it lacks queries, or
-/// keys, or both.
+/// Two to four sequences whose lengths differ, as far as rows go round; of three or four one is
+/// empty: it lacks queries, or keys, or both.
 pub(crate) fn draw_packed(dims: &Dims, source: Source) -> Packed {
     let mut draws = source.draws("packed");
     let count = draws.between(2, 4);
@@ -32,13 +33,15 @@ pub(crate) fn draw_packed(dims: &Dims, source: Source) -> Packed {
     Packed { query_offsets, key_offsets }
 }
 
-/// Where `count` sequences of `n` rows begin and end; the sequence `empty` has none, the others have some if they can.
+/// Where `count` sequences of `n` rows begin and end; the sequence `empty` has none, the others
+/// have some if they can.
 fn offsets(n: usize, count: usize, empty: Option<usize>, draws: &mut Draws) -> Vec<usize> {
     let parts = count - usize::from(empty.is_some());
     let mut lengths = if n < parts {
         (0..parts).map(|at| usize::from(at < n)).collect()
     } else {
-        let mut ends: Vec<usize> = draws.subset(n - 1, parts - 1).into_iter().map(|at| at + 1).collect();
+        let mut ends: Vec<usize> =
+            draws.subset(n - 1, parts - 1).into_iter().map(|at| at + 1).collect();
         ends.push(n);
         let starts = std::iter::once(0).chain(ends.iter().copied());
         starts.zip(&ends).map(|(start, end)| end - start).collect::<Vec<usize>>()

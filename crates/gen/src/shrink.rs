@@ -1,7 +1,9 @@
-//! Lowering a failing plan to a small one: extents first, then options, then values, then extents again.
+//! Lowering a failing plan to a small one: extents first, then options, then values, then extents
+//! again.
 //!
-//! Extents move by `proptest`'s binary search under the constraints of a call (`h_q` is `group · h_k` by construction); data
-//! is drawn anew from the case's seed, where a smaller shape keeps the leading part of every tensor.
+//! Extents move by `proptest`'s binary search under the constraints of a call (`h_q` is
+//! `group · h_k` by construction); data is drawn anew from the case's seed, where a smaller shape
+//! keeps the leading part of every tensor.
 
 use proptest::num::usize::BinarySearch;
 use proptest::strategy::ValueTree;
@@ -15,15 +17,16 @@ pub const SHRINK_BUDGET: usize = 120;
 
 /// Lowers `start`, which fails, as far as `still_fails` goes on being true.
 ///
-/// The result failed, or is `start`. At most `budget` evaluations are made; no plan is evaluated twice, and plans that the law
-/// does not admit are not evaluated.
+/// The result failed, or is `start`. At most `budget` evaluations are made; no plan is evaluated
+/// twice, and plans that the law does not admit are not evaluated.
 pub fn shrink(
     law: &CheckedLaw,
     start: &CasePlan,
     budget: usize,
     still_fails: &mut dyn FnMut(&CasePlan, &Case) -> bool,
 ) -> CasePlan {
-    let mut shrinker = Shrinker { law, best: start.clone(), tried: vec![start.clone()], budget, still_fails };
+    let mut shrinker =
+        Shrinker { law, best: start.clone(), tried: vec![start.clone()], budget, still_fails };
     loop {
         let before = shrinker.best.clone();
         shrinker.lower_extents();
@@ -79,7 +82,9 @@ impl Shrinker<'_> {
         }
         // Binary search trusts that smaller is simpler; one step down does not.
         for (at, low) in lowest.iter().enumerate() {
-            while Point::of(&self.best).0[at] > *low && self.take_at(at, Point::of(&self.best).0[at] - 1) {}
+            while Point::of(&self.best).0[at] > *low
+                && self.take_at(at, Point::of(&self.best).0[at] - 1)
+            {}
         }
     }
 
@@ -91,7 +96,11 @@ impl Shrinker<'_> {
         let mut search = BinarySearch::new_above(low + 1, now);
         let mut moved = search.simplify();
         while moved {
-            moved = if self.take_at(at, search.current()) { search.simplify() } else { search.complicate() };
+            moved = if self.take_at(at, search.current()) {
+                search.simplify()
+            } else {
+                search.complicate()
+            };
         }
     }
 
@@ -121,10 +130,16 @@ impl Shrinker<'_> {
         self.take(CasePlan { causal: false, ..self.best.clone() });
         self.take(CasePlan { scale: ScaleChoice::Default, ..self.best.clone() });
         if let Some((pattern, _)) = self.best.mask {
-            self.take(CasePlan { mask: Some((pattern, BroadcastForm::Shared)), ..self.best.clone() });
+            self.take(CasePlan {
+                mask: Some((pattern, BroadcastForm::Shared)),
+                ..self.best.clone()
+            });
         }
         if let Some((_, form)) = self.best.mask {
-            self.take(CasePlan { mask: Some((MaskPattern::LeadingBlock, form)), ..self.best.clone() });
+            self.take(CasePlan {
+                mask: Some((MaskPattern::LeadingBlock, form)),
+                ..self.best.clone()
+            });
         }
         if self.best.bias.is_some() {
             self.take(CasePlan { bias: Some(BroadcastForm::Shared), ..self.best.clone() });
@@ -137,10 +152,12 @@ impl Shrinker<'_> {
         let best = self.best.clone();
         let _ = before(&SoftcapChoice::ALL, best.softcap)
             .any(|softcap| self.take(CasePlan { softcap: Some(softcap), ..self.best.clone() }));
-        let simpler =
-            best.window.map_or(0, |now| WINDOWS.iter().position(|choice| *choice == now).unwrap_or(WINDOWS.len()));
-        let fixed =
-            WINDOWS[..simpler].iter().any(|window| self.take(CasePlan { window: Some(*window), ..best.clone() }));
+        let simpler = best.window.map_or(0, |now| {
+            WINDOWS.iter().position(|choice| *choice == now).unwrap_or(WINDOWS.len())
+        });
+        let fixed = WINDOWS[..simpler]
+            .iter()
+            .any(|window| self.take(CasePlan { window: Some(*window), ..best.clone() }));
         if !fixed && simpler == WINDOWS.len() {
             self.narrow_window();
         }
@@ -148,8 +165,9 @@ impl Shrinker<'_> {
             .any(|sinks| self.take(CasePlan { sinks: Some(sinks), ..self.best.clone() }));
         let _ = before(&AlibiChoice::ALL, best.alibi)
             .any(|alibi| self.take(CasePlan { alibi: Some(alibi), ..self.best.clone() }));
-        let _ = before(&SequenceChoice::ALL, best.sequences)
-            .any(|sequences| self.take(CasePlan { sequences: Some(sequences), ..self.best.clone() }));
+        let _ = before(&SequenceChoice::ALL, best.sequences).any(|sequences| {
+            self.take(CasePlan { sequences: Some(sequences), ..self.best.clone() })
+        });
     }
 
     /// Sides of the window, halved and then one by one, while the case still fails.
@@ -186,13 +204,19 @@ fn before<T: Copy + PartialEq>(all: &[T], now: Option<T>) -> impl Iterator<Item 
     all[..simpler].iter().copied()
 }
 
-/// Extents as independent coordinates: `b`, group, `h_k`, `n_q`, `n_k`, `d_k`, `d_v`, then the law's own.
+/// Extents as independent coordinates: `b`, group, `h_k`, `n_q`, `n_k`, `d_k`, `d_v`, then the
+/// law's own.
 struct Point(Vec<usize>);
 
 impl Point {
     fn of(plan: &CasePlan) -> Self {
         let Dims { b, h_q, h_k, n_q, n_k, d_k, d_v } = plan.dims;
-        Self([b, h_q / h_k, h_k, n_q, n_k, d_k, d_v].into_iter().chain(plan.law_dims.iter().copied()).collect())
+        Self(
+            [b, h_q / h_k, h_k, n_q, n_k, d_k, d_v]
+                .into_iter()
+                .chain(plan.law_dims.iter().copied())
+                .collect(),
+        )
     }
 
     fn plan(&self, plan: &CasePlan) -> CasePlan {

@@ -1,7 +1,9 @@
-//! Random words: one `ChaCha8` stream for each row of each variable, and our own maps from words to choices.
+//! Random words: one `ChaCha8` stream for each row of each variable, and our own maps from words to
+//! choices.
 //!
-//! A row's stream depends on the case's seed, the variable's name and the row's position alone. So an option that is
-//! switched off moves no other draw, and a smaller shape keeps the leading part of every tensor.
+//! A row's stream depends on the case's seed, the variable's name and the row's position alone. So
+//! an option that is switched off moves no other draw, and a smaller shape keeps the leading part
+//! of every tensor.
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -77,7 +79,8 @@ impl Draws {
         self.0.next_u64() >> (64 - bits)
     }
 
-    /// Standard normal, cut at ±6 and rounded to a multiple of 1/256: last-place differences between platforms vanish.
+    /// Standard normal, cut at ±6 and rounded to a multiple of 1/256: last-place differences
+    /// between platforms vanish.
     pub(crate) fn normal(&mut self) -> f64 {
         let drawn: f64 = StandardNormal.sample(&mut self.0);
         (drawn.clamp(-6.0, 6.0) * 256.0).round() / 256.0

@@ -1,7 +1,9 @@
-//! Tokens: a tiny case in one line, for a shell, a bug report or a chat. Documented in `docs/token.md`.
+//! Tokens: a tiny case in one line, for a shell, a bug report or a chat. Documented in
+//! `docs/token.md`.
 //!
-//! [`token`] writes, [`from_token`] reads and trusts nothing. What a token of a version says never changes: version 2 knows more
-//! options, whose names version 1 leaves to variables, and is written only where one of them is on.
+//! [`token`] writes, [`from_token`] reads and trusts nothing. What a token of a version says never
+//! changes: version 2 knows more options, whose names version 1 leaves to variables, and is written
+//! only where one of them is on.
 
 mod read;
 mod write;
@@ -23,7 +25,8 @@ enum Version {
 /// Longer tokens are not written.
 const LONGEST: usize = 400;
 
-/// Names of options, which no variable of a token can have, in the order of the token; those of version 1 first.
+/// Names of options, which no variable of a token can have, in the order of the token; those of
+/// version 1 first.
 const OPTIONS: [&str; 12] = [
     "dims",
     "causal",
@@ -65,19 +68,21 @@ impl Version {
 
 /// Whether `text` begins like a token of any version: `qk`, digits, a colon.
 pub fn is_token(text: &str) -> bool {
-    let rest = text.strip_prefix("qk").map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    let rest =
+        text.strip_prefix("qk").map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
     rest.is_some_and(|rest| rest.starts_with(':') && !text.starts_with("qk:"))
 }
 
 /// The extents of the call as the variables `Q`, `K` and `V` show them.
 fn extents_of(bindings: &IndexMap<String, Binding>) -> Option<Dims> {
     let shape = |name| match bindings.get(name) {
-        Some(Binding::Matrices(Matrices { batch: Some(b), heads: Some(h), rows, cols, .. })) => {
-            Some((*b, *h, *rows, *cols))
-        }
+        Some(Binding::Matrices(Matrices {
+            batch: Some(b), heads: Some(h), rows, cols, ..
+        })) => Some((*b, *h, *rows, *cols)),
         _ => None,
     };
-    let ((b, h_q, n_q, d_k), (b_k, h_k, n_k, width), (b_v, h_v, rows, d_v)) = (shape("Q")?, shape("K")?, shape("V")?);
+    let ((b, h_q, n_q, d_k), (b_k, h_k, n_k, width), (b_v, h_v, rows, d_v)) =
+        (shape("Q")?, shape("K")?, shape("V")?);
     let fits = b_k == b && b_v == b && h_v == h_k && rows == n_k && width == d_k;
     fits.then_some(Dims { b, h_q, h_k, n_q, n_k, d_k, d_v })
 }

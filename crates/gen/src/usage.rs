@@ -1,4 +1,5 @@
-//! What a law looks at: which extents, which of `Q`, `K`, `V`. What it does not look at need not vary.
+//! What a law looks at: which extents, which of `Q`, `K`, `V`. What it does not look at need not
+//! vary.
 
 use std::collections::BTreeSet;
 
@@ -36,8 +37,12 @@ impl Usage {
         let (mut margin, mut one_key) = (false, true);
         for given in &law.given {
             match &given.domain {
-                Domain::Index { of, .. } | Domain::Permutation(of) | Domain::Subset(of) => collect(of, &mut names),
-                Domain::Matrix(rows, cols) | Domain::Tensor(rows, cols) | Domain::Grid(rows, cols) => {
+                Domain::Index { of, .. } | Domain::Permutation(of) | Domain::Subset(of) => {
+                    collect(of, &mut names)
+                }
+                Domain::Matrix(rows, cols)
+                | Domain::Tensor(rows, cols)
+                | Domain::Grid(rows, cols) => {
                     collect(rows, &mut names);
                     collect(cols, &mut names);
                     if !matches!(given.domain, Domain::Grid(..)) {
@@ -102,7 +107,8 @@ impl Usage {
         Self { names, replaced, own, one_key, margin, refuses: law.law.misfit.is_some() }
     }
 
-    /// Whether `Q`, `K` or `V` is one of the case's own tensors, bound whether or not the law looks at it.
+    /// Whether `Q`, `K` or `V` is one of the case's own tensors, bound whether or not the law looks
+    /// at it.
     pub(crate) fn binds(&self, name: &str) -> bool {
         !self.replaced.contains(&name)
     }
@@ -119,16 +125,18 @@ impl Usage {
             let (_, n, least) = misfit.least(dims);
             n >= least
         };
-        law.law.condition.as_ref().is_none_or(|condition| condition.holds(&env)) && law.law.misfit.is_none_or(shows)
+        law.law.condition.as_ref().is_none_or(|condition| condition.holds(&env))
+            && law.law.misfit.is_none_or(shows)
     }
 
-    /// The extents with those that the law does not look at lowered to 1; widths that it does not look at are those of
-    /// `first`, because a case's id needs some numbers to depend on.
+    /// The extents with those that the law does not look at lowered to 1; widths that it does not
+    /// look at are those of `first`, because a case's id needs some numbers to depend on.
     pub(crate) fn reduce(&self, dims: &Dims, first: &Dims) -> Dims {
         let used = |name: &str, n: usize| if self.names.contains(name) { n } else { 1 };
         let h_k = used("h_k", dims.h_k);
         let h_q = if self.names.contains("h_q") { dims.h_q } else { h_k };
-        let width = |name: &str, n: usize, first: usize| if self.names.contains(name) { n } else { first };
+        let width =
+            |name: &str, n: usize, first: usize| if self.names.contains(name) { n } else { first };
         Dims {
             b: used("b", dims.b),
             h_q,

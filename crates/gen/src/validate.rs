@@ -1,9 +1,10 @@
-//! Whether suites, plans and cases are well-formed; stored cases are checked against their law before they are used.
+//! Whether suites, plans and cases are well-formed; stored cases are checked against their law
+//! before they are used.
 
 use qkvet_engine::format::is_representable;
 use qkvet_spec::{
-    Binding, BoolTensor, CallOption, CallOptions, Case, CheckedLaw, Dims, Domain, Dtype, Frozen, Matrices, Packed,
-    Suite, Tensor, Window,
+    Binding, BoolTensor, CallOption, CallOptions, Case, CheckedLaw, Dims, Domain, Dtype, Frozen,
+    Matrices, Packed, Suite, Tensor, Window,
 };
 
 use crate::extent::{Extents, as_array};
@@ -42,7 +43,12 @@ pub fn check_suite(suite: &Suite) -> Result<(), GenError> {
         return Err(GenError::new("list", place(field), "at least one entry", "none"));
     }
     if !(1..=3).contains(&suite.strength) {
-        return Err(GenError::new("number", place("strength"), "1, 2 or 3", suite.strength.to_string()));
+        return Err(GenError::new(
+            "number",
+            place("strength"),
+            "1, 2 or 3",
+            suite.strength.to_string(),
+        ));
     }
     let extended = suite.extended.as_ref().and_then(|extended| extended.limit);
     for (field, n) in [
@@ -66,7 +72,9 @@ fn check_frozen(frozen: &Frozen, place: &dyn Fn(&str) -> String) -> Result<(), G
     if frozen.shapes.is_empty() {
         return Err(GenError::new("list", place("frozen.shapes"), "at least one entry", "none"));
     }
-    for (field, n) in [("frozen.limit", frozen.limit.unwrap_or(1)), ("frozen.larger", frozen.larger.max(1))] {
+    for (field, n) in
+        [("frozen.limit", frozen.limit.unwrap_or(1)), ("frozen.larger", frozen.larger.max(1))]
+    {
         if n == 0 || n > 1 << 20 {
             return Err(GenError::new("number", place(field), "up to 1048576", n.to_string()));
         }
@@ -89,7 +97,9 @@ pub(crate) fn check_version(version: &str, place: &str) -> Result<(), GenError> 
 
 /// Whether a text can be the id of a law.
 pub(crate) fn is_law(law: &str) -> bool {
-    !law.is_empty() && law.len() <= 64 && law.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-')
+    !law.is_empty()
+        && law.len() <= 64
+        && law.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-')
 }
 
 /// Whether a text can be the name of a variable.
@@ -103,7 +113,12 @@ pub(crate) fn is_variable(name: &str) -> bool {
 pub(crate) fn check_dims(dims: &Dims, place: &str) -> Result<(), GenError> {
     for (name, n) in qkvet_spec::shape::DIMENSIONS.iter().zip(as_array(dims)) {
         if n == 0 || n > LARGEST {
-            return Err(GenError::new(format!("extent `{name}`"), place, format!("1 to {LARGEST}"), n.to_string()));
+            return Err(GenError::new(
+                format!("extent `{name}`"),
+                place,
+                format!("1 to {LARGEST}"),
+                n.to_string(),
+            ));
         }
     }
     if !dims.h_q.is_multiple_of(dims.h_k) {
@@ -120,7 +135,12 @@ pub(crate) fn check_dims(dims: &Dims, place: &str) -> Result<(), GenError> {
         let elements = shape.iter().fold(1usize, |product, n| product.saturating_mul(*n));
         if elements > MOST_ELEMENTS {
             let expected = format!("{MOST_ELEMENTS} elements at most");
-            return Err(GenError::new(format!("{tensor} {shape:?}"), place, expected, elements.to_string()));
+            return Err(GenError::new(
+                format!("{tensor} {shape:?}"),
+                place,
+                expected,
+                elements.to_string(),
+            ));
         }
     }
     Ok(())
@@ -129,7 +149,12 @@ pub(crate) fn check_dims(dims: &Dims, place: &str) -> Result<(), GenError> {
 /// Whether a plan fits its law.
 pub(crate) fn check_plan(law: &CheckedLaw, plan: &CasePlan) -> Result<(), GenError> {
     if plan.law != law.law.law {
-        return Err(GenError::new("law", "plan", format!("`{}`", law.law.law), format!("`{}`", plan.law)));
+        return Err(GenError::new(
+            "law",
+            "plan",
+            format!("`{}`", law.law.law),
+            format!("`{}`", plan.law),
+        ));
     }
     let ranges = law.given.iter().filter_map(|given| match given.domain {
         Domain::Dim { low, high } => Some((low, high)),
@@ -139,7 +164,12 @@ pub(crate) fn check_plan(law: &CheckedLaw, plan: &CasePlan) -> Result<(), GenErr
     let fits = |(n, (low, high)): (&usize, &(usize, usize))| (low..=high).contains(&n);
     if ranges.len() != plan.law_dims.len() || !plan.law_dims.iter().zip(&ranges).all(fits) {
         let got = format!("{:?}", plan.law_dims);
-        return Err(GenError::new("extents of the law", "plan", format!("one in each of {ranges:?}"), got));
+        return Err(GenError::new(
+            "extents of the law",
+            "plan",
+            format!("one in each of {ranges:?}"),
+            got,
+        ));
     }
     Ok(())
 }
@@ -147,22 +177,37 @@ pub(crate) fn check_plan(law: &CheckedLaw, plan: &CasePlan) -> Result<(), GenErr
 /// Whether a case gives every variable of its law a value of its domain's kind and shape.
 ///
 /// # Errors
-/// The first difference: another law, an option that the law does not range over, a variable that is missing, unknown or
-/// ill-shaped, an element that its format does not have.
+/// The first difference: another law, an option that the law does not range over, a variable that
+/// is missing, unknown or ill-shaped, an element that its format does not have.
 pub fn check_case(law: &CheckedLaw, case: &Case) -> Result<(), GenError> {
     check_dims(&case.dims, "dims")?;
     if case.law != law.law.law {
-        return Err(GenError::new("law", "case", format!("`{}`", law.law.law), format!("`{}`", case.law)));
+        return Err(GenError::new(
+            "law",
+            "case",
+            format!("`{}`", law.law.law),
+            format!("`{}`", case.law),
+        ));
     }
     if let Some(condition) = &law.law.condition
         && !condition.holds(&condition_env(case.dims))
     {
-        return Err(GenError::new("extents", "case", format!("`{}`", condition.text()), format!("{:?}", case.dims)));
+        return Err(GenError::new(
+            "extents",
+            "case",
+            format!("`{}`", condition.text()),
+            format!("{:?}", case.dims),
+        ));
     }
     if let Some((extent, n, least)) = law.law.misfit.map(|misfit| misfit.least(&case.dims))
         && n < least
     {
-        return Err(GenError::new(format!("extent `{extent}`"), "case", format!("{least} at least"), n.to_string()));
+        return Err(GenError::new(
+            format!("extent `{extent}`"),
+            "case",
+            format!("{least} at least"),
+            n.to_string(),
+        ));
     }
     check_options(law, case)?;
     let mut expected: Vec<(String, Kind)> = Vec::new();
@@ -171,7 +216,10 @@ pub fn check_case(law: &CheckedLaw, case: &Case) -> Result<(), GenError> {
     let Dims { b, h_q, h_k, n_q, n_k, d_k, d_v } = case.dims;
     for (name, shape) in [("Q", [h_q, n_q, d_k]), ("K", [h_k, n_k, d_k]), ("V", [h_k, n_k, d_v])] {
         if usage.binds(name) {
-            expected.push((name.to_owned(), Kind::Matrices(Some(b), Some(shape[0]), shape[1], shape[2])));
+            expected.push((
+                name.to_owned(),
+                Kind::Matrices(Some(b), Some(shape[0]), shape[1], shape[2]),
+            ));
         }
     }
     for given in &law.given {
@@ -187,11 +235,15 @@ pub fn check_case(law: &CheckedLaw, case: &Case) -> Result<(), GenError> {
             Domain::Dim { low, high } => Kind::Dim(*low, *high),
             Domain::Index { of, .. } => Kind::Index(size(of)?),
             Domain::Real { low, high } => Kind::Real(*low, *high),
-            Domain::Number | Domain::Positive | Domain::Normal { .. } => return Err(GenError::not_drawn(name)),
+            Domain::Number | Domain::Positive | Domain::Normal { .. } => {
+                return Err(GenError::not_drawn(name));
+            }
             Domain::Permutation(n) => Kind::Permutation(size(n)?),
             Domain::Subset(n) => Kind::Indices(size(n)?),
             Domain::Matrix(rows, cols) => Kind::Matrices(None, None, size(rows)?, size(cols)?),
-            Domain::Tensor(rows, cols) => Kind::Matrices(Some(b), Some(h_k), size(rows)?, size(cols)?),
+            Domain::Tensor(rows, cols) => {
+                Kind::Matrices(Some(b), Some(h_k), size(rows)?, size(cols)?)
+            }
             Domain::Grid(rows, cols) => Kind::Grid(Some(b), Some(h_k), size(rows)?, size(cols)?),
         };
         if let (Kind::Dim(..), Some(Binding::Dim(n))) = (&kind, case.bindings.get(name)) {
@@ -201,13 +253,17 @@ pub fn check_case(law: &CheckedLaw, case: &Case) -> Result<(), GenError> {
     }
     for (name, kind) in &expected {
         let place = format!("variable `{name}`");
-        let binding = case.bindings.get(name).ok_or_else(|| GenError::new("value", &place, "one", "none"))?;
+        let binding =
+            case.bindings.get(name).ok_or_else(|| GenError::new("value", &place, "one", "none"))?;
         kind.check(binding, case.dtype, &place)?;
     }
     match case.bindings.keys().find(|name| !expected.iter().any(|(known, _)| known == *name)) {
-        Some(name) => {
-            Err(GenError::new("variable", "case", format!("those of law {}", case.law), format!("`{name}` too")))
-        }
+        Some(name) => Err(GenError::new(
+            "variable",
+            "case",
+            format!("those of law {}", case.law),
+            format!("`{name}` too"),
+        )),
         None => Ok(()),
     }
 }
@@ -225,8 +281,13 @@ fn check_options(law: &CheckedLaw, case: &Case) -> Result<(), GenError> {
     check_option_values(&case.options, &case.dims, case.dtype)
 }
 
-/// Whether every option has shape and elements that a call of these extents and this format can take.
-pub(crate) fn check_option_values(options: &CallOptions, dims: &Dims, format: Dtype) -> Result<(), GenError> {
+/// Whether every option has shape and elements that a call of these extents and this format can
+/// take.
+pub(crate) fn check_option_values(
+    options: &CallOptions,
+    dims: &Dims,
+    format: Dtype,
+) -> Result<(), GenError> {
     check_elements(options.scale.as_slice(), format, "scale")?;
     if let Some(BoolTensor { shape, data }) = &options.mask {
         check_broadcast(shape, data.len(), dims, "mask")?;
@@ -242,8 +303,21 @@ pub(crate) fn check_option_values(options: &CallOptions, dims: &Dims, format: Dt
 }
 
 /// Softcap, window, sinks, ALiBi, lengths and packed sequences.
-pub(crate) fn check_extended_values(options: &CallOptions, dims: &Dims, format: Dtype) -> Result<(), GenError> {
-    let CallOptions { softcap, window, sinks, alibi_slopes, key_lengths, query_lengths, packed, .. } = options;
+pub(crate) fn check_extended_values(
+    options: &CallOptions,
+    dims: &Dims,
+    format: Dtype,
+) -> Result<(), GenError> {
+    let CallOptions {
+        softcap,
+        window,
+        sinks,
+        alibi_slopes,
+        key_lengths,
+        query_lengths,
+        packed,
+        ..
+    } = options;
     check_elements(softcap.as_slice(), format, "softcap")?;
     if let Some(cap) = softcap.filter(|cap| *cap <= 0.0) {
         return Err(GenError::new("number", "softcap", "more than 0", format!("{cap:?}")));
@@ -253,21 +327,36 @@ pub(crate) fn check_extended_values(options: &CallOptions, dims: &Dims, format: 
     }
     let sides = window.iter().flat_map(|window| [window.left, window.right]).flatten();
     if let Some(side) = sides.into_iter().find(|side| *side > WIDEST_WINDOW) {
-        return Err(GenError::new("window", "window", format!("0 to {WIDEST_WINDOW} keys"), side.to_string()));
+        return Err(GenError::new(
+            "window",
+            "window",
+            format!("0 to {WIDEST_WINDOW} keys"),
+            side.to_string(),
+        ));
     }
     for (place, tensor) in [("sinks", sinks), ("alibi_slopes", alibi_slopes)] {
         let Some(Tensor { dtype, shape, data }) = tensor else { continue };
         if *shape != [dims.h_q] || data.len() != dims.h_q {
-            let got =
-                if *shape == [data.len()] { format!("{shape:?}") } else { format!("{shape:?} and {}", data.len()) };
-            return Err(GenError::new("shape", place, format!("[{}], one number a query head", dims.h_q), got));
+            let got = if *shape == [data.len()] {
+                format!("{shape:?}")
+            } else {
+                format!("{shape:?} and {}", data.len())
+            };
+            return Err(GenError::new(
+                "shape",
+                place,
+                format!("[{}], one number a query head", dims.h_q),
+                got,
+            ));
         }
         check_elements(data, *dtype, place)?;
         if *dtype != format {
             return Err(GenError::new("format", place, format.name(), dtype.name()));
         }
     }
-    for (place, lengths, n) in [("key_lengths", key_lengths, dims.n_k), ("query_lengths", query_lengths, dims.n_q)] {
+    for (place, lengths, n) in
+        [("key_lengths", key_lengths, dims.n_k), ("query_lengths", query_lengths, dims.n_q)]
+    {
         let Some(lengths) = lengths else { continue };
         if lengths.len() != dims.b {
             let expected = format!("{}, one a batch item", dims.b);
@@ -287,13 +376,20 @@ pub(crate) fn check_extended_values(options: &CallOptions, dims: &Dims, format: 
 
 fn check_packed(packed: &Packed, dims: &Dims) -> Result<(), GenError> {
     let Packed { query_offsets, key_offsets } = packed;
-    for (place, offsets, n) in
-        [("packed.query_offsets", query_offsets, dims.n_q), ("packed.key_offsets", key_offsets, dims.n_k)]
-    {
-        let ends = (offsets.len() >= 2).then(|| (offsets.first().copied(), offsets.last().copied()));
+    for (place, offsets, n) in [
+        ("packed.query_offsets", query_offsets, dims.n_q),
+        ("packed.key_offsets", key_offsets, dims.n_k),
+    ] {
+        let ends =
+            (offsets.len() >= 2).then(|| (offsets.first().copied(), offsets.last().copied()));
         if ends != Some((Some(0), Some(n))) || !offsets.is_sorted() {
             let got = format!("{:?}", &offsets[..offsets.len().min(16)]);
-            return Err(GenError::new("offsets", place, format!("ascending ones from 0 to {n}"), got));
+            return Err(GenError::new(
+                "offsets",
+                place,
+                format!("ascending ones from 0 to {n}"),
+                got,
+            ));
         }
     }
     if query_offsets.len() == key_offsets.len() {
@@ -303,7 +399,12 @@ fn check_packed(packed: &Packed, dims: &Dims) -> Result<(), GenError> {
     Err(GenError::new("offsets", "packed.key_offsets", expected, key_offsets.len().to_string()))
 }
 
-pub(crate) fn check_broadcast(shape: &[usize], elements: usize, dims: &Dims, place: &str) -> Result<(), GenError> {
+pub(crate) fn check_broadcast(
+    shape: &[usize],
+    elements: usize,
+    dims: &Dims,
+    place: &str,
+) -> Result<(), GenError> {
     let full = [dims.b, dims.h_q, dims.n_q, dims.n_k];
     let axes = four_axes(shape);
     let fits = axes.iter().zip(full).all(|(axis, n)| *axis == n || *axis == 1);
@@ -324,7 +425,12 @@ pub(crate) fn check_broadcast(shape: &[usize], elements: usize, dims: &Dims, pla
 
 pub(crate) fn check_elements(data: &[f64], dtype: Dtype, place: &str) -> Result<(), GenError> {
     match data.iter().find(|x| !(x.is_finite() && is_representable(**x, dtype))) {
-        Some(x) => Err(GenError::new("element", place, format!("finite numbers of {dtype}"), format!("{x:?}"))),
+        Some(x) => Err(GenError::new(
+            "element",
+            place,
+            format!("finite numbers of {dtype}"),
+            format!("{x:?}"),
+        )),
         None => Ok(()),
     }
 }
@@ -348,18 +454,30 @@ impl Kind {
             (Self::Dim(low, high), Binding::Dim(n)) if (low..=high).contains(&n) => Ok(()),
             (Self::Index(n), Binding::Index(at)) if at < n => Ok(()),
             (Self::Indices(n), Binding::Indices(all))
-                if !all.is_empty() && all.is_sorted_by(|x, y| x < y) && all.iter().all(|at| at < n) =>
+                if !all.is_empty()
+                    && all.is_sorted_by(|x, y| x < y)
+                    && all.iter().all(|at| at < n) =>
             {
                 Ok(())
             }
             (Self::Real(low, high), Binding::Real(x)) if (low..=high).contains(&x) => {
                 check_elements(&[*x], dtype, place)
             }
-            (Self::Matrices(b, h, r, c), Binding::Matrices(Matrices { batch, heads, rows, cols, data })) => {
-                let elements =
-                    batch.unwrap_or(1).saturating_mul(heads.unwrap_or(1)).saturating_mul(*rows).saturating_mul(*cols);
+            (
+                Self::Matrices(b, h, r, c),
+                Binding::Matrices(Matrices { batch, heads, rows, cols, data }),
+            ) => {
+                let elements = batch
+                    .unwrap_or(1)
+                    .saturating_mul(heads.unwrap_or(1))
+                    .saturating_mul(*rows)
+                    .saturating_mul(*cols);
                 if (b, h, r, c) != (batch, heads, rows, cols) || elements != data.len() {
-                    return wrong(format!("{} with {} elements", extents(*batch, *heads, *rows, *cols), data.len()));
+                    return wrong(format!(
+                        "{} with {} elements",
+                        extents(*batch, *heads, *rows, *cols),
+                        data.len()
+                    ));
                 }
                 check_elements(data, dtype, place)
             }
@@ -372,7 +490,11 @@ impl Kind {
             }
             (Self::Permutation(n), Binding::Matrices(m)) => {
                 Self::Matrices(None, None, *n, *n).check(binding, dtype, place)?;
-                if is_permutation(&m.data, *n) { Ok(()) } else { wrong("another matrix".to_owned()) }
+                if is_permutation(&m.data, *n) {
+                    Ok(())
+                } else {
+                    wrong("another matrix".to_owned())
+                }
             }
             (_, Binding::Dim(n)) => wrong(format!("the extent {n}")),
             (_, Binding::Index(n)) => wrong(format!("the index {n}")),
@@ -390,7 +512,10 @@ impl Kind {
             Self::Real(low, high) => format!("a number in {low}..{high}"),
             Self::Matrices(batch, heads, rows, cols) => extents(*batch, *heads, *rows, *cols),
             Self::Grid(batch, heads, rows, cols) => {
-                format!("{} of multiples of 1/8 from -2 to 2", extents(*batch, *heads, *rows, *cols))
+                format!(
+                    "{} of multiples of 1/8 from -2 to 2",
+                    extents(*batch, *heads, *rows, *cols)
+                )
             }
             Self::Permutation(n) => format!("a permutation matrix ({n}, {n})"),
         }
@@ -424,7 +549,9 @@ mod tests {
     fn grids_have_multiples_of_an_eighth_up_to_2() {
         let fits = |x: f64| {
             let binding = Matrices { batch: None, heads: None, rows: 1, cols: 1, data: vec![x] };
-            Kind::Grid(None, None, 1, 1).check(&Binding::Matrices(binding), Dtype::Float32, "variable `c`").is_ok()
+            Kind::Grid(None, None, 1, 1)
+                .check(&Binding::Matrices(binding), Dtype::Float32, "variable `c`")
+                .is_ok()
         };
         assert!([0.0, -0.0, 0.125, -2.0, 1.875, 2.0].into_iter().all(fits));
         assert!(![0.0625, 2.125, -2.0625, f64::INFINITY, f64::NAN].into_iter().any(fits));
@@ -432,11 +559,18 @@ mod tests {
 
     #[test]
     fn permutations_have_one_1_in_each_row_and_column() {
-        for data in [&[1.0][..], &[0.0, 1.0, 1.0, 0.0], &[-0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0]] {
+        for data in
+            [&[1.0][..], &[0.0, 1.0, 1.0, 0.0], &[-0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0]]
+        {
             assert!(is_permutation(data, data.len().isqrt()), "{data:?}");
         }
-        for data in [[1.0, 1.0, 1.0, 1.0], [1.0, 0.0, 1.0, 0.0], [2.0, 0.0, 0.0, 1.0], [0.0; 4], [-1.0, 0.0, 0.0, 1.0]]
-        {
+        for data in [
+            [1.0, 1.0, 1.0, 1.0],
+            [1.0, 0.0, 1.0, 0.0],
+            [2.0, 0.0, 0.0, 1.0],
+            [0.0; 4],
+            [-1.0, 0.0, 0.0, 1.0],
+        ] {
             assert!(!is_permutation(&data, 2), "{data:?}");
         }
     }

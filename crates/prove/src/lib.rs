@@ -1,4 +1,5 @@
-//! Symbolic truth about attention: a law is proved for all shapes, decided exactly for small ones, or refuted.
+//! Symbolic truth about attention: a law is proved for all shapes, decided exactly for small ones,
+//! or refuted.
 //!
 //! Every function here depends on its arguments alone.
 

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// `numerator / denominator · symbols`, the fraction in lowest terms, its denominator positive, the symbols sorted.
+/// `numerator / denominator · symbols`, the fraction in lowest terms, its denominator positive, the
+/// symbols sorted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Monomial {
     numerator: i64,
@@ -27,7 +28,8 @@ impl Monomial {
         self.numerator == 0
     }
 
-    /// The sum of two multiples of the same symbols; `None` for others, or if a part of the fraction leaves 64 bits.
+    /// The sum of two multiples of the same symbols; `None` for others, or if a part of the
+    /// fraction leaves 64 bits.
     pub fn plus(&self, other: &Self) -> Option<Self> {
         if self.symbols != other.symbols {
             return None;
@@ -67,7 +69,8 @@ impl Monomial {
         }
     }
 
-    /// The product; `None` if a part of the fraction leaves 64 bits, or for more than 16 symbols: zero takes any number of factors.
+    /// The product; `None` if a part of the fraction leaves 64 bits, or for more than 16 symbols:
+    /// zero takes any number of factors.
     pub fn times(&self, other: &Self) -> Option<Self> {
         if self.symbols.len() + other.symbols.len() > MAX_SYMBOLS {
             return None;

@@ -17,8 +17,8 @@ use crate::unfold::{self, Claim, unfold};
 pub enum Status {
     /// It holds for all shapes; the proof was checked by a second route.
     Proved,
-    /// It holds for all numbers at every shape whose extents are at most `extent`, or the least that the law allows; so many instances, with indeterminates for numbers,
-    /// are all there are.
+    /// It holds for all numbers at every shape whose extents are at most `extent`, or the least
+    /// that the law allows; so many instances, with indeterminates for numbers, are all there are.
     ProvedTo {
         /// The largest extent.
         extent: usize,
@@ -134,7 +134,8 @@ pub fn prove(law: &CheckedLaw) -> Outcome {
         return outcome(Status::Unknown(reason), Vec::new());
     }
     match method {
-        // Before a search for what cannot be found, a route that knows nothing of how a law is written out.
+        // Before a search for what cannot be found, a route that knows nothing of how a law is
+        // written out.
         Proof::Rewrite | Proof::Derivation => match on_instances(law, SIZE - 1) {
             refuted @ Status::Refuted(_) => outcome(refuted_or(law, refuted), Vec::new()),
             _ => match by_claims(law) {
@@ -150,7 +151,8 @@ pub fn prove(law: &CheckedLaw) -> Outcome {
             },
         },
         Proof::Definition if law.expect.is_none() => outcome(Status::Definition, Vec::new()),
-        // A definition is what the law's author says it is; that it is not written down wrongly, instances show.
+        // A definition is what the law's author says it is; that it is not written down wrongly,
+        // instances show.
         Proof::Definition => match on_instances(law, SIZE) {
             Status::Checked(_) => outcome(Status::Definition, Vec::new()),
             other => outcome(other, Vec::new()),
@@ -160,13 +162,16 @@ pub fn prove(law: &CheckedLaw) -> Outcome {
                 Ok(()) => outcome(Status::Proved, steps.into_iter().map(equation).collect()),
                 Err(error) => outcome(Status::Unknown(error.to_string()), Vec::new()),
             },
-            Err(moments::Reason::Refuted(example)) => outcome(Status::Refuted(example.to_string()), Vec::new()),
+            Err(moments::Reason::Refuted(example)) => {
+                outcome(Status::Refuted(example.to_string()), Vec::new())
+            }
             Err(reason) => outcome(Status::Unknown(reason.to_string()), Vec::new()),
         },
         Proof::Exact => match for_all_numbers(law, on_instances(law, SIZE)) {
             Status::Checked(instances) if law.law.options.contains(&CallOption::Softcap) => {
-                let reason =
-                    format!("soft caps have no exact values; it held on {instances} small instances without one");
+                let reason = format!(
+                    "soft caps have no exact values; it held on {instances} small instances without one"
+                );
                 outcome(Status::Unknown(reason), Vec::new())
             }
             known => outcome(known, Vec::new()),
@@ -205,37 +210,63 @@ fn on_instances(law: &CheckedLaw, size: usize) -> Status {
     match counterexample {
         Some(example) => Status::Refuted(example.to_string()),
         None if confirmed > 0 => Status::Checked(confirmed),
-        None if undecided == 0 => {
-            Status::Unknown("no small instance of it was found: its extents or conditions begin above 3".to_owned())
-        }
-        None => Status::Unknown(format!("none of {undecided} small instances has exact values on both sides")),
+        None if undecided == 0 => Status::Unknown(
+            "no small instance of it was found: its extents or conditions begin above 3".to_owned(),
+        ),
+        None => Status::Unknown(format!(
+            "none of {undecided} small instances has exact values on both sides"
+        )),
     }
 }
 
 fn equation(step: moments::Step) -> Line {
-    Line { shown: Shown::Equation(step.equation()), relation: Relation::Equal, reason: step.reason.to_owned() }
+    Line {
+        shown: Shown::Equation(step.equation()),
+        relation: Relation::Equal,
+        reason: step.reason.to_owned(),
+    }
 }
 
-/// The proofs of the claims of a law, each checked; inequalities only where the law's file says `derivation`.
+/// The proofs of the claims of a law, each checked; inequalities only where the law's file says
+/// `derivation`.
 fn by_claims(law: &CheckedLaw) -> Result<Vec<Line>, String> {
     let claims = unfold(law).map_err(|error| error.to_string())?;
     let mut lines = Vec::new();
     for claim in &claims {
         match claim.relation {
             unfold::Relation::NonNegative if is_non_negative(&claim.left) => {
-                lines.push(Line { shown: shown(&claim.left), relation: Relation::Equal, reason: String::new() });
-                let reason = "not negative: weights are not, nor are sums and products of what is not";
-                lines.push(Line { shown: shown(&claim.right), relation: Relation::AtLeast, reason: reason.to_owned() });
+                lines.push(Line {
+                    shown: shown(&claim.left),
+                    relation: Relation::Equal,
+                    reason: String::new(),
+                });
+                let reason =
+                    "not negative: weights are not, nor are sums and products of what is not";
+                lines.push(Line {
+                    shown: shown(&claim.right),
+                    relation: Relation::AtLeast,
+                    reason: reason.to_owned(),
+                });
             }
             unfold::Relation::Equal => lines.extend(chain_lines(&checked_chain(claim)?)),
             unfold::Relation::AtMost if law.law.proof == Proof::Derivation => {
-                lines.extend(derivation_lines(&checked_derivation(claim, (&claim.left, &claim.right))?));
+                lines.extend(derivation_lines(&checked_derivation(
+                    claim,
+                    (&claim.left, &claim.right),
+                )?));
             }
             unfold::Relation::NonNegative if law.law.proof == Proof::Derivation => {
-                lines.extend(derivation_lines(&checked_derivation(claim, (&claim.right, &claim.left))?));
+                lines.extend(derivation_lines(&checked_derivation(
+                    claim,
+                    (&claim.right, &claim.left),
+                )?));
             }
-            unfold::Relation::NonNegative => return Err(format!("the sign of {} is not known", claim.left)),
-            unfold::Relation::AtMost => return Err("rewriting says nothing of inequalities".to_owned()),
+            unfold::Relation::NonNegative => {
+                return Err(format!("the sign of {} is not known", claim.left));
+            }
+            unfold::Relation::AtMost => {
+                return Err("rewriting says nothing of inequalities".to_owned());
+            }
         }
     }
     Ok(lines)
@@ -245,7 +276,8 @@ fn by_claims(law: &CheckedLaw) -> Result<Vec<Line>, String> {
 fn checked_chain(claim: &Claim) -> Result<Chain, String> {
     match rewrite::prove(&claim.left, &claim.right, &claim.names) {
         Found::Chain(chain) => {
-            rewrite::check(&chain, &claim.right, &claim.names).map_err(|error| error.to_string())?;
+            rewrite::check(&chain, &claim.right, &claim.names)
+                .map_err(|error| error.to_string())?;
             Ok(chain)
         }
         Found::Saturated => Err("the rules say nothing more, which is no disproof".to_owned()),
@@ -257,21 +289,29 @@ fn checked_chain(claim: &Claim) -> Result<Chain, String> {
 /// A derivation that the checker has walked too.
 fn checked_derivation(claim: &Claim, sides: (&Tree, &Tree)) -> Result<Derivation, String> {
     let Some(derivation) = derive(sides, &claim.names, &claim.facts) else {
-        return Err("no chain of lemmas within the limits of the search, which is no disproof".to_owned());
+        return Err(
+            "no chain of lemmas within the limits of the search, which is no disproof".to_owned()
+        );
     };
-    derive::check(&derivation, sides, &claim.names, &claim.facts).map_err(|error| error.to_string())?;
+    derive::check(&derivation, sides, &claim.names, &claim.facts)
+        .map_err(|error| error.to_string())?;
     Ok(derivation)
 }
 
 fn chain_lines(chain: &Chain) -> Vec<Line> {
-    let steps = chain.steps.iter().map(|step| (&step.after, Relation::Equal, rule_reason(&step.rule)));
+    let steps =
+        chain.steps.iter().map(|step| (&step.after, Relation::Equal, rule_reason(&step.rule)));
     let lines = lines(&chain.start, steps);
     if lines.len() > 1 {
         return lines;
     }
     // Nothing printed changes: the sides differ in parentheses, or not at all.
     let end = chain.steps.last().map_or(&chain.start, |step| &step.after);
-    let reason = if chain.steps.is_empty() { "the same, written out" } else { "matrix products are associative" };
+    let reason = if chain.steps.is_empty() {
+        "the same, written out"
+    } else {
+        "matrix products are associative"
+    };
     let end = Line { shown: shown(end), relation: Relation::Equal, reason: reason.to_owned() };
     lines.into_iter().chain([end]).collect()
 }
@@ -281,7 +321,8 @@ fn derivation_lines(derivation: &Derivation) -> Vec<Line> {
     let steps = derivation.steps.iter().map(|step| match &step.by {
         Move::Rule { name, .. } => (&step.after, Relation::Equal, rule_reason(name)),
         Move::Lemma(name) => {
-            let reason = LEMMAS.iter().find(|lemma| lemma.name == name).map_or("", |lemma| lemma.reason);
+            let reason =
+                LEMMAS.iter().find(|lemma| lemma.name == name).map_or("", |lemma| lemma.reason);
             (&step.after, apart, reason)
         }
         Move::Arithmetic => (&step.after, Relation::Equal, "numbers collected"),
@@ -291,11 +332,18 @@ fn derivation_lines(derivation: &Derivation) -> Vec<Line> {
 }
 
 /// The steps that a person would write: those that change what is printed.
-fn lines<'a>(start: &Tree, steps: impl Iterator<Item = (&'a Tree, Relation, &'static str)>) -> Vec<Line> {
-    let mut lines = vec![Line { shown: shown(start), relation: Relation::Equal, reason: String::new() }];
+fn lines<'a>(
+    start: &Tree,
+    steps: impl Iterator<Item = (&'a Tree, Relation, &'static str)>,
+) -> Vec<Line> {
+    let mut lines =
+        vec![Line { shown: shown(start), relation: Relation::Equal, reason: String::new() }];
     for (after, relation, reason) in steps {
         let line = Line { shown: shown(after), relation, reason: reason.to_owned() };
-        if lines.last().is_none_or(|last| last.shown.text(Style::Unicode) != line.shown.text(Style::Unicode)) {
+        if lines
+            .last()
+            .is_none_or(|last| last.shown.text(Style::Unicode) != line.shown.text(Style::Unicode))
+        {
             lines.push(line);
         }
     }

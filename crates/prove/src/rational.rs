@@ -6,8 +6,9 @@ use dashu_int::ops::{BitTest, Gcd};
 use dashu_int::{IBig, Sign, UBig};
 use dashu_ratio::RBig;
 
-/// A fraction in lowest terms, its denominator positive. `Large` holds only what `Small` cannot, so that equal numbers are written
-/// alike. The derived order is that of the form; the numbers compare by [`compare`](Self::compare).
+/// A fraction in lowest terms, its denominator positive. `Large` holds only what `Small` cannot, so
+/// that equal numbers are written alike. The derived order is that of the form; the numbers compare
+/// by [`compare`](Self::compare).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rational {
     Small(i64, i64),
@@ -37,7 +38,11 @@ impl Rational {
 
     /// `n / d` for `d > 0`.
     fn reduced(n: i128, d: i128) -> Self {
-        let common = if d == 1 { 1 } else { i128::try_from(gcd(n.unsigned_abs(), d.unsigned_abs())).unwrap_or(1) };
+        let common = if d == 1 {
+            1
+        } else {
+            i128::try_from(gcd(n.unsigned_abs(), d.unsigned_abs())).unwrap_or(1)
+        };
         let (n, d) = if common == 1 { (n, d) } else { (n / common, d / common) };
         match (i64::try_from(n), i64::try_from(d)) {
             (Ok(n), Ok(d)) => Small(n, d),
@@ -63,11 +68,15 @@ impl Rational {
     pub(crate) fn whole_parts(&self) -> (Self, Self) {
         match self {
             Small(n, d) => (Small(*n, 1), Small(*d, 1)),
-            Large(x) => (RBig::from(x.numerator().clone()).into(), RBig::from(x.denominator().clone()).into()),
+            Large(x) => (
+                RBig::from(x.numerator().clone()).into(),
+                RBig::from(x.denominator().clone()).into(),
+            ),
         }
     }
 
-    /// The number modulo a prime below 2^31; `None` where it is long or the prime divides its denominator.
+    /// The number modulo a prime below 2^31; `None` where it is long or the prime divides its
+    /// denominator.
     pub(crate) fn modulo(&self, prime: u64) -> Option<u64> {
         let Small(n, d) = self else { return None };
         let p = i64::try_from(prime).ok()?;
@@ -94,7 +103,9 @@ impl Rational {
     pub(crate) fn plus(&self, other: &Self) -> Self {
         match (self, other) {
             // Below 2^126 each.
-            (Small(n, d), Small(m, e)) if d == e => Self::reduced(i128::from(*n) + i128::from(*m), (*d).into()),
+            (Small(n, d), Small(m, e)) if d == e => {
+                Self::reduced(i128::from(*n) + i128::from(*m), (*d).into())
+            }
             (Small(n, d), Small(m, e)) => {
                 let (n, d, m, e) = (i128::from(*n), i128::from(*d), i128::from(*m), i128::from(*e));
                 Self::reduced(n * e + m * d, d * e)
@@ -141,13 +152,15 @@ impl Rational {
     /// The order of the numbers.
     pub(crate) fn compare(&self, other: &Self) -> Ordering {
         match (self, other) {
-            (Small(n, d), Small(m, e)) => (i128::from(*n) * i128::from(*e)).cmp(&(i128::from(*m) * i128::from(*d))),
+            (Small(n, d), Small(m, e)) => {
+                (i128::from(*n) * i128::from(*e)).cmp(&(i128::from(*m) * i128::from(*d)))
+            }
             _ => self.big().cmp(&other.big()),
         }
     }
 
-    /// The largest rational of which both are whole multiples: the common divisor of the numerators over the common multiple of the
-    /// denominators.
+    /// The largest rational of which both are whole multiples: the common divisor of the numerators
+    /// over the common multiple of the denominators.
     pub(crate) fn common(&self, other: &Self) -> Self {
         match (self, other) {
             (Small(n, 1), Small(m, 1)) => {
@@ -272,7 +285,13 @@ mod tests {
         assert_eq!(root_of(&ratio(8, 27), 3), Some(ratio(2, 3)));
         assert_eq!(root_of(&ratio(-4, 7), 1), None);
         assert_eq!(root_of(&ratio(0, 1), 5), Some(RBig::ZERO));
-        for (x, n) in [(ratio(2, 9), 2), (ratio(4, 8), 2), (ratio(-4, 1), 2), (ratio(4, 9), 3), (ratio(1, 1), 0)] {
+        for (x, n) in [
+            (ratio(2, 9), 2),
+            (ratio(4, 8), 2),
+            (ratio(-4, 1), 2),
+            (ratio(4, 9), 3),
+            (ratio(1, 1), 0),
+        ] {
             assert_eq!(root_of(&x, n), None, "{x}, {n}");
         }
         // Of any length, and nothing beside them.

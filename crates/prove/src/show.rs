@@ -6,7 +6,8 @@ use crate::tree::Tree;
 
 /// The expression that a term stands for, in the names of its law.
 ///
-/// `Option` arguments that hide or add nothing are left out: `(soft z all none)` is `softmax_rows(z)`.
+/// `Option` arguments that hide or add nothing are left out: `(soft z all none)` is
+/// `softmax_rows(z)`.
 pub fn expression(tree: &Tree) -> Expr {
     let arg = |at: usize| expression(&tree.args[at]);
     match (&*tree.op, tree.args.len()) {
@@ -47,8 +48,12 @@ pub fn expression(tree: &Tree) -> Expr {
         ("cap", 1) => apply("softcap", vec![arg(0)]),
         // `inv(c)` reads as the cap `c`.
         ("cap", 2) => {
-            let inverse = tree.args[0].op.strip_prefix("inv(").and_then(|rest| rest.strip_suffix(')'));
-            let cap = inverse.map_or_else(|| binary(BinaryOp::Div, scalar("1"), scalar(&tree.args[0].op)), scalar);
+            let inverse =
+                tree.args[0].op.strip_prefix("inv(").and_then(|rest| rest.strip_suffix(')'));
+            let cap = inverse.map_or_else(
+                || binary(BinaryOp::Div, scalar("1"), scalar(&tree.args[0].op)),
+                scalar,
+            );
             apply("softcap", vec![arg(1), cap])
         }
         ("both", 2) => {
@@ -68,7 +73,10 @@ pub fn expression(tree: &Tree) -> Expr {
         ("stretch", 2) => {
             let (row, n) = tree.args[0].op.split_once(':').unwrap_or((&tree.args[0].op, "n"));
             let identity = apply("eye", vec![scalar(n)]);
-            apply("scale_row", vec![identity, leaf(name_of_selection(row)), scalar(&tree.args[1].op)])
+            apply(
+                "scale_row",
+                vec![identity, leaf(name_of_selection(row)), scalar(&tree.args[1].op)],
+            )
         }
         ("perm" | "orth", 1) => arg(0),
         ("sel", 1) => {
@@ -157,16 +165,21 @@ fn negated(tree: &Tree) -> Option<Tree> {
 /// `inv(n)` is `1 / n`.
 fn scalar(text: &str) -> Expr {
     let inverse = text.strip_prefix("inv(").and_then(|rest| rest.strip_suffix(')'));
-    let text = inverse.map_or_else(|| text.replace('·', "*").replace('#', ""), |extent| format!("1 / ({extent})"));
+    let text = inverse.map_or_else(
+        || text.replace('·', "*").replace('#', ""),
+        |extent| format!("1 / ({extent})"),
+    );
     parse(&text).unwrap_or_else(|_| leaf(&text))
 }
 
-/// `bias[i]` is `item(bias, i)`; what stands in parentheses behind a name, its extents, is left out, and so is the `#` of what is the
-/// case's.
+/// `bias[i]` is `item(bias, i)`; what stands in parentheses behind a name, its extents, is left
+/// out, and so is the `#` of what is the case's.
 fn leaf(name: &str) -> Expr {
     let bare = name.split_once('(').map_or(name, |(bare, _)| bare);
     let (bare, item) = match bare.split_once('[').or_else(|| name.split_once('[')) {
-        Some((_, item)) if name.contains('[') => (bare.split('[').next().unwrap_or(bare), item.strip_suffix(']')),
+        Some((_, item)) if name.contains('[') => {
+            (bare.split('[').next().unwrap_or(bare), item.strip_suffix(']'))
+        }
         _ => (bare, None),
     };
     let symbol = new(ExprKind::Name(name_of_selection(bare).replace('-', "_").replace('#', "")));

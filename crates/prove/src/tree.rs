@@ -1,4 +1,5 @@
-//! Terms over matrices, for one batch item and one head: what a law says once `attention` is written out.
+//! Terms over matrices, for one batch item and one head: what a law says once `attention` is
+//! written out.
 
 use std::fmt;
 use std::rc::Rc;
@@ -59,7 +60,9 @@ impl Tree {
         match (rows.is_one(), cols.is_one()) {
             (_, true) => Self::ones(rows),
             (true, false) => Self::new("T", [Self::ones(cols)]),
-            (false, false) => Self::new("*", [Self::ones(rows), Self::new("T", [Self::ones(cols)])]),
+            (false, false) => {
+                Self::new("*", [Self::ones(rows), Self::new("T", [Self::ones(cols)])])
+            }
         }
     }
 
@@ -114,8 +117,8 @@ pub type Shapes = std::collections::BTreeMap<String, (String, String)>;
 
 /// Rows and columns of what an operator makes of its arguments; `None` if they do not fit.
 ///
-/// `name` is the name of the argument of `perm`, `orth` and `sel`, the extent of `one` and `eye`, or the number of heads of `split`, `comb`
-/// and `mean`.
+/// `name` is the name of the argument of `perm`, `orth` and `sel`, the extent of `one` and `eye`,
+/// or the number of heads of `split`, `comb` and `mean`.
 ///
 /// `is_all` says that the second argument of `soft` is the leaf `all`.
 pub fn shape_of(
@@ -164,7 +167,9 @@ pub fn shape_of(
         ("colmin" | "colmax", 1) => arg(0).map(|(_, cols)| (one(), cols)),
         ("num", 1) => Some((one(), one())),
         ("norm" | "norm2" | "spread", 1) => arg(0).map(|_| (one(), one())),
-        ("mul", 2) => arg(0).filter(|shape| *shape == (one(), one()) && arg(1).as_ref() == Some(shape)),
+        ("mul", 2) => {
+            arg(0).filter(|shape| *shape == (one(), one()) && arg(1).as_ref() == Some(shape))
+        }
         ("exp", 1) => arg(0).filter(|shape| *shape == (one(), one())),
         ("tv", 2) => arg(0).filter(|shape| arg(1).as_ref() == Some(shape)).map(|_| (one(), one())),
         ("lse", 1) => arg(0).map(|(rows, _)| (rows, one())),
@@ -198,8 +203,8 @@ pub fn shape(tree: &Tree, names: &Shapes) -> Option<(String, String)> {
     shape_of(&tree.op, (tree.args.first().map(|arg| &*arg.op), is_all), &args, names)
 }
 
-/// Whether no element can be negative, by how the term is built: weights, masks, ones, permutations and selections are not, and
-/// neither are sums and products of what is not.
+/// Whether no element can be negative, by how the term is built: weights, masks, ones, permutations
+/// and selections are not, and neither are sums and products of what is not.
 pub fn is_non_negative(tree: &Tree) -> bool {
     match (&*tree.op, tree.args.len()) {
         ("soft" | "att" | "both" | "one" | "eye" | "perm" | "sel", 1..) => true,

@@ -1,7 +1,8 @@
-//! From a law to claims about terms: `attention` is written out for one batch item and one query head.
+//! From a law to claims about terms: `attention` is written out for one batch item and one query
+//! head.
 //!
-//! Which item and head it is does not matter, so an equation that holds for all matrices holds for all of them. A key/value
-//! matrix stands for that of the query head's group.
+//! Which item and head it is does not matter, so an equation that holds for all matrices holds for
+//! all of them. A key/value matrix stands for that of the query head's group.
 
 mod call;
 mod extents;
@@ -72,12 +73,21 @@ pub fn unfold(law: &CheckedLaw) -> Result<Vec<Claim>, NotUnfolded> {
     unfolder.statement(expect)?;
     let condition = unfolder.law.law.condition.as_ref();
     let Unfolder { names, claims, facts, .. } = unfolder;
-    let mut extents = names.values().flat_map(|(rows, cols)| [rows.clone(), cols.clone()]).collect::<Vec<_>>();
-    claims.iter().for_each(|(_, left, right)| [left, right].into_iter().for_each(|side| leaves(side, &mut extents)));
+    let mut extents =
+        names.values().flat_map(|(rows, cols)| [rows.clone(), cols.clone()]).collect::<Vec<_>>();
+    claims.iter().for_each(|(_, left, right)| {
+        [left, right].into_iter().for_each(|side| leaves(side, &mut extents))
+    });
     if let Some(extent) = extents.iter().find(|extent| !is_positive(extent, condition)) {
         return Err(unknown("extent", format!("`{extent}`, which may be below 1 or too large")));
     }
-    let claim = |(relation, left, right)| Claim { relation, left, right, names: names.clone(), facts: facts.clone() };
+    let claim = |(relation, left, right)| Claim {
+        relation,
+        left,
+        right,
+        names: names.clone(),
+        facts: facts.clone(),
+    };
     Ok(claims.into_iter().map(claim).collect())
 }
 
@@ -94,7 +104,8 @@ struct Place {
     one_head: Option<OneHead>,
     /// The number of the head, among heads that the law lists.
     head: Option<usize>,
-    /// How many abbreviations are in scope: an abbreviation sees those above it, and what it hides itself.
+    /// How many abbreviations are in scope: an abbreviation sees those above it, and what it hides
+    /// itself.
     lets: usize,
 }
 
@@ -102,8 +113,8 @@ struct Place {
 #[derive(Clone)]
 struct OneHead {
     index: String,
-    /// Whether the index counts the heads of the matrix that is looked at; else it counts query heads, and a key/value matrix is
-    /// that of their group.
+    /// Whether the index counts the heads of the matrix that is looked at; else it counts query
+    /// heads, and a key/value matrix is that of their group.
     is_own: bool,
 }
 
@@ -129,18 +140,23 @@ struct Unfolder<'a> {
     nodes: usize,
     /// What the law declares of its variables.
     facts: Facts,
-    /// Which abbreviations, by their number, are numbers, and the sums that they are: found once, however often they are named.
+    /// Which abbreviations, by their number, are numbers, and the sums that they are: found once,
+    /// however often they are named.
     scalars: RefCell<BTreeMap<usize, bool>>,
     sums: RefCell<BTreeMap<usize, Option<Vec<Monomial>>>>,
 }
 
-/// Words of the rules, which a matrix of this name would be taken for. What else stands for something of the case ends in `#`, which
-/// no name of a law does.
+/// Words of the rules, which a matrix of this name would be taken for. What else stands for
+/// something of the case ends in `#`, which no name of a law does.
 const RESERVED: [&str; 2] = ["all", "none"];
 
 impl<'a> Unfolder<'a> {
     fn new(law: &'a CheckedLaw) -> Result<Self, NotUnfolded> {
-        let variables = law.given.iter().flat_map(|given| &given.names).chain(law.lets.iter().map(|(name, _)| name));
+        let variables = law
+            .given
+            .iter()
+            .flat_map(|given| &given.names)
+            .chain(law.lets.iter().map(|(name, _)| name));
         if let Some(name) = variables.into_iter().find(|name| RESERVED.contains(&name.as_str())) {
             return Err(unknown("name", format!("`{name}`, which is a word of the rules")));
         }
@@ -156,9 +172,9 @@ impl<'a> Unfolder<'a> {
         for given in &law.given {
             match &given.domain {
                 Domain::Permutation(n) => declare(&given.names[0], n, n)?,
-                Domain::Matrix(rows, cols) | Domain::Tensor(rows, cols) | Domain::Grid(rows, cols) => {
-                    declare(&given.names[0], rows, cols)?
-                }
+                Domain::Matrix(rows, cols)
+                | Domain::Tensor(rows, cols)
+                | Domain::Grid(rows, cols) => declare(&given.names[0], rows, cols)?,
                 _ => {}
             }
         }
@@ -179,9 +195,16 @@ impl<'a> Unfolder<'a> {
     /// 1 over an extent or a whole number.
     fn inverse(&self, divisor: &Expr) -> Result<Monomial, NotUnfolded> {
         let inverse = match &divisor.kind {
-            #[expect(clippy::cast_possible_truncation, reason = "checked to be a small whole number")]
-            ExprKind::Number(n) if n.fract() == 0.0 && n.abs() < 1e9 => Monomial::fraction(1, *n as i64),
-            _ => Dim::from_expr(divisor, &|_| true).ok().map(|extent| Monomial::inverse(&text(&extent))),
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "checked to be a small whole number"
+            )]
+            ExprKind::Number(n) if n.fract() == 0.0 && n.abs() < 1e9 => {
+                Monomial::fraction(1, *n as i64)
+            }
+            _ => Dim::from_expr(divisor, &|_| true)
+                .ok()
+                .map(|extent| Monomial::inverse(&text(&extent))),
         };
         inverse.ok_or_else(|| unknown("quotient", "a divisor that is no extent"))
     }
@@ -201,9 +224,13 @@ impl<'a> Unfolder<'a> {
         self.count()?;
         match &expr.kind {
             ExprKind::Name(name) => self.name(name, place),
-            ExprKind::Unary(UnaryOp::Neg, x) => Ok(Tree::new("sc", [Tree::leaf("-1"), self.term(x, place)?])),
+            ExprKind::Unary(UnaryOp::Neg, x) => {
+                Ok(Tree::new("sc", [Tree::leaf("-1"), self.term(x, place)?]))
+            }
             ExprKind::Transpose(x) => Ok(Tree::new("T", [self.term(x, place)?])),
-            ExprKind::Binary(BinaryOp::Add, x, y) => Ok(Tree::new("+", [self.term(x, place)?, self.term(y, place)?])),
+            ExprKind::Binary(BinaryOp::Add, x, y) => {
+                Ok(Tree::new("+", [self.term(x, place)?, self.term(y, place)?]))
+            }
             ExprKind::Binary(BinaryOp::Sub, x, y) => {
                 let minus = Tree::new("sc", [Tree::leaf("-1"), self.term(y, place)?]);
                 Ok(Tree::new("+", [self.term(x, place)?, minus]))
@@ -216,13 +243,20 @@ impl<'a> Unfolder<'a> {
                 let (numbers, of) = match (self.numbers(x, place), self.numbers(y, place)) {
                     (Some(numbers), _) => (numbers, y),
                     (None, Some(numbers)) => (numbers, x),
-                    (None, None) => return Err(unknown("product", "a factor that is no sum of products of numbers")),
+                    (None, None) => {
+                        return Err(unknown(
+                            "product",
+                            "a factor that is no sum of products of numbers",
+                        ));
+                    }
                 };
                 let of = self.term(of, place)?;
                 // Sums are multiplied out.
                 self.nodes += size(&of) * (numbers.len() - 1);
                 self.count()?;
-                let multiples = numbers.iter().map(|k| Tree::new("sc", [Tree::leaf(&k.to_string()), of.clone()]));
+                let multiples = numbers
+                    .iter()
+                    .map(|k| Tree::new("sc", [Tree::leaf(&k.to_string()), of.clone()]));
                 let sum = multiples.reduce(|sum, next| Tree::new("+", [sum, next]));
                 sum.ok_or_else(|| unknown("product", "no number"))
             }
@@ -245,7 +279,8 @@ impl<'a> Unfolder<'a> {
             Some(Domain::Bias) => return Ok(self.of_case(&Domain::Bias, "bias#", place)),
             Some(Domain::Matrix(..)) => return Ok(Tree::leaf(name)),
             Some(Domain::Tensor(..) | Domain::Grid(..)) => {}
-            Some(Domain::Separated { .. } | Domain::Opposed { .. }) if matches!(name, "Q" | "K") => {}
+            Some(Domain::Separated { .. } | Domain::Opposed { .. })
+                if matches!(name, "Q" | "K") => {}
             Some(_) => return Err(unknown("name", name)),
             None if matches!(name, "attended" | "visible") => {
                 let mask = self.visible(None, ("n_q", "n_k"), place)?;
@@ -271,8 +306,15 @@ impl<'a> Unfolder<'a> {
         self.own(name, ("n_q", "n_k"), place, true)
     }
 
-    /// A matrix that every item and head has of its own, `of_queries` if the heads are those of queries.
-    fn own(&mut self, name: &str, (rows, cols): (&str, &str), place: &Place, of_queries: bool) -> Tree {
+    /// A matrix that every item and head has of its own, `of_queries` if the heads are those of
+    /// queries.
+    fn own(
+        &mut self,
+        name: &str,
+        (rows, cols): (&str, &str),
+        place: &Place,
+        of_queries: bool,
+    ) -> Tree {
         let own = name.to_owned() + &place.suffix(of_queries);
         self.names.insert(own.clone(), (rows.to_owned(), cols.to_owned()));
         Tree::leaf(&own)
@@ -286,10 +328,14 @@ fn scores(query: Tree, key: Tree, scale: &str) -> Tree {
 
 /// The domain of a variable of the law.
 fn domain<'a>(law: &'a CheckedLaw, name: &str) -> Option<&'a Domain> {
-    law.given.iter().find(|given| given.names.iter().any(|known| known == name)).map(|given| &given.domain)
+    law.given
+        .iter()
+        .find(|given| given.names.iter().any(|known| known == name))
+        .map(|given| &given.domain)
 }
 
-/// The name of an index or a set of them: an abbreviation could be another, or a set without elements.
+/// The name of an index or a set of them: an abbreviation could be another, or a set without
+/// elements.
 fn variable(law: &CheckedLaw, expr: &Expr) -> Result<String, NotUnfolded> {
     let ExprKind::Name(name) = &expr.kind else {
         return Err(unknown("index", "no name"));

@@ -2,7 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use qkvet_prove::exact::{
-    Decision, Exact, ExactMatrices, ExactOptions, Instance, Real, Search, Value, decide, evaluate, search,
+    Decision, Exact, ExactMatrices, ExactOptions, Instance, Real, Search, Value, decide, evaluate,
+    search,
 };
 use qkvet_spec::syntax::parse;
 use qkvet_spec::{Catalog, CheckedLaw, Law, Packed, Proof, Window, parse_yaml};
@@ -11,17 +12,33 @@ use qkvet_spec::{Catalog, CheckedLaw, Law, Packed, Proof, Window, parse_yaml};
 fn law(lines: &str) -> CheckedLaw {
     let text = format!("law: claim\ntitle: A claim\nproof: definition\ncatches: []\n{lines}\n");
     let law: Law = parse_yaml("claim.yaml", &text).unwrap();
-    qkvet_spec::shape::check_law(law).unwrap_or_else(|error| panic!("{}: {}", error.place, error.error))
+    qkvet_spec::shape::check_law(law)
+        .unwrap_or_else(|error| panic!("{}: {}", error.place, error.error))
 }
 
 fn matrix(rows: &[&[f64]]) -> Value {
-    let data = rows.iter().flat_map(|row| row.iter()).map(|x| Real::from(Exact::try_from(*x).unwrap())).collect();
-    Value::Matrices(ExactMatrices { batch: Some(1), heads: Some(1), rows: rows.len(), cols: rows[0].len(), data })
+    let data = rows
+        .iter()
+        .flat_map(|row| row.iter())
+        .map(|x| Real::from(Exact::try_from(*x).unwrap()))
+        .collect();
+    Value::Matrices(ExactMatrices {
+        batch: Some(1),
+        heads: Some(1),
+        rows: rows.len(),
+        cols: rows[0].len(),
+        data,
+    })
 }
 
 fn instance(query: &[&[f64]], key: &[&[f64]], value: &[&[f64]]) -> Instance {
     let mut instance = Instance::default();
-    let extents = [("n_q", query.len()), ("n_k", key.len()), ("d_k", query[0].len()), ("d_v", value[0].len())];
+    let extents = [
+        ("n_q", query.len()),
+        ("n_k", key.len()),
+        ("d_k", query[0].len()),
+        ("d_v", value[0].len()),
+    ];
     for (name, n) in extents.into_iter().chain([("b", 1), ("h_q", 1), ("h_k", 1)]) {
         instance.extents.insert(name.to_owned(), n);
     }
@@ -53,8 +70,10 @@ fn example() -> Instance {
 #[test]
 fn the_example_has_its_exact_weights_and_outputs() {
     let check = |formula: &str, expected: &[(&str, &str)]| {
-        let got: Vec<_> = values(formula, &example()).iter().map(|x| (x.to_string(), x.digits(12))).collect();
-        let got: Vec<_> = got.iter().map(|(form, digits)| (form.as_str(), digits.as_str())).collect();
+        let got: Vec<_> =
+            values(formula, &example()).iter().map(|x| (x.to_string(), x.digits(12))).collect();
+        let got: Vec<_> =
+            got.iter().map(|(form, digits)| (form.as_str(), digits.as_str())).collect();
         assert_eq!(got, expected, "{formula}");
     };
     let r = ("e^(√2/2)/(2·e^(√2/2) + 1)", "0.401112092680");
@@ -97,14 +116,19 @@ fn no_law_of_the_catalog_is_refuted() {
         if confirmed > 0 && undecided > 0 {
             partly.push(id);
         }
-        assert!(counterexample.is_none(), "{id}: {}", counterexample.map(|c| c.to_string()).unwrap_or_default());
+        assert!(
+            counterexample.is_none(),
+            "{id}: {}",
+            counterexample.map(|c| c.to_string()).unwrap_or_default()
+        );
         if confirmed == 0 {
             never.push(id);
         }
     }
     // Nothing exact is known of a cap.
     assert_eq!(never, ["inputs-unchanged", "large-softcap"]);
-    // Chunks without a visible key have the logarithm of 0, and a second layer has exponentials in exponents.
+    // Chunks without a visible key have the logarithm of 0, and a second layer has exponentials in
+    // exponents.
     assert_eq!(partly, ["chunks-merge", "two-layers-equivariance"]);
 }
 
@@ -112,11 +136,15 @@ fn no_law_of_the_catalog_is_refuted() {
 fn false_laws_are_refuted() {
     let check = |lines: &str| {
         let law = law(lines);
-        let found = search(&law, 3).counterexample.unwrap_or_else(|| panic!("{lines}: expected a counterexample"));
+        let found = search(&law, 3)
+            .counterexample
+            .unwrap_or_else(|| panic!("{lines}: expected a counterexample"));
         assert!(matches!(decide(&law, &found.instance), Decision::Fails(_)));
         found
     };
-    check("given: {P: permutation(n_k)}\noptions: []\nexpect: attention(Q, P @ K, V) == attention(Q, K, V)");
+    check(
+        "given: {P: permutation(n_k)}\noptions: []\nexpect: attention(Q, P @ K, V) == attention(Q, K, V)",
+    );
     // The mask's zeros taken out of the sum after the softmax, not before.
     check(
         "given: {S: subset(n_k)}\noptions: []\nexpect: attention(Q, K, V, mask=ones(n_q) @ indicator(S, n_k)) == \
@@ -138,8 +166,12 @@ fn false_laws_are_refuted() {
     check("options: []\nexpect: attention(2 * Q, K, V) == 2 * attention(Q, K, V)");
     check("options: [scale, mask]\nexpect: attention(Q, 2 * K, V) == 2 * attention(Q, K, V)");
     // Lengths and sequences hide keys from some queries.
-    check("options: [key_lengths]\nexpect: attention(Q, K, V) == attention(Q, K, V, key_lengths=off)");
-    check("options: [query_lengths]\nexpect: attention(Q, K, V) == attention(Q, K, V, query_lengths=off)");
+    check(
+        "options: [key_lengths]\nexpect: attention(Q, K, V) == attention(Q, K, V, key_lengths=off)",
+    );
+    check(
+        "options: [query_lengths]\nexpect: attention(Q, K, V) == attention(Q, K, V, query_lengths=off)",
+    );
     check("options: [packed]\nexpect: attention(Q, K, V) == attention(Q, K, V, packed=off)");
     check(
         "given: {n: dim(2..9), P: permutation(n), X: 'tensor(n, d_k)', Y: 'tensor(n, d_v)'}\noptions: []\n\
@@ -170,7 +202,11 @@ fn options_are_those_of_the_standard_meaning() {
     let rows = |n: usize| zeros[..n].iter().map(|row| row.as_slice()).collect::<Vec<_>>();
     let weights = |options: ExactOptions, n_q: usize, n_k: usize| -> String {
         let instance = Instance { options, ..instance(&rows(n_q), &rows(n_k), &rows(n_k)) };
-        values("weights(Q, K)", &instance).iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+        values("weights(Q, K)", &instance)
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     let off = ExactOptions::default;
     assert_eq!(weights(off(), 1, 3), "1/3 1/3 1/3");
@@ -181,11 +217,21 @@ fn options_are_those_of_the_standard_meaning() {
     assert_eq!(weights(ExactOptions { window, ..off() }, 2, 3), "1/2 1/2 0 0 1/2 1/2");
     // Lengths leave a prefix, and the last query that exists stands at the last key that does.
     let (key_lengths, query_lengths) = (Some(vec![2]), Some(vec![1]));
-    assert_eq!(weights(ExactOptions { key_lengths: key_lengths.clone(), ..off() }, 1, 3), "1/2 1/2 0");
-    assert_eq!(weights(ExactOptions { query_lengths: query_lengths.clone(), ..off() }, 2, 2), "1/2 1/2 0 0");
-    let both = ExactOptions { key_lengths: key_lengths.clone(), query_lengths, causal: true, ..off() };
+    assert_eq!(
+        weights(ExactOptions { key_lengths: key_lengths.clone(), ..off() }, 1, 3),
+        "1/2 1/2 0"
+    );
+    assert_eq!(
+        weights(ExactOptions { query_lengths: query_lengths.clone(), ..off() }, 2, 2),
+        "1/2 1/2 0 0"
+    );
+    let both =
+        ExactOptions { key_lengths: key_lengths.clone(), query_lengths, causal: true, ..off() };
     assert_eq!(weights(both, 2, 3), "1/2 1/2 0 0 0 0");
-    assert_eq!(weights(ExactOptions { key_lengths, causal: true, ..off() }, 2, 3), "1 0 0 1/2 1/2 0");
+    assert_eq!(
+        weights(ExactOptions { key_lengths, causal: true, ..off() }, 2, 3),
+        "1 0 0 1/2 1/2 0"
+    );
     // Each sequence is one of its own.
     let packed = Some(Packed { query_offsets: vec![0, 1, 3], key_offsets: vec![0, 2, 4] });
     let causal = ExactOptions { packed: packed.clone(), causal: true, ..off() };
@@ -205,7 +251,10 @@ fn options_are_those_of_the_standard_meaning() {
         let instance = Instance { options, ..instance(&rows(1), &rows(3), &rows(3)) };
         values(name, &instance).iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(named("alibi", ExactOptions { alibi_slopes: Some(vec![2.into()]), ..off() }), "-4 -2 0");
+    assert_eq!(
+        named("alibi", ExactOptions { alibi_slopes: Some(vec![2.into()]), ..off() }),
+        "-4 -2 0"
+    );
     assert_eq!(named("alibi", off()), "0 0 0");
     assert_eq!(named("sinks", ExactOptions { sinks: Some(vec![2.into()]), ..off() }), "2");
     assert_eq!(named("sinks", off()), "-∞");
@@ -231,7 +280,11 @@ fn heads_share_keys_by_groups() {
 
 #[test]
 fn heads_norms_and_logarithms_have_exact_values() {
-    let case = instance(&[&[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0, 7.0, 8.0]], &[&[3.0, 0.0, 0.0, 4.0]], &[&[2.0, -1.0]]);
+    let case = instance(
+        &[&[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0, 7.0, 8.0]],
+        &[&[3.0, 0.0, 0.0, 4.0]],
+        &[&[2.0, -1.0]],
+    );
     let check = |formula: &str, expected: &str| {
         let got: Vec<_> = values(formula, &case).iter().map(ToString::to_string).collect();
         assert_eq!(got.join(" "), expected, "{formula}");
@@ -259,11 +312,20 @@ fn heads_norms_and_logarithms_have_exact_values() {
 /// Nothing to try, or only some instances, but neither a panic nor a matrix of a billion numbers.
 #[test]
 fn domains_without_small_values_are_passed_over() {
-    let none = |search: Search| search.confirmed == 0 && search.undecided == 0 && search.counterexample.is_none();
-    let large =
-        search(&law("given: {X: 'matrix(900000000, d_v)', i: index(900000000)}\noptions: []\nexpect: X == X"), 3);
+    let none = |search: Search| {
+        search.confirmed == 0 && search.undecided == 0 && search.counterexample.is_none()
+    };
+    let large = search(
+        &law(
+            "given: {X: 'matrix(900000000, d_v)', i: index(900000000)}\noptions: []\nexpect: X == X",
+        ),
+        3,
+    );
     assert!(none(large));
-    assert!(none(search(&law("given: {n: dim(9..16), P: permutation(n)}\noptions: []\nexpect: P == P"), 3)));
+    assert!(none(search(
+        &law("given: {n: dim(9..16), P: permutation(n)}\noptions: []\nexpect: P == P"),
+        3
+    )));
     let margin = "given: {j: index(n_q), t: real(1..4), '(Q, K)': 'separated(j, margin=t)'}\noptions: []\n\
          expect: attention(Q, K, V) == attention(Q, K, V)";
     assert!(search(&law(margin), 3).confirmed > 0);
@@ -271,10 +333,11 @@ fn domains_without_small_values_are_passed_over() {
 
 #[test]
 fn what_does_not_fit_is_undecided() {
-    let check = |instance: &Instance, lines: &str, expected: &str| match decide(&law(lines), instance) {
-        Decision::Undecided(reason) => assert_eq!(reason.to_string(), expected),
-        other => panic!("{lines}: {other:?}"),
-    };
+    let check =
+        |instance: &Instance, lines: &str, expected: &str| match decide(&law(lines), instance) {
+            Decision::Undecided(reason) => assert_eq!(reason.to_string(), expected),
+            other => panic!("{lines}: {other:?}"),
+        };
     let layers = "options: []\nexpect: attention(attention(Q, K, K), K, V) == attention(Q, K, V)";
     check(
         &example(),
@@ -309,10 +372,16 @@ fn what_does_not_fit_is_undecided() {
         "options: [packed]\nexpect: attention(Q, K, V) == attention(Q, K, V)",
         "packed: expected offsets from 0 to 2 and to 3, got [0, 2] and [1, 3]",
     );
-    let long =
-        (0..12).map(|k| format!("x{}: x{k} * (x{k} + exp(sqrt({})))", k + 1, 2 + k)).collect::<Vec<_>>().join(", ");
+    let long = (0..12)
+        .map(|k| format!("x{}: x{k} * (x{k} + exp(sqrt({})))", k + 1, 2 + k))
+        .collect::<Vec<_>>()
+        .join(", ");
     let long = format!("let: {{x0: exp(sqrt(2)), {long}}}\noptions: []\nexpect: x12 * Q == Q");
-    check(&example(), &long, "number: expected one of at most 64 exponentials and 16384 bits, got a longer one");
+    check(
+        &example(),
+        &long,
+        "number: expected one of at most 64 exponentials and 16384 bits, got a longer one",
+    );
 }
 
 /// Random numbers as exact values and, by another route, as decimals of 60 digits.
@@ -323,7 +392,8 @@ mod against_decimals {
     type Pair = (Exact, DBig);
 
     fn next(state: &mut u64) -> u64 {
-        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         *state >> 33
     }
 
@@ -335,7 +405,8 @@ mod against_decimals {
     fn algebraic(state: &mut u64) -> Pair {
         let (mut x, mut y) = whole(next(state) as i64 % 5 - 2);
         for n in [2, 3, 5] {
-            let (factor, over) = (whole(next(state) as i64 % 3 - 1), whole(1 + next(state) as i64 % 3));
+            let (factor, over) =
+                (whole(next(state) as i64 % 3 - 1), whole(1 + next(state) as i64 % 3));
             let root = whole(n);
             let part = root.0.sqrt().unwrap().divide(&over.0).unwrap();
             x = &x + &(&part * &factor.0);
@@ -370,7 +441,8 @@ mod against_decimals {
             let (x, y) = quotient(&mut state);
             assert_eq!(x.signum(), y.cmp(&DBig::ZERO), "{x}");
             assert_eq!(x.cmp(&last.0), y.cmp(&last.1), "{x}");
-            // The decimals are certain to far more than 30 places: a few dozen operations on 60 digits.
+            // The decimals are certain to far more than 30 places: a few dozen operations on 60
+            // digits.
             let digits: DBig = x.digits(30).parse().unwrap();
             let unit: DBig = "0.00000000000000000000000000000051".parse().unwrap();
             let distance = digits - y.clone();

@@ -21,7 +21,9 @@ const GIVEN: &str = "  mu: number()
 ";
 
 fn law(expect: &str) -> CheckedLaw {
-    let text = format!("law: x\ntitle: t\nproof: moments\ncatches: []\ngiven:\n{GIVEN}expect: \"{expect}\"\n");
+    let text = format!(
+        "law: x\ntitle: t\nproof: moments\ncatches: []\ngiven:\n{GIVEN}expect: \"{expect}\"\n"
+    );
     CheckedLaw::from_yaml("x.yaml", &text).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -47,7 +49,8 @@ fn check_unknown(expect: &str, part: &str) {
 #[test]
 fn the_laws_about_moments_are_proved() {
     let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
-    let laws: Vec<_> = catalog.laws.values().filter(|law| law.law.proof == Proof::Moments).collect();
+    let laws: Vec<_> =
+        catalog.laws.values().filter(|law| law.law.proof == Proof::Moments).collect();
     assert!(laws.len() >= 11 && laws.iter().all(|law| !law.asks()));
     let mut text = String::new();
     for law in laws {
@@ -59,7 +62,8 @@ fn the_laws_about_moments_are_proved() {
     insta::assert_snapshot!(text);
 }
 
-/// Another right side, or the law's own statement left out: the checker refuses it, for every step of every proof.
+/// Another right side, or the law's own statement left out: the checker refuses it, for every step
+/// of every proof.
 #[test]
 fn an_altered_step_is_refused() {
     let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
@@ -71,8 +75,10 @@ fn an_altered_step_is_refused() {
             for more in ["2", "d_k", "n_k"] {
                 let mut other = steps.clone();
                 let sum = format!("1 + {more}");
-                let more = qkvet_spec::syntax::parse(&sum).unwrap_or_else(|error| panic!("{error:?}"));
-                other[at].right = Step { left: other[at].right.clone(), right: more, reason: "" }.equation();
+                let more =
+                    qkvet_spec::syntax::parse(&sum).unwrap_or_else(|error| panic!("{error:?}"));
+                other[at].right =
+                    Step { left: other[at].right.clone(), right: more, reason: "" }.equation();
                 if let qkvet_spec::syntax::ExprKind::Binary(op, ..) = &mut other[at].right.kind {
                     *op = qkvet_spec::syntax::BinaryOp::Add;
                 }
@@ -101,7 +107,9 @@ fn what_is_true_is_proved() {
         "E[z @ z @ z @ z @ z] == mu * (mu * mu * mu * mu + 10 * mu * mu * sigma * sigma + 15 * sigma * sigma * sigma * sigma)",
     );
     check("Var[z @ z] == 2 * sigma * sigma * (sigma * sigma + 2 * mu * mu)");
-    check("sqrt(4 * d_k) * sqrt(d_k) == 2 * d_k and sqrt(8 * d_k) == 2 * sqrt(2 * d_k) and 0.1 + 0.2 == 0.3");
+    check(
+        "sqrt(4 * d_k) * sqrt(d_k) == 2 * d_k and sqrt(8 * d_k) == 2 * sqrt(2 * d_k) and 0.1 + 0.2 == 0.3",
+    );
     check("Var[x @ k.T / sqrt(d_k * (mu * mu + sigma * sigma))] == 1");
     check("E[E[q @ k.T] * sqrt(d_k)] / sqrt(d_k) == d_k * mu * mu and Var[mu] == 0");
 }
@@ -112,8 +120,14 @@ fn what_is_false_gets_numbers() {
         "Var[q @ k.T] == d_k * sigma * sigma",
         "at d_k = 2, mu = 1, sigma = 1, the left side is 6, the right side 2",
     );
-    check_false("Var[x @ q.T] == 1", "at d_k = 2, mu = 1, sigma = 1, the left side is 4, the right side 1");
-    check_false("E[q @ k.T] == d_k * sigma", "at d_k = 2, mu = 1, sigma = 2, the left side is 2, the right side 4");
+    check_false(
+        "Var[x @ q.T] == 1",
+        "at d_k = 2, mu = 1, sigma = 1, the left side is 4, the right side 1",
+    );
+    check_false(
+        "E[q @ k.T] == d_k * sigma",
+        "at d_k = 2, mu = 1, sigma = 2, the left side is 2, the right side 4",
+    );
     check_false(
         "Var[q @ k.T] == Var[2 * q @ k.T] / 2",
         "at d_k = 2, mu = 1, sigma = 1, the left side is 6, the right side 12",
@@ -122,18 +136,24 @@ fn what_is_false_gets_numbers() {
     check_false("sqrt(mu * mu) == mu", "at mu = -1, the left side is 1, the right side -1");
 }
 
-/// Entries are counted one by one, so that extents are limited before any is laid out; other numbers are not.
+/// Entries are counted one by one, so that extents are limited before any is laid out; other
+/// numbers are not.
 #[test]
 fn large_extents_are_not_tried() {
     let of = |n: u64| {
         let expect = format!("200 * w @ ones({n}) == w @ ones({n}) * 200");
         let given = format!("  w: matrix(1, {n})\n");
-        let text = format!("law: x\ntitle: t\nproof: moments\ncatches: []\ngiven:\n{given}expect: \"{expect}\"\n");
+        let text = format!(
+            "law: x\ntitle: t\nproof: moments\ncatches: []\ngiven:\n{given}expect: \"{expect}\"\n"
+        );
         prove(&CheckedLaw::from_yaml("x.yaml", &text).unwrap_or_else(|error| panic!("{error}")))
     };
     assert!(of(64).is_ok());
     for n in [65, 900_000_000] {
-        assert!(matches!(of(n), Err(Reason::Unknown(why)) if why.contains("extents up to 64")), "{n}");
+        assert!(
+            matches!(of(n), Err(Reason::Unknown(why)) if why.contains("extents up to 64")),
+            "{n}"
+        );
     }
 }
 
@@ -143,7 +163,10 @@ fn what_is_beyond_is_not_decided() {
     check_unknown("E[z @ z @ z @ z @ z @ z] == 0", "moment 6");
     check_unknown("Var[z @ z @ z] == 0", "moment 6");
     check_unknown("Var[row(X, i) @ row(X, l).T] == 0", "one entry or two");
-    check_unknown("Var[row(Y, i) @ ones(n_q) + ones(1, n_q) @ col(Y, i)] == 2 * n_q", "are independent");
+    check_unknown(
+        "Var[row(Y, i) @ ones(n_q) + ones(1, n_q) @ col(Y, i)] == 2 * n_q",
+        "are independent",
+    );
     check_unknown("Var[row(Y, i) @ ones(n_q) + col(row(Y, i), j)] == n_q + 1", "are independent");
     check_unknown("E[q @ X.T @ ones(n_q)] == 0", "sum of sums");
     check_unknown("E[q @ k.T / mu] == 0", "may be zero");

@@ -9,8 +9,8 @@ use qkvet_spec::{Catalog, CheckedLaw, Proof};
 fn equations() -> Vec<(String, Claim)> {
     let catalog = Catalog::embedded().unwrap();
     let by_rewriting = catalog.laws.values().filter(|law| law.law.proof == Proof::Rewrite);
-    let claims =
-        by_rewriting.flat_map(|law| unfold(law).unwrap().into_iter().map(|claim| (law.law.law.clone(), claim)));
+    let claims = by_rewriting
+        .flat_map(|law| unfold(law).unwrap().into_iter().map(|claim| (law.law.law.clone(), claim)));
     claims.filter(|(_, claim)| claim.relation == Relation::Equal).collect()
 }
 
@@ -32,7 +32,8 @@ fn every_law_that_claims_a_proof_by_rewriting_has_one() {
     }
 }
 
-/// Another rule, another direction, another term, a step left out: the checker refuses each, for every step of every proof.
+/// Another rule, another direction, another term, a step left out: the checker refuses each, for
+/// every step of every proof.
 #[test]
 fn an_altered_proof_is_refused() {
     let mut altered = 0;
@@ -48,13 +49,15 @@ fn an_altered_proof_is_refused() {
             refused(&chain, "a rule that does not exist");
             let mut chain = whole.clone();
             chain.steps[at].rule =
-                if chain.steps[at].rule == "scalar-one" { "scalar-product" } else { "scalar-one" }.to_owned();
+                if chain.steps[at].rule == "scalar-one" { "scalar-product" } else { "scalar-one" }
+                    .to_owned();
             refused(&chain, "another rule");
             let mut chain = whole.clone();
             chain.steps[at].forward = !chain.steps[at].forward;
             refused(&chain, "the other direction");
             let mut chain = whole.clone();
-            chain.steps[at].after = Tree::new("sc", [Tree::leaf("2"), chain.steps[at].after.clone()]);
+            chain.steps[at].after =
+                Tree::new("sc", [Tree::leaf("2"), chain.steps[at].after.clone()]);
             refused(&chain, "another term");
             let mut chain = whole.clone();
             chain.steps.remove(at);
@@ -82,16 +85,26 @@ fn names() -> Shapes {
 #[test]
 fn what_is_false_is_not_proved() {
     for (left, right) in [
-        // Keys without their values; a permutation that queries and keys share; the inverse permutation.
-        ("(* (soft (sc s (* Q (T (* (perm p) K)))) all none) V)", "(* (soft (sc s (* Q (T K))) all none) V)"),
-        ("(* (soft (* Q (T (* (perm p) K))) all none) (* (T (perm p)) V))", "(* (soft (* Q (T K)) all none) V)"),
+        // Keys without their values; a permutation that queries and keys share; the inverse
+        // permutation.
+        (
+            "(* (soft (sc s (* Q (T (* (perm p) K)))) all none) V)",
+            "(* (soft (sc s (* Q (T K))) all none) V)",
+        ),
+        (
+            "(* (soft (* Q (T (* (perm p) K))) all none) (* (T (perm p)) V))",
+            "(* (soft (* Q (T K)) all none) V)",
+        ),
         ("(* (soft (* (* (perm r) X) (T X)) all none) X)", "(* (soft (* X (T X)) all none) X)"),
         // The weights of a row with a sink do not add up to 1.
         ("(* (soft (* Q (T K)) all sink) (one m))", "(one n)"),
         // A factor of the scores is not one of the output.
         ("(soft (sc 2 (* Q (T K))) all none)", "(sc 2 (soft (* Q (T K)) all none))"),
         // A shift of the columns.
-        ("(soft (+ (* Q (T K)) (* (one n) (T (* K (one d))))) all none)", "(soft (* Q (T K)) all none)"),
+        (
+            "(soft (+ (* Q (T K)) (* (one n) (T (* K (one d))))) all none)",
+            "(soft (* Q (T K)) all none)",
+        ),
     ] {
         let (left, right) = (Tree::parse(left).unwrap(), Tree::parse(right).unwrap());
         let found = prove(&left, &right, &names());
@@ -124,12 +137,14 @@ fn sums_are_collected() {
         assert_eq!(step(left, right), equal, "{left} = {right}");
         let (left, right) = (Tree::parse(left).unwrap(), Tree::parse(right).unwrap());
         let found = prove(&left, &right, &names());
-        let proved = matches!(&found, Found::Chain(chain) if check(chain, &right, &names()).is_ok());
+        let proved =
+            matches!(&found, Found::Chain(chain) if check(chain, &right, &names()).is_ok());
         assert_eq!(proved, equal, "{left} = {right}: {found:?}");
     }
 }
 
-/// Residual connections and layers that work on every row keep the order of the rows; adding positions does not.
+/// Residual connections and layers that work on every row keep the order of the rows; adding
+/// positions does not.
 #[test]
 fn layers_are_equivariant_unless_positions_are_added() {
     let attention = |x: &str| format!("(* (soft (sc s (* (* {x} W) (T {x}))) all none) (* {x} W))");
@@ -153,21 +168,30 @@ fn layers_are_equivariant_unless_positions_are_added() {
 #[test]
 fn what_has_no_instance_is_not_proved() {
     let law = |lines: &str, expect: &str| {
-        let text = format!("law: x\ntitle: t\n{lines}expect: {expect}\noptions: [mask]\nproof: rewrite\ncatches: []\n");
+        let text = format!(
+            "law: x\ntitle: t\n{lines}expect: {expect}\noptions: [mask]\nproof: rewrite\ncatches: []\n"
+        );
         CheckedLaw::from_yaml("x.yaml", &text)
     };
     let negated = "attention(Q, K, V) == attention(-Q, -K, V)";
-    let status = |lines: &str| qkvet_prove::outcome::prove(&law(lines, negated).unwrap()).status.name();
+    let status =
+        |lines: &str| qkvet_prove::outcome::prove(&law(lines, negated).unwrap()).status.name();
     assert_eq!(status("where: n_k >= 2 and n_k <= 1\n"), "unknown");
     assert_eq!(status("where: n_k >= 128\n"), "proved");
     assert_eq!(status("where: n_q == n_k and h_q == 4\n"), "proved");
     let given = "given:\n  A: matrix(n_q, d_k)\n  B: matrix(n_k, d_k)\n  M: mask(n_q, n_k)\n";
-    let error = law(given, "attention(A, B, V, mask=M) == attention(-A, -B, V, mask=M)").unwrap_err().to_string();
-    assert!(error.contains("no more than the one matrix of queries, got (b, h_q) matrices"), "{error}");
+    let error = law(given, "attention(A, B, V, mask=M) == attention(-A, -B, V, mask=M)")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("no more than the one matrix of queries, got (b, h_q) matrices"),
+        "{error}"
+    );
     assert!(law(given, "attention(Q, B, V, mask=M) == attention(-Q, -B, V, mask=M)").is_ok());
 }
 
-/// Names that the prover has for things of the case, and abbreviations that hide what they are made of.
+/// Names that the prover has for things of the case, and abbreviations that hide what they are made
+/// of.
 #[test]
 fn names_are_not_taken_for_others() {
     let unfolded = |given: &str, lets: &str, expect: &str| {
@@ -176,7 +200,14 @@ fn names_are_not_taken_for_others() {
         );
         unfold(&CheckedLaw::from_yaml("x.yaml", &text).unwrap())
     };
-    assert!(unfolded("  all: matrix(n_q, n_k)\n", "", "attention(Q, K, V, mask=all) == attention(Q, K, V)").is_err());
+    assert!(
+        unfolded(
+            "  all: matrix(n_q, n_k)\n",
+            "",
+            "attention(Q, K, V, mask=all) == attention(Q, K, V)"
+        )
+        .is_err()
+    );
     for (given, expect) in [
         ("  scale: real(1..2)\n", "attention(Q, K, V, scale=scale) == attention(Q, K, V)"),
         ("  mask: matrix(n_q, n_k)\n", "attention(Q, K, V, mask=mask) == attention(Q, K, V)"),

@@ -1,6 +1,7 @@
-//! The five problem sets that the laws come from, claim by claim: each is a law of the catalog or a statement of the language
-//! with the status that it has, and each wrong one is refuted by an instance of extents up to 3, or refused for its shapes.
-//! What the language cannot state is listed with the reason.
+//! The five problem sets that the laws come from, claim by claim: each is a law of the catalog or a
+//! statement of the language with the status that it has, and each wrong one is refuted by an
+//! instance of extents up to 3, or refused for its shapes. What the language cannot state is listed
+//! with the reason.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -35,7 +36,11 @@ struct Statement {
     proof: &'static str,
 }
 
-const fn about(given: &'static [&'static str], expect: &'static str, proof: &'static str) -> Statement {
+const fn about(
+    given: &'static [&'static str],
+    expect: &'static str,
+    proof: &'static str,
+) -> Statement {
     Statement { given, lets: &[], expect, proof }
 }
 
@@ -49,8 +54,14 @@ const EXAMPLE: &str = "example 48";
 const TWO_KEYS: [&str; 5] =
     ["n: dim(3..6)", "beta: real(1..8)", "a: index(n)", "c: index(n, not=a)", "V: matrix(n, d_v)"];
 /// Three queries and three keys of width 2.
-const THREE_TOKENS: [&str; 6] =
-    ["a: matrix(1, 2)", "c: matrix(1, 2)", "d: matrix(1, 2)", "k: matrix(1, 2)", "l: matrix(1, 2)", "m: matrix(1, 2)"];
+const THREE_TOKENS: [&str; 6] = [
+    "a: matrix(1, 2)",
+    "c: matrix(1, 2)",
+    "d: matrix(1, 2)",
+    "k: matrix(1, 2)",
+    "l: matrix(1, 2)",
+    "m: matrix(1, 2)",
+];
 /// Tokens of self-attention.
 const TOKENS: [&str; 3] = ["n: dim(2..3)", "P: permutation(n)", "X: tensor(n, d_k)"];
 
@@ -59,7 +70,11 @@ const RIGHT: [(&str, &str, Standing); 46] = [
         CS189,
         "10.1 d: Q = X W_Q is (n, d_k)",
         Text(
-            about(&["X: tensor(n_q, d_v)", "W: tensor(d_v, d_k)"], "shape(X @ W) == (b, h_k, n_q, d_k)", "definition"),
+            about(
+                &["X: tensor(n_q, d_v)", "W: tensor(d_v, d_k)"],
+                "shape(X @ W) == (b, h_k, n_q, d_k)",
+                "definition",
+            ),
             "definition",
         ),
     ),
@@ -102,9 +117,17 @@ const RIGHT: [(&str, &str, Standing); 46] = [
             "proved-small",
         ),
     ),
-    (CS114B, "e ii: sums of outer products read one key", Law("outer-product-reads-its-key", "proved")),
+    (
+        CS114B,
+        "e ii: sums of outer products read one key",
+        Law("outer-product-reads-its-key", "proved"),
+    ),
     (CSCI5922, "2a: 1/√d_k keeps the variance of a score", Law("dot-product-scale", "proved")),
-    (CSCI5922, "2a: the softmax makes rows that sum to 1", Law("softmax-rows-sum-to-one", "proved")),
+    (
+        CSCI5922,
+        "2a: the softmax makes rows that sum to 1",
+        Law("softmax-rows-sum-to-one", "proved"),
+    ),
     (
         CSCI5922,
         "2a: every weight lies strictly between 0 and 1",
@@ -128,12 +151,24 @@ const RIGHT: [(&str, &str, Standing); 46] = [
         WORKSHEET,
         "shapes before and after a projection",
         Text(
-            about(&["X: tensor(n_q, d_v)", "W: tensor(d_v, d_k)"], "shape(X @ W) == (b, h_k, n_q, d_k)", "definition"),
+            about(
+                &["X: tensor(n_q, d_v)", "W: tensor(d_v, d_k)"],
+                "shape(X @ W) == (b, h_k, n_q, d_k)",
+                "definition",
+            ),
             "definition",
         ),
     ),
-    (WORKSHEET, "split_heads and combine_heads undo each other", Law("split-and-combine", "proved")),
-    (WORKSHEET, "heads side by side times W_O are a sum over heads", Law("output-projection-is-a-sum", "proved")),
+    (
+        WORKSHEET,
+        "split_heads and combine_heads undo each other",
+        Law("split-and-combine", "proved"),
+    ),
+    (
+        WORKSHEET,
+        "heads side by side times W_O are a sum over heads",
+        Law("output-projection-is-a-sum", "proved"),
+    ),
     (
         WORKSHEET,
         "Var(XY) of independent X and Y",
@@ -156,14 +191,30 @@ const RIGHT: [(&str, &str, Standing); 46] = [
     (WORKSHEET, "α = 1/√L", Law("dot-product-scale", "proved")),
     (EXAMPLE, "rows of weights sum to 1", Law("weights-row-stochasticity", "proved")),
     (EXAMPLE, "the output is (n_q, d_v), whatever d_k", Law("output-dimension", "definition")),
-    (EXAMPLE, "subtracting the largest score of a row changes nothing", Law("softmax-row-shift", "proved")),
+    (
+        EXAMPLE,
+        "subtracting the largest score of a row changes nothing",
+        Law("softmax-row-shift", "proved"),
+    ),
     (EXAMPLE, "a hidden key has weight exactly 0", Law("masked-keys-cannot-matter", "definition")),
     (EXAMPLE, "under a mask rows still sum to 1", Law("row-stochasticity", "proved")),
-    (EXAMPLE, "the first row of a causal mask attends to itself alone", Law("single-visible-key", "proved")),
+    (
+        EXAMPLE,
+        "the first row of a causal mask attends to itself alone",
+        Law("single-visible-key", "proved"),
+    ),
     (EXAMPLE, "every output lies in the convex hull of the values", Law("convex-hull", "proved")),
     (EXAMPLE, "hard limit: one weight goes to 1", Law("copy-under-large-norm-keys", "proved")),
-    (EXAMPLE, "keys and values in another order: no change", Law("key-value-permutation-invariance", "proved")),
-    (EXAMPLE, "queries in another order: outputs in that order", Law("query-permutation-equivariance", "proved")),
+    (
+        EXAMPLE,
+        "keys and values in another order: no change",
+        Law("key-value-permutation-invariance", "proved"),
+    ),
+    (
+        EXAMPLE,
+        "queries in another order: outputs in that order",
+        Law("query-permutation-equivariance", "proved"),
+    ),
     (
         EXAMPLE,
         "tokens in another order: outputs in that order",
@@ -181,7 +232,11 @@ const WRONG: [(&str, &str, Standing); 15] = [
         "10.2 c: `variance σ` where σ² is meant",
         Refuted(
             about(
-                &["sigma: positive()", "q: normal(1, d_k, sd=sigma)", "k: normal(1, d_k, sd=sigma)"],
+                &[
+                    "sigma: positive()",
+                    "q: normal(1, d_k, sd=sigma)",
+                    "k: normal(1, d_k, sd=sigma)",
+                ],
                 "Var[q @ k.T] == d_k * sigma * sigma",
                 "moments",
             ),
@@ -195,7 +250,13 @@ const WRONG: [(&str, &str, Standing); 15] = [
         "the same for two keys",
         Text(
             about(
-                &["beta: real(1..8)", "n: dim(2..2)", "a: index(n)", "c: index(n, not=a)", "V: matrix(n, d_v)"],
+                &[
+                    "beta: real(1..8)",
+                    "n: dim(2..2)",
+                    "a: index(n)",
+                    "c: index(n, not=a)",
+                    "V: matrix(n, d_v)",
+                ],
                 "softmax_rows(beta * (row(eye(n), a) + row(eye(n), c))) @ V == (row(V, a) + row(V, c)) / 2",
                 "exact",
             ),
@@ -229,13 +290,19 @@ const WRONG: [(&str, &str, Standing); 15] = [
     (
         CSCI5922,
         "3b: softmax of scores that were not scaled",
-        Refuted(about(&[], "attention(Q, K, V, scale=1) == attention(Q, K, V)", "rewrite"), "e/(e + 1)"),
+        Refuted(
+            about(&[], "attention(Q, K, V, scale=1) == attention(Q, K, V)", "rewrite"),
+            "e/(e + 1)",
+        ),
     ),
     (CSCI5922, "3b: weights rounded before they are used", Prose("the language has no rounding")),
     (
         WORKSHEET,
         "the output is as wide as a query",
-        Refuted(about(&[], "shape(attention(Q, K, V)) == (b, h_q, n_q, d_k)", "exact"), "not left == right"),
+        Refuted(
+            about(&[], "shape(attention(Q, K, V)) == (b, h_q, n_q, d_k)", "exact"),
+            "not left == right",
+        ),
     ),
     (
         WORKSHEET,
@@ -253,7 +320,11 @@ const WRONG: [(&str, &str, Standing); 15] = [
         EXAMPLE,
         "keys in another order permute the output",
         Ill(
-            about(&["P: permutation(n_k)"], "attention(Q, P @ K, P @ V) == P @ attention(Q, K, V)", "rewrite"),
+            about(
+                &["P: permutation(n_k)"],
+                "attention(Q, P @ K, P @ V) == P @ attention(Q, K, V)",
+                "rewrite",
+            ),
             ["n_k", "n_q"],
         ),
     ),
@@ -265,17 +336,32 @@ const WRONG: [(&str, &str, Standing); 15] = [
             "P = [[0, 1], [1, 0]]",
         ),
     ),
-    (EXAMPLE, "QK fails for its shapes", Ill(about(&[], "Q @ K == Q @ K.T", "rewrite"), ["d_k", "n_k"])),
+    (
+        EXAMPLE,
+        "QK fails for its shapes",
+        Ill(about(&[], "Q @ K == Q @ K.T", "rewrite"), ["d_k", "n_k"]),
+    ),
     (
         EXAMPLE,
         "the same for n = d, where it runs and is wrong",
-        Refuted(about(&["n: dim(2..3)", "A: matrix(n, n)", "B: matrix(n, n)"], "A @ B == A @ B.T", "rewrite"), "n = 2"),
+        Refuted(
+            about(
+                &["n: dim(2..3)", "A: matrix(n, n)", "B: matrix(n, n)"],
+                "A @ B == A @ B.T",
+                "rewrite",
+            ),
+            "n = 2",
+        ),
     ),
     (
         EXAMPLE,
         "attention projects the values",
         Refuted(
-            about(&["A: matrix(2, 2)"], "softmax_rows(A) @ softmax_rows(A) == softmax_rows(A)", "exact"),
+            about(
+                &["A: matrix(2, 2)"],
+                "softmax_rows(A) @ softmax_rows(A) == softmax_rows(A)",
+                "exact",
+            ),
             "not left == right",
         ),
     ),
@@ -350,10 +436,15 @@ fn status(statement: &Statement) -> Result<Status, String> {
     let Statement { given, lets, expect, proof } = statement;
     let section = |name: &str, lines: &[&str]| match lines {
         [] => String::new(),
-        lines => format!("{name}:\n{}", lines.iter().map(|line| format!("  {line}\n")).collect::<String>()),
+        lines => format!(
+            "{name}:\n{}",
+            lines.iter().map(|line| format!("  {line}\n")).collect::<String>()
+        ),
     };
     let (given, lets) = (section("given", given), section("let", lets));
-    let text = format!("law: claimed\ntitle: Claimed\n{given}{lets}expect: {expect}\nproof: {proof}\ncatches: []\n");
+    let text = format!(
+        "law: claimed\ntitle: Claimed\n{given}{lets}expect: {expect}\nproof: {proof}\ncatches: []\n"
+    );
     let mut catalog = Catalog::embedded().unwrap();
     let id = catalog.add_law("claimed.yaml", &text).map_err(|error| error.to_string())?;
     Ok(prove(&catalog.laws[&id]).status)

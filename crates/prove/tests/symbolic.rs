@@ -1,4 +1,5 @@
-//! Laws decided for all numbers at small shapes, with indeterminates: a route that shares nothing with rules and lemmas.
+//! Laws decided for all numbers at small shapes, with indeterminates: a route that shares nothing
+//! with rules and lemmas.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use qkvet_prove::exact::holds_up_to;
@@ -7,7 +8,9 @@ use qkvet_spec::{Catalog, CheckedLaw, Proof};
 
 fn law(given: &str, expect: &str, options: &str) -> CheckedLaw {
     let given = if given.is_empty() { String::new() } else { format!("given:\n{given}") };
-    let text = format!("law: x\ntitle: t\n{given}expect: {expect}\noptions: [{options}]\nproof: exact\ncatches: []\n");
+    let text = format!(
+        "law: x\ntitle: t\n{given}expect: {expect}\noptions: [{options}]\nproof: exact\ncatches: []\n"
+    );
     CheckedLaw::from_yaml("x.yaml", &text).unwrap()
 }
 
@@ -17,16 +20,28 @@ fn what_holds_for_all_numbers_is_proved_at_small_shapes() {
         ("", "attention(Q, K, 2 * V) == 2 * attention(Q, K, V)", "scale, causal"),
         ("  P: permutation(n_k)\n", "attention(Q, P @ K, P @ V) == attention(Q, K, V)", ""),
         ("  c: real(0.5..2)\n", "attention(c * Q, K, V) == attention(Q, c * K, V)", ""),
-        ("  A: matrix(n_q, n_k)\n  r: matrix(n_q, 1)\n", "softmax_rows(A + r @ ones(1, n_k)) == softmax_rows(A)", ""),
-        ("  c: real(-1..1)\n", "lse(Q, K, bias=c * ones(n_q, n_k)) == lse(Q, K) + c * ones(n_q)", ""),
+        (
+            "  A: matrix(n_q, n_k)\n  r: matrix(n_q, 1)\n",
+            "softmax_rows(A + r @ ones(1, n_k)) == softmax_rows(A)",
+            "",
+        ),
+        (
+            "  c: real(-1..1)\n",
+            "lse(Q, K, bias=c * ones(n_q, n_k)) == lse(Q, K) + c * ones(n_q)",
+            "",
+        ),
     ] {
         let status = prove(&law(given, expect, options)).status;
-        assert!(matches!(status, Status::ProvedTo { extent: 2, instances } if instances > 50), "{expect}: {status:?}");
+        assert!(
+            matches!(status, Status::ProvedTo { extent: 2, instances } if instances > 50),
+            "{expect}: {status:?}"
+        );
         assert!(status.reaches(Proof::Exact) && !status.reaches(Proof::Rewrite));
     }
 }
 
-/// True of the whole numbers that are tried at random, or of some shapes, or undecidable here: none is proved.
+/// True of the whole numbers that are tried at random, or of some shapes, or undecidable here: none
+/// is proved.
 #[test]
 fn what_is_false_or_not_decided_is_not_proved() {
     for (given, expect, options) in [
@@ -40,10 +55,15 @@ fn what_is_false_or_not_decided_is_not_proved() {
             "",
         ),
         // Not where the number is 0.
-        ("  A: matrix(n_q, n_k)\n", "where(A, ones(n_q, n_k), zeros(n_q, n_k)) == ones(n_q, n_k)", ""),
+        (
+            "  A: matrix(n_q, n_k)\n",
+            "where(A, ones(n_q, n_k), zeros(n_q, n_k)) == ones(n_q, n_k)",
+            "",
+        ),
         ("", "norm_max(attention(Q, K, V)) <= norm_max(V)", ""),
         ("", "attention(Q, K, V) == attention(Q, K, V)", "softcap"),
-        // Twice the keys are wider than any window of the case: true of windows that end at 1, false of one that ends at 2.
+        // Twice the keys are wider than any window of the case: true of windows that end at 1,
+        // false of one that ends at 2.
         (
             "  n: dim(2..9)\n  A: tensor(n, d_k)\n  W: tensor(n, d_v)\n",
             "attention(Q, vcat(A, A), vcat(W, W)) == attention(Q, A, W)",
@@ -51,13 +71,18 @@ fn what_is_false_or_not_decided_is_not_proved() {
         ),
         ("", "attention(Q, K, V) == attention(Q, K, V)", "packed"),
         // With two keys the matrix is larger than what is evaluated: nothing is known of them.
-        ("  W: matrix(200, n_k)\n  P: permutation(n_k)\n", "attention(Q, P @ K, V) == attention(Q, K, V)", ""),
+        (
+            "  W: matrix(200, n_k)\n  P: permutation(n_k)\n",
+            "attention(Q, P @ K, V) == attention(Q, K, V)",
+            "",
+        ),
     ] {
         assert_eq!(holds_up_to(&law(given, expect, options), 2), None, "{expect}");
     }
 }
 
-/// A condition is asked of the options of an instance, and what it says of formats and places is not decided.
+/// A condition is asked of the options of an instance, and what it says of formats and places is
+/// not decided.
 #[test]
 fn conditions_are_those_of_instances() {
     let with = |condition: &str| {
@@ -71,11 +96,13 @@ fn conditions_are_those_of_instances() {
     assert_eq!(with("n_k == 1 or float16"), None);
 }
 
-/// Laws that rewriting proves for all shapes are decided here too, by no rule: every one that this route can reach holds.
+/// Laws that rewriting proves for all shapes are decided here too, by no rule: every one that this
+/// route can reach holds.
 #[test]
 fn rewriting_and_indeterminates_agree() {
     let catalog = Catalog::embedded().unwrap();
-    let rewritten: Vec<_> = catalog.laws.values().filter(|law| law.law.proof == Proof::Rewrite).collect();
+    let rewritten: Vec<_> =
+        catalog.laws.values().filter(|law| law.law.proof == Proof::Rewrite).collect();
     let reached = rewritten.iter().filter(|law| holds_up_to(law, 2).is_some()).count();
     assert!(reached >= 35, "{reached} of {}", rewritten.len());
     let known = |id: &str| prove(&catalog.laws[id]).status;

@@ -31,7 +31,10 @@ pub(crate) fn tensor(name: &str, (dtype, shape, bits): &Bits) -> PyResult<Tensor
     })?;
     let size = shape.iter().try_fold(format.size(), |size, n| size.checked_mul(*n));
     if size != Some(bits.len()) {
-        let what = format!("bytes at {name}: expected those of {dtype} of shape {shape:?}, got {}", bits.len());
+        let what = format!(
+            "bytes at {name}: expected those of {dtype} of shape {shape:?}, got {}",
+            bits.len()
+        );
         return Err(PyValueError::new_err(what));
     }
     Ok(Tensor { dtype: format, shape: shape.clone(), data: format::decode(bits, format) })
@@ -40,7 +43,9 @@ pub(crate) fn tensor(name: &str, (dtype, shape, bits): &Bits) -> PyResult<Tensor
 fn mask((dtype, shape, bits): &Bits) -> PyResult<BoolTensor> {
     if dtype != "bool" {
         let hint = "hint: numbers that are added to the scores are a bias";
-        return Err(PyValueError::new_err(format!("format at mask: expected bool, got {dtype}\n{hint}")));
+        return Err(PyValueError::new_err(format!(
+            "format at mask: expected bool, got {dtype}\n{hint}"
+        )));
     }
     Ok(BoolTensor { shape: shape.clone(), data: bits.iter().map(|x| *x != 0).collect() })
 }
@@ -75,7 +80,9 @@ impl NativeCall {
     ) -> PyResult<Self> {
         let optional = |name: &str| tensors.get(name).map(|bits| tensor(name, bits)).transpose();
         let needed = |name: &str| {
-            optional(name)?.ok_or_else(|| PyValueError::new_err(format!("{name}: expected an array, got none")))
+            optional(name)?.ok_or_else(|| {
+                PyValueError::new_err(format!("{name}: expected an array, got none"))
+            })
         };
         // Farther than all keys is as far as any.
         let most = tensors.values().flat_map(|bits| bits.1.iter().copied()).max().unwrap_or(0);
@@ -111,7 +118,8 @@ impl NativeCall {
         measured: bool,
     ) -> PyResult<String> {
         let output = Output::of(tensor("out", &output)?);
-        let declared = Declared::new(&conventions, contract.as_slice(), &[self.call.dtype()]).map_err(invalid)?;
+        let declared = Declared::new(&conventions, contract.as_slice(), &[self.call.dtype()])
+            .map_err(invalid)?;
         let call = Arc::clone(&self.call);
         interruptible(py, move || {
             self_test().map_err(invalid)?;
@@ -127,7 +135,9 @@ impl NativeCall {
         py.detach(|| {
             (0..times).try_for_each(|_| match function.call(&self.call) {
                 Response::Output(_) => Ok(()),
-                other => Err(PyValueError::new_err(format!("answer: expected an output, got {other:?}"))),
+                other => {
+                    Err(PyValueError::new_err(format!("answer: expected an output, got {other:?}")))
+                }
             })
         })
     }

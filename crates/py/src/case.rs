@@ -97,7 +97,8 @@ pub(crate) fn cases(
 ) -> PyResult<Vec<NativeCase>> {
     interruptible(py, move || {
         let dtypes = own::dtypes(&dtypes).map_err(invalid)?;
-        let Selection { suite, laws, dtypes } = Selection::new(&suite, &laws, &dtypes).map_err(invalid)?;
+        let Selection { suite, laws, dtypes } =
+            Selection::new(&suite, &laws, &dtypes).map_err(invalid)?;
         let made = plans(suite, &laws, &dtypes, seed).into_iter().map(|plan| {
             let law = catalog()?.asking_law(&plan.law).map_err(invalid)?;
             Ok(NativeCase { law, case: build(law, &plan).map_err(invalid)? })

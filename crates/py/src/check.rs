@@ -31,15 +31,24 @@ pub(crate) fn catalog() -> PyResult<&'static Catalog> {
 /// Whether names of conventions and contracts are known, and the contracts of these formats.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "as Python passes them")]
-pub(crate) fn declared(dtypes: Vec<String>, conventions: Vec<String>, contracts: Vec<String>) -> PyResult<()> {
+pub(crate) fn declared(
+    dtypes: Vec<String>,
+    conventions: Vec<String>,
+    contracts: Vec<String>,
+) -> PyResult<()> {
     let dtypes = own::dtypes(&dtypes).map_err(invalid)?;
     Declared::new(&conventions, &contracts, &dtypes).map(drop).map_err(invalid)
 }
 
-/// A run, or one shard of it, which is written to a file: the summary as JSON, and the report for people.
+/// A run, or one shard of it, which is written to a file: the summary as JSON, and the report for
+/// people.
 #[pyfunction]
 #[pyo3(signature = (answered, name, info, suite, seed, laws, dtypes, conventions, contracts, fail_fast, shard = None))]
-#[expect(clippy::needless_pass_by_value, clippy::too_many_arguments, reason = "as Python passes them")]
+#[expect(
+    clippy::needless_pass_by_value,
+    clippy::too_many_arguments,
+    reason = "as Python passes them"
+)]
 pub(crate) fn check(
     py: Python<'_>,
     answered: Py<PyAny>,
@@ -55,9 +64,11 @@ pub(crate) fn check(
     shard: Option<(String, PathBuf)>,
 ) -> PyResult<(String, String)> {
     let dtypes = own::dtypes(&dtypes).map_err(invalid)?;
-    let Selection { suite, laws, dtypes } = Selection::new(&suite, &laws, &dtypes).map_err(invalid)?;
+    let Selection { suite, laws, dtypes } =
+        Selection::new(&suite, &laws, &dtypes).map_err(invalid)?;
     let declared = Declared::new(&conventions, &contracts, &dtypes).map_err(invalid)?;
-    let (target, stop) = (own::named(py, &name, &answered, &info), Arc::new(AtomicBool::new(false)));
+    let (target, stop) =
+        (own::named(py, &name, &answered, &info), Arc::new(AtomicBool::new(false)));
     let sharding = |of: &String| {
         Ok::<_, PyErr>(Sharding {
             shard: of.parse().map_err(|error| invalid(format!("shard at {of}: {error}")))?,
@@ -86,7 +97,8 @@ pub(crate) fn check(
     reported(&summary)
 }
 
-/// The run that shards are of: their answers judged, and the function asked what none of them asked.
+/// The run that shards are of: their answers judged, and the function asked what none of them
+/// asked.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "as Python passes them")]
 pub(crate) fn merge(
@@ -103,7 +115,8 @@ pub(crate) fn merge(
     let live = own::named(py, &name, &answered, &info).kind;
     let recorded = Arc::new(Recorded::new(joined, Some(live)));
     let kind = TargetKind::Recorded(Arc::clone(&recorded));
-    let target = NamedTarget { name: header.target, kind, entry: TargetEntry::default(), config: None };
+    let target =
+        NamedTarget { name: header.target, kind, entry: TargetEntry::default(), config: None };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let stop = AtomicBool::new(false);
     let config = RunConfig {
@@ -130,7 +143,8 @@ fn reported(summary: &Summary) -> PyResult<(String, String)> {
     Ok((json, qkvet_report::plain(&qkvet_report::render(summary))))
 }
 
-/// The run, which a signal ends: the function is called from other threads, and this one looks for Ctrl-C.
+/// The run, which a signal ends: the function is called from other threads, and this one looks for
+/// Ctrl-C.
 fn watched(py: Python<'_>, config: &RunConfig<'_>) -> PyResult<Summary> {
     let (summary, raised) = py.detach(|| {
         let mut raised = None;
@@ -179,5 +193,9 @@ pub(crate) fn probe(
     stop.store(true, Ordering::Relaxed);
     let probe = probe?;
     let json = qkvet_report::probe_json(&probe).map_err(invalid)?;
-    Ok((json, qkvet_report::plain(&qkvet_report::probe_text(&probe)), qkvet_report::probe_yaml(&probe)))
+    Ok((
+        json,
+        qkvet_report::plain(&qkvet_report::probe_text(&probe)),
+        qkvet_report::probe_yaml(&probe),
+    ))
 }

@@ -1,4 +1,5 @@
-//! Work that Ctrl-C ends: it is done by another thread, and the one that Python called from looks for signals.
+//! Work that Ctrl-C ends: it is done by another thread, and the one that Python called from looks
+//! for signals.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::Builder;
@@ -10,7 +11,8 @@ use pyo3::prelude::*;
 /// A signal is looked for this often.
 pub(crate) const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 
-/// What `work` gives. A signal that raises, such as Ctrl-C, is raised at once; `work` then ends on its own, heard by nobody.
+/// What `work` gives. A signal that raises, such as Ctrl-C, is raised at once; `work` then ends on
+/// its own, heard by nobody.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> PyResult<T> + Send + 'static,
@@ -27,7 +29,9 @@ pub(crate) fn interruptible<T: Send + 'static>(
                 Ok(result) => return result,
                 Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())?,
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(PyRuntimeError::new_err("expected a result, got a thread that ended without one"));
+                    return Err(PyRuntimeError::new_err(
+                        "expected a result, got a thread that ended without one",
+                    ));
                 }
             }
         }

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use qkvet_gen::plans;
-use qkvet_report::{apply_known, finding, open_findings, plain, read_known, settled, stale_lines, visible};
+use qkvet_report::{
+    apply_known, finding, open_findings, plain, read_known, settled, stale_lines, visible,
+};
 use qkvet_run::declared::Selection;
 use qkvet_run::names::{mistyped_target, other_names};
 use qkvet_run::target::known_of;
@@ -19,7 +21,8 @@ use crate::check::invalid;
 /// A longer file is refused before it is read.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// The file that speaks for a target: beside its `qkvet.yaml`, else in the folder or above, as for `qkvet check`.
+/// The file that speaks for a target: beside its `qkvet.yaml`, else in the folder or above, as for
+/// `qkvet check`.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "as Python passes them")]
 pub(crate) fn find_known(target: String, folder: PathBuf) -> Option<PathBuf> {
@@ -36,22 +39,31 @@ pub(crate) fn read_known_file(path: PathBuf) -> PyResult<()> {
 
 fn read(path: &Path) -> PyResult<KnownFile> {
     let shown = path.display().to_string();
-    let fail =
-        |error: std::io::Error| invalid(format!("known deviations at {shown}: expected a readable file, got: {error}"));
+    let fail = |error: std::io::Error| {
+        invalid(format!("known deviations at {shown}: expected a readable file, got: {error}"))
+    };
     let bytes = std::fs::metadata(path).map_err(fail)?.len();
     if bytes > MOST_BYTES {
-        let message = format!("known deviations at {shown}: expected at most {MOST_BYTES} bytes, got {bytes}");
+        let message = format!(
+            "known deviations at {shown}: expected at most {MOST_BYTES} bytes, got {bytes}"
+        );
         return Err(invalid(message));
     }
     read_known(&shown, &std::fs::read_to_string(path).map_err(fail)?).map_err(invalid)
 }
 
-/// What the parts of a run come to, as JSON: `cases`, how many are `wrong` and not known, their `ids`, the text of each open
-/// `finding`, why others are `settled`, lines of `stale` entries, and why the target `declined`, if it declined everything.
+/// What the parts of a run come to, as JSON: `cases`, how many are `wrong` and not known, their
+/// `ids`, the text of each open `finding`, why others are `settled`, lines of `stale` entries, and
+/// why the target `declined`, if it declined everything.
 #[pyfunction]
 #[pyo3(signature = (target, parts, path, today))]
 #[expect(clippy::needless_pass_by_value, reason = "as Python passes them")]
-pub(crate) fn outcome(target: String, parts: Vec<String>, path: Option<PathBuf>, today: String) -> PyResult<String> {
+pub(crate) fn outcome(
+    target: String,
+    parts: Vec<String>,
+    path: Option<PathBuf>,
+    today: String,
+) -> PyResult<String> {
     let mut summaries = Vec::new();
     for part in &parts {
         summaries.push(serde_json::from_str::<Summary>(part).map_err(invalid)?);
@@ -59,16 +71,20 @@ pub(crate) fn outcome(target: String, parts: Vec<String>, path: Option<PathBuf>,
     let mut summary = joined(summaries)?;
     summary.run.target = target;
     if let Some(path) = path {
-        let others = other_names(&summary.run.target, &std::env::current_dir().unwrap_or_default(), None);
+        let others =
+            other_names(&summary.run.target, &std::env::current_dir().unwrap_or_default(), None);
         let (shown, known) = (path.display().to_string(), read(&path)?);
         if let Some(what) = mistyped_target(&known.known, &path, &summary.run.target, &others) {
             return Err(invalid(format!("known deviations at {shown}: {what}")));
         }
         apply_known(&mut summary, &shown, &known, &others, &today);
     }
-    // A case that follows another convention has a finding, and its verdict is not one of those that are wrong.
-    let is_wrong = |one: &&CaseRecord| (one.verdict.is_finding() || one.finding.is_some()) && !one.known;
-    let wrong: Vec<&str> = summary.records.iter().filter(is_wrong).map(|one| one.id.as_str()).collect();
+    // A case that follows another convention has a finding, and its verdict is not one of those
+    // that are wrong.
+    let is_wrong =
+        |one: &&CaseRecord| (one.verdict.is_finding() || one.finding.is_some()) && !one.known;
+    let wrong: Vec<&str> =
+        summary.records.iter().filter(is_wrong).map(|one| one.id.as_str()).collect();
     let is_declined = !summary.records.iter().any(|one| one.verdict.is_checked());
     let reason = summary
         .records
@@ -87,10 +103,12 @@ pub(crate) fn outcome(target: String, parts: Vec<String>, path: Option<PathBuf>,
     Ok(told.to_string())
 }
 
-/// One run of all parts, which are of one suite and seed, and of laws and formats of their own each.
+/// One run of all parts, which are of one suite and seed, and of laws and formats of their own
+/// each.
 fn joined(parts: Vec<Summary>) -> PyResult<Summary> {
     let mut parts = parts.into_iter();
-    let mut whole = parts.next().ok_or_else(|| invalid("parts of a run: expected one at least, got none"))?;
+    let mut whole =
+        parts.next().ok_or_else(|| invalid("parts of a run: expected one at least, got none"))?;
     for part in parts {
         let before = whole.findings.len();
         whole.findings.extend(part.findings);
@@ -108,10 +126,15 @@ fn joined(parts: Vec<Summary>) -> PyResult<Summary> {
 
 /// What the joined run leaves out of its suite.
 fn chosen(whole: &Summary) -> PyResult<Vec<Chosen>> {
-    let Selection { suite, laws, dtypes } = Selection::new(&whole.run.suite, &[], &[]).map_err(invalid)?;
-    let all: BTreeSet<(String, Dtype)> =
-        plans(suite, &laws, &dtypes, whole.run.seed).into_iter().map(|plan| (plan.law, plan.dtype)).collect();
-    let has = |law: &str, dtype: Dtype| whole.records.iter().any(|one| one.law == law && one.dtype == dtype.name());
+    let Selection { suite, laws, dtypes } =
+        Selection::new(&whole.run.suite, &[], &[]).map_err(invalid)?;
+    let all: BTreeSet<(String, Dtype)> = plans(suite, &laws, &dtypes, whole.run.seed)
+        .into_iter()
+        .map(|plan| (plan.law, plan.dtype))
+        .collect();
+    let has = |law: &str, dtype: Dtype| {
+        whole.records.iter().any(|one| one.law == law && one.dtype == dtype.name())
+    };
     let (mut by_law, mut by_dtype, mut by_part) = (false, false, false);
     for (law, dtype) in &all {
         if has(law, *dtype) {

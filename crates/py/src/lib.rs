@@ -1,5 +1,5 @@
-//! `qkvet._native`: thin bindings. Storage bits, numbers and ids in; reports as JSON and text out. What Python users see is the layer
-//! above it, in `python/qkvet/`.
+//! `qkvet._native`: thin bindings. Storage bits, numbers and ids in; reports as JSON and text out.
+//! What Python users see is the layer above it, in `python/qkvet/`.
 
 mod call;
 mod case;
@@ -19,7 +19,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     // How a function is read and called: what the worker of `qkvet check` runs.
     module.add("CALLER", qkvet_run::python::CALLER)?;
-    module.add("OPTIONS", CallOption::ALL.into_iter().map(|option| option.name()).collect::<Vec<_>>())?;
+    module.add(
+        "OPTIONS",
+        CallOption::ALL.into_iter().map(|option| option.name()).collect::<Vec<_>>(),
+    )?;
     module.add_class::<call::NativeCall>()?;
     module.add_class::<case::NativeCase>()?;
     module.add_function(wrap_pyfunction!(case::cases, module)?)?;

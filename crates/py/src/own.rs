@@ -13,7 +13,8 @@ use qkvet_spec::{Call, Dtype, Handling, Output, Packed, Response, Strides, Targe
 
 use crate::call::{Bits, tensor};
 
-/// The function behind `answered` of the caller's source, with that caller bound: tensors, numbers and what is wanted in, an answer out.
+/// The function behind `answered` of the caller's source, with that caller bound: tensors, numbers
+/// and what is wanted in, an answer out.
 pub(crate) struct OwnFunction {
     answered: Py<PyAny>,
     /// Held while it is called: nobody promised that it may be called twice at a time.
@@ -40,7 +41,8 @@ impl OwnFunction {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let beside = (self.case.as_deref(), lies);
         Python::attach(|py| {
-            answer(py, &self.answered, call, beside).unwrap_or_else(|error| Response::Error(error.to_string()))
+            answer(py, &self.answered, call, beside)
+                .unwrap_or_else(|error| Response::Error(error.to_string()))
         })
     }
 }
@@ -88,18 +90,33 @@ pub(crate) fn stoppable(
     let (answered, turn) = (answered.clone_ref(py), Arc::<Mutex<()>>::default());
     let open = move || {
         let answered = Python::attach(|py| answered.clone_ref(py));
-        let function = OwnFunction { answered, turn: Arc::clone(&turn), takes_views, case: None, stop: stop.clone() };
+        let function = OwnFunction {
+            answered,
+            turn: Arc::clone(&turn),
+            takes_views,
+            case: None,
+            stop: stop.clone(),
+        };
         OpenTarget::live(function, environment.clone())
     };
     let own = OwnTarget::new(open, again).with_views(takes_views).with_fit(fit);
-    NamedTarget { name: name.to_owned(), kind: TargetKind::Own(own), entry: TargetEntry::default(), config: None }
+    NamedTarget {
+        name: name.to_owned(),
+        kind: TargetKind::Own(own),
+        entry: TargetEntry::default(),
+        config: None,
+    }
 }
 
-/// `qkvet.replay(function, 'qk1:…', contract='f32')`. Neither tokens nor names hold what Python would read otherwise.
+/// `qkvet.replay(function, 'qk1:…', contract='f32')`. Neither tokens nor names hold what Python
+/// would read otherwise.
 fn again(Again { token, conventions, contract }: &Again<'_>) -> String {
     let conventions: Vec<String> = conventions.iter().map(|one| format!("'{one}'")).collect();
-    let declared =
-        if conventions.is_empty() { String::new() } else { format!(", convention=[{}]", conventions.join(", ")) };
+    let declared = if conventions.is_empty() {
+        String::new()
+    } else {
+        format!(", convention=[{}]", conventions.join(", "))
+    };
     format!("qkvet.replay(function, '{token}'{declared}, contract='{contract}')")
 }
 
@@ -122,21 +139,33 @@ fn answer(
     let mut want = vec!["output"];
     want.extend(call.return_weights.then_some("weights"));
     want.extend(call.return_lse.then_some("lse"));
-    let answer =
-        answered.bind(py).call1((tensors(py, call)?, params(py, call)?, PyList::new(py, &want)?, case, lies))?;
+    let answer = answered.bind(py).call1((
+        tensors(py, call)?,
+        params(py, call)?,
+        PyList::new(py, &want)?,
+        case,
+        lies,
+    ))?;
     let answer = answer.cast_into::<PyDict>()?;
     let item = |name: &str| answer.get_item(name).map(|item| item.filter(|item| !item.is_none()));
     let reason = || item("reason")?.map_or_else(|| Ok(String::new()), |reason| reason.extract());
-    let status: String = item("status")?.map_or_else(|| Ok(String::new()), |status| status.extract())?;
+    let status: String =
+        item("status")?.map_or_else(|| Ok(String::new()), |status| status.extract())?;
     Ok(match status.as_str() {
         "ok" => {
-            let tensors: std::collections::BTreeMap<String, Bits> =
-                item("tensors")?.map_or_else(|| Ok(std::collections::BTreeMap::default()), |found| found.extract())?;
+            let tensors: std::collections::BTreeMap<String, Bits> = item("tensors")?.map_or_else(
+                || Ok(std::collections::BTreeMap::default()),
+                |found| found.extract(),
+            )?;
             let read = |name: &str| tensors.get(name).map(|bits| tensor(name, bits)).transpose();
-            let Some(output) = read("output")? else { return Ok(Response::Malformed("no output".to_owned())) };
+            let Some(output) = read("output")? else {
+                return Ok(Response::Malformed("no output".to_owned()));
+            };
             let (weights, lse) = (read("weights")?, read("lse")?);
-            let inputs_unchanged = item("inputs_unchanged")?.is_none_or(|same| same.is_truthy().unwrap_or(true));
-            let handling = item("python")?.map(|told| handling(&told)).transpose()?.unwrap_or_default();
+            let inputs_unchanged =
+                item("inputs_unchanged")?.is_none_or(|same| same.is_truthy().unwrap_or(true));
+            let handling =
+                item("python")?.map(|told| handling(&told)).transpose()?.unwrap_or_default();
             Response::Output(Box::new(Output { output, weights, lse, inputs_unchanged, handling }))
         }
         "unsupported" => Response::Unsupported(reason()?),
@@ -155,7 +184,11 @@ pub(crate) fn tensors<'py>(py: Python<'py>, call: &Call) -> PyResult<Bound<'py, 
             name,
             PyTuple::new(
                 py,
-                [dtype.into_pyobject(py)?.into_any(), PyList::new(py, shape)?.into_any(), bits.into_any()],
+                [
+                    dtype.into_pyobject(py)?.into_any(),
+                    PyList::new(py, shape)?.into_any(),
+                    bits.into_any(),
+                ],
             )?,
         )
     };
@@ -166,10 +199,18 @@ pub(crate) fn tensors<'py>(py: Python<'py>, call: &Call) -> PyResult<Bound<'py, 
     float("key", &call.key)?;
     float("value", &call.value)?;
     if let Some(mask) = &options.mask {
-        set("mask", "bool", &mask.shape, &mask.data.iter().map(|x| u8::from(*x)).collect::<Vec<_>>())?;
+        set(
+            "mask",
+            "bool",
+            &mask.shape,
+            &mask.data.iter().map(|x| u8::from(*x)).collect::<Vec<_>>(),
+        )?;
     }
-    for (name, tensor) in [("bias", &options.bias), ("sinks", &options.sinks), ("alibi_slopes", &options.alibi_slopes)]
-    {
+    for (name, tensor) in [
+        ("bias", &options.bias),
+        ("sinks", &options.sinks),
+        ("alibi_slopes", &options.alibi_slopes),
+    ] {
         tensor.iter().try_for_each(|tensor| float(name, tensor))?;
     }
     let offsets = |of: fn(&Packed) -> &Vec<usize>| options.packed.as_ref().map(of);

@@ -25,7 +25,9 @@ pub(crate) fn prove(py: Python<'_>, law: String) -> PyResult<String> {
     let (counterexample, reason) = match &outcome.status {
         Status::Refuted(example) => (Some(example), None),
         Status::Unknown(reason) => (None, Some(reason)),
-        Status::Proved | Status::ProvedTo { .. } | Status::Definition | Status::Checked(_) => (None, None),
+        Status::Proved | Status::ProvedTo { .. } | Status::Definition | Status::Checked(_) => {
+            (None, None)
+        }
     };
     let known = json!({
         "law": law.law.law,

@@ -9,25 +9,33 @@ use crate::element::Element;
 
 /// An implementation of attention in one format.
 ///
-/// A function or closure `|call: &Call<f32>, output: &mut [f32]| …` is one too, and may return nothing or a `Result`.
+/// A function or closure `|call: &Call<f32>, output: &mut [f32]| …` is one too, and may return
+/// nothing or a `Result`.
 pub trait Attention<T: Element = f32>: Send + Sync {
     /// Writes the output, `(b, h_q, n_q, d_v)` row-major. It is full of NaN before.
     ///
     /// # Errors
-    /// What it cannot do with what it was asked: any error by `?` is a refusal, [`Declined::unsupported`] says that something is not
-    /// offered. A panic is a finding.
+    /// What it cannot do with what it was asked: any error by `?` is a refusal,
+    /// [`Declined::unsupported`] says that something is not offered. A panic is a finding.
     fn attention(&self, call: &Call<'_, T>, output: &mut [T]) -> Result<(), Declined>;
 
-    /// What it offers; what is not offered is not asked for. By default the options `scale` and `causal`.
+    /// What it offers; what is not offered is not asked for. By default the options `scale` and
+    /// `causal`.
     fn supports(&self) -> Supports {
         Supports::default()
     }
 
-    /// The output, and the log-sum-exp of each row's logits, `(b, h_q, n_q)`. Asked of those that offer it.
+    /// The output, and the log-sum-exp of each row's logits, `(b, h_q, n_q)`. Asked of those that
+    /// offer it.
     ///
     /// # Errors
     /// As [`Attention::attention`].
-    fn with_lse(&self, _call: &Call<'_, T>, _output: &mut [T], _lse: &mut [f64]) -> Result<(), Declined> {
+    fn with_lse(
+        &self,
+        _call: &Call<'_, T>,
+        _output: &mut [T],
+        _lse: &mut [f64],
+    ) -> Result<(), Declined> {
         Err(Declined::unsupported("no log-sum-exp"))
     }
 
@@ -35,7 +43,12 @@ pub trait Attention<T: Element = f32>: Send + Sync {
     ///
     /// # Errors
     /// As [`Attention::attention`].
-    fn with_weights(&self, _call: &Call<'_, T>, _output: &mut [T], _weights: &mut [T]) -> Result<(), Declined> {
+    fn with_weights(
+        &self,
+        _call: &Call<'_, T>,
+        _output: &mut [T],
+        _weights: &mut [T],
+    ) -> Result<(), Declined> {
         Err(Declined::unsupported("no weights"))
     }
 }
@@ -78,7 +91,8 @@ pub struct Supports {
     pub lse: bool,
     /// Whether it has [`Attention::with_weights`].
     pub weights: bool,
-    /// Whether it is also asked calls whose tensors do not fit together, which it must not answer: an error or a panic is right there.
+    /// Whether it is also asked calls whose tensors do not fit together, which it must not answer:
+    /// an error or a panic is right there.
     pub misfits: bool,
 }
 

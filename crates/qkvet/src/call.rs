@@ -12,8 +12,8 @@ pub struct Tensor<'a, T> {
 }
 
 impl<T: Copy> Tensor<'_, T> {
-    /// The element that stands at these indices, outermost first: an axis that is missing in front, or of extent 1, is the same for
-    /// all of them.
+    /// The element that stands at these indices, outermost first: an axis that is missing in front,
+    /// or of extent 1, is the same for all of them.
     ///
     /// # Panics
     /// An index beyond its axis, or more axes than indices.
@@ -28,7 +28,8 @@ impl<T: Copy> Tensor<'_, T> {
     }
 }
 
-/// What attention is asked for. An option that is absent is off, and one that a target does not offer is never on.
+/// What attention is asked for. An option that is absent is off, and one that a target does not
+/// offer is never on.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Call<'a, T> {
@@ -63,7 +64,8 @@ pub struct Call<'a, T> {
 }
 
 impl<T> Call<'_, T> {
-    /// The extents: `b`, `h_q`, `n_q` and `d_k` of the query, `h_k` and `n_k` of the key, `d_v` of the value.
+    /// The extents: `b`, `h_q`, `n_q` and `d_k` of the query, `h_k` and `n_k` of the key, `d_v` of
+    /// the value.
     pub fn dims(&self) -> Dims {
         let (q, k, v) = (self.query.shape, self.key.shape, self.value.shape);
         Dims { b: q[0], h_q: q[1], h_k: k[1], n_q: q[2], n_k: k[2], d_k: q[3], d_v: v[3] }

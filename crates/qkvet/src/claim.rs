@@ -19,7 +19,8 @@ pub struct Claim {
     contract: Option<String>,
 }
 
-/// Shapes of query, key and value: [`Dims`]; `[b, h, n, d]` for all three; or one such list for each of them.
+/// Shapes of query, key and value: [`Dims`]; `[b, h, n, d]` for all three; or one such list for
+/// each of them.
 pub trait Shapes {
     /// `(b, h_q, n_q, d_k)`, `(b, h_k, n_k, d_k)` and `(b, h_k, n_k, d_v)`.
     fn shapes(self) -> [[usize; 4]; 3];
@@ -50,7 +51,13 @@ fn tensor<T: Element>(data: &[T], shape: &[usize]) -> Tensor {
 
 impl Claim {
     /// That `output`, `(b, h_q, n_q, d_v)`, is the attention of the other three; all are row-major.
-    pub fn new<T: Element>(output: &[T], query: &[T], key: &[T], value: &[T], shapes: impl Shapes) -> Self {
+    pub fn new<T: Element>(
+        output: &[T],
+        query: &[T],
+        key: &[T],
+        value: &[T],
+        shapes: impl Shapes,
+    ) -> Self {
         let [q, k, v] = shapes.shapes();
         let whole = [q[0], q[1], q[2], v[3]];
         // As many numbers as it has, if they are not those of an output.
@@ -77,7 +84,8 @@ impl Claim {
         self.with(|options| options.scale = Some(scale.into()))
     }
 
-    /// Query `i` sees keys `j ≤ i + n_k − n_q`; `convention("causal=upper-left")` beside it: keys `j ≤ i`.
+    /// Query `i` sees keys `j ≤ i + n_k − n_q`; `convention("causal=upper-left")` beside it: keys
+    /// `j ≤ i`.
     pub fn causal(self, causal: bool) -> Self {
         self.with(|options| options.causal = causal)
     }
@@ -102,7 +110,9 @@ impl Claim {
     /// How many keys a query sees before and behind its own position; `None`: all of them.
     pub fn window(self, (left, right): (Option<usize>, Option<usize>)) -> Self {
         let window = Window { left, right };
-        self.with(|options| options.window = Some(window).filter(|window| *window != Window::default()))
+        self.with(|options| {
+            options.window = Some(window).filter(|window| *window != Window::default())
+        })
     }
 
     /// A logit for each query head that joins the sum of each row.
@@ -131,7 +141,8 @@ impl Claim {
         self
     }
 
-    /// The arithmetic that is claimed, other than the loosest of the format: `qkvet list contracts` has them.
+    /// The arithmetic that is claimed, other than the loosest of the format: `qkvet list contracts`
+    /// has them.
     pub fn contract(self, contract: &str) -> Self {
         Self { contract: Some(contract.to_owned()), ..self }
     }
@@ -139,7 +150,8 @@ impl Claim {
     /// The verdict.
     ///
     /// # Error bound
-    /// The exact result is enclosed, and the contract bounds what an implementation may be away from it: a `FAIL` is proved.
+    /// The exact result is enclosed, and the contract bounds what an implementation may be away
+    /// from it: a `FAIL` is proved.
     ///
     /// # Errors
     /// Inputs that do not fit together, and unknown names.
@@ -147,7 +159,10 @@ impl Claim {
         self.judged_by(|ruler, call, output| ruler.judgment(call, output))
     }
 
-    fn judged_by(&self, judge: impl Fn(&Ruler<'_>, &Call, &Output) -> Judgment) -> Result<Judgment, Error> {
+    fn judged_by(
+        &self,
+        judge: impl Fn(&Ruler<'_>, &Call, &Output) -> Judgment,
+    ) -> Result<Judgment, Error> {
         check_call(&self.call).map_err(|error| SpecError::plain(error.to_string()))?;
         let dtype = self.call.dtype();
         let declared = Declared::new(&self.conventions, self.contract.as_slice(), &[dtype])?;
@@ -156,7 +171,8 @@ impl Claim {
         Ok(judge(&declared.ruler(dtype)?, &self.call, &output))
     }
 
-    /// Asserts that the verdict is not `FAIL`, and gives it; what certainly passes is not measured in large calls.
+    /// Asserts that the verdict is not `FAIL`, and gives it; what certainly passes is not measured
+    /// in large calls.
     ///
     /// # Panics
     /// The output is proved wrong; the inputs do not fit together, or a name is unknown.

@@ -9,7 +9,8 @@ pub trait Element: Stored {
     const DTYPE: Dtype;
 }
 
-/// The upper half of an `f32`, as bits: `half::bf16::from_bits(x.0)` and `half::bf16::to_bits` are the ways there and back.
+/// The upper half of an `f32`, as bits: `half::bf16::from_bits(x.0)` and `half::bf16::to_bits` are
+/// the ways there and back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Bf16(pub u16);
@@ -61,7 +62,12 @@ macro_rules! bits {
         impl Stored for $name {
             fn stored(values: &[f64]) -> Vec<Self> {
                 let bytes = format::encode(values, Dtype::$dtype);
-                bytes.as_chunks::<2>().0.iter().map(|pair| Self(u16::from_le_bytes(*pair))).collect()
+                bytes
+                    .as_chunks::<2>()
+                    .0
+                    .iter()
+                    .map(|pair| Self(u16::from_le_bytes(*pair)))
+                    .collect()
             }
 
             fn values(stored: &[Self]) -> Vec<f64> {
@@ -104,7 +110,10 @@ mod tests {
             let is_nan = f32::from(Bf16(bits)).is_nan();
             assert!(is_nan || Bf16::from(f32::from(Bf16(bits))) == Bf16(bits), "{bits:#x}");
             // The second route: a bfloat16 is the upper half of a binary32.
-            assert!(is_nan || f32::from(Bf16(bits)).to_bits() == u32::from(bits) << 16, "{bits:#x}");
+            assert!(
+                is_nan || f32::from(Bf16(bits)).to_bits() == u32::from(bits) << 16,
+                "{bits:#x}"
+            );
         }
     }
 

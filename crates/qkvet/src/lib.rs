@@ -1,4 +1,5 @@
-//! Decides with certified error bounds whether an implementation of attention computes what it claims.
+//! Decides with certified error bounds whether an implementation of attention computes what it
+//! claims.
 //!
 //! One output, in a test that there is already:
 //!
@@ -9,8 +10,9 @@
 //! qkvet::assert_attention!(out, q, k, v, [[1, 1, 1, 1], [1, 1, 2, 1], [1, 1, 2, 1]]);
 //! ```
 //!
-//! A whole implementation, as a test of its own (`harness = false`): see [`attention_tests!`]. There is no tolerance anywhere: limits
-//! are derived from the inputs and from the number formats, so that a failure is a proof.
+//! A whole implementation, as a test of its own (`harness = false`): see [`attention_tests!`].
+//! There is no tolerance anywhere: limits are derived from the inputs and from the number formats,
+//! so that a failure is a proof.
 
 mod attention;
 mod call;
@@ -30,11 +32,12 @@ pub use qkvet_run::runner::RunError as Error;
 pub use qkvet_spec::{CallOption, Dims, Evidence, Packed, Summary, Verdict, Window};
 pub use suite::{Report, Suite, suite};
 
-/// Asserts that an output can be the attention of these inputs: `assert_attention!(output, query, key, value, shapes)`, then options as
-/// `name = value`, which are the methods of [`Claim`].
+/// Asserts that an output can be the attention of these inputs:
+/// `assert_attention!(output, query, key, value, shapes)`, then options as `name = value`, which
+/// are the methods of [`Claim`].
 ///
-/// [`Shapes`] are `[b, h, n, d]` for all three, `[shape_of_query, shape_of_key, shape_of_value]`, or [`Dims`]. The message of the panic
-/// is the diagnosis; the value is the [`Judgment`].
+/// [`Shapes`] are `[b, h, n, d]` for all three, `[shape_of_query, shape_of_key, shape_of_value]`,
+/// or [`Dims`]. The message of the panic is the diagnosis; the value is the [`Judgment`].
 ///
 /// ```
 /// use qkvet::{Dims, assert_attention};
@@ -51,7 +54,8 @@ macro_rules! assert_attention {
     };
 }
 
-/// The `main` of a test that has `harness = false`: one test for each law, in `f32` or the formats that are named.
+/// The `main` of a test that has `harness = false`: one test for each law, in `f32` or the formats
+/// that are named.
 ///
 /// ```no_run
 /// use qkvet::{Attention, Call, Declined};
@@ -72,7 +76,8 @@ macro_rules! assert_attention {
 /// qkvet::attention_tests!(Mine);
 /// ```
 ///
-/// What follows a semicolon are methods of [`Suite`]: `attention_tests!(Mine, f32, f64; suite = "smoke", convention = "causal=upper-left")`.
+/// What follows a semicolon are methods of [`Suite`]:
+/// `attention_tests!(Mine, f32, f64; suite = "smoke", convention = "causal=upper-left")`.
 #[macro_export]
 macro_rules! attention_tests {
     ($target:expr $(; $($option:ident = $with:expr),+ $(,)?)?) => {

@@ -35,7 +35,8 @@ pub fn suite<T: Element>(target: impl Attention<T> + 'static) -> Suite {
     }
 }
 
-/// What is to be run. [`Suite::main`] is a whole test binary, [`Suite::check`] a run within a test of yours.
+/// What is to be run. [`Suite::main`] is a whole test binary, [`Suite::check`] a run within a test
+/// of yours.
 #[must_use = "a suite is run by `main` or `check`"]
 pub struct Suite {
     formats: Vec<Box<dyn Answering>>,
@@ -88,7 +89,8 @@ impl Suite {
         Self { supports: Some(supports), ..self }
     }
 
-    /// A law that is known to fail, with the reason: its tests must fail, and are told when they do not.
+    /// A law that is known to fail, with the reason: its tests must fail, and are told when they do
+    /// not.
     pub fn known(mut self, law: &str, reason: &str) -> Self {
         self.known.push((law.to_owned(), reason.to_owned()));
         self
@@ -118,17 +120,27 @@ impl Suite {
     pub(crate) fn prepared(self, again: fn(&Again<'_>) -> String) -> Result<Prepared, Error> {
         let own = Own::new(self.formats, self.supports);
         let dtypes = own.dtypes();
-        if let Some(twice) = dtypes.iter().enumerate().find(|(at, dtype)| dtypes[..*at].contains(dtype)) {
+        if let Some(twice) =
+            dtypes.iter().enumerate().find(|(at, dtype)| dtypes[..*at].contains(dtype))
+        {
             let message = format!("format {}: expected one implementation, got two", twice.1);
             return Err(SpecError::plain(message).into());
         }
         let selection = Selection::new(&self.suite, &self.laws, &[])?;
-        let shared: Vec<Dtype> = selection.suite.dtypes.iter().copied().filter(|one| dtypes.contains(one)).collect();
+        let shared: Vec<Dtype> =
+            selection.suite.dtypes.iter().copied().filter(|one| dtypes.contains(one)).collect();
         let selection = Selection { dtypes: shared, ..selection };
         if selection.dtypes.is_empty() {
-            let known = selection.suite.dtypes.iter().map(|dtype| dtype.name()).collect::<Vec<_>>().join(", ");
+            let known = selection
+                .suite
+                .dtypes
+                .iter()
+                .map(|dtype| dtype.name())
+                .collect::<Vec<_>>()
+                .join(", ");
             let got = dtypes.iter().map(|dtype| dtype.name()).collect::<Vec<_>>().join(", ");
-            let message = format!("formats of suite {}: expected one of {known}, got {got}", self.suite);
+            let message =
+                format!("formats of suite {}: expected one of {known}, got {got}", self.suite);
             return Err(SpecError::plain(message).into());
         }
         for (law, _) in &self.known {
@@ -159,14 +171,23 @@ pub(crate) struct Prepared {
 
 impl Prepared {
     /// The cases of some laws and formats.
-    pub(crate) fn run(&self, laws: Vec<&'static CheckedLaw>, dtypes: Vec<Dtype>) -> Result<Summary, Error> {
+    pub(crate) fn run(
+        &self,
+        laws: Vec<&'static CheckedLaw>,
+        dtypes: Vec<Dtype>,
+    ) -> Result<Summary, Error> {
         let config = RunConfig {
             catalog: embedded()?,
             target: &self.target,
             cases: CaseSource::Suite { suite: self.selection.suite, seed: self.seed },
             laws,
             conventions: self.declared.conventions.clone(),
-            contracts: self.declared.contracts.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
+            contracts: self
+                .declared
+                .contracts
+                .iter()
+                .map(|(dtype, contract)| (*dtype, contract))
+                .collect(),
             dtypes,
             jobs: 1,
             fail_fast: FailFast::Off,
@@ -248,7 +269,8 @@ impl fmt::Display for Report {
         let n = self.summary.checked();
         match self.summary.findings.len() {
             _ if n == 0 => {
-                let reasons = self.summary.coverage.declined.keys().cloned().collect::<Vec<_>>().join(", ");
+                let reasons =
+                    self.summary.coverage.declined.keys().cloned().collect::<Vec<_>>().join(", ");
                 write!(f, "nothing was checked: {reasons}")
             }
             0 => write!(f, "no finding in {n} checked cases"),

@@ -5,7 +5,9 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use qkvet_spec::{BoolTensor, Call as SpecCall, Dtype, Handling, Output, Response, Target, Tensor as SpecTensor};
+use qkvet_spec::{
+    BoolTensor, Call as SpecCall, Dtype, Handling, Output, Response, Target, Tensor as SpecTensor,
+};
 
 use crate::attention::{Attention, Declined, Supports};
 use crate::call::{Call, Tensor};
@@ -77,7 +79,9 @@ impl<T: Element, A: Attention<T>> Answering for OfFormat<T, A> {
         let of = |shape: Vec<usize>, data: Vec<f64>| SpecTensor { dtype: T::DTYPE, shape, data };
         Response::Output(Box::new(Output {
             output: of(shape, T::values(&output)),
-            weights: call.return_weights.then(|| of(vec![q[0], q[1], q[2], k[2]], T::values(&weights))),
+            weights: call
+                .return_weights
+                .then(|| of(vec![q[0], q[1], q[2], k[2]], T::values(&weights))),
             lse: call.return_lse.then(|| SpecTensor {
                 dtype: Dtype::Float64,
                 shape: vec![q[0], q[1], q[2]],
@@ -142,7 +146,8 @@ impl<T: Element> Inputs<T> {
         }
     }
 
-    /// Whether the slices still hold what they were made of: code behind a shared reference may write all the same.
+    /// Whether the slices still hold what they were made of: code behind a shared reference may
+    /// write all the same.
     fn are_those_of(&self, call: &SpecCall) -> bool {
         let same = |data: &[T], tensor: &SpecTensor| {
             T::values(data)
@@ -181,15 +186,23 @@ impl Own {
             return Err(format!("format {dtype}"));
         };
         let supports = self.supports.clone().unwrap_or_else(|| found.supports());
-        if let Some(option) = call.options.on().iter().find(|option| !supports.options.contains(option)) {
+        if let Some(option) =
+            call.options.on().iter().find(|option| !supports.options.contains(option))
+        {
             return Err(format!("option {option}"));
         }
         let missing = [
             (call.return_lse && !supports.lse, "the log-sum-exp"),
             (call.return_weights && !supports.weights, "the weights"),
-            (call.misfit().is_some() && !supports.misfits, "calls whose tensors do not fit together"),
+            (
+                call.misfit().is_some() && !supports.misfits,
+                "calls whose tensors do not fit together",
+            ),
         ];
-        missing.iter().find(|(lacks, _)| *lacks).map_or(Ok(found.as_ref()), |(_, what)| Err((*what).to_owned()))
+        missing
+            .iter()
+            .find(|(lacks, _)| *lacks)
+            .map_or(Ok(found.as_ref()), |(_, what)| Err((*what).to_owned()))
     }
 }
 

@@ -8,19 +8,32 @@ const FLAG: &str = "--convention ";
 
 /// Which cases, what was expected and what came, the cause, how to see it again.
 pub(crate) fn finding_text(finding: &Finding) -> String {
-    let word = if finding.kind == FindingKind::Convention { "CONVENTION" } else { finding.verdict.word() };
-    let only = finding.boundary.as_ref().map_or_else(String::new, |boundary| format!(", only where {boundary}"));
+    let word =
+        if finding.kind == FindingKind::Convention { "CONVENTION" } else { finding.verdict.word() };
+    let only = finding
+        .boundary
+        .as_ref()
+        .map_or_else(String::new, |boundary| format!(", only where {boundary}"));
     let evidence = &finding.evidence;
     let beyond = match (evidence.ratio, evidence.bound) {
-        (Some(ratio), _) => format!("   ({} times the bound of contract {})", tell_ratio(ratio), finding.contract),
-        (None, Some(0.0)) if finding.verdict == Verdict::Fail => "   (an exact case: no error is allowed)".to_owned(),
+        (Some(ratio), _) => {
+            format!("   ({} times the bound of contract {})", tell_ratio(ratio), finding.contract)
+        }
+        (None, Some(0.0)) if finding.verdict == Verdict::Fail => {
+            "   (an exact case: no error is allowed)".to_owned()
+        }
         _ => String::new(),
     };
     let optional = |text: &Option<String>| text.clone().unwrap_or_default();
     let rows = [
         ("cases", format!("{} of {} show it{only}", finding.cases, finding.of)),
         ("law", format!("{}: {}", finding.law, finding.law_title)),
-        ("witness", [std::slice::from_ref(&finding.witness.call), &finding.witness.inputs].concat().join("\n")),
+        (
+            "witness",
+            [std::slice::from_ref(&finding.witness.call), &finding.witness.inputs]
+                .concat()
+                .join("\n"),
+        ),
         ("at", evidence.place.clone()),
         ("expected", evidence.expected.clone()),
         ("got", format!("{}{beyond}", evidence.got)),
@@ -30,7 +43,8 @@ pub(crate) fn finding_text(finding: &Finding) -> String {
         ("hint", finding.hint.as_deref().map(in_rust).unwrap_or_default()),
         ("replay", finding.replay.clone()),
     ];
-    let rows = rows.iter().filter(|(_, text)| !text.is_empty()).map(|(label, text)| row(label, text));
+    let rows =
+        rows.iter().filter(|(_, text)| !text.is_empty()).map(|(label, text)| row(label, text));
     std::iter::once(format!("{word}  {}", finding.title)).chain(rows).collect::<Vec<_>>().join("\n")
 }
 

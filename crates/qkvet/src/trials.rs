@@ -37,15 +37,19 @@ impl Group {
 }
 
 impl Suite {
-    /// Runs it as `cargo test` runs tests, with the arguments of the process. For a test with `harness = false`.
+    /// Runs it as `cargo test` runs tests, with the arguments of the process. For a test with
+    /// `harness = false`.
     ///
-    /// Each law in each format is a test, `uniform-attention::float32`. Where an option that it needs is not offered, it is ignored.
-    /// Where every call is refused, it fails: what is not offered is to be declared. `QKVET_CASE` in the environment names one case to
-    /// be run instead.
+    /// Each law in each format is a test, `uniform-attention::float32`. Where an option that it
+    /// needs is not offered, it is ignored. Where every call is refused, it fails: what is not
+    /// offered is to be declared. `QKVET_CASE` in the environment names one case to be run instead.
     pub fn main(self) -> ExitCode {
         let arguments = Arguments::from_args();
-        let again = |again: &Again<'_>| format!("{CASE}='{}' cargo test --test {}", again.token, own_name());
-        let trials = self.prepared(again).and_then(|prepared| trials(Arc::new(prepared), &arguments));
+        let again = |again: &Again<'_>| {
+            format!("{CASE}='{}' cargo test --test {}", again.token, own_name())
+        };
+        let trials =
+            self.prepared(again).and_then(|prepared| trials(Arc::new(prepared), &arguments));
         let trials = match trials {
             Ok(trials) => trials,
             Err(error) => return refused(&error),
@@ -54,7 +58,8 @@ impl Suite {
         let all = trials.len();
         let conclusion = run(&arguments, trials);
         // One that was chosen may be ignored.
-        let is_chosen = arguments.filter.is_some() || !arguments.skip.is_empty() || arguments.ignored;
+        let is_chosen =
+            arguments.filter.is_some() || !arguments.skip.is_empty() || arguments.ignored;
         if !arguments.list && !is_chosen && conclusion.num_ignored == all as u64 {
             return nothing_checked();
         }
@@ -109,16 +114,23 @@ fn trials(suite: Arc<Prepared>, arguments: &Arguments) -> Result<Vec<Trial>, Err
 }
 
 impl Prepared {
-    /// Every law and format with cases, in the order of the suite. A single test that is named exactly is made alone: test runners start
-    /// a process for each.
+    /// Every law and format with cases, in the order of the suite. A single test that is named
+    /// exactly is made alone: test runners start a process for each.
     fn groups(&self, arguments: &Arguments) -> Vec<(Group, Vec<CasePlan>)> {
         let only = arguments.filter.as_ref().filter(|_| arguments.exact && !arguments.list);
         let chosen = |group: &Group| only.is_none_or(|name| *name == group.name());
         let selection = &self.selection;
-        let of_law = |law: &'static CheckedLaw| selection.dtypes.iter().map(move |dtype| Group { law, dtype: *dtype });
-        let all: Vec<Group> = selection.laws.iter().copied().flat_map(of_law).filter(chosen).collect();
-        let laws: Vec<&CheckedLaw> =
-            selection.laws.iter().copied().filter(|law| all.iter().any(|one| one.law.law.law == law.law.law)).collect();
+        let of_law = |law: &'static CheckedLaw| {
+            selection.dtypes.iter().map(move |dtype| Group { law, dtype: *dtype })
+        };
+        let all: Vec<Group> =
+            selection.laws.iter().copied().flat_map(of_law).filter(chosen).collect();
+        let laws: Vec<&CheckedLaw> = selection
+            .laws
+            .iter()
+            .copied()
+            .filter(|law| all.iter().any(|one| one.law.law.law == law.law.law))
+            .collect();
         let made = plans(selection.suite, &laws, &selection.dtypes, self.seed);
         let of = |group: Group| {
             let own = |plan: &&CasePlan| plan.law == group.law.law.law && plan.dtype == group.dtype;
@@ -127,13 +139,15 @@ impl Prepared {
         all.into_iter().map(of).filter(|(_, plans)| !plans.is_empty()).collect()
     }
 
-    /// Whether a case of the group asks for nothing but what is offered, as far as its first call tells.
+    /// Whether a case of the group asks for nothing but what is offered, as far as its first call
+    /// tells.
     fn asks(&self, group: Group, plans: &[CasePlan]) -> Result<bool, Error> {
         let meaning = self.declared.meaning();
         let judge = Judge { meaning: &meaning, contract: self.declared.contract(group.dtype)? };
         for plan in plans {
             let case = build(group.law, plan).map_err(|error| plain(&error))?;
-            let outcome = evaluate(group.law, &case, judge, &mut Asked(&self.own)).map_err(Error::Law)?;
+            let outcome =
+                evaluate(group.law, &case, judge, &mut Asked(&self.own)).map_err(Error::Law)?;
             if outcome.verdict != Verdict::Unsupported {
                 return Ok(true);
             }
@@ -148,7 +162,9 @@ impl Prepared {
         let Some(reason) = self.known(&group.law.law.law) else { return conclusion };
         match conclusion {
             Err(_) => Ok(Completion::Completed),
-            Ok(Completion::Completed) => Err(format!("known to fail, and nothing is wrong with it: {reason}").into()),
+            Ok(Completion::Completed) => {
+                Err(format!("known to fail, and nothing is wrong with it: {reason}").into())
+            }
             ignored => ignored,
         }
     }
@@ -157,7 +173,13 @@ impl Prepared {
 /// Whether the cases of a group hold, or why they say nothing.
 fn concluded(summary: &Summary) -> Result<Completion, Failed> {
     if !summary.findings.is_empty() {
-        return Err(summary.findings.iter().map(finding_text).collect::<Vec<_>>().join("\n\n").into());
+        return Err(summary
+            .findings
+            .iter()
+            .map(finding_text)
+            .collect::<Vec<_>>()
+            .join("\n\n")
+            .into());
     }
     if summary.checked() > 0 {
         return Ok(Completion::Completed);
@@ -191,7 +213,9 @@ fn replay(suite: Arc<Prepared>, token: &str) -> Result<Trial, Error> {
         let text = judgment.text(|convention| format!(".convention(\"{convention}\")"));
         match judgment.verdict {
             Verdict::Pass | Verdict::Suspect | Verdict::Inconclusive => Ok(Completion::Completed),
-            Verdict::Unsupported => Ok(Completion::ignored_with(judgment.evidence.map_or(text, |seen| seen.got))),
+            Verdict::Unsupported => {
+                Ok(Completion::ignored_with(judgment.evidence.map_or(text, |seen| seen.got)))
+            }
             _ => Err(text.into()),
         }
     }))

@@ -4,7 +4,10 @@
     reason = "an implementation like any user's, exponentials of the platform included"
 )]
 
-use qkvet::{Attention, Bf16, Call, CallOption, Claim, Declined, Dims, Element, F16, Suite, Supports, Verdict, suite};
+use qkvet::{
+    Attention, Bf16, Call, CallOption, Claim, Declined, Dims, Element, F16, Suite, Supports,
+    Verdict, suite,
+};
 
 /// Where key heads come from.
 #[derive(Clone, Copy)]
@@ -18,7 +21,9 @@ struct Ours(Heads);
 
 impl<T: Element + From64> Attention<T> for Ours {
     fn attention(&self, call: &Call<'_, T>, output: &mut [T]) -> Result<(), Declined> {
-        self.rows(call, |row, _, _, values| output[row * values.len()..][..values.len()].copy_from_slice(&values));
+        self.rows(call, |row, _, _, values| {
+            output[row * values.len()..][..values.len()].copy_from_slice(&values)
+        });
         Ok(())
     }
 
@@ -27,17 +32,30 @@ impl<T: Element + From64> Attention<T> for Ours {
         Supports::options(options).lse().weights()
     }
 
-    fn with_lse(&self, call: &Call<'_, T>, output: &mut [T], lse: &mut [f64]) -> Result<(), Declined> {
+    fn with_lse(
+        &self,
+        call: &Call<'_, T>,
+        output: &mut [T],
+        lse: &mut [f64],
+    ) -> Result<(), Declined> {
         self.attention(call, output)?;
         self.rows(call, |row, of_row, _, _| lse[row] = of_row);
         Ok(())
     }
 
-    fn with_weights(&self, call: &Call<'_, T>, output: &mut [T], weights: &mut [T]) -> Result<(), Declined> {
+    fn with_weights(
+        &self,
+        call: &Call<'_, T>,
+        output: &mut [T],
+        weights: &mut [T],
+    ) -> Result<(), Declined> {
         self.attention(call, output)?;
         let n_k = call.dims().n_k;
         self.rows(call, |row, _, of_row, _| {
-            weights[row * n_k..][..n_k].iter_mut().zip(of_row).for_each(|(to, x)| *to = T::from64(*x));
+            weights[row * n_k..][..n_k]
+                .iter_mut()
+                .zip(of_row)
+                .for_each(|(to, x)| *to = T::from64(*x));
         });
         Ok(())
     }
@@ -45,7 +63,11 @@ impl<T: Element + From64> Attention<T> for Ours {
 
 impl Ours {
     /// Number, log-sum-exp, weights and output of each row.
-    fn rows<T: Element + From64>(&self, call: &Call<'_, T>, mut each: impl FnMut(usize, f64, &[f64], Vec<T>)) {
+    fn rows<T: Element + From64>(
+        &self,
+        call: &Call<'_, T>,
+        mut each: impl FnMut(usize, f64, &[f64], Vec<T>),
+    ) {
         let Dims { b, h_q, h_k, n_q, n_k, d_k, d_v } = call.dims();
         let (q, k, v) = (call.query.data, call.key.data, call.value.data);
         for row in 0..b * h_q * n_q {
@@ -57,20 +79,31 @@ impl Ours {
                 };
             let score = |j: usize| {
                 let at = [item, h, i, j];
-                if (call.causal && j + n_q > i + n_k) || call.mask.is_some_and(|mask| !mask.at(at)) {
+                if (call.causal && j + n_q > i + n_k) || call.mask.is_some_and(|mask| !mask.at(at))
+                {
                     return f64::NEG_INFINITY;
                 }
-                let dot: f64 = (0..d_k).map(|t| q[row * d_k + t].to64() * k[(head * n_k + j) * d_k + t].to64()).sum();
+                let dot: f64 = (0..d_k)
+                    .map(|t| q[row * d_k + t].to64() * k[(head * n_k + j) * d_k + t].to64())
+                    .sum();
                 call.scale_or_default() * dot + call.bias.map_or(0.0, |bias| bias.at(at).to64())
             };
             let scores: Vec<f64> = (0..n_k).map(score).collect();
             let largest = scores.iter().copied().fold(f64::MIN, f64::max);
             let weights: Vec<f64> = scores.iter().map(|score| (score - largest).exp()).collect();
             let sum: f64 = weights.iter().sum();
-            let weights: Vec<f64> = weights.iter().map(|w| if sum > 0.0 { w / sum } else { 0.0 }).collect();
-            let value = |c: usize| (0..n_k).map(|j| weights[j] * v[(head * n_k + j) * d_v + c].to64()).sum();
+            let weights: Vec<f64> =
+                weights.iter().map(|w| if sum > 0.0 { w / sum } else { 0.0 }).collect();
+            let value = |c: usize| {
+                (0..n_k).map(|j| weights[j] * v[(head * n_k + j) * d_v + c].to64()).sum()
+            };
             let values = (0..d_v).map(|c| T::from64(value(c))).collect();
-            each(row, if sum > 0.0 { largest + sum.ln() } else { f64::NEG_INFINITY }, &weights, values);
+            each(
+                row,
+                if sum > 0.0 { largest + sum.ln() } else { f64::NEG_INFINITY },
+                &weights,
+                values,
+            );
         }
     }
 }
@@ -112,11 +145,16 @@ fn smoke(target: Heads) -> Suite {
 
 #[test]
 fn a_right_implementation_holds_in_every_format() {
-    let all = smoke(Heads::Grouped).and::<f64>(Ours(Heads::Grouped)).and::<Bf16>(Ours(Heads::Grouped));
+    let all =
+        smoke(Heads::Grouped).and::<f64>(Ours(Heads::Grouped)).and::<Bf16>(Ours(Heads::Grouped));
     let report = all.and::<F16>(Ours(Heads::Grouped)).check().expect("known names");
     report.assert();
     let covered = &report.summary().coverage;
-    assert!(covered.dtypes.len() == 4 && covered.dtypes.values().all(|n| *n > 20), "{:?}", covered.dtypes);
+    assert!(
+        covered.dtypes.len() == 4 && covered.dtypes.values().all(|n| *n > 20),
+        "{:?}",
+        covered.dtypes
+    );
     for law in ["weights-row-stochasticity", "log-sum-exp", "mask-is-bias", "value"] {
         assert!(covered.laws[law] > 0, "{law}");
     }
@@ -128,7 +166,11 @@ fn a_wrong_head_map_is_named() {
     let report = smoke(Heads::Tiled).check().expect("known names");
     assert!(!report.is_ok());
     let text = report.to_string();
-    for part in ["query head h reads key/value head h % h_k", ".convention(\"head-map=tiled\")", ".replay(\"qk1:"] {
+    for part in [
+        "query head h reads key/value head h % h_k",
+        ".convention(\"head-map=tiled\")",
+        ".replay(\"qk1:",
+    ] {
         assert!(text.contains(part), "{text}");
     }
     let declared = smoke(Heads::Tiled).convention("head-map=tiled").check().expect("known names");
@@ -140,7 +182,9 @@ fn a_case_is_seen_again() {
     let token = "qk1:value;float32;Q=1x2x1x1:0,0;K=1x1x2x1:0,0;V=1x1x2x1:0,1";
     let right = smoke(Heads::Grouped).replay(token).expect("a case");
     assert_eq!(right.verdict, Verdict::Pass);
-    let zero = suite(|_: &Call<'_, f32>, output: &mut [f32]| output.fill(0.0)).replay(token).expect("a case");
+    let zero = suite(|_: &Call<'_, f32>, output: &mut [f32]| output.fill(0.0))
+        .replay(token)
+        .expect("a case");
     assert_eq!(zero.verdict, Verdict::Fail);
     assert!(smoke(Heads::Grouped).replay("qk1:value;float32").is_err());
 }
@@ -151,17 +195,27 @@ fn what_breaks_or_declines_is_told() {
         assert!(call.dims().n_k < 10, "no more than 10 keys");
         Ours(Heads::Grouped).attention(call, output)
     };
-    let report = suite(breaks).suite("smoke").law("uniform-attention").check().expect("known names");
+    let report =
+        suite(breaks).suite("smoke").law("uniform-attention").check().expect("known names");
     let finding = &report.summary().findings[0];
-    assert_eq!((finding.verdict, finding.title.as_str()), (Verdict::Error, "panicked: no more than 10 keys"));
+    assert_eq!(
+        (finding.verdict, finding.title.as_str()),
+        (Verdict::Error, "panicked: no more than 10 keys")
+    );
 
-    let declines = |_: &Call<'_, f32>, _: &mut [f32]| Err::<(), _>(Declined::unsupported("no numbers today"));
-    let report = suite(declines).suite("smoke").law("uniform-attention").check().expect("known names");
+    let declines =
+        |_: &Call<'_, f32>, _: &mut [f32]| Err::<(), _>(Declined::unsupported("no numbers today"));
+    let report =
+        suite(declines).suite("smoke").law("uniform-attention").check().expect("known names");
     assert!(!report.is_ok());
-    assert!(report.to_string().contains("nothing was checked: UNSUPPORTED no numbers today"), "{report}");
+    assert!(
+        report.to_string().contains("nothing was checked: UNSUPPORTED no numbers today"),
+        "{report}"
+    );
 
     let unwritten = |_: &Call<'_, f32>, _: &mut [f32]| {};
-    let report = suite(unwritten).suite("smoke").law("uniform-attention").check().expect("known names");
+    let report =
+        suite(unwritten).suite("smoke").law("uniform-attention").check().expect("known names");
     assert!(report.to_string().contains("got       NaN"), "{report}");
 }
 
@@ -187,7 +241,8 @@ fn unknown_names_are_errors() {
     assert!(error(twice).contains("format float32: expected one implementation, got two"));
 }
 
-/// Two queries and two keys, all of width 1 and all scores 0: the output is the mean of what a query sees.
+/// Two queries and two keys, all of width 1 and all scores 0: the output is the mean of what a
+/// query sees.
 const SHAPES: [[usize; 4]; 3] = [[1, 1, 2, 1], [1, 1, 2, 1], [1, 1, 2, 1]];
 
 fn claim(output: &[f32]) -> Claim {
@@ -196,14 +251,19 @@ fn claim(output: &[f32]) -> Claim {
 
 #[test]
 fn one_output_is_judged_with_every_option() {
-    let check = |claim: Claim, verdict: Verdict| assert_eq!(claim.judge().expect("a claim").verdict, verdict);
+    let check = |claim: Claim, verdict: Verdict| {
+        assert_eq!(claim.judge().expect("a claim").verdict, verdict)
+    };
     check(claim(&[2.0, 2.0]), Verdict::Pass);
     check(claim(&[2.0, 2.5]), Verdict::Fail);
     check(claim(&[2.0, f32::NAN]), Verdict::Fail);
     check(claim(&[1.0, 2.0]).causal(true), Verdict::Pass);
     check(claim(&[1.0, 2.0]).causal(false), Verdict::Fail);
     check(claim(&[1.0, 3.0]).mask(&[true, false, false, true]), Verdict::Pass);
-    check(claim(&[1.0, 3.0]).bias(&[0.0f32, f32::NEG_INFINITY, f32::NEG_INFINITY, 0.0]), Verdict::Pass);
+    check(
+        claim(&[1.0, 3.0]).bias(&[0.0f32, f32::NEG_INFINITY, f32::NEG_INFINITY, 0.0]),
+        Verdict::Pass,
+    );
     check(claim(&[1.0, 1.0]).key_lengths(&[1]), Verdict::Pass);
     check(claim(&[1.0, 3.0]).window((Some(0), Some(0))), Verdict::Pass);
     // A sink of score 0 takes a third.
@@ -218,22 +278,35 @@ fn a_claim_that_makes_no_sense_is_an_error() {
     assert!(error(claim(&[2.0, 2.0]).mask(&[true; 3])).contains("mask"));
     assert!(error(claim(&[2.0, 2.0]).softcap(-1.0)).contains("a number above 0"));
     assert!(error(claim(&[2.0, 2.0]).contract("f33")).contains("f33"));
-    assert!(error(claim(&[2.0, 2.0]).convention("causl=upper-left")).contains("did you mean `causal`?"));
+    assert!(
+        error(claim(&[2.0, 2.0]).convention("causl=upper-left")).contains("did you mean `causal`?")
+    );
     assert!(error(Claim::new(&[2.0f32], &[0.0], &[0.0; 2], &[1.0; 2], SHAPES)).contains("query"));
 }
 
 #[test]
 fn an_assertion_says_what_is_wrong() {
     let panic = std::panic::catch_unwind(|| {
-        qkvet::assert_attention!([2.0f32, 2.5], [0.0; 2], [0.0; 2], [1.0, 3.0], SHAPES, scale = 1.0f32);
+        qkvet::assert_attention!(
+            [2.0f32, 2.5],
+            [0.0; 2],
+            [0.0; 2],
+            [1.0, 3.0],
+            SHAPES,
+            scale = 1.0f32
+        );
     });
     let panic = panic.expect_err("a panic");
     let text = panic.downcast_ref::<String>().expect("a message");
-    for part in
-        ["FAIL  attention", "at        attention(Q, K, V) at [b=0, h=0, i=1, c=0]", "expected  2", "wrong     1 of 2"]
-    {
+    for part in [
+        "FAIL  attention",
+        "at        attention(Q, K, V) at [b=0, h=0, i=1, c=0]",
+        "expected  2",
+        "wrong     1 of 2",
+    ] {
         assert!(text.contains(part), "{text}");
     }
-    let judgment = qkvet::assert_attention!([2.0f32, 2.0], [0.0; 2], [0.0; 2], [1.0, 3.0], [1, 1, 2, 1]);
+    let judgment =
+        qkvet::assert_attention!([2.0f32, 2.0], [0.0; 2], [0.0; 2], [1.0, 3.0], [1, 1, 2, 1]);
     assert!(judgment.is_ok() && judgment.elements == 2);
 }

@@ -58,11 +58,13 @@ fn table(report: &AdequacyReport) -> String {
         let _ = writeln!(out, "{letter} {law}");
     }
     let formats = report.faults.first().map_or(1, |fault| fault.formats.len());
-    let header: Vec<String> = letters().take(report.laws.len()).map(|letter| format!("{letter:<formats$}")).collect();
+    let header: Vec<String> =
+        letters().take(report.laws.len()).map(|letter| format!("{letter:<formats$}")).collect();
     let width = report.faults.iter().map(|fault| fault.fault.len()).max().unwrap_or(0);
     let _ = writeln!(out, "\n{:width$} {}", "", header.join(" ").trim_end());
     for fault in &report.faults {
-        let cell = |law: usize| fault.formats.iter().map(|one| sign(one.marks[law])).collect::<String>();
+        let cell =
+            |law: usize| fault.formats.iter().map(|one| sign(one.marks[law])).collect::<String>();
         let cells: Vec<String> = (0..report.laws.len()).map(cell).collect();
         let _ = writeln!(out, "{:width$} {}", fault.fault, cells.join(" "));
     }
@@ -97,9 +99,16 @@ pub fn adequacy(report: &AdequacyReport) -> String {
     }
     let by_format = report.faults.first().into_iter().flat_map(|fault| &fault.formats);
     let sizes: Vec<String> = by_format
-        .map(|one| format!("{} in {}", report.cover.iter().filter(|case| case.dtype == one.dtype).count(), one.dtype))
+        .map(|one| {
+            format!(
+                "{} in {}",
+                report.cover.iter().filter(|case| case.dtype == one.dtype).count(),
+                one.dtype
+            )
+        })
         .collect();
-    let _ = writeln!(out, "cases that are enough to notice all that is noticed: {}", sizes.join(", "));
+    let _ =
+        writeln!(out, "cases that are enough to notice all that is noticed: {}", sizes.join(", "));
     let _ = writeln!(
         out,
         "laws without which every fault is noticed as well: {} of {}",
@@ -111,7 +120,8 @@ pub fn adequacy(report: &AdequacyReport) -> String {
 
 /// The page docs/adequacy.md.
 pub fn adequacy_page(report: &AdequacyReport) -> String {
-    let list = |lines: &[String]| lines.iter().fold(String::new(), |out, line| out + "- " + line + "\n");
+    let list =
+        |lines: &[String]| lines.iter().fold(String::new(), |out, line| out + "- " + line + "\n");
     format!(
         "# What the suite notices
 

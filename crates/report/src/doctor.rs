@@ -1,4 +1,5 @@
-//! The doctor's conversation for people: one line a message, long data cut, a mark under the first field that is wrong.
+//! The doctor's conversation for people: one line a message, long data cut, a mark under the first
+//! field that is wrong.
 
 use anstyle::{AnsiColor, Style};
 use qkvet_spec::{Diagnosis, DoctorEvent};
@@ -31,10 +32,12 @@ impl DoctorText {
                 format!("  ← {}\n", self.last)
             }
             DoctorEvent::BadField { path, expected, got, hint } => {
-                let mark = place(&self.last, path)
-                    .map_or(String::new(), |column| format!("    {}{RED}^{RED:#} {path}\n", " ".repeat(column)));
+                let mark = place(&self.last, path).map_or(String::new(), |column| {
+                    format!("    {}{RED}^{RED:#} {path}\n", " ".repeat(column))
+                });
                 let field = if path.is_empty() { String::new() } else { format!("{path}: ") };
-                let hint = hint.as_ref().map_or(String::new(), |hint| format!("  hint    {hint}\n"));
+                let hint =
+                    hint.as_ref().map_or(String::new(), |hint| format!("  hint    {hint}\n"));
                 format!("{mark}  {RED}BROKEN{RED:#}  {field}expected {expected}, got {got}\n{hint}")
             }
             DoctorEvent::Shown(diagnosis, text, hint) => {
@@ -44,7 +47,8 @@ impl DoctorText {
                     Diagnosis::Wrong => format!("{RED}WRONG{RED:#} "),
                     Diagnosis::Broken => format!("{RED}BROKEN{RED:#}"),
                 };
-                let hint = hint.as_ref().map_or(String::new(), |hint| format!("  hint    {hint}\n"));
+                let hint =
+                    hint.as_ref().map_or(String::new(), |hint| format!("  hint    {hint}\n"));
                 format!("  {word}  {text}\n{hint}")
             }
         }
@@ -58,7 +62,9 @@ pub fn doctor_line(diagnosis: Diagnosis) -> String {
             format!("\n{GREEN}all is well{GREEN:#}: `qkvet check` runs the laws\n")
         }
         Diagnosis::Wrong => format!("\n{RED}the conversation works, an answer is wrong{RED:#}\n"),
-        Diagnosis::Broken => format!("\n{RED}the program does not keep to qkvet-wire/1{RED:#}: docs/wire.md\n"),
+        Diagnosis::Broken => {
+            format!("\n{RED}the program does not keep to qkvet-wire/1{RED:#}: docs/wire.md\n")
+        }
     }
 }
 
@@ -100,7 +106,10 @@ fn place(line: &str, path: &str) -> Option<usize> {
     let mut at = None;
     for name in path.split(['.', '[', ']']).filter(|name| !name.is_empty()) {
         let from = at.unwrap_or(0);
-        let Some(found) = line.get(from..).and_then(|rest| rest.find(&format!("\"{name}\""))) else { break };
+        let Some(found) = line.get(from..).and_then(|rest| rest.find(&format!("\"{name}\"")))
+        else {
+            break;
+        };
         at = Some(from + found);
     }
     at.map(|at| line[..at].chars().count())
@@ -133,9 +142,13 @@ mod tests {
 
         let mut text = DoctorText::default();
         text.event(&DoctorEvent::Received(r#"{"seq":2,"status":"fine"}"#.to_owned()));
-        let (path, expected, got) = ("status".to_owned(), "one of `ok`".to_owned(), "`fine`".to_owned());
+        let (path, expected, got) =
+            ("status".to_owned(), "one of `ok`".to_owned(), "`fine`".to_owned());
         let shown = text.event(&DoctorEvent::BadField { path, expected, got, hint: None });
         let plain = anstream::adapter::strip_str(&shown).to_string();
-        assert_eq!(plain, "             ^ status\n  BROKEN  status: expected one of `ok`, got `fine`\n");
+        assert_eq!(
+            plain,
+            "             ^ status\n  BROKEN  status: expected one of `ok`, got `fine`\n"
+        );
     }
 }

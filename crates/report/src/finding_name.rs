@@ -1,4 +1,5 @@
-//! What a finding is called in files that are kept: the codes of its faults, else the words of its title.
+//! What a finding is called in files that are kept: the codes of its faults, else the words of its
+//! title.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +8,9 @@ use qkvet_spec::{Finding, FindingKind, Summary};
 /// Longest name; a longer one ends at a word.
 const LONGEST: usize = 60;
 
-/// `QK221`, `QK221+QK310`, `convention:causal=upper-left`, or `wrong-results-that-no-known-fault-explains`. Words with digits are
-/// left out: a message may hold numbers and addresses that change.
+/// `QK221`, `QK221+QK310`, `convention:causal=upper-left`, or
+/// `wrong-results-that-no-known-fault-explains`. Words with digits are left out: a message may hold
+/// numbers and addresses that change.
 pub fn finding_name(finding: &Finding) -> String {
     let declared = finding.hint.as_deref().filter(|_| finding.kind == FindingKind::Convention);
     let declared = declared.and_then(|hint| hint.split_once("--convention ")?.1.split(',').next());
@@ -23,7 +25,8 @@ pub fn finding_name(finding: &Finding) -> String {
     }
 }
 
-/// Whether the finding names what is wrong: a fault, or a convention. Of any other it is known only where it was seen.
+/// Whether the finding names what is wrong: a fault, or a convention. Of any other it is known only
+/// where it was seen.
 pub fn has_cause(finding: &Finding) -> bool {
     finding.kind == FindingKind::Convention || !codes(&finding.title).is_empty()
 }
@@ -41,7 +44,8 @@ pub(crate) fn codes(title: &str) -> Vec<(&str, &str)> {
         .map(|part| {
             let (code, rest) = part.split_once(' ').unwrap_or((part, ""));
             let digits = code.strip_prefix("QK")?;
-            (digits.len() == 3 && digits.bytes().all(|b| b.is_ascii_digit())).then_some((code, rest))
+            (digits.len() == 3 && digits.bytes().all(|b| b.is_ascii_digit()))
+                .then_some((code, rest))
         })
         .collect();
     // A title with `, with ` in it is one title.
@@ -56,7 +60,9 @@ pub(crate) fn codes(title: &str) -> Vec<(&str, &str)> {
 fn words(title: &str) -> String {
     let mut name = String::new();
     // The part of an address behind a letter is no word either.
-    for chunk in title.split_whitespace().filter(|chunk| !chunk.contains(|c: char| c.is_ascii_digit())) {
+    for chunk in
+        title.split_whitespace().filter(|chunk| !chunk.contains(|c: char| c.is_ascii_digit()))
+    {
         for word in chunk.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
             let word = word.to_lowercase();
             if name.len() + 1 + word.len() > LONGEST && !name.is_empty() {
@@ -84,7 +90,10 @@ mod tests {
         );
         assert_eq!(codes("QK221 a row, with a hole"), [("QK221", "a row, with a hole")]);
         assert!(codes("wrong results").is_empty());
-        assert_eq!(words("RuntimeError: CUDA error at 0x7f3a, code 700"), "runtimeerror-cuda-error-at-code");
+        assert_eq!(
+            words("RuntimeError: CUDA error at 0x7f3a, code 700"),
+            "runtimeerror-cuda-error-at-code"
+        );
         assert_eq!(words("wrong shape of the output"), "wrong-shape-of-the-output");
         assert_eq!(words("12 34"), "untitled");
         assert!(words(&"long ".repeat(100)).len() <= LONGEST);

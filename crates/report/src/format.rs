@@ -108,7 +108,11 @@ impl ReportFormat {
 ///
 /// # Errors
 /// None in practice, see [`ReportError`].
-pub fn write_as(format: ReportFormat, summary: &Summary, catalog: &Catalog) -> Result<String, ReportError> {
+pub fn write_as(
+    format: ReportFormat,
+    summary: &Summary,
+    catalog: &Catalog,
+) -> Result<String, ReportError> {
     Ok(match format {
         ReportFormat::Human => plain(&render(summary)),
         ReportFormat::Json => json(summary)?,

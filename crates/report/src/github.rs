@@ -1,5 +1,5 @@
-//! Commands of GitHub workflows: annotations that need no token. A step shows ten errors and ten warnings, the rest is dropped
-//! without a word, so that the last one counts what is left.
+//! Commands of GitHub workflows: annotations that need no token. A step shows ten errors and ten
+//! warnings, the rest is dropped without a word, so that the last one counts what is left.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -21,16 +21,20 @@ const LONGEST: usize = 2000;
 /// One command a line: an error for each finding, warnings for what is undecided and what happened.
 pub fn github(summary: &Summary) -> String {
     let mut out = String::new();
-    let place = summary
-        .run
-        .source
-        .as_ref()
-        .map_or_else(String::new, |source| format!("file={},line={},", property(&source.path), source.line));
+    let place = summary.run.source.as_ref().map_or_else(String::new, |source| {
+        format!("file={},line={},", property(&source.path), source.line)
+    });
     let mut command = |kind: &str, title: &str, message: &str| {
         // Writing to a string does not fail.
-        let _ = writeln!(out, "::{kind} {place}title={}::{}", property(&cut(title, 200)), data(&cut(message, LONGEST)));
+        let _ = writeln!(
+            out,
+            "::{kind} {place}title={}::{}",
+            property(&cut(title, 200)),
+            data(&cut(message, LONGEST))
+        );
     };
-    let (groups, stale, open) = (regressions(summary), stale_lines(summary), open_findings(summary));
+    let (groups, stale, open) =
+        (regressions(summary), stale_lines(summary), open_findings(summary));
     let n_errors = groups.len() + stale.len() + open.len();
     let regressed = groups.iter().map(|group| regression(summary, group));
     let stale = stale.into_iter().map(|text| ("stale known deviation".to_owned(), text));
@@ -47,7 +51,11 @@ pub fn github(summary: &Summary) -> String {
 }
 
 /// At most as many as are shown; of more the last one says how many. What is not shown is not made.
-fn limited(all: impl Iterator<Item = (String, String)>, n_all: usize, noun: &str) -> Vec<(String, String)> {
+fn limited(
+    all: impl Iterator<Item = (String, String)>,
+    n_all: usize,
+    noun: &str,
+) -> Vec<(String, String)> {
     if n_all <= MOST {
         return all.collect();
     }
@@ -56,7 +64,8 @@ fn limited(all: impl Iterator<Item = (String, String)>, n_all: usize, noun: &str
     all.take(MOST - 1).chain([last]).collect()
 }
 
-/// What is worse than in the snapshot: groups that differ in what their cases were before, and not in what they show now, are one.
+/// What is worse than in the snapshot: groups that differ in what their cases were before, and not
+/// in what they show now, are one.
 fn regressions(summary: &Summary) -> Vec<Vec<ChangeGroup<'_>>> {
     let mut all: IndexMap<(&str, BTreeSet<&str>), Vec<ChangeGroup<'_>>> = IndexMap::new();
     let groups = summary.snapshot.iter().flat_map(change_groups);
@@ -78,16 +87,22 @@ fn regression(summary: &Summary, groups: &[ChangeGroup<'_>]) -> (String, String)
         format!("{} {}: {}", count(n), if n == 1 { "case" } else { "cases" }, group.laws())
     };
     let names = names(group);
-    let found = summary.findings.iter().filter(|finding| names.contains(finding_name(finding).as_str()));
+    let found =
+        summary.findings.iter().filter(|finding| names.contains(finding_name(finding).as_str()));
     let causes = found.take(MOST).map(|finding| match &finding.cause {
         Some(cause) => format!("\n{}: {cause}", finding.title),
         None => format!("\n{}", finding.title),
     });
     let causes: String = causes.collect();
-    let also: String = others.iter().map(|other| format!("\nalso {}, {}", other.title, laws(other))).collect();
+    let also: String =
+        others.iter().map(|other| format!("\nalso {}, {}", other.title, laws(other))).collect();
     let cases = groups.iter().flat_map(|group| &group.cases).take(5);
     let cases: String = cases.map(|one| format!("\n{}", ChangeGroup::line(one))).collect();
-    let more = if others.is_empty() { String::new() } else { format!(", and {} more", count(others.len())) };
+    let more = if others.is_empty() {
+        String::new()
+    } else {
+        format!(", and {} more", count(others.len()))
+    };
     (
         format!("snapshot: {}: {}{more}", group.change.name(), group.title),
         format!("{}{causes}{also}{cases}", laws(group)),
@@ -98,7 +113,10 @@ fn told(finding: &Finding) -> (String, String) {
     let mut lines = vec![
         format!("{} of {} cases; law {}", count(finding.cases), count(finding.of), finding.law),
         format!("witness {}: {}", finding.witness.call, finding.witness.inputs.join("  ")),
-        format!("at {}: expected {}, got {}", finding.evidence.place, finding.evidence.expected, finding.evidence.got),
+        format!(
+            "at {}: expected {}, got {}",
+            finding.evidence.place, finding.evidence.expected, finding.evidence.got
+        ),
     ];
     lines.extend(finding.cause.iter().map(|cause| format!("cause {cause}")));
     lines.extend(finding.hint.iter().map(|hint| format!("hint {hint}")));
@@ -116,7 +134,9 @@ fn warnings(summary: &Summary) -> impl Iterator<Item = (String, String)> {
         (n > 0).then(|| (verdict.word().to_owned(), format!("{} {text}", count(n))))
     });
     let stopped = summary.stopped.iter().map(|why| ("stopped early".to_owned(), why.clone()));
-    undecided.chain(stopped).chain(summary.warnings.iter().map(|text| ("warning".to_owned(), text.clone())))
+    undecided
+        .chain(stopped)
+        .chain(summary.warnings.iter().map(|text| ("warning".to_owned(), text.clone())))
 }
 
 /// The text of a command; the mark is the one of [`crate::no_command`].

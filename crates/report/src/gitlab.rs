@@ -3,24 +3,31 @@
 use qkvet_spec::{FindingKind, Summary, Verdict};
 use serde_json::{Value, json};
 
-use crate::groups::{bare_regressions, fingerprint, fingerprint_of, regression_line, rule, unfinished};
+use crate::groups::{
+    bare_regressions, fingerprint, fingerprint_of, regression_line, rule, unfinished,
+};
 use crate::known::open_findings;
 use crate::snapshot::ChangeGroup;
 use crate::text::{count, visible, visible_json};
 
-/// The file that findings of targets without a known place are shown at: the one that names targets.
+/// The file that findings of targets without a known place are shown at: the one that names
+/// targets.
 const ELSEWHERE: &str = "qkvet.yaml";
 
 /// Findings beyond this are only counted.
 const MOST: usize = 1000;
 
-/// A JSON array, an entry for each finding, for what is worse than in a snapshot without one, and for a run that was stopped; of more than there is room for the
-/// last one says how many.
+/// A JSON array, an entry for each finding, for what is worse than in a snapshot without one, and
+/// for a run that was stopped; of more than there is room for the last one says how many.
 ///
 /// # Errors
 /// None in practice.
 pub fn gitlab(summary: &Summary) -> Result<String, serde_json::Error> {
-    let (path, line) = summary.run.source.as_ref().map_or((ELSEWHERE, 1), |source| (source.path.as_str(), source.line));
+    let (path, line) = summary
+        .run
+        .source
+        .as_ref()
+        .map_or((ELSEWHERE, 1), |source| (source.path.as_str(), source.line));
     let entry = |finding: &qkvet_spec::Finding| -> Value {
         let severity = match (finding.kind, finding.verdict) {
             (FindingKind::Convention, _) => "major",
@@ -49,7 +56,8 @@ pub fn gitlab(summary: &Summary) -> Result<String, serde_json::Error> {
     let (open, regressions) = (open_findings(summary), bare_regressions(summary));
     let findings = open.iter().map(|at| entry(&summary.findings[*at]));
     let n_all = open.len() + regressions.len();
-    let mut entries: Vec<Value> = findings.chain(regressions.iter().map(regression)).take(MOST).collect();
+    let mut entries: Vec<Value> =
+        findings.chain(regressions.iter().map(regression)).take(MOST).collect();
     if let Some(description) = unfinished(summary) {
         entries.push(json!({
             "description": visible(&description),

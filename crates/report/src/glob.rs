@@ -2,7 +2,8 @@
 
 /// Whether the pattern matches the whole text.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (pattern, text): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);
     // Behind the last star, and how much of the text it has taken so far.
     let mut star: Option<(usize, usize)> = None;
@@ -33,14 +34,24 @@ mod tests {
 
     #[test]
     fn patterns() {
-        for (pattern, text) in
-            [("*", ""), ("a*c", "abbc"), ("a?c", "abc"), ("*-bias", "causal-is-bias"), ("a*b*c", "aXbYbZc"), ("", "")]
-        {
+        for (pattern, text) in [
+            ("*", ""),
+            ("a*c", "abbc"),
+            ("a?c", "abc"),
+            ("*-bias", "causal-is-bias"),
+            ("a*b*c", "aXbYbZc"),
+            ("", ""),
+        ] {
             assert!(matches(pattern, text), "{pattern} {text}");
         }
-        for (pattern, text) in
-            [("", "a"), ("?", ""), ("a*c", "abcd"), ("causal", "causal-is-bias"), ("*x", "y"), ("é?", "é")]
-        {
+        for (pattern, text) in [
+            ("", "a"),
+            ("?", ""),
+            ("a*c", "abcd"),
+            ("causal", "causal-is-bias"),
+            ("*x", "y"),
+            ("é?", "é"),
+        ] {
             assert!(!matches(pattern, text), "{pattern} {text}");
         }
         assert!(matches(&"*a".repeat(200), &"a".repeat(4000)));

@@ -46,11 +46,16 @@ pub(crate) fn case_groups(summary: &Summary) -> Vec<CaseGroup<'_>> {
         .filter(|one| one.change.is_regression() || one.change == Change::New)
         .map(|one| one.case.as_str())
         .collect();
-    let is_settled =
-        |record: &CaseRecord| record.known || (snapshot.is_some() && !regressed.contains(record.id.as_str()));
+    let is_settled = |record: &CaseRecord| {
+        record.known || (snapshot.is_some() && !regressed.contains(record.id.as_str()))
+    };
     for record in &summary.records {
         let at = *places.entry((&record.law, &record.dtype)).or_insert_with(|| {
-            groups.push(CaseGroup { law: &record.law, dtype: &record.dtype, ..CaseGroup::default() });
+            groups.push(CaseGroup {
+                law: &record.law,
+                dtype: &record.dtype,
+                ..CaseGroup::default()
+            });
             groups.len() - 1
         });
         let group = &mut groups[at];
@@ -66,18 +71,26 @@ pub(crate) fn case_groups(summary: &Summary) -> Vec<CaseGroup<'_>> {
     groups
 }
 
-/// What is worse than in a snapshot though no finding tells of it, by groups: errors that are larger, bits that changed, cases that are
-/// declined now.
+/// What is worse than in a snapshot though no finding tells of it, by groups: errors that are
+/// larger, bits that changed, cases that are declined now.
 pub(crate) fn bare_regressions(summary: &Summary) -> Vec<ChangeGroup<'_>> {
     let has_finding = |one: &&CaseChange| {
-        one.found.as_ref().is_some_and(|found| found.finding.is_some() || found.verdict.is_finding())
+        one.found
+            .as_ref()
+            .is_some_and(|found| found.finding.is_some() || found.verdict.is_finding())
     };
-    let is_bare = |group: &ChangeGroup<'_>| group.change.is_regression() && !group.cases.iter().any(has_finding);
+    let is_bare = |group: &ChangeGroup<'_>| {
+        group.change.is_regression() && !group.cases.iter().any(has_finding)
+    };
     summary.snapshot.iter().flat_map(change_groups).filter(is_bare).collect()
 }
 
-/// The group in a line, its rule, and what tells it from others: `snapshot: larger error: value float32 (3 cases: value 3)`.
-pub(crate) fn regression_line(summary: &Summary, group: &ChangeGroup<'_>) -> (String, String, String) {
+/// The group in a line, its rule, and what tells it from others:
+/// `snapshot: larger error: value float32 (3 cases: value 3)`.
+pub(crate) fn regression_line(
+    summary: &Summary,
+    group: &ChangeGroup<'_>,
+) -> (String, String, String) {
     let (name, n) = (group.change.name(), group.cases.len());
     let noun = if n == 1 { "case" } else { "cases" };
     let text = format!("snapshot: {name}: {} ({n} {noun}: {})", group.title, group.laws());
@@ -89,7 +102,12 @@ pub(crate) fn regression_line(summary: &Summary, group: &ChangeGroup<'_>) -> (St
 /// What a case came to, in a line.
 pub(crate) fn case_line(record: &CaseRecord) -> String {
     let told = record.evidence.as_ref().map_or_else(String::new, |evidence| {
-        format!(": {}: expected {}, got {}", evidence.place, first_line(&evidence.expected), first_line(&evidence.got))
+        format!(
+            ": {}: expected {}, got {}",
+            evidence.place,
+            first_line(&evidence.expected),
+            first_line(&evidence.got)
+        )
     });
     format!("{} {} ({}){told}", record.verdict, record.id, record.call)
 }
@@ -99,7 +117,11 @@ pub(crate) fn unfinished(summary: &Summary) -> Option<String> {
     let why = summary.stopped.as_ref()?;
     let n = summary.count(Verdict::Skipped);
     let noun = if n == 1 { "case was" } else { "cases were" };
-    Some(format!("the run is incomplete: stopped early: {}; {} {noun} not run", visible_line(why), count(n)))
+    Some(format!(
+        "the run is incomplete: stopped early: {}; {} {noun} not run",
+        visible_line(why),
+        count(n)
+    ))
 }
 
 /// The word of a finding.
@@ -133,7 +155,8 @@ pub(crate) fn fingerprint(summary: &Summary, finding: &Finding) -> String {
 pub(crate) fn fingerprint_of(parts: &[&str]) -> String {
     // FNV-1a of the parts, each ended by a byte that no text has.
     let bytes = parts.iter().flat_map(|part| part.bytes().chain([0xff]));
-    let hash = bytes
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
     format!("{hash:016x}")
 }

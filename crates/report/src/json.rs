@@ -1,4 +1,5 @@
-//! The report as one JSON document. Two runs of the same cases give the same bytes: no times, no paths of ours.
+//! The report as one JSON document. Two runs of the same cases give the same bytes: no times, no
+//! paths of ours.
 
 use std::io::{self, Write};
 
@@ -14,7 +15,8 @@ pub fn json(summary: &Summary) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(summary).map(|text| visible_json(text) + "\n")
 }
 
-/// The same where it is wanted, without the text as a whole: that takes as much room as what it says.
+/// The same where it is wanted, without the text as a whole: that takes as much room as what it
+/// says.
 ///
 /// # Errors
 /// Those of `to`.
@@ -24,7 +26,8 @@ pub fn write_json(summary: &Summary, to: impl Write) -> io::Result<()> {
     to.write_all(b"\n")
 }
 
-/// Hides nothing from those who read the document. What comes at once is a whole piece of text, for so `serde_json` writes.
+/// Hides nothing from those who read the document. What comes at once is a whole piece of text, for
+/// so `serde_json` writes.
 struct Visible<W>(W);
 
 impl<W: Write> Write for Visible<W> {
@@ -77,6 +80,9 @@ mod tests {
         write_json(&summary, &mut pieces).expect("no I/O to fail");
         assert_eq!(String::from_utf8(pieces.0).expect("text"), whole);
         assert!(pieces.1 * 4 < whole.len(), "{} of {}", pieces.1, whole.len());
-        assert!(!whole.contains("##[") && !whole.contains('\u{1b}') && !whole.contains('\u{200b}'), "{whole}");
+        assert!(
+            !whole.contains("##[") && !whole.contains('\u{1b}') && !whole.contains('\u{200b}'),
+            "{whole}"
+        );
     }
 }

@@ -1,8 +1,9 @@
 //! JUnit's XML: a test case for each law and format, and one for each finding.
 //!
-//! Only elements and attributes of the schema that Jenkins publishes are used (`junit-10.xsd`): it knows neither properties of a
-//! test case nor `disabled`, and calls what others call `error` by another name. What broke is a failure whose type says so, and that a run
-//! was stopped is one too: what it did not come to would look like what held.
+//! Only elements and attributes of the schema that Jenkins publishes are used (`junit-10.xsd`): it
+//! knows neither properties of a test case nor `disabled`, and calls what others call `error` by
+//! another name. What broke is a failure whose type says so, and that a run was stopped is one too:
+//! what it did not come to would look like what held.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,7 +15,8 @@ use crate::known::{open_findings, settled, stale_lines};
 use crate::snapshot::{ChangeGroup, change_groups};
 use crate::text::{count, escaped, first_line, no_command_markup, plain};
 
-/// Findings beyond this, and groups of regressions beyond this, are only counted: a CI loads the whole file.
+/// Findings beyond this, and groups of regressions beyond this, are only counted: a CI loads the
+/// whole file.
 const MOST: usize = 1000;
 /// Findings named at a law that fails.
 const MOST_NAMED: usize = 20;
@@ -29,7 +31,10 @@ pub fn junit(summary: &Summary) -> String {
     // What is counted is a test of its own.
     let n_shown = |n: usize| if n > MOST { MOST + 1 } else { n };
     let unfinished = unfinished(summary);
-    let n_others = n_shown(open.len()) + stale.len() + n_shown(regressions.len()) + usize::from(unfinished.is_some());
+    let n_others = n_shown(open.len())
+        + stale.len()
+        + n_shown(regressions.len())
+        + usize::from(unfinished.is_some());
     let run = &summary.run;
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let mut line = |text: String| {
@@ -51,7 +56,9 @@ pub fn junit(summary: &Summary) -> String {
         ("suite", run.suite.clone()),
         ("seed", run.seed.to_string()),
     ];
-    properties.extend(run.contracts.iter().map(|(dtype, contract)| ("contract", format!("{dtype} {contract}"))));
+    properties.extend(
+        run.contracts.iter().map(|(dtype, contract)| ("contract", format!("{dtype} {contract}"))),
+    );
     properties.extend(run.conventions.iter().map(|declared| ("declared", declared.clone())));
     properties.extend(run.environment.iter().map(|text| ("environment", text.clone())));
     line(self::properties(&properties));
@@ -61,14 +68,19 @@ pub fn junit(summary: &Summary) -> String {
     unfinished.iter().for_each(|text| line(other(summary, "run", "INCOMPLETE", text)));
     open.iter().take(MOST).for_each(|at| line(self::finding(summary, &summary.findings[*at])));
     if open.len() > MOST {
-        let text = format!("and {} more findings: the JSON report has them all", count(open.len() - MOST));
+        let text =
+            format!("and {} more findings: the JSON report has them all", count(open.len() - MOST));
         line(other(summary, "further findings", "FINDINGS", &text));
     }
     stale.iter().for_each(|text| line(other(summary, "stale known deviation", "STALE", text)));
-    regressions.iter().take(MOST).for_each(|text| line(other(summary, "snapshot", "SNAPSHOT", text)));
+    regressions
+        .iter()
+        .take(MOST)
+        .for_each(|text| line(other(summary, "snapshot", "SNAPSHOT", text)));
     if regressions.len() > MOST {
         let more = count(regressions.len() - MOST);
-        let text = format!("and {more} more groups of regressions: `qkvet snapshot diff` has them all");
+        let text =
+            format!("and {more} more groups of regressions: `qkvet snapshot diff` has them all");
         line(other(summary, "snapshot", "SNAPSHOT", &text));
     }
     line("</testsuites>".to_owned());
@@ -76,7 +88,8 @@ pub fn junit(summary: &Summary) -> String {
 }
 
 fn is_skipped(group: &CaseGroup<'_>) -> bool {
-    group.wrong.is_none() && (group.settled.is_some() || (!group.is_checked() && group.declined.is_some()))
+    group.wrong.is_none()
+        && (group.settled.is_some() || (!group.is_checked() && group.declined.is_some()))
 }
 
 fn properties(all: &[(&str, String)]) -> String {
@@ -116,7 +129,11 @@ impl<'a> Told<'a> {
 
 fn law(summary: &Summary, group: &CaseGroup<'_>, told: &Told<'_>) -> String {
     let name = format!("{} {}", group.law, group.dtype);
-    let open = format!("    <testcase name=\"{}\" classname=\"{}\"", escaped(&name), escaped(&summary.run.target));
+    let open = format!(
+        "    <testcase name=\"{}\" classname=\"{}\"",
+        escaped(&name),
+        escaped(&summary.run.target)
+    );
     let (total, wrong) = (group.total(), group.count(Verdict::is_finding));
     match (group.wrong, group.declined) {
         (Some(record), _) => {
@@ -125,18 +142,23 @@ fn law(summary: &Summary, group: &CaseGroup<'_>, told: &Told<'_>) -> String {
                 "{open}>\n      <failure type=\"{}\" message=\"{}\">{}</failure>\n    </testcase>",
                 record.verdict,
                 escaped(&message),
-                escaped(&[vec![case_line(record)], told.lines(summary, group.law)].concat().join("\n")),
+                escaped(
+                    &[vec![case_line(record)], told.lines(summary, group.law)].concat().join("\n")
+                ),
             )
         }
         (None, Some(record)) if is_skipped(group) && group.settled.is_none() => {
-            let reason = record.evidence.as_ref().map_or("not run", |evidence| first_line(&evidence.got));
+            let reason =
+                record.evidence.as_ref().map_or("not run", |evidence| first_line(&evidence.got));
             let message = format!("{} {reason}", record.verdict);
             format!("{open}>\n      <skipped message=\"{}\"/>\n    </testcase>", escaped(&message))
         }
         _ if group.settled.is_some() => {
             let message = group.settled.map_or_else(String::new, |record| {
                 let why = record.finding.and_then(|finding| told.settled.get(&finding).cloned());
-                why.unwrap_or_else(|| if record.known { "known" } else { "recorded in the snapshot" }.to_owned())
+                why.unwrap_or_else(|| {
+                    if record.known { "known" } else { "recorded in the snapshot" }.to_owned()
+                })
             });
             format!("{open}>\n      <skipped message=\"{}\"/>\n    </testcase>", escaped(&message))
         }
@@ -148,7 +170,13 @@ fn law(summary: &Summary, group: &CaseGroup<'_>, told: &Told<'_>) -> String {
 fn regressions(summary: &Summary) -> Vec<String> {
     let groups = summary.snapshot.iter().flat_map(change_groups);
     let told = |group: ChangeGroup<'_>| {
-        format!("{}: {} ({} cases: {})", group.change.name(), group.title, group.cases.len(), group.laws())
+        format!(
+            "{}: {} ({} cases: {})",
+            group.change.name(),
+            group.title,
+            group.cases.len(),
+            group.laws()
+        )
     };
     groups.filter(|group| group.change.is_regression()).map(told).collect()
 }
@@ -172,7 +200,8 @@ fn finding(summary: &Summary, finding: &Finding) -> String {
         ("contract", finding.contract.clone()),
         ("replay", finding.replay.clone()),
     ];
-    about.extend(finding.replay_anywhere.iter().map(|command| ("replay-anywhere", command.clone())));
+    about
+        .extend(finding.replay_anywhere.iter().map(|command| ("replay-anywhere", command.clone())));
     format!(
         "  <testsuite name=\"{}\" tests=\"1\" failures=\"1\" errors=\"0\" skipped=\"0\">\n{}\n    <testcase name=\"{}\" classname=\"{}\">\n      <failure type=\"{}\" message=\"{}\">{}</failure>\n    </testcase>\n  </testsuite>",
         escaped(&format!("finding {}", rule(finding))),

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use qkvet_spec::{
-    CallOption, CaseRecord, Catalog, Chosen, Dtype, Finding, KnownDeviation, KnownFile, KnownOutcome, KnownState,
-    KnownStatus, SpecError, Summary, nearest, parse_yaml,
+    CallOption, CaseRecord, Catalog, Chosen, Dtype, Finding, KnownDeviation, KnownFile,
+    KnownOutcome, KnownState, KnownStatus, SpecError, Summary, nearest, parse_yaml,
 };
 
 use crate::finding_name::{codes, finding_name};
@@ -14,7 +14,8 @@ use crate::glob::{is_literal, matches};
 /// Reads a file of known deviations.
 ///
 /// # Errors
-/// YAML that does not fit; an entry without a reason or a finding, for everything at once, or with a day that is none.
+/// YAML that does not fit; an entry without a reason or a finding, for everything at once, or with
+/// a day that is none.
 pub fn read_known(path: &str, source: &str) -> Result<KnownFile, SpecError> {
     if source.trim().is_empty() {
         let hint = "hint: remove it, or write `known: []`, which is a file without entries";
@@ -24,7 +25,9 @@ pub fn read_known(path: &str, source: &str) -> Result<KnownFile, SpecError> {
     }
     let file: KnownFile = parse_yaml(path, source)?;
     for (at, entry) in file.known.iter().enumerate() {
-        check_known(entry).map_err(|message| SpecError::plain(format!("entry {} at {path}: {message}", at + 1)))?;
+        check_known(entry).map_err(|message| {
+            SpecError::plain(format!("entry {} at {path}: {message}", at + 1))
+        })?;
     }
     Ok(file)
 }
@@ -35,12 +38,16 @@ pub fn read_known(path: &str, source: &str) -> Result<KnownFile, SpecError> {
 /// What is wrong with it.
 pub fn check_known(entry: &KnownDeviation) -> Result<(), String> {
     if entry.finding.trim().is_empty() {
-        return Err("finding: expected a code such as QK221, a title or a verdict, got nothing".to_owned());
+        return Err(
+            "finding: expected a code such as QK221, a title or a verdict, got nothing".to_owned()
+        );
     }
     if entry.reason.trim().is_empty() {
         return Err("reason: expected why the deviation may stay, got nothing".to_owned());
     }
-    let is_all = |pattern: &Option<String>| pattern.as_deref().is_none_or(|pattern| pattern.chars().all(|c| c == '*'));
+    let is_all = |pattern: &Option<String>| {
+        pattern.as_deref().is_none_or(|pattern| pattern.chars().all(|c| c == '*'))
+    };
     let places = [&entry.law, &entry.case, &entry.option, &entry.dtype];
     if places.into_iter().all(is_all) && entry.finding.chars().all(|c| c == '*') {
         let hint = "hint: name a law, a case, an option, a format or a finding";
@@ -54,32 +61,45 @@ pub fn check_known(entry: &KnownDeviation) -> Result<(), String> {
         near.and_then(|suite| Some((suite, nearest(suite, suites().iter().map(String::as_str))?)))
     {
         let own = "one of a file needs a name that is not nearly that of another";
-        return Err(format!("suite: expected a known one, got `{suite}`\nhint: did you mean `{near}`? {own}"));
+        return Err(format!(
+            "suite: expected a known one, got `{suite}`\nhint: did you mean `{near}`? {own}"
+        ));
     }
     match &entry.expires {
-        Some(day) if !is_day(day) => Err(format!("expires: expected a day such as 2027-01-31, got `{day}`")),
+        Some(day) if !is_day(day) => {
+            Err(format!("expires: expected a day such as 2027-01-31, got `{day}`"))
+        }
         _ => Ok(()),
     }
 }
 
 fn one_of(what: &str, pattern: Option<&str>, known: &[&str]) -> Result<(), String> {
-    let Some(pattern) = pattern.filter(|pattern| !known.iter().any(|name| matches(pattern, name))) else {
+    let Some(pattern) = pattern.filter(|pattern| !known.iter().any(|name| matches(pattern, name)))
+    else {
         return Ok(());
     };
     let near = nearest(pattern, known.iter().copied());
-    let hint = near.map_or_else(|| format!("known: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
+    let hint = near.map_or_else(
+        || format!("known: {}", known.join(", ")),
+        |near| format!("did you mean `{near}`?"),
+    );
     Err(format!("{what}: expected a known one, got `{pattern}`\nhint: {hint}"))
 }
 
 /// Names of the suites that are built in.
 fn suites() -> &'static [String] {
     static SUITES: OnceLock<Vec<String>> = OnceLock::new();
-    SUITES.get_or_init(|| Catalog::embedded().map(|catalog| catalog.suites.into_keys().collect()).unwrap_or_default())
+    SUITES.get_or_init(|| {
+        Catalog::embedded().map(|catalog| catalog.suites.into_keys().collect()).unwrap_or_default()
+    })
 }
 
 /// Whether the entry names a suite, and none that is built in: it is of a file, or of nothing.
 pub fn is_of_no_suite(entry: &KnownDeviation) -> bool {
-    entry.suite.as_deref().is_some_and(|pattern| !suites().iter().any(|suite| matches(pattern, suite)))
+    entry
+        .suite
+        .as_deref()
+        .is_some_and(|pattern| !suites().iter().any(|suite| matches(pattern, suite)))
 }
 
 /// The first code of a finding that no fault has.
@@ -87,7 +107,9 @@ fn no_code(finding: &str) -> Option<&str> {
     static CODES: OnceLock<BTreeSet<String>> = OnceLock::new();
     let is_code = |word: &&str| {
         let digits = word.strip_prefix("QK");
-        digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+        digits.is_some_and(|digits| {
+            !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+        })
     };
     let mut named = finding.split('+').filter(is_code).peekable();
     named.peek()?;
@@ -100,7 +122,9 @@ fn no_code(finding: &str) -> Option<&str> {
 
 /// Whether the text is a day of the calendar, `2027-01-31`. Days compare as their texts do.
 pub fn is_day(text: &str) -> bool {
-    let form = |(at, byte): (usize, u8)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() };
+    let form = |(at, byte): (usize, u8)| {
+        if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() }
+    };
     if text.len() != 10 || !text.bytes().enumerate().all(form) {
         return false;
     }
@@ -116,10 +140,18 @@ pub fn is_day(text: &str) -> bool {
     (1..=days).contains(&day)
 }
 
-/// Marks the cases and findings of the run that are known, and keeps what came of each entry. Entries may name the target by one of
-/// `others` too. Where faults come together, entries must name each of them. `today` is compared with the last days of entries and kept nowhere.
-pub fn apply_known(summary: &mut Summary, file: &str, known: &KnownFile, others: &[String], today: &str) {
-    summary.known = Some(KnownOutcome { file: file.to_owned(), names: others.to_vec(), entries: Vec::new() });
+/// Marks the cases and findings of the run that are known, and keeps what came of each entry.
+/// Entries may name the target by one of `others` too. Where faults come together, entries must
+/// name each of them. `today` is compared with the last days of entries and kept nowhere.
+pub fn apply_known(
+    summary: &mut Summary,
+    file: &str,
+    known: &KnownFile,
+    others: &[String],
+    today: &str,
+) {
+    summary.known =
+        Some(KnownOutcome { file: file.to_owned(), names: others.to_vec(), entries: Vec::new() });
     let names: Vec<Named> = summary.findings.iter().map(Named::of).collect();
     let target = target_names(summary);
     let (mut entries, mut partly_gone) = (Vec::new(), Vec::new());
@@ -132,7 +164,8 @@ pub fn apply_known(summary: &mut Summary, file: &str, known: &KnownFile, others:
             let record = &summary.records[*at];
             let name = record.finding.and_then(|finding| names.get(finding));
             let parts = parts_named(entry, record, name);
-            let shows = (record.finding.is_some() || record.verdict.is_finding()) && parts.contains(&true);
+            let shows =
+                (record.finding.is_some() || record.verdict.is_finding()) && parts.contains(&true);
             shows.then_some((*at, parts))
         };
         let showing: Vec<(usize, Vec<bool>)> = scope.iter().filter_map(shown).collect();
@@ -178,10 +211,11 @@ pub fn apply_known(summary: &mut Summary, file: &str, known: &KnownFile, others:
     summary.warnings.extend(partly_gone);
 }
 
-/// That nothing shows an entry any more in the formats that the run had. It may hold in others, so that it is not stale; but where no run has
-/// those, nobody would hear of it.
+/// That nothing shows an entry any more in the formats that the run had. It may hold in others, so
+/// that it is not stale; but where no run has those, nobody would hear of it.
 fn partly_gone_line(entry: &KnownDeviation, summary: &Summary, scope: &[usize]) -> String {
-    let checked = scope.iter().map(|at| &summary.records[*at]).filter(|record| record.verdict.is_checked());
+    let checked =
+        scope.iter().map(|at| &summary.records[*at]).filter(|record| record.verdict.is_checked());
     let dtypes: BTreeSet<&str> = checked.map(|record| record.dtype.as_str()).collect();
     let dtypes = dtypes.into_iter().collect::<Vec<_>>().join(", ");
     format!(
@@ -196,7 +230,8 @@ fn target_names(summary: &Summary) -> Vec<String> {
     std::iter::once(&summary.run.target).chain(others).cloned().collect()
 }
 
-/// Whether the entry may be about a target of these names. Without a pattern, `python:` and `./` before a name do not count.
+/// Whether the entry may be about a target of these names. Without a pattern, `python:` and `./`
+/// before a name do not count.
 fn is_about_target(entry: &KnownDeviation, names: &[String]) -> bool {
     let bare = |name: &str| {
         let name = name.strip_prefix("python:").unwrap_or(name);
@@ -214,9 +249,16 @@ fn covers(entry: &KnownDeviation, names: &[String], record: &CaseRecord) -> bool
     is_about_known(entry, names, [law, id, dtype, call])
 }
 
-/// Whether the entry is about a case of the target with these names, whatever that shows: its law, id, format, and call in a line.
-pub fn is_about_known(entry: &KnownDeviation, names: &[String], [law, id, dtype, call]: [&str; 4]) -> bool {
-    let fits = |pattern: &Option<String>, text: &str| pattern.as_deref().is_none_or(|pattern| matches(pattern, text));
+/// Whether the entry is about a case of the target with these names, whatever that shows: its law,
+/// id, format, and call in a line.
+pub fn is_about_known(
+    entry: &KnownDeviation,
+    names: &[String],
+    [law, id, dtype, call]: [&str; 4],
+) -> bool {
+    let fits = |pattern: &Option<String>, text: &str| {
+        pattern.as_deref().is_none_or(|pattern| matches(pattern, text))
+    };
     fits(&entry.law, law)
         && fits(&entry.case, id)
         && fits(&entry.dtype, dtype)
@@ -232,7 +274,8 @@ fn uses(call: &str, pattern: &str) -> bool {
 /// Options that the line of a call names.
 pub fn options_of(call: &str) -> impl Iterator<Item = &str> {
     let words = call.split(' ').map(|word| word.split('=').next().unwrap_or(word));
-    let names = words.map(|word| if word.ends_with("_offsets") { CallOption::Packed.name() } else { word });
+    let names =
+        words.map(|word| if word.ends_with("_offsets") { CallOption::Packed.name() } else { word });
     names.filter(|word| CallOption::ALL.iter().any(|option| option.name() == *word))
 }
 
@@ -246,12 +289,15 @@ struct Named {
 
 impl Named {
     fn of(finding: &Finding) -> Self {
-        let faults = codes(&finding.title).into_iter().map(|(code, title)| (code.to_owned(), title.to_owned()));
+        let faults = codes(&finding.title)
+            .into_iter()
+            .map(|(code, title)| (code.to_owned(), title.to_owned()));
         Self { name: finding_name(finding), title: finding.title.clone(), faults: faults.collect() }
     }
 }
 
-/// What the entry names of what the case shows: of faults that come together each for itself, else the whole.
+/// What the entry names of what the case shows: of faults that come together each for itself, else
+/// the whole.
 fn parts_named(entry: &KnownDeviation, record: &CaseRecord, named: Option<&Named>) -> Vec<bool> {
     let pattern = entry.finding.as_str();
     let is_verdict = matches(pattern, record.verdict.word());
@@ -260,10 +306,14 @@ fn parts_named(entry: &KnownDeviation, record: &CaseRecord, named: Option<&Named
         return vec![is_verdict || matches(pattern, name) || matches(pattern, title)];
     }
     // A pattern that fits the whole may mean one of them alone.
-    let is_whole =
-        is_verdict || pattern == name || (pattern.contains('+') && matches(pattern, name)) || pattern == title;
+    let is_whole = is_verdict
+        || pattern == name
+        || (pattern.contains('+') && matches(pattern, name))
+        || pattern == title;
     let is_one = |(code, title): &(String, String)| {
-        matches(pattern, code) || matches(pattern, title) || matches(pattern, &format!("{code} {title}"))
+        matches(pattern, code)
+            || matches(pattern, title)
+            || matches(pattern, &format!("{code} {title}"))
     };
     faults.iter().map(|fault| is_whole || is_one(fault)).collect()
 }
@@ -281,7 +331,9 @@ enum Asked {
 
 fn asked(entry: &KnownDeviation, summary: &Summary, scope: &[usize]) -> Asked {
     let run = &summary.run;
-    let fits = |pattern: &Option<String>, text: &str| pattern.as_deref().is_none_or(|pattern| matches(pattern, text));
+    let fits = |pattern: &Option<String>, text: &str| {
+        pattern.as_deref().is_none_or(|pattern| matches(pattern, text))
+    };
     if !is_about_target(entry, &target_names(summary)) || !fits(&entry.suite, &run.suite) {
         return Asked::Part;
     }
@@ -290,7 +342,9 @@ fn asked(entry: &KnownDeviation, summary: &Summary, scope: &[usize]) -> Asked {
     }
     // What no law of the suite is called is about nothing, whatever formats were asked.
     let is_law = |pattern: &str| summary.coverage.laws.keys().any(|law| matches(pattern, law));
-    if !run.chosen.contains(&Chosen::Laws) && entry.law.as_deref().is_some_and(|pattern| !is_law(pattern)) {
+    if !run.chosen.contains(&Chosen::Laws)
+        && entry.law.as_deref().is_some_and(|pattern| !is_law(pattern))
+    {
         return Asked::Whole;
     }
     if entry.case.as_deref().is_some_and(is_literal) && !scope.is_empty() {
@@ -299,10 +353,10 @@ fn asked(entry: &KnownDeviation, summary: &Summary, scope: &[usize]) -> Asked {
     let is_named = |pattern: &Option<String>, has: &dyn Fn(&str) -> bool| {
         pattern.as_deref().is_some_and(|pattern| is_literal(pattern) && has(pattern))
     };
-    let laws =
-        !run.chosen.contains(&Chosen::Laws) || is_named(&entry.law, &|law| summary.coverage.laws.contains_key(law));
-    let dtypes =
-        !run.chosen.contains(&Chosen::Dtypes) || is_named(&entry.dtype, &|dtype| run.contracts.contains_key(dtype));
+    let laws = !run.chosen.contains(&Chosen::Laws)
+        || is_named(&entry.law, &|law| summary.coverage.laws.contains_key(law));
+    let dtypes = !run.chosen.contains(&Chosen::Dtypes)
+        || is_named(&entry.dtype, &|dtype| run.contracts.contains_key(dtype));
     match (laws, dtypes) {
         (true, true) => Asked::Whole,
         (true, false) => Asked::SomeFormats,
@@ -315,8 +369,9 @@ fn entries_of(summary: &Summary) -> BTreeMap<usize, Vec<&KnownDeviation>> {
     let mut all: BTreeMap<usize, Vec<&KnownDeviation>> = BTreeMap::new();
     let Some(outcome) = &summary.known else { return all };
     let is_known = |number: &usize| summary.findings.get(*number).is_some_and(Finding::is_known);
-    let of: Vec<(usize, usize)> =
-        (0..summary.records.len()).filter_map(|at| Some((at, summary.records[at].finding.filter(is_known)?))).collect();
+    let of: Vec<(usize, usize)> = (0..summary.records.len())
+        .filter_map(|at| Some((at, summary.records[at].finding.filter(is_known)?)))
+        .collect();
     let names: BTreeMap<usize, Named> = of
         .iter()
         .map(|(_, number)| *number)
@@ -329,8 +384,10 @@ fn entries_of(summary: &Summary) -> BTreeMap<usize, Vec<&KnownDeviation>> {
         let entry = &status.entry;
         for (at, number) in &of {
             // One case of a finding is enough.
-            let is_there =
-                all.get(number).and_then(|entries| entries.last()).is_some_and(|last| std::ptr::eq(*last, entry));
+            let is_there = all
+                .get(number)
+                .and_then(|entries| entries.last())
+                .is_some_and(|last| std::ptr::eq(*last, entry));
             let record = &summary.records[*at];
             let is_named = || parts_named(entry, record, names.get(number)).contains(&true);
             if !is_there && covers(entry, &target, record) && is_named() {
@@ -341,7 +398,8 @@ fn entries_of(summary: &Summary) -> BTreeMap<usize, Vec<&KnownDeviation>> {
     all
 }
 
-/// Why findings do not fail, by their number, in a line each: they are known, or the snapshot has them.
+/// Why findings do not fail, by their number, in a line each: they are known, or the snapshot has
+/// them.
 pub fn settled(summary: &Summary) -> BTreeMap<usize, String> {
     let recorded = summary.snapshot.iter().flat_map(|snapshot| &snapshot.recorded_findings);
     let recorded = recorded.filter(|number| **number < summary.findings.len());
@@ -353,8 +411,10 @@ pub fn settled(summary: &Summary) -> BTreeMap<usize, String> {
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     };
     let entries = entries_of(summary);
-    for number in (0..summary.findings.len()).filter(|number| summary.findings[*number].is_known()) {
-        let mut reasons: Vec<String> = entries.get(&number).into_iter().flatten().map(tell).collect();
+    for number in (0..summary.findings.len()).filter(|number| summary.findings[*number].is_known())
+    {
+        let mut reasons: Vec<String> =
+            entries.get(&number).into_iter().flatten().map(tell).collect();
         let mut seen = BTreeSet::new();
         reasons.retain(|reason| seen.insert(reason.clone()));
         all.insert(number, format!("known: {}", reasons.join("; ")));
@@ -364,9 +424,14 @@ pub fn settled(summary: &Summary) -> BTreeMap<usize, String> {
 
 /// Numbers of the findings that fail.
 pub fn open_findings(summary: &Summary) -> Vec<usize> {
-    let recorded: BTreeSet<usize> =
-        summary.snapshot.iter().flat_map(|snapshot| snapshot.recorded_findings.iter().copied()).collect();
-    (0..summary.findings.len()).filter(|at| !summary.findings[*at].is_known() && !recorded.contains(at)).collect()
+    let recorded: BTreeSet<usize> = summary
+        .snapshot
+        .iter()
+        .flat_map(|snapshot| snapshot.recorded_findings.iter().copied())
+        .collect();
+    (0..summary.findings.len())
+        .filter(|at| !summary.findings[*at].is_known() && !recorded.contains(at))
+        .collect()
 }
 
 /// Lines that say which entries of known deviations are stale.
@@ -375,32 +440,40 @@ pub fn stale_lines(summary: &Summary) -> Vec<String> {
     let entries = summary.known.iter().flat_map(|known| &known.entries);
     let line = |status: &KnownStatus| {
         let line = stale_line(status)?;
-        let other =
-            (status.state == KnownState::Gone).then(|| other_findings(&status.entry, summary, &names)).flatten();
+        let other = (status.state == KnownState::Gone)
+            .then(|| other_findings(&status.entry, summary, &names))
+            .flatten();
         Some(line + &other.unwrap_or_default())
     };
     entries.filter_map(line).collect()
 }
 
-/// What the cases of an entry show in place of what it says: one fault may be named otherwise after a change of the target or of qkvet.
+/// What the cases of an entry show in place of what it says: one fault may be named otherwise after
+/// a change of the target or of qkvet.
 fn other_findings(entry: &KnownDeviation, summary: &Summary, names: &[String]) -> Option<String> {
     // Of all cases any other finding would do, which says nothing of this one.
     if entry.law.is_none() && entry.case.is_none() {
         return None;
     }
-    let wrong = summary.records.iter().filter(|record| covers(entry, names, record) && !record.known);
+    let wrong =
+        summary.records.iter().filter(|record| covers(entry, names, record) && !record.known);
     let found = wrong.filter_map(|record| summary.findings.get(record.finding?)).map(finding_name);
     let found: BTreeSet<String> = found.collect();
     let first = found.first()?;
-    let more = if found.len() > 1 { format!(" and {} more", found.len() - 1) } else { String::new() };
+    let more =
+        if found.len() > 1 { format!(" and {} more", found.len() - 1) } else { String::new() };
     Some(format!("; they show {first}{more} now"))
 }
 
 /// What is wrong with a stale entry, in a line: `stale  law value: QK221: …`.
 pub fn stale_line(status: &KnownStatus) -> Option<String> {
     let what = match status.state {
-        KnownState::Gone => "its cases were checked and none shows it any more: remove the entry".to_owned(),
-        KnownState::Unmatched => "no checked case of the run is meant by it: mend or remove the entry".to_owned(),
+        KnownState::Gone => {
+            "its cases were checked and none shows it any more: remove the entry".to_owned()
+        }
+        KnownState::Unmatched => {
+            "no checked case of the run is meant by it: mend or remove the entry".to_owned()
+        }
         KnownState::Expired => {
             let day = status.entry.expires.as_deref().unwrap_or_default();
             format!("expired after {day}: fix the target, or look again and move the day")

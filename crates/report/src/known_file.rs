@@ -1,4 +1,5 @@
-//! A file of known deviations as text. What people wrote there, comments too, stays as it is where that can be.
+//! A file of known deviations as text. What people wrote there, comments too, stays as it is where
+//! that can be.
 
 use std::fmt::Write;
 
@@ -13,12 +14,17 @@ const HEAD: &str = "# Known deviations: findings that somebody looked at and tha
 /// The file with these entries.
 pub fn write_known(known: &KnownFile) -> String {
     let entries: String = known.known.iter().map(|entry| item(entry, "  ")).collect();
-    if entries.is_empty() { format!("{HEAD}known: []\n") } else { format!("{HEAD}known:\n{entries}") }
+    if entries.is_empty() {
+        format!("{HEAD}known: []\n")
+    } else {
+        format!("{HEAD}known:\n{entries}")
+    }
 }
 
 /// An entry as an item of a list.
 fn item(entry: &KnownDeviation, indent: &str) -> String {
-    let KnownDeviation { target, suite, law, case, option, dtype, finding, reason, link, expires } = entry;
+    let KnownDeviation { target, suite, law, case, option, dtype, finding, reason, link, expires } =
+        entry;
     let fields = [
         ("target", target.as_ref()),
         ("suite", suite.as_ref()),
@@ -59,14 +65,25 @@ pub fn add_known(text: &str, known: &KnownFile, entries: &[KnownDeviation]) -> S
 
 /// The text without the entries that `is_gone` names by their number, from 0.
 pub fn remove_known(text: &str, known: &KnownFile, is_gone: &dyn Fn(usize) -> bool) -> String {
-    let stay = known.known.iter().enumerate().filter(|(at, _)| !is_gone(*at)).map(|(_, entry)| entry.clone());
+    let stay = known
+        .known
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| !is_gone(*at))
+        .map(|(_, entry)| entry.clone());
     let wanted = KnownFile { known: stay.collect() };
     let lines: Vec<&str> = text.lines().collect();
-    let gone: Vec<(usize, usize, &str)> =
-        items(text).into_iter().enumerate().filter(|(at, _)| is_gone(*at)).map(|(_, item)| item).collect();
-    let gone: std::collections::BTreeSet<usize> = gone.into_iter().flat_map(|(first, end, _)| first..end).collect();
+    let gone: Vec<(usize, usize, &str)> = items(text)
+        .into_iter()
+        .enumerate()
+        .filter(|(at, _)| is_gone(*at))
+        .map(|(_, item)| item)
+        .collect();
+    let gone: std::collections::BTreeSet<usize> =
+        gone.into_iter().flat_map(|(first, end, _)| first..end).collect();
     let is_left = |at: &usize| !gone.contains(at);
-    let mut edited: String = (0..lines.len()).filter(is_left).map(|at| format!("{}\n", lines[at])).collect();
+    let mut edited: String =
+        (0..lines.len()).filter(is_left).map(|at| format!("{}\n", lines[at])).collect();
     if wanted.known.is_empty() {
         edited = edited.replacen("known:\n", "known: []\n", 1);
     }
@@ -81,20 +98,28 @@ fn kept(edited: String, wanted: &KnownFile) -> String {
     }
 }
 
-/// Items of the list: first line, line behind the last, what stands before the dash. Comments before an item belong to it.
+/// Items of the list: first line, line behind the last, what stands before the dash. Comments
+/// before an item belong to it.
 fn items(text: &str) -> Vec<(usize, usize, &str)> {
     let lines: Vec<&str> = text.lines().collect();
-    let Some(list) = lines.iter().position(|line| line.trim_end() == "known:") else { return Vec::new() };
+    let Some(list) = lines.iter().position(|line| line.trim_end() == "known:") else {
+        return Vec::new();
+    };
     let indent = |line: &str| line.len() - line.trim_start().len();
-    let Some(first) = (list + 1..lines.len()).find(|at| lines[*at].trim_start().starts_with("- ")) else {
+    let Some(first) = (list + 1..lines.len()).find(|at| lines[*at].trim_start().starts_with("- "))
+    else {
         return Vec::new();
     };
     let before = &lines[first][..indent(lines[first])];
-    let is_item = |at: &usize| lines[*at].trim_start().starts_with("- ") && indent(lines[*at]) == before.len();
+    let is_item = |at: &usize| {
+        lines[*at].trim_start().starts_with("- ") && indent(lines[*at]) == before.len()
+    };
     let dashes: Vec<usize> = (first..lines.len()).filter(is_item).collect();
     // The comments right above an item.
     let start = |dash: usize| {
-        let is_comment = |at: &usize| lines[*at].trim_start().starts_with('#') && indent(lines[*at]) >= before.len();
+        let is_comment = |at: &usize| {
+            lines[*at].trim_start().starts_with('#') && indent(lines[*at]) >= before.len()
+        };
         let above = (list + 1..dash).rev().take_while(is_comment).count();
         dash - above
     };
@@ -136,7 +161,10 @@ mod tests {
         let more = add_known(text, &known, &[entry("more")]);
         assert!(more.starts_with(text) && read(&more).known.len() == 3, "{more}");
         let less = remove_known(text, &known, &|at| at == 0);
-        assert_eq!(less, "# ours\nknown:\n# about that\n- law: repeatability\n  finding: NONDET\n  reason: s\n");
+        assert_eq!(
+            less,
+            "# ours\nknown:\n# about that\n- law: repeatability\n  finding: NONDET\n  reason: s\n"
+        );
         let none = remove_known(text, &known, &|_| true);
         assert!(none.starts_with("# ours\n") && read(&none).known.is_empty(), "{none}");
         let first = add_known(&none, &KnownFile::default(), &[entry("first")]);

@@ -1,4 +1,5 @@
-//! The worst error of each law and format in units of its bound, as a table for people who ask for it.
+//! The worst error of each law and format in units of its bound, as a table for people who ask for
+//! it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -17,8 +18,8 @@ struct Cell {
     is_wrong: bool,
 }
 
-/// The table, a law a line in the order of the suite, in lines of at most so many characters. A cross stands where a case is proved wrong;
-/// what nothing was measured of is no line.
+/// The table, a law a line in the order of the suite, in lines of at most so many characters. A
+/// cross stands where a case is proved wrong; what nothing was measured of is no line.
 pub(crate) fn margins(summary: &Summary, columns: usize) -> String {
     let (mut dtypes, mut laws): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     let mut cells: BTreeMap<(&str, &str), Cell> = BTreeMap::new();
@@ -52,7 +53,8 @@ pub(crate) fn margins(summary: &Summary, columns: usize) -> String {
     };
     // Writing to a string does not fail.
     let _ = writeln!(out, "  margins   worst error over its bound; 1 is the bound");
-    let heads: String = dtypes.iter().map(|dtype| format!("{:>COLUMN$}", visible_line(dtype))).collect();
+    let heads: String =
+        dtypes.iter().map(|dtype| format!("{:>COLUMN$}", visible_line(dtype))).collect();
     let _ = writeln!(out, "  {:room$}{heads}", "law");
     for law in laws {
         let _ = writeln!(out, "  {:room$}{}", cut(&visible_line(law), room), numbers(law));
@@ -66,9 +68,14 @@ mod tests {
 
     #[test]
     fn the_worst_of_each_law_and_format_is_told() {
-        let mut summary: Summary = serde_json::from_str(include_str!("../tests/report.json")).expect("a report");
-        let record =
-            summary.records.iter().find(|record| record.verdict == Verdict::Pass).expect("one that held").clone();
+        let mut summary: Summary =
+            serde_json::from_str(include_str!("../tests/report.json")).expect("a report");
+        let record = summary
+            .records
+            .iter()
+            .find(|record| record.verdict == Verdict::Pass)
+            .expect("one that held")
+            .clone();
         let with = |law: &str, dtype: &str, margin: Option<f64>, verdict| qkvet_spec::CaseRecord {
             law: law.to_owned(),
             dtype: dtype.to_owned(),
@@ -84,7 +91,8 @@ mod tests {
             with("shape", "float32", None, Verdict::Pass),
         ];
         let text = margins(&summary, 80);
-        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+        let lines: Vec<Vec<&str>> =
+            text.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[1], ["law", "float32", "float16"], "{text}");
         assert_eq!(
             (&lines[2][..], &lines[3][..]),

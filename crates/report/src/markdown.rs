@@ -1,5 +1,5 @@
-//! The report as Markdown, and one finding as an issue that can be pasted anywhere. Names and messages come from others: what they
-//! say is text, never markup.
+//! The report as Markdown, and one finding as an issue that can be pasted anywhere. Names and
+//! messages come from others: what they say is text, never markup.
 
 use std::fmt::Write;
 
@@ -32,11 +32,22 @@ pub fn markdown(summary: &Summary) -> String {
         let settled = settled(summary);
         for (at, one) in summary.findings.iter().enumerate().take(MOST_NAMED) {
             let (title, law) = (inline(&cut(&one.title, LONGEST)), code(&one.law));
-            let why = settled.get(&at).map_or_else(String::new, |why| format!(" ({})", inline(&cut(why, LONGEST))));
-            line(&format!("| {} | {title}{why} | {} of {} | {law} |", word(one), count(one.cases), count(one.of)));
+            let why = settled
+                .get(&at)
+                .map_or_else(String::new, |why| format!(" ({})", inline(&cut(why, LONGEST))));
+            line(&format!(
+                "| {} | {title}{why} | {} of {} | {law} |",
+                word(one),
+                count(one.cases),
+                count(one.of)
+            ));
         }
         let more = summary.findings.len().saturating_sub(MOST_NAMED);
-        line(&if more > 0 { format!("\nand {} more findings\n", count(more)) } else { String::new() });
+        line(&if more > 0 {
+            format!("\nand {} more findings\n", count(more))
+        } else {
+            String::new()
+        });
     }
     for text in stale_lines(summary) {
         line(&format!("- stale known deviation: {}", inline(&text)));
@@ -50,7 +61,11 @@ pub fn markdown(summary: &Summary) -> String {
     }
     for at in open_findings(summary).into_iter().take(MOST_FINDINGS) {
         let one = &summary.findings[at];
-        line(&format!("<details><summary>{} {}</summary>\n", word(one), inline(&cut(&one.title, LONGEST))));
+        line(&format!(
+            "<details><summary>{} {}</summary>\n",
+            word(one),
+            inline(&cut(&one.title, LONGEST))
+        ));
         line(&fenced("text", &plain(&crate::finding(one))));
         line("</details>\n");
     }
@@ -62,7 +77,13 @@ pub fn markdown(summary: &Summary) -> String {
         .filter(|group| group.wrong.is_some())
         .map(|group| {
             let (n, checked) = (group.count(Verdict::is_finding), group.count(Verdict::is_checked));
-            format!("| {} | {} | {} of {} |", code(group.law), code(group.dtype), count(n), count(checked))
+            format!(
+                "| {} | {} | {} of {} |",
+                code(group.law),
+                code(group.dtype),
+                count(n),
+                count(checked)
+            )
         })
         .collect();
     if !wrong.is_empty() {
@@ -96,7 +117,8 @@ fn line_of(summary: &Summary) -> String {
     inline(plain(&crate::exit_line(summary)).trim())
 }
 
-/// One finding as an issue for whoever maintains the target: what was expected and why, what came, how to see it.
+/// One finding as an issue for whoever maintains the target: what was expected and why, what came,
+/// how to see it.
 pub fn issue(summary: &Summary, finding: &Finding) -> String {
     let run = &summary.run;
     let evidence = &finding.evidence;
@@ -104,7 +126,11 @@ pub fn issue(summary: &Summary, finding: &Finding) -> String {
     let mut line = |text: &str| {
         let _ = writeln!(out, "{text}");
     };
-    line(&format!("Law {}: {}.\n", code(&finding.law), inline(finding.law_title.trim_end_matches('.'))));
+    line(&format!(
+        "Law {}: {}.\n",
+        code(&finding.law),
+        inline(finding.law_title.trim_end_matches('.'))
+    ));
     line("| | |\n|---|---|");
     let mut row = |name: &str, text: &str| line(&format!("| {name} | {} |", code(text)));
     row("target", &run.target);
@@ -119,7 +145,9 @@ pub fn issue(summary: &Summary, finding: &Finding) -> String {
         row("environment", text);
     }
     line("");
-    for (name, text) in [("Cause", &finding.cause), ("Hint", &finding.hint), ("Where", &finding.structure)] {
+    for (name, text) in
+        [("Cause", &finding.cause), ("Hint", &finding.hint), ("Where", &finding.structure)]
+    {
         if let Some(text) = text {
             line(&format!("{name}: {}\n", inline(text)));
         }
@@ -128,8 +156,10 @@ pub fn issue(summary: &Summary, finding: &Finding) -> String {
         line(&worked(example));
     }
     line("To see it again:\n");
-    let commands: Vec<&str> =
-        std::iter::once(&finding.replay).chain(&finding.replay_anywhere).map(String::as_str).collect();
+    let commands: Vec<&str> = std::iter::once(&finding.replay)
+        .chain(&finding.replay_anywhere)
+        .map(String::as_str)
+        .collect();
     line(&fenced("sh", &commands.join("\n")));
     if let (Some(text), Some(path)) = (&finding.script_text, &finding.script) {
         line(&format!("Without qkvet: this script, as {}.\n", code(path)));
@@ -142,21 +172,30 @@ pub fn issue(summary: &Summary, finding: &Finding) -> String {
 /// The worked example as two tables.
 fn worked(example: &WorkedExample) -> String {
     let WorkedExample { item, head, query, .. } = example;
-    let mut out = format!("Query `[b={item}, h={head}, i={query}]` of {}:\n\n", code(&example.call));
+    let mut out =
+        format!("Query `[b={item}, h={head}, i={query}]` of {}:\n\n", code(&example.call));
     let header = if example.supposed.is_some() { " with the cause |" } else { "" };
     let rule = if example.supposed.is_some() { "---:|" } else { "" };
     let _ = write!(out, "| key | logit | weight |{header}\n|---:|---:|---:|{rule}\n");
     for (at, key) in example.keys.iter().enumerate() {
         let number = |numbers: &Numbers| numbers.0.get(at).copied().map_or_else(String::new, short);
-        let other =
-            example.supposed.as_ref().map_or_else(String::new, |other| format!(" {} |", number(&other.weights)));
+        let other = example
+            .supposed
+            .as_ref()
+            .map_or_else(String::new, |other| format!(" {} |", number(&other.weights)));
         let own = &example.expected;
-        let _ = writeln!(out, "| {key} | {} | {} |{other}", number(&own.logits), number(&own.weights));
+        let _ =
+            writeln!(out, "| {key} | {} | {} |{other}", number(&own.logits), number(&own.weights));
     }
-    let _ = write!(out, "\n| {} | exact | allowed error | got |\n|---:|---:|---:|---:|\n", example.result);
+    let _ = write!(
+        out,
+        "\n| {} | exact | allowed error | got |\n|---:|---:|---:|---:|\n",
+        example.result
+    );
     for (at, column) in example.columns.iter().enumerate() {
         let number = |numbers: &Numbers| numbers.0.get(at).copied().unwrap_or(f64::NAN);
-        let (exact, allowed, got) = (number(&example.exact), number(&example.allowed), number(&example.got));
+        let (exact, allowed, got) =
+            (number(&example.exact), number(&example.allowed), number(&example.got));
         let _ = writeln!(out, "| {column} | {exact:?} | {} | {got:?} |", short(allowed));
     }
     out
@@ -209,7 +248,11 @@ fn code(text: &str) -> String {
     if text.is_empty() {
         return String::new();
     }
-    if fence.len() > 1 { format!("{fence} {text} {fence}") } else { format!("{fence}{text}{fence}") }
+    if fence.len() > 1 {
+        format!("{fence} {text} {fence}")
+    } else {
+        format!("{fence}{text}{fence}")
+    }
 }
 
 /// Text as it is, in lines of its own.
@@ -236,8 +279,10 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        let shown: Vec<String> =
-            [0.5, -0.0, 1.0 / 3.0, -1e-9, 1e300, f64::NEG_INFINITY, f64::NAN].into_iter().map(short).collect();
+        let shown: Vec<String> = [0.5, -0.0, 1.0 / 3.0, -1e-9, 1e300, f64::NEG_INFINITY, f64::NAN]
+            .into_iter()
+            .map(short)
+            .collect();
         assert_eq!(shown, ["0.5", "0", "0.333333", "−1.000e−9", "1.000e300", "−∞", "NaN"]);
     }
 }

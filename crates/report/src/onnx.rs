@@ -1,4 +1,5 @@
-//! What `qkvet onnx run` tells: a line that splits the cases, the reasons, and what explains those that disagree.
+//! What `qkvet onnx run` tells: a line that splits the cases, the reasons, and what explains those
+//! that disagree.
 
 use std::fmt::Write;
 
@@ -25,15 +26,22 @@ const WIDTH: usize = 120;
 pub fn onnx_text(report: &OnnxReport) -> String {
     let run = &report.run;
     let mut out = String::new();
-    let (tool, target, suite) = (visible_line(&run.tool), visible_line(&run.target), visible_line(&run.suite));
-    let _ = writeln!(out, "{tool} · {BOLD}{target}{BOLD:#} · suite {suite} · {} cases", count(report.cases.len()));
+    let (tool, target, suite) =
+        (visible_line(&run.tool), visible_line(&run.target), visible_line(&run.suite));
+    let _ = writeln!(
+        out,
+        "{tool} · {BOLD}{target}{BOLD:#} · suite {suite} · {} cases",
+        count(report.cases.len())
+    );
     for line in &run.environment {
         let _ = writeln!(out, "            {}", visible_line(line));
     }
     let _ = writeln!(out, "\n{}\n", split(report));
-    for (outcome, word) in
-        [(OnnxOutcome::Unsupported, "unsupported"), (OnnxOutcome::Refused, "refused"), (OnnxOutcome::Broke, "broke")]
-    {
+    for (outcome, word) in [
+        (OnnxOutcome::Unsupported, "unsupported"),
+        (OnnxOutcome::Refused, "refused"),
+        (OnnxOutcome::Broke, "broke"),
+    ] {
         if let Some(reasons) = report.reasons.get(outcome.word()) {
             reasons_of(&mut out, word, reasons);
         }
@@ -56,7 +64,8 @@ pub fn onnx_text(report: &OnnxReport) -> String {
     no_command(&out).into_owned()
 }
 
-/// The report as one JSON document with a trailing newline. Its schema is `qkvet schema onnx-report`.
+/// The report as one JSON document with a trailing newline. Its schema is
+/// `qkvet schema onnx-report`.
 ///
 /// # Errors
 /// None in practice: every number in a report is finite.
@@ -64,7 +73,8 @@ pub fn onnx_json(report: &OnnxReport) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(report).map(|text| visible_json(text) + "\n")
 }
 
-/// `73 ok · 16 unsupported · 1 refused · 2 disagree · 1 within allowance`: the five always, the others if there are some.
+/// `73 ok · 16 unsupported · 1 refused · 2 disagree · 1 within allowance`: the five always, the
+/// others if there are some.
 fn split(report: &OnnxReport) -> String {
     let words = |outcome| match outcome {
         OnnxOutcome::Ok => "ok",
@@ -80,7 +90,9 @@ fn split(report: &OnnxReport) -> String {
         let text = format!("{} {}", count(n), words(outcome));
         match outcome {
             OnnxOutcome::Broke | OnnxOutcome::Undecided if n == 0 => None,
-            OnnxOutcome::Disagrees | OnnxOutcome::Broke if n > 0 => Some(format!("{RED}{text}{RED:#}")),
+            OnnxOutcome::Disagrees | OnnxOutcome::Broke if n > 0 => {
+                Some(format!("{RED}{text}{RED:#}"))
+            }
             OnnxOutcome::Ok if n > 0 => Some(format!("{GREEN}{text}{GREEN:#}")),
             _ => Some(text),
         }
@@ -94,23 +106,44 @@ fn reasons_of(out: &mut String, label: &str, reasons: &std::collections::BTreeMa
     for (at, (reason, n)) in sorted.iter().take(MOST_LINES).enumerate() {
         let label = if at == 0 { label } else { "" };
         let noun = if **n == 1 { "case" } else { "cases" };
-        let _ = writeln!(out, "  {label:12}{} {noun}: {}", count(**n), cut(&visible_line(reason), WIDTH));
+        let _ = writeln!(
+            out,
+            "  {label:12}{} {noun}: {}",
+            count(**n),
+            cut(&visible_line(reason), WIDTH)
+        );
     }
     if sorted.len() > MOST_LINES {
-        let _ = writeln!(out, "  {:12}and {} more reasons: --format json has them all", "", sorted.len() - MOST_LINES);
+        let _ = writeln!(
+            out,
+            "  {:12}and {} more reasons: --format json has them all",
+            "",
+            sorted.len() - MOST_LINES
+        );
     }
 }
 
 /// The cases outside the certified bound that ONNX's own runner lets pass.
 fn within(out: &mut String, report: &OnnxReport) {
-    let cases: Vec<_> = report.cases.iter().filter(|case| case.outcome == OnnxOutcome::WithinAllowance).collect();
+    let cases: Vec<_> =
+        report.cases.iter().filter(|case| case.outcome == OnnxOutcome::WithinAllowance).collect();
     for (at, case) in cases.iter().take(MOST_LINES).enumerate() {
         let label = if at == 0 { "within" } else { "" };
         let detail = case.detail.as_deref().unwrap_or("outside the certified bound");
-        let _ = writeln!(out, "  {label:12}{} {}", visible_line(&case.test), cut(&visible_line(detail), WIDTH));
+        let _ = writeln!(
+            out,
+            "  {label:12}{} {}",
+            visible_line(&case.test),
+            cut(&visible_line(detail), WIDTH)
+        );
     }
     if cases.len() > MOST_LINES {
-        let _ = writeln!(out, "  {:12}and {} more: --format json has them all", "", cases.len() - MOST_LINES);
+        let _ = writeln!(
+            out,
+            "  {:12}and {} more: --format json has them all",
+            "",
+            cases.len() - MOST_LINES
+        );
     }
     if !cases.is_empty() {
         let _ = writeln!(out, "  {:12}{ALLOWANCE}", "");

@@ -18,13 +18,16 @@ const INDENT: usize = 8;
 /// Width of the column of values.
 const COLUMN: usize = 24;
 
-/// The probe for people: a line a field, all evidence where the answer is not simply the standard, and the YAML at the end.
+/// The probe for people: a line a field, all evidence where the answer is not simply the standard,
+/// and the YAML at the end.
 pub fn probe_text(probe: &Probe) -> String {
     let Probe { tool, target, dtype, contract, calls, .. } = probe;
     let mut out = String::new();
     let target = visible_line(target);
-    let _ =
-        writeln!(out, "{tool} · probe of {BOLD}{target}{BOLD:#} · {dtype} under contract {contract} · {calls} calls");
+    let _ = writeln!(
+        out,
+        "{tool} · probe of {BOLD}{target}{BOLD:#} · {dtype} under contract {contract} · {calls} calls"
+    );
     for line in &probe.environment {
         let _ = writeln!(out, "            {}", visible_line(line));
     }
@@ -57,10 +60,14 @@ fn lines(field: &ProbedField) -> String {
     };
     let mark = if is_open || differs { "*" } else { " " };
     let first = evidence.first().map_or(String::new(), |line| cut(&plain(line), WIDTH));
-    let mut out = format!("{mark} {:16}{value:COLUMN$} {word}{pad} {first}", field.field).trim_end().to_owned() + "\n";
+    let mut out = format!("{mark} {:16}{value:COLUMN$} {word}{pad} {first}", field.field)
+        .trim_end()
+        .to_owned()
+        + "\n";
     let is_told = is_open || differs || *certainty == Certainty::Undecided;
     let rest = if is_told { &evidence[1.min(evidence.len())..] } else { &[] };
-    let more = rest.iter().map(|line| cut(&plain(line), WIDTH)).chain(measured.iter().map(interval));
+    let more =
+        rest.iter().map(|line| cut(&plain(line), WIDTH)).chain(measured.iter().map(interval));
     for line in more {
         let _ = writeln!(out, "{}{line}", " ".repeat(INDENT));
     }
@@ -69,11 +76,24 @@ fn lines(field: &ProbedField) -> String {
 
 /// What it comes to.
 fn last_line(probe: &Probe) -> String {
-    let count = |certainty| probe.fields.iter().filter(|field| field.certainty == certainty).count();
-    let differs =
-        probe.fields.iter().filter(|field| field.certainty == Certainty::Decided && !field.is_standard()).count();
-    let open = [Certainty::Mixed, Certainty::None, Certainty::Broken, Certainty::Undecided, Certainty::Declined];
-    let open = open.into_iter().filter(|one| count(*one) > 0).map(|one| format!(", {} {}", count(one), one.word()));
+    let count =
+        |certainty| probe.fields.iter().filter(|field| field.certainty == certainty).count();
+    let differs = probe
+        .fields
+        .iter()
+        .filter(|field| field.certainty == Certainty::Decided && !field.is_standard())
+        .count();
+    let open = [
+        Certainty::Mixed,
+        Certainty::None,
+        Certainty::Broken,
+        Certainty::Undecided,
+        Certainty::Declined,
+    ];
+    let open = open
+        .into_iter()
+        .filter(|one| count(*one) > 0)
+        .map(|one| format!(", {} {}", count(one), one.word()));
     let decided = count(Certainty::Decided);
     format!("{decided} decided, {differs} of them not standard{}", open.collect::<String>())
 }
@@ -97,20 +117,34 @@ fn rounded(x: f64, way: f64) -> f64 {
 
 /// In one line, without characters that a terminal or a YAML comment would take for something else.
 fn plain(text: &str) -> String {
-    let text: String = text.chars().map(|c| if matches!(c, '\n' | '\t') { ' ' } else { c }).collect();
+    let text: String =
+        text.chars().map(|c| if matches!(c, '\n' | '\t') { ' ' } else { c }).collect();
     visible(&text).into_owned()
 }
 
-/// The probe as YAML: `conventions:` for `qkvet.yaml`, and `meaning:`, a patch of the standard, with evidence in comments.
+/// The probe as YAML: `conventions:` for `qkvet.yaml`, and `meaning:`, a patch of the standard,
+/// with evidence in comments.
 pub fn probe_yaml(probe: &Probe) -> String {
     let Probe { tool, target, dtype, contract, calls, .. } = probe;
-    let mut out = format!("# {tool}, probe of {} in {dtype} under contract {contract}, {calls} calls\n", plain(target));
+    let mut out = format!(
+        "# {tool}, probe of {} in {dtype} under contract {contract}, {calls} calls\n",
+        plain(target)
+    );
     let text = |value: &str| serde_json::Value::from(value).to_string();
     let because = |field: Option<&ProbedField>| {
         let evidence = field.map(|field| {
             let refuted = format!("{} is refuted", field.standard);
-            let telling = field.evidence.iter().find(|line| line.starts_with(&refuted)).or(field.evidence.first());
-            format!("  # {}: {}, {}", field.field, field.certainty.word(), plain(telling.map_or("", String::as_str)))
+            let telling = field
+                .evidence
+                .iter()
+                .find(|line| line.starts_with(&refuted))
+                .or(field.evidence.first());
+            format!(
+                "  # {}: {}, {}",
+                field.field,
+                field.certainty.word(),
+                plain(telling.map_or("", String::as_str))
+            )
         });
         evidence.unwrap_or_default()
     };
@@ -129,17 +163,29 @@ pub fn probe_yaml(probe: &Probe) -> String {
     } else {
         out.push_str("# not standard and no known convention: a fault, or a convention of your own (specs/conventions)\nmeaning:\n");
         for (name, value) in &entries {
-            let shows = |field: &&ProbedField| field.meaning.entries().iter().any(|(own, _)| own == name);
+            let shows =
+                |field: &&ProbedField| field.meaning.entries().iter().any(|(own, _)| own == name);
             let _ = writeln!(out, "  {name}: {value}{}", because(probe.fields.iter().find(shows)));
         }
     }
     let is_beside = |field: &&ProbedField| {
-        let differs = field.certainty == Certainty::Decided && !field.is_standard() && field.meaning.is_empty();
-        differs || !matches!(field.certainty, Certainty::Decided | Certainty::Declined | Certainty::Estimate)
+        let differs = field.certainty == Certainty::Decided
+            && !field.is_standard()
+            && field.meaning.is_empty();
+        differs
+            || !matches!(
+                field.certainty,
+                Certainty::Decided | Certainty::Declined | Certainty::Estimate
+            )
     };
     for field in probe.fields.iter().filter(is_beside) {
-        let values = if field.values.is_empty() { String::new() } else { format!(" {}", field.values.join(" | ")) };
-        let evidence = field.evidence.first().map_or(String::new(), |line| format!(": {}", plain(line)));
+        let values = if field.values.is_empty() {
+            String::new()
+        } else {
+            format!(" {}", field.values.join(" | "))
+        };
+        let evidence =
+            field.evidence.first().map_or(String::new(), |line| format!(": {}", plain(line)));
         let _ = writeln!(out, "# {}: {}{values}{evidence}", field.field, field.certainty.word());
     }
     out
@@ -158,7 +204,12 @@ mod tests {
     use super::*;
     use qkvet_spec::{Causal, MeaningPatch, ProbedConvention, parse_yaml};
 
-    fn field(name: &str, certainty: Certainty, values: &[&str], meaning: MeaningPatch) -> ProbedField {
+    fn field(
+        name: &str,
+        certainty: Certainty,
+        values: &[&str],
+        meaning: MeaningPatch,
+    ) -> ProbedField {
         ProbedField {
             field: name.to_owned(),
             about: String::new(),
@@ -166,14 +217,19 @@ mod tests {
             values: values.iter().map(|value| (*value).to_owned()).collect(),
             standard: "lower-right".to_owned(),
             evidence: vec!["at [b=0]: needs 1,\n# got \u{1b}[31m2".to_owned(), "second".to_owned()],
-            measured: vec![Measured { what: "scale".to_owned(), low: 0.353_553_390_593, high: -0.000_123_456_789 }],
+            measured: vec![Measured {
+                what: "scale".to_owned(),
+                low: 0.353_553_390_593,
+                high: -0.000_123_456_789,
+            }],
             meaning,
         }
     }
 
     fn probe() -> Probe {
         let offset = MeaningPatch { causal_offset: Some(-1), ..MeaningPatch::default() };
-        let upper_left = MeaningPatch { causal: Some(Causal::UpperLeft), ..MeaningPatch::default() };
+        let upper_left =
+            MeaningPatch { causal: Some(Causal::UpperLeft), ..MeaningPatch::default() };
         let shown_by = "causal".to_owned();
         Probe {
             tool: "qkvet".to_owned(),
@@ -205,7 +261,8 @@ mod tests {
             meaning: MeaningPatch,
         }
         let yaml = probe_yaml(&probe());
-        let read: Pasted = parse_yaml("probe.yaml", &yaml).unwrap_or_else(|error| panic!("{error}\n{yaml}"));
+        let read: Pasted =
+            parse_yaml("probe.yaml", &yaml).unwrap_or_else(|error| panic!("{error}\n{yaml}"));
         assert_eq!(read.conventions["causal"], "upper-left");
         assert_eq!(read.meaning, probe().meaning);
         assert!(yaml.contains("# mask: mixed a | b: at [b=0]"), "{yaml}");
@@ -215,9 +272,15 @@ mod tests {
     fn what_is_not_standard_is_marked_with_all_evidence() {
         let text = anstream::adapter::strip_str(&probe_text(&probe())).to_string();
         let line = |name: &str| {
-            text.lines().find(|line| line.get(2..).is_some_and(|rest| rest.starts_with(name))).unwrap_or_default()
+            text.lines()
+                .find(|line| line.get(2..).is_some_and(|rest| rest.starts_with(name)))
+                .unwrap_or_default()
         };
-        assert!(line("causal").starts_with('*') && line("mask").starts_with('*') && line("layout").starts_with(' '));
+        assert!(
+            line("causal").starts_with('*')
+                && line("mask").starts_with('*')
+                && line("layout").starts_with(' ')
+        );
         assert_eq!(text.matches("second").count(), 2, "{text}");
         assert!(text.contains("2 decided, 1 of them not standard, 1 mixed"), "{text}");
     }

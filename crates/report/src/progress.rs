@@ -1,6 +1,10 @@
-//! Signs of life on stderr: a bar on a terminal, elsewhere a line every tenth and at least every half minute.
+//! Signs of life on stderr: a bar on a terminal, elsewhere a line every tenth and at least every
+//! half minute.
 
-#![expect(clippy::disallowed_methods, reason = "signs of life are about time; no report depends on them")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "signs of life are about time; no report depends on them"
+)]
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -33,7 +37,8 @@ impl Lines {
     /// Whether one is due now: a tenth is done, or it was silent for long.
     fn is_due(&mut self, done: usize, total: usize, now: Instant) -> bool {
         let tenth = done * 10 / total.max(1);
-        let is_due = tenth > self.last_tenth || now.saturating_duration_since(self.last_time) >= SILENCE;
+        let is_due =
+            tenth > self.last_tenth || now.saturating_duration_since(self.last_time) >= SILENCE;
         if is_due {
             (self.last_tenth, self.last_time) = (tenth, now);
         }
@@ -170,7 +175,8 @@ mod tests {
     fn a_line_is_due_at_every_tenth_and_every_half_minute() {
         let start = Instant::now();
         let mut lines = Lines { last_tenth: 0, last_time: start };
-        let mut due = |done, seconds| lines.is_due(done, 1000, start + Duration::from_secs(seconds));
+        let mut due =
+            |done, seconds| lines.is_due(done, 1000, start + Duration::from_secs(seconds));
         assert!(!due(99, 1) && due(100, 2) && !due(101, 3) && due(350, 4), "tenths");
         assert!(!due(351, 33) && due(352, 34) && !due(353, 63) && due(354, 64), "time");
     }

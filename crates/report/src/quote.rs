@@ -1,12 +1,15 @@
 //! Text of others as a scalar of YAML.
 
 /// Words that YAML readers take for something else than text.
-const TAKEN: [&str; 12] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf", "infinity"];
+const TAKEN: [&str; 12] =
+    ["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf", "infinity"];
 
 /// The text as it is where nobody could take it for something else, else in double quotes.
 pub(crate) fn scalar(text: &str) -> String {
     let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic())
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | '+'))
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | '+'))
         && !TAKEN.contains(&text.to_ascii_lowercase().as_str());
     if is_plain { text.to_owned() } else { quoted(text) }
 }
@@ -25,7 +28,11 @@ pub(crate) fn quoted(text: &str) -> String {
                 || c == '\u{ffff}' =>
             {
                 let code = u32::from(c);
-                out.push_str(&if code > 0xffff { format!("\\U{code:08x}") } else { format!("\\u{code:04x}") });
+                out.push_str(&if code > 0xffff {
+                    format!("\\U{code:08x}")
+                } else {
+                    format!("\\u{code:04x}")
+                });
             }
             c => out.push(c),
         }

@@ -10,7 +10,8 @@ use crate::known::{open_findings, settled};
 use crate::snapshot::ChangeGroup;
 use crate::text::{count, plain, visible, visible_json};
 
-/// Results beyond this are only counted: GitHub shows as many, and refuses a file with five times as many.
+/// Results beyond this are only counted: GitHub shows as many, and refuses a file with five times
+/// as many.
 const MOST: usize = 5000;
 
 /// One SARIF log with one run.
@@ -23,14 +24,19 @@ pub fn sarif(summary: &Summary) -> Result<String, serde_json::Error> {
     let (name, version) = tool.split_once(' ').unwrap_or((&tool, "0"));
     let shown = shown(summary);
     let rules = rules(summary, &shown);
-    let places: BTreeMap<&str, usize> = rules.iter().enumerate().map(|(at, (id, _))| (id.as_str(), at)).collect();
+    let places: BTreeMap<&str, usize> =
+        rules.iter().enumerate().map(|(at, (id, _))| (id.as_str(), at)).collect();
     let settled = settled(summary);
-    let results = shown.iter().map(|at| result(summary, *at, &places, settled.get(at).map(String::as_str)));
+    let results =
+        shown.iter().map(|at| result(summary, *at, &places, settled.get(at).map(String::as_str)));
     let regressions = bare_regressions(summary);
-    let results: Vec<Value> =
-        results.chain(regressions.iter().map(|group| regression(summary, group, &places))).take(MOST).collect();
+    let results: Vec<Value> = results
+        .chain(regressions.iter().map(|group| regression(summary, group, &places)))
+        .take(MOST)
+        .collect();
     let more = summary.findings.len() - shown.len();
-    let more = (more > 0).then(|| format!("and {} more findings: the JSON report has them all", count(more)));
+    let more = (more > 0)
+        .then(|| format!("and {} more findings: the JSON report has them all", count(more)));
     let log = json!({
         "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
         "version": "2.1.0",
@@ -59,7 +65,8 @@ pub fn sarif(summary: &Summary) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(&log).map(|text| visible_json(text) + "\n")
 }
 
-/// Numbers of the findings that have a result: all, or of more than there is room for those that fail first.
+/// Numbers of the findings that have a result: all, or of more than there is room for those that
+/// fail first.
 fn shown(summary: &Summary) -> Vec<usize> {
     let all = 0..summary.findings.len();
     if all.len() <= MOST {
@@ -74,11 +81,20 @@ fn shown(summary: &Summary) -> Vec<usize> {
 
 /// Laws that the run asked, then what was found beside them.
 fn rules(summary: &Summary, shown: &[usize]) -> Vec<(String, String)> {
-    let titles: BTreeMap<&str, &str> =
-        summary.findings.iter().map(|finding| (finding.law.as_str(), finding.law_title.as_str())).collect();
-    let title = |law: &str| titles.get(law).map_or_else(|| law.replace('-', " "), |title| (*title).to_owned());
-    let mut rules: Vec<(String, String)> =
-        summary.coverage.laws.keys().map(|law| (visible(&format!("law/{law}")).into_owned(), title(law))).collect();
+    let titles: BTreeMap<&str, &str> = summary
+        .findings
+        .iter()
+        .map(|finding| (finding.law.as_str(), finding.law_title.as_str()))
+        .collect();
+    let title = |law: &str| {
+        titles.get(law).map_or_else(|| law.replace('-', " "), |title| (*title).to_owned())
+    };
+    let mut rules: Vec<(String, String)> = summary
+        .coverage
+        .laws
+        .keys()
+        .map(|law| (visible(&format!("law/{law}")).into_owned(), title(law)))
+        .collect();
     let mut known: BTreeSet<String> = rules.iter().map(|(id, _)| id.clone()).collect();
     for finding in shown.iter().map(|at| &summary.findings[*at]) {
         let id = rule(finding);
@@ -88,7 +104,10 @@ fn rules(summary: &Summary, shown: &[usize]) -> Vec<(String, String)> {
         let text = match code(finding) {
             Some(code) => finding.title.trim_start_matches(code).trim_start().to_owned(),
             None if id.starts_with("law/") => finding.law_title.clone(),
-            None => "The target follows a convention other than the standard and does not declare it".to_owned(),
+            None => {
+                "The target follows a convention other than the standard and does not declare it"
+                    .to_owned()
+            }
         };
         rules.push((id, text));
     }
@@ -109,7 +128,12 @@ fn help(id: &str) -> &'static str {
     }
 }
 
-fn result(summary: &Summary, at: usize, places: &BTreeMap<&str, usize>, settled: Option<&str>) -> Value {
+fn result(
+    summary: &Summary,
+    at: usize,
+    places: &BTreeMap<&str, usize>,
+    settled: Option<&str>,
+) -> Value {
     let finding = &summary.findings[at];
     let id = rule(finding);
     let mut result = json!({
@@ -163,10 +187,13 @@ fn location(summary: &Summary) -> Value {
     location
 }
 
-/// A path as a relative reference: everything but letters, digits, `/` and a few marks as bytes in hexadecimal.
+/// A path as a relative reference: everything but letters, digits, `/` and a few marks as bytes in
+/// hexadecimal.
 fn percent(path: &str) -> String {
     let one = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' | b'~' => char::from(byte).to_string(),
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' | b'~' => {
+            char::from(byte).to_string()
+        }
         _ => format!("%{byte:02X}"),
     };
     path.bytes().map(one).collect()

@@ -16,7 +16,8 @@ pub fn ndjson(summary: &Summary) -> Result<String, serde_json::Error> {
     String::from_utf8(text).map_err(|error| serde_json::Error::io(io::Error::other(error)))
 }
 
-/// The same where they are wanted, one after the other: together they take as much room as what they say.
+/// The same where they are wanted, one after the other: together they take as much room as what
+/// they say.
 ///
 /// # Errors
 /// Those of `to`.
@@ -32,12 +33,14 @@ pub fn write_ndjson(summary: &Summary, mut to: impl Write) -> io::Result<()> {
 pub fn write_ndjson_end(summary: &Summary, mut to: impl Write) -> io::Result<()> {
     let warnings = summary.warnings.iter().cloned().map(StreamLine::Warning);
     let cases = summary.records.iter().cloned().map(|record| StreamLine::Case(Box::new(record)));
-    let findings = summary.findings.iter().cloned().map(|finding| StreamLine::Finding(Box::new(finding)));
+    let findings =
+        summary.findings.iter().cloned().map(|finding| StreamLine::Finding(Box::new(finding)));
     warnings.chain(cases).chain(findings).try_for_each(|one| write_line(&one, &mut to))?;
     write_line(&StreamLine::Finished(Box::new(Outcome::of(summary))), &mut to)
 }
 
-/// The lines of a run while it runs. The same run has the same lines, whatever the order in which its workers finish.
+/// The lines of a run while it runs. The same run has the same lines, whatever the order in which
+/// its workers finish.
 #[derive(Debug, Default)]
 pub struct LiveStream {
     last_percent: usize,
@@ -95,11 +98,15 @@ mod tests {
 
     #[test]
     fn it_is_written_line_by_line_and_is_the_same() {
-        let summary: Summary = serde_json::from_str(include_str!("../tests/report.json")).expect("a report");
+        let summary: Summary =
+            serde_json::from_str(include_str!("../tests/report.json")).expect("a report");
         let lines = ndjson(&summary).expect("lines");
         let mut pieces = Pieces(Vec::new());
         write_ndjson(&summary, &mut pieces).expect("no I/O to fail");
         assert_eq!(pieces.0, lines.split_inclusive('\n').map(str::len).collect::<Vec<_>>());
-        assert_eq!(pieces.0.len(), 2 + summary.warnings.len() + summary.records.len() + summary.findings.len());
+        assert_eq!(
+            pieces.0.len(),
+            2 + summary.warnings.len() + summary.records.len() + summary.findings.len()
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The report for people: findings, then what was checked. Words carry the meaning; color only repeats it.
+//! The report for people: findings, then what was checked. Words carry the meaning; color only
+//! repeats it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -30,7 +31,8 @@ const LABEL: usize = 12;
 const WIDTH: usize = 108;
 /// Less than this is no room for anything: a narrower terminal wraps lines itself.
 const NARROWEST: usize = 40;
-/// Longest value where no terminal is: whoever searches a file wants whole lines, and nobody a message of megabytes.
+/// Longest value where no terminal is: whoever searches a file wants whole lines, and nobody a
+/// message of megabytes.
 const LONGEST: usize = 2000;
 
 /// How much of the report people get.
@@ -117,7 +119,11 @@ fn settled_findings(summary: &Summary, width: usize) -> String {
         }
         let one = &summary.findings[at];
         let word = if one.is_known() { "KNOWN" } else { "RECORDED" };
-        let cases = if one.cases == 1 { "1 case".to_owned() } else { format!("{} cases", count(one.cases)) };
+        let cases = if one.cases == 1 {
+            "1 case".to_owned()
+        } else {
+            format!("{} cases", count(one.cases))
+        };
         headline(
             &mut out,
             &format!(
@@ -130,7 +136,10 @@ fn settled_findings(summary: &Summary, width: usize) -> String {
         row(&mut out, "", &why, width);
     }
     if n > MOST_FINDINGS {
-        line(&mut out, &format!("and {} more that do not fail: --format json has them all", n - MOST_FINDINGS));
+        line(
+            &mut out,
+            &format!("and {} more that do not fail: --format json has them all", n - MOST_FINDINGS),
+        );
     }
     for text in stale_lines(summary) {
         headline(&mut out, &format!("{RED}STALE{RED:#}  {}", visible_line(&text)), width);
@@ -152,13 +161,25 @@ pub fn finding(finding: &Finding) -> String {
 fn finding_in(finding: &Finding, width: usize) -> String {
     let mut out = String::new();
     let word = word_of(finding);
-    let boundary = finding.boundary.as_ref().map_or_else(String::new, |boundary| format!(", only where {boundary}"));
+    let boundary = finding
+        .boundary
+        .as_ref()
+        .map_or_else(String::new, |boundary| format!(", only where {boundary}"));
     let shows = if finding.cases == 1 { "shows" } else { "show" };
-    headline(&mut out, &format!("{RED}{word}{RED:#}  {BOLD}{}{BOLD:#}", visible_line(&finding.title)), width);
+    headline(
+        &mut out,
+        &format!("{RED}{word}{RED:#}  {BOLD}{}{BOLD:#}", visible_line(&finding.title)),
+        width,
+    );
     told(
         &mut out,
         "cases",
-        &format!("{} of {} {shows} it{boundary}: {}", count(finding.cases), count(finding.of), laws(&finding.laws)),
+        &format!(
+            "{} of {} {shows} it{boundary}: {}",
+            count(finding.cases),
+            count(finding.of),
+            laws(&finding.laws)
+        ),
         width,
     );
     told(&mut out, "law", &format!("{}: {}", finding.law, finding.law_title), width);
@@ -168,7 +189,9 @@ fn finding_in(finding: &Finding, width: usize) -> String {
     row(&mut out, "at", &evidence.place, width);
     row(&mut out, "expected", &evidence.expected, width);
     let margin = match (evidence.ratio, evidence.bound) {
-        (Some(excess), _) => format!("({} times the bound of contract {})", ratio(excess), finding.contract),
+        (Some(excess), _) => {
+            format!("({} times the bound of contract {})", ratio(excess), finding.contract)
+        }
         (None, Some(0.0)) if finding.verdict == Verdict::Fail => {
             format!("(an exact case: contract {} allows no error)", finding.contract)
         }
@@ -176,7 +199,8 @@ fn finding_in(finding: &Finding, width: usize) -> String {
     };
     let got = cut(&visible(&evidence.got), width);
     // Behind the number where there is room, else below it.
-    let is_beside = display_width(&got) + 3 + display_width(&margin) <= width && !got.contains('\n');
+    let is_beside =
+        display_width(&got) + 3 + display_width(&margin) <= width && !got.contains('\n');
     let gap = if margin.is_empty() { "" } else { ["\n", "   "][usize::from(is_beside)] };
     row(&mut out, "got", &format!("{got}{gap}{margin}"), width);
     wrapped(&mut out, "reading", finding.reading.as_deref().unwrap_or_default(), width);
@@ -241,21 +265,23 @@ fn warnings(out: &mut String, summary: &Summary, width: usize) {
 
 fn covered(summary: &Summary, width: usize) -> String {
     let mut out = String::new();
-    let words = Verdict::ALL.iter().filter_map(|verdict| Some((verdict.word(), *summary.counts.get(verdict.word())?)));
+    let words = Verdict::ALL
+        .iter()
+        .filter_map(|verdict| Some((verdict.word(), *summary.counts.get(verdict.word())?)));
     let words: Vec<String> = words.map(|(word, n)| format!("{word} {}", count(n))).collect();
     listed(&mut out, "verdicts", &words, width);
     let covered = &summary.coverage;
     told(&mut out, "formats", &formats(summary), width);
     listed(&mut out, "options", &tally(&covered.options), width);
-    let sizes = covered
-        .sizes
-        .iter()
-        .map(|(name, (low, high))| if low == high { format!("{name} {low}") } else { format!("{name} {low}–{high}") });
+    let sizes = covered.sizes.iter().map(|(name, (low, high))| {
+        if low == high { format!("{name} {low}") } else { format!("{name} {low}–{high}") }
+    });
     listed(&mut out, "sizes", &sizes.collect::<Vec<_>>(), width);
     told(&mut out, "reference", &references(&covered.references), width);
     let checked = covered.laws.values().filter(|n| **n > 0).count();
     row(&mut out, "laws", &format!("{checked} of {} checked", covered.laws.len()), width);
-    let missed: Vec<&str> = covered.laws.iter().filter(|(_, n)| **n == 0).map(|(law, _)| law.as_str()).collect();
+    let missed: Vec<&str> =
+        covered.laws.iter().filter(|(_, n)| **n == 0).map(|(law, _)| law.as_str()).collect();
     wrapped(&mut out, "not", &missed.join(", "), width);
     undecided_rows(&mut out, summary, width);
     let mut declined: Vec<(&String, &usize)> = covered.declined.iter().collect();
@@ -268,7 +294,12 @@ fn covered(summary: &Summary, width: usize) -> String {
     if !others.is_empty() {
         let noun = if others.len() == 1 { "reason" } else { "reasons" };
         let (more, cases) = (others.len(), count(others.iter().sum()));
-        row(&mut out, "", &format!("{cases} cases for {more} more {noun}: --format json has them all"), width);
+        row(
+            &mut out,
+            "",
+            &format!("{cases} cases for {more} more {noun}: --format json has them all"),
+            width,
+        );
     }
     if covered.declined.values().sum::<usize>() > FEW * summary.checked() {
         let even = if summary.run.suite == "even" { "" } else { EVEN };
@@ -279,7 +310,12 @@ fn covered(summary: &Summary, width: usize) -> String {
         wrapped(&mut out, "hint", &format!("{} {REFUSED}", count(refused)), width);
     }
     warnings(&mut out, summary, width);
-    told(&mut out, "unchecked", &format!("{} (not in this version)", covered.unchecked.join(", ")), width);
+    told(
+        &mut out,
+        "unchecked",
+        &format!("{} (not in this version)", covered.unchecked.join(", ")),
+        width,
+    );
     out
 }
 
@@ -302,9 +338,14 @@ fn suspects(summary: &Summary) -> String {
             let share = ratio(evidence.ratio.unwrap_or(0.0));
             format!(", the worst {share} of its bound: {place}: expected {expected}, got {got}")
         });
-        std::iter::once(format!("{contract}: {} {noun}{worst}", count(n))).chain(record.replay.clone())
+        std::iter::once(format!("{contract}: {} {noun}{worst}", count(n)))
+            .chain(record.replay.clone())
     });
-    std::iter::once(head).chain(cases).chain([PROMISE_MORE.0.to_owned()]).collect::<Vec<_>>().join("\n")
+    std::iter::once(head)
+        .chain(cases)
+        .chain([PROMISE_MORE.0.to_owned()])
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// What to do about suspects, and about what is undecided.
@@ -316,16 +357,26 @@ const PROMISE_MORE: (&str, &str) = (
 /// Which contracts left which laws undecided, the most frequent first, and a case of each contract.
 fn undecided(summary: &Summary) -> String {
     let Tally { contracts, laws } = Tally::of(summary, Verdict::Inconclusive);
-    let named: Vec<String> = contracts.iter().map(|(contract, n)| format!("{contract} {}", count(*n))).collect();
+    let named: Vec<String> =
+        contracts.iter().map(|(contract, n)| format!("{contract} {}", count(*n))).collect();
     if laws.is_empty() {
         return String::new();
     }
-    let head = format!("the contract allows any number there ({}): {}", named.join(", "), self::laws(&laws));
-    let cases = summary.standing_for(Verdict::Inconclusive).into_iter().filter_map(|(contract, at)| {
-        let replay = summary.records[at].replay.as_ref()?;
-        Some(format!("{contract}, for example: {replay}"))
-    });
-    std::iter::once(head).chain(cases).chain([PROMISE_MORE.1.to_owned()]).collect::<Vec<_>>().join("\n")
+    let head = format!(
+        "the contract allows any number there ({}): {}",
+        named.join(", "),
+        self::laws(&laws)
+    );
+    let cases =
+        summary.standing_for(Verdict::Inconclusive).into_iter().filter_map(|(contract, at)| {
+            let replay = summary.records[at].replay.as_ref()?;
+            Some(format!("{contract}, for example: {replay}"))
+        });
+    std::iter::once(head)
+        .chain(cases)
+        .chain([PROMISE_MORE.1.to_owned()])
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// `1,204 rows by enclosure, 96 exact, 3 by arbitrary precision`.
@@ -337,24 +388,29 @@ fn references(rows: &BTreeMap<String, usize>) -> String {
         ("arbitrary-precision", "by arbitrary precision"),
         ("stored", "by stored digits"),
     ];
-    let parts: Vec<String> =
-        known.iter().filter_map(|(word, text)| Some(format!("{} {text}", count(*rows.get(*word)?)))).collect();
+    let parts: Vec<String> = known
+        .iter()
+        .filter_map(|(word, text)| Some(format!("{} {text}", count(*rows.get(*word)?))))
+        .collect();
     // The first one says of what.
     parts.join(", ").replacen(' ', " rows ", 1)
 }
 
-/// `float32 512 under f32, worst error 0.02 of its bound`. Where cases did not hold, it is the worst of those that did.
+/// `float32 512 under f32, worst error 0.02 of its bound`. Where cases did not hold, it is the
+/// worst of those that did.
 fn formats(summary: &Summary) -> String {
-    let is_worse = |record: &&CaseRecord| record.verdict.is_checked() && record.verdict != Verdict::Pass;
-    let worse: BTreeSet<&str> = summary.records.iter().filter(is_worse).map(|record| record.dtype.as_str()).collect();
+    let is_worse =
+        |record: &&CaseRecord| record.verdict.is_checked() && record.verdict != Verdict::Pass;
+    let worse: BTreeSet<&str> =
+        summary.records.iter().filter(is_worse).map(|record| record.dtype.as_str()).collect();
     let parts = summary.coverage.dtypes.iter().filter(|(_, n)| **n > 0).map(|(dtype, n)| {
         let contract = summary.run.contracts.get(dtype).map_or("", String::as_str);
-        let what = if worse.contains(dtype.as_str()) { "worst error that held" } else { "worst error" };
-        let margin = summary
-            .coverage
-            .margins
-            .get(dtype)
-            .map_or(String::new(), |margin| format!(", {what} {} of its bound", ratio(*margin)));
+        let what =
+            if worse.contains(dtype.as_str()) { "worst error that held" } else { "worst error" };
+        let margin =
+            summary.coverage.margins.get(dtype).map_or(String::new(), |margin| {
+                format!(", {what} {} of its bound", ratio(*margin))
+            });
         format!("{dtype} {} under {contract}{margin}", count(*n))
     });
     parts.collect::<Vec<_>>().join("\n")
@@ -364,7 +420,11 @@ fn formats(summary: &Summary) -> String {
 pub fn exit_line(summary: &Summary) -> String {
     let checked = summary.checked();
     let declined = summary.count(Verdict::Unsupported) + summary.count(Verdict::Refused);
-    let declined = if declined == 0 { String::new() } else { format!(", {} declined by the target", count(declined)) };
+    let declined = if declined == 0 {
+        String::new()
+    } else {
+        format!(", {} declined by the target", count(declined))
+    };
     let undecided = match summary.count(Verdict::Inconclusive) {
         0 => String::new(),
         n => format!(", {} of them undecided", count(n)),
@@ -388,7 +448,8 @@ pub fn exit_line(summary: &Summary) -> String {
         1 => format!(" · {RED}1 stale known deviation{RED:#}"),
         n => format!(" · {RED}{n} stale known deviations{RED:#}"),
     };
-    let worse = regressions(summary).map(|worse| format!(" · {RED}{worse}{RED:#} against the snapshot"));
+    let worse =
+        regressions(summary).map(|worse| format!(" · {RED}{worse}{RED:#} against the snapshot"));
     let worse = worse.unwrap_or_default();
     if n > 0 {
         let noun = if n == 1 { "finding" } else { "findings" };
@@ -480,7 +541,11 @@ fn apart(entries: &[String], mark: &str, width: usize) -> String {
     let joined = entries.iter().map(|entry| entry.replace(' ', HARD)).collect::<Vec<_>>();
     let joined = joined.join(&format!("{} ", mark.replace(' ', HARD)));
     let lines = textwrap::wrap(&joined, whole_words(width).break_words(false));
-    lines.iter().map(|line| line.trim_end_matches(HARD).replace(HARD, " ")).collect::<Vec<_>>().join("\n")
+    lines
+        .iter()
+        .map(|line| line.trim_end_matches(HARD).replace(HARD, " "))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Lines of their own, broken where a terminal ends. Colors take no room.

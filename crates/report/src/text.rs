@@ -9,8 +9,12 @@ pub use qkvet_spec::tell_ratio as ratio;
 /// `1,234`.
 pub(crate) fn count(n: usize) -> String {
     let digits = n.to_string();
-    let groups: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
+    let groups: Vec<&str> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .filter_map(|group| std::str::from_utf8(group).ok())
+        .collect();
     groups.join(",")
 }
 
@@ -30,16 +34,20 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     text.to_owned()
 }
 
-/// The text with what a terminal, a browser or a reader could take for something else made visible: control characters but line
-/// breaks and tabs, marks that turn the direction of text, and characters without a width.
+/// The text with what a terminal, a browser or a reader could take for something else made visible:
+/// control characters but line breaks and tabs, marks that turn the direction of text, and
+/// characters without a width.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
     }
-    text.chars().map(|c| if is_hidden(c) { c.escape_unicode().to_string() } else { c.to_string() }).collect()
+    text.chars()
+        .map(|c| if is_hidden(c) { c.escape_unicode().to_string() } else { c.to_string() })
+        .collect()
 }
 
-/// The same for what has one line: a break in it is shown, so that a name looks like no second line.
+/// The same for what has one line: a break in it is shown, so that a name looks like no second
+/// line.
 pub fn visible_line(text: &str) -> Cow<'_, str> {
     let shown = visible(text);
     if shown.contains('\n') { Cow::Owned(shown.replace('\n', "\\n")) } else { shown }
@@ -53,7 +61,8 @@ fn is_hidden(c: char) -> bool {
             | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A document of JSON with the same characters escaped as JSON does it, and no command of a CI service in it: the same document.
+/// A document of JSON with the same characters escaped as JSON does it, and no command of a CI
+/// service in it: the same document.
 pub(crate) fn visible_json(text: String) -> String {
     let changed = match visible_json_part(&text) {
         Cow::Borrowed(_) => None,
@@ -65,7 +74,11 @@ pub(crate) fn visible_json(text: String) -> String {
 /// The same of a part of a document that ends in no text of it.
 pub(crate) fn visible_json_part(text: &str) -> Cow<'_, str> {
     // Outside of texts no document has a number sign.
-    let text = if text.contains(MARK) { Cow::Owned(text.replace(MARK, "#\\u0023[")) } else { Cow::Borrowed(text) };
+    let text = if text.contains(MARK) {
+        Cow::Owned(text.replace(MARK, "#\\u0023["))
+    } else {
+        Cow::Borrowed(text)
+    };
     if !text.contains(is_hidden) {
         return text;
     }
@@ -87,7 +100,8 @@ fn is_command(line: &str) -> bool {
     line.trim_start().starts_with("::")
 }
 
-/// The text with a mark in what a CI service would take for commands of its own: `::error` where a line begins, `##[error]` anywhere.
+/// The text with a mark in what a CI service would take for commands of its own: `::error` where a
+/// line begins, `##[error]` anywhere.
 pub fn no_command(text: &str) -> Cow<'_, str> {
     without_commands(text, "\\::", "##\\[")
 }
@@ -103,7 +117,11 @@ fn without_commands<'a>(text: &'a str, start: &str, mark: &str) -> Cow<'a, str> 
     }
     let marked = |line: &str| {
         let (space, rest) = line.split_at(line.len() - line.trim_start().len());
-        let line = if is_command(line) { format!("{space}{start}{}", &rest[2..]) } else { line.to_owned() };
+        let line = if is_command(line) {
+            format!("{space}{start}{}", &rest[2..])
+        } else {
+            line.to_owned()
+        };
         line.replace(MARK, mark)
     };
     text.split_inclusive('\n').map(marked).collect()
@@ -156,8 +174,8 @@ pub fn paragraph(text: &str) -> String {
     textwrap::wrap(text, 80).join("\n")
 }
 
-/// A formula in lines that fit an ordinary terminal, broken at spaces alone: `first` stands before its first line and `rest`
-/// before the others. What has no space stays whole.
+/// A formula in lines that fit an ordinary terminal, broken at spaces alone: `first` stands before
+/// its first line and `rest` before the others. What has no space stays whole.
 pub fn hanging(first: &str, text: &str, rest: &str) -> String {
     let options = textwrap::Options::new(80)
         .initial_indent(first)
@@ -181,10 +199,21 @@ mod tests {
     #[test]
     fn formulas_hang() {
         let sum = vec!["x_{i}-1"; 20].join(" + ");
-        let lines: Vec<String> = hanging("  = ", &sum, "      ").lines().map(str::to_owned).collect();
-        assert!(lines.len() == 3 && lines.iter().all(|line| line.chars().count() <= 80), "{lines:?}");
-        assert!(lines[0].starts_with("  = x") && lines[1..].iter().all(|line| line.starts_with("      ")), "{lines:?}");
-        assert!(lines.iter().all(|line| line.ends_with('+') || line.ends_with("x_{i}-1")), "{lines:?}");
+        let lines: Vec<String> =
+            hanging("  = ", &sum, "      ").lines().map(str::to_owned).collect();
+        assert!(
+            lines.len() == 3 && lines.iter().all(|line| line.chars().count() <= 80),
+            "{lines:?}"
+        );
+        assert!(
+            lines[0].starts_with("  = x")
+                && lines[1..].iter().all(|line| line.starts_with("      ")),
+            "{lines:?}"
+        );
+        assert!(
+            lines.iter().all(|line| line.ends_with('+') || line.ends_with("x_{i}-1")),
+            "{lines:?}"
+        );
         let whole = "x".repeat(100);
         assert_eq!(hanging("", &whole, "  "), whole);
     }
@@ -193,7 +222,10 @@ mod tests {
     fn hidden_characters_are_shown() {
         assert_eq!(visible("plain\ttext\n"), "plain\ttext\n");
         assert_eq!(visible("\u{1b}[2J\u{202e}x\r"), "\\u{1b}[2J\\u{202e}x\\u{d}");
-        assert_eq!(visible("\u{9b}\u{61c}\u{2066}\u{2060}\u{e0041}"), "\\u{9b}\\u{61c}\\u{2066}\\u{2060}\\u{e0041}");
+        assert_eq!(
+            visible("\u{9b}\u{61c}\u{2066}\u{2060}\u{e0041}"),
+            "\\u{9b}\\u{61c}\\u{2066}\\u{2060}\\u{e0041}"
+        );
         assert_eq!(visible_line("a\nb"), "a\\nb");
     }
 
@@ -209,7 +241,8 @@ mod tests {
 
     #[test]
     fn a_document_stays_what_it_is() {
-        let value = serde_json::json!({ "a\u{9b}": "\u{1b}[2J\u{202e}\u{feff}\u{e0041}\n\"\\##[error]x" });
+        let value =
+            serde_json::json!({ "a\u{9b}": "\u{1b}[2J\u{202e}\u{feff}\u{e0041}\n\"\\##[error]x" });
         let text = visible_json(serde_json::to_string_pretty(&value).expect("JSON"));
         assert!(!text.contains(is_hidden) && !text.contains(MARK), "{text}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).expect("JSON"), value);
@@ -218,7 +251,10 @@ mod tests {
     #[test]
     fn commands_of_services_are_marked() {
         let text = "a\n::error::x\n  ::add-mask::y\n##[group]z\nb :: c ##[x]\n";
-        assert_eq!(no_command(text), "a\n\\::error::x\n  \\::add-mask::y\n##\\[group]z\nb :: c ##\\[x]\n");
+        assert_eq!(
+            no_command(text),
+            "a\n\\::error::x\n  \\::add-mask::y\n##\\[group]z\nb :: c ##\\[x]\n"
+        );
         assert_eq!(no_command_markup("<a\n\u{2003}::x='##['>"), "<a\n\u{2003}&#58;:x='#&#35;['>");
         assert!(matches!(no_command("a :: b #[c] ##"), Cow::Borrowed(_)));
     }

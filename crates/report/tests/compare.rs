@@ -1,14 +1,15 @@
-//! Each kind of change between a snapshot and a run is seen, and what a run has not seen is left alone.
+//! Each kind of change between a snapshot and a run is seen, and what a run has not seen is left
+//! alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use qkvet_report::{
-    ReportFormat, accept, apply_known, compare, new_snapshot, read_known, read_snapshot, snapshot_text, write_as,
-    write_snapshot,
+    ReportFormat, accept, apply_known, compare, new_snapshot, read_known, read_snapshot,
+    snapshot_text, write_as, write_snapshot,
 };
 use qkvet_spec::{
-    CaseRecord, Catalog, Change, Chosen, Coverage, Evidence, Finding, FindingKind, KnownState, RunInfo, Snapshot,
-    SnapshotOutcome, Summary, Verdict, Witness,
+    CaseRecord, Catalog, Change, Chosen, Coverage, Evidence, Finding, FindingKind, KnownState,
+    RunInfo, Snapshot, SnapshotOutcome, Summary, Verdict, Witness,
 };
 
 fn finding(title: &str, verdict: Verdict) -> Finding {
@@ -24,7 +25,12 @@ fn finding(title: &str, verdict: Verdict) -> Finding {
         of: 1,
         known: 0,
         boundary: None,
-        witness: Witness { case: "c-1".to_owned(), call: String::new(), inputs: Vec::new(), token: None },
+        witness: Witness {
+            case: "c-1".to_owned(),
+            call: String::new(),
+            inputs: Vec::new(),
+            token: None,
+        },
         evidence: Evidence::new("output", "1", "2"),
         reading: None,
         structure: None,
@@ -98,14 +104,18 @@ fn changes(outcome: &SnapshotOutcome) -> Vec<(Change, &str)> {
     outcome.changes.iter().map(|one| (one.change, one.case.as_str())).collect()
 }
 
-/// What becomes of a case that goes from one to the other, beside a case of the same law that stays at 2^-3.
+/// What becomes of a case that goes from one to the other, beside a case of the same law that stays
+/// at 2^-3.
 fn change(before: (Verdict, f64, &str), now: (Verdict, f64, &str)) -> Vec<Change> {
     let run = |(verdict, margin, title): (Verdict, f64, &str)| {
         let findings = if title.is_empty() { Vec::new() } else { vec![finding(title, verdict)] };
         let number = (!title.is_empty()).then_some(0);
         summary(
             findings,
-            vec![case("value/c-1", verdict, margin, number), case("value/c-2", Verdict::Pass, 0.12, None)],
+            vec![
+                case("value/c-1", verdict, margin, number),
+                case("value/c-2", Verdict::Pass, 0.12, None),
+            ],
         )
     };
     let outcome = compare(&recorded(&run(before)), &run(now), "s", None, false);
@@ -152,7 +162,8 @@ fn each_kind_of_change_is_seen() {
 
 #[test]
 fn a_run_that_saw_less_says_less() {
-    let (a, b) = (case("value/c-1", Verdict::Pass, 0.1, None), case("rows/c-2", Verdict::Pass, 0.1, None));
+    let (a, b) =
+        (case("value/c-1", Verdict::Pass, 0.1, None), case("rows/c-2", Verdict::Pass, 0.1, None));
     let whole = summary(Vec::new(), vec![a.clone(), b.clone()]);
     let snapshot = recorded(&whole);
     let text = write_snapshot(&snapshot);
@@ -180,11 +191,17 @@ fn a_run_that_saw_less_says_less() {
     }
     // Another name of the same failure counts only where every case was looked at.
     let failing = |title: &str| {
-        summary(vec![finding(title, Verdict::Fail)], vec![case("value/c-1", Verdict::Fail, 9.0, Some(0)), b.clone()])
+        summary(
+            vec![finding(title, Verdict::Fail)],
+            vec![case("value/c-1", Verdict::Fail, 9.0, Some(0)), b.clone()],
+        )
     };
     let snapshot = recorded(&failing("QK221 by remainder"));
     let mut other = failing("wrong results that no known fault explains");
-    assert_eq!(changes(&compare(&snapshot, &other, "s", None, false)), [(Change::NewFinding, "c-1")]);
+    assert_eq!(
+        changes(&compare(&snapshot, &other, "s", None, false)),
+        [(Change::NewFinding, "c-1")]
+    );
     other.run.chosen = vec![Chosen::Laws];
     assert_eq!(changes(&compare(&snapshot, &other, "s", None, false)), [(Change::Drift, "c-1")]);
 }
@@ -193,7 +210,10 @@ fn a_run_that_saw_less_says_less() {
 fn bits_and_keys() {
     let with = |digest: Option<&str>| {
         let digest = digest.map(str::to_owned);
-        summary(Vec::new(), vec![CaseRecord { digest, ..case("value/c-1", Verdict::Pass, 0.1, None) }])
+        summary(
+            Vec::new(),
+            vec![CaseRecord { digest, ..case("value/c-1", Verdict::Pass, 0.1, None) }],
+        )
     };
     let snapshot = recorded(&with(Some("aa")));
     let exact = |run: &Summary, exact: bool| {
@@ -216,7 +236,10 @@ fn bits_and_keys() {
     for other in &others {
         let outcome = compare(&snapshot, other, "s", None, false);
         assert_eq!((outcome.compared, changes(&outcome)), (0, vec![(Change::New, "c-1")]));
-        assert_eq!((outcome.left_out, outcome.not_asked.len(), outcome.not_recorded.len()), (0, 1, 1));
+        assert_eq!(
+            (outcome.left_out, outcome.not_asked.len(), outcome.not_recorded.len()),
+            (0, 1, 1)
+        );
         accept(&mut all, other, &outcome, true, &|_| true);
     }
     assert_eq!(read_snapshot("s", &write_snapshot(&all)).map(|all| all.parts.len()), Ok(6));
@@ -248,7 +271,10 @@ fn bits_and_keys() {
 fn a_file_that_is_cut_anywhere_is_told_to_be_cut() {
     let run = summary(
         vec![finding("QK221 by remainder", Verdict::Fail)],
-        vec![case("value/c-1", Verdict::Fail, 9.0, Some(0)), case("rows/c-2", Verdict::Pass, 0.1, None)],
+        vec![
+            case("value/c-1", Verdict::Fail, 9.0, Some(0)),
+            case("rows/c-2", Verdict::Pass, 0.1, None),
+        ],
     );
     let mut other = run.clone();
     other.run.device = Some("cuda:0".to_owned());
@@ -258,15 +284,25 @@ fn a_file_that_is_cut_anywhere_is_told_to_be_cut() {
     let text = write_snapshot(&snapshot);
     for cut in (1..text.len()).filter(|at| text.is_char_boundary(*at)) {
         let error = read_snapshot("s", &text[..cut]).expect_err("a file that is cut").to_string();
-        assert!(error.contains("the file is cut off\nhint: take it from version control again"), "{cut}: {error}");
+        assert!(
+            error.contains("the file is cut off\nhint: take it from version control again"),
+            "{cut}: {error}"
+        );
     }
     // What is wrong with a whole one is told as it is.
-    let conflict =
-        text.replacen("    seed: 0\n", "<<<<<<< HEAD\n    seed: 0\n=======\n    seed: 1\n>>>>>>> other\n", 1);
+    let conflict = text.replacen(
+        "    seed: 0\n",
+        "<<<<<<< HEAD\n    seed: 0\n=======\n    seed: 1\n>>>>>>> other\n",
+        1,
+    );
     for (text, told) in [
         (conflict, "s:8: expected cases, got a merge that is not resolved"),
         (text.replacen("    suite: smoke\n", "", 1), "suite"),
-        (text.replacen("format: qkvet-snapshot/2", "format: qkvet-snapshot/1", 1).replace("    seed: 0\n", ""), "seed"),
+        (
+            text.replacen("format: qkvet-snapshot/2", "format: qkvet-snapshot/1", 1)
+                .replace("    seed: 0\n", ""),
+            "seed",
+        ),
         ("targets: {}\n".to_owned(), "format"),
     ] {
         let error = read_snapshot("s", &text).expect_err("a file that is wrong").to_string();
@@ -298,12 +334,15 @@ fn states_of_known_deviations() {
     let run = || {
         summary(
             vec![finding("QK221 by remainder", Verdict::Fail)],
-            vec![case("value/c-1", Verdict::Fail, 9.0, Some(0)), case("rows/c-2", Verdict::Pass, 0.1, None)],
+            vec![
+                case("value/c-1", Verdict::Fail, 9.0, Some(0)),
+                case("rows/c-2", Verdict::Pass, 0.1, None),
+            ],
         )
     };
     let state = |entry: &str, change: &dyn Fn(&mut Summary)| {
-        let file =
-            read_known("k", &format!("known: [{{{entry}, reason: r}}]")).unwrap_or_else(|error| panic!("{error}"));
+        let file = read_known("k", &format!("known: [{{{entry}, reason: r}}]"))
+            .unwrap_or_else(|error| panic!("{error}"));
         let mut summary = run();
         change(&mut summary);
         apply_known(&mut summary, "k", &file, &["mine".to_owned()], "2026-05-01");
@@ -315,29 +354,60 @@ fn states_of_known_deviations() {
     assert_eq!(state("finding: QK221, option: causal", &as_it_is), (KnownState::Holds, true));
     assert_eq!(state("finding: QK221, option: bias", &as_it_is), (KnownState::Unmatched, false));
     assert_eq!(state("finding: QK221, expires: 2026-05-01", &as_it_is), (KnownState::Holds, true));
-    assert_eq!(state("finding: QK221, expires: 2026-04-30", &as_it_is), (KnownState::Expired, false));
+    assert_eq!(
+        state("finding: QK221, expires: 2026-04-30", &as_it_is),
+        (KnownState::Expired, false)
+    );
     assert_eq!(state("finding: QK221, law: rows", &as_it_is), (KnownState::Gone, false));
     assert_eq!(state("finding: QK221, law: ro", &as_it_is), (KnownState::Unmatched, false));
     assert_eq!(state("finding: CRASH", &as_it_is), (KnownState::Gone, false));
     let chosen = |chosen: Chosen| move |summary: &mut Summary| summary.run.chosen = vec![chosen];
     // A run of some laws speaks for those that the entry names.
-    assert_eq!(state("finding: CRASH, law: 'ro*'", &chosen(Chosen::Laws)), (KnownState::NotAsked, false));
-    assert_eq!(state("finding: CRASH, law: rows", &chosen(Chosen::Laws)), (KnownState::Gone, false));
-    assert_eq!(state("finding: CRASH, law: rows", &chosen(Chosen::Shard)), (KnownState::NotAsked, false));
-    assert_eq!(state("finding: CRASH, law: rows", &chosen(Chosen::Dtypes)), (KnownState::NotAsked, false));
-    assert_eq!(state("finding: CRASH, case: c-2", &chosen(Chosen::Laws)), (KnownState::Gone, false));
+    assert_eq!(
+        state("finding: CRASH, law: 'ro*'", &chosen(Chosen::Laws)),
+        (KnownState::NotAsked, false)
+    );
+    assert_eq!(
+        state("finding: CRASH, law: rows", &chosen(Chosen::Laws)),
+        (KnownState::Gone, false)
+    );
+    assert_eq!(
+        state("finding: CRASH, law: rows", &chosen(Chosen::Shard)),
+        (KnownState::NotAsked, false)
+    );
+    assert_eq!(
+        state("finding: CRASH, law: rows", &chosen(Chosen::Dtypes)),
+        (KnownState::NotAsked, false)
+    );
+    assert_eq!(
+        state("finding: CRASH, case: c-2", &chosen(Chosen::Laws)),
+        (KnownState::Gone, false)
+    );
     // What no law is called is about nothing, whatever formats were asked.
-    assert_eq!(state("finding: CRASH, law: nolaw-*", &chosen(Chosen::Dtypes)), (KnownState::Unmatched, false));
-    assert_eq!(state("finding: CRASH, law: nolaw-*", &chosen(Chosen::Laws)), (KnownState::NotAsked, false));
+    assert_eq!(
+        state("finding: CRASH, law: nolaw-*", &chosen(Chosen::Dtypes)),
+        (KnownState::Unmatched, false)
+    );
+    assert_eq!(
+        state("finding: CRASH, law: nolaw-*", &chosen(Chosen::Laws)),
+        (KnownState::NotAsked, false)
+    );
     let stopped = |summary: &mut Summary| summary.stopped = Some("why".to_owned());
     assert_eq!(state("finding: CRASH", &stopped), (KnownState::NotAsked, false));
     assert_eq!(state("finding: QK221, target: other", &as_it_is), (KnownState::NotAsked, false));
     // By any name of the target, which `python:` and `./` do not change.
     for target in ["mine", "m*", "builtin:x", "./builtin:x", "python:mine"] {
         let holds = (KnownState::Holds, true);
-        assert_eq!(state(&format!("finding: QK221, target: '{target}'"), &as_it_is), holds, "{target}");
+        assert_eq!(
+            state(&format!("finding: QK221, target: '{target}'"), &as_it_is),
+            holds,
+            "{target}"
+        );
     }
-    assert_eq!(state("finding: QK221, target: 'python:*'", &as_it_is), (KnownState::NotAsked, false));
+    assert_eq!(
+        state("finding: QK221, target: 'python:*'", &as_it_is),
+        (KnownState::NotAsked, false)
+    );
     assert_eq!(state("finding: CRASH, suite: core", &as_it_is), (KnownState::NotAsked, false));
     assert_eq!(state("finding: QK221, suite: core", &as_it_is), (KnownState::Holds, true));
 }
@@ -348,7 +418,10 @@ fn what_held_in_the_formats_that_were_run_is_told() {
         let file = read_known("k", &format!("known: [{{{entry}, reason: r}}]")).expect("entries");
         let mut run = summary(
             vec![finding("QK221 by remainder", Verdict::Fail)],
-            vec![case("value/c-1", Verdict::Fail, 9.0, Some(0)), case("rows/c-2", Verdict::Pass, 0.1, None)],
+            vec![
+                case("value/c-1", Verdict::Fail, 9.0, Some(0)),
+                case("rows/c-2", Verdict::Pass, 0.1, None),
+            ],
         );
         change(&mut run);
         // Looked at twice, it is told once.
@@ -359,8 +432,12 @@ fn what_held_in_the_formats_that_were_run_is_told() {
     };
     let narrowed = |summary: &mut Summary| summary.run.chosen = vec![Chosen::Dtypes];
     let told = warnings("finding: CRASH, law: rows", &narrowed);
-    assert!(told.len() == 1 && told[0].contains("no case in float32 shows it any more"), "{told:?}");
-    // Of a whole run it is stale, and of an entry that holds, or whose cases were not all asked, nothing is told.
+    assert!(
+        told.len() == 1 && told[0].contains("no case in float32 shows it any more"),
+        "{told:?}"
+    );
+    // Of a whole run it is stale, and of an entry that holds, or whose cases were not all asked,
+    // nothing is told.
     assert!(warnings("finding: CRASH, law: rows", &|_| ()).is_empty());
     assert!(warnings("finding: QK221", &narrowed).is_empty());
     assert!(warnings("finding: CRASH, law: rows, dtype: float16", &narrowed).is_empty());
@@ -372,7 +449,10 @@ fn what_held_in_the_formats_that_were_run_is_told() {
 fn a_run_that_was_stopped_is_no_whole_one_in_any_report() {
     let mut run = summary(
         vec![],
-        vec![case("value/c-1", Verdict::Pass, 0.1, None), case("value/c-2", Verdict::Skipped, 0.0, None)],
+        vec![
+            case("value/c-1", Verdict::Pass, 0.1, None),
+            case("value/c-2", Verdict::Skipped, 0.0, None),
+        ],
     );
     let catalog = Catalog::embedded().expect("specifications");
     let written = |run: &Summary, format| write_as(format, run, &catalog).expect("a report");
@@ -420,23 +500,36 @@ fn what_is_worse_without_a_finding_is_in_every_report_of_findings() {
 fn faults_that_come_together_are_known_each_for_itself() {
     let right = summary(vec![], vec![case("value/c-1", Verdict::Pass, 0.1, None)]);
     let known = |entries: &[&str]| {
-        let list: String = entries.iter().map(|entry| format!("- {{{entry}, reason: r}}\n")).collect();
-        let file = read_known("k", &format!("known:\n{list}")).unwrap_or_else(|error| panic!("{error}"));
+        let list: String =
+            entries.iter().map(|entry| format!("- {{{entry}, reason: r}}\n")).collect();
+        let file =
+            read_known("k", &format!("known:\n{list}")).unwrap_or_else(|error| panic!("{error}"));
         let title = "QK101 scores are divided by d, with QK110 by the width";
-        let mut run =
-            summary(vec![finding(title, Verdict::Fail)], vec![case("value/c-1", Verdict::Fail, 9.0, Some(0))]);
+        let mut run = summary(
+            vec![finding(title, Verdict::Fail)],
+            vec![case("value/c-1", Verdict::Fail, 9.0, Some(0))],
+        );
         apply_known(&mut run, "k", &file, &[], "2026-05-01");
         // A comparison with a snapshot means the same by it.
         let changes = compare(&recorded(&right), &run, "s", None, false).changes;
         assert_eq!(changes[0].change == Change::Known, run.findings[0].is_known(), "{entries:?}");
         // The fault is there, covered or not.
-        assert_eq!(run.known.as_ref().expect("entries").entries[0].state, KnownState::Holds, "{entries:?}");
+        assert_eq!(
+            run.known.as_ref().expect("entries").entries[0].state,
+            KnownState::Holds,
+            "{entries:?}"
+        );
         run.findings[0].is_known()
     };
     let no = ["finding: QK101", "finding: QK110", "finding: 'QK101*'", "finding: '*divided by d*'"];
     no.iter().for_each(|entry| assert!(!known(&[entry]), "{entry}"));
-    let yes =
-        ["finding: QK101+QK110", "finding: 'QK1*'", "finding: 'QK101+*'", "finding: FAIL", "law: value, finding: '*'"];
+    let yes = [
+        "finding: QK101+QK110",
+        "finding: 'QK1*'",
+        "finding: 'QK101+*'",
+        "finding: FAIL",
+        "law: value, finding: '*'",
+    ];
     yes.iter().for_each(|entry| assert!(known(&[entry]), "{entry}"));
     assert!(known(&["finding: QK101", "finding: QK110"]));
     assert!(!known(&["finding: QK101", "finding: QK110, law: rows"]));
@@ -445,14 +538,20 @@ fn faults_that_come_together_are_known_each_for_itself() {
 
 #[test]
 fn laws_are_counted_by_what_was_checked_and_errors_by_what_held() {
-    let mut cases = vec![case("value/c-0", Verdict::Fail, 9.0, Some(0)), case("value/c-9", Verdict::Pass, 0.1, None)];
+    let mut cases = vec![
+        case("value/c-0", Verdict::Fail, 9.0, Some(0)),
+        case("value/c-9", Verdict::Pass, 0.1, None),
+    ];
     cases.extend((1..6).map(|n| case(&format!("value/c-{n}"), Verdict::Refused, -1.0, None)));
     let mut run = summary(vec![finding("QK221 by remainder", Verdict::Fail)], cases);
     run.coverage.dtypes.insert("float32".to_owned(), 2);
     run.coverage.margins.insert("float32".to_owned(), 0.1);
     let catalog = Catalog::embedded().expect("specifications");
     let written = |run: &Summary, format| write_as(format, run, &catalog).expect("a report");
-    let tables = [(ReportFormat::Markdown, "| `value` | `float32` | 1 of 2 |"), (ReportFormat::Html, "1 of 2 wrong")];
+    let tables = [
+        (ReportFormat::Markdown, "| `value` | `float32` | 1 of 2 |"),
+        (ReportFormat::Html, "1 of 2 wrong"),
+    ];
     for (format, row) in tables {
         let text = written(&run, format);
         assert!(text.contains(row) && !text.contains("of 7"), "{text}");

@@ -19,7 +19,10 @@ fn formats_stay_as_they_are() {
     for format in ReportFormat::ALL {
         // The page is looked at by tests of its own, and the document is where it comes from.
         if !matches!(format, ReportFormat::Html | ReportFormat::Json) {
-            insta::assert_snapshot!(format.name(), write_as(format, &summary, &catalog).expect("a report"));
+            insta::assert_snapshot!(
+                format.name(),
+                write_as(format, &summary, &catalog).expect("a report")
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A hundred thousand failing cases, of one cause and of as many: every format is made, none is larger than its reader bears, and what
-//! has no place is counted.
+//! A hundred thousand failing cases, of one cause and of as many: every format is made, none is
+//! larger than its reader bears, and what has no place is counted.
 
 #![expect(clippy::disallowed_methods, reason = "reads the report, and a deadline needs the clock")]
 
@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use qkvet_report::{
-    ReportFormat, accept, apply_known, change_groups, compare, new_snapshot, open_findings, read_known, read_snapshot,
-    settled, snapshot_diff, titles, write_as, write_snapshot,
+    ReportFormat, accept, apply_known, change_groups, compare, new_snapshot, open_findings,
+    read_known, read_snapshot, settled, snapshot_diff, titles, write_as, write_snapshot,
 };
 use qkvet_spec::{Catalog, Change, Finding, Summary, Verdict};
 use serde_json::Value;
@@ -22,11 +22,23 @@ fn failing(n_causes: usize) -> Summary {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/report.json");
     let text = std::fs::read_to_string(path).expect("the report");
     let mut summary: Summary = serde_json::from_str(&text).expect("a report");
-    let finding = Finding { example: None, picture: None, script_text: None, ..summary.findings[1].clone() };
-    let record = summary.records.iter().find(|record| record.verdict == Verdict::Fail).expect("a failing case").clone();
-    let letters = |n: usize| n.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect::<String>();
+    let finding =
+        Finding { example: None, picture: None, script_text: None, ..summary.findings[1].clone() };
+    let record = summary
+        .records
+        .iter()
+        .find(|record| record.verdict == Verdict::Fail)
+        .expect("a failing case")
+        .clone();
+    let letters = |n: usize| {
+        n.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect::<String>()
+    };
     summary.findings = (0..n_causes)
-        .map(|n| Finding { title: format!("cause {}", letters(n)), cases: MANY / n_causes, ..finding.clone() })
+        .map(|n| Finding {
+            title: format!("cause {}", letters(n)),
+            cases: MANY / n_causes,
+            ..finding.clone()
+        })
         .collect();
     summary.records = (0..MANY)
         .map(|n| {
@@ -68,30 +80,44 @@ fn every_format_bears_many_findings() {
         assert!(page.len() < 5_000_000, "{} bytes", page.len());
         assert_eq!(page.contains("more: the JSON report has them all"), is_many);
         let annotations = made(ReportFormat::Github, &summary);
-        let errors: Vec<&str> = annotations.lines().filter(|line| line.starts_with("::error ")).collect();
+        let errors: Vec<&str> =
+            annotations.lines().filter(|line| line.starts_with("::error ")).collect();
         assert_eq!(errors.len(), if is_many { 10 } else { 1 });
         assert_eq!(errors[errors.len() - 1].contains("and 99,991 more findings"), is_many);
         let junit = made(ReportFormat::Junit, &summary);
         assert!(junit.len() < 10_000_000, "{} bytes", junit.len());
         assert_eq!(number(&junit, "tests"), junit.matches("<testcase ").count());
         assert_eq!(number(&junit, "failures"), junit.matches("<failure ").count());
-        assert_eq!(junit.contains("and 99,000 more findings: the JSON report has them all"), is_many);
-        let sarif: Value = serde_json::from_str(&made(ReportFormat::Sarif, &summary)).expect("JSON");
+        assert_eq!(
+            junit.contains("and 99,000 more findings: the JSON report has them all"),
+            is_many
+        );
+        let sarif: Value =
+            serde_json::from_str(&made(ReportFormat::Sarif, &summary)).expect("JSON");
         assert_eq!(sarif["runs"][0]["results"].as_array().map(Vec::len), Some(n_causes.min(5000)));
         let told = sarif["runs"][0]["invocations"].to_string();
         assert_eq!(told.contains("and 95,000 more findings"), is_many, "{told}");
-        let gitlab: Value = serde_json::from_str(&made(ReportFormat::Gitlab, &summary)).expect("JSON");
+        let gitlab: Value =
+            serde_json::from_str(&made(ReportFormat::Gitlab, &summary)).expect("JSON");
         let entries = gitlab.as_array().expect("entries");
         assert_eq!(entries.len(), if is_many { 1001 } else { 1 });
         let last = entries[entries.len() - 1]["description"].as_str().expect("a text");
         assert_eq!(last.starts_with("and 99,000 more findings"), is_many, "{last}");
         let markdown = made(ReportFormat::Markdown, &summary);
-        assert!(markdown.len() < 1 << 20, "{} bytes: a step summary holds one mebibyte", markdown.len());
+        assert!(
+            markdown.len() < 1 << 20,
+            "{} bytes: a step summary holds one mebibyte",
+            markdown.len()
+        );
         assert!(made(ReportFormat::Human, &summary).lines().count() < 300);
-        let lines = made(ReportFormat::Ndjson, &summary).lines().filter(|line| line.starts_with("{\"case\"")).count();
+        let lines = made(ReportFormat::Ndjson, &summary)
+            .lines()
+            .filter(|line| line.starts_with("{\"case\""))
+            .count();
         assert_eq!(lines, MANY);
         // The document is whole, whatever it takes.
-        let again: Summary = serde_json::from_str(&made(ReportFormat::Json, &summary)).expect("a report");
+        let again: Summary =
+            serde_json::from_str(&made(ReportFormat::Json, &summary)).expect("a report");
         assert_eq!(again, summary);
     }
 }
@@ -105,23 +131,31 @@ fn snapshots_and_known_deviations_bear_many_findings() {
         assert_eq!(outcome.count(|change| change == Change::NewFinding), MANY);
         assert_eq!(in_time("groups", || change_groups(&outcome).len()), n_causes);
         summary.snapshot = Some(outcome.clone());
-        for format in [ReportFormat::Human, ReportFormat::Github, ReportFormat::Junit, ReportFormat::Markdown] {
+        for format in
+            [ReportFormat::Human, ReportFormat::Github, ReportFormat::Junit, ReportFormat::Markdown]
+        {
             let text = made(format, &summary);
             assert!(text.len() < 10_000_000, "{}: {} bytes", format.name(), text.len());
         }
-        assert!(in_time("diff", || snapshot_diff(&outcome, &titles(&summary))).lines().count() > MANY);
+        assert!(
+            in_time("diff", || snapshot_diff(&outcome, &titles(&summary))).lines().count() > MANY
+        );
         let mut snapshot = nothing;
         in_time("accept", || accept(&mut snapshot, &summary, &outcome, false, &|_| true));
         let text = in_time("write", || write_snapshot(&snapshot));
         let snapshot = in_time("read", || read_snapshot("s.yaml", &text).expect("a snapshot"));
         let same = in_time("compare again", || compare(&snapshot, &summary, "s.yaml", None, false));
-        assert_eq!((same.compared, same.changes.len(), same.recorded_findings.len()), (MANY, 0, n_causes));
+        assert_eq!(
+            (same.compared, same.changes.len(), same.recorded_findings.len()),
+            (MANY, 0, n_causes)
+        );
         summary.snapshot = Some(same);
         assert!(in_time("open", || open_findings(&summary)).is_empty());
         ReportFormat::ALL.iter().for_each(|format| drop(made(*format, &summary)));
 
         summary.snapshot = None;
-        let known = "known: [{law: '*', finding: 'cause-*', reason: so}, {finding: FAIL, reason: other}]\n";
+        let known =
+            "known: [{law: '*', finding: 'cause-*', reason: so}, {finding: FAIL, reason: other}]\n";
         let known = read_known("k.yaml", known).expect("entries");
         in_time("known", || apply_known(&mut summary, "k.yaml", &known, &[], "2026-01-01"));
         assert!(in_time("open", || open_findings(&summary)).is_empty());

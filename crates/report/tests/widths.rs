@@ -12,12 +12,14 @@ use textwrap::core::display_width;
 fn summary() -> Summary {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/report.json");
     let mut summary: Summary =
-        serde_json::from_str(&std::fs::read_to_string(path).expect("the report")).expect("a report");
+        serde_json::from_str(&std::fs::read_to_string(path).expect("the report"))
+            .expect("a report");
     let long = "a word that is followed by others and by 注意 and more of them ".repeat(20);
     summary.run.environment.push(long.clone());
     summary.warnings.push(long.clone());
     summary.findings[0].title.push_str(&format!(" {long}"));
-    summary.findings[0].evidence.got = "0.1234567890123456789 and a reason why it is what it is, too".to_owned();
+    summary.findings[0].evidence.got =
+        "0.1234567890123456789 and a reason why it is what it is, too".to_owned();
     summary.coverage.declined.insert(long, 3);
     summary
 }
@@ -30,12 +32,23 @@ fn is_command(line: &str) -> bool {
 #[test]
 fn no_line_is_wider_than_its_terminal() {
     let mut summary = summary();
-    summary.snapshot = Some(compare(&new_snapshot(&summary.run.target), &summary, "snapshots/x.yaml", None, false));
+    summary.snapshot = Some(compare(
+        &new_snapshot(&summary.run.target),
+        &summary,
+        "snapshots/x.yaml",
+        None,
+        false,
+    ));
     for columns in [60, 80, 100, 120, 200] {
-        let style = ReportStyle { columns: Some(columns), has_margins: true, ..ReportStyle::default() };
+        let style =
+            ReportStyle { columns: Some(columns), has_margins: true, ..ReportStyle::default() };
         let text = plain(&render_in(&summary, style));
         for line in text.lines().filter(|line| !is_command(line)) {
-            assert!(display_width(line) <= columns, "{columns}, {}: {line}\n{text}", display_width(line));
+            assert!(
+                display_width(line) <= columns,
+                "{columns}, {}: {line}\n{text}",
+                display_width(line)
+            );
         }
         assert!(text.contains("times the bound of contract"), "{text}");
     }
@@ -44,11 +57,15 @@ fn no_line_is_wider_than_its_terminal() {
 #[test]
 fn what_a_terminal_has_no_room_for_a_file_has() {
     let summary = summary();
-    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ");
+    let words =
+        |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ");
     let file = words(&plain(&render(&summary)));
     let narrow = ReportStyle { columns: Some(80), ..ReportStyle::default() };
     assert!(plain(&render_in(&summary, narrow)).contains('…'));
-    assert!(!file.contains('…') && file.contains(summary.run.environment[summary.run.environment.len() - 1].trim()));
+    assert!(
+        !file.contains('…')
+            && file.contains(summary.run.environment[summary.run.environment.len() - 1].trim())
+    );
     let none: BTreeMap<String, String> = BTreeMap::new();
     let outcome = compare(&new_snapshot("x"), &summary, "s.yaml", None, false);
     // Of a snapshot nothing is cut: what a case was and what it is stand at the end of a line.
@@ -62,8 +79,17 @@ fn lines_break_where_they_can_be_read() {
     let mut summary = summary();
     summary.findings[0].replay = "qkvet replay c-39c2ea39d879e568".to_owned();
     summary.findings[0].script = Some(".qkvet/cases/c-39c2ea39d879e568.py".to_owned());
-    let options =
-        ["alibi_slopes", "bias", "causal", "key_lengths", "mask", "packed", "query_lengths", "scale", "sinks"];
+    let options = [
+        "alibi_slopes",
+        "bias",
+        "causal",
+        "key_lengths",
+        "mask",
+        "packed",
+        "query_lengths",
+        "scale",
+        "sinks",
+    ];
     summary.coverage.options = options.map(|option| (option.to_owned(), 123)).into();
     let at = |columns: usize| {
         let style = ReportStyle { columns: Some(columns), ..ReportStyle::default() };
@@ -71,15 +97,19 @@ fn lines_break_where_they_can_be_read() {
     };
     // Two commands are beside each other where there is room, and no terminal breaks one.
     assert!(
-        at(120).contains("\n  replay    qkvet replay c-39c2ea39d879e568   or  python .qkvet/cases/"),
+        at(120)
+            .contains("\n  replay    qkvet replay c-39c2ea39d879e568   or  python .qkvet/cases/"),
         "{}",
         at(120)
     );
     let narrow = at(80);
-    let below =
-        "\n  replay    qkvet replay c-39c2ea39d879e568\n  or        python .qkvet/cases/c-39c2ea39d879e568.py\n";
+    let below = "\n  replay    qkvet replay c-39c2ea39d879e568\n  or        python .qkvet/cases/c-39c2ea39d879e568.py\n";
     assert!(narrow.contains(below), "{narrow}");
     for columns in [60, 80, 100, 120] {
-        assert!(at(columns).lines().all(|line| !line.trim_start().starts_with('·')), "{}", at(columns));
+        assert!(
+            at(columns).lines().all(|line| !line.trim_start().starts_with('·')),
+            "{}",
+            at(columns)
+        );
     }
 }

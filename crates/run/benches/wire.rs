@@ -1,8 +1,14 @@
-//! What the wire costs: `cargo bench -p qkvet-run --bench wire -- PROGRAM [ARGUMENT...]`. A number, never a verdict.
+//! What the wire costs: `cargo bench -p qkvet-run --bench wire -- PROGRAM [ARGUMENT...]`. A number,
+//! never a verdict.
 //!
-//! Sends small cases to a program that speaks qkvet-wire/1 and prints the total, the program's own account of its calls
-//! (`nanoseconds` of its answers) and what a case costs beside that.
-#![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr, reason = "a program that measures")]
+//! Sends small cases to a program that speaks qkvet-wire/1 and prints the total, the program's own
+//! account of its calls (`nanoseconds` of its answers) and what a case costs beside that.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program that measures"
+)]
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -53,7 +59,9 @@ fn measure(words: &[String]) -> Result<String, String> {
     };
     let mut ask = |times: usize| {
         for _ in 0..times {
-            if let other @ (Response::Crash(_) | Response::Timeout(_) | Response::Broken(_)) = target.call(&call) {
+            if let other @ (Response::Crash(_) | Response::Timeout(_) | Response::Broken(_)) =
+                target.call(&call)
+            {
                 return Err(format!("{other:?}"));
             }
         }
@@ -64,6 +72,13 @@ fn measure(words: &[String]) -> Result<String, String> {
     let own = (ask(CASES)? - before) as f64 / 1e3;
     let total = start.elapsed().as_secs_f64() * 1e6;
     let each = (total - own) / CASES as f64;
-    let own = if own > 0.0 { format!("{:.1} ms in the calls", own / 1e3) } else { "calls not timed".to_owned() };
-    Ok(format!("wire: {CASES} cases 1x1x3x4 in {:.1} ms, {own}, {each:.1} µs a case beside them", total / 1e3))
+    let own = if own > 0.0 {
+        format!("{:.1} ms in the calls", own / 1e3)
+    } else {
+        "calls not timed".to_owned()
+    };
+    Ok(format!(
+        "wire: {CASES} cases 1x1x3x4 in {:.1} ms, {own}, {each:.1} µs a case beside them",
+        total / 1e3
+    ))
 }

@@ -4,7 +4,10 @@ use qkvet_diagnose::{Answered, Named, cause, conventions_that_explain, describe_
 use qkvet_engine::interpret::{Expected, certainly_passes, interpret};
 use qkvet_engine::law::{CallRecord, Outcome, judge_call};
 use qkvet_engine::lowering::Want;
-use qkvet_spec::{Call, Case, Catalog, Contract, Convention, Dtype, Evidence, Meaning, Output, Verdict, tell_ratio};
+use qkvet_spec::{
+    Call, Case, Catalog, Contract, Convention, Dtype, Evidence, Meaning, Output, Verdict,
+    tell_ratio,
+};
 use serde::Serialize;
 
 use crate::conventions::meaning_of;
@@ -28,7 +31,8 @@ pub struct Judged {
     pub outcome: Outcome,
     /// Elements of the output.
     pub elements: usize,
-    /// How many of them no implementation under the contract may return; 0 where the form is wrong already.
+    /// How many of them no implementation under the contract may return; 0 where the form is wrong
+    /// already.
     pub refuted: usize,
 }
 
@@ -37,8 +41,8 @@ pub struct Judged {
 pub struct Judgment {
     /// The word.
     pub verdict: Verdict,
-    /// The largest distance over its bound, where it is a finite number: at most 1 where nothing is wrong. An assertion that holds
-    /// does not measure it for large calls.
+    /// The largest distance over its bound, where it is a finite number: at most 1 where nothing is
+    /// wrong. An assertion that holds does not measure it for large calls.
     pub margin: Option<f64>,
     /// What it was judged by.
     pub contract: String,
@@ -58,18 +62,28 @@ impl Judgment {
         self.verdict != Verdict::Fail
     }
 
-    /// What is known, for people. `declare` writes how a convention, `field=value`, is declared where the caller is.
+    /// What is known, for people. `declare` writes how a convention, `field=value`, is declared
+    /// where the caller is.
     pub fn text(&self, declare: impl Fn(&str) -> String) -> String {
         let Self { verdict, contract, elements, refuted, .. } = self;
         let Some(seen) = &self.evidence else {
-            let margin = self.margin.map(|margin| format!(", worst error {} of its bound", tell_ratio(margin)));
-            let numbers = if *elements == 0 { String::new() } else { format!("{elements} numbers within ") };
-            return format!("{verdict}: {numbers}contract {contract}{}", margin.unwrap_or_default());
+            let margin = self
+                .margin
+                .map(|margin| format!(", worst error {} of its bound", tell_ratio(margin)));
+            let numbers =
+                if *elements == 0 { String::new() } else { format!("{elements} numbers within ") };
+            return format!(
+                "{verdict}: {numbers}contract {contract}{}",
+                margin.unwrap_or_default()
+            );
         };
         let ratio = seen.ratio.filter(|_| *verdict == Verdict::Fail);
-        let beyond = ratio.map(|ratio| format!("   ({} times the bound of contract {contract})", tell_ratio(ratio)));
+        let beyond = ratio.map(|ratio| {
+            format!("   ({} times the bound of contract {contract})", tell_ratio(ratio))
+        });
         let got = format!("{}{}", seen.got, beyond.unwrap_or_default());
-        let mut rows = vec![("at", seen.place.clone()), ("expected", seen.expected.clone()), ("got", got)];
+        let mut rows =
+            vec![("at", seen.place.clone()), ("expected", seen.expected.clone()), ("got", got)];
         if *refuted > 0 {
             rows.push(("wrong", format!("{refuted} of {elements} elements are proved wrong")));
         }
@@ -88,7 +102,8 @@ impl Judgment {
     }
 }
 
-/// One row of what is told of a wrong answer: `  expected  0.5`. A text of several lines goes on below itself.
+/// One row of what is told of a wrong answer: `  expected  0.5`. A text of several lines goes on
+/// below itself.
 pub fn row(label: &str, text: &str) -> String {
     format!("  {label:9} {}", text.lines().collect::<Vec<_>>().join(&format!("\n{:12}", "")))
 }
@@ -109,7 +124,8 @@ pub struct Explanation {
 /// Weights of a call below which an assertion measures: that takes some milliseconds.
 const MEASURED: usize = 1 << 20;
 
-/// Multiplications of one enclosure beyond which an explanation is not looked for: each of some hundred candidates takes one.
+/// Multiplications of one enclosure beyond which an explanation is not looked for: each of some
+/// hundred candidates takes one.
 const MOST_WORK: usize = 1 << 22;
 
 impl Ruler<'_> {
@@ -125,7 +141,8 @@ impl Ruler<'_> {
     pub fn judge(&self, call: &Call, output: &Output) -> Judged {
         let meaning = self.meaning();
         let expected = interpret(&meaning, call, self.contract, Want::Output);
-        let outcome = judge_call("attention(Q, K, V)", call, |_| expected.clone(), &mut Answered(output));
+        let outcome =
+            judge_call("attention(Q, K, V)", call, |_| expected.clone(), &mut Answered(output));
         let (elements, refuted) = (output.output.data.len(), refuted(&expected, output));
         Judged { outcome, elements, refuted }
     }
@@ -136,13 +153,17 @@ impl Ruler<'_> {
         self.told(outcome, elements, refuted)
     }
 
-    /// As [`Ruler::judgment`], but for large calls that certainly pass: their margin is not measured.
+    /// As [`Ruler::judgment`], but for large calls that certainly pass: their margin is not
+    /// measured.
     pub fn assertion(&self, call: &Call, output: &Output) -> Judgment {
-        // Weights that are rounded to less decide by a product of their own, which has no good bound from below; of those in float64 the
-        // radius is too wide.
+        // Weights that are rounded to less decide by a product of their own, which has no good
+        // bound from below; of those in float64 the radius is too wide.
         let may_pass = weights(call) >= MEASURED && self.contract.weights == Dtype::Float32;
         let has_more = call.return_weights || call.return_lse || !output.inputs_unchanged;
-        if !may_pass || has_more || !certainly_passes(&self.meaning(), call, self.contract, &output.output) {
+        if !may_pass
+            || has_more
+            || !certainly_passes(&self.meaning(), call, self.contract, &output.output)
+        {
             return self.judgment(call, output);
         }
         let (contract, elements) = (self.contract.contract.clone(), output.output.data.len());
@@ -165,9 +186,12 @@ impl Ruler<'_> {
     fn told(&self, outcome: Outcome, elements: usize, refuted: usize) -> Judgment {
         let Outcome { verdict, margin, evidence, calls, .. } = outcome;
         let explanation = match evidence.as_ref().and_then(layout_lines) {
-            Some((cause, hint)) => {
-                Some(Explanation { title: LAYOUT.to_owned(), cause, declare: None, hint: Some(hint) })
-            }
+            Some((cause, hint)) => Some(Explanation {
+                title: LAYOUT.to_owned(),
+                cause,
+                declare: None,
+                hint: Some(hint),
+            }),
             None => (verdict == Verdict::Fail).then(|| self.explain(&calls)).flatten(),
         };
         let margin = margin.is_finite().then_some(margin);
@@ -175,8 +199,8 @@ impl Ruler<'_> {
         Judgment { verdict, margin, contract, elements, refuted, evidence, explanation }
     }
 
-    /// Which convention or single fault explains what a target returned for calls that failed; `None` if none does or the calls are too large
-    /// to try them.
+    /// Which convention or single fault explains what a target returned for calls that failed;
+    /// `None` if none does or the calls are too large to try them.
     pub fn explain(&self, calls: &[CallRecord]) -> Option<Explanation> {
         let work = |record: &CallRecord| {
             let d = record.call.dims();
@@ -186,19 +210,22 @@ impl Ruler<'_> {
             return None;
         }
         let (meaning, failures) = (self.meaning(), [(calls, self.contract)]);
-        let declared: Vec<&str> = self.conventions.iter().map(|convention| convention.field.as_str()).collect();
+        let declared: Vec<&str> =
+            self.conventions.iter().map(|convention| convention.field.as_str()).collect();
         let known = self.catalog.conventions.values();
-        if let Some(found) = conventions_that_explain(&failures, &meaning, known, &declared).first() {
+        if let Some(found) = conventions_that_explain(&failures, &meaning, known, &declared).first()
+        {
             let (title, cause) = convention_lines(found);
             let declare = Some(format!("{}={}", found.field, found.value));
             return Some(Explanation { title, cause, declare, hint: None });
         }
-        // What is wrong in some rows looks as if they had not been written, and one answer cannot tell. Pairs of faults, which a whole
-        // run is held against, take minutes.
+        // What is wrong in some rows looks as if they had not been written, and one answer cannot
+        // tell. Pairs of faults, which a whole run is held against, take minutes.
         let faults = self.catalog.faults.values().filter(|fault| fault.behavior.is_none());
         let causes = cause(&failures, &[], &meaning, faults);
         let rival = causes.get(1).map(|rival| (rival.faults.clone(), 1, 1));
-        let named = Named { faults: causes.first()?.faults.clone(), members: vec![0], of: 1, rival };
+        let named =
+            Named { faults: causes.first()?.faults.clone(), members: vec![0], of: 1, rival };
         let (title, cause, hint) = cause_lines(&named);
         Some(Explanation { title, cause, declare: None, hint: Some(hint) })
     }

@@ -17,7 +17,8 @@ use crate::target::{EXEC, LIBRARY};
 
 pub use profile::{DEFAULT_PROFILE, Profile, Setting};
 
-/// The file's name, looked for beside the target and upwards, then in the current folder and upwards.
+/// The file's name, looked for beside the target and upwards, then in the current folder and
+/// upwards.
 pub const CONFIG_FILE: &str = "qkvet.yaml";
 
 /// The whole file.
@@ -27,7 +28,8 @@ pub struct Config {
     /// Targets by name.
     #[serde(default)]
     pub targets: IndexMap<String, TargetEntry>,
-    /// Folder of the user's own specifications, relative to the file: laws in `laws/`, conventions in `conventions/`.
+    /// Folder of the user's own specifications, relative to the file: laws in `laws/`, conventions
+    /// in `conventions/`.
     #[serde(default)]
     pub specs: Option<PathBuf>,
     /// How runs are done, by name: `--profile`.
@@ -77,7 +79,8 @@ impl Config {
     /// Reads a file.
     ///
     /// # Errors
-    /// An unreadable file, YAML that does not fit, an entry named as a target, a profile that extends none or itself, with its place.
+    /// An unreadable file, YAML that does not fit, an entry named as a target, a profile that
+    /// extends none or itself, with its place.
     pub fn read(path: &Path) -> Result<Self, SpecError> {
         let shown = path.display().to_string();
         Self::parse(&shown, &text(path, &shown)?)
@@ -100,8 +103,8 @@ impl Config {
         Ok(config)
     }
 
-    /// What a profile of `file` says, with what it takes from those that it extends; paths are from the current folder. Nothing for
-    /// [`DEFAULT_PROFILE`] where the file has none.
+    /// What a profile of `file` says, with what it takes from those that it extends; paths are from
+    /// the current folder. Nothing for [`DEFAULT_PROFILE`] where the file has none.
     ///
     /// # Errors
     /// A profile that is not there, with the nearest name.
@@ -130,15 +133,21 @@ fn is_target(name: &str) -> bool {
 /// Larger files are no specifications.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Adds the laws and conventions of the folder that a `qkvet.yaml` names under `specs:`, if it names one, in order of path.
+/// Adds the laws and conventions of the folder that a `qkvet.yaml` names under `specs:`, if it
+/// names one, in order of path.
 ///
 /// # Errors
-/// A file or folder that cannot be read, another folder than the two, a specification that does not fit or whose id is taken.
+/// A file or folder that cannot be read, another folder than the two, a specification that does not
+/// fit or whose id is taken.
 pub fn add_own_specs(config: &Path, catalog: &mut Catalog) -> Result<(), SpecError> {
     let Some(specs) = Config::read(config)?.specs else { return Ok(()) };
     let folder = config.parent().unwrap_or(Path::new("")).join(specs);
     for (kind, add) in [
-        ("conventions", Catalog::add_own_convention as fn(&mut Catalog, &str, &str) -> Result<String, SpecError>),
+        (
+            "conventions",
+            Catalog::add_own_convention
+                as fn(&mut Catalog, &str, &str) -> Result<String, SpecError>,
+        ),
         ("laws", Catalog::add_own_law),
     ] {
         let folder = folder.join(kind);
@@ -155,7 +164,8 @@ pub fn add_own_specs(config: &Path, catalog: &mut Catalog) -> Result<(), SpecErr
         }
     }
     let place = below_current(&folder).display().to_string();
-    let is_known = |path: &PathBuf| path.is_dir() && (path.ends_with("laws") || path.ends_with("conventions"));
+    let is_known =
+        |path: &PathBuf| path.is_dir() && (path.ends_with("laws") || path.ends_with("conventions"));
     let all = entries(&folder)?;
     match all.iter().find(|path| !is_known(path)) {
         Some(other) => {
@@ -174,11 +184,14 @@ pub fn add_own_specs(config: &Path, catalog: &mut Catalog) -> Result<(), SpecErr
 /// What lies in a folder, in order of path.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, SpecError> {
     let place = below_current(folder).display().to_string();
-    let failed =
-        |error: std::io::Error| SpecError::plain(format!("specs at {place}: expected a readable folder, got: {error}"));
+    let failed = |error: std::io::Error| {
+        SpecError::plain(format!("specs at {place}: expected a readable folder, got: {error}"))
+    };
     let found = std::fs::read_dir(folder).map_err(failed)?;
-    let mut paths =
-        found.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let mut paths = found
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(failed)?;
     paths.sort();
     Ok(paths)
 }
@@ -188,7 +201,9 @@ fn is_yaml(path: &Path) -> bool {
 }
 
 fn text(path: &Path, shown: &str) -> Result<String, SpecError> {
-    let failed = |got: String| SpecError::plain(format!("file at {shown}: expected a readable file, got: {got}"));
+    let failed = |got: String| {
+        SpecError::plain(format!("file at {shown}: expected a readable file, got: {got}"))
+    };
     let about = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?;
     if !about.is_file() {
         return Err(failed("no plain file".to_owned()));

@@ -15,14 +15,15 @@ pub struct Chosen {
     pub unused: Vec<String>,
 }
 
-/// The loosest contract of each format, unless `qkvet.yaml` or a flag declares another; a flag wins over the file.
+/// The loosest contract of each format, unless `qkvet.yaml` or a flag declares another; a flag wins
+/// over the file.
 ///
-/// Flags speak of this run, so one of them has to judge something. The file speaks of the target, whatever is checked of it this
-/// time: what it declares beyond that is only told.
+/// Flags speak of this run, so one of them has to judge something. The file speaks of the target,
+/// whatever is checked of it this time: what it declares beyond that is only told.
 ///
 /// # Errors
-/// An unknown contract, two for one format, one of a format in which no case is called or that the target's own entry leaves
-/// out, and flags none of which is of a format of the run.
+/// An unknown contract, two for one format, one of a format in which no case is called or that the
+/// target's own entry leaves out, and flags none of which is of a format of the run.
 pub fn contracts(
     target: &NamedTarget,
     flags: &[String],
@@ -57,7 +58,10 @@ pub fn contracts(
     let unused = of_file.values().chain(of_flags.values()).filter(|contract| !is_used(contract));
     let unused = unused.map(|contract| {
         let Contract { contract, dtype, .. } = contract;
-        format!("contract {contract} judges nothing here: it is of {dtype}, and this run checks {}", names(dtypes))
+        format!(
+            "contract {contract} judges nothing here: it is of {dtype}, and this run checks {}",
+            names(dtypes)
+        )
     });
     let unused = unused.collect();
     by_dtype.extend(of_file.into_iter().chain(of_flags).filter(|(_, contract)| is_used(contract)));
@@ -74,11 +78,17 @@ fn declared(names: &[String], catalog: &Catalog) -> Result<BTreeMap<Dtype, Contr
                 || "`qkvet list contracts`".to_owned(),
                 |name| format!("a function that takes wider tensors and rounds them itself keeps {name} or the like"),
             );
-            return Err(mismatch(&contract, "a format that cases are called in", &Dtype::CHECKED, &hint));
+            return Err(mismatch(
+                &contract,
+                "a format that cases are called in",
+                &Dtype::CHECKED,
+                &hint,
+            ));
         }
         if let Some(other) = declared.get(&contract.dtype).filter(|other| **other != contract) {
             let (dtype, other, contract) = (contract.dtype, &other.contract, &contract.contract);
-            let message = format!("contract for {dtype}: expected one, got `{other}` and `{contract}`");
+            let message =
+                format!("contract for {dtype}: expected one, got `{other}` and `{contract}`");
             return Err(SpecError::plain(message));
         }
         declared.insert(contract.dtype, contract);

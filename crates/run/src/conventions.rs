@@ -16,7 +16,8 @@ pub fn conventions<'a>(
     flags: &[String],
     catalog: &'a Catalog,
 ) -> Result<Vec<&'a Convention>, SpecError> {
-    let mut chosen: BTreeMap<String, String> = target.entry.conventions.clone().into_iter().collect();
+    let mut chosen: BTreeMap<String, String> =
+        target.entry.conventions.clone().into_iter().collect();
     for flag in flags {
         let Some((field, value)) = flag.split_once('=') else {
             return Err(SpecError::plain(format!(
@@ -39,13 +40,18 @@ pub fn conventions<'a>(
         } else {
             (
                 format!("convention `{field}={value}`"),
-                of_field.iter().flat_map(|known| [known.standard_value.as_str(), known.value.as_str()]).collect(),
+                of_field
+                    .iter()
+                    .flat_map(|known| [known.standard_value.as_str(), known.value.as_str()])
+                    .collect(),
             )
         };
         known.dedup();
         let wrong = if of_field.is_empty() { field } else { value };
-        let hint = nearest(wrong, known.iter().copied())
-            .map_or_else(|| format!("known: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
+        let hint = nearest(wrong, known.iter().copied()).map_or_else(
+            || format!("known: {}", known.join(", ")),
+            |near| format!("did you mean `{near}`?"),
+        );
         Err(SpecError::plain(format!("{what}: expected a known one\nhint: {hint}")))
     };
     chosen.iter().filter(|(field, value)| !is_standard(catalog, field, value)).map(find).collect()
@@ -53,7 +59,10 @@ pub fn conventions<'a>(
 
 /// Declaring the standard is allowed and changes nothing.
 fn is_standard(catalog: &Catalog, field: &str, value: &str) -> bool {
-    catalog.conventions.values().any(|convention| convention.field == field && convention.standard_value == value)
+    catalog
+        .conventions
+        .values()
+        .any(|convention| convention.field == field && convention.standard_value == value)
 }
 
 /// The standard under conventions.

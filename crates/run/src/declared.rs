@@ -1,4 +1,5 @@
-//! What callers that bring a function of their own process name: conventions, contracts, a suite and what is chosen of it.
+//! What callers that bring a function of their own process name: conventions, contracts, a suite
+//! and what is chosen of it.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -33,7 +34,8 @@ impl Declared {
     /// Those in force for calls in the given formats: `field=value`, and ids of contracts.
     ///
     /// # Errors
-    /// An unknown name, two contracts for one format, one of a format that is not among them, none for a format that has no default.
+    /// An unknown name, two contracts for one format, one of a format that is not among them, none
+    /// for a format that has no default.
     pub fn new(flags: &[String], names: &[String], dtypes: &[Dtype]) -> Result<Self, SpecError> {
         let (catalog, chosen) = (embedded()?, Self::conventions(flags)?);
         // A format in which no case is called has contracts all the same, which must be named.
@@ -42,8 +44,11 @@ impl Declared {
         {
             let [name] = names else {
                 let known = catalog.contracts.values().filter(|contract| contract.dtype == *dtype);
-                let known = known.map(|contract| contract.contract.as_str()).collect::<Vec<_>>().join(", ");
-                return Err(SpecError::plain(format!("contract for {dtype}: expected one of {known}, got none")));
+                let known =
+                    known.map(|contract| contract.contract.as_str()).collect::<Vec<_>>().join(", ");
+                return Err(SpecError::plain(format!(
+                    "contract for {dtype}: expected one of {known}, got none"
+                )));
             };
             let contract = catalog.contract(name)?;
             return Ok(Self { contracts: BTreeMap::from([(contract.dtype, contract)]), ..chosen });
@@ -56,7 +61,10 @@ impl Declared {
     /// # Errors
     /// A flag that is not `field=value`, an unknown field or value.
     pub fn conventions(flags: &[String]) -> Result<Self, SpecError> {
-        Ok(Self { conventions: conventions(&nobody(), flags, embedded()?)?, contracts: BTreeMap::new() })
+        Ok(Self {
+            conventions: conventions(&nobody(), flags, embedded()?)?,
+            contracts: BTreeMap::new(),
+        })
     }
 
     /// The contract of a format.
@@ -65,7 +73,10 @@ impl Declared {
     /// There is none.
     pub fn contract(&self, dtype: Dtype) -> Result<&Contract, SpecError> {
         self.contracts.get(&dtype).ok_or_else(|| {
-            let got = self.contracts.values().map(|one| format!("{}, which is of {}", one.contract, one.dtype));
+            let got = self
+                .contracts
+                .values()
+                .map(|one| format!("{}, which is of {}", one.contract, one.dtype));
             let got = got.collect::<Vec<_>>().join(", ");
             SpecError::plain(format!("contract for {dtype}: expected one, got {got}"))
         })
@@ -81,13 +92,23 @@ impl Declared {
     /// # Errors
     /// No contract for the format.
     pub fn ruler(&self, dtype: Dtype) -> Result<Ruler<'_>, SpecError> {
-        Ok(Ruler { catalog: embedded()?, conventions: &self.conventions, contract: self.contract(dtype)? })
+        Ok(Ruler {
+            catalog: embedded()?,
+            conventions: &self.conventions,
+            contract: self.contract(dtype)?,
+        })
     }
 }
 
-/// A target without declarations of its own: a function of this process has no entry in a `qkvet.yaml`.
+/// A target without declarations of its own: a function of this process has no entry in a
+/// `qkvet.yaml`.
 fn nobody() -> NamedTarget {
-    NamedTarget { name: String::new(), kind: TargetKind::Standard, entry: TargetEntry::default(), config: None }
+    NamedTarget {
+        name: String::new(),
+        kind: TargetKind::Standard,
+        entry: TargetEntry::default(),
+        config: None,
+    }
 }
 
 /// What is checked: a suite, and what is chosen of it.
@@ -128,15 +149,19 @@ mod tests {
 
     #[test]
     fn names_are_looked_up() {
-        let found = Declared::new(&strings(&["causal=upper-left"]), &[], &[Dtype::Float32]).expect("known names");
+        let found = Declared::new(&strings(&["causal=upper-left"]), &[], &[Dtype::Float32])
+            .expect("known names");
         assert_eq!(found.contract(Dtype::Float32).expect("a contract").contract, "f32");
         assert!(found.contract(Dtype::Float64).is_err());
         assert_ne!(found.meaning(), Meaning::standard());
         let refused = |flags: &[&str], names: &[&str], dtype| {
-            let error = Declared::new(&strings(flags), &strings(names), &[dtype]).expect_err("a refusal");
+            let error =
+                Declared::new(&strings(flags), &strings(names), &[dtype]).expect_err("a refusal");
             error.to_string()
         };
-        assert!(refused(&["causl=upper-left"], &[], Dtype::Float32).contains("did you mean `causal`?"));
+        assert!(
+            refused(&["causl=upper-left"], &[], Dtype::Float32).contains("did you mean `causal`?")
+        );
         assert!(refused(&[], &["f33"], Dtype::Float32).contains("f33"));
         assert!(refused(&[], &[], Dtype::Float8E4m3fn).contains("expected one of e4m3"));
     }

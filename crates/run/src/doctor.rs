@@ -1,12 +1,13 @@
-//! The doctor: holds the whole conversation with a program once, shows every message and says what each step showed.
+//! The doctor: holds the whole conversation with a program once, shows every message and says what
+//! each step showed.
 
 mod calls;
 mod judge;
 
 use qkvet_spec::wire::{HelloAnswer, Request};
 use qkvet_spec::{
-    Call, CallOption, CallOptions, Contract, Convention, Diagnosis, DoctorEvent, Dtype, Meaning, Output, Response,
-    Trouble,
+    Call, CallOption, CallOptions, Contract, Convention, Diagnosis, DoctorEvent, Dtype, Meaning,
+    Output, Response, Trouble,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -28,9 +29,13 @@ pub struct DoctorConfig<'a> {
     pub conventions: Vec<&'a Convention>,
 }
 
-/// Holds the conversation and tells about it; gives the worst of what was found. `None` for a target without one: it is built
-/// in.
-pub fn examine(kind: &TargetKind, config: &DoctorConfig<'_>, tell: &mut dyn FnMut(DoctorEvent)) -> Option<Diagnosis> {
+/// Holds the conversation and tells about it; gives the worst of what was found. `None` for a
+/// target without one: it is built in.
+pub fn examine(
+    kind: &TargetKind,
+    config: &DoctorConfig<'_>,
+    tell: &mut dyn FnMut(DoctorEvent),
+) -> Option<Diagnosis> {
     let launch = match kind {
         // The worker of ONNX is asked more than the wire says.
         TargetKind::Onnx(_)
@@ -47,7 +52,8 @@ pub fn examine(kind: &TargetKind, config: &DoctorConfig<'_>, tell: &mut dyn FnMu
     };
     tell(DoctorEvent::Step("start and hello".to_owned()));
     let started = launch.and_then(|launch| {
-        let conversation = Conversation::start(&launch, &mut |sent, line| tell(message(sent, line)))?;
+        let conversation =
+            Conversation::start(&launch, &mut |sent, line| tell(message(sent, line)))?;
         Ok((launch, conversation))
     });
     let (launch, conversation) = match started {
@@ -58,10 +64,21 @@ pub fn examine(kind: &TargetKind, config: &DoctorConfig<'_>, tell: &mut dyn FnMu
         }
     };
     for (at, line) in environment(&conversation).into_iter().enumerate() {
-        tell(DoctorEvent::Shown(if at == 0 { Diagnosis::Well } else { Diagnosis::NotOffered }, line, None));
+        tell(DoctorEvent::Shown(
+            if at == 0 { Diagnosis::Well } else { Diagnosis::NotOffered },
+            line,
+            None,
+        ));
     }
-    let mut doctor =
-        Doctor { launch, config, tell, live: Some(conversation), seq: 0, worst: Diagnosis::Well, files: false };
+    let mut doctor = Doctor {
+        launch,
+        config,
+        tell,
+        live: Some(conversation),
+        seq: 0,
+        worst: Diagnosis::Well,
+        files: false,
+    };
     doctor.files = doctor.live.as_ref().is_some_and(|live| live.files);
     doctor.steps();
     doctor.farewell();
@@ -91,7 +108,9 @@ fn tell_start_error(error: &StartError, tell: &mut dyn FnMut(DoctorEvent)) {
         return;
     }
     let text = error.to_string();
-    let (text, hint) = text.split_once("\nhint: ").map_or((text.as_str(), None), |(text, hint)| (text, Some(hint)));
+    let (text, hint) = text
+        .split_once("\nhint: ")
+        .map_or((text.as_str(), None), |(text, hint)| (text, Some(hint)));
     tell(DoctorEvent::Shown(Diagnosis::Broken, text.to_owned(), hint.map(str::to_owned)));
 }
 
@@ -113,19 +132,29 @@ struct Doctor<'a, 'c> {
 impl Doctor<'_, '_> {
     fn steps(&mut self) {
         let Some(dtype) = self.dtype() else {
-            return self.show(Diagnosis::Wrong, "none of its formats can be checked".to_owned(), None);
+            return self.show(
+                Diagnosis::Wrong,
+                "none of its formats can be checked".to_owned(),
+                None,
+            );
         };
         let plain = calls::plain(dtype);
         self.step("a plain call", &plain);
         self.step(
             "causal: 2 queries, 3 keys",
-            &Call { options: CallOptions { causal: true, ..CallOptions::default() }, ..plain.clone() },
+            &Call {
+                options: CallOptions { causal: true, ..CallOptions::default() },
+                ..plain.clone()
+            },
         );
         self.step("a mask that hides some keys", &calls::masked(dtype));
         self.step("a bias added to the scores", &calls::biased(dtype));
         self.step(
             "an explicit scale",
-            &Call { options: CallOptions { scale: Some(0.375), ..CallOptions::default() }, ..plain.clone() },
+            &Call {
+                options: CallOptions { scale: Some(0.375), ..CallOptions::default() },
+                ..plain.clone()
+            },
         );
         if self.files {
             self.step("keys and values too large for a line, by file", &calls::large(dtype));
@@ -136,36 +165,49 @@ impl Doctor<'_, '_> {
         }
         self.step("the weights beside the output", &Call { return_weights: true, ..plain.clone() });
         for option in CallOption::ALL {
-            if let Some(call) = calls::declared(option, dtype).filter(|_| self.declares(option.name())) {
+            if let Some(call) =
+                calls::declared(option, dtype).filter(|_| self.declares(option.name()))
+            {
                 self.step(&format!("the option {option}"), &call);
             }
         }
         if self.declares("lse") {
-            self.step("the log-sum-exp beside the output", &Call { return_lse: true, ..plain.clone() });
+            self.step(
+                "the log-sum-exp beside the output",
+                &Call { return_lse: true, ..plain.clone() },
+            );
         }
         self.unknown_param(&plain);
         self.unknown_field(&plain);
         self.twice(&plain);
     }
 
-    /// The first format of query, key and value that is offered and can be judged, float32 if possible.
+    /// The first format of query, key and value that is offered and can be judged, float32 if
+    /// possible.
     fn dtype(&self) -> Option<Dtype> {
         let supports = self.live.as_ref()?.greeting.supports.as_ref();
         let listed = supports.and_then(|supports| supports.dtypes.as_ref());
-        let offered = |dtype: &Dtype| listed.is_none_or(|list| list.iter().any(|name| name == dtype.name()));
+        let offered =
+            |dtype: &Dtype| listed.is_none_or(|list| list.iter().any(|name| name == dtype.name()));
         let known = self.config.contracts.keys().copied();
         std::iter::once(Dtype::Float32)
             .chain(known)
             .find(|dtype| offered(dtype) && self.config.contracts.contains_key(dtype))
     }
 
-    /// Whether an option or a result is listed, and taken by the function behind it if that is one in Python.
+    /// Whether an option or a result is listed, and taken by the function behind it if that is one
+    /// in Python.
     fn declares(&self, name: &str) -> bool {
-        let Some(HelloAnswer { supports: Some(supports), python, .. }) = self.live.as_ref().map(|live| &live.greeting)
+        let Some(HelloAnswer { supports: Some(supports), python, .. }) =
+            self.live.as_ref().map(|live| &live.greeting)
         else {
             return false;
         };
-        let listed = [&supports.options, &supports.outputs].into_iter().flatten().flatten().any(|known| known == name);
+        let listed = [&supports.options, &supports.outputs]
+            .into_iter()
+            .flatten()
+            .flatten()
+            .any(|known| known == name);
         let argument = match name {
             "packed" => "query_offsets",
             "lse" => "return_lse",
@@ -206,7 +248,9 @@ impl Doctor<'_, '_> {
         ));
         let tweak = |run: &mut Value| run["params"]["qkvet_unknown"] = 1.into();
         match self.exchange(call, Some(&tweak)) {
-            Some(Response::Unsupported(reason)) => self.show(Diagnosis::Well, format!("declined: {reason}"), None),
+            Some(Response::Unsupported(reason)) => {
+                self.show(Diagnosis::Well, format!("declined: {reason}"), None)
+            }
             Some(other) => {
                 let text = format!("expected status unsupported, got {}", status(&other));
                 let hint = "answer `unsupported` to every name in params, tensors and want that is not known";
@@ -218,7 +262,9 @@ impl Doctor<'_, '_> {
 
     /// Fields that no version knows: to be passed over.
     fn unknown_field(&mut self, call: &Call) {
-        (self.tell)(DoctorEvent::Step("fields that the program cannot know: to be passed over".to_owned()));
+        (self.tell)(DoctorEvent::Step(
+            "fields that the program cannot know: to be passed over".to_owned(),
+        ));
         let strange = || serde_json::json!({"later": [1, "\u{e9}\"\\", null]});
         let tweak = |run: &mut Value| {
             run["qkvet_note"] = strange();
@@ -233,7 +279,8 @@ impl Doctor<'_, '_> {
         (self.tell)(DoctorEvent::Step("the same call twice".to_owned()));
         let Some(first) = self.answer(call, None) else { return };
         let Some(second) = self.answer(call, None) else { return };
-        let bits = |output: &Output| output.output.data.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        let bits =
+            |output: &Output| output.output.data.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
         if bits(&first) == bits(&second) && first.output.shape == second.output.shape {
             self.show(Diagnosis::Well, "the same bits".to_owned(), None);
         } else {
@@ -244,7 +291,11 @@ impl Doctor<'_, '_> {
     fn farewell(&mut self) {
         (self.tell)(DoctorEvent::Step("stop".to_owned()));
         let Some(mut live) = self.live.take() else {
-            return self.show(Diagnosis::NotOffered, "the process has ended already".to_owned(), None);
+            return self.show(
+                Diagnosis::NotOffered,
+                "the process has ended already".to_owned(),
+                None,
+            );
         };
         let Ok(stop) = line(&Request::Stop) else { return };
         (self.tell)(message(true, &stop));
@@ -259,12 +310,17 @@ impl Doctor<'_, '_> {
         match ended {
             Ok(how) => {
                 let took = start.elapsed().as_millis();
-                let hint = (how != "exited with code 0").then(|| "exit with code 0 after stop".to_owned());
+                let hint =
+                    (how != "exited with code 0").then(|| "exit with code 0 after stop".to_owned());
                 self.show(Diagnosis::Well, format!("{how} after {took} ms"), hint);
             }
             Err(limit) => {
                 let hint = "end the program on `stop` and at the end of standard input".to_owned();
-                self.show(Diagnosis::Broken, format!("did not end within {} s", limit.as_secs()), Some(hint));
+                self.show(
+                    Diagnosis::Broken,
+                    format!("did not end within {} s", limit.as_secs()),
+                    Some(hint),
+                );
             }
         }
         live.warn_of_strays(&self.launch);
@@ -279,17 +335,23 @@ impl Doctor<'_, '_> {
                 None
             }
             other => {
-                self.show(Diagnosis::Wrong, format!("expected status ok, got {}", status(&other)), None);
+                self.show(
+                    Diagnosis::Wrong,
+                    format!("expected status ok, got {}", status(&other)),
+                    None,
+                );
                 None
             }
         }
     }
 
-    /// Puts a call, changed by `tweak`, to a live process; `None` if there was no answer of the protocol.
+    /// Puts a call, changed by `tweak`, to a live process; `None` if there was no answer of the
+    /// protocol.
     fn exchange(&mut self, call: &Call, tweak: Option<&dyn Fn(&mut Value)>) -> Option<Response> {
         let tell = &mut *self.tell;
         let mut trace = |sent: bool, line: &[u8]| tell(message(sent, line));
-        let started = self.live.take().map_or_else(|| Conversation::start(&self.launch, &mut trace), Ok);
+        let started =
+            self.live.take().map_or_else(|| Conversation::start(&self.launch, &mut trace), Ok);
         let mut live = match started {
             Ok(live) => live,
             Err(error) => {
@@ -333,6 +395,8 @@ fn status(response: &Response) -> String {
         Response::Error(reason) => format!("error: {reason}"),
         Response::Malformed(reason) => format!("malformed: {reason}"),
         Response::NotAsked(reason) => format!("not asked: {reason}"),
-        Response::Crash(trouble) | Response::Timeout(trouble) | Response::Broken(trouble) => trouble.what.clone(),
+        Response::Crash(trouble) | Response::Timeout(trouble) | Response::Broken(trouble) => {
+            trouble.what.clone()
+        }
     }
 }

@@ -1,7 +1,9 @@
-//! `builtin:flash`: attention as GPU kernels compute it, in one pass over tiles of keys with a running maximum and sum.
+//! `builtin:flash`: attention as GPU kernels compute it, in one pass over tiles of keys with a
+//! running maximum and sum.
 //!
-//! Written from the recurrence of FlashAttention-2. It shares nothing with the engine's own attention but the rounding of
-//! stored numbers, so that the two can be wrong in different ways only.
+//! Written from the recurrence of FlashAttention-2. It shares nothing with the engine's own
+//! attention but the rounding of stored numbers, so that the two can be wrong in different ways
+//! only.
 
 mod check;
 mod reach;
@@ -19,8 +21,8 @@ const TILE: usize = 64;
 /// Partial sums of a dot product.
 const LANES: usize = 8;
 
-/// The built-in target `flash`: 32-bit arithmetic (64-bit for `float64`), probabilities of a tile and results in the
-/// format of the call, the log-sum-exp in that of the arithmetic.
+/// The built-in target `flash`: 32-bit arithmetic (64-bit for `float64`), probabilities of a tile
+/// and results in the format of the call, the log-sum-exp in that of the arithmetic.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Flash;
 
@@ -103,16 +105,22 @@ fn attention<T: Real>(call: &Call) -> Response {
             lse.push((top + sum.ln()).wide());
         }
     }
-    let tensor = |last: usize, data| Tensor { dtype: call.dtype(), shape: vec![b, h_q, n_q, last], data };
+    let tensor =
+        |last: usize, data| Tensor { dtype: call.dtype(), shape: vec![b, h_q, n_q, last], data };
     Response::Output(Box::new(Output {
         weights: weights.map(|data| tensor(n_k, data)),
-        lse: call.return_lse.then(|| Tensor { dtype: T::DTYPE, shape: vec![b, h_q, n_q], data: lse }),
+        lse: call.return_lse.then(|| Tensor {
+            dtype: T::DTYPE,
+            shape: vec![b, h_q, n_q],
+            data: lse,
+        }),
         ..Output::of(tensor(d_v, output))
     }))
 }
 
 impl<T: Real> Kernel<'_, T> {
-    /// One row of the output; returns the maximum and `Σ exp(· − maximum)` of the row's scores and sink.
+    /// One row of the output; returns the maximum and `Σ exp(· − maximum)` of the row's scores and
+    /// sink.
     fn output_row(&self, at: (usize, usize, usize), reach: Reach, output: &mut [f64]) -> (T, T) {
         // A sink is a key of value 0 that every row has seen before its first tile.
         let sink = self.options.sinks.as_ref().map(|sinks| T::of(sinks.data[at.1]));
@@ -146,7 +154,13 @@ impl<T: Real> Kernel<'_, T> {
     }
 
     /// One row of the weights, by a second pass with the final maximum and sum.
-    fn weights_row(&self, at: (usize, usize, usize), reach: Reach, (top, sum): (T, T), weights: &mut [f64]) {
+    fn weights_row(
+        &self,
+        at: (usize, usize, usize),
+        reach: Reach,
+        (top, sum): (T, T),
+        weights: &mut [f64],
+    ) {
         let mut scores = [T::ZERO; TILE];
         for (start, n) in tiles(reach) {
             self.scores(at, reach, start, &mut scores[..n]);
@@ -165,7 +179,9 @@ impl<T: Real> Kernel<'_, T> {
         let q = &self.query[((b * h_q + h) * n_q + i) * d_k..][..d_k];
         let slope = self.options.alibi_slopes.as_ref().map(|slopes| T::of(slopes.data[h]));
         for (j, score) in (start..).zip(scores) {
-            let attends = self.mask.is_none_or(|(mask, steps)| mask.data[steps.row(b, h, i) + j * steps.0[3]]);
+            let attends = self
+                .mask
+                .is_none_or(|(mask, steps)| mask.data[steps.row(b, h, i) + j * steps.0[3]]);
             *score = T::LOWEST;
             if attends {
                 *score = self.scale * dot(q, &self.key[self.key_head(at) + j * d_k..][..d_k]);
@@ -202,8 +218,8 @@ impl<T: Real> Kernel<'_, T> {
     }
 }
 
-/// Tiles that hold a key within reach, as the first such key and how many; those beyond are not looked at. They begin at
-/// multiples of [`TILE`] whatever the reach.
+/// Tiles that hold a key within reach, as the first such key and how many; those beyond are not
+/// looked at. They begin at multiples of [`TILE`] whatever the reach.
 fn tiles(Reach { first, end, .. }: Reach) -> impl Iterator<Item = (usize, usize)> {
     (first / TILE * TILE..end).step_by(TILE).map(move |tile| {
         let start = tile.max(first);

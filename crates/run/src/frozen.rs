@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use qkvet_gen::frozen::{
-    FrozenCase, LargerEntry, Manifest, StoredOutput, case_from_json, case_from_npz, case_from_safetensors, case_of,
-    case_to_json, case_to_npz, case_to_safetensors, output_from_json, output_from_npz, output_from_safetensors,
-    read_manifest,
+    FrozenCase, LargerEntry, Manifest, StoredOutput, case_from_json, case_from_npz,
+    case_from_safetensors, case_of, case_to_json, case_to_npz, case_to_safetensors,
+    output_from_json, output_from_npz, output_from_safetensors, read_manifest,
 };
 use qkvet_gen::{GenError, case_id};
 use qkvet_spec::{Call, Output, Response, Target};
@@ -115,8 +115,8 @@ pub struct FrozenFolder {
     pub absent: Vec<LargerEntry>,
 }
 
-/// Reads every case of a folder: text with its manifest, as in `snapshots/`, and one file a case beside it or alone, as
-/// `qkvet export` writes them.
+/// Reads every case of a folder: text with its manifest, as in `snapshots/`, and one file a case
+/// beside it or alone, as `qkvet export` writes them.
 ///
 /// # Errors
 /// A folder without cases; a file that is not what the manifest says or no frozen case.
@@ -129,7 +129,9 @@ pub fn read_cases(folder: &Path) -> Result<FrozenFolder, FileError> {
     for name in &names {
         let path = folder.join(name);
         if let Some(format) = FileFormat::of(&path) {
-            let case = format.case(&read(&path)?).map_err(|message| FileError::new("case", &path, message))?;
+            let case = format
+                .case(&read(&path)?)
+                .map_err(|message| FileError::new("case", &path, message))?;
             if cases.iter().any(|known: &FrozenCase| known.id == case.id) {
                 return Err(FileError::new(
                     "case",
@@ -142,9 +144,15 @@ pub fn read_cases(folder: &Path) -> Result<FrozenFolder, FileError> {
     }
     if cases.is_empty() {
         let hint = "hint: `snapshots/core` of the repository is one, `qkvet export --out FOLDER` writes one";
-        return Err(FileError::new("cases", folder, format!("expected a folder of frozen cases, got none\n{hint}")));
+        return Err(FileError::new(
+            "cases",
+            folder,
+            format!("expected a folder of frozen cases, got none\n{hint}"),
+        ));
     }
-    let name = folder.file_name().map_or_else(|| folder.display().to_string(), |name| name.display().to_string());
+    let name = folder
+        .file_name()
+        .map_or_else(|| folder.display().to_string(), |name| name.display().to_string());
     Ok(FrozenFolder { name, folder: folder.to_owned(), manifest: None, cases, absent: Vec::new() })
 }
 
@@ -152,14 +160,17 @@ fn read_text(folder: &Path, names: &[String]) -> Result<FrozenFolder, FileError>
     let path = folder.join(MANIFEST);
     let bad = |path: &Path, message: &dyn std::fmt::Display| FileError::new("cases", path, message);
     let manifest = read(&path)?;
-    let manifest = text(&manifest).and_then(|text| read_manifest(text).map_err(|error| error.to_string()));
+    let manifest =
+        text(&manifest).and_then(|text| read_manifest(text).map_err(|error| error.to_string()));
     let manifest = manifest.map_err(|message| bad(&path, &message))?;
     let mut cases = Vec::new();
     for entry in &manifest.groups {
         let path = folder.join(&entry.file);
         let bytes = read(&path)?;
         let group = text(&bytes).map_err(|message| bad(&path, &message))?;
-        cases.extend(manifest.read_group(&entry.file, group).map_err(|error| bad(&path, &error))?.cases);
+        cases.extend(
+            manifest.read_group(&entry.file, group).map_err(|error| bad(&path, &error))?.cases,
+        );
     }
     let mut absent = Vec::new();
     for entry in &manifest.larger {
@@ -178,8 +189,9 @@ fn read_text(folder: &Path, names: &[String]) -> Result<FrozenFolder, FileError>
 
 /// Names of the files, sorted.
 fn file_names(folder: &Path) -> Result<Vec<String>, FileError> {
-    let failed =
-        |error: std::io::Error| FileError::new("folder", folder, format!("expected a readable one, got: {error}"));
+    let failed = |error: std::io::Error| {
+        FileError::new("folder", folder, format!("expected a readable one, got: {error}"))
+    };
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -194,10 +206,16 @@ fn file_names(folder: &Path) -> Result<Vec<String>, FileError> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, FileError> {
-    let failed = |error: std::io::Error| FileError::new("file", path, format!("expected a readable one, got: {error}"));
+    let failed = |error: std::io::Error| {
+        FileError::new("file", path, format!("expected a readable one, got: {error}"))
+    };
     let size = std::fs::metadata(path).map_err(failed)?.len();
     if size > MAX_BYTES {
-        return Err(FileError::new("file", path, format!("expected at most {MAX_BYTES} bytes, got {size}")));
+        return Err(FileError::new(
+            "file",
+            path,
+            format!("expected at most {MAX_BYTES} bytes, got {size}"),
+        ));
     }
     std::fs::read(path).map_err(failed)
 }
@@ -225,15 +243,18 @@ impl CaseWriter {
     /// A file that cannot be written.
     pub fn write(&self, case: &FrozenCase) -> Result<(), FileError> {
         let path = self.folder.join(format!("{}.{}", case.id, self.format.extension()));
-        let bytes = self.format.case_bytes(case).map_err(|error| FileError::new("case", &path, error))?;
-        std::fs::write(&path, bytes)
-            .map_err(|error| FileError::new("file", &path, format!("expected to be written, got: {error}")))
+        let bytes =
+            self.format.case_bytes(case).map_err(|error| FileError::new("case", &path, error))?;
+        std::fs::write(&path, bytes).map_err(|error| {
+            FileError::new("file", &path, format!("expected to be written, got: {error}"))
+        })
     }
 }
 
 /// Makes a folder, or finds it empty.
 pub(crate) fn empty_folder(folder: &Path) -> Result<(), FileError> {
-    let failed = |error| FileError::new("folder", folder, format!("expected to be made, got: {error}"));
+    let failed =
+        |error| FileError::new("folder", folder, format!("expected to be made, got: {error}"));
     std::fs::create_dir_all(folder).map_err(failed)?;
     if std::fs::read_dir(folder).map_err(failed)?.next().is_some() {
         let expected = "expected an empty one, got files\nhint: choose another --out";
@@ -242,7 +263,8 @@ pub(crate) fn empty_folder(folder: &Path) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Outputs that were computed elsewhere, as a target: a call is answered by the file that is named by its case.
+/// Outputs that were computed elsewhere, as a target: a call is answered by the file that is named
+/// by its case.
 #[derive(Clone, Debug)]
 pub struct OutputFolder {
     files: BTreeMap<String, PathBuf>,
@@ -272,7 +294,8 @@ impl OutputFolder {
             }
         }
         if files.is_empty() {
-            let expected = "expected files c-….json, .npz or .safetensors with an array `output`, got none";
+            let expected =
+                "expected files c-….json, .npz or .safetensors with an array `output`, got none";
             return Err(FileError::new("outputs", folder, expected));
         }
         Ok(Self { files, missing: Arc::default() })
@@ -299,7 +322,8 @@ impl Target for OutputFolder {
             self.missing.store(true, Ordering::Relaxed);
             return Response::NotAsked("no output file".to_owned());
         };
-        match read(path).map_err(|error| error.to_string()).and_then(|bytes| format.output(&bytes)) {
+        match read(path).map_err(|error| error.to_string()).and_then(|bytes| format.output(&bytes))
+        {
             Ok(StoredOutput { id: Some(other), .. }) if other != id => Response::Error(format!(
                 "{id}.{}: expected the output of this case, got that of {other}",
                 format.extension()

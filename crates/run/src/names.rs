@@ -10,9 +10,10 @@ use crate::process::ExecConfig;
 use crate::python::PythonRef;
 use crate::target::{EXEC, LIBRARY, absolute, config_of, place_of};
 
-/// Other names of the target that is called `name`. Of an entry of its `qkvet.yaml`: what the entry says in `target`. Of anything else:
-/// the first entry that says the same target, however either is written, and what that says. A file that cannot be read has no names:
-/// who starts the target says so.
+/// Other names of the target that is called `name`. Of an entry of its `qkvet.yaml`: what the entry
+/// says in `target`. Of anything else: the first entry that says the same target, however either is
+/// written, and what that says. A file that cannot be read has no names: who starts the target says
+/// so.
 pub fn other_names(name: &str, folder: &Path, config: Option<&Path>) -> Vec<String> {
     let Some(path) = config_of(name, folder, config) else { return Vec::new() };
     let Ok(Config { targets, .. }) = Config::read(&path) else { return Vec::new() };
@@ -26,9 +27,15 @@ pub fn other_names(name: &str, folder: &Path, config: Option<&Path>) -> Vec<Stri
     names.filter(|other| other != name).collect()
 }
 
-/// What is wrong with an entry of known deviations whose target is nearly a name of the `qkvet.yaml` beside their file, and neither that nor
-/// the target of the run or one of its `others`: it would cover nothing, and nobody would hear of it.
-pub fn mistyped_target(entries: &[KnownDeviation], known: &Path, target: &str, others: &[String]) -> Option<String> {
+/// What is wrong with an entry of known deviations whose target is nearly a name of the
+/// `qkvet.yaml` beside their file, and neither that nor the target of the run or one of its
+/// `others`: it would cover nothing, and nobody would hear of it.
+pub fn mistyped_target(
+    entries: &[KnownDeviation],
+    known: &Path,
+    target: &str,
+    others: &[String],
+) -> Option<String> {
     let config = known.parent()?.join(CONFIG_FILE);
     // A file that cannot be read is told by who starts the target.
     let targets = Config::read(&config).ok()?.targets;
@@ -57,10 +64,13 @@ fn place(name: &str, base: &Path) -> String {
     }
     if let Some(command) = name.strip_prefix(EXEC) {
         let config = ExecConfig::new(command, base);
-        return config.map_or_else(|_| name.to_owned(), |config| format!("{EXEC}{:?}", place_of(&config)));
+        return config
+            .map_or_else(|_| name.to_owned(), |config| format!("{EXEC}{:?}", place_of(&config)));
     }
     match name.strip_prefix("python:").unwrap_or(name).parse::<PythonRef>() {
-        Ok(reference) if !name.starts_with("builtin:") => format!("{:?}", absolute(&reference, base)),
+        Ok(reference) if !name.starts_with("builtin:") => {
+            format!("{:?}", absolute(&reference, base))
+        }
         _ => name.to_owned(),
     }
 }

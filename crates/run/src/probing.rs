@@ -1,7 +1,9 @@
 //! What a target computes, recovered from its outputs, with known conventions by name.
 
 use qkvet_diagnose::{Probed, applied, followed};
-use qkvet_spec::{Catalog, Contract, Convention, Dtype, Meaning, MeaningPatch, Probe, ProbedConvention};
+use qkvet_spec::{
+    Catalog, Contract, Convention, Dtype, Meaning, MeaningPatch, Probe, ProbedConvention,
+};
 
 use crate::process::StartError;
 use crate::target::NamedTarget;
@@ -20,7 +22,10 @@ pub fn probe(
     let meaning = applied(&Meaning::standard(), declared);
     let mut open = target.kind.open(&meaning)?;
     let mut probed = qkvet_diagnose::probe(open.target.as_mut(), &meaning, contract, dtype);
-    if probed.meaning.mask != meaning.mask && meaning.mask == Meaning::standard().mask && target.kind.fills_masks() {
+    if probed.meaning.mask != meaning.mask
+        && meaning.mask == Meaning::standard().mask
+        && target.kind.fills_masks()
+    {
         // Calls without a mask were put with one that hides everything.
         let mask = probed.meaning.mask;
         open = target.kind.open(&Meaning { mask, ..meaning.clone() })?;
@@ -43,8 +48,11 @@ fn assembled(
     let Probed { fields, meaning, calls } = probed;
     let found = followed(&meaning, catalog.conventions.values());
     let shown_by = |convention: &Convention| {
-        let names: Vec<String> = convention.meaning.entries().into_iter().map(|(name, _)| name).collect();
-        let shows = fields.iter().find(|field| field.meaning.entries().iter().any(|(name, _)| names.contains(name)));
+        let names: Vec<String> =
+            convention.meaning.entries().into_iter().map(|(name, _)| name).collect();
+        let shows = fields
+            .iter()
+            .find(|field| field.meaning.entries().iter().any(|(name, _)| names.contains(name)));
         shows.map(|field| field.field.clone()).unwrap_or_default()
     };
     let conventions = found.iter().map(|convention| ProbedConvention {

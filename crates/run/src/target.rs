@@ -1,5 +1,5 @@
-//! Targets by the names users give them: built in, a Python function, any program, a shared library, a model or backend of ONNX, or an
-//! entry of `qkvet.yaml`.
+//! Targets by the names users give them: built in, a Python function, any program, a shared
+//! library, a model or backend of ONNX, or an entry of `qkvet.yaml`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -74,11 +74,15 @@ pub struct Again<'a> {
 
 impl OwnTarget {
     /// `open` makes one target for each worker, `again` writes the line that calls it once more.
-    pub fn new(open: impl Fn() -> OpenTarget + Send + Sync + 'static, again: fn(&Again<'_>) -> String) -> Self {
+    pub fn new(
+        open: impl Fn() -> OpenTarget + Send + Sync + 'static,
+        again: fn(&Again<'_>) -> String,
+    ) -> Self {
         Self { open: Arc::new(open), again, takes_views: false, fit: None }
     }
 
-    /// The same target, which is handed views of query, key and value as a Python function is, if `takes_views`.
+    /// The same target, which is handed views of query, key and value as a Python function is, if
+    /// `takes_views`.
     #[must_use]
     pub fn with_views(self, takes_views: bool) -> Self {
         Self { takes_views, ..self }
@@ -119,7 +123,8 @@ pub struct OpenTarget {
     pub unanswered: Option<Arc<AtomicBool>>,
     /// How a script calls the target, if it runs in a process of its own.
     pub called: Option<Called>,
-    /// What it takes, if that is told when it starts: layers have one width and as many heads of keys as of queries.
+    /// What it takes, if that is told when it starts: layers have one width and as many heads of
+    /// keys as of queries.
     pub fit: Option<Fit>,
 }
 
@@ -145,7 +150,9 @@ impl TargetKind {
         Ok(match self {
             Self::Standard => OpenTarget::live(simulator(), Vec::new()),
             Self::Flash => OpenTarget::live(Flash, Vec::new()),
-            Self::Fault(fault) => OpenTarget::live(simulator().with_fault(Fault::clone(fault)), Vec::new()),
+            Self::Fault(fault) => {
+                OpenTarget::live(simulator().with_fault(Fault::clone(fault)), Vec::new())
+            }
             Self::Outputs(outputs) => {
                 let (outputs, missing) = outputs.for_worker();
                 OpenTarget { unanswered: Some(missing), ..OpenTarget::live(outputs, Vec::new()) }
@@ -190,7 +197,8 @@ impl TargetKind {
     pub(crate) fn stored_call(&self) -> StoredCall {
         match self {
             Self::Python(python) => {
-                let (arrays, layout, device) = (python.arrays, python.layout, python.device.clone());
+                let (arrays, layout, device) =
+                    (python.arrays, python.layout, python.device.clone());
                 StoredCall { arrays, layout, device, ..StoredCall::default() }
             }
             Self::Library(library) => {
@@ -199,9 +207,16 @@ impl TargetKind {
             }
             Self::Onnx(onnx) => {
                 let (layout, device) = (onnx.layout, onnx.device.clone());
-                StoredCall { layout, device, constants: onnx.declared.clone(), ..StoredCall::default() }
+                StoredCall {
+                    layout,
+                    device,
+                    constants: onnx.declared.clone(),
+                    ..StoredCall::default()
+                }
             }
-            Self::OnnxBackend(backend) => StoredCall { device: backend.device.clone(), ..StoredCall::default() },
+            Self::OnnxBackend(backend) => {
+                StoredCall { device: backend.device.clone(), ..StoredCall::default() }
+            }
             Self::Recorded(recorded) => recorded.call(),
             _ => StoredCall::default(),
         }
@@ -266,9 +281,8 @@ impl TargetKind {
     /// Whether calls without a mask are put with one that is true everywhere.
     pub(crate) fn fills_masks(&self) -> bool {
         match self {
-            Self::Onnx(config) => {
-                OnnxTarget::read(&config.path(), &config.constants).is_ok_and(|model| model.fills_masks())
-            }
+            Self::Onnx(config) => OnnxTarget::read(&config.path(), &config.constants)
+                .is_ok_and(|model| model.fills_masks()),
             Self::Recorded(recorded) => recorded.fills_masks(),
             _ => false,
         }
@@ -285,7 +299,12 @@ impl TargetKind {
     /// For how long to wait and how often to start again, if it runs in a process of its own.
     pub fn limits(&self) -> Option<&Limits> {
         match self {
-            Self::Standard | Self::Flash | Self::Fault(_) | Self::Outputs(_) | Self::Recorded(_) | Self::Own(_) => None,
+            Self::Standard
+            | Self::Flash
+            | Self::Fault(_)
+            | Self::Outputs(_)
+            | Self::Recorded(_)
+            | Self::Own(_) => None,
             Self::Python(config) => Some(&config.limits),
             Self::Exec(config) => Some(&config.limits),
             Self::Library(config) => Some(&config.limits),
@@ -297,7 +316,12 @@ impl TargetKind {
     /// The same, to be changed.
     pub fn limits_mut(&mut self) -> Option<&mut Limits> {
         match self {
-            Self::Standard | Self::Flash | Self::Fault(_) | Self::Outputs(_) | Self::Recorded(_) | Self::Own(_) => None,
+            Self::Standard
+            | Self::Flash
+            | Self::Fault(_)
+            | Self::Outputs(_)
+            | Self::Recorded(_)
+            | Self::Own(_) => None,
             Self::Python(config) => Some(&mut config.limits),
             Self::Exec(config) => Some(&mut config.limits),
             Self::Library(config) => Some(&mut config.limits),
@@ -323,7 +347,8 @@ pub struct NamedTarget {
 /// Finds a target by name.
 ///
 /// # Errors
-/// An unknown built-in, fault or entry, with the nearest known name; a `qkvet.yaml` that does not fit.
+/// An unknown built-in, fault or entry, with the nearest known name; a `qkvet.yaml` that does not
+/// fit.
 pub fn resolve(
     name: &str,
     python: &Path,
@@ -332,7 +357,12 @@ pub fn resolve(
     catalog: &Catalog,
 ) -> Result<NamedTarget, SpecError> {
     if let Some(kind) = builtin(name, catalog) {
-        return Ok(NamedTarget { name: name.to_owned(), kind: kind?, entry: TargetEntry::default(), config: None });
+        return Ok(NamedTarget {
+            name: name.to_owned(),
+            kind: kind?,
+            entry: TargetEntry::default(),
+            config: None,
+        });
     }
     if let Some(command) = name.strip_prefix(EXEC) {
         return exec_target(name, command, folder, config);
@@ -351,7 +381,14 @@ pub fn resolve(
             None => None,
         };
         let config = entry.is_some().then_some(path).flatten();
-        return Ok(python_target(name, python, reference, folder, entry.unwrap_or_default(), config));
+        return Ok(python_target(
+            name,
+            python,
+            reference,
+            folder,
+            entry.unwrap_or_default(),
+            config,
+        ));
     }
     let Some(path) = config.map(Path::to_owned).or_else(|| Config::find(folder)) else {
         return Err(SpecError::plain(format!(
@@ -369,49 +406,86 @@ pub fn resolve(
         ))
     })?;
     if let Some(kind) = builtin(&entry.target, catalog) {
-        return Ok(NamedTarget { name: name.to_owned(), kind: kind?, entry: entry.clone(), config: Some(path) });
+        return Ok(NamedTarget {
+            name: name.to_owned(),
+            kind: kind?,
+            entry: entry.clone(),
+            config: Some(path),
+        });
     }
     // The path may be relative, and a program runs there.
     let base = folder.join(path.parent().unwrap_or(Path::new("")));
     if let Some(command) = entry.target.strip_prefix(EXEC) {
         let place = format!("target `{name}` at {}", path.display());
         let kind = exec_kind(&place, command, &base, entry)?;
-        return Ok(NamedTarget { name: name.to_owned(), kind, entry: entry.clone(), config: Some(path) });
+        return Ok(NamedTarget {
+            name: name.to_owned(),
+            kind,
+            entry: entry.clone(),
+            config: Some(path),
+        });
     }
     if let Some(library) = entry.target.strip_prefix(LIBRARY) {
-        let kind = library_kind(&format!("target `{name}` at {}", path.display()), library, &base, entry)?;
-        return Ok(NamedTarget { name: name.to_owned(), kind, entry: entry.clone(), config: Some(path) });
+        let kind =
+            library_kind(&format!("target `{name}` at {}", path.display()), library, &base, entry)?;
+        return Ok(NamedTarget {
+            name: name.to_owned(),
+            kind,
+            entry: entry.clone(),
+            config: Some(path),
+        });
     }
-    if let Some(kind) = onnx_kind(&format!("target `{name}` at {}", path.display()), python, &base, entry) {
-        return Ok(NamedTarget { name: name.to_owned(), kind: kind?, entry: entry.clone(), config: Some(path) });
+    if let Some(kind) =
+        onnx_kind(&format!("target `{name}` at {}", path.display()), python, &base, entry)
+    {
+        return Ok(NamedTarget {
+            name: name.to_owned(),
+            kind: kind?,
+            entry: entry.clone(),
+            config: Some(path),
+        });
     }
     let reference = entry.target.strip_prefix("python:").unwrap_or(&entry.target);
-    let reference: PythonRef = reference
-        .parse()
-        .map_err(|error| SpecError::plain(format!("target `{name}` at {}: {error}", path.display())))?;
+    let reference: PythonRef = reference.parse().map_err(|error| {
+        SpecError::plain(format!("target `{name}` at {}: {error}", path.display()))
+    })?;
     let reference = absolute(&reference, &base);
     Ok(python_target(name, python, reference, &base, entry.clone(), Some(path)))
 }
 
 /// A target that is built in, if the name says so.
 fn builtin(name: &str, catalog: &Catalog) -> Option<Result<TargetKind, SpecError>> {
-    let fault =
-        |id: &str| Catalog::find("fault", &catalog.faults, id).map(|fault| TargetKind::Fault(Box::new(fault.clone())));
+    let fault = |id: &str| {
+        Catalog::find("fault", &catalog.faults, id)
+            .map(|fault| TargetKind::Fault(Box::new(fault.clone())))
+    };
     Some(match name.strip_prefix("builtin:")? {
         "standard" => Ok(TargetKind::Standard),
         "flash" => Ok(TargetKind::Flash),
         other => other.strip_prefix("fault/").map(fault).unwrap_or_else(|| {
             let expected = "expected builtin:standard, builtin:flash or builtin:fault/ID";
-            Err(SpecError::plain(format!("target `{name}`: {expected}\nhint: `qkvet list faults` shows the ids")))
+            Err(SpecError::plain(format!(
+                "target `{name}`: {expected}\nhint: `qkvet list faults` shows the ids"
+            )))
         }),
     })
 }
 
 /// A program by its command; an entry of `qkvet.yaml` with the same command declares for it.
-fn exec_target(name: &str, command: &str, folder: &Path, config: Option<&Path>) -> Result<NamedTarget, SpecError> {
+fn exec_target(
+    name: &str,
+    command: &str,
+    folder: &Path,
+    config: Option<&Path>,
+) -> Result<NamedTarget, SpecError> {
     let kind = exec_kind(name, command, folder, &TargetEntry::default())?;
     let Some(path) = config.map(Path::to_owned).or_else(|| Config::find(folder)) else {
-        return Ok(NamedTarget { name: name.to_owned(), kind, entry: TargetEntry::default(), config: None });
+        return Ok(NamedTarget {
+            name: name.to_owned(),
+            kind,
+            entry: TargetEntry::default(),
+            config: None,
+        });
     };
     let base = path.parent().unwrap_or(folder);
     let wanted = ExecConfig::new(command, folder).ok().map(|config| place_of(&config));
@@ -419,13 +493,21 @@ fn exec_target(name: &str, command: &str, folder: &Path, config: Option<&Path>) 
         let command = entry.target.strip_prefix(EXEC)?;
         ExecConfig::new(command, base).ok().map(|config| place_of(&config))
     };
-    let entry = Config::read(&path)?.targets.into_values().find(|entry| same(entry).is_some_and(|e| Some(e) == wanted));
+    let entry = Config::read(&path)?
+        .targets
+        .into_values()
+        .find(|entry| same(entry).is_some_and(|e| Some(e) == wanted));
     let config = entry.is_some().then_some(path);
     Ok(NamedTarget { name: name.to_owned(), kind, entry: entry.unwrap_or_default(), config })
 }
 
 /// A library by its file; an entry of `qkvet.yaml` with the same file declares for it.
-fn library_target(name: &str, library: &str, folder: &Path, config: Option<&Path>) -> Result<NamedTarget, SpecError> {
+fn library_target(
+    name: &str,
+    library: &str,
+    folder: &Path,
+    config: Option<&Path>,
+) -> Result<NamedTarget, SpecError> {
     let config = config.map(Path::to_owned).or_else(|| Config::find(folder));
     let place = |library: &str, base: &Path| {
         let file = base.join(library);
@@ -435,16 +517,25 @@ fn library_target(name: &str, library: &str, folder: &Path, config: Option<&Path
     if let Some(path) = config {
         let base = path.parent().unwrap_or(folder).to_owned();
         let same = |entry: &TargetEntry| {
-            entry.target.strip_prefix(LIBRARY).is_some_and(|other| place(other, &base) == place(library, folder))
+            entry
+                .target
+                .strip_prefix(LIBRARY)
+                .is_some_and(|other| place(other, &base) == place(library, folder))
         };
         found = Config::read(&path)?.targets.into_values().find(same).map(|entry| (entry, path));
     }
-    let (entry, config) = found.map_or_else(|| (TargetEntry::default(), None), |(entry, path)| (entry, Some(path)));
+    let (entry, config) =
+        found.map_or_else(|| (TargetEntry::default(), None), |(entry, path)| (entry, Some(path)));
     let kind = library_kind(name, library, folder, &entry)?;
     Ok(NamedTarget { name: name.to_owned(), kind, entry, config })
 }
 
-fn library_kind(place: &str, library: &str, folder: &Path, entry: &TargetEntry) -> Result<TargetKind, SpecError> {
+fn library_kind(
+    place: &str,
+    library: &str,
+    folder: &Path,
+    entry: &TargetEntry,
+) -> Result<TargetKind, SpecError> {
     let python = [
         ("arrays", entry.arrays.is_some()),
         ("device", entry.device.is_some()),
@@ -452,20 +543,28 @@ fn library_kind(place: &str, library: &str, folder: &Path, entry: &TargetEntry) 
         ("mask_takes_bias", entry.mask_takes_bias),
     ];
     if let Some((field, _)) = python.iter().find(|(_, declared)| *declared) {
-        return Err(SpecError::plain(format!("{place}: expected no `{field}`, which is for Python functions")));
+        return Err(SpecError::plain(format!(
+            "{place}: expected no `{field}`, which is for Python functions"
+        )));
     }
     if library.is_empty() {
         return Err(SpecError::plain(format!(
             "target `{place}`: expected the file of a library, as in lib:./libattn.so"
         )));
     }
-    let binary = std::env::current_exe().map_err(|error| SpecError::plain(format!("{place}: own binary: {error}")))?;
+    let binary = std::env::current_exe()
+        .map_err(|error| SpecError::plain(format!("{place}: own binary: {error}")))?;
     let mut config = LibraryConfig::new(library, folder, binary);
     config.layout = entry.layout;
     Ok(TargetKind::Library(Box::new(config)))
 }
 
-fn exec_kind(place: &str, command: &str, folder: &Path, entry: &TargetEntry) -> Result<TargetKind, SpecError> {
+fn exec_kind(
+    place: &str,
+    command: &str,
+    folder: &Path,
+    entry: &TargetEntry,
+) -> Result<TargetKind, SpecError> {
     let python = [
         ("arrays", entry.arrays.is_some()),
         ("layout", entry.layout != Layout::default()),
@@ -480,7 +579,8 @@ fn exec_kind(place: &str, command: &str, folder: &Path, entry: &TargetEntry) -> 
             "{place}: expected no `{field}`, which is for other targets\nhint: a program says what it supports in its answer to hello"
         )));
     }
-    let config = ExecConfig::new(command, folder).map_err(|error| SpecError::plain(error.to_string()))?;
+    let config =
+        ExecConfig::new(command, folder).map_err(|error| SpecError::plain(error.to_string()))?;
     Ok(TargetKind::Exec(Box::new(config)))
 }
 
@@ -508,7 +608,8 @@ fn python_target(
     NamedTarget { name: name.to_owned(), kind: TargetKind::Python(Box::new(python)), entry, config }
 }
 
-/// The `qkvet.yaml` that speaks for a target of this name: the one given, else the nearest to its file, else to `folder`.
+/// The `qkvet.yaml` that speaks for a target of this name: the one given, else the nearest to its
+/// file, else to `folder`.
 pub fn config_of(name: &str, folder: &Path, explicit: Option<&Path>) -> Option<PathBuf> {
     match name.strip_prefix("python:").unwrap_or(name).parse::<PythonRef>() {
         Ok(reference) => config_path(explicit, &reference, folder),
@@ -519,11 +620,15 @@ pub fn config_of(name: &str, folder: &Path, explicit: Option<&Path>) -> Option<P
 /// Name of the file of known deviations.
 pub const KNOWN_FILE: &str = "qkvet.known.yaml";
 
-/// The file of known deviations that speaks for a target of this name: beside its `qkvet.yaml`, else in `folder` or above.
+/// The file of known deviations that speaks for a target of this name: beside its `qkvet.yaml`,
+/// else in `folder` or above.
 pub fn known_of(name: &str, folder: &Path, config: Option<&Path>) -> Option<PathBuf> {
-    let beside = config_of(name, folder, config).and_then(|path| Some(path.parent()?.join(KNOWN_FILE)));
+    let beside =
+        config_of(name, folder, config).and_then(|path| Some(path.parent()?.join(KNOWN_FILE)));
     let beside = beside.filter(|path| path.is_file());
-    beside.or_else(|| folder.ancestors().map(|folder| folder.join(KNOWN_FILE)).find(|path| path.is_file()))
+    beside.or_else(|| {
+        folder.ancestors().map(|folder| folder.join(KNOWN_FILE)).find(|path| path.is_file())
+    })
 }
 
 /// The root of the repository that a file or folder, given in full, lies in.
@@ -544,7 +649,11 @@ fn config_path(explicit: Option<&Path>, reference: &PythonRef, folder: &Path) ->
 }
 
 /// The entry of the file whose target is this one, however either is written.
-fn entry_for(path: &Path, reference: &PythonRef, folder: &Path) -> Result<Option<TargetEntry>, SpecError> {
+fn entry_for(
+    path: &Path,
+    reference: &PythonRef,
+    folder: &Path,
+) -> Result<Option<TargetEntry>, SpecError> {
     let base = path.parent().unwrap_or(folder);
     let wanted = absolute(reference, folder);
     let same = |entry: &TargetEntry| {

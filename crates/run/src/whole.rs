@@ -1,4 +1,5 @@
-//! Files that are there as a whole or not at all: another one beside takes the place of what was there.
+//! Files that are there as a whole or not at all: another one beside takes the place of what was
+//! there.
 
 #![allow(clippy::disallowed_methods, reason = "I/O crate, no arithmetic")]
 
@@ -11,8 +12,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Files of this process so far: no two of them are written under one name.
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
-/// Writes a file as a whole or not at all. Whoever reads it meanwhile, or is ended meanwhile, finds what was there before or all of it;
-/// of two that write it at once one wins. A device or a pipe, such as `/dev/stdout`, is written to as it is.
+/// Writes a file as a whole or not at all. Whoever reads it meanwhile, or is ended meanwhile, finds
+/// what was there before or all of it; of two that write it at once one wins. A device or a pipe,
+/// such as `/dev/stdout`, is written to as it is.
 ///
 /// # Errors
 /// A folder that is not there or cannot be written, a full disk: nothing is left behind then.
@@ -24,20 +26,27 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 ///
 /// # Errors
 /// As [`write_whole`], and those of `write`.
-pub fn write_whole_with(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
+pub fn write_whole_with(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> io::Result<()> {
     let to_file = |file: File| {
         let mut to = BufWriter::new(file);
         write(&mut to)?;
         to.flush()
     };
     // The file behind a link is replaced, not the link.
-    let path =
-        if path.is_symlink() { fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()) } else { path.to_owned() };
+    let path = if path.is_symlink() {
+        fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+    } else {
+        path.to_owned()
+    };
     let is_plain = fs::metadata(&path).map_or(true, |about| about.is_file());
     let Some(beside) = beside(&path).filter(|_| is_plain) else {
         return to_file(File::options().write(true).open(&path)?);
     };
-    let written = File::create_new(&beside).and_then(to_file).and_then(|()| fs::rename(&beside, &path));
+    let written =
+        File::create_new(&beside).and_then(to_file).and_then(|()| fs::rename(&beside, &path));
     if written.is_err() {
         // Half a file is of no use to anyone.
         let _ = fs::remove_file(&beside);
@@ -45,10 +54,12 @@ pub fn write_whole_with(path: &Path, write: impl FnOnce(&mut BufWriter<File>) ->
     written
 }
 
-/// Keeps others from changing the files of the folder of `path` while what is returned lives: whoever holds it too has to wait. It is the
-/// folder itself that is held, so that nothing is left behind. Where folders cannot be held (Windows), nobody waits.
+/// Keeps others from changing the files of the folder of `path` while what is returned lives:
+/// whoever holds it too has to wait. It is the folder itself that is held, so that nothing is left
+/// behind. Where folders cannot be held (Windows), nobody waits.
 pub fn hold(path: &Path) -> Option<File> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder =
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // A folder that is not there yet is made by whoever writes the file.
     let _ = fs::create_dir_all(folder);
     let held = File::open(folder).ok()?;
@@ -56,7 +67,8 @@ pub fn hold(path: &Path) -> Option<File> {
     Some(held)
 }
 
-/// A name in the same folder that nobody else uses; short, for the name itself may be as long as names can be.
+/// A name in the same folder that nobody else uses; short, for the name itself may be as long as
+/// names can be.
 fn beside(path: &Path) -> Option<PathBuf> {
     path.file_name()?;
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -69,8 +81,9 @@ mod tests {
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).expect("a folder");
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .collect();
         names.sort();
         names
     }
@@ -96,7 +109,8 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     let _held = hold(&path).expect("a folder that can be held");
-                    let n: usize = fs::read_to_string(&path).expect("a file").parse().expect("a number");
+                    let n: usize =
+                        fs::read_to_string(&path).expect("a file").parse().expect("a number");
                     std::thread::yield_now();
                     write_whole(&path, (n + 1).to_string().as_bytes()).expect("a file");
                 });

@@ -25,20 +25,32 @@ fn calls(dtype: Dtype, square: bool) -> Vec<Call> {
         let mask = Some(Noise(3).mask(&[2, 1, n_q, n_k]));
         let bias = Some(Noise(4).tensor(&[6, 1, n_k], dtype));
         calls.push(base.clone());
-        calls.push(Call { options: CallOptions { scale: Some(0.25), ..CallOptions::default() }, ..base.clone() });
-        calls.push(Call { options: CallOptions { mask: mask.clone(), ..CallOptions::default() }, ..base.clone() });
+        calls.push(Call {
+            options: CallOptions { scale: Some(0.25), ..CallOptions::default() },
+            ..base.clone()
+        });
+        calls.push(Call {
+            options: CallOptions { mask: mask.clone(), ..CallOptions::default() },
+            ..base.clone()
+        });
         calls.push(Call {
             options: CallOptions { mask: Some(Noise(5).mask(&[n_k])), ..CallOptions::default() },
             ..base.clone()
         });
-        calls.push(Call { options: CallOptions { bias: bias.clone(), ..CallOptions::default() }, ..base.clone() });
+        calls.push(Call {
+            options: CallOptions { bias: bias.clone(), ..CallOptions::default() },
+            ..base.clone()
+        });
         calls.push(Call {
             return_weights: true,
             options: CallOptions { mask, bias, ..CallOptions::default() },
             ..base.clone()
         });
         if !square || n_q == n_k {
-            calls.push(Call { options: CallOptions { causal: true, ..CallOptions::default() }, ..base });
+            calls.push(Call {
+                options: CallOptions { causal: true, ..CallOptions::default() },
+                ..base
+            });
         }
     }
     calls
@@ -55,9 +67,17 @@ fn compare(target: &mut PythonTarget, dtype: Dtype, square: bool) -> (usize, usi
         }
         let (got, expected) = (output(response), output(Flash.call(&call)));
         assert!(got.inputs_unchanged);
-        assert!(distance(&got.output, &expected.output) <= allowance(dtype), "{:?} {dtype}", call.dims());
+        assert!(
+            distance(&got.output, &expected.output) <= allowance(dtype),
+            "{:?} {dtype}",
+            call.dims()
+        );
         if let (Some(got), Some(expected)) = (got.weights, expected.weights) {
-            assert!(distance(&got, &expected) <= allowance(dtype), "weights of {:?} {dtype}", call.dims());
+            assert!(
+                distance(&got, &expected) <= allowance(dtype),
+                "weights of {:?} {dtype}",
+                call.dims()
+            );
         }
         counts.0 += 1;
     }
@@ -90,7 +110,8 @@ fn numpy_attention() {
 fn later_calls(dtype: Dtype) -> Vec<Call> {
     let mut calls = Vec::new();
     for (n_q, n_k) in [(5, 7), (9, 4), (6, 6)] {
-        let base = Call { return_lse: true, ..random_call(Dims { n_q, n_k, ..DIMS }, dtype, n_k as u64) };
+        let base =
+            Call { return_lse: true, ..random_call(Dims { n_q, n_k, ..DIMS }, dtype, n_k as u64) };
         let options = CallOptions {
             causal: true,
             mask: Some(Noise(3).mask(&[n_q, n_k])),
@@ -103,7 +124,8 @@ fn later_calls(dtype: Dtype) -> Vec<Call> {
             query_lengths: Some(vec![3, n_q]),
             ..CallOptions::default()
         };
-        let packed = Some(Packed { query_offsets: vec![0, 2, 2, n_q], key_offsets: vec![0, 1, 3, n_k] });
+        let packed =
+            Some(Packed { query_offsets: vec![0, 2, 2, n_q], key_offsets: vec![0, 1, 3, n_k] });
         let off = CallOptions::default;
         let alone = [
             CallOptions { softcap: options.softcap, ..off() },
@@ -112,7 +134,11 @@ fn later_calls(dtype: Dtype) -> Vec<Call> {
             CallOptions { sinks: options.sinks.clone(), ..off() },
             CallOptions { alibi_slopes: options.alibi_slopes.clone(), ..off() },
             CallOptions { key_lengths: options.key_lengths.clone(), ..off() },
-            CallOptions { key_lengths: Some(vec![0, n_k]), query_lengths: options.query_lengths.clone(), ..off() },
+            CallOptions {
+                key_lengths: Some(vec![0, n_k]),
+                query_lengths: options.query_lengths.clone(),
+                ..off()
+            },
             CallOptions { packed: packed.clone(), ..off() },
             CallOptions { packed, key_lengths: None, query_lengths: None, ..options.clone() },
             options,
@@ -131,8 +157,14 @@ fn knows_every_option(target: &mut dyn Target, dtypes: &[Dtype]) {
             assert!(distance(&got.output, &expected.output) <= allowance(dtype), "{}", about());
             let (got, expected) = (got.lse.expect("asked for"), expected.lse.expect("asked for"));
             assert_eq!((&got.shape, got.dtype), (&expected.shape, expected.dtype));
-            let near = |x: f64, y: f64| x.to_bits() == y.to_bits() || (x - y).abs() <= 10.0 * allowance(got.dtype);
-            assert!(got.data.iter().zip(&expected.data).all(|(x, y)| near(*x, *y)), "lse of {}", about());
+            let near = |x: f64, y: f64| {
+                x.to_bits() == y.to_bits() || (x - y).abs() <= 10.0 * allowance(got.dtype)
+            };
+            assert!(
+                got.data.iter().zip(&expected.data).all(|(x, y)| near(*x, *y)),
+                "lse of {}",
+                about()
+            );
         }
     }
 }
@@ -165,15 +197,21 @@ fn the_program_in_c_knows_every_option() {
     knows_every_option(&mut config.start().expect("starts"), &Dtype::CHECKED);
 }
 
-/// The answers of a program to requests that qkvet would not put to it: each has one name more than a plain one.
+/// The answers of a program to requests that qkvet would not put to it: each has one name more than
+/// a plain one.
 #[cfg(unix)]
 fn answers_to_names(command: &mut Command, names: &[(&str, &str, Value)]) -> Vec<Value> {
-    let mut child =
-        command.env("QKVET_WIRE", "1").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("starts");
+    let mut child = command
+        .env("QKVET_WIRE", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("starts");
     let mut requests = child.stdin.take().expect("a pipe");
     let tensor = json!({"dtype": "float32", "shape": [1, 1, 1, 1], "data": "AACAPw=="});
     for (seq, (field, name, value)) in names.iter().enumerate() {
-        let mut request = json!({"op": "run", "seq": seq, "params": {}, "want": ["output"], "tensors": {}});
+        let mut request =
+            json!({"op": "run", "seq": seq, "params": {}, "want": ["output"], "tensors": {}});
         for input in ["query", "key", "value"] {
             request["tensors"][input] = tensor.clone();
         }
@@ -186,7 +224,10 @@ fn answers_to_names(command: &mut Command, names: &[(&str, &str, Value)]) -> Vec
     }
     drop(requests);
     let output = child.wait_with_output().expect("an end");
-    String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("an answer")).collect()
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("an answer"))
+        .collect()
 }
 
 /// A program that never heard of an option declines it, whoever asks.
@@ -264,16 +305,28 @@ fn jax_attention() {
     for dtype in [Dtype::Float32, Dtype::Bfloat16, Dtype::Float16] {
         assert_eq!(compare(&mut target, dtype, true), (16, 9), "{dtype}"); // nor is d_v ≠ d_k taken
     }
-    // Its windows count from the first key, which is the same where there are as many queries as keys.
+    // Its windows count from the first key, which is the same where there are as many queries as
+    // keys.
     let call = random_call(Dims { n_q: 6, n_k: 6, d_v: 40, ..DIMS }, Dtype::Float32, 3);
     for options in [
-        CallOptions { window: Some(Window { left: Some(2), right: None }), ..CallOptions::default() },
-        CallOptions { window: Some(Window { left: None, right: Some(0) }), causal: true, ..CallOptions::default() },
+        CallOptions {
+            window: Some(Window { left: Some(2), right: None }),
+            ..CallOptions::default()
+        },
+        CallOptions {
+            window: Some(Window { left: None, right: Some(0) }),
+            causal: true,
+            ..CallOptions::default()
+        },
         CallOptions { key_lengths: Some(vec![6, 3]), ..CallOptions::default() },
     ] {
         let call = Call { options, ..call.clone() };
         let (got, expected) = (output(target.call(&call)), output(Flash.call(&call)));
-        assert!(distance(&got.output, &expected.output) <= allowance(Dtype::Float32), "{:?}", call.options);
+        assert!(
+            distance(&got.output, &expected.output) <= allowance(Dtype::Float32),
+            "{:?}",
+            call.options
+        );
     }
     let mut call = random_call(Dims { d_v: 40, ..DIMS }, Dtype::Float32, 3);
     call.options.window = Some(Window { left: Some(2), right: None });

@@ -1,4 +1,5 @@
-//! The built-in tiled kernel against attention written out directly, at the edges of its tiles and of every option.
+//! The built-in tiled kernel against attention written out directly, at the edges of its tiles and
+//! of every option.
 
 mod common;
 
@@ -19,20 +20,28 @@ fn definition(call: &Call) -> Defined {
     let options = &call.options;
     let scale = options.scale.unwrap_or(1.0 / (d_k as f64).sqrt());
     let of_head = |tensor: &Option<Tensor>, h: usize| tensor.as_ref().map(|tensor| tensor.data[h]);
-    let (mut output, mut weights) = (vec![0.0; b * h_q * n_q * d_v], vec![0.0; b * h_q * n_q * n_k]);
+    let (mut output, mut weights) =
+        (vec![0.0; b * h_q * n_q * d_v], vec![0.0; b * h_q * n_q * n_k]);
     let mut lse = Vec::new();
     for row in 0..b * h_q * n_q {
         let (at_b, at_h, i) = (row / n_q / h_q, row / n_q % h_q, row % n_q);
         let head = at_b * h_k + at_h / (h_q / h_k);
         let mut scores = vec![f64::NEG_INFINITY; n_k];
         for (j, score) in scores.iter_mut().enumerate() {
-            let attends = options.mask.as_ref().is_none_or(|m| m.data[position(&m.shape, [at_b, at_h, i, j])]);
+            let attends = options
+                .mask
+                .as_ref()
+                .is_none_or(|m| m.data[position(&m.shape, [at_b, at_h, i, j])]);
             let Some(behind) = behind(call, at_b, i, j).filter(|_| attends) else { continue };
             let (q, k) = (&call.query.data[row * d_k..], &call.key.data[(head * n_k + j) * d_k..]);
             let scaled = scale * (0..d_k).map(|t| q[t] * k[t]).sum::<f64>();
             let capped = options.softcap.map_or(scaled, |cap| cap * libm::tanh(scaled / cap));
-            let bias = options.bias.as_ref().map_or(0.0, |x| x.data[position(&x.shape, [at_b, at_h, i, j])]);
-            let alibi = of_head(&options.alibi_slopes, at_h).map_or(0.0, |slope| slope * behind.abs() as f64);
+            let bias = options
+                .bias
+                .as_ref()
+                .map_or(0.0, |x| x.data[position(&x.shape, [at_b, at_h, i, j])]);
+            let alibi = of_head(&options.alibi_slopes, at_h)
+                .map_or(0.0, |slope| slope * behind.abs() as f64);
             *score = capped + bias - alibi;
         }
         let sink = of_head(&options.sinks, at_h).unwrap_or(f64::NEG_INFINITY);
@@ -61,7 +70,9 @@ fn behind(call: &Call, item: usize, i: usize, j: usize) -> Option<i64> {
             (query_offsets[at]..query_offsets[at + 1], key_offsets[at]..key_offsets[at + 1])
         }
         None => {
-            let length = |lengths: &Option<Vec<usize>>, n| lengths.as_ref().map_or(n, |lengths| lengths[item]);
+            let length = |lengths: &Option<Vec<usize>>, n| {
+                lengths.as_ref().map_or(n, |lengths| lengths[item])
+            };
             (0..length(&options.query_lengths, n_q), 0..length(&options.key_lengths, n_k))
         }
     };
@@ -130,7 +141,10 @@ fn options() {
                 options: CallOptions { mask: mask.clone(), ..CallOptions::default() },
                 ..call.clone()
             });
-            check(&Call { options: CallOptions { bias: bias.clone(), ..CallOptions::default() }, ..call.clone() });
+            check(&Call {
+                options: CallOptions { bias: bias.clone(), ..CallOptions::default() },
+                ..call.clone()
+            });
             check(&Call {
                 return_weights: true,
                 options: CallOptions { mask, bias, causal: true, ..CallOptions::default() },
@@ -163,8 +177,10 @@ fn every_option_with_every_other() {
         };
         let dtype = Dtype::CHECKED[noise.below(Dtype::CHECKED.len())];
         let on = |noise: &mut Noise| noise.below(3) == 0;
-        let lengths = |noise: &mut Noise, n: usize| (0..dims.b).map(|_| noise.below(n + 1)).collect();
-        let side = |noise: &mut Noise| Some(noise.below(dims.n_k + 2)).filter(|_| noise.below(4) > 0);
+        let lengths =
+            |noise: &mut Noise, n: usize| (0..dims.b).map(|_| noise.below(n + 1)).collect();
+        let side =
+            |noise: &mut Noise| Some(noise.below(dims.n_k + 2)).filter(|_| noise.below(4) > 0);
         let packed = on(noise);
         let options = CallOptions {
             scale: on(noise).then_some(0.75),
@@ -177,10 +193,17 @@ fn every_option_with_every_other() {
             alibi_slopes: on(noise).then(|| noise.tensor(&[dims.h_q], dtype)),
             key_lengths: (!packed && on(noise)).then(|| lengths(noise, dims.n_k)),
             query_lengths: (!packed && on(noise)).then(|| lengths(noise, dims.n_q)),
-            packed: packed
-                .then(|| Packed { query_offsets: offsets(noise, dims.n_q), key_offsets: offsets(noise, dims.n_k) }),
+            packed: packed.then(|| Packed {
+                query_offsets: offsets(noise, dims.n_q),
+                key_offsets: offsets(noise, dims.n_k),
+            }),
         };
-        check(&Call { return_weights: on(noise), return_lse: true, options, ..random_call(dims, dtype, seed) });
+        check(&Call {
+            return_weights: on(noise),
+            return_lse: true,
+            options,
+            ..random_call(dims, dtype, seed)
+        });
     }
 }
 
@@ -194,8 +217,9 @@ fn what_lies_outside_the_window_is_not_looked_at() {
     call.key.data[4 * 100] = f64::NAN;
     call.value.data[2 * 100] = f64::NAN;
     let poisoned = output(Flash.call(&call)).output;
-    let touched: Vec<usize> =
-        (0..300).filter(|i| poisoned.data[2 * i].to_bits() != clean.data[2 * i].to_bits()).collect();
+    let touched: Vec<usize> = (0..300)
+        .filter(|i| poisoned.data[2 * i].to_bits() != clean.data[2 * i].to_bits())
+        .collect();
     assert_eq!(touched, (100..=170).collect::<Vec<usize>>());
 }
 
@@ -210,7 +234,9 @@ fn the_log_sum_exp_of_an_empty_row() {
     call.options.sinks = Some(Noise(2).tensor(&[6], Dtype::Float32));
     check(&call);
     let sinks = &call.options.sinks.as_ref().expect("set").data;
-    assert!(lse(&call)[..12].iter().enumerate().all(|(row, x)| x.to_bits() == sinks[row / 2].to_bits()));
+    assert!(
+        lse(&call)[..12].iter().enumerate().all(|(row, x)| x.to_bits() == sinks[row / 2].to_bits())
+    );
 }
 
 #[test]
@@ -226,7 +252,10 @@ fn tile_edges() {
                 ..call.clone()
             });
             check(&Call {
-                options: CallOptions { mask: Some(Noise(4).mask(&[n_q, n_k])), ..CallOptions::default() },
+                options: CallOptions {
+                    mask: Some(Noise(4).mask(&[n_q, n_k])),
+                    ..CallOptions::default()
+                },
                 ..call
             });
         }
@@ -276,10 +305,15 @@ fn shapes_that_do_not_fit_are_refused() {
     refused(|call| call.options.alibi_slopes = Some(Noise(1).tensor(&[1, 6], Dtype::Float32)));
     refused(|call| call.options.key_lengths = Some(vec![7]));
     refused(|call| call.options.query_lengths = Some(vec![5, 6]));
-    let packed = |query: &[usize], key: &[usize]| Some(Packed { query_offsets: query.into(), key_offsets: key.into() });
-    for (query, key) in
-        [(&[0, 5][..], &[0, 3, 7][..]), (&[0, 4], &[0, 7]), (&[1, 5], &[0, 7]), (&[0, 9, 5], &[0, 7, 7])]
-    {
+    let packed = |query: &[usize], key: &[usize]| {
+        Some(Packed { query_offsets: query.into(), key_offsets: key.into() })
+    };
+    for (query, key) in [
+        (&[0, 5][..], &[0, 3, 7][..]),
+        (&[0, 4], &[0, 7]),
+        (&[1, 5], &[0, 7]),
+        (&[0, 9, 5], &[0, 7, 7]),
+    ] {
         let mut call = good.clone();
         call.options.packed = packed(query, key);
         assert!(matches!(Flash.call(&call), Response::Refused(_)), "{query:?} {key:?}");

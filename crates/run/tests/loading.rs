@@ -1,4 +1,5 @@
-//! Loading a Python function: what is wrong is said with a place and a way out; what it offers is read from its signature.
+//! Loading a Python function: what is wrong is said with a place and a way out; what it offers is
+//! read from its signature.
 #![allow(clippy::disallowed_methods, reason = "tests of an I/O crate")]
 
 mod common;
@@ -46,8 +47,14 @@ fn missing_files_modules_and_functions() {
     let fixture = Fixture::new(FUNCTIONS);
     fixture.file("pkg/inner.py", FUNCTIONS);
     let mut config = fixture.config("attention");
-    config.target =
-        fixture.folder.path().join("fixtures.py:attention").display().to_string().parse().expect("a target");
+    config.target = fixture
+        .folder
+        .path()
+        .join("fixtures.py:attention")
+        .display()
+        .to_string()
+        .parse()
+        .expect("a target");
     refuse(
         config,
         LoadKind::FileNotFound,
@@ -60,16 +67,31 @@ fn missing_files_modules_and_functions() {
         config
     };
     let not_found = LoadKind::ModuleNotFound;
-    refuse(module("fixtur:attention"), not_found, &["no module named `fixtur` in ", "hint: did you mean `fixture`?"]);
+    refuse(
+        module("fixtur:attention"),
+        not_found,
+        &["no module named `fixtur` in ", "hint: did you mean `fixture`?"],
+    );
     refuse(module("pkg.outer:attention"), not_found, &["no module named `pkg.outer`"]);
-    refuse(module("attn_of_nobody:f"), not_found, &["hint: a file is given as path/file.py:function"]);
+    refuse(
+        module("attn_of_nobody:f"),
+        not_found,
+        &["hint: a file is given as path/file.py:function"],
+    );
     refuse(
         fixture.config("atention"),
         LoadKind::FunctionNotFound,
-        &["no function `atention` in fixture; known: Layers, anything, attention", "hint: did you mean `attention`?"],
+        &[
+            "no function `atention` in fixture; known: Layers, anything, attention",
+            "hint: did you mean `attention`?",
+        ],
     );
     refuse(fixture.config("Layers.fuse"), LoadKind::FunctionNotFound, &["did you mean `fused`?"]);
-    refuse(fixture.config("CONSTANT"), LoadKind::NotCallable, &["expected `CONSTANT` to be a function, got int"]);
+    refuse(
+        fixture.config("CONSTANT"),
+        LoadKind::NotCallable,
+        &["expected `CONSTANT` to be a function, got int"],
+    );
 }
 
 fn config_in(fixture: &Fixture, target: &str) -> PythonConfig {
@@ -99,13 +121,21 @@ fn imports_that_raise() {
 
     let fixture = Fixture::new("import os\nos._exit(9)\n");
     let error = fixture.start("attention").err().expect("dead").to_string();
-    assert!(error.contains("expected to be loaded, got a process that exited with code 9"), "{error}");
+    assert!(
+        error.contains("expected to be loaded, got a process that exited with code 9"),
+        "{error}"
+    );
 
     let fixture = Fixture::new("print('starting', flush=True)\nwhile True: pass\n");
     let mut config = fixture.config("attention");
     config.limits.start_timeout = Duration::from_secs(2);
     let error = PythonTarget::start(&config).err().expect("late").to_string();
-    assert!(error.contains("expected to be loaded within 2 s, got no answer within 2 s; stderr: starting"), "{error}");
+    assert!(
+        error.contains(
+            "expected to be loaded within 2 s, got no answer within 2 s; stderr: starting"
+        ),
+        "{error}"
+    );
 }
 
 #[test]
@@ -118,7 +148,10 @@ fn interpreters_that_are_none() {
     assert!(error.ends_with("\nhint: choose another interpreter with --python"), "{error}");
     config.python = "cat".into();
     let error = PythonTarget::start(&config).err().expect("no python").to_string();
-    assert!(error.contains("expected to be loaded, got a process that exited with code"), "{error}");
+    assert!(
+        error.contains("expected to be loaded, got a process that exited with code"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -126,8 +159,16 @@ fn signatures_that_do_not_fit() {
     let fixture = Fixture::new(FUNCTIONS);
     let positional = "cannot take query, key, value by position\nhint: wrap it";
     refuse(fixture.config("two"), LoadKind::Signature, &["two(query, key) ", positional]);
-    refuse(fixture.config("by_name"), LoadKind::Signature, &["by_name(query, key, value) ", positional]);
-    refuse(fixture.config("extra"), LoadKind::Signature, &["needs an argument `block_size` that is not an option"]);
+    refuse(
+        fixture.config("by_name"),
+        LoadKind::Signature,
+        &["by_name(query, key, value) ", positional],
+    );
+    refuse(
+        fixture.config("extra"),
+        LoadKind::Signature,
+        &["needs an argument `block_size` that is not an option"],
+    );
 
     let supports = |function, words: &[&str]| {
         let mut config = fixture.config(function);
@@ -150,7 +191,8 @@ fn arguments(fixture: &Fixture, function: &str, supports: &[&str]) -> String {
     }
     let target = PythonTarget::start(&config).expect(function);
     assert_eq!(target.info().arrays, Arrays::Numpy);
-    let pairs: Vec<String> = target.info().arguments.iter().map(|(option, name)| format!("{option}={name}")).collect();
+    let pairs: Vec<String> =
+        target.info().arguments.iter().map(|(option, name)| format!("{option}={name}")).collect();
     pairs.join(" ")
 }
 
@@ -178,7 +220,10 @@ fn options_are_read_from_the_signature() {
         arguments(&fixture, "varlen", &[]),
         "alibi_slopes=alibi_slopes key_offsets=cu_seqlens_k query_offsets=cu_seqlens_q sinks=sinks softcap=softcap window=window_size"
     );
-    assert_eq!(arguments(&fixture, "varlen", &["packed"]), "key_offsets=cu_seqlens_k query_offsets=cu_seqlens_q");
+    assert_eq!(
+        arguments(&fixture, "varlen", &["packed"]),
+        "key_offsets=cu_seqlens_k query_offsets=cu_seqlens_q"
+    );
     assert_eq!(
         arguments(&fixture, "padded", &[]),
         "key_lengths=key_value_seq_lengths query_lengths=query_seq_lengths return_lse=return_lse window=sliding_window"
@@ -207,7 +252,9 @@ fn options_are_passed_as_read() {
     let mut target = PythonTarget::start(&config).expect("starts");
     call.options.causal = false;
     let scaled = output(target.call(&call)).output;
-    assert!(scaled.data.iter().zip(&call.query.data).all(|(x, q)| x.to_bits() == (q / 8.0).to_bits()));
+    assert!(
+        scaled.data.iter().zip(&call.query.data).all(|(x, q)| x.to_bits() == (q / 8.0).to_bits())
+    );
 }
 
 #[test]
@@ -229,7 +276,10 @@ fn one_argument_for_mask_and_bias() {
     assert_eq!(output(target.call(&masked)).output.data[0].to_bits(), 1f64.to_bits());
     assert_eq!(output(target.call(&biased)).output.data[0].to_bits(), 0f64.to_bits());
     biased.options.mask = masked.options.mask;
-    assert_eq!(target.call(&biased), Response::Unsupported("mask and bias share the argument attn_mask".to_owned()));
+    assert_eq!(
+        target.call(&biased),
+        Response::Unsupported("mask and bias share the argument attn_mask".to_owned())
+    );
 }
 
 #[test]
@@ -284,7 +334,10 @@ fn arrays_and_devices_that_are_not_there() {
     refuse(
         config,
         LoadKind::Arrays,
-        &["torch arrays are needed: importing torch raised ImportError: broken wheel", "pip install torch"],
+        &[
+            "torch arrays are needed: importing torch raised ImportError: broken wheel",
+            "pip install torch",
+        ],
     );
 }
 
@@ -303,12 +356,14 @@ fn formats_that_the_library_lacks() {
 
 #[test]
 fn torch_goes_before_jax() {
-    let fixture = Fixture::new("import torch, jax\ndef attention(query, key, value): return query\n");
+    let fixture =
+        Fixture::new("import torch, jax\ndef attention(query, key, value): return query\n");
     fixture.file("torch.py", "__version__ = '9.9'\ndef zeros(*args, **kwargs): pass\n");
     fixture.file("jax.py", "");
     let target = fixture.start("attention").expect("starts");
     assert_eq!(target.info().arrays, Arrays::Torch);
     assert_eq!(target.info().versions["torch"], "9.9");
-    let expected = "the module loads torch and jax: arrays are torch tensors; --arrays jax for the other";
+    let expected =
+        "the module loads torch and jax: arrays are torch tensors; --arrays jax for the other";
     assert_eq!(target.info().notes, [expected]);
 }

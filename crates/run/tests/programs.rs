@@ -1,4 +1,5 @@
-//! What a program may do to its caller: each way of ending has its own response, and the next call finds a fresh process.
+//! What a program may do to its caller: each way of ending has its own response, and the next call
+//! finds a fresh process.
 #![allow(clippy::disallowed_methods, reason = "tests of an I/O crate")]
 #![cfg(unix)]
 
@@ -30,7 +31,8 @@ fn start(mode: &str) -> ProcessTarget {
     exec(mode).start().unwrap_or_else(|error| panic!("{mode}: {error}"))
 }
 
-/// The second of three answers contains `expected`; the others are right. Gives the number of restarts.
+/// The second of three answers contains `expected`; the others are right. Gives the number of
+/// restarts.
 fn check_with(config: &ExecConfig, call: &Call, expected: &str) -> u32 {
     let mut target = config.start().expect("starts");
     let first = output(target.call(&small_call()));
@@ -54,24 +56,39 @@ fn check_late(mode: &str, call: &Call, expected: &str) {
 }
 
 fn large_call() -> Call {
-    random_call(Dims { b: 1, h_q: 1, h_k: 1, n_q: 1, n_k: 9000, d_k: 16, d_v: 16 }, Dtype::Float32, 1)
+    random_call(
+        Dims { b: 1, h_q: 1, h_k: 1, n_q: 1, n_k: 9000, d_k: 16, d_v: 16 },
+        Dtype::Float32,
+        1,
+    )
 }
 
 #[test]
 fn deaths_are_named() {
-    check("segfault", "Crash(Trouble { what: \"was killed by signal 11 (SIGSEGV)\", stderr: None })", 1);
-    let abort =
-        "Crash(Trouble { what: \"was killed by signal 6 (SIGABRT)\", stderr: Some(\"free(): invalid pointer\") })";
+    check(
+        "segfault",
+        "Crash(Trouble { what: \"was killed by signal 11 (SIGSEGV)\", stderr: None })",
+        1,
+    );
+    let abort = "Crash(Trouble { what: \"was killed by signal 6 (SIGABRT)\", stderr: Some(\"free(): invalid pointer\") })";
     check("abort", abort, 1);
     check("exit", "Crash(Trouble { what: \"exited with code 3\", stderr: None })", 1);
-    check("half-exit", "Crash(Trouble { what: \"exited with code 0 in the middle of \\\"{\\\\\\\"seq", 1);
+    check(
+        "half-exit",
+        "Crash(Trouble { what: \"exited with code 0 in the middle of \\\"{\\\\\\\"seq",
+        1,
+    );
     check("closes-output", "Crash(Trouble { what: \"closed its standard output and went on\"", 1);
     check("fatal", "Error(\"CUDA error 700\")", 1);
 }
 
 #[test]
 fn silence_ends_in_time() {
-    check_late("hang", &small_call(), "Timeout(Trouble { what: \"no answer within 0.7 s\", stderr: None })");
+    check_late(
+        "hang",
+        &small_call(),
+        "Timeout(Trouble { what: \"no answer within 0.7 s\", stderr: None })",
+    );
     check_late("half-silence", &small_call(), "only a line without its line break: \\\"{");
     check_late("binary-unbroken", &small_call(), "Timeout(");
 }
@@ -82,7 +99,10 @@ fn what_is_no_message_is_passed_over() {
         let config = exec(mode);
         assert_eq!(check_with(&config, &small_call(), "Output("), 0, "{mode}");
         let warnings = config.limits.watch.warnings();
-        assert!(matches!(warnings.as_slice(), [one] if one.contains("no messages, the first is")), "{warnings:?}");
+        assert!(
+            matches!(warnings.as_slice(), [one] if one.contains("no messages, the first is")),
+            "{warnings:?}"
+        );
     }
     check("stderr", "Output(", 0);
 }
@@ -104,7 +124,10 @@ fn a_second_answer_after_a_while_is_noticed_at_the_next_call() {
     output(target.call(&small_call()));
     std::thread::sleep(Duration::from_millis(600));
     let got = format!("{:?}", target.call(&small_call()));
-    assert!(got.contains("Broken(Trouble { what: \"expected no answer before request 3, got "), "{got}");
+    assert!(
+        got.contains("Broken(Trouble { what: \"expected no answer before request 3, got "),
+        "{got}"
+    );
     output(target.call(&small_call()));
 }
 
@@ -112,10 +135,26 @@ fn a_second_answer_after_a_while_is_noticed_at_the_next_call() {
 fn files_are_believed_as_far_as_they_go() {
     check("file", "Output(", 0);
     check("file-short", "tensors.output.file: expected 64 bytes in `mine`, got 3 bytes", 0);
-    check("file-missing", "tensors.output.file: expected a plain file `mine` in the scratch folder, got No such", 0);
-    check("file-outside", "tensors.output.file: expected the name of a file in the scratch folder, without folders", 0);
-    check("file-folder", "tensors.output.file: expected a plain file `mine` in the scratch folder, got a folder", 0);
-    check("file-link", "tensors.output.file: expected a plain file `mine` in the scratch folder, got ", 0);
+    check(
+        "file-missing",
+        "tensors.output.file: expected a plain file `mine` in the scratch folder, got No such",
+        0,
+    );
+    check(
+        "file-outside",
+        "tensors.output.file: expected the name of a file in the scratch folder, without folders",
+        0,
+    );
+    check(
+        "file-folder",
+        "tensors.output.file: expected a plain file `mine` in the scratch folder, got a folder",
+        0,
+    );
+    check(
+        "file-link",
+        "tensors.output.file: expected a plain file `mine` in the scratch folder, got ",
+        0,
+    );
 }
 
 #[test]
@@ -145,8 +184,10 @@ fn a_program_that_does_not_read_ends_in_time() {
 fn an_endless_answer_takes_little_memory() {
     check("huge", "Broken(Trouble { what: \"expected an answer of up to ", 1);
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak =
-        status.lines().find_map(|line| line.strip_prefix("VmHWM:")).map(|rest| rest.trim_end_matches("kB").trim());
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .map(|rest| rest.trim_end_matches("kB").trim());
     if let Some(kib) = peak.and_then(|kib| kib.parse::<u64>().ok()) {
         assert!(kib < 100 << 10, "{kib} KiB");
     }
@@ -155,7 +196,10 @@ fn an_endless_answer_takes_little_memory() {
 /// Whether a process still runs; a zombie does not.
 fn runs(pid: &str) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    status.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
+    status
+        .rsplit(')')
+        .next()
+        .is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
 }
 
 #[test]
@@ -166,13 +210,18 @@ fn nothing_outlives_the_conversation() {
     let folder = tempfile::tempdir().expect("a folder");
     let pid = folder.path().join("pid");
     for mode in ["grandchild", "grandchild-stays"] {
-        let command = format!("env QKVET_TEST_PID={} {} {PROGRAM} {mode}", pid.display(), python().display());
-        let mut target = ExecConfig::new(&command, folder.path()).expect("a command").start().expect("starts");
+        let command =
+            format!("env QKVET_TEST_PID={} {} {PROGRAM} {mode}", pid.display(), python().display());
+        let mut target =
+            ExecConfig::new(&command, folder.path()).expect("a command").start().expect("starts");
         output(target.call(&small_call()));
         let response = target.call(&small_call());
         let grandchild = std::fs::read_to_string(&pid).expect("a number");
         if mode == "grandchild" {
-            assert_eq!(format!("{response:?}"), "Crash(Trouble { what: \"exited with code 5\", stderr: None })");
+            assert_eq!(
+                format!("{response:?}"),
+                "Crash(Trouble { what: \"exited with code 5\", stderr: None })"
+            );
         } else {
             output(response);
             assert!(runs(&grandchild));
@@ -191,14 +240,23 @@ fn nothing_outlives_the_conversation() {
 fn the_scratch_folder_goes_with_the_process() {
     let folder = tempfile::tempdir().expect("a folder");
     let list = folder.path().join("list");
-    let command = format!("env QKVET_TEST_SCRATCH={} {} {PROGRAM} segfault", list.display(), python().display());
-    let mut target = ExecConfig::new(&command, folder.path()).expect("a command").start().expect("starts");
+    let command = format!(
+        "env QKVET_TEST_SCRATCH={} {} {PROGRAM} segfault",
+        list.display(),
+        python().display()
+    );
+    let mut target =
+        ExecConfig::new(&command, folder.path()).expect("a command").start().expect("starts");
     output(target.call(&large_call()));
     let scratch = |at: usize| {
         let list = std::fs::read_to_string(&list).expect("a list");
         list.lines().nth(at).map(std::path::PathBuf::from).expect("a folder")
     };
-    assert_eq!(std::fs::read_dir(scratch(0)).expect("a folder").count(), 0, "files of the request are gone");
+    assert_eq!(
+        std::fs::read_dir(scratch(0)).expect("a folder").count(),
+        0,
+        "files of the request are gone"
+    );
     assert!(matches!(target.call(&large_call()), Response::Crash(_)));
     assert!(!scratch(0).exists());
     output(target.call(&large_call()));
@@ -226,11 +284,20 @@ fn refused(config: &ExecConfig, expected: &str) -> StartError {
 #[test]
 fn programs_that_cannot_be_started_say_why() {
     let missing = ExecConfig::new("./no-such-program", Path::new("/")).expect("a command");
-    refused(&missing, "exec:./no-such-program at /./no-such-program: expected a program, got: No such file");
+    refused(
+        &missing,
+        "exec:./no-such-program at /./no-such-program: expected a program, got: No such file",
+    );
     refused(&exec("declines"), "no such device: cuda:7\nhint: set CUDA_VISIBLE_DEVICES");
-    refused(&exec("wire-2"), "expected an answer of qkvet-wire/1 to hello; wire: expected 1, got 2");
+    refused(
+        &exec("wire-2"),
+        "expected an answer of qkvet-wire/1 to hello; wire: expected 1, got 2",
+    );
     refused(&exec("nameless"), "name: expected the name of the program, got none");
-    refused(&exec("dies"), "a process that exited with code 127; stderr: libcuda.so.1: cannot open");
+    refused(
+        &exec("dies"),
+        "a process that exited with code 127; stderr: libcuda.so.1: cannot open",
+    );
     assert!(matches!(refused(&exec("dies"), ""), StartError::Died { .. }));
     let echo = ExecConfig::new("cat", Path::new("/")).expect("a command");
     refused(&echo, "to hello; ok: expected a value, got none");
@@ -256,9 +323,15 @@ fn a_long_silence_is_told() {
     let sink = Arc::clone(&told);
     let tell = move |text: &str| sink.lock().expect("a lock").push(text.to_owned());
     config.limits.watch = Watch::new(Arc::new(AtomicBool::new(false)), tell);
-    refused(&config, "hint: does it read a line from standard input, answer with one line and flush");
+    refused(
+        &config,
+        "hint: does it read a line from standard input, answer with one line and flush",
+    );
     let told = told.lock().expect("a lock");
-    assert!(matches!(told.as_slice(), [one] if one.contains("did the program not flush")), "{told:?}");
+    assert!(
+        matches!(told.as_slice(), [one] if one.contains("did the program not flush")),
+        "{told:?}"
+    );
 }
 
 #[test]
@@ -291,7 +364,8 @@ fn every_option_arrives_with_every_bit() {
     let seen = folder.path().join("seen");
     let echo = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/echo.py");
     let command = format!("{} {} {}", python().display(), echo.display(), seen.display());
-    let mut target = ExecConfig::new(&command, folder.path()).expect("a command").start().expect("starts");
+    let mut target =
+        ExecConfig::new(&command, folder.path()).expect("a command").start().expect("starts");
     let [padded, packed] = calls_of_later_options(Dtype::Float32);
     let mut ask = |call: &Call| {
         let output = output(target.call(call));
@@ -302,12 +376,19 @@ fn every_option_arrives_with_every_bit() {
     assert_eq!(request["want"], json!(["output", "lse"]));
     let lse = lse.expect("asked for");
     assert_eq!((lse.dtype, &lse.shape[..], weights), (Dtype::Float64, &[2, 2, 3][..], None));
-    assert!(lse.data.iter().enumerate().all(|(n, x)| x.to_bits() == ((n + 1) as f64 / 3.0).to_bits()));
+    assert!(
+        lse.data.iter().enumerate().all(|(n, x)| x.to_bits() == ((n + 1) as f64 / 3.0).to_bits())
+    );
     let params = json!({"softcap": 0.1, "softcap_hex": "0x1.999999999999ap-4", "window": {"left": 2, "right": null}});
     assert_eq!(request["params"], params);
     let names: Vec<&String> = request["tensors"].as_object().expect("tensors").keys().collect();
-    assert_eq!(names, ["alibi_slopes", "key", "key_lengths", "query", "query_lengths", "sinks", "value"]);
-    for (name, sent) in [("sinks", &padded.options.sinks), ("alibi_slopes", &padded.options.alibi_slopes)] {
+    assert_eq!(
+        names,
+        ["alibi_slopes", "key", "key_lengths", "query", "query_lengths", "sinks", "value"]
+    );
+    for (name, sent) in
+        [("sinks", &padded.options.sinks), ("alibi_slopes", &padded.options.alibi_slopes)]
+    {
         let sent = sent.as_ref().expect(name);
         assert_eq!(bits(&request, name), encode(&sent.data, sent.dtype), "{name}");
         assert_eq!(request["tensors"][name]["shape"], json!([2]), "{name}");
@@ -360,13 +441,17 @@ fn a_program_without_lists_is_asked_what_the_first_ones_knew() {
         let call = Call { options, ..small_call() };
         let expected = format!("{name} is asked only of programs that list it in supports.options");
         assert_eq!(without.call(&call), Response::Unsupported(expected));
-        assert_eq!(with.call(&call), Response::Unsupported(format!("{name} is not among its options")));
+        assert_eq!(
+            with.call(&call),
+            Response::Unsupported(format!("{name} is not among its options"))
+        );
     }
     let call = Call { return_lse: true, ..small_call() };
     let expected = "lse is asked only of programs that list it in supports.outputs".to_owned();
     assert_eq!(without.call(&call), Response::Unsupported(expected));
     assert_eq!(with.call(&call), Response::Unsupported("lse is not among its outputs".to_owned()));
     let first = CallOptions { causal: true, mask: Some(Noise(1).mask(&[2, 3])), ..off() };
-    let known = output(without.call(&Call { options: first, return_weights: true, ..small_call() }));
+    let known =
+        output(without.call(&Call { options: first, return_weights: true, ..small_call() }));
     assert!(known.weights.is_some() && known.lse.is_none());
 }

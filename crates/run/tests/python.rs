@@ -1,4 +1,5 @@
-//! What a Python function may do to its caller: each way of ending has its own response, and none of them hangs.
+//! What a Python function may do to its caller: each way of ending has its own response, and none
+//! of them hangs.
 #![allow(clippy::disallowed_methods, reason = "tests of an I/O crate")]
 
 mod common;
@@ -16,7 +17,11 @@ fn check(function: &str, expected: &str) {
 }
 
 /// The first answer contains `expected`; the next call is answered by a fresh process.
-fn check_recovers(function: &str, expected: &str, tweak: impl FnOnce(&mut qkvet_run::python::PythonConfig)) {
+fn check_recovers(
+    function: &str,
+    expected: &str,
+    tweak: impl FnOnce(&mut qkvet_run::python::PythonConfig),
+) {
     let fixture = Fixture::new(FIXTURES);
     let mut config = fixture.config(function);
     tweak(&mut config);
@@ -47,7 +52,8 @@ fn exceptions() {
     check("unprintable", "Error(\"Unprintable: (its message could not be read) at ");
 }
 
-/// What PyTorch raises for fewer key heads is an error; the hint says how to decline them, and nothing where heads are as many.
+/// What PyTorch raises for fewer key heads is an error; the hint says how to decline them, and
+/// nothing where heads are as many.
 #[test]
 fn grouped_heads_have_a_hint() {
     if !has("numpy") {
@@ -82,7 +88,10 @@ fn results_that_are_no_tensors() {
         "Malformed(\"output: expected one of float64, float32, bfloat16, float16, got dtype object\")",
     );
     check("returns_int64", "got dtype int64");
-    check("returns_huge", "Malformed(\"output: 4398046511104 bytes of shape [1048576, 1048576] are too many");
+    check(
+        "returns_huge",
+        "Malformed(\"output: 4398046511104 bytes of shape [1048576, 1048576] are too many",
+    );
 }
 
 #[test]
@@ -140,9 +149,12 @@ fn restarts_are_limited() {
     config.limits.max_restarts = 1;
     let mut target = PythonTarget::start(&config).expect("starts");
     let crash = "Crash(Trouble { what: \"exited with code 4\"";
-    let not_asked = "NotAsked(\"not restarted after 1 restarts; the last process exited with code 4\")";
+    let not_asked =
+        "NotAsked(\"not restarted after 1 restarts; the last process exited with code 4\")";
     // Every case may spend as many.
-    for (case, all) in [("c-1", &[crash, crash, not_asked, not_asked][..]), ("c-2", &[crash, not_asked])] {
+    for (case, all) in
+        [("c-1", &[crash, crash, not_asked, not_asked][..]), ("c-2", &[crash, not_asked])]
+    {
         target.begin(case);
         for expected in all {
             let got = format!("{:?}", target.call(&small_call()));
@@ -170,7 +182,11 @@ fn a_poisoned_device_costs_the_process() {
     if !has("numpy") {
         return;
     }
-    check_recovers("cuda_error_once", "Error(\"RuntimeError: CUDA error: an illegal memory access at ", |_| ());
+    check_recovers(
+        "cuda_error_once",
+        "Error(\"RuntimeError: CUDA error: an illegal memory access at ",
+        |_| (),
+    );
 }
 
 /// A process that does not read must not make the writer wait: the request is larger than a pipe.
@@ -186,7 +202,11 @@ fn a_stopped_process_ends_in_time() {
     let mut target = PythonTarget::start(&config).expect("starts");
     output(target.call(&small_call()));
     std::thread::sleep(Duration::from_millis(400));
-    let large = random_call(Dims { b: 1, h_q: 1, h_k: 1, n_q: 9, n_k: 9000, d_k: 40, d_v: 40 }, Dtype::Float32, 1);
+    let large = random_call(
+        Dims { b: 1, h_q: 1, h_k: 1, n_q: 9, n_k: 9000, d_k: 40, d_v: 40 },
+        Dtype::Float32,
+        1,
+    );
     let start = Instant::now();
     assert!(matches!(target.call(&large), Response::Timeout(_)));
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
@@ -199,9 +219,11 @@ fn an_endless_loop_ends_in_time() {
         return;
     }
     let start = Instant::now();
-    check_recovers("hang_once", "Timeout(Trouble { what: \"no answer within 2 s\", stderr: None })", |c| {
-        c.limits.timeout = Duration::from_secs(2)
-    });
+    check_recovers(
+        "hang_once",
+        "Timeout(Trouble { what: \"no answer within 2 s\", stderr: None })",
+        |c| c.limits.timeout = Duration::from_secs(2),
+    );
     assert!(start.elapsed() < Duration::from_secs(12), "{:?}", start.elapsed());
 }
 
@@ -247,7 +269,10 @@ fn writing_to_the_protocol_is_named() {
     output(target.call(&small_call()));
     output(target.call(&small_call()));
     let warnings = config.limits.watch.warnings();
-    assert!(matches!(warnings.as_slice(), [one] if one.ends_with("the first is \"half a line\"")), "{warnings:?}");
+    assert!(
+        matches!(warnings.as_slice(), [one] if one.ends_with("the first is \"half a line\"")),
+        "{warnings:?}"
+    );
 
     check("false_answer", "Broken(Trouble { what: \"seq: expected 1, got 999\"");
     check("endless_line", "Broken(Trouble { what: \"expected an answer of up to ");
@@ -261,7 +286,11 @@ fn large_tensors_travel_by_file() {
     let fixture = Fixture::new(FIXTURES);
     let mut target = fixture.start("returns_value").expect("starts");
     for dtype in [Dtype::Float64, Dtype::Float32, Dtype::Float16] {
-        let call = random_call(Dims { b: 1, h_q: 1, h_k: 1, n_q: 1, n_k: 9000, d_k: 4, d_v: 32 }, dtype, 1);
+        let call = random_call(
+            Dims { b: 1, h_q: 1, h_k: 1, n_q: 1, n_k: 9000, d_k: 4, d_v: 32 },
+            dtype,
+            1,
+        );
         assert_eq!(output(target.call(&call)).output, call.value);
     }
 }
@@ -312,14 +341,16 @@ fn every_option_is_given_with_every_bit() {
     let fixture = Fixture::new(TELLS);
     let mut target = fixture.start("tell").expect("starts");
     let [padded, packed] = calls_of_later_options(Dtype::Float32);
-    let list = |tensor: &Option<qkvet_spec::Tensor>| format!("{:?}", tensor.as_ref().expect("on").data);
+    let list =
+        |tensor: &Option<qkvet_spec::Tensor>| format!("{:?}", tensor.as_ref().expect("on").data);
     let (sinks, slopes) = (list(&padded.options.sinks), list(&padded.options.alibi_slopes));
     let expected = format!(
         "(['0x1.999999999999ap-4', (2, None), True, False], ['float32', 'float32', 'int32', 'int32'], \
          [{sinks}, {slopes}, [4, 0], [1, 3]])"
     );
     assert_eq!(target.call(&padded), Response::Unsupported(expected));
-    let expected = "([None, (None, 1), True, True], ['int32', 'int32'], [[0, 0, 2, 3], [0, 1, 4, 4]])";
+    let expected =
+        "([None, (None, 1), True, True], ['int32', 'int32'], [[0, 0, 2, 3], [0, 1, 4, 4]])";
     assert_eq!(
         target.call(&Call { return_weights: true, ..packed.clone() }),
         Response::Unsupported(expected.to_owned())
@@ -327,11 +358,20 @@ fn every_option_is_given_with_every_bit() {
 
     // What the signature cannot do without is given when it is off.
     let mut target = fixture.start("needs").expect("starts");
-    assert_eq!(target.call(&small_call()), Response::Unsupported("((None, None), False, None)".to_owned()));
+    assert_eq!(
+        target.call(&small_call()),
+        Response::Unsupported("((None, None), False, None)".to_owned())
+    );
     // What it lacks is declined.
     let mut target = fixture.start("results").expect("starts");
-    assert_eq!(target.call(&padded), Response::Unsupported("no argument for alibi_slopes".to_owned()));
-    assert_eq!(target.call(&packed), Response::Unsupported("no argument for key_offsets".to_owned()));
+    assert_eq!(
+        target.call(&padded),
+        Response::Unsupported("no argument for alibi_slopes".to_owned())
+    );
+    assert_eq!(
+        target.call(&packed),
+        Response::Unsupported("no argument for key_offsets".to_owned())
+    );
 }
 
 #[test]
@@ -352,7 +392,12 @@ fn results_come_in_their_order() {
         // The log-sum-exp keeps its axes, and its numbers, in every layout.
         let lse = got.lse.expect("asked for");
         assert_eq!((&lse.shape[..], lse.dtype), (&[1, 2, 2][..], Dtype::Float64));
-        assert!(lse.data.iter().enumerate().all(|(n, x)| x.to_bits() == ((n + 1) as f64 / 3.0).to_bits()));
+        assert!(
+            lse.data
+                .iter()
+                .enumerate()
+                .all(|(n, x)| x.to_bits() == ((n + 1) as f64 / 3.0).to_bits())
+        );
         assert!(got.weights.is_some() && got.output == small_call().query);
         let got = output(target.call(&call(false, true)));
         assert!(got.weights.is_none() && got.lse.as_ref() == Some(&lse));
@@ -374,7 +419,9 @@ fn lengths_are_inputs_like_others() {
     let fixture = Fixture::new(TELLS);
     let mut call = small_call();
     call.options.key_lengths = Some(vec![2]);
-    assert!(!output(fixture.start("lengths_changed").expect("starts").call(&call)).inputs_unchanged);
+    assert!(
+        !output(fixture.start("lengths_changed").expect("starts").call(&call)).inputs_unchanged
+    );
     let mut target = fixture.start("beyond").expect("starts");
     assert!(output(target.call(&call)).inputs_unchanged);
     call.options.key_lengths = Some(vec![1 << 31]);

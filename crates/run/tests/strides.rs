@@ -9,7 +9,9 @@ use qkvet_spec::{Call, Dims, Dtype, Strides, Target};
 
 /// Calls of which some are put as views.
 fn calls() -> impl Iterator<Item = Call> {
-    (1..=16).map(|b| random_call(Dims { b, h_q: 3, h_k: 3, n_q: 2, n_k: 2, d_k: 4, d_v: 4 }, Dtype::Float32, 1))
+    (1..=16).map(|b| {
+        random_call(Dims { b, h_q: 3, h_k: 3, n_q: 2, n_k: 2, d_k: 4, d_v: 4 }, Dtype::Float32, 1)
+    })
 }
 
 fn start(fixture: &Fixture, function: &str, layout: Layout) -> PythonTarget {
@@ -33,7 +35,10 @@ fn half_of_the_calls_are_put_as_views_and_always_the_same() {
             let other = random_call(call.dims(), Dtype::Float32, 2);
             assert_eq!(output(target.call(&other)).handling, got.handling);
             let contiguous = output(target.call_contiguous(call));
-            assert_eq!((contiguous.output, contiguous.handling.strides), (got.output, Strides::Contiguous));
+            assert_eq!(
+                (contiguous.output, contiguous.handling.strides),
+                (got.output, Strides::Contiguous)
+            );
             got.handling.strides
         };
         let all: Vec<Strides> = calls().map(|call| put(&call)).collect();
@@ -83,11 +88,17 @@ fn a_result_in_the_memory_of_the_one_before_is_noticed_within_a_case() {
     let reused = |function: &str| -> Vec<bool> {
         let mut target = start(&fixture, function, Layout::Bhnd);
         let mut put = |case: &str, seed: u64| {
-            let call = random_call(Dims { b: 1, h_q: 2, h_k: 1, n_q: 2, n_k: 3, d_k: 4, d_v: 4 }, Dtype::Float32, seed);
+            let call = random_call(
+                Dims { b: 1, h_q: 2, h_k: 1, n_q: 2, n_k: 3, d_k: 4, d_v: 4 },
+                Dtype::Float32,
+                seed,
+            );
             target.begin(case);
             output(target.call(&call)).handling.reuses_result
         };
-        [("c-1", 1), ("c-1", 1), ("c-1", 2), ("c-2", 3)].map(|(case, seed)| put(case, seed)).to_vec()
+        [("c-1", 1), ("c-1", 1), ("c-1", 2), ("c-2", 3)]
+            .map(|(case, seed)| put(case, seed))
+            .to_vec()
     };
     // The same numbers again are not lost, and what another case gave is nobody's any more.
     assert_eq!(reused("keeps_its_buffer"), [false, false, true, false]);

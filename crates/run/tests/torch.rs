@@ -1,4 +1,5 @@
-//! Tensors of `PyTorch` in all the forms that a function may return them in. The mode is passed as the scale.
+//! Tensors of `PyTorch` in all the forms that a function may return them in. The mode is passed as
+//! the scale.
 
 mod common;
 
@@ -62,11 +63,21 @@ fn tensors_in_every_form() {
     assert_eq!(output(response).output.data, negated);
     assert_eq!(output(ask(9, Dtype::Float32).0).output.shape, [0, 3]);
     let (response, query) = ask(10, Dtype::Float32);
-    assert!(output(response).output.data.iter().zip(&query.data).all(|(x, q)| x.to_bits() == (q * 2.0).to_bits()));
+    assert!(
+        output(response)
+            .output
+            .data
+            .iter()
+            .zip(&query.data)
+            .all(|(x, q)| x.to_bits() == (q * 2.0).to_bits())
+    );
 
     let told = |(response, _): (Response, _)| format!("{response:?}");
     let sparse = "Malformed(\"expected a dense tensor, got layout torch.sparse_coo\")";
     assert_eq!(told(ask(4, Dtype::Float32)), sparse);
     assert!(told(ask(5, Dtype::Float32)).contains("got dtype float8_e4m3fn"));
-    assert!(told(ask(6, Dtype::Float32)).starts_with("Error(\"reading the result raised NotImplementedError"));
+    assert!(
+        told(ask(6, Dtype::Float32))
+            .starts_with("Error(\"reading the result raised NotImplementedError")
+    );
 }

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::Dtype;
 
 /// How a law came out over its cases on one fault, worst last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
     /// The fault struck no call of the law.
@@ -99,10 +101,14 @@ impl AdequacyReport {
     /// Faults that survive by a gap, with their formats.
     pub fn gaps(&self) -> impl Iterator<Item = (&str, Dtype)> {
         let of = |marks: &'_ FaultMarks| -> Vec<Dtype> {
-            let gaps =
-                marks.formats.iter().filter(|one| matches!(one.survives, Some(Survival::Gap | Survival::NotStruck)));
+            let gaps = marks
+                .formats
+                .iter()
+                .filter(|one| matches!(one.survives, Some(Survival::Gap | Survival::NotStruck)));
             gaps.map(|one| one.dtype).collect()
         };
-        self.faults.iter().flat_map(move |marks| of(marks).into_iter().map(|dtype| (marks.fault.as_str(), dtype)))
+        self.faults
+            .iter()
+            .flat_map(move |marks| of(marks).into_iter().map(|dtype| (marks.fault.as_str(), dtype)))
     }
 }

@@ -31,7 +31,9 @@ pub struct BoolTensor {
 }
 
 /// Extents of one attention problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(deny_unknown_fields)]
 pub struct Dims {
     /// Batch size.
@@ -84,7 +86,8 @@ pub struct CallOptions {
     pub window: Option<Window>,
     /// `(h_q,)`: a logit for each query head that joins the row sum and has no value.
     pub sinks: Option<Tensor>,
-    /// `(h_q,)`: `−slope · |i + n_k − n_q − j|` is added where the bias is, with the extents that count for the item.
+    /// `(h_q,)`: `−slope · |i + n_k − n_q − j|` is added where the bias is, with the extents that
+    /// count for the item.
     pub alibi_slopes: Option<Tensor>,
     /// How many keys of each batch item exist; the rest is padding.
     pub key_lengths: Option<Vec<usize>>,
@@ -94,8 +97,22 @@ pub struct CallOptions {
     pub packed: Option<Packed>,
 }
 
-/// A sliding window: query `i` sees keys from `left` before its own position to `right` behind it, both included.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+/// A sliding window: query `i` sees keys from `left` before its own position to `right` behind it,
+/// both included.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
 #[serde(deny_unknown_fields)]
 pub struct Window {
     /// Keys before the query's position; absent: all of them.
@@ -106,9 +123,11 @@ pub struct Window {
     pub right: Option<usize>,
 }
 
-/// Sequences that lie one behind the other in the rows of query, key and value: a query sees the keys of its own sequence only.
+/// Sequences that lie one behind the other in the rows of query, key and value: a query sees the
+/// keys of its own sequence only.
 ///
-/// Both lists ascend from 0 to the number of queries, of keys, and have one entry more than there are sequences.
+/// Both lists ascend from 0 to the number of queries, of keys, and have one entry more than there
+/// are sequences.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Packed {
@@ -190,7 +209,13 @@ pub struct Output {
 impl Output {
     /// A result and nothing beside it: neither weights nor log-sum-exp, the inputs as they were.
     pub fn of(output: Tensor) -> Self {
-        Self { output, weights: None, lse: None, inputs_unchanged: true, handling: Handling::default() }
+        Self {
+            output,
+            weights: None,
+            lse: None,
+            inputs_unchanged: true,
+            handling: Handling::default(),
+        }
     }
 }
 
@@ -237,17 +262,20 @@ pub trait Target {
     /// Answers one call. Never panics: a failing target is a [`Response`].
     fn call(&mut self, call: &Call) -> Response;
 
-    /// Answers one call whose inputs are contiguous in memory, where [`Target::call`] may hand on views of the same numbers.
+    /// Answers one call whose inputs are contiguous in memory, where [`Target::call`] may hand on
+    /// views of the same numbers.
     fn call_contiguous(&mut self, call: &Call) -> Response {
         self.call(call)
     }
 
-    /// Answers one call whose inputs are views of which heads and positions lie exchanged in memory; `None` where none are handed on.
+    /// Answers one call whose inputs are views of which heads and positions lie exchanged in
+    /// memory; `None` where none are handed on.
     fn call_transposed(&mut self, _call: &Call) -> Option<Response> {
         None
     }
 
-    /// Whether [`Target::call`] hands on views for this call at first: known without asking, also of a call that came to nothing.
+    /// Whether [`Target::call`] hands on views for this call at first: known without asking, also
+    /// of a call that came to nothing.
     fn puts_views(&self, _call: &Call) -> bool {
         false
     }
@@ -255,7 +283,8 @@ pub trait Target {
     /// Says which case the next calls belong to, for the target's own logs.
     fn begin(&mut self, _case: &str) {}
 
-    /// Whether a call since the last time cost the target its process. What runs in ours never does.
+    /// Whether a call since the last time cost the target its process. What runs in ours never
+    /// does.
     fn take_ended(&mut self) -> bool {
         false
     }

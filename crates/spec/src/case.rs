@@ -45,6 +45,7 @@ pub struct Case {
     pub dims: Dims,
     /// Options of its calls; those a law does not range over are off.
     pub options: CallOptions,
-    /// `Q`, `K`, `V` and the law's variables by name; mask and bias variables are read from the options.
+    /// `Q`, `K`, `V` and the law's variables by name; mask and bias variables are read from the
+    /// options.
     pub bindings: IndexMap<String, Binding>,
 }

@@ -1,4 +1,5 @@
-//! The knowledge in `specs/`, embedded in the binary: laws, faults, conventions, contracts, suites by id.
+//! The knowledge in `specs/`, embedded in the binary: laws, faults, conventions, contracts, suites
+//! by id.
 
 mod own;
 
@@ -9,7 +10,9 @@ use serde::de::DeserializeOwned;
 use crate::modifier::compose;
 use crate::shape::check_law;
 use crate::source::{SpecError, parse_yaml};
-use crate::{CheckedLaw, Contract, Convention, Dtype, Fault, FaultFamily, Law, Modifier, Suite, nearest};
+use crate::{
+    CheckedLaw, Contract, Convention, Dtype, Fault, FaultFamily, Law, Modifier, Suite, nearest,
+};
 
 static SPECS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../specs");
 
@@ -35,7 +38,8 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Reads everything embedded and checks that ids are file names and that references lead somewhere.
+    /// Reads everything embedded and checks that ids are file names and that references lead
+    /// somewhere.
     ///
     /// # Errors
     /// The first file that does not fit. A release cannot have one: a test loads the catalog.
@@ -50,7 +54,9 @@ impl Catalog {
                 let family = path.rsplit('/').nth(1).unwrap_or_default().to_owned();
                 Ok((id, Fault { family, ..fault }))
             })?,
-            families: folder("families", |path, source| read(path, source, |family: &FaultFamily| &family.family))?,
+            families: folder("families", |path, source| {
+                read(path, source, |family: &FaultFamily| &family.family)
+            })?,
             conventions: folder("conventions", |path, source| {
                 read(path, source, |convention: &Convention| &convention.convention)
             })?,
@@ -60,7 +66,9 @@ impl Catalog {
             modifiers: folder("contracts/modifiers", |path, source| {
                 read(path, source, |modifier: &Modifier| &modifier.modifier)
             })?,
-            suites: folder("suites", |path, source| read(path, source, |suite: &Suite| &suite.suite))?,
+            suites: folder("suites", |path, source| {
+                read(path, source, |suite: &Suite| &suite.suite)
+            })?,
             law_files: IndexMap::new(),
         };
         catalog.check_references()?;
@@ -83,7 +91,8 @@ impl Catalog {
     /// The contract of this name: an id, or `base+modifier+modifier` in any order of modifiers.
     ///
     /// # Errors
-    /// An unknown id, with the nearest known one; modifiers without a contract; modifiers that do not fit the base or each other.
+    /// An unknown id, with the nearest known one; modifiers without a contract; modifiers that do
+    /// not fit the base or each other.
     pub fn contract(&self, name: &str) -> Result<Contract, SpecError> {
         let mut parts = name.split('+').map(str::trim);
         let base = parts.next().unwrap_or_default();
@@ -101,14 +110,17 @@ impl Catalog {
     /// The error for modifiers with no contract in front of them.
     fn without_contract(&self, name: &str) -> SpecError {
         let modifiers = name.trim_matches(|c: char| c == '+' || c.is_whitespace());
-        if let Some(error) = modifiers.split('+').find_map(|part| self.modifier(part.trim()).err()) {
+        if let Some(error) = modifiers.split('+').find_map(|part| self.modifier(part.trim()).err())
+        {
             return error;
         }
         let hint = self.behind_a_contract(modifiers).map_or_else(
             || "`qkvet list contracts` shows the known ones".to_owned(),
             |whole| format!("behind the contract that they change, such as {whole}"),
         );
-        let message = format!("contract `{name}`: expected a contract in front of its modifiers, got modifiers alone");
+        let message = format!(
+            "contract `{name}`: expected a contract in front of its modifiers, got modifiers alone"
+        );
         SpecError::plain(format!("{message}\nhint: {hint}"))
     }
 
@@ -134,21 +146,29 @@ impl Catalog {
     ///
     /// # Errors
     /// An unknown id, with the nearest known one.
-    pub fn find<'a, T>(what: &str, all: &'a IndexMap<String, T>, id: &str) -> Result<&'a T, SpecError> {
+    pub fn find<'a, T>(
+        what: &str,
+        all: &'a IndexMap<String, T>,
+        id: &str,
+    ) -> Result<&'a T, SpecError> {
         all.get(id).ok_or_else(|| {
             let hint = match nearest(id, all.keys().map(String::as_str)) {
                 Some(near) => format!("did you mean `{near}`?"),
                 // Modifiers are listed beside the contracts.
                 None => {
-                    format!("`qkvet list {}s` shows the known ones", if what == "modifier" { "contract" } else { what })
+                    format!(
+                        "`qkvet list {}s` shows the known ones",
+                        if what == "modifier" { "contract" } else { what }
+                    )
                 }
             };
             SpecError::plain(format!("{what} `{id}`: expected a known {what}\nhint: {hint}"))
         })
     }
 
-    /// The file of a specification that is built in, as in `specs/laws/card/row-stochasticity.yaml`: `kind` is the folder (`laws`)
-    /// and `id` the file name.
+    /// The file of a specification that is built in, as in
+    /// `specs/laws/card/row-stochasticity.yaml`: `kind` is the folder (`laws`) and `id` the file
+    /// name.
     pub fn file(kind: &str, id: &str) -> Option<String> {
         let mut files = Vec::new();
         collect(SPECS.get_dir(kind)?, &mut files);
@@ -156,23 +176,26 @@ impl Catalog {
         files.iter().find(of_id).map(|file| shown_path(file))
     }
 
-    /// Path and text of every YAML file in a folder of `specs/` and below it, in order of path: what other crates read by their own
-    /// types.
+    /// Path and text of every YAML file in a folder of `specs/` and below it, in order of path:
+    /// what other crates read by their own types.
     pub fn texts(folder: &str) -> Vec<(String, &'static str)> {
         let mut files = Vec::new();
         if let Some(dir) = SPECS.get_dir(folder) {
             collect(dir, &mut files);
         }
-        let mut texts: Vec<_> =
-            files.into_iter().filter_map(|file| Some((shown_path(file), file.contents_utf8()?))).collect();
+        let mut texts: Vec<_> = files
+            .into_iter()
+            .filter_map(|file| Some((shown_path(file), file.contents_utf8()?)))
+            .collect();
         texts.sort_unstable();
         texts
     }
 
     fn check_catches(&self, law: &CheckedLaw) -> Result<(), SpecError> {
         for fault in &law.law.catches {
-            Self::find("fault", &self.faults, fault)
-                .map_err(|error| SpecError::plain(format!("catches of law {}: {error}", law.law.law)))?;
+            Self::find("fault", &self.faults, fault).map_err(|error| {
+                SpecError::plain(format!("catches of law {}: {error}", law.law.law))
+            })?;
         }
         match law.law.catches.first() {
             Some(fault) if !law.asks() => Err(SpecError::plain(format!(
@@ -197,7 +220,9 @@ impl Catalog {
         let mut codes: Vec<&str> = self.faults.values().map(|fault| fault.code.as_str()).collect();
         codes.sort_unstable();
         match codes.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(SpecError::plain(format!("code {}: expected one fault, got two", pair[0]))),
+            Some(pair) => {
+                Err(SpecError::plain(format!("code {}: expected one fault, got two", pair[0])))
+            }
             None => Ok(()),
         }
     }
@@ -212,11 +237,15 @@ impl Catalog {
             )));
         }
         if modifier.allows.is_empty() && modifier.promises.is_empty() && !takes_number {
-            return Err(SpecError::plain(format!("modifier {id}: expected `allows` or `promises`, got neither")));
+            return Err(SpecError::plain(format!(
+                "modifier {id}: expected `allows` or `promises`, got neither"
+            )));
         }
         let name = if takes_number { id.replace("-N", "-64") } else { id.clone() };
         let fitting = self.contracts.values().filter(|contract| modifier.fits(contract.dtype));
-        fitting.map(|base| self.contract(&format!("{}+{name}", base.contract))).try_for_each(|one| one.map(|_| ()))
+        fitting
+            .map(|base| self.contract(&format!("{}+{name}", base.contract)))
+            .try_for_each(|one| one.map(|_| ()))
     }
 
     /// The laws that ask a target something, in order of id.
@@ -233,8 +262,11 @@ impl Catalog {
         if law.asks() {
             return Ok(law);
         }
-        let message = format!("law {id}: expected one that asks a target something, got one about numbers alone");
-        let name = self.law_files.get(id).map_or_else(|| id.to_owned(), |file| format!("--file {file}"));
+        let message = format!(
+            "law {id}: expected one that asks a target something, got one about numbers alone"
+        );
+        let name =
+            self.law_files.get(id).map_or_else(|| id.to_owned(), |file| format!("--file {file}"));
         Err(SpecError::plain(format!("{message}\nhint: `qkvet prove {name}` proves it")))
     }
 
@@ -269,7 +301,11 @@ impl CheckedLaw {
     }
 }
 
-fn read<T: DeserializeOwned>(path: &str, source: &str, id: impl Fn(&T) -> &String) -> Result<(String, T), SpecError> {
+fn read<T: DeserializeOwned>(
+    path: &str,
+    source: &str,
+    id: impl Fn(&T) -> &String,
+) -> Result<(String, T), SpecError> {
     let value: T = parse_yaml(path, source)?;
     Ok((id(&value).clone(), value))
 }
@@ -283,17 +319,25 @@ fn folder<T>(
         collect(dir, &mut files);
     }
     // Modifiers lie inside the folder of the contracts and are read on their own.
-    files.retain(|file| name.contains("modifiers") || !file.path().starts_with("contracts/modifiers"));
+    files.retain(|file| {
+        name.contains("modifiers") || !file.path().starts_with("contracts/modifiers")
+    });
     let mut all = IndexMap::new();
     for file in files {
         let path = shown_path(file);
-        let source = file.contents_utf8().ok_or_else(|| SpecError::plain(format!("file at {path}: expected UTF-8")))?;
+        let source = file
+            .contents_utf8()
+            .ok_or_else(|| SpecError::plain(format!("file at {path}: expected UTF-8")))?;
         let (id, value) = read(&path, source)?;
         if file.path().file_stem().and_then(|stem| stem.to_str()) != Some(id.as_str()) {
-            return Err(SpecError::plain(format!("id at {path}: expected the file name, got `{id}`")));
+            return Err(SpecError::plain(format!(
+                "id at {path}: expected the file name, got `{id}`"
+            )));
         }
         if all.insert(id.clone(), value).is_some() {
-            return Err(SpecError::plain(format!("id at {path}: expected a new one, got `{id}` again")));
+            return Err(SpecError::plain(format!(
+                "id at {path}: expected a new one, got `{id}` again"
+            )));
         }
     }
     all.sort_keys();
@@ -306,7 +350,9 @@ fn shown_path(file: &File<'_>) -> String {
 }
 
 fn collect<'a>(dir: &'a Dir<'a>, files: &mut Vec<&'a File<'a>>) {
-    files.extend(dir.files().filter(|file| file.path().extension().is_some_and(|ext| ext == "yaml")));
+    files.extend(
+        dir.files().filter(|file| file.path().extension().is_some_and(|ext| ext == "yaml")),
+    );
     for inner in dir.dirs() {
         collect(inner, files);
     }
@@ -320,11 +366,16 @@ mod tests {
     fn everything_embedded_is_well_formed() {
         let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
         for dtype in Dtype::ALL {
-            let count = catalog.contracts.values().filter(|c| c.dtype == dtype && c.default).count();
+            let count =
+                catalog.contracts.values().filter(|c| c.dtype == dtype && c.default).count();
             assert_eq!(count, 1, "{dtype}");
         }
-        let unsourced: Vec<&String> =
-            catalog.laws.iter().filter(|(_, law)| law.law.sources.is_empty()).map(|(id, _)| id).collect();
+        let unsourced: Vec<&String> = catalog
+            .laws
+            .iter()
+            .filter(|(_, law)| law.law.sources.is_empty())
+            .map(|(id, _)| id)
+            .collect();
         assert!(unsourced.is_empty(), "laws that say not where they are from: {unsourced:?}");
         let none = Catalog { contracts: IndexMap::new(), ..catalog };
         let none = none.default_contract(Dtype::Float8E5m2).expect_err("no contract");
@@ -341,7 +392,8 @@ mod tests {
 
     #[test]
     fn modifiers_loosen_or_tighten_whatever_their_order() {
-        let (one, other) = (composed("bf16-flash+split-kv+tile-64"), composed("bf16-flash + tile-64 + split-kv"));
+        let (one, other) =
+            (composed("bf16-flash+split-kv+tile-64"), composed("bf16-flash + tile-64 + split-kv"));
         assert_eq!(one, other);
         assert_eq!(one.contract, "bf16-flash+split-kv+tile-64");
         assert!(one.merges && one.tile == Some(64) && !one.default && !one.frozen);
@@ -358,7 +410,10 @@ mod tests {
         let deep = composed("f32+depth-24").depth;
         assert_eq!((deep.scores, deep.values), (Some(24), Some(24)));
         assert!(composed("tf32+unmerged").operands.is_some() && !composed("tf32+unmerged").merges);
-        assert!(!composed("f32+unrounded-sum").sum_of_rounded && composed("e5m2-flash+rounded-sum").sum_of_rounded);
+        assert!(
+            !composed("f32+unrounded-sum").sum_of_rounded
+                && composed("e5m2-flash+rounded-sum").sum_of_rounded
+        );
         assert_eq!(composed("e5m2-flash+bf16-partials").partial, Some(Dtype::Bfloat16));
     }
 
@@ -366,8 +421,14 @@ mod tests {
     fn compositions_that_mean_nothing_are_refused() {
         let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
         for (name, message) in [
-            ("bf16-flahs", "contract `bf16-flahs`: expected a known contract\nhint: did you mean `bf16-flash`?"),
-            ("bf16-flash+split-vk", "modifier `split-vk`: expected a known modifier\nhint: did you mean `split-kv`?"),
+            (
+                "bf16-flahs",
+                "contract `bf16-flahs`: expected a known contract\nhint: did you mean `bf16-flash`?",
+            ),
+            (
+                "bf16-flash+split-vk",
+                "modifier `split-vk`: expected a known modifier\nhint: did you mean `split-kv`?",
+            ),
             (
                 "bf16-flash+",
                 "modifier ``: expected a known modifier\nhint: `qkvet list contracts` shows the known ones",
@@ -412,9 +473,18 @@ mod tests {
                 "unmerged+split-kv",
                 "contract `unmerged+split-kv`: expected a contract in front of its modifiers, got modifiers alone\nhint: `qkvet list contracts` shows the known ones",
             ),
-            ("+split-vk", "modifier `split-vk`: expected a known modifier\nhint: did you mean `split-kv`?"),
-            ("", "contract ``: expected a known contract\nhint: `qkvet list contracts` shows the known ones"),
-            ("+", "modifier ``: expected a known modifier\nhint: `qkvet list contracts` shows the known ones"),
+            (
+                "+split-vk",
+                "modifier `split-vk`: expected a known modifier\nhint: did you mean `split-kv`?",
+            ),
+            (
+                "",
+                "contract ``: expected a known contract\nhint: `qkvet list contracts` shows the known ones",
+            ),
+            (
+                "+",
+                "modifier ``: expected a known modifier\nhint: `qkvet list contracts` shows the known ones",
+            ),
             (
                 "f32+tile-0",
                 "modifier `tile-0`: expected a positive number in place of N, got `0`\nhint: such as tile-64",
@@ -432,7 +502,11 @@ mod tests {
             );
             let error = CheckedLaw::from_yaml("x.yaml", &source).map(|_| ()).expect_err(expect);
             for part in parts {
-                assert!(error.rendered.contains(part), "{expect}\n{}\nlacks {part}", error.rendered);
+                assert!(
+                    error.rendered.contains(part),
+                    "{expect}\n{}\nlacks {part}",
+                    error.rendered
+                );
             }
         };
         check(
@@ -444,23 +518,47 @@ mod tests {
         check("attention(Q, K, V, maks=P) == Q", &["did you mean `mask`?"]);
         check("attention(Q, K, V)", &["expected a relation"]);
         check("attention(Q, K) == Q", &["expected 3 arguments, got 2"]);
-        check("attention(Q, K, V, causal=P) == Q", &["argument `causal`: expected `off`", "gets the case's"]);
+        check(
+            "attention(Q, K, V, causal=P) == Q",
+            &["argument `causal`: expected `off`", "gets the case's"],
+        );
         check("attention(Q, K, V, mask=of) == Q", &["name `of`"]);
         check("lse(Q, K, V, V) == Q", &["expected 3 arguments, got 4"]);
-        check("lse(Q, K, select(V, S)) == Q", &["rows of key and value: expected n_k on both sides, got n_k and |S|"]);
-        check("select(V, others(S, n_k)) == V", &["expected n_k - |S| on both sides, got n_k - |S| and n_k"]);
-        check("others(j, n_k) == P", &["argument 1 of `others`: expected a set of indices, got an index"]);
+        check(
+            "lse(Q, K, select(V, S)) == Q",
+            &["rows of key and value: expected n_k on both sides, got n_k and |S|"],
+        );
+        check(
+            "select(V, others(S, n_k)) == V",
+            &["expected n_k - |S| on both sides, got n_k - |S| and n_k"],
+        );
+        check(
+            "others(j, n_k) == P",
+            &["argument 1 of `others`: expected a set of indices, got an index"],
+        );
         check("head(P, j) == P", &["`head`: expected a matrix with heads, got one for all"]);
         check("as_bias(j) == P", &["argument 1 of `as_bias`: expected a matrix, got an index"]);
         check(
             "scale_rows(V, P) == V",
             &["argument 2 of `scale_rows`: expected one factor a row, got a matrix (n_k, n_k)"],
         );
-        check("scale_rows(V, ones(n_q)) == V", &["rows in `scale_rows`: expected n_k on both sides, got n_k and n_q"]);
-        check("split_heads(P, 3) == P", &["columns in `split_heads`: expected a multiple of 3, got n_k"]);
-        check("split_heads(Q, h_q) == Q", &["argument 1 of `split_heads`: expected a matrix without heads"]);
+        check(
+            "scale_rows(V, ones(n_q)) == V",
+            &["rows in `scale_rows`: expected n_k on both sides, got n_k and n_q"],
+        );
+        check(
+            "split_heads(P, 3) == P",
+            &["columns in `split_heads`: expected a multiple of 3, got n_k"],
+        );
+        check(
+            "split_heads(Q, h_q) == Q",
+            &["argument 1 of `split_heads`: expected a matrix without heads"],
+        );
         check("split_heads(P, j) == P", &["extent: expected a whole number"]);
-        check("combine_heads(P) == P", &["argument 1 of `combine_heads`: expected a matrix with heads"]);
+        check(
+            "combine_heads(P) == P",
+            &["argument 1 of `combine_heads`: expected a matrix with heads"],
+        );
         check("combine_heads(V) == V", &["columns of `==`: expected d_v*h_k on both sides"]);
         check("diag(P) == P", &["argument 1 of `diag`: expected one row, got a matrix (n_k, n_k)"]);
         check("norm_2(j) <= 1", &["argument 1 of `norm_2`: expected a matrix, got an index"]);
@@ -471,8 +569,10 @@ mod tests {
     #[test]
     fn parts_that_do_not_fit_are_labelled_where_they_stand_and_where_they_are_declared() {
         let rendered = |expect: &str| {
-            let given = "given:\n  P: permutation(n_k)\n  S: subset(n_k)\nlet:\n  O: attention(Q, K, V)\n";
-            let source = format!("law: x\ntitle: t\n{given}proof: exact\ncatches: []\nexpect: {expect}\n");
+            let given =
+                "given:\n  P: permutation(n_k)\n  S: subset(n_k)\nlet:\n  O: attention(Q, K, V)\n";
+            let source =
+                format!("law: x\ntitle: t\n{given}proof: exact\ncatches: []\nexpect: {expect}\n");
             CheckedLaw::from_yaml("x.yaml", &source).map(|_| ()).expect_err(expect).rendered
         };
         let product = rendered("attention(Q, P @ K, P @ V) == P @ attention(Q, K, V)");
@@ -484,14 +584,17 @@ mod tests {
         ] {
             assert!(product.contains(part), "{product}\nlacks {part}");
         }
-        // An abbreviation is shown where it stands for something, and a name that has no part in it is not.
+        // An abbreviation is shown where it stands for something, and a name that has no part in it
+        // is not.
         let equation = rendered("O == V");
         for part in ["O is a matrix (b, h_q, n_q, d_v)", "a matrix (b, h_k, n_k, d_v)"] {
             assert!(equation.contains(part), "{equation}\nlacks {part}");
         }
         assert!(!equation.contains("P is"), "{equation}");
         let call = rendered("attention(Q, select(K, S), V) == Q");
-        for part in ["S is |S| indices", "a matrix (b, h_k, |S|, d_k)", "a matrix (b, h_k, n_k, d_v)"] {
+        for part in
+            ["S is |S| indices", "a matrix (b, h_k, |S|, d_k)", "a matrix (b, h_k, n_k, d_v)"]
+        {
             assert!(call.contains(part), "{call}\nlacks {part}");
         }
         // An error of a part is labelled there alone.
@@ -507,14 +610,27 @@ mod tests {
     #[test]
     fn moments_are_shape_checked() {
         let normal = "  q: normal(1, d_k, mean=mu, sd=sigma)\n  x: normal(n_k, d_v)\n";
-        let law = about_numbers(normal, "Var[q @ q.T / sqrt(d_k)] == E(mu) + E[sum(q, axis=cols)]").expect("fits");
+        let law = about_numbers(normal, "Var[q @ q.T / sqrt(d_k)] == E(mu) + E[sum(q, axis=cols)]")
+            .expect("fits");
         assert!(!law.asks());
         let check = |given: &str, expect: &str, part: &str| {
             let error = about_numbers(given, expect).map(|_| ()).expect_err(expect);
-            assert!(error.rendered.contains(part), "{given}{expect}\n{}\nlacks {part}", error.rendered);
+            assert!(
+                error.rendered.contains(part),
+                "{given}{expect}\n{}\nlacks {part}",
+                error.rendered
+            );
         };
-        check(normal, "E[q @ x] == 0", "inner extents of `@`: expected d_k on both sides, got d_k and n_k");
-        check(normal, "E[x] == 0", "argument 1 of `E`: expected a number or a matrix (1, 1), got a matrix (n_k, d_v)");
+        check(
+            normal,
+            "E[q @ x] == 0",
+            "inner extents of `@`: expected d_k on both sides, got d_k and n_k",
+        );
+        check(
+            normal,
+            "E[x] == 0",
+            "argument 1 of `E`: expected a number or a matrix (1, 1), got a matrix (n_k, d_v)",
+        );
         check(normal, "Var[q == q] == 0", "got a statement");
         check(normal, "Var(q @ q.T, mu) == 0", "`Var`: expected 1 arguments, got 2");
         check(normal, "Vra(mu) == 0", "did you mean `Var`?");
@@ -522,7 +638,11 @@ mod tests {
         check("  q: normal(1, d_x)\n", "mu == 0", "name `d_x`");
         check("  q: normal(1, d_k, sd=-1)\n", "mu == 0", "expected a number that is not negative");
         check("  q: normal(1, d_k, sd=mu)\n", "mu == 0", "`positive()` is the domain");
-        check("  q: normal(1, d_k, mean=d_k)\n", "mu == 0", "expected a number or a real declared above");
+        check(
+            "  q: normal(1, d_k, mean=d_k)\n",
+            "mu == 0",
+            "expected a number or a real declared above",
+        );
         check("  q: normal(1, d_k, men=mu)\n", "mu == 0", "did you mean `mean`?");
         check("  q: number(1)\n", "mu == 0", "`number`: expected 0 arguments, got 1");
     }
@@ -530,14 +650,23 @@ mod tests {
     #[test]
     fn a_law_that_asks_has_a_value_for_every_case() {
         let check = |given: &str, expect: &str, parts: [&str; 2]| {
-            let source = format!("law: x\ntitle: t\nproof: moments\ncatches: []\n{given}expect: {expect}\n");
+            let source =
+                format!("law: x\ntitle: t\nproof: moments\ncatches: []\n{given}expect: {expect}\n");
             let error = CheckedLaw::from_yaml("x.yaml", &source).map(|_| ()).expect_err(expect);
             for part in parts {
-                assert!(error.rendered.contains(part), "{expect}\n{}\nlacks {part}", error.rendered);
+                assert!(
+                    error.rendered.contains(part),
+                    "{expect}\n{}\nlacks {part}",
+                    error.rendered
+                );
             }
         };
         let drawn = "expected one that is drawn";
-        check("given:\n  a: number()\n", "attention(Q, K, a * V) == a * attention(Q, K, V)", ["x.yaml:6", drawn]);
+        check(
+            "given:\n  a: number()\n",
+            "attention(Q, K, a * V) == a * attention(Q, K, V)",
+            ["x.yaml:6", drawn],
+        );
         check("given:\n  X: normal(n_q, n_k)\n", "weights(Q, K) <= X", ["x.yaml:6", drawn]);
         check("", "lse(Q, K) <= E[1]", ["x.yaml:5:22", "no `E` or `Var`"]);
         check("let:\n  m: Var[1]\n", "lse(Q, K) <= m", ["x.yaml:6:6", "no `E` or `Var`"]);
@@ -546,8 +675,7 @@ mod tests {
     #[test]
     fn suites_take_the_laws_that_ask() {
         let mut catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
-        let source =
-            "law: square\ntitle: t\ngiven:\n  mu: number()\nproof: moments\ncatches: []\nexpect: 0 <= mu * mu\n";
+        let source = "law: square\ntitle: t\ngiven:\n  mu: number()\nproof: moments\ncatches: []\nexpect: 0 <= mu * mu\n";
         let id = catalog.add_law("mine.yaml", source).expect("a law");
         let mut suite = catalog.suites["core"].clone();
         let laws = catalog.suite_laws(&suite).expect("laws");

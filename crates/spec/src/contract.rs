@@ -1,11 +1,13 @@
-//! Contracts: the number formats and depths that an implementation declares. The engine derives its bound from them.
+//! Contracts: the number formats and depths that an implementation declares. The engine derives its
+//! bound from them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Dtype, Format};
 
-/// What an implementation promises about its arithmetic: a file in `specs/contracts/`, or such a file and modifiers.
+/// What an implementation promises about its arithmetic: a file in `specs/contracts/`, or such a
+/// file and modifiers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Contract {
@@ -21,15 +23,15 @@ pub struct Contract {
     /// Format of the log-sum-exp, where it is returned; absent: the softmax format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lse: Option<Dtype>,
-    /// Whether an undeclared target of this format is judged by this contract. Exactly one per format: the loosest of those that
-    /// multiply in it.
+    /// Whether an undeclared target of this format is judged by this contract. Exactly one per
+    /// format: the loosest of those that multiply in it.
     #[serde(default)]
     pub default: bool,
     /// Whether certified answers that are kept as files state its bounds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub frozen: bool,
-    /// Format to which query, key, weights and values are rounded before they are multiplied; absent: they are multiplied as they
-    /// are.
+    /// Format to which query, key, weights and values are rounded before they are multiplied;
+    /// absent: they are multiplied as they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operands: Option<Format>,
     /// Accumulator of `QKᵀ` and of `PV`.
@@ -37,21 +39,23 @@ pub struct Contract {
     /// Significant bits that the accumulator keeps; absent: those of its format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dot_bits: Option<u32>,
-    /// Whether operands and accumulator may be cut off where others round, and neighboring products (two or more) be aligned to
-    /// the largest and added at once.
+    /// Whether operands and accumulator may be cut off where others round, and neighboring products
+    /// (two or more) be aligned to the largest and added at once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncates: bool,
-    /// How many roundings an addend of the two sums passes through at most, in whatever order they are added.
+    /// How many roundings an addend of the two sums passes through at most, in whatever order they
+    /// are added.
     #[serde(default, skip_serializing_if = "Depth::is_undeclared")]
     pub depth: Depth,
     /// Arithmetic of scale, softcap, bias, maximum, exponential, row sum and rescaling.
     pub softmax: Dtype,
-    /// Roundings in the storage format `dtype` that each element of query and key together may suffer before the dot product
-    /// (a scale folded into them, for example).
+    /// Roundings in the storage format `dtype` that each element of query and key together may
+    /// suffer before the dot product (a scale folded into them, for example).
     #[serde(default)]
     pub input_roundings: u32,
-    /// Roundings of each score in the storage format `dtype` (raw, scaled, biased), 0 when scores stay in the softmax format.
-    /// Where there are any, a softcap has three more (quotient, tangent, product) and ALiBi two (what is added, its sum).
+    /// Roundings of each score in the storage format `dtype` (raw, scaled, biased), 0 when scores
+    /// stay in the softmax format. Where there are any, a softcap has three more (quotient,
+    /// tangent, product) and ALiBi two (what is added, its sum).
     #[serde(default)]
     pub score_roundings: u32,
     /// Format to which the weights are rounded before they meet the values.
@@ -62,7 +66,8 @@ pub struct Contract {
     /// Whether weights meet the values undivided: sums are divided at the end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub divides_last: bool,
-    /// Relative error of the exponential, and of the logarithm in a log-sum-exp, in unit roundoffs `2^-p` of the softmax format.
+    /// Relative error of the exponential, and of the logarithm in a log-sum-exp, in unit roundoffs
+    /// `2^-p` of the softmax format.
     pub exp_error: u32,
     /// Relative error of the hyperbolic tangent of a softcap, in the same units.
     #[serde(default = "eight")]
@@ -70,11 +75,13 @@ pub struct Contract {
     /// Smallest key tile of the online recurrence; absent for a single pass over the keys.
     #[serde(default)]
     pub tile: Option<usize>,
-    /// Whether partial results may be normalized on their own and merged by their log-sum-exp (split keys, log-softmax,
-    /// an output kept normalized): exact cases are then allowed a few roundings.
+    /// Whether partial results may be normalized on their own and merged by their log-sum-exp
+    /// (split keys, log-softmax, an output kept normalized): exact cases are then allowed a few
+    /// roundings.
     #[serde(default)]
     pub merges: bool,
-    /// Format to which such partial outputs are rounded once before they are merged; absent: they stay in the softmax format.
+    /// Format to which such partial outputs are rounded once before they are merged; absent: they
+    /// stay in the softmax format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<Dtype>,
     /// Why this contract exists and who follows it.

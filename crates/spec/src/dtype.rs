@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A binary floating-point format with `precision` significant bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 pub enum Dtype {
     /// IEEE binary64.
     #[serde(rename = "float64")]
@@ -30,8 +32,14 @@ pub enum Dtype {
 
 impl Dtype {
     /// Every format, widest first.
-    pub const ALL: [Self; 6] =
-        [Self::Float64, Self::Float32, Self::Bfloat16, Self::Float16, Self::Float8E4m3fn, Self::Float8E5m2];
+    pub const ALL: [Self; 6] = [
+        Self::Float64,
+        Self::Float32,
+        Self::Bfloat16,
+        Self::Float16,
+        Self::Float8E4m3fn,
+        Self::Float8E5m2,
+    ];
 
     /// The formats in which targets are checked: those with a default contract.
     pub const CHECKED: [Self; 4] = [Self::Float64, Self::Float32, Self::Bfloat16, Self::Float16];
@@ -75,8 +83,8 @@ impl Dtype {
         }
     }
 
-    /// Exponent `e` of the largest finite number, `2^e · (2 − 2^(1−p))`; `2^e · (2 − 2^(2−p))` without infinities, where NaN takes
-    /// the last place.
+    /// Exponent `e` of the largest finite number, `2^e · (2 − 2^(1−p))`; `2^e · (2 − 2^(2−p))`
+    /// without infinities, where NaN takes the last place.
     pub fn max_exponent(self) -> i32 {
         match self {
             Self::Float64 => 1023,

@@ -119,20 +119,23 @@ pub struct Finding {
     /// How many of its cases are known deviations; if all are, the finding does not fail.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub known: usize,
-    /// What all cases that show it have in common and few others of their laws, and how many of those that have it show it.
+    /// What all cases that show it have in common and few others of their laws, and how many of
+    /// those that have it show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boundary: Option<String>,
     /// The smallest input found.
     pub witness: Witness,
     /// What was expected there and what came.
     pub evidence: Evidence,
-    /// Keys that a query weighs and those that it should, where an output of one of the cases tells.
+    /// Keys that a query weighs and those that it should, where an output of one of the cases
+    /// tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<String>,
     /// Where in an output the wrong elements are, for wrong results that no fault explains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structure: Option<String>,
-    /// The fault that explains these cases and how many of the failing cases it matches, or the standard that a convention departs from.
+    /// The fault that explains these cases and how many of the failing cases it matches, or the
+    /// standard that a convention departs from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
     /// What to do: a declaration, a fix, an explanation.
@@ -214,7 +217,8 @@ pub struct Coverage {
     /// Rows of results by where the numbers come from that they were compared with.
     #[serde(default, deserialize_with = "tally")]
     pub references: BTreeMap<String, usize>,
-    /// What the run did not check, whatever its cases: what no version so far checks, and what this target gave no results for.
+    /// What the run did not check, whatever its cases: what no version so far checks, and what this
+    /// target gave no results for.
     pub unchecked: Vec<String>,
 }
 
@@ -237,7 +241,8 @@ pub struct Summary {
     /// Whether the user stopped it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub interrupted: bool,
-    /// What did not change a verdict and should be known, such as lines on the protocol's pipe that were no messages.
+    /// What did not change a verdict and should be known, such as lines on the protocol's pipe that
+    /// were no messages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// What came of the known deviations, if there is a file of them.
@@ -265,7 +270,11 @@ impl Summary {
 
     /// How many cases were checked.
     pub fn checked(&self) -> usize {
-        Verdict::ALL.into_iter().filter(|verdict| verdict.is_checked()).map(|verdict| self.count(verdict)).sum()
+        Verdict::ALL
+            .into_iter()
+            .filter(|verdict| verdict.is_checked())
+            .map(|verdict| self.count(verdict))
+            .sum()
     }
 
     /// Whether every case of the suite was run that there is.
@@ -275,15 +284,20 @@ impl Summary {
 
     /// Whether every chosen case was run.
     pub fn was_finished(&self) -> bool {
-        self.stopped.is_none() && self.records.iter().all(|record| record.verdict != Verdict::Skipped)
+        self.stopped.is_none()
+            && self.records.iter().all(|record| record.verdict != Verdict::Skipped)
     }
 
-    /// Under each contract the number of the record that stands for its cases of this verdict: the one farthest out in units of its
-    /// bound, the first of several.
+    /// Under each contract the number of the record that stands for its cases of this verdict: the
+    /// one farthest out in units of its bound, the first of several.
     pub fn standing_for(&self, verdict: Verdict) -> BTreeMap<&str, usize> {
-        let ratio = |at: usize| self.records[at].evidence.as_ref().and_then(|evidence| evidence.ratio).unwrap_or(0.0);
+        let ratio = |at: usize| {
+            self.records[at].evidence.as_ref().and_then(|evidence| evidence.ratio).unwrap_or(0.0)
+        };
         let mut chosen: BTreeMap<&str, usize> = BTreeMap::new();
-        for (at, record) in self.records.iter().enumerate().filter(|(_, record)| record.verdict == verdict) {
+        for (at, record) in
+            self.records.iter().enumerate().filter(|(_, record)| record.verdict == verdict)
+        {
             let contract = self.run.contracts.get(&record.dtype).map_or("", String::as_str);
             let best = chosen.entry(contract).or_insert(at);
             if ratio(at) > ratio(*best) {

@@ -1,4 +1,5 @@
-//! What a report shows of a finding beyond words: one query of its witness number by number, and a whole head as a picture.
+//! What a report shows of a finding beyond words: one query of its witness number by number, and a
+//! whole head as a picture.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -27,7 +28,9 @@ impl<'de> Deserialize<'de> for Numbers {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<str>::deserialize(deserializer)?;
         let number = |word: &str| {
-            word.parse().map_err(|_| D::Error::custom(format!("numbers: expected numbers and blanks, got `{word}`")))
+            word.parse().map_err(|_| {
+                D::Error::custom(format!("numbers: expected numbers and blanks, got `{word}`"))
+            })
         };
         text.split_ascii_whitespace().map(number).collect::<Result<_, _>>().map(Self)
     }
@@ -74,7 +77,8 @@ pub struct WorkedExample {
     pub columns: Vec<usize>,
     /// Number of columns.
     pub width: usize,
-    /// For each key that is shown its value at each column that is shown; none where the result is no output.
+    /// For each key that is shown its value at each column that is shown; none where the result is
+    /// no output.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<Numbers>,
     /// Midpoints of the enclosures.
@@ -139,7 +143,8 @@ pub struct Picture {
     /// Whether a query sees a key with that cause.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub supposed_seen: Vec<String>,
-    /// Distance over bound of every element of the result, a line for each query; `inf` where no error is allowed, and for NaN.
+    /// Distance over bound of every element of the result, a line for each query; `inf` where no
+    /// error is allowed, and for NaN.
     pub ratios: Vec<Numbers>,
     /// The result: `output`, `weights` or `lse`.
     pub result: String,
@@ -151,7 +156,8 @@ mod tests {
 
     #[test]
     fn numbers_read_back() {
-        let numbers = Numbers(vec![0.1, -1e-300, 1e300, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -0.0]);
+        let numbers =
+            Numbers(vec![0.1, -1e-300, 1e300, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -0.0]);
         let text = serde_json::to_string(&numbers).expect("a text");
         assert_eq!(text, r#""0.1 -1e-300 1e300 inf -inf NaN -0.0""#);
         let Numbers(back) = serde_json::from_str(&text).expect("numbers");

@@ -1,4 +1,5 @@
-//! What a target takes of a suite: extents that it has fixed or takes for one another, and the options that it has.
+//! What a target takes of a suite: extents that it has fixed or takes for one another, and the
+//! options that it has.
 
 use std::fmt;
 
@@ -8,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::{CallOption, Dims};
 
 /// Two extents that are one to a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Alike {
     /// `h_k` is `h_q`.
@@ -19,7 +22,8 @@ pub enum Alike {
     Widths,
 }
 
-/// What every case of a suite is made to fit, so that a target of fixed shapes is not asked in vain.
+/// What every case of a suite is made to fit, so that a target of fixed shapes is not asked in
+/// vain.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fit {
@@ -73,10 +77,12 @@ impl Fit {
         self.options.as_ref().is_none_or(|options| options.contains(&option))
     }
 
-    /// The extents, as near to these as the target takes them: what is fixed is, what is alike follows what is fixed or the first of the
-    /// two, and heads of keys divide those of queries.
+    /// The extents, as near to these as the target takes them: what is fixed is, what is alike
+    /// follows what is fixed or the first of the two, and heads of keys divide those of queries.
     pub fn apply(&self, dims: &Dims) -> Dims {
-        let pair = |alike: Alike, (own, other): (Option<usize>, Option<usize>), (one, two): (usize, usize)| {
+        let pair = |alike: Alike,
+                    (own, other): (Option<usize>, Option<usize>),
+                    (one, two): (usize, usize)| {
             if self.alike.contains(&alike) {
                 let n = own.or(other).unwrap_or(one);
                 (n, n)
@@ -87,7 +93,9 @@ impl Fit {
         let (mut h_q, mut h_k) = pair(Alike::Heads, (self.h_q, self.h_k), (dims.h_q, dims.h_k));
         if !h_q.is_multiple_of(h_k.max(1)) {
             match self.h_k {
-                Some(fixed) if self.h_q.is_none() => h_q = fixed * (dims.h_q / dims.h_k.max(1)).max(1),
+                Some(fixed) if self.h_q.is_none() => {
+                    h_q = fixed * (dims.h_q / dims.h_k.max(1)).max(1)
+                }
                 _ => h_k = (1..=h_k.min(h_q)).rev().find(|n| h_q.is_multiple_of(*n)).unwrap_or(1),
             }
         }
@@ -103,7 +111,8 @@ impl fmt::Display for Fit {
         let Self { b, h_q, h_k, n_q, n_k, d_k, d_v, alike, options, scale, softcap, causal } = self;
         let names = crate::shape::DIMENSIONS;
         let fixed = names.iter().zip([b, h_q, h_k, n_q, n_k, d_k, d_v]);
-        let fixed: Vec<String> = fixed.filter_map(|(name, n)| Some(format!("{name}={}", (*n)?))).collect();
+        let fixed: Vec<String> =
+            fixed.filter_map(|(name, n)| Some(format!("{name}={}", (*n)?))).collect();
         let alike = alike.iter().map(|alike| match alike {
             Alike::Heads => "h_k=h_q".to_owned(),
             Alike::Lengths => "n_k=n_q".to_owned(),
@@ -117,10 +126,19 @@ impl fmt::Display for Fit {
             }
         });
         let numbers = [("scale", scale), ("softcap", softcap)];
-        let always = numbers.into_iter().filter_map(|(name, x)| Some(format!("always {name}={}", (*x)?)));
+        let always =
+            numbers.into_iter().filter_map(|(name, x)| Some(format!("always {name}={}", (*x)?)));
         let always = always.chain(causal.then(|| "always causal".to_owned()));
         let fixed = (!fixed.is_empty()).then(|| fixed.join(" "));
-        f.write_str(&fixed.into_iter().chain(alike).chain(options).chain(always).collect::<Vec<_>>().join(", "))
+        f.write_str(
+            &fixed
+                .into_iter()
+                .chain(alike)
+                .chain(options)
+                .chain(always)
+                .collect::<Vec<_>>()
+                .join(", "),
+        )
     }
 }
 
@@ -137,7 +155,13 @@ mod tests {
         };
         assert_eq!(told(&Fit::default()), [2, 6, 3, 5, 7, 24, 16]);
         assert!(Fit::default().is_free());
-        let fit = Fit { b: Some(1), h_q: Some(4), d_k: Some(8), alike: vec![Alike::Widths], ..Fit::default() };
+        let fit = Fit {
+            b: Some(1),
+            h_q: Some(4),
+            d_k: Some(8),
+            alike: vec![Alike::Widths],
+            ..Fit::default()
+        };
         assert_eq!(told(&fit), [1, 4, 2, 5, 7, 8, 8]);
         let fit = Fit { h_k: Some(4), n_k: Some(9), alike: vec![Alike::Lengths], ..Fit::default() };
         assert_eq!(told(&fit), [2, 8, 4, 9, 9, 24, 16]);

@@ -1,4 +1,5 @@
-//! Formats of the arithmetic inside an implementation: those of storage, and those that only operands of a product have.
+//! Formats of the arithmetic inside an implementation: those of storage, and those that only
+//! operands of a product have.
 
 use std::fmt;
 
@@ -8,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::Dtype;
 
 /// A binary floating-point format: a [`Dtype`], or one in which nothing is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 pub enum Format {
     /// IEEE binary64.
     #[serde(rename = "float64")]
@@ -35,8 +38,15 @@ pub enum Format {
 
 impl Format {
     /// Every format, widest first.
-    pub const ALL: [Self; 7] =
-        [Self::Float64, Self::Float32, Self::Tf32, Self::Bfloat16, Self::Float16, Self::Float8E4m3fn, Self::Float8E5m2];
+    pub const ALL: [Self; 7] = [
+        Self::Float64,
+        Self::Float32,
+        Self::Tf32,
+        Self::Bfloat16,
+        Self::Float16,
+        Self::Float8E4m3fn,
+        Self::Float8E5m2,
+    ];
 
     /// The storage format that it is, or whose range it has.
     pub fn container(self) -> Dtype {
@@ -70,7 +80,8 @@ impl Format {
         self.container().max_exponent()
     }
 
-    /// Whether it rounds every number at least as finely as `other` does: in significant bits, at both ends of the range.
+    /// Whether it rounds every number at least as finely as `other` does: in significant bits, at
+    /// both ends of the range.
     pub fn covers(self, other: Self) -> bool {
         self.precision() >= other.precision()
             && self.min_exponent() <= other.min_exponent()

@@ -1,4 +1,5 @@
-//! A formula in a YAML file: its text and where it stands, so that errors inside it point at the right column.
+//! A formula in a YAML file: its text and where it stands, so that errors inside it point at the
+//! right column.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -40,7 +41,8 @@ impl Serialize for Formula {
 impl<'de> Deserialize<'de> for Formula {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let spanned = Spanned::<String>::deserialize(deserializer)?;
-        let offset = spanned.referenced.span().byte_offset().and_then(|offset| usize::try_from(offset).ok());
+        let offset =
+            spanned.referenced.span().byte_offset().and_then(|offset| usize::try_from(offset).ok());
         Ok(Self { text: spanned.value, offset })
     }
 }

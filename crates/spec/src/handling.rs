@@ -4,7 +4,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How query, key and value lay in memory when a function was called.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Strides {
     /// Row-major without gaps.
@@ -30,7 +43,10 @@ impl Handling {
     /// Both together: the rarest strides, and whether any result was reused.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
-        Self { strides: self.strides.max(other.strides), reuses_result: self.reuses_result || other.reuses_result }
+        Self {
+            strides: self.strides.max(other.strides),
+            reuses_result: self.reuses_result || other.reuses_result,
+        }
     }
 
     /// Whether there is nothing to tell.

@@ -1,4 +1,5 @@
-//! Conditions (`1 < h_k and h_k < h_q`) and index maps (`h / (h_q / h_k)`): integer expressions over a few names.
+//! Conditions (`1 < h_k and h_k < h_q`) and index maps (`h / (h_q / h_k)`): integer expressions
+//! over a few names.
 
 use std::sync::Arc;
 
@@ -99,7 +100,8 @@ impl IndexExpr {
         eval(&self.0.expr, env)
     }
 
-    /// The largest number that `name` is said to be no smaller than, by relations that all have to hold; 0 if there is none.
+    /// The largest number that `name` is said to be no smaller than, by relations that all have to
+    /// hold; 0 if there is none.
     pub fn least(&self, name: &str) -> i64 {
         least(&self.0.expr, name)
     }
@@ -120,8 +122,12 @@ fn least(expr: &Expr, name: &str) -> i64 {
     };
     match op {
         BinaryOp::And => least(x, name).max(least(y, name)),
-        BinaryOp::Ge | BinaryOp::Gt if is_name(x) => number(y).map_or(0, |n| n + i64::from(*op == BinaryOp::Gt)),
-        BinaryOp::Le | BinaryOp::Lt if is_name(y) => number(x).map_or(0, |n| n + i64::from(*op == BinaryOp::Lt)),
+        BinaryOp::Ge | BinaryOp::Gt if is_name(x) => {
+            number(y).map_or(0, |n| n + i64::from(*op == BinaryOp::Gt))
+        }
+        BinaryOp::Le | BinaryOp::Lt if is_name(y) => {
+            number(x).map_or(0, |n| n + i64::from(*op == BinaryOp::Lt))
+        }
         _ => 0,
     }
 }
@@ -130,19 +136,31 @@ fn check(expr: &Expr) -> Result<(), ExprError> {
     match &expr.kind {
         ExprKind::Number(x) if x.fract() == 0.0 && x.abs() < 1e15 => Ok(()),
         ExprKind::Name(name) if names().any(|known| known == name) => Ok(()),
-        ExprKind::Name(name) => Err(crate::nearest::unknown_in("name", name, expr.span.clone(), names())),
+        ExprKind::Name(name) => {
+            Err(crate::nearest::unknown_in("name", name, expr.span.clone(), names()))
+        }
         ExprKind::Unary(_, x) => check(x),
-        ExprKind::Binary(op, x, y) if !matches!(op, BinaryOp::MatMul | BinaryOp::SameBits | BinaryOp::In) => {
+        ExprKind::Binary(op, x, y)
+            if !matches!(op, BinaryOp::MatMul | BinaryOp::SameBits | BinaryOp::In) =>
+        {
             check(x)?;
             check(y)
         }
-        ExprKind::Apply { function, args, named } if named.is_empty() => match (function.as_str(), args.len()) {
-            ("min" | "max", 2) => args.iter().try_for_each(check),
-            ("min" | "max", n) => {
-                Err(ExprError::new(expr.span.clone(), format!("`{function}`: expected 2 arguments, got {n}")))
+        ExprKind::Apply { function, args, named } if named.is_empty() => {
+            match (function.as_str(), args.len()) {
+                ("min" | "max", 2) => args.iter().try_for_each(check),
+                ("min" | "max", n) => Err(ExprError::new(
+                    expr.span.clone(),
+                    format!("`{function}`: expected 2 arguments, got {n}"),
+                )),
+                _ => Err(crate::nearest::unknown_in(
+                    "function",
+                    function,
+                    expr.span.clone(),
+                    ["min", "max"],
+                )),
             }
-            _ => Err(crate::nearest::unknown_in("function", function, expr.span.clone(), ["min", "max"])),
-        },
+        }
         _ => Err(ExprError::new(
             expr.span.clone(),
             "index expression: expected whole numbers, names, + - * / %, relations, min and max",

@@ -11,14 +11,17 @@ pub struct KnownFile {
     pub known: Vec<KnownDeviation>,
 }
 
-/// A deviation that somebody looked at: which cases, what is found there, and why it may stay for now. Patterns know `*` and `?`.
+/// A deviation that somebody looked at: which cases, what is found there, and why it may stay for
+/// now. Patterns know `*` and `?`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KnownDeviation {
-    /// Pattern of the target's name, as it is called or as `qkvet.yaml` names it; absent: every target.
+    /// Pattern of the target's name, as it is called or as `qkvet.yaml` names it; absent: every
+    /// target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// The suite whose runs say whether the entry is stale; absent: every run. It covers what it covers in other runs too.
+    /// The suite whose runs say whether the entry is stale; absent: every run. It covers what it
+    /// covers in other runs too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite: Option<String>,
     /// Pattern of the law's id; absent: every law.
@@ -40,7 +43,8 @@ pub struct KnownDeviation {
     /// Where it is followed up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
-    /// The last day on which the entry holds, `2027-01-31`; absent: it holds until the finding is gone.
+    /// The last day on which the entry holds, `2027-01-31`; absent: it holds until the finding is
+    /// gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<String>,
 }
@@ -48,7 +52,9 @@ pub struct KnownDeviation {
 impl KnownDeviation {
     /// The entry in a line: `law causal-*, float16: QK221`.
     pub fn describe(&self) -> String {
-        let part = |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("{name} {value}"));
+        let part = |name: &str, value: &Option<String>| {
+            value.as_ref().map(|value| format!("{name} {value}"))
+        };
         let parts = [
             part("target", &self.target),
             part("law", &self.law),

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::{Formula, IndexExpr, Misfit};
 
 /// An option of the call that a law may range over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum CallOption {
     /// An explicit scale.
@@ -135,7 +137,8 @@ impl Proof {
 pub enum Observation {
     /// Query, key, value, mask and bias have the same bits after `attention(Q, K, V)`.
     InputsUnchanged,
-    /// `attention(Q, K, V)`, made not to fit as `misfit:` says, is an error of the target and no answer.
+    /// `attention(Q, K, V)`, made not to fit as `misfit:` says, is an error of the target and no
+    /// answer.
     Refused,
 }
 
@@ -169,7 +172,8 @@ pub struct Law {
     /// The statement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<Formula>,
-    /// Expressions that the proof passes on the way from the left side of the statement to the right one, in order.
+    /// Expressions that the proof passes on the way from the left side of the statement to the
+    /// right one, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub through: Vec<Formula>,
     /// The behavior observed, for laws without a statement.
@@ -178,7 +182,8 @@ pub struct Law {
     /// What does not fit in the call that must be refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub misfit: Option<Misfit>,
-    /// Options it ranges over; all others are off. A call that does not name an option gets the case's.
+    /// Options it ranges over; all others are off. A call that does not name an option gets the
+    /// case's.
     #[serde(default)]
     pub options: Vec<CallOption>,
     /// Why it is true.

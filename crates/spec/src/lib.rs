@@ -1,6 +1,7 @@
 //! The language of qkvet and the words that all its crates speak.
 //!
-//! Types, parser, shape checker, diagnostics, verdicts and events. No arithmetic and no I/O happen here.
+//! Types, parser, shape checker, diagnostics, verdicts and events. No arithmetic and no I/O happen
+//! here.
 
 mod adequacy;
 mod call;
@@ -39,14 +40,17 @@ pub mod wire;
 
 pub use adequacy::{AdequacyReport, CoverCase, FaultInFormat, FaultMarks, Mark, Survival};
 pub use call::{
-    BoolTensor, Call, CallOptions, Dims, Output, Packed, Response, Target, Tensor, Trouble, Window, tell_shape,
+    BoolTensor, Call, CallOptions, Dims, Output, Packed, Response, Target, Tensor, Trouble, Window,
+    tell_shape,
 };
 pub use case::{Binding, Case, Matrices};
 pub use catalog::Catalog;
 pub use contract::{Contract, Depth};
 pub use doctor::{Diagnosis, DoctorEvent};
 pub use dtype::Dtype;
-pub use event::{CaseRecord, Chosen, Coverage, Event, Finding, FindingKind, RunInfo, SourcePlace, Summary};
+pub use event::{
+    CaseRecord, Chosen, Coverage, Event, Finding, FindingKind, RunInfo, SourcePlace, Summary,
+};
 pub use example::{Numbers, Picture, StageStep, Steps, WorkedExample};
 pub use fit::{Alike, Fit};
 pub use format::Format;
@@ -56,9 +60,10 @@ pub use index::{IndexEnv, IndexExpr};
 pub use known::{KnownDeviation, KnownFile, KnownOutcome, KnownState, KnownStatus};
 pub use law::{CallOption, Law, Observation, OptionSet, Proof};
 pub use meaning::{
-    Alibi, Anchor, Arithmetic, Bias, Causal, DefaultScale, EmptyLse, EmptyRow, Execution, ExecutionPatch,
-    ExplicitScale, HiddenKeys, LengthAnchor, LseBase, Mask, Meaning, MeaningPatch, Merge, Normalization, Obedience,
-    Packing, Rescale, RowMax, Sinks, SoftmaxOver, Stage, Store, Tanh, ValueReading, WindowBounds, WindowSide,
+    Alibi, Anchor, Arithmetic, Bias, Causal, DefaultScale, EmptyLse, EmptyRow, Execution,
+    ExecutionPatch, ExplicitScale, HiddenKeys, LengthAnchor, LseBase, Mask, Meaning, MeaningPatch,
+    Merge, Normalization, Obedience, Packing, Rescale, RowMax, Sinks, SoftmaxOver, Stage, Store,
+    Tanh, ValueReading, WindowBounds, WindowSide,
 };
 pub use misfit::Misfit;
 pub use modifier::{ContractPatch, Modifier, Numbered};
@@ -72,7 +77,8 @@ pub use schema::{SCHEMAS, schema};
 pub use serde_yaml::Spanned;
 pub use shape::{CheckedLaw, Domain, Given, Word, WordKind};
 pub use snapshot::{
-    Band, CaseChange, Change, PartCount, SNAPSHOT_FORMAT, Snapshot, SnapshotEntry, SnapshotOutcome, SnapshotPart,
+    Band, CaseChange, Change, PartCount, SNAPSHOT_FORMAT, Snapshot, SnapshotEntry, SnapshotOutcome,
+    SnapshotPart,
 };
 pub use source::{SpecError, located, parse_large_yaml, parse_yaml, parse_yaml_of_answers};
 pub use stream::{Outcome, StreamLine};

@@ -1,4 +1,5 @@
-//! `Meaning`: the exact real function an attention call stands for, as data. A patch changes some of its fields.
+//! `Meaning`: the exact real function an attention call stands for, as data. A patch changes some
+//! of its fields.
 
 mod choice;
 mod execution;
@@ -9,10 +10,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::choice::{
-    Alibi, Anchor, Bias, Causal, DefaultScale, EmptyLse, EmptyRow, ExplicitScale, HiddenKeys, LengthAnchor, LseBase,
-    Mask, Normalization, Obedience, Packing, Sinks, Stage, ValueReading, WindowBounds, WindowSide,
+    Alibi, Anchor, Bias, Causal, DefaultScale, EmptyLse, EmptyRow, ExplicitScale, HiddenKeys,
+    LengthAnchor, LseBase, Mask, Normalization, Obedience, Packing, Sinks, Stage, ValueReading,
+    WindowBounds, WindowSide,
 };
-pub use self::execution::{Arithmetic, Execution, ExecutionPatch, Merge, Rescale, RowMax, SoftmaxOver, Store, Tanh};
+pub use self::execution::{
+    Arithmetic, Execution, ExecutionPatch, Merge, Rescale, RowMax, SoftmaxOver, Store, Tanh,
+};
 use crate::IndexExpr;
 
 /// Declares a struct, its patch (every field optional) and the laying of one over the other.
@@ -45,7 +49,8 @@ macro_rules! patchable {
 pub(crate) use patchable;
 
 patchable! {
-    /// The exact real function: `softmax(stages(Q Kᵀ), over the visible keys) · V`, with every choice as a field.
+    /// The exact real function: `softmax(stages(Q Kᵀ), over the visible keys) · V`, with every
+    /// choice as a field.
     Meaning,
     /// The fields of a [`Meaning`] that a convention or a fault changes.
     MeaningPatch {

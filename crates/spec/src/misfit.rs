@@ -15,9 +15,11 @@ pub enum Misfit {
     KeyCount,
     /// There is one query head more than key heads divide, of which there are two at least.
     HeadCount,
-    /// There is one batch item of queries more than of keys and values, of which there are two at least.
+    /// There is one batch item of queries more than of keys and values, of which there are two at
+    /// least.
     ItemCount,
-    /// There is a mask with one row fewer than there are queries, of which there are three at least.
+    /// There is a mask with one row fewer than there are queries, of which there are three at
+    /// least.
     MaskShape,
 }
 
@@ -33,7 +35,8 @@ impl Misfit {
         }
     }
 
-    /// The extent that decides whether the misfit is one, and how large it has to be: libraries broadcast what is one.
+    /// The extent that decides whether the misfit is one, and how large it has to be: libraries
+    /// broadcast what is one.
     pub fn least(self, dims: &Dims) -> (&'static str, usize, usize) {
         match self {
             Self::KeyWidth => ("d_k", dims.d_k, 2),
@@ -54,27 +57,37 @@ impl Call {
         let (q, k, v) = (&self.query.shape, &self.key.shape, &self.value.shape);
         let scores = [q[0], q[1], q[2], k[2]];
         let fits = |shape: &[usize]| {
-            shape.len() <= 4 && shape.iter().rev().zip(scores.iter().rev()).all(|(n, m)| n == m || *n == 1)
+            shape.len() <= 4
+                && shape.iter().rev().zip(scores.iter().rev()).all(|(n, m)| n == m || *n == 1)
         };
         match () {
             () if q[3] != k[3] => Some(Misfit::KeyWidth),
             () if k[2] != v[2] => Some(Misfit::KeyCount),
-            () if k[1] != v[1] || k[1] == 0 || !q[1].is_multiple_of(k[1]) => Some(Misfit::HeadCount),
+            () if k[1] != v[1] || k[1] == 0 || !q[1].is_multiple_of(k[1]) => {
+                Some(Misfit::HeadCount)
+            }
             () if q[0] != k[0] || k[0] != v[0] => Some(Misfit::ItemCount),
-            () if self.options.mask.as_ref().is_some_and(|mask| !fits(&mask.shape)) => Some(Misfit::MaskShape),
+            () if self.options.mask.as_ref().is_some_and(|mask| !fits(&mask.shape)) => {
+                Some(Misfit::MaskShape)
+            }
             () => None,
         }
     }
 
-    /// The extents that do not fit: `queries of width 4, keys of width 5`; `None` for a call that fits.
+    /// The extents that do not fit: `queries of width 4, keys of width 5`; `None` for a call that
+    /// fits.
     pub fn tell_misfit(&self) -> Option<String> {
         let (q, k, v) = (&self.query.shape, &self.key.shape, &self.value.shape);
         Some(match self.misfit()? {
             Misfit::KeyWidth => format!("queries of width {}, keys of width {}", q[3], k[3]),
             Misfit::KeyCount => format!("{} keys, {} values", k[2], v[2]),
-            Misfit::HeadCount if k[1] == v[1] => format!("{} query heads, {} key/value heads", q[1], k[1]),
+            Misfit::HeadCount if k[1] == v[1] => {
+                format!("{} query heads, {} key/value heads", q[1], k[1])
+            }
             Misfit::HeadCount => format!("{} key heads, {} value heads", k[1], v[1]),
-            Misfit::ItemCount => format!("items: {} of queries, {} of keys, {} of values", q[0], k[0], v[0]),
+            Misfit::ItemCount => {
+                format!("items: {} of queries, {} of keys, {} of values", q[0], k[0], v[0])
+            }
             Misfit::MaskShape => {
                 let mask = self.options.mask.as_ref().map_or(&[][..], |mask| &mask.shape);
                 format!(

@@ -1,4 +1,5 @@
-//! Modifiers: what an implementation does or promises beside a contract. `base+modifier+modifier` is a contract again.
+//! Modifiers: what an implementation does or promises beside a contract. `base+modifier+modifier`
+//! is a contract again.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,17 +10,20 @@ use crate::{Contract, Dtype, Format, SpecError};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Modifier {
-    /// The id, equal to the file name. One that ends in `-N` stands for every positive number in place of `N`.
+    /// The id, equal to the file name. One that ends in `-N` stands for every positive number in
+    /// place of `N`.
     pub modifier: String,
     /// One line for people.
     pub title: String,
     /// Formats of query, key and value that it fits; absent: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fits: Option<Vec<Dtype>>,
-    /// What is allowed beyond the contract: a field becomes this loose, unless it is looser already.
+    /// What is allowed beyond the contract: a field becomes this loose, unless it is looser
+    /// already.
     #[serde(default, skip_serializing_if = "ContractPatch::is_empty")]
     pub allows: ContractPatch,
-    /// What is promised beyond the contract: a field becomes this tight, unless it is tighter already.
+    /// What is promised beyond the contract: a field becomes this tight, unless it is tighter
+    /// already.
     #[serde(default, skip_serializing_if = "ContractPatch::is_empty")]
     pub promises: ContractPatch,
     /// What the number `N` is promised for.
@@ -70,8 +74,8 @@ impl Looseness for Format {
     }
 }
 
-/// Declares the patch of a contract and how its fields are laid over one. A closure gives what the patch's value means in the
-/// contract, and how loose the contract's value is.
+/// Declares the patch of a contract and how its fields are laid over one. A closure gives what the
+/// patch's value means in the contract, and how loose the contract's value is.
 macro_rules! contract_patch {
     ($($(#[$meta:meta])* $name:ident: $type:ty, $place:ident $(. $inner:ident)?, $wrap:expr, $loose:expr;)*) => {
         /// The fields of a [`Contract`] that a modifier changes.
@@ -94,7 +98,8 @@ macro_rules! contract_patch {
                 names
             }
 
-            /// Lays the patch over the contract: each field becomes the looser, or the tighter, of the two.
+            /// Lays the patch over the contract: each field becomes the looser, or the tighter, of
+            /// the two.
             fn lay_over(&self, contract: &mut Contract, loosen: bool) {
                 $(if let Some(value) = self.$name {
                     let (wrap, loose) = ($wrap, $loose);
@@ -170,7 +175,8 @@ impl Modifier {
         self.modifier.strip_suffix("-N")
     }
 
-    /// The modifier that is called `name`: itself, or with the number of the name in its promises; `None` if it is another.
+    /// The modifier that is called `name`: itself, or with the number of the name in its promises;
+    /// `None` if it is another.
     ///
     /// # Errors
     /// A name of this modifier whose number is no positive number.
@@ -182,8 +188,12 @@ impl Modifier {
             return Ok(None);
         };
         let is_plain = number.chars().all(|c| c.is_ascii_digit()) && !number.starts_with('0');
-        let Some(count) = number.parse::<usize>().ok().filter(|count| is_plain && *count <= 1 << 32) else {
-            let message = format!("modifier `{name}`: expected a positive number in place of N, got `{number}`");
+        let Some(count) =
+            number.parse::<usize>().ok().filter(|count| is_plain && *count <= 1 << 32)
+        else {
+            let message = format!(
+                "modifier `{name}`: expected a positive number in place of N, got `{number}`"
+            );
             return Err(SpecError::plain(format!("{message}\nhint: such as {stem}-64")));
         };
         let mut promises = self.promises.clone();
@@ -212,12 +222,17 @@ impl Modifier {
 ///
 /// # Errors
 /// A modifier that does not fit, is there twice, or promises what another one takes back.
-pub(crate) fn compose(base: &Contract, mut modifiers: Vec<Modifier>) -> Result<Contract, SpecError> {
+pub(crate) fn compose(
+    base: &Contract,
+    mut modifiers: Vec<Modifier>,
+) -> Result<Contract, SpecError> {
     if modifiers.is_empty() {
         return Ok(base.clone());
     }
     modifiers.sort_by(|a, b| a.modifier.cmp(&b.modifier));
-    let name = modifiers.iter().fold(base.contract.clone(), |name, one| format!("{name}+{}", one.modifier));
+    let name = modifiers
+        .iter()
+        .fold(base.contract.clone(), |name, one| format!("{name}+{}", one.modifier));
     let refuse = |expected: &str, got: String| {
         Err(SpecError::plain(format!("contract `{name}`: expected {expected}, got {got}")))
     };
@@ -243,7 +258,9 @@ pub(crate) fn compose(base: &Contract, mut modifiers: Vec<Modifier>) -> Result<C
     }
     if let Some((field, one, other)) = incomparable(base, &modifiers) {
         return refuse(
-            &format!("one format of {field}, or formats of which one rounds everything more coarsely"),
+            &format!(
+                "one format of {field}, or formats of which one rounds everything more coarsely"
+            ),
             format!("{one} and {other}"),
         );
     }
@@ -253,39 +270,61 @@ pub(crate) fn compose(base: &Contract, mut modifiers: Vec<Modifier>) -> Result<C
         one.promises.lay_over(&mut contract, false);
     }
     let titles = modifiers.iter().map(|one| one.title.as_str());
-    contract.title = std::iter::once(base.title.as_str()).chain(titles).collect::<Vec<_>>().join("; ");
+    contract.title =
+        std::iter::once(base.title.as_str()).chain(titles).collect::<Vec<_>>().join("; ");
     let abouts = modifiers.iter().map(|one| one.about.as_str());
-    contract.about = std::iter::once(base.about.as_str()).chain(abouts).collect::<Vec<_>>().join(" ");
+    contract.about =
+        std::iter::once(base.about.as_str()).chain(abouts).collect::<Vec<_>>().join(" ");
     Ok(Contract { contract: name, default: false, frozen: false, ..contract })
 }
 
 /// A field that one of the two allows and the other promises, or that both promise.
 fn contradiction(one: &Modifier, other: &Modifier) -> Option<&'static str> {
-    let meet = |a: &ContractPatch, b: &ContractPatch| a.fields().into_iter().find(|field| b.fields().contains(field));
+    let meet = |a: &ContractPatch, b: &ContractPatch| {
+        a.fields().into_iter().find(|field| b.fields().contains(field))
+    };
     meet(&one.allows, &other.promises)
         .or_else(|| meet(&one.promises, &other.allows))
         .or_else(|| meet(&one.promises, &other.promises))
 }
 
-/// A field for which the contract and its modifiers name two formats of which each is coarser somewhere: the bound of either
-/// would be too small for the other.
+/// A field for which the contract and its modifiers name two formats of which each is coarser
+/// somewhere: the bound of either would be too small for the other.
 fn incomparable(base: &Contract, modifiers: &[Modifier]) -> Option<(&'static str, Format, Format)> {
     let patches = || modifiers.iter().flat_map(|one| [&one.allows, &one.promises]);
     let named = [
-        ("operands", base.operands, patches().filter_map(|patch| patch.operands).collect::<Vec<_>>()),
-        ("dot", Some(base.dot.into()), patches().filter_map(|patch| patch.dot.map(Format::from)).collect()),
-        ("softmax", Some(base.softmax.into()), patches().filter_map(|patch| patch.softmax.map(Format::from)).collect()),
+        (
+            "operands",
+            base.operands,
+            patches().filter_map(|patch| patch.operands).collect::<Vec<_>>(),
+        ),
+        (
+            "dot",
+            Some(base.dot.into()),
+            patches().filter_map(|patch| patch.dot.map(Format::from)).collect(),
+        ),
+        (
+            "softmax",
+            Some(base.softmax.into()),
+            patches().filter_map(|patch| patch.softmax.map(Format::from)).collect(),
+        ),
         (
             "partial",
             base.partial.map(Format::from),
             patches().filter_map(|patch| patch.partial.map(Format::from)).collect(),
         ),
-        ("lse", base.lse.map(Format::from), patches().filter_map(|patch| patch.lse.map(Format::from)).collect()),
+        (
+            "lse",
+            base.lse.map(Format::from),
+            patches().filter_map(|patch| patch.lse.map(Format::from)).collect(),
+        ),
     ];
     named.into_iter().find_map(|(field, own, others)| {
         let all: Vec<Format> = own.into_iter().chain(others).collect();
         let meets = |one: &Format, other: &Format| !one.covers(*other) && !other.covers(*one);
-        let pair = |at: usize| Some((field, all[at], *all[..at].iter().find(|other| meets(&all[at], other))?));
+        let pair = |at: usize| {
+            Some((field, all[at], *all[..at].iter().find(|other| meets(&all[at], other))?))
+        };
         (0..all.len()).find_map(pair)
     })
 }

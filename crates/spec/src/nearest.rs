@@ -10,7 +10,8 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .filter(|(distance, candidate)| {
             // One letter is no slip for another.
             let has_common = *distance < candidate.chars().count().max(name.chars().count());
-            (has_common || name.eq_ignore_ascii_case(candidate)) && *distance <= 1 + candidate.len().max(name.len()) / 4
+            (has_common || name.eq_ignore_ascii_case(candidate))
+                && *distance <= 1 + candidate.len().max(name.len()) / 4
         })
         .min_by_key(|(distance, candidate)| (*distance, candidate.len()))
         .map(|(_, candidate)| candidate)
@@ -37,8 +38,9 @@ pub(crate) fn unknown_in<'a>(
 ) -> ExprError {
     let list = known.clone().into_iter().collect::<Vec<_>>().join(", ");
     let error = ExprError::new(span, format!("{what} `{name}`: expected a known {what}"));
-    let elsewhere =
-        ELSEWHERE.iter().find(|(other, own)| *other == name && known.clone().into_iter().any(|one| one == *own));
+    let elsewhere = ELSEWHERE
+        .iter()
+        .find(|(other, own)| *other == name && known.clone().into_iter().any(|one| one == *own));
     match elsewhere.map(|(_, own)| *own).or_else(|| nearest(name, known)) {
         Some(candidate) => error.hint(format!("did you mean `{candidate}`?")),
         None => error.hint(format!("known: {list}")),

@@ -10,7 +10,9 @@ use crate::verdict::is_false;
 use crate::{Finding, RunInfo};
 
 /// How a backend did on one case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnnxOutcome {
     /// Within the certified bound.

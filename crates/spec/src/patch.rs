@@ -39,7 +39,8 @@ pub enum Behavior {
     InputsOverwritten,
     /// Every second call gives other bits.
     NotRepeatable,
-    /// The rows it strikes are not written: they hold what the buffer of the output held, at first NaN, then the last result.
+    /// The rows it strikes are not written: they hold what the buffer of the output held, at first
+    /// NaN, then the last result.
     RowsUnwritten,
     /// The answer to the first call of these shapes and options is given to all of them.
     AnswerCached,
@@ -55,7 +56,8 @@ pub enum Behavior {
     HeadsLast,
     /// The output is float32 whatever the call is.
     WideOutput,
-    /// A call that does not fit is answered: what is too much is left out, what is missing comes from the front again.
+    /// A call that does not fit is answered: what is too much is left out, what is missing comes
+    /// from the front again.
     MisfitAnswered(Misfit),
 }
 
@@ -78,7 +80,8 @@ pub struct Fault {
     /// What it does besides computing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behavior: Option<Behavior>,
-    /// The calls it strikes; absent: all. Where it speaks of `item`, `h` or `i`, the rows of the output that it strikes.
+    /// The calls it strikes; absent: all. Where it speaks of `item`, `h` or `i`, the rows of the
+    /// output that it strikes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<IndexExpr>,
     /// Calls on which it makes no difference.

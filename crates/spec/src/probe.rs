@@ -1,4 +1,5 @@
-//! What `qkvet probe` tells: the meaning that was recovered from a target's outputs, field by field, with its evidence.
+//! What `qkvet probe` tells: the meaning that was recovered from a target's outputs, field by
+//! field, with its evidence.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -66,7 +67,8 @@ impl ProbedField {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Certainty {
-    /// One value holds every output, each other one is refuted: a proof under the contract, among the values that are known.
+    /// One value holds every output, each other one is refuted: a proof under the contract, among
+    /// the values that are known.
     Decided,
     /// Different calls say different values: a fault.
     Mixed,
@@ -126,7 +128,10 @@ impl MeaningPatch {
     ///
     /// # Panics
     /// Never: a meaning is a JSON object whose fields are those of the patch.
-    #[expect(clippy::expect_used, reason = "both types are made of the same fields, covered by a test")]
+    #[expect(
+        clippy::expect_used,
+        reason = "both types are made of the same fields, covered by a test"
+    )]
     pub fn between(base: &Meaning, other: &Meaning) -> Self {
         let object = |meaning: &Meaning| match serde_json::to_value(meaning) {
             Ok(serde_json::Value::Object(fields)) => fields,
@@ -156,7 +161,8 @@ mod tests {
         let base = Meaning::standard();
         assert!(MeaningPatch::between(&base, &base).is_empty());
         let stages = vec![Stage::Bias, Stage::Scale];
-        let other = Meaning { causal: Causal::UpperLeft, causal_offset: -1, stages, ..Meaning::standard() };
+        let other =
+            Meaning { causal: Causal::UpperLeft, causal_offset: -1, stages, ..Meaning::standard() };
         let patch = MeaningPatch::between(&base, &other);
         let names: Vec<String> = patch.entries().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["causal", "causal_offset", "stages"]);

@@ -1,4 +1,5 @@
-//! What a parser of JSON says, in words for whoever wrote or keeps the file: no type of Rust, no term of a parser.
+//! What a parser of JSON says, in words for whoever wrote or keeps the file: no type of Rust, no
+//! term of a parser.
 
 /// A message of `serde_json` about a document that does not fit, its place behind it as before.
 pub fn json_trouble(message: &str) -> String {
@@ -28,14 +29,19 @@ pub fn json_trouble(message: &str) -> String {
             got = format!("{ours}{rest}");
         }
     }
-    expected.map_or_else(|| format!("{got}{place}"), |expected| format!("{got}, expected {expected}{place}"))
+    expected.map_or_else(
+        || format!("{got}{place}"),
+        |expected| format!("{got}, expected {expected}{place}"),
+    )
 }
 
 /// What a text is that is no JSON, or that has other keys than it should.
 fn malformed(text: &str) -> Option<String> {
-    for (theirs, ours) in
-        [("missing field ", "no "), ("unknown field ", "unknown key "), ("duplicate field ", "twice ")]
-    {
+    for (theirs, ours) in [
+        ("missing field ", "no "),
+        ("unknown field ", "unknown key "),
+        ("duplicate field ", "twice "),
+    ] {
         if let Some(rest) = text.strip_prefix(theirs) {
             return Some(format!("{ours}{rest}"));
         }
@@ -86,7 +92,9 @@ pub(crate) fn yaml_trouble(message: &str) -> String {
     if message == "recursion limit exceeded" {
         return "expected fewer brackets in each other".to_owned();
     }
-    if let Some((number, _)) = message.strip_prefix("non-finite float ").and_then(|rest| rest.split_once(" rejected")) {
+    if let Some((number, _)) =
+        message.strip_prefix("non-finite float ").and_then(|rest| rest.split_once(" rejected"))
+    {
         return format!("expected a finite number, got {number}");
     }
     message.replace("unknown variant `", "unknown word `")
@@ -99,36 +107,63 @@ mod tests {
     #[test]
     fn parsers_speak_plainly() {
         for (message, told) in [
-            ("EOF while parsing a string at line 3 column 5", "a file that is cut off in a string at line 3 column 5"),
+            (
+                "EOF while parsing a string at line 3 column 5",
+                "a file that is cut off in a string at line 3 column 5",
+            ),
             (
                 "invalid type: map, expected a sequence at line 1 column 2",
                 "an object, expected a list at line 1 column 2",
             ),
-            ("invalid length 0, expected struct Summary with 8 elements", "invalid length 0, expected an object"),
+            (
+                "invalid length 0, expected struct Summary with 8 elements",
+                "invalid length 0, expected an object",
+            ),
             (
                 "invalid type: string \"x\", expected u64 at line 1 column 9",
                 "the text \"x\", expected a whole number at line 1 column 9",
             ),
-            ("invalid value: integer `-1`, expected usize", "the number `-1`, expected a whole number"),
+            (
+                "invalid value: integer `-1`, expected usize",
+                "the number `-1`, expected a whole number",
+            ),
             ("invalid type: boolean `true`, expected a string", "the word `true`, expected a text"),
             (
                 "unknown variant `FAUL`, expected one of `PASS`, `FAIL`",
                 "unknown word `FAUL`, expected one of `PASS`, `FAIL`",
             ),
             ("missing field `run` at line 1 column 2", "no `run` at line 1 column 2"),
-            ("unknown field `x`, expected `y` at line 1 column 2", "unknown key `x`, expected `y` at line 1 column 2"),
+            (
+                "unknown field `x`, expected `y` at line 1 column 2",
+                "unknown key `x`, expected `y` at line 1 column 2",
+            ),
             ("expected value at line 1 column 1", "text that is no JSON at line 1 column 1"),
-            ("trailing characters at line 2 column 1", "more text behind its end at line 2 column 1"),
-            ("expected `,` or `]` at line 1 column 8", "text that is no JSON, expected `,` or `]` at line 1 column 8"),
+            (
+                "trailing characters at line 2 column 1",
+                "more text behind its end at line 2 column 1",
+            ),
+            (
+                "expected `,` or `]` at line 1 column 8",
+                "text that is no JSON, expected `,` or `]` at line 1 column 8",
+            ),
         ] {
             assert_eq!(json_trouble(message), told);
         }
         assert_eq!(yaml_trouble("expected sequence start"), "expected a list");
         for (message, told) in [
-            ("budget breached: Nodes { nodes: 20001 }", "expected fewer entries than this file has"),
-            ("budget breached: Depth { depth: 65 }", "expected fewer brackets in each other than this file has"),
+            (
+                "budget breached: Nodes { nodes: 20001 }",
+                "expected fewer entries than this file has",
+            ),
+            (
+                "budget breached: Depth { depth: 65 }",
+                "expected fewer brackets in each other than this file has",
+            ),
             ("recursion limit exceeded", "expected fewer brackets in each other"),
-            ("non-finite float `.nan` rejected by the configured policy", "expected a finite number, got `.nan`"),
+            (
+                "non-finite float `.nan` rejected by the configured policy",
+                "expected a finite number, got `.nan`",
+            ),
         ] {
             assert_eq!(yaml_trouble(message), told);
         }

@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use crate::wire::WireMessage;
 use crate::{
-    Contract, Convention, Fault, KnownFile, Law, Modifier, OnnxReport, Probe, Snapshot, StreamLine, Suite, Summary,
+    Contract, Convention, Fault, KnownFile, Law, Modifier, OnnxReport, Probe, Snapshot, StreamLine,
+    Suite, Summary,
 };
 
 /// Names that [`schema`] knows.

@@ -1,5 +1,5 @@
-//! Snapshots: what the cases of a target came to, kept for later runs to be compared with. No number in it is finer than a
-//! power of two.
+//! Snapshots: what the cases of a target came to, kept for later runs to be compared with. No
+//! number in it is finer than a power of two.
 
 use std::fmt;
 use std::str::FromStr;
@@ -62,11 +62,13 @@ pub struct SnapshotPart {
     /// How many cases the file says that follow; who writes it counts them.
     #[serde(default)]
     pub total: Option<usize>,
-    /// By law: case id → `VERDICT BAND FINDING sha256:DIGEST`, all but the verdict as far as there is one.
+    /// By law: case id → `VERDICT BAND FINDING sha256:DIGEST`, all but the verdict as far as there
+    /// is one.
     pub cases: IndexMap<String, IndexMap<String, SnapshotEntry>>,
 }
 
-/// Largest distance over bound among the numbers of a case, as the least power of two that is not below it: `2^-3`, or `0`.
+/// Largest distance over bound among the numbers of a case, as the least power of two that is not
+/// below it: `2^-3`, or `0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Band {
     /// Nothing was off.
@@ -167,10 +169,13 @@ impl FromStr for SnapshotEntry {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("expected `VERDICT BAND FINDING`, such as `FAIL 2^3 QK221`, got `{text:.60}`");
+        let wrong = || {
+            format!("expected `VERDICT BAND FINDING`, such as `FAIL 2^3 QK221`, got `{text:.60}`")
+        };
         let mut words = text.split(' ').peekable();
         let verdict = words.next().ok_or_else(wrong)?;
-        let verdict = Verdict::ALL.into_iter().find(|known| known.word() == verdict).ok_or_else(wrong)?;
+        let verdict =
+            Verdict::ALL.into_iter().find(|known| known.word() == verdict).ok_or_else(wrong)?;
         let mut entry = Self { verdict, band: None, finding: None, digest: None };
         if let Some(word) = words.peek()
             && let Some(band) = band(word)
@@ -180,7 +185,9 @@ impl FromStr for SnapshotEntry {
         }
         for word in words {
             match word.strip_prefix(DIGEST) {
-                Some(digest) if !digest.is_empty() && entry.digest.is_none() => entry.digest = Some(digest.to_owned()),
+                Some(digest) if !digest.is_empty() && entry.digest.is_none() => {
+                    entry.digest = Some(digest.to_owned())
+                }
                 // A band that is none is no finding either.
                 None if !word.is_empty()
                     && !word.starts_with("2^")
@@ -205,7 +212,9 @@ fn band(word: &str) -> Option<Band> {
 }
 
 /// How a case differs from its snapshot. The first four are regressions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
     /// A worse verdict.
@@ -296,7 +305,8 @@ pub struct CaseChange {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PartCount {
-    /// Device, suite and seed where they are not those of the run; format and contract; conventions.
+    /// Device, suite and seed where they are not those of the run; format and contract;
+    /// conventions.
     pub part: String,
     /// How many cases it has.
     pub cases: usize,
@@ -314,9 +324,11 @@ pub struct SnapshotOutcome {
     pub exact: bool,
     /// Cases of the run that the snapshot has.
     pub compared: usize,
-    /// Recorded cases that the run left out of the parts that it had: it had only some laws or a shard, or was stopped.
+    /// Recorded cases that the run left out of the parts that it had: it had only some laws or a
+    /// shard, or was stopped.
     pub left_out: usize,
-    /// Recorded parts that the run did not have at all, by what tells them from the run: `float16 under f16`.
+    /// Recorded parts that the run did not have at all, by what tells them from the run:
+    /// `float16 under f16`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_asked: Vec<PartCount>,
     /// Parts of the run that are not recorded at all, in the same words.
@@ -372,9 +384,21 @@ mod tests {
             "UNSUPPORTED",
             "FAIL 2^1024 QK221+QK310",
         ] {
-            assert_eq!(text.parse::<SnapshotEntry>().map(|entry| entry.to_string()).as_deref(), Ok(text));
+            assert_eq!(
+                text.parse::<SnapshotEntry>().map(|entry| entry.to_string()).as_deref(),
+                Ok(text)
+            );
         }
-        for text in ["", "OK", "PASS  2^-3", "PASS a b", "PASS sha256:", "PASS sha256:0 QK221", "pass", "PASS 2^-3 "] {
+        for text in [
+            "",
+            "OK",
+            "PASS  2^-3",
+            "PASS a b",
+            "PASS sha256:",
+            "PASS sha256:0 QK221",
+            "pass",
+            "PASS 2^-3 ",
+        ] {
             assert!(text.parse::<SnapshotEntry>().is_err(), "{text}");
         }
     }

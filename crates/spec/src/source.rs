@@ -1,4 +1,5 @@
-//! YAML text to values, and errors that show the place: file, line, column, expected, found, nearest known name.
+//! YAML text to values, and errors that show the place: file, line, column, expected, found,
+//! nearest known name.
 
 use std::ops::Range;
 
@@ -38,7 +39,13 @@ impl SpecError {
     }
 
     /// An error at a byte range of `source`.
-    pub fn at(path: &str, source: &str, span: Range<usize>, message: &str, hint: Option<&str>) -> Self {
+    pub fn at(
+        path: &str,
+        source: &str,
+        span: Range<usize>,
+        message: &str,
+        hint: Option<&str>,
+    ) -> Self {
         Self::labelled(path, source, span, message, hint, Vec::new())
     }
 
@@ -54,7 +61,9 @@ impl SpecError {
         let span = whole_characters(source, &span);
         let line = source[..span.start].matches('\n').count() + 1;
         let column = source[..span.start].chars().rev().take_while(|c| *c != '\n').count() + 1;
-        let label = |(span, text)| AnnotationKind::Context.span(whole_characters(source, &span)).label(text);
+        let label = |(span, text)| {
+            AnnotationKind::Context.span(whole_characters(source, &span)).label(text)
+        };
         let snippet = Snippet::source(source)
             .path(path)
             .annotation(AnnotationKind::Primary.span(span))
@@ -67,7 +76,8 @@ impl SpecError {
         Self { summary: format!("{path}:{line}:{column}: {message}"), rendered }
     }
 
-    /// An error inside one formula of a law: what the parts are stands below them, and where their names are declared.
+    /// An error inside one formula of a law: what the parts are stands below them, and where their
+    /// names are declared.
     pub fn in_law(path: &str, source: &str, error: &LawError) -> Self {
         let LawError { place, formula, error, declared } = error;
         let ExprError { span, message, hint, labels } = error;
@@ -79,15 +89,18 @@ impl SpecError {
                 .unwrap_or(0..0),
             None => 0..0,
         };
-        let here = labels.iter().filter_map(|(at, text)| Some((located(source, formula?, at.clone())?, text.clone())));
-        let there = declared
+        let here = labels
             .iter()
-            .filter_map(|(formula, text)| Some((located(source, formula, 0..formula.text.len())?, text.clone())));
+            .filter_map(|(at, text)| Some((located(source, formula?, at.clone())?, text.clone())));
+        let there = declared.iter().filter_map(|(formula, text)| {
+            Some((located(source, formula, 0..formula.text.len())?, text.clone()))
+        });
         Self::labelled(path, source, span, &message, hint.as_deref(), here.chain(there).collect())
     }
 }
 
-/// Where a part of a text stands in the file that it came from: of a block under `|` in its own line. Nothing where lines were folded.
+/// Where a part of a text stands in the file that it came from: of a block under `|` in its own
+/// line. Nothing where lines were folded.
 pub fn located(source: &str, formula: &Formula, span: Range<usize>) -> Option<Range<usize>> {
     let offset = formula.offset?;
     let quote = usize::from(matches!(source.as_bytes().get(offset), Some(b'"' | b'\'')));
@@ -99,13 +112,18 @@ pub fn located(source: &str, formula: &Formula, span: Range<usize>) -> Option<Ra
     let start = in_block(source, offset, &formula.text, span.start)?;
     let end = start + span.len();
     // A part that goes on in the next line is shown from its start.
-    Some(if source.get(start..end) == formula.text.get(span) { start..end } else { start..start + 1 })
+    Some(if source.get(start..end) == formula.text.get(span) {
+        start..end
+    } else {
+        start..start + 1
+    })
 }
 
 /// Where a byte of a block stands, whose lines are those of the file without their indentation.
 fn in_block(source: &str, offset: usize, text: &str, at: usize) -> Option<usize> {
     let before = text.get(..at)?;
-    let (line, column) = (before.matches('\n').count(), at - before.rfind('\n').map_or(0, |end| end + 1));
+    let (line, column) =
+        (before.matches('\n').count(), at - before.rfind('\n').map_or(0, |end| end + 1));
     let start_of_line = source.get(..offset)?.rfind('\n').map_or(0, |end| end + 1);
     let mut lines = Vec::new();
     let mut start = start_of_line;
@@ -117,7 +135,9 @@ fn in_block(source: &str, offset: usize, text: &str, at: usize) -> Option<usize>
     let own: Vec<&str> = text.lines().collect();
     // The text begins in the line of its offset, or in the one below a `|` there.
     let first = (0..lines.len().min(2)).find(|first| {
-        own.iter().enumerate().all(|(at, own)| lines.get(first + at).is_some_and(|(_, line)| same(line, own)))
+        own.iter()
+            .enumerate()
+            .all(|(at, own)| lines.get(first + at).is_some_and(|(_, line)| same(line, own)))
     })?;
     let (start, of_file) = lines.get(first + line)?;
     let indent = |line: &str| line.len() - line.trim_start().len();
@@ -140,17 +160,21 @@ fn ceil_boundary(text: &str, at: usize) -> usize {
 /// Reads one YAML document.
 ///
 /// # Errors
-/// Oversized text, malformed YAML, duplicate or unknown keys, alias bombs, wrong types: each with its place.
+/// Oversized text, malformed YAML, duplicate or unknown keys, alias bombs, wrong types: each with
+/// its place.
 pub fn parse_yaml<T: DeserializeOwned>(path: &str, source: &str) -> Result<T, SpecError> {
     parse_within(path, source, (MAX_BYTES, MAX_NODES), NonFiniteFloatPolicy::Reject)
 }
 
-/// Reads one YAML document that people fill in: what is no finite number there, as `.nan`, is the text of it, so that it costs its own
-/// entry alone.
+/// Reads one YAML document that people fill in: what is no finite number there, as `.nan`, is the
+/// text of it, so that it costs its own entry alone.
 ///
 /// # Errors
 /// As [`parse_yaml`].
-pub fn parse_yaml_of_answers<T: DeserializeOwned>(path: &str, source: &str) -> Result<T, SpecError> {
+pub fn parse_yaml_of_answers<T: DeserializeOwned>(
+    path: &str,
+    source: &str,
+) -> Result<T, SpecError> {
     parse_within(path, source, (MAX_BYTES, MAX_NODES), NonFiniteFloatPolicy::AsString)
 }
 
@@ -175,7 +199,9 @@ fn parse_within<T: DeserializeOwned>(
         )));
     }
     if source.trim().is_empty() {
-        return Err(SpecError::plain(format!("file at {path}: expected a YAML mapping, got an empty file")));
+        return Err(SpecError::plain(format!(
+            "file at {path}: expected a YAML mapping, got an empty file"
+        )));
     }
     let options = serde_yaml::options! {
         budget: serde_yaml::budget! { max_nodes: max_nodes, max_events: max_nodes.saturating_mul(50), max_depth: 64, max_aliases: 64, max_anchors: 64 },
@@ -189,9 +215,11 @@ fn parse_within<T: DeserializeOwned>(
             Some(place) => {
                 let start = place.span().byte_offset().and_then(|at| usize::try_from(at).ok());
                 // What cannot be scanned has a line and a column alone.
-                let start =
-                    start.filter(|at| *at > 0).unwrap_or_else(|| offset_of(source, place.line(), place.column()));
-                let len = place.span().byte_len().and_then(|len| usize::try_from(len).ok()).unwrap_or(1);
+                let start = start
+                    .filter(|at| *at > 0)
+                    .unwrap_or_else(|| offset_of(source, place.line(), place.column()));
+                let len =
+                    place.span().byte_len().and_then(|len| usize::try_from(len).ok()).unwrap_or(1);
                 let span = start..start.saturating_add(len);
                 let typed = source.get(span.clone()).unwrap_or_default();
                 let (message, hint) = in_words(message, typed);
@@ -217,7 +245,13 @@ fn offset_of(source: &str, line: u64, column: u64) -> usize {
     let index = |n: u64| usize::try_from(n.saturating_sub(1)).unwrap_or(usize::MAX);
     let start: usize = source.split_inclusive('\n').take(index(line)).map(str::len).sum();
     let rest = source.get(start..).unwrap_or_default();
-    start + rest.chars().take_while(|c| *c != '\n').take(index(column)).map(char::len_utf8).sum::<usize>()
+    start
+        + rest
+            .chars()
+            .take_while(|c| *c != '\n')
+            .take(index(column))
+            .map(char::len_utf8)
+            .sum::<usize>()
 }
 
 /// The parser's message in the words of this program, and what to do.
@@ -249,7 +283,8 @@ fn unknown_key_hint(message: &str) -> Option<String> {
         return None;
     }
     let unknown = message.split('`').nth(1)?;
-    let (_, known) = message.split_once("expected one of ").or_else(|| message.split_once("expected "))?;
+    let (_, known) =
+        message.split_once("expected one of ").or_else(|| message.split_once("expected "))?;
     let known: Vec<&str> = known.split([',', ' ', '`']).filter(|name| !name.is_empty()).collect();
     nearest(unknown, known.iter().copied()).map(|name| format!("did you mean `{name}`?"))
 }
@@ -274,10 +309,16 @@ mod tests {
         );
         check("law: a\nlaw: b\n", &["x.yaml:2", "duplicate"]);
         check("law: a\ntitle: [b\nproof: exact\n", &["x.yaml:2:8"]);
-        check("law: a\ntitle: b\ncatches: [x\nproof: exact\n", &["x.yaml:4", "a bracket or a quote is open"]);
+        check(
+            "law: a\ntitle: b\ncatches: [x\nproof: exact\n",
+            &["x.yaml:4", "a bracket or a quote is open"],
+        );
         check("law: a\ntitle: b\n", &["missing field", "the entry that ends here has none"]);
         assert_eq!(in_words("invalid u32", "two").0, "expected a whole number, got `two`");
-        check("law: a\ntitle: b\nproof: exakt\ncatches: []\n", &["x.yaml:3", "exakt", "did you mean `exact`?"]);
+        check(
+            "law: a\ntitle: b\nproof: exakt\ncatches: []\n",
+            &["x.yaml:3", "exakt", "did you mean `exact`?"],
+        );
         check("law: [\n", &["x.yaml"]);
         check("law: a\ncatches:\n\t- x\n", &["x.yaml:3:2", "write spaces for the tab"]);
         check("law: a\n", &["x.yaml", "title"]);
@@ -311,12 +352,17 @@ mod tests {
 
     #[test]
     fn what_is_no_finite_number_is_an_error_or_text() {
-        let error = parse_yaml::<serde_json::Value>("x.yaml", "a: 1\nb: .nan\n").expect_err("not finite");
-        assert!(error.summary.starts_with("x.yaml:2:4: expected a finite number, got `.nan`"), "{error}");
-        let read: serde_json::Value =
-            parse_yaml_of_answers("x.yaml", "a: 1\nb: [.nan, -.inf]\n").unwrap_or_else(|error| panic!("{error}"));
+        let error =
+            parse_yaml::<serde_json::Value>("x.yaml", "a: 1\nb: .nan\n").expect_err("not finite");
+        assert!(
+            error.summary.starts_with("x.yaml:2:4: expected a finite number, got `.nan`"),
+            "{error}"
+        );
+        let read: serde_json::Value = parse_yaml_of_answers("x.yaml", "a: 1\nb: [.nan, -.inf]\n")
+            .unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(read, serde_json::json!({"a": 1, "b": [".nan", "-.inf"]}));
-        let error = parse_yaml::<std::collections::BTreeMap<String, Kind>>("x.yaml", "a: {one: (1, n)}\n");
+        let error =
+            parse_yaml::<std::collections::BTreeMap<String, Kind>>("x.yaml", "a: {one: (1, n)}\n");
         let error = error.map(|_| ()).expect_err("a comma");
         assert!(error.rendered.contains("a comma in it needs quotes"), "{error}");
     }

@@ -1,4 +1,5 @@
-//! A report as a stream: one JSON document a line, each an object with one key that says what it is.
+//! A report as a stream: one JSON document a line, each an object with one key that says what it
+//! is.
 
 use std::collections::BTreeMap;
 

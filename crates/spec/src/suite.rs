@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::{Dims, Dtype, Fit};
 
 /// How query, key and value are drawn. Every draw is rounded to the case's format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Values {
     /// Standard normal.
@@ -23,21 +25,26 @@ pub enum Values {
     Offset,
     /// Large equal logits plus small differences: the maximum must be subtracted.
     Lofty,
-    /// Logits 0 on a chosen power-of-two set, vanishing elsewhere; small-integer values: tolerance 0.
+    /// Logits 0 on a chosen power-of-two set, vanishing elsewhere; small-integer values:
+    /// tolerance 0.
     Exact,
-    /// As exact, with a one in each row of the values, in a column of its own for each key of a set: the output shows which keys
-    /// a query sees.
+    /// As exact, with a one in each row of the values, in a column of its own for each key of a
+    /// set: the output shows which keys a query sees.
     Routed,
-    /// As lofty with the sign turned: every logit is near −57344 (in bfloat16 near −81920 for one key and −20 for several, in float16
-    /// near −80 for several; there no dot product is below −57344).
+    /// As lofty with the sign turned: every logit is near −57344 (in bfloat16 near −81920 for one
+    /// key and −20 for several, in float16 near −80 for several; there no dot product is below
+    /// −57344).
     Deep,
-    /// Dot products of one large product, 2⁸ units (2¹¹ but in bfloat16), and for every second key `d_k − 1` units behind it: each is
-    /// lost where they are summed in too few bits. A unit is 1, in two-byte formats a power of two with which a score is about 8 or 64.
+    /// Dot products of one large product, 2⁸ units (2¹¹ but in bfloat16), and for every second key
+    /// `d_k − 1` units behind it: each is lost where they are summed in too few bits. A unit is 1,
+    /// in two-byte formats a power of two with which a score is about 8 or 64.
     Stair,
 }
 
 /// How a boolean mask is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum MaskPattern {
     /// Each entry by a fair coin, one key of each row visible for certain.
@@ -55,7 +62,9 @@ pub enum MaskPattern {
 }
 
 /// Which axes of a mask or bias are present, the others broadcast.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 pub enum BroadcastForm {
     /// `(b, h_q, n_q, n_k)`
     #[serde(rename = "b h i j")]
@@ -76,7 +85,8 @@ pub enum BroadcastForm {
 
 impl BroadcastForm {
     /// Every form.
-    pub const ALL: [Self; 5] = [Self::Full, Self::PerItem, Self::PerHead, Self::Shared, Self::PerKey];
+    pub const ALL: [Self; 5] =
+        [Self::Full, Self::PerItem, Self::PerHead, Self::Shared, Self::PerKey];
 
     /// Its axes, as suites name them.
     pub fn axes(self) -> &'static str {
@@ -115,7 +125,8 @@ pub struct Suite {
     /// Cases per law and format at most; absent: all that the covering array has.
     #[serde(default)]
     pub limit: Option<usize>,
-    /// Further cases per law, format and option with that option alone, for targets that take one at a time.
+    /// Further cases per law, format and option with that option alone, for targets that take one
+    /// at a time.
     #[serde(default)]
     pub alone: usize,
     /// Cases beyond scale, causal, mask and bias; absent: none.
@@ -124,7 +135,8 @@ pub struct Suite {
     /// How often the covering array is repeated with fresh values.
     #[serde(default = "one")]
     pub rounds: usize,
-    /// What every case is made to fit; absent: what the target is known to take, such as a model of fixed shapes.
+    /// What every case is made to fit; absent: what the target is known to take, such as a model of
+    /// fixed shapes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fit: Option<Fit>,
     /// Cases of the value law whose certified answers are kept; absent: none.
@@ -132,9 +144,11 @@ pub struct Suite {
     pub frozen: Option<Frozen>,
 }
 
-/// Cases of a suite with softcap, window, sinks, ALiBi, lengths or packed sequences, or with further value families.
+/// Cases of a suite with softcap, window, sinks, ALiBi, lengths or packed sequences, or with
+/// further value families.
 ///
-/// They come from a covering array of their own over all options, in which each row has at least one of these.
+/// They come from a covering array of their own over all options, in which each row has at least
+/// one of these.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Extended {
@@ -146,21 +160,26 @@ pub struct Extended {
     pub values: Vec<Values>,
 }
 
-/// Which cases of a suite are frozen: single calls with certified answers, the same on every machine for ever.
+/// Which cases of a suite are frozen: single calls with certified answers, the same on every
+/// machine for ever.
 ///
-/// They are cases of the law `value` with the suite's formats, values, masks, broadcast forms, strength and `alone`, seed 0.
+/// They are cases of the law `value` with the suite's formats, values, masks, broadcast forms,
+/// strength and `alone`, seed 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Frozen {
-    /// Version of the answers, `MAJOR.MINOR.PATCH`. A changed or removed case or answer moves the first part, which
-    /// therefore never happens by itself; new cases, conventions and hunted faults move the second; layout moves the third.
+    /// Version of the answers, `MAJOR.MINOR.PATCH`. A changed or removed case or answer moves the
+    /// first part, which therefore never happens by itself; new cases, conventions and hunted
+    /// faults move the second; layout moves the third.
     pub version: String,
-    /// Faults that frozen cases were made with: each case, of whatever suite, says which of those of all suites it catches.
+    /// Faults that frozen cases were made with: each case, of whatever suite, says which of those
+    /// of all suites it catches.
     #[serde(default)]
     pub faults: Vec<String>,
     /// Extents of the cases that are kept as text: small ones.
     pub shapes: Vec<Dims>,
-    /// Cases kept as text for each format at most, those of `alone` aside; absent: all that the covering array has.
+    /// Cases kept as text for each format at most, those of `alone` aside; absent: all that the
+    /// covering array has.
     #[serde(default)]
     pub limit: Option<usize>,
     /// Cases for each format, over the suite's own shapes, of which only the hash is kept.

@@ -9,13 +9,15 @@ use serde::{Deserialize, Deserializer};
 const MOST_CASES: usize = 1 << 40;
 
 /// Reads numbers of cases by name.
-pub(crate) fn tally<'de, D: Deserializer<'de>>(source: D) -> Result<BTreeMap<String, usize>, D::Error> {
+pub(crate) fn tally<'de, D: Deserializer<'de>>(
+    source: D,
+) -> Result<BTreeMap<String, usize>, D::Error> {
     let tally = BTreeMap::<String, usize>::deserialize(source)?;
     match tally.iter().find(|(_, cases)| **cases > MOST_CASES) {
         None => Ok(tally),
-        Some((name, cases)) => {
-            Err(D::Error::custom(format!("cases of `{name}`: expected at most {MOST_CASES}, got {cases}")))
-        }
+        Some((name, cases)) => Err(D::Error::custom(format!(
+            "cases of `{name}`: expected at most {MOST_CASES}, got {cases}"
+        ))),
     }
 }
 
@@ -25,11 +27,15 @@ mod tests {
 
     #[test]
     fn what_cannot_be_a_number_of_cases_is_refused() {
-        let read = |text: &str| tally(&mut serde_json::Deserializer::from_str(text)).map_err(|e| e.to_string());
+        let read = |text: &str| {
+            tally(&mut serde_json::Deserializer::from_str(text)).map_err(|e| e.to_string())
+        };
         assert_eq!(read(r#"{"PASS": 1099511627776}"#).expect("a tally")["PASS"], MOST_CASES);
         let error = read(r#"{"PASS": 18446744073709551615}"#).expect_err("too many");
         assert!(
-            error.starts_with("cases of `PASS`: expected at most 1099511627776, got 18446744073709551615"),
+            error.starts_with(
+                "cases of `PASS`: expected at most 1099511627776, got 18446744073709551615"
+            ),
             "{error}"
         );
     }

@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How one case ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Verdict {
     /// Not refuted; every number lay within its derived bound.
@@ -108,7 +110,8 @@ pub struct Evidence {
     /// The error allowed there, where it is a finite number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<f64>,
-    /// What is wrong with the form of the result, if it is its form: `format of the output`, `shape of the weights`.
+    /// What is wrong with the form of the result, if it is its form: `format of the output`,
+    /// `shape of the weights`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub form: Option<String>,
     /// Whether the law's own relation was refuted (otherwise one of its calls had a wrong value).
@@ -116,10 +119,12 @@ pub struct Evidence {
     /// Whether the target's process answered what is not of the protocol.
     #[serde(default, skip_serializing_if = "is_false")]
     pub broke_protocol: bool,
-    /// Whether the same numbers, contiguous in memory, are answered rightly: what was given were transposed views.
+    /// Whether the same numbers, contiguous in memory, are answered rightly: what was given were
+    /// transposed views.
     #[serde(default, skip_serializing_if = "is_false")]
     pub strided: bool,
-    /// Whether transposed views of the same numbers are answered rightly: what was given lay contiguous in memory.
+    /// Whether transposed views of the same numbers are answered rightly: what was given lay
+    /// contiguous in memory.
     #[serde(default, skip_serializing_if = "is_false")]
     pub contiguous: bool,
     /// The end of the standard error of a target that broke.
@@ -129,7 +134,11 @@ pub struct Evidence {
 
 impl Evidence {
     /// Evidence of what was not measured: no ratio, no bound, no form, no relation.
-    pub fn new(place: impl Into<String>, expected: impl Into<String>, got: impl Into<String>) -> Self {
+    pub fn new(
+        place: impl Into<String>,
+        expected: impl Into<String>,
+        got: impl Into<String>,
+    ) -> Self {
         Self {
             place: place.into(),
             expected: expected.into(),

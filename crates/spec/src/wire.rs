@@ -1,4 +1,5 @@
-//! Messages of `qkvet-wire/1`, the protocol between qkvet and a program that implements attention; one JSON object a line.
+//! Messages of `qkvet-wire/1`, the protocol between qkvet and a program that implements attention;
+//! one JSON object a line.
 //!
 //! Types only. What they mean is in `docs/wire.md`; a reader ignores fields that it does not know.
 
@@ -94,16 +95,19 @@ pub struct HelloAnswer {
     pub python: Option<serde_json::Value>,
 }
 
-/// What a program offers. What a list leaves out is not asked for; names that the reader does not know are passed over.
+/// What a program offers. What a list leaves out is not asked for; names that the reader does not
+/// know are passed over.
 ///
-/// An absent list of options or results stands for those of the first programs, which may not know that there are others.
+/// An absent list of options or results stands for those of the first programs, which may not know
+/// that there are others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Supports {
-    /// Formats of query, key and value: `float64`, `float32`, `bfloat16`, `float16`, `float8_e4m3fn`, `float8_e5m2`.
+    /// Formats of query, key and value: `float64`, `float32`, `bfloat16`, `float16`,
+    /// `float8_e4m3fn`, `float8_e5m2`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dtypes: Option<Vec<String>>,
-    /// Options: `scale`, `causal`, `mask`, `bias`, `softcap`, `window`, `sinks`, `alibi_slopes`, `key_lengths`, `query_lengths`,
-    /// `packed`; absent: the first four.
+    /// Options: `scale`, `causal`, `mask`, `bias`, `softcap`, `window`, `sinks`, `alibi_slopes`,
+    /// `key_lengths`, `query_lengths`, `packed`; absent: the first four.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<Vec<String>>,
     /// Results: `output`, `weights`, `lse`; absent: the first two.
@@ -136,12 +140,14 @@ pub struct Run {
     pub params: Params,
     /// Results asked for. Reserved for later: `query_gradient`, `key_gradient`, `value_gradient`.
     pub want: Vec<Want>,
-    /// `query`, `key`, `value`, and those of the options that are on: `mask`, `bias`, `sinks`, `alibi_slopes`, `key_lengths`,
-    /// `query_lengths`, and `query_offsets` with `key_offsets`. Reserved for later: `output_gradient`.
+    /// `query`, `key`, `value`, and those of the options that are on: `mask`, `bias`, `sinks`,
+    /// `alibi_slopes`, `key_lengths`, `query_lengths`, and `query_offsets` with `key_offsets`.
+    /// Reserved for later: `output_gradient`.
     pub tensors: BTreeMap<String, WireTensor>,
 }
 
-/// Options that are numbers or switches. A program answers `unsupported` to a name that it does not know.
+/// Options that are numbers or switches. A program answers `unsupported` to a name that it does not
+/// know.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Params {
     /// Explicit factor on the scores; absent: one over the root of the width.
@@ -164,7 +170,8 @@ pub struct Params {
     pub window: Option<WireWindow>,
 }
 
-/// Keys that a query sees before its own position and behind it, both included; `null`: all of them.
+/// Keys that a query sees before its own position and behind it, both included; `null`: all of
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WireWindow {
     /// Keys before the query's position.
@@ -336,11 +343,14 @@ mod tests {
     fn messages_of_the_documentation_are_read() {
         let documentation = include_str!("../../../docs/wire.md");
         let mut kinds = [0; 3];
-        for block in documentation.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next()) {
+        for block in
+            documentation.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next())
+        {
             let joined = block.replace("\n  ", " ").replace("\n →", "\n→");
             for line in joined.lines() {
                 let message = line.trim_start_matches(['→', '←', ' ']);
-                let read: WireMessage = serde_json::from_str(message).unwrap_or_else(|e| panic!("{e}\n{message}"));
+                let read: WireMessage =
+                    serde_json::from_str(message).unwrap_or_else(|e| panic!("{e}\n{message}"));
                 kinds[match read {
                     WireMessage::Request(_) => 0,
                     WireMessage::RunAnswer(_) => 1,

@@ -29,7 +29,8 @@ def attention(query, key, value, scale, causal):
     return output
 
 
-# What is not listed is not asked for, and counted as declined. An option beyond these also has to be passed on in `run`.
+# What is not listed is not asked for, and counted as declined. An option beyond these also has to
+# be passed on in `run`.
 SUPPORTS = {"dtypes": ["float32"], "options": ["scale", "causal"], "outputs": ["output"], "payloads": ["inline"]}
 CODES = {"float32": "f", "float64": "d"}
 

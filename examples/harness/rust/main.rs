@@ -1,4 +1,5 @@
-//! Attention for `qkvet check exec:./attention`. Put your own into the first function; `qkvet_wire.rs` does the protocol.
+//! Attention for `qkvet check exec:./attention`. Put your own into the first function;
+//! `qkvet_wire.rs` does the protocol.
 //!
 //!     rustc -O --edition 2021 -o attention main.rs
 //!
@@ -8,8 +9,9 @@ mod qkvet_wire;
 
 use qkvet_wire::{Call, Declined, Program};
 
-/// What is here is right and slow. The tensors are row-major without gaps: query (b, h_q, n_q, d_k), key (b, h_k, n_k, d_k),
-/// value (b, h_k, n_k, d_v); the result is the numbers of (b, h_q, n_q, d_v).
+/// What is here is right and slow. The tensors are row-major without gaps: query (b, h_q, n_q,
+/// d_k), key (b, h_k, n_k, d_k), value (b, h_k, n_k, d_v); the result is the numbers of (b, h_q,
+/// n_q, d_v).
 fn attention(call: &Call) -> Result<Vec<f32>, Declined> {
     let Call { query, key, value, b, h_q, h_k, n_q, n_k, d_k, d_v, scale, causal } = call;
     if *d_k > 1024 {

@@ -1,9 +1,10 @@
-//! qkvet-wire/1 for one function on float32, with the options scale and causal and the result output. Standard library alone.
-//! SPDX-License-Identifier: MIT OR Apache-2.0
+//! qkvet-wire/1 for one function on float32, with the options scale and causal and the result
+//! output. Standard library alone. SPDX-License-Identifier: MIT OR Apache-2.0
 
 use std::io::{BufRead, Write};
 
-/// One call. `scale` is 1/√d_k unless another was asked for; with `causal`, query i sees the keys j ≤ i + n_k − n_q.
+/// One call. `scale` is 1/√d_k unless another was asked for; with `causal`, query i sees the keys j
+/// ≤ i + n_k − n_q.
 pub struct Call {
     pub query: Vec<f32>,
     pub key: Vec<f32>,
@@ -256,7 +257,8 @@ fn text(rest: &mut &str) -> Option<String> {
                 'f' => out.push('\u{c}'),
                 'u' => {
                     let digits: String = chars.by_ref().take(4).map(|(_, c)| c).collect();
-                    // Only names and ids come as text, and those are plain: half of a pair may be lost.
+                    // Only names and ids come as text, and those are plain: half of a pair may be
+                    // lost.
                     let code = u32::from_str_radix(&digits, 16).ok()?;
                     out.push(char::from_u32(code).unwrap_or('\u{fffd}'));
                 }

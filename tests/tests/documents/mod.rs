@@ -1,5 +1,5 @@
-//! Places in documents that are named elsewhere exist: `docs/PAGE.md#anchor` in Rust, YAML and Markdown, and links between
-//! pages. The checker is also shown something that it has to reject.
+//! Places in documents that are named elsewhere exist: `docs/PAGE.md#anchor` in Rust, YAML and
+//! Markdown, and links between pages. The checker is also shown something that it has to reject.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,15 @@ const READ: [&str; 4] = ["rs", "yaml", "md", "py"];
 fn every_place_that_is_named_exists() {
     let texts: BTreeMap<PathBuf, String> = tracked_files()
         .into_iter()
-        .filter(|path| path.extension().is_some_and(|extension| READ.iter().any(|one| extension == *one)))
-        .map(|path| (path.clone(), std::fs::read_to_string(root().join(&path)).expect("a source is readable text")))
+        .filter(|path| {
+            path.extension().is_some_and(|extension| READ.iter().any(|one| extension == *one))
+        })
+        .map(|path| {
+            (
+                path.clone(),
+                std::fs::read_to_string(root().join(&path)).expect("a source is readable text"),
+            )
+        })
         .collect();
     // What this file names is not there on purpose.
     let others = texts.iter().filter(|(path, _)| !Path::new(file!()).ends_with(path));
@@ -26,24 +33,36 @@ fn every_place_that_is_named_exists() {
 
 #[test]
 fn a_place_that_is_not_there_is_found() {
-    let page =
-        "# Bounds\n\n<a id=\"exp\"></a>\n## The exponential\n\n```\n## no heading\n```\n### `fl(x)`, rounded — twice\n";
+    let page = "# Bounds\n\n<a id=\"exp\"></a>\n## The exponential\n\n```\n## no heading\n```\n### `fl(x)`, rounded — twice\n";
     let texts = BTreeMap::from([(PathBuf::from("docs/bounds.md"), page.to_owned())]);
     let check = |at: &str, text: &str| -> Vec<Option<String>> {
         places(Path::new(at), text).iter().map(|place| missing(place, &texts)).collect()
     };
-    for good in
-        ["see docs/bounds.md#exp.", "`docs/bounds.md#the-exponential`", "docs/bounds.md#flx-rounded--twice", "no place"]
-    {
+    for good in [
+        "see docs/bounds.md#exp.",
+        "`docs/bounds.md#the-exponential`",
+        "docs/bounds.md#flx-rounded--twice",
+        "no place",
+    ] {
         assert!(check("crates/engine/src/exp.rs", good).iter().all(Option::is_none), "{good}");
     }
-    for good in ["[e](bounds.md#exp)", "[e](../docs/bounds.md#exp)", "[b](bounds.md#bounds)", "[h](https://a.b/c.md#d)"]
-    {
+    for good in [
+        "[e](bounds.md#exp)",
+        "[e](../docs/bounds.md#exp)",
+        "[b](bounds.md#bounds)",
+        "[h](https://a.b/c.md#d)",
+    ] {
         assert!(check("docs/contracts.md", good).iter().all(Option::is_none), "{good}");
     }
     assert_eq!(check("docs/bounds.md", "[e](#exp), [x](#exq)").iter().flatten().count(), 1);
-    for bad in ["docs/bounds.md#exq", "a\ndocs/bounds.md#no-heading", "docs/bound.md#exp", "(docs/bounds.md#Exp)"] {
-        let got: Vec<String> = check("crates/engine/src/exp.rs", bad).into_iter().flatten().collect();
+    for bad in [
+        "docs/bounds.md#exq",
+        "a\ndocs/bounds.md#no-heading",
+        "docs/bound.md#exp",
+        "(docs/bounds.md#Exp)",
+    ] {
+        let got: Vec<String> =
+            check("crates/engine/src/exp.rs", bad).into_iter().flatten().collect();
         assert_eq!(got.len(), 1, "{bad}: {got:?}");
         assert!(got[0].starts_with("crates/engine/src/exp.rs:"), "{got:?}");
     }
@@ -58,15 +77,20 @@ struct Place {
     anchor: String,
 }
 
-/// Every `PAGE.md#anchor` of a text, and in a page every link to an anchor of its own. Addresses of the web are not ours.
+/// Every `PAGE.md#anchor` of a text, and in a page every link to an anchor of its own. Addresses of
+/// the web are not ours.
 fn places(file: &Path, text: &str) -> Vec<Place> {
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
         for (at, _) in line.match_indices('#') {
-            let anchor: String =
-                line[at + 1..].chars().take_while(|c| c.is_alphanumeric() || "-_".contains(*c)).collect();
+            let anchor: String = line[at + 1..]
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || "-_".contains(*c))
+                .collect();
             let from = line[..at].rfind(|c: char| !(c.is_alphanumeric() || "-_./:".contains(c)));
-            let named = &line[from.map_or(0, |from| from + line[from..].chars().next().map_or(1, char::len_utf8))..at];
+            let named = &line[from
+                .map_or(0, |from| from + line[from..].chars().next().map_or(1, char::len_utf8))
+                ..at];
             let is_page = named.ends_with(".md") && !named.contains("://");
             let is_own = is_markdown(file) && line[..at].ends_with("](");
             if anchor.is_empty() || !(is_page || is_own) {

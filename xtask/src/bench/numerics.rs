@@ -1,8 +1,9 @@
-//! `cargo xtask bench numerics`: what an enclosure costs beside its own matrix products, plain attention and the peers.
+//! `cargo xtask bench numerics`: what an enclosure costs beside its own matrix products, plain
+//! attention and the peers.
 //!
-//! Two programs measure, ours and one in Python; they are asked in turn, round by round, forwards and backwards, so that what
-//! else the machine does meets all of them. A ratio is the median over the rounds: of processor time for one thread, of time by
-//! the clock for two.
+//! Two programs measure, ours and one in Python; they are asked in turn, round by round, forwards
+//! and backwards, so that what else the machine does meets all of them. A ratio is the median over
+//! the rounds: of processor time for one thread, of time by the clock for two.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +35,9 @@ impl<'a> Options<'a> {
                     words.next();
                 }
                 (other, _) => {
-                    return Err(Failure::Setup(format!("option: expected --quick or --json FILE, got {other}")));
+                    return Err(Failure::Setup(format!(
+                        "option: expected --quick or --json FILE, got {other}"
+                    )));
                 }
             }
         }
@@ -62,7 +65,10 @@ pub(super) fn run(options: &Options<'_>) -> Result<(), Failure> {
     let mut ours = Server::start("the engine", step::cargo(&NUMERICS).arg("serve"))?;
     // NumPy stays on one thread; PyTorch is told its number with every request.
     let environment = python::environment()?;
-    let mut peers = Server::start("the peers", step::command(environment).arg(PEERS).env("OPENBLAS_NUM_THREADS", "1"))?;
+    let mut peers = Server::start(
+        "the peers",
+        step::command(environment).arg(PEERS).env("OPENBLAS_NUM_THREADS", "1"),
+    )?;
     let versions = peers.line()?;
     println!("{versions}");
 
@@ -77,9 +83,12 @@ pub(super) fn run(options: &Options<'_>) -> Result<(), Failure> {
     }
     print_bars(&bars(&results.ratios), &results.ratios);
     let Some(file) = options.json else { return Ok(()) };
-    let versions: BTreeMap<_, _> = versions.split(", ").filter_map(|part| part.split_once(' ')).collect();
-    let text = json!({"ratios": results.ratios, "medians_ms": results.medians_ms, "versions": versions});
-    std::fs::write(file, format!("{text:#}\n")).map_err(|error| Failure::Setup(format!("{file}: {error}")))
+    let versions: BTreeMap<_, _> =
+        versions.split(", ").filter_map(|part| part.split_once(' ')).collect();
+    let text =
+        json!({"ratios": results.ratios, "medians_ms": results.medians_ms, "versions": versions});
+    std::fs::write(file, format!("{text:#}\n"))
+        .map_err(|error| Failure::Setup(format!("{file}: {error}")))
 }
 
 fn shapes(quick: bool) -> Vec<Shape> {
@@ -136,8 +145,11 @@ fn measure(
     let mut rounds = Rounds::new();
     for _ in 0..count {
         for &(kind, threads) in &kinds {
-            let server =
-                if matches!(kind, "products" | "plain" | "enclosure" | "full") { &mut *ours } else { &mut *peers };
+            let server = if matches!(kind, "products" | "plain" | "enclosure" | "full") {
+                &mut *ours
+            } else {
+                &mut *peers
+            };
             rounds.entry((kind, threads)).or_default().push(server.ask(kind, shape, threads)?);
         }
         // What comes before another in one round comes behind it in the next.
@@ -153,7 +165,10 @@ fn suffix(threads: usize) -> &'static str {
 impl Results {
     /// Takes in the rounds of a shape and prints them.
     fn add(&mut self, shape: Shape, torch: &'static str, rounds: &Rounds) {
-        println!("\n{shape}: medians of {} rounds, PyTorch by {torch}", rounds[&("plain", 1)].len());
+        println!(
+            "\n{shape}: medians of {} rounds, PyTorch by {torch}",
+            rounds[&("plain", 1)].len()
+        );
         for ((kind, threads), seconds) in rounds {
             let ms = 1e3 * median(seconds.iter().map(|seconds| of(*seconds, *threads)).collect());
             let name = if *kind == torch { "torch_f64" } else { kind };
@@ -170,7 +185,9 @@ impl Results {
             ("arb_over_enclosure", "arb", "enclosure"),
         ] {
             for threads in [1, 2] {
-                let ratio = paired(rounds, (over, threads), (under, threads), |seconds| of(seconds, threads));
+                let ratio = paired(rounds, (over, threads), (under, threads), |seconds| {
+                    of(seconds, threads)
+                });
                 self.ratio(format!("{name}_{shape}{}", suffix(threads)), ratio);
             }
         }
@@ -215,7 +232,11 @@ fn bars(ratios: &BTreeMap<String, f64>) -> Vec<Bar> {
         let (limit, is_least) = match ratio {
             _ if ratio.starts_with("enclosure_over_plain_") && is_long => (1.15, false),
             // Set for heads of width 64; those of 128 are printed above and held against nothing.
-            _ if ratio.starts_with("enclosure_over_torch_f64_n2048_h8") && !ratio.contains("_d128") => (0.80, false),
+            _ if ratio.starts_with("enclosure_over_torch_f64_n2048_h8")
+                && !ratio.contains("_d128") =>
+            {
+                (0.80, false)
+            }
             _ if ratio.starts_with("arb_over_enclosure_") => (100.0, true),
             _ if ratio == "speedup_two_threads_n2048_h8" => (1.6, true),
             _ => continue,
@@ -236,7 +257,8 @@ fn print_bars(bars: &[Bar], ratios: &BTreeMap<String, f64>) {
 impl Bar {
     fn line(&self, ratio: f64) -> String {
         let is_met = if self.is_least { ratio >= self.limit } else { ratio <= self.limit };
-        let (word, verdict) = (if self.is_least { "least" } else { "most" }, if is_met { "met" } else { "not met" });
+        let (word, verdict) =
+            (if self.is_least { "least" } else { "most" }, if is_met { "met" } else { "not met" });
         format!("{:<56} {ratio:>8.3}, at {word} {}: {verdict}", self.ratio, self.limit)
     }
 }
@@ -263,7 +285,10 @@ mod tests {
             (("plain", 1), [1.0, 10.0, 100.0].map(seconds).to_vec()),
             (("enclosure", 1), [2.0, 11.0, 120.0].map(seconds).to_vec()),
         ]);
-        assert_eq!(paired(&rounds, ("enclosure", 1), ("plain", 1), |seconds| seconds.processor), Some(1.2));
+        assert_eq!(
+            paired(&rounds, ("enclosure", 1), ("plain", 1), |seconds| seconds.processor),
+            Some(1.2)
+        );
         assert_eq!(paired(&rounds, ("arb", 1), ("plain", 1), |seconds| seconds.processor), None);
         assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), 2.5);
     }
@@ -278,9 +303,14 @@ mod tests {
             ]
             .map(|(name, ratio)| (name.to_owned(), ratio)),
         );
-        let lines: Vec<String> = bars(&ratios).iter().map(|bar| bar.line(ratios[&bar.ratio])).collect();
+        let lines: Vec<String> =
+            bars(&ratios).iter().map(|bar| bar.line(ratios[&bar.ratio])).collect();
         assert_eq!(lines.len(), 2, "{lines:?}");
-        assert!(lines[0].starts_with("arb") && lines[0].ends_with("at least 100: met"), "{}", lines[0]);
+        assert!(
+            lines[0].starts_with("arb") && lines[0].ends_with("at least 100: met"),
+            "{}",
+            lines[0]
+        );
         assert!(lines[1].ends_with("at most 1.15: not met"), "{}", lines[1]);
     }
 }

@@ -44,9 +44,11 @@ pub(super) struct Server {
 impl Server {
     pub(super) fn start(name: &'static str, command: &mut Command) -> Result<Self, Failure> {
         let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-        let mut child = child.map_err(|error| Failure::Setup(format!("{name} did not start: {error}")))?;
+        let mut child =
+            child.map_err(|error| Failure::Setup(format!("{name} did not start: {error}")))?;
         let pipes = child.stdin.take().zip(child.stdout.take());
-        let (requests, answers) = pipes.ok_or_else(|| Failure::Setup(format!("{name} has no pipes")))?;
+        let (requests, answers) =
+            pipes.ok_or_else(|| Failure::Setup(format!("{name} has no pipes")))?;
         Ok(Self { name, child, requests, answers: BufReader::new(answers) })
     }
 
@@ -61,12 +63,20 @@ impl Server {
     }
 
     /// Measures one run.
-    pub(super) fn ask(&mut self, kind: &str, shape: Shape, threads: usize) -> Result<Seconds, Failure> {
+    pub(super) fn ask(
+        &mut self,
+        kind: &str,
+        shape: Shape,
+        threads: usize,
+    ) -> Result<Seconds, Failure> {
         let Shape { n, heads, d, causal } = shape;
         let sent = writeln!(self.requests, "{kind} {n} {heads} {d} {causal} {threads}");
-        sent.and_then(|()| self.requests.flush()).map_err(|error| Failure::Step(format!("{}: {error}", self.name)))?;
+        sent.and_then(|()| self.requests.flush())
+            .map_err(|error| Failure::Step(format!("{}: {error}", self.name)))?;
         let line = self.line()?;
-        parse(&line).ok_or_else(|| Failure::Step(format!("{}: expected two numbers, got {line:?}", self.name)))
+        parse(&line).ok_or_else(|| {
+            Failure::Step(format!("{}: expected two numbers, got {line:?}", self.name))
+        })
     }
 }
 

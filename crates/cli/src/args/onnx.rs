@@ -15,7 +15,8 @@ pub(crate) enum OnnxFormat {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct OnnxRunArgs {
-    /// onnxruntime, onnx.reference, or MODULE or MODULE:CLASS with prepare(model, device) as in onnx.backend.base
+    /// onnxruntime, onnx.reference, or MODULE or MODULE:CLASS with prepare(model, device) as in
+    /// onnx.backend.base
     #[arg(long, value_name = "NAME")]
     pub(crate) backend: String,
     /// A suite with a section `frozen`, or a folder of frozen cases

@@ -13,7 +13,8 @@ pub(crate) struct OutputArgs {
     /// Report on stdout
     #[arg(long, default_value = "human", value_parser = formats(), value_name = "FORMAT")]
     pub(crate) format: ReportFormat,
-    /// Write a report to a file too [default: .qkvet/last/ and a fixed name]; `github` without a path annotates (repeatable)
+    /// Write a report to a file too [default: .qkvet/last/ and a fixed name]; `github` without a
+    /// path annotates (repeatable)
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) report: Vec<Wishes>,
     /// Tell people the worst error over bound of each law and format too
@@ -22,7 +23,8 @@ pub(crate) struct OutputArgs {
 }
 
 fn formats() -> impl TypedValueParser<Value = ReportFormat> {
-    let values = ReportFormat::ALL.map(|format| PossibleValue::new(format.name()).help(format.about()));
+    let values =
+        ReportFormat::ALL.map(|format| PossibleValue::new(format.name()).help(format.about()));
     clap::builder::PossibleValuesParser::new(values)
         .map(|name| ReportFormat::named(&name).unwrap_or(ReportFormat::Human))
 }
@@ -34,7 +36,8 @@ pub(crate) struct Wish {
     pub(crate) path: Option<PathBuf>,
 }
 
-/// `junit,html=page.html,sarif`: formats parted by commas, each with a path or without. A comma that no format follows is part of a path.
+/// `junit,html=page.html,sarif`: formats parted by commas, each with a path or without. A comma
+/// that no format follows is part of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wishes(pub(crate) Vec<Wish>);
 
@@ -44,9 +47,12 @@ impl FromStr for Wishes {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut wishes: Vec<Wish> = Vec::new();
         for part in text.split(',') {
-            let (name, path) = part.split_once('=').map_or((part, None), |(name, path)| (name, Some(path)));
+            let (name, path) =
+                part.split_once('=').map_or((part, None), |(name, path)| (name, Some(path)));
             match (ReportFormat::named(name), path) {
-                (Some(_), Some("")) => return Err("expected a path behind `=`, got nothing".to_owned()),
+                (Some(_), Some("")) => {
+                    return Err("expected a path behind `=`, got nothing".to_owned());
+                }
                 (Some(format), path) => wishes.push(Wish { format, path: path.map(PathBuf::from) }),
                 (None, _) => {
                     let begun = wishes.last_mut().and_then(|wish| wish.path.as_mut());
@@ -62,8 +68,10 @@ impl FromStr for Wishes {
 
 fn unknown(name: &str) -> String {
     let known = ReportFormat::ALL.map(ReportFormat::name);
-    let hint = nearest(name, known)
-        .map_or_else(|| format!("known: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
+    let hint = nearest(name, known).map_or_else(
+        || format!("known: {}", known.join(", ")),
+        |near| format!("did you mean `{near}`?"),
+    );
     format!("expected a format, got `{name}`\nhint: {hint}")
 }
 
@@ -76,10 +84,15 @@ mod tests {
         let wishes: Wishes = "junit,html=a,b=c.html,sarif".parse().expect("wishes");
         let wish = |format, path: Option<&str>| Wish { format, path: path.map(PathBuf::from) };
         let html = wish(ReportFormat::Html, Some("a,b=c.html"));
-        assert_eq!(wishes.0, [wish(ReportFormat::Junit, None), html, wish(ReportFormat::Sarif, None)]);
-        for (wrong, part) in
-            [("junnit", "did you mean `junit`"), ("", "expected a format"), ("html=", "expected a path")]
-        {
+        assert_eq!(
+            wishes.0,
+            [wish(ReportFormat::Junit, None), html, wish(ReportFormat::Sarif, None)]
+        );
+        for (wrong, part) in [
+            ("junnit", "did you mean `junit`"),
+            ("", "expected a format"),
+            ("html=", "expected a path"),
+        ] {
             let error = wrong.parse::<Wishes>().expect_err(wrong);
             assert!(error.contains(part), "{error}");
         }

@@ -33,7 +33,8 @@ pub(crate) struct SnapshotPlaceArgs {
     /// The file [default: snapshots/TARGET.qkvet.yaml beside qkvet.yaml, or else here]
     #[arg(long, value_name = "FILE")]
     pub(crate) snapshot: Option<PathBuf>,
-    /// What stands for the device in the snapshot, such as cuda-sm90 [default: that of the target, else cpu]
+    /// What stands for the device in the snapshot, such as cuda-sm90 [default: that of the target,
+    /// else cpu]
     #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) device_name: Option<String>,
 }
@@ -71,7 +72,8 @@ pub(crate) struct SnapshotCheckArgs {
 pub(crate) struct SnapshotFromArgs {
     /// The target that was run [default: that of the run]
     pub(crate) target: Option<String>,
-    /// A JSON report, or shards as `qkvet merge` reads them (repeatable) [default: .qkvet/last/report.json]
+    /// A JSON report, or shards as `qkvet merge` reads them (repeatable) [default:
+    /// .qkvet/last/report.json]
     #[arg(long, value_name = "PATH")]
     pub(crate) from: Vec<PathBuf>,
     #[command(flatten)]

@@ -21,7 +21,10 @@ pub(super) fn adequacy(args: &AdequacyArgs) -> Result<ExitCode, Failure> {
     };
     let faults: Vec<&Fault> = match args.fault.as_slice() {
         [] => catalog.faults.values().collect(),
-        named => named.iter().map(|id| Catalog::find("fault", &catalog.faults, id)).collect::<Result<_, _>>()?,
+        named => named
+            .iter()
+            .map(|id| Catalog::find("fault", &catalog.faults, id))
+            .collect::<Result<_, _>>()?,
     };
     let dtypes = if args.dtype.is_empty() { FORMATS.to_vec() } else { setup::dtypes(&args.dtype)? };
     let report = qkvet_diagnose::adequacy(&catalog, suite, &laws, &dtypes, &faults, args.seed)?;

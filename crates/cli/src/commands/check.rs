@@ -42,19 +42,29 @@ pub(super) fn run_check(args: &CheckArgs, expected: &Expected) -> Result<Ended, 
     }
 }
 
-fn by_suite(args: &CheckArgs, catalog: &mut Catalog, expected: &Expected) -> Result<Ended, Failure> {
+fn by_suite(
+    args: &CheckArgs,
+    catalog: &mut Catalog,
+    expected: &Expected,
+) -> Result<Ended, Failure> {
     let mut suite = suite(catalog, &args.suite)?;
     let laws = laws(catalog, &suite, &args.law)?;
     let target = setup::target(&args.target, &args.on, &setup::dtypes(&args.dtype)?, catalog)?;
     let dtypes = dtypes(args, &suite.dtypes, target.entry.dtypes.as_deref())?;
-    let laws: Vec<&CheckedLaw> = laws.iter().map(|id| catalog.asking_law(id)).collect::<Result<_, _>>()?;
-    let has_conventions = !args.on.declared.convention.is_empty() || !target.entry.conventions.is_empty();
+    let laws: Vec<&CheckedLaw> =
+        laws.iter().map(|id| catalog.asking_law(id)).collect::<Result<_, _>>()?;
+    let has_conventions =
+        !args.on.declared.convention.is_empty() || !target.entry.conventions.is_empty();
     let mut notices = own_laws::notices(&laws, catalog, has_conventions)?;
     if suite.fit.is_none()
         && let Some(fit) = target.kind.fit()
     {
-        let masks = fit_masks(&mut suite, &target).map_or_else(String::new, |forms| format!(", masks {forms}"));
-        notices.push(format!("notice: suite {} is made to fit what the target takes: {fit}{masks}", suite.suite));
+        let masks = fit_masks(&mut suite, &target)
+            .map_or_else(String::new, |forms| format!(", masks {forms}"));
+        notices.push(format!(
+            "notice: suite {} is made to fit what the target takes: {fit}{masks}",
+            suite.suite
+        ));
         suite.fit = Some(fit);
     }
     if let Some(Engine::Ray) = args.scale_out.engine {
@@ -67,8 +77,14 @@ fn by_suite(args: &CheckArgs, catalog: &mut Catalog, expected: &Expected) -> Res
         conventions(&target, &args.on.declared.convention, catalog)?;
         return scale_out::scale_out(args, expected);
     }
-    let subject = Subject { cases: CaseSource::Suite { suite: &suite, seed: args.seed }, laws, dtypes, notices };
-    launch(catalog, subject, manner(args, target), expected).map(|summary| Ended::Run(Box::new(summary)))
+    let subject = Subject {
+        cases: CaseSource::Suite { suite: &suite, seed: args.seed },
+        laws,
+        dtypes,
+        notices,
+    };
+    launch(catalog, subject, manner(args, target), expected)
+        .map(|summary| Ended::Run(Box::new(summary)))
 }
 
 /// Leaves the forms of masks and biases that the target takes, and names them if there were others.
@@ -83,7 +99,12 @@ fn fit_masks(suite: &mut Suite, target: &NamedTarget) -> Option<String> {
     Some(suite.broadcast.iter().map(|form| form.axes()).collect::<Vec<_>>().join(" or "))
 }
 
-fn by_frozen_cases(args: &CheckArgs, folder: &Path, catalog: &Catalog, expected: &Expected) -> Result<Ended, Failure> {
+fn by_frozen_cases(
+    args: &CheckArgs,
+    folder: &Path,
+    catalog: &Catalog,
+    expected: &Expected,
+) -> Result<Ended, Failure> {
     let frozen = read_cases(folder)?;
     let target = setup::target(&args.target, &args.on, &setup::dtypes(&args.dtype)?, catalog)?;
     let dtypes = dtypes(args, &frozen::dtypes(&frozen.cases), target.entry.dtypes.as_deref())?;
@@ -93,7 +114,8 @@ fn by_frozen_cases(args: &CheckArgs, folder: &Path, catalog: &Catalog, expected:
         dtypes,
         notices: if args.quiet { Vec::new() } else { frozen::notices(&frozen) },
     };
-    launch(catalog, subject, manner(args, target), expected).map(|summary| Ended::Run(Box::new(summary)))
+    launch(catalog, subject, manner(args, target), expected)
+        .map(|summary| Ended::Run(Box::new(summary)))
 }
 
 fn manner(args: &CheckArgs, target: NamedTarget) -> Manner<'_> {
@@ -140,7 +162,11 @@ fn laws(catalog: &mut Catalog, suite: &Suite, only: &[String]) -> Result<Vec<Str
 }
 
 /// Formats: the flag's, else those of `qkvet.yaml`, else those of the cases.
-fn dtypes(args: &CheckArgs, present: &[Dtype], declared: Option<&[Dtype]>) -> Result<Vec<Dtype>, Failure> {
+fn dtypes(
+    args: &CheckArgs,
+    present: &[Dtype],
+    declared: Option<&[Dtype]>,
+) -> Result<Vec<Dtype>, Failure> {
     if !args.dtype.is_empty() {
         return setup::dtypes(&args.dtype);
     }

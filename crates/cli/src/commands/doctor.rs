@@ -23,7 +23,8 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     let catalog = setup::catalog(Some(&args.target), args.on.process.config.as_deref())?;
     let mut target = setup::target(&args.target, &args.on, &[], &catalog)?;
     let declared = conventions(&target, &args.on.declared.convention, &catalog)?;
-    let contracts = contracts(&target, &args.on.declared.contract, &Dtype::CHECKED, &catalog)?.by_dtype;
+    let contracts =
+        contracts(&target, &args.on.declared.contract, &Dtype::CHECKED, &catalog)?.by_dtype;
     let config = DoctorConfig {
         meaning: applied(&Meaning::standard(), &declared),
         contracts: contracts.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
@@ -35,14 +36,18 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<ExitCode, Failure> {
         std::process::exit(i32::from(INTERRUPTED));
     });
     if let Some(limits) = target.kind.limits_mut() {
-        limits.watch = Watch::new(Arc::new(AtomicBool::new(false)), Progress::new(false, false).teller());
+        limits.watch =
+            Watch::new(Arc::new(AtomicBool::new(false)), Progress::new(false, false).teller());
     }
     let mut text = DoctorText::default();
     let show = crate::out::say_raw;
-    let Some(diagnosis) = examine(&target.kind, &config, &mut |event| show(&text.event(&event))) else {
+    let Some(diagnosis) = examine(&target.kind, &config, &mut |event| show(&text.event(&event)))
+    else {
         let name = &target.name;
         let got = match target.kind {
-            TargetKind::Onnx(_) | TargetKind::OnnxBackend(_) => "one of ONNX, whose worker speaks more than the wire",
+            TargetKind::Onnx(_) | TargetKind::OnnxBackend(_) => {
+                "one of ONNX, whose worker speaks more than the wire"
+            }
             _ => "one that is built in",
         };
         return Err(Failure::Usage(format!(

@@ -5,7 +5,9 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use qkvet_report::{DAMAGED_HINT, apply_known, compare, is_about_known, is_day, read_known, read_snapshot};
+use qkvet_report::{
+    DAMAGED_HINT, apply_known, compare, is_about_known, is_day, read_known, read_snapshot,
+};
 use qkvet_run::names::{mistyped_target, other_names};
 use qkvet_run::runner::Seen;
 use qkvet_run::target::known_of;
@@ -46,15 +48,24 @@ pub(super) struct Comparison {
 
 impl Expected {
     /// Known deviations: those of the flag, else those that are found.
-    pub(super) fn known(args: &ReportArgs, target: &str, config: Option<&Path>) -> Result<Self, Failure> {
+    pub(super) fn known(
+        args: &ReportArgs,
+        target: &str,
+        config: Option<&Path>,
+    ) -> Result<Self, Failure> {
         let today = today(args.today.as_deref())?;
-        let Some(path) = args.known.clone().or(find_known(target, config)?) else { return Ok(Self::default()) };
+        let Some(path) = args.known.clone().or(find_known(target, config)?) else {
+            return Ok(Self::default());
+        };
         let file = read_known_file(&path)?;
         let others = other_names(target, &setup::current_folder()?, config);
         if let Some(what) = mistyped_target(&file.known, &path, target, &others) {
             return Err(Failure::Usage(format!("known deviations at {}: {what}", shown(&path))));
         }
-        Ok(Self { known: Some(Known { path: shown(&path), file, today, others }), ..Self::default() })
+        Ok(Self {
+            known: Some(Known { path: shown(&path), file, today, others }),
+            ..Self::default()
+        })
     }
 
     /// The same and a snapshot, with bits or without.
@@ -67,16 +78,24 @@ impl Expected {
         self.known.is_some()
     }
 
-    /// Whether a finding that is seen first may be one that does not fail: known, or recorded. Its cause is not known yet.
+    /// Whether a finding that is seen first may be one that does not fail: known, or recorded. Its
+    /// cause is not known yet.
     pub(super) fn may_settle(&self, target: &str, seen: &Seen<'_>) -> bool {
         let Seen { law, dtype, case, call, .. } = *seen;
         let is_known = self.known.iter().any(|Known { file, today, others, .. }| {
-            let names: Vec<String> = std::iter::once(target.to_owned()).chain(others.iter().cloned()).collect();
-            let holds = |entry: &&KnownDeviation| entry.expires.as_ref().is_none_or(|day| day >= today);
-            file.known.iter().filter(holds).any(|entry| is_about_known(entry, &names, [law, case, dtype, call]))
+            let names: Vec<String> =
+                std::iter::once(target.to_owned()).chain(others.iter().cloned()).collect();
+            let holds =
+                |entry: &&KnownDeviation| entry.expires.as_ref().is_none_or(|day| day >= today);
+            file.known
+                .iter()
+                .filter(holds)
+                .any(|entry| is_about_known(entry, &names, [law, case, dtype, call]))
         });
         let parts = self.snapshot.iter().flat_map(|comparison| &comparison.snapshot.parts);
-        let mut recorded = parts.filter(|part| part.dtype == dtype).filter_map(|part| part.cases.get(law)?.get(case));
+        let mut recorded = parts
+            .filter(|part| part.dtype == dtype)
+            .filter_map(|part| part.cases.get(law)?.get(case));
         is_known || recorded.any(|entry| entry.verdict.is_finding())
     }
 
@@ -92,7 +111,8 @@ impl Expected {
     }
 }
 
-/// The file of known deviations that speaks for a target: beside its `qkvet.yaml`, else here or above.
+/// The file of known deviations that speaks for a target: beside its `qkvet.yaml`, else here or
+/// above.
 pub(super) fn find_known(target: &str, config: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
     Ok(known_of(target, &setup::current_folder()?, config))
 }
@@ -111,7 +131,10 @@ pub(super) fn read_snapshot_file(path: &Path) -> Result<Snapshot, Failure> {
 pub(super) fn read_text(what: &str, path: &Path, hint: Option<&str>) -> Result<String, Failure> {
     let fail = |got: String| {
         let hint = hint.map_or_else(String::new, |hint| format!("\n{hint}"));
-        Failure::Usage(format!("{what} at {}: expected a readable file, got: {got}{hint}", shown(path)))
+        Failure::Usage(format!(
+            "{what} at {}: expected a readable file, got: {got}{hint}",
+            shown(path)
+        ))
     };
     let about = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?;
     if !about.is_file() {
@@ -144,7 +167,9 @@ pub(super) fn today(given: Option<&str>) -> Result<String, Failure> {
         if is_day(day) {
             return Ok(day.to_owned());
         }
-        return Err(Failure::Usage(format!("--today: expected a day such as 2027-01-31, got `{day}`")));
+        return Err(Failure::Usage(format!(
+            "--today: expected a day such as 2027-01-31, got `{day}`"
+        )));
     }
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Ok(day_of(since.as_secs() / 86_400))
@@ -152,7 +177,8 @@ pub(super) fn today(given: Option<&str>) -> Result<String, Failure> {
 
 /// The day of the Gregorian calendar so many days after the first of 1970, in UTC.
 fn day_of(days: u64) -> String {
-    // Counted from the first of March of the year 0, so that a leap day is the last one of its year.
+    // Counted from the first of March of the year 0, so that a leap day is the last one of its
+    // year.
     let days = days + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
@@ -164,7 +190,8 @@ fn day_of(days: u64) -> String {
     format!("{year:04}-{month:02}-{of_month:02}")
 }
 
-/// Whether this is a job of a continuous integration, which writes nothing that belongs to the repository.
+/// Whether this is a job of a continuous integration, which writes nothing that belongs to the
+/// repository.
 pub(super) fn is_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| !matches!(value.to_str(), Some("" | "0" | "false")))
 }
@@ -172,8 +199,9 @@ pub(super) fn is_ci() -> bool {
 /// Refuses under CI what writes into the repository.
 pub(super) fn refuse_under_ci(command: &str, hint: &str) -> Result<(), Failure> {
     if is_ci() {
-        let what =
-            format!("{command}: expected a developer's machine, got CI, where files of the repository are not written");
+        let what = format!(
+            "{command}: expected a developer's machine, got CI, where files of the repository are not written"
+        );
         return Err(Failure::Usage(format!("{what}\nhint: {hint}")));
     }
     Ok(())

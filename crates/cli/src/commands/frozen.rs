@@ -54,13 +54,16 @@ pub(super) fn notices(folder: &FrozenFolder) -> Vec<String> {
 /// `qkvet export`: cases as files.
 pub(super) fn export(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let catalog = Catalog::embedded()?;
-    let wanted = Wanted { cases: &args.cases, dtypes: &args.dtype, seed: args.seed, larger: args.larger };
+    let wanted =
+        Wanted { cases: &args.cases, dtypes: &args.dtype, seed: args.seed, larger: args.larger };
     let cases = frozen_cases(&catalog, &wanted)?;
     let format = match args.format {
         args::FileFormat::Json => FileFormat::Json,
         args::FileFormat::Npz => FileFormat::Npz,
         args::FileFormat::Safetensors => FileFormat::Safetensors,
-        args::FileFormat::OnnxNodeTests => return onnx::export(&catalog, &cases, args.opset, &args.out),
+        args::FileFormat::OnnxNodeTests => {
+            return onnx::export(&catalog, &cases, args.opset, &args.out);
+        }
     };
     let writer = CaseWriter::create(&args.out, format)?;
     for case in &cases {
@@ -83,8 +86,12 @@ pub(super) struct Wanted<'a> {
 }
 
 /// Frozen cases, read from a folder or made from a suite.
-pub(super) fn frozen_cases(catalog: &Catalog, args: &Wanted<'_>) -> Result<Vec<FrozenCase>, Failure> {
-    let dtypes_wanted = if args.dtypes.is_empty() { None } else { Some(setup::dtypes(args.dtypes)?) };
+pub(super) fn frozen_cases(
+    catalog: &Catalog,
+    args: &Wanted<'_>,
+) -> Result<Vec<FrozenCase>, Failure> {
+    let dtypes_wanted =
+        if args.dtypes.is_empty() { None } else { Some(setup::dtypes(args.dtypes)?) };
     let wanted = |dtype: Dtype| dtypes_wanted.as_ref().is_none_or(|wanted| wanted.contains(&dtype));
     let mut cases = Vec::new();
     if Path::new(args.cases).is_dir() {
@@ -94,12 +101,14 @@ pub(super) fn frozen_cases(catalog: &Catalog, args: &Wanted<'_>) -> Result<Vec<F
             && let Some(manifest) = &folder.manifest
         {
             let suite = suite(catalog, &manifest.suite)?;
-            let absent: Vec<&LargerEntry> = folder.absent.iter().filter(|entry| wanted(entry.dtype)).collect();
+            let absent: Vec<&LargerEntry> =
+                folder.absent.iter().filter(|entry| wanted(entry.dtype)).collect();
             cases.extend(larger_of(catalog, &suite, manifest.seed, &absent)?);
         }
     } else {
         let suite = suite(catalog, args.cases)?;
-        let dtypes: Vec<Dtype> = suite.dtypes.iter().copied().filter(|dtype| wanted(*dtype)).collect();
+        let dtypes: Vec<Dtype> =
+            suite.dtypes.iter().copied().filter(|dtype| wanted(*dtype)).collect();
         let plans = frozen_plans(catalog, &suite, &dtypes, args.seed).map_err(usage)?;
         let larger = if args.larger { plans.larger } else { Vec::new() };
         for plan in plans.text.iter().chain(&larger) {
@@ -137,7 +146,8 @@ fn larger_of(
         cases.push(frozen);
     }
     if cases.len() != absent.len() {
-        let missing = absent.iter().filter(|entry| !cases.iter().any(|case| case.id == entry.id)).count();
+        let missing =
+            absent.iter().filter(|entry| !cases.iter().any(|case| case.id == entry.id)).count();
         return Err(Failure::Usage(format!(
             "larger cases of {}: expected {} of the manifest, got {missing} that this version does not make",
             suite.suite,
@@ -154,18 +164,29 @@ pub(super) fn judge(args: &JudgeArgs) -> Result<ExitCode, Failure> {
     let outputs = OutputFolder::open(&args.outputs)?;
     let present = dtypes(&folder.cases);
     let dtypes = if args.dtype.is_empty() { present } else { setup::dtypes(&args.dtype)? };
-    let asked: Vec<&str> =
-        folder.cases.iter().filter(|case| dtypes.contains(&case.case.dtype)).map(|case| case.id.as_str()).collect();
+    let asked: Vec<&str> = folder
+        .cases
+        .iter()
+        .filter(|case| dtypes.contains(&case.case.dtype))
+        .map(|case| case.id.as_str())
+        .collect();
     let given: Vec<&str> = outputs.ids().collect();
     let missing = asked.iter().filter(|id| !given.contains(*id)).count();
     let mut notices = notices(&folder);
     if missing > 0 {
-        notices.push(format!("{missing} of {} cases have no output: nothing is known of them", asked.len()));
+        notices.push(format!(
+            "{missing} of {} cases have no output: nothing is known of them",
+            asked.len()
+        ));
     }
-    let strangers: Vec<&&str> = given.iter().filter(|id| !folder.cases.iter().any(|case| case.id == **id)).collect();
+    let strangers: Vec<&&str> =
+        given.iter().filter(|id| !folder.cases.iter().any(|case| case.id == **id)).collect();
     if let Some(first) = strangers.first() {
         let cases = args.cases.display();
-        notices.push(format!("{} outputs belong to no case of {cases}, {first} first", strangers.len()));
+        notices.push(format!(
+            "{} outputs belong to no case of {cases}, {first} first",
+            strangers.len()
+        ));
     }
     let target = NamedTarget {
         name: args.outputs.display().to_string(),

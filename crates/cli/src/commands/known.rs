@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use qkvet_report::{
-    add_known, apply_known, check_known, finding_name, has_cause, is_day, is_of_no_suite, options_of, read_known,
-    remove_known, visible, write_known,
+    add_known, apply_known, check_known, finding_name, has_cause, is_day, is_of_no_suite,
+    options_of, read_known, remove_known, visible, write_known,
 };
 use qkvet_run::names::{mistyped_target, other_names};
 use qkvet_run::target::KNOWN_FILE;
@@ -50,9 +50,11 @@ fn add(args: &KnownAddArgs) -> Result<ExitCode, Failure> {
     let (same, new): (Vec<KnownDeviation>, Vec<KnownDeviation>) =
         wanted.into_iter().partition(|entry| scopes.contains(&scope(entry)));
     if new.len() > MOST_ADDED {
-        let hint =
-            "hint: so many are a snapshot (`qkvet snapshot record`), or one entry with patterns (--law, --finding)";
-        let what = format!("known add: expected at most {MOST_ADDED} entries to add at once, got {}", new.len());
+        let hint = "hint: so many are a snapshot (`qkvet snapshot record`), or one entry with patterns (--law, --finding)";
+        let what = format!(
+            "known add: expected at most {MOST_ADDED} entries to add at once, got {}",
+            new.len()
+        );
         return Err(Failure::Usage(format!("{what}\n{hint}")));
     }
     for entry in &new {
@@ -72,7 +74,8 @@ fn add(args: &KnownAddArgs) -> Result<ExitCode, Failure> {
     }
     new.iter().for_each(|entry| say!("{}", entry.describe()));
     there.iter().for_each(|what| tell!("known already: {}", visible(what)));
-    let n_there = if there.is_empty() { String::new() } else { format!(", {} known already", there.len()) };
+    let n_there =
+        if there.is_empty() { String::new() } else { format!(", {} known already", there.len()) };
     tell!("known deviations at {}: {added} added{n_there}", shown(&path));
     if !there.is_empty() {
         tell!("hint: a reason, a link or a day of an entry is changed in the file");
@@ -85,8 +88,12 @@ fn scope(entry: &KnownDeviation) -> KnownDeviation {
     KnownDeviation { reason: String::new(), link: None, expires: None, ..entry.clone() }
 }
 
-/// The entries that the flags ask for, and names of findings that entries of the file cover already.
-fn wanted(args: &KnownAddArgs, known: &KnownFile) -> Result<(Vec<KnownDeviation>, Vec<String>), Failure> {
+/// The entries that the flags ask for, and names of findings that entries of the file cover
+/// already.
+fn wanted(
+    args: &KnownAddArgs,
+    known: &KnownFile,
+) -> Result<(Vec<KnownDeviation>, Vec<String>), Failure> {
     let described = KnownDeviation {
         target: args.target.clone(),
         suite: None,
@@ -117,7 +124,10 @@ fn wanted(args: &KnownAddArgs, known: &KnownFile) -> Result<(Vec<KnownDeviation>
     let mut seen = BTreeSet::new();
     names.retain(|name| seen.insert(name.clone()));
     if names.is_empty() {
-        let what = args.finding.as_ref().map_or_else(|| "one".to_owned(), |wanted| format!("{wanted} among them"));
+        let what = args
+            .finding
+            .as_ref()
+            .map_or_else(|| "one".to_owned(), |wanted| format!("{wanted} among them"));
         let (place, target) = (args.file.from.display(), &summary.run.target);
         let hint = "hint: `qkvet check` finds them; --law with --finding describes one by hand";
         return Err(Failure::Usage(format!(
@@ -129,8 +139,10 @@ fn wanted(args: &KnownAddArgs, known: &KnownFile) -> Result<(Vec<KnownDeviation>
     let mut now = summary.clone();
     let others = other_names(&summary.run.target, &setup::current_folder()?, None);
     apply_known(&mut now, "", known, &others, &today(args.file.today.as_deref())?);
-    let open: BTreeSet<String> = now.findings.iter().filter(|finding| !finding.is_known()).map(finding_name).collect();
-    let (names, there): (Vec<String>, Vec<String>) = names.into_iter().partition(|name| open.contains(name));
+    let open: BTreeSet<String> =
+        now.findings.iter().filter(|finding| !finding.is_known()).map(finding_name).collect();
+    let (names, there): (Vec<String>, Vec<String>) =
+        names.into_iter().partition(|name| open.contains(name));
     let mut scopes = scopes(&summary);
     let entries = names.into_iter().flat_map(|name| {
         let scopes = scopes.remove(&name).unwrap_or_default();
@@ -176,13 +188,17 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// What entries name of the cases of each finding, by its name: law and format as far as the run was of chosen ones, for nobody looked at the
-/// others. A finding without a cause may be anything elsewhere: its laws are named in any case, its formats if others did not, and an
-/// option that all its cases of the law use, if others do not.
+/// What entries name of the cases of each finding, by its name: law and format as far as the run
+/// was of chosen ones, for nobody looked at the others. A finding without a cause may be anything
+/// elsewhere: its laws are named in any case, its formats if others did not, and an option that all
+/// its cases of the law use, if others do not.
 fn scopes(summary: &Summary) -> BTreeMap<String, BTreeSet<Scope>> {
     let is_chosen = |what: Chosen| summary.run.chosen.contains(&what);
-    let names: Vec<(String, bool)> =
-        summary.findings.iter().map(|finding| (finding_name(finding), has_cause(finding))).collect();
+    let names: Vec<(String, bool)> = summary
+        .findings
+        .iter()
+        .map(|finding| (finding_name(finding), has_cause(finding)))
+        .collect();
     let mut laws: BTreeMap<&str, Shared<'_>> = BTreeMap::new();
     let mut shown: BTreeMap<(&(String, bool), &str), Shared<'_>> = BTreeMap::new();
     for one in &summary.records {
@@ -196,11 +212,13 @@ fn scopes(summary: &Summary) -> BTreeMap<String, BTreeSet<Scope>> {
     let mut scopes: BTreeMap<String, BTreeSet<Scope>> = BTreeMap::new();
     for (((name, has_cause), law), cases) in shown {
         let all = laws.get(law);
-        let is_common = |option: &&str| all.is_some_and(|all| all.options().any(|other| other == *option));
+        let is_common =
+            |option: &&str| all.is_some_and(|all| all.options().any(|other| other == *option));
         let option = cases.options().find(|option| !is_common(option)).filter(|_| !has_cause);
         let is_of_some = all.is_some_and(|all| all.dtypes.len() > cases.dtypes.len());
         let has_dtype = is_chosen(Chosen::Dtypes) || (!has_cause && is_of_some);
-        let dtypes: BTreeSet<Option<&str>> = cases.dtypes.iter().map(|dtype| has_dtype.then_some(*dtype)).collect();
+        let dtypes: BTreeSet<Option<&str>> =
+            cases.dtypes.iter().map(|dtype| has_dtype.then_some(*dtype)).collect();
         let law = (is_chosen(Chosen::Laws) || !has_cause).then(|| law.to_owned());
         scopes.entry(name.clone()).or_default().extend(dtypes.into_iter().map(|dtype| Scope {
             law: law.clone(),
@@ -212,7 +230,8 @@ fn scopes(summary: &Summary) -> BTreeMap<String, BTreeSet<Scope>> {
 }
 
 fn found(summary: &Summary) -> String {
-    let names: Vec<String> = summary.findings.iter().filter(|finding| !finding.is_known()).map(finding_name).collect();
+    let names: Vec<String> =
+        summary.findings.iter().filter(|finding| !finding.is_known()).map(finding_name).collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
@@ -220,10 +239,12 @@ fn found(summary: &Summary) -> String {
 fn check_day(args: &KnownAddArgs) -> Result<(), Failure> {
     let today = today(args.file.today.as_deref())?;
     match &args.expires {
-        Some(day) if !is_day(day) => {
-            Err(Failure::Usage(format!("--expires: expected a day such as 2027-01-31, got `{day}`")))
+        Some(day) if !is_day(day) => Err(Failure::Usage(format!(
+            "--expires: expected a day such as 2027-01-31, got `{day}`"
+        ))),
+        Some(day) if *day < today => {
+            Err(Failure::Usage(format!("--expires: expected a day to come, got {day}")))
         }
-        Some(day) if *day < today => Err(Failure::Usage(format!("--expires: expected a day to come, got {day}"))),
         _ => Ok(()),
     }
 }
@@ -243,8 +264,10 @@ fn list(args: &KnownListArgs) -> Result<ExitCode, Failure> {
     let (last, now) = (last.and_then(|summary| summary.known), now.transpose()?);
     let states = [last, now.and_then(|summary| summary.known)];
     for entry in &known.known {
-        let asked =
-            states.iter().flatten().find_map(|known| known.entries.iter().find(|status| status.entry == *entry));
+        let asked = states
+            .iter()
+            .flatten()
+            .find_map(|known| known.entries.iter().find(|status| status.entry == *entry));
         let is_over = entry.expires.as_ref().is_some_and(|day| *day < today);
         let said = match asked.map(|status| (status.state, status.cases)) {
             _ if is_over => "expired".to_owned(),
@@ -253,8 +276,13 @@ fn list(args: &KnownListArgs) -> Result<ExitCode, Failure> {
             Some((KnownState::Gone, _)) => "gone".to_owned(),
             Some((KnownState::Unmatched, _)) => "about nothing".to_owned(),
             Some((KnownState::Expired | KnownState::NotAsked, _)) | None => {
-                let suite = entry.suite.as_deref().filter(|_| is_of_no_suite(entry)).unwrap_or_default();
-                let suite = if suite.is_empty() { String::new() } else { format!("; {suite} is no built-in suite") };
+                let suite =
+                    entry.suite.as_deref().filter(|_| is_of_no_suite(entry)).unwrap_or_default();
+                let suite = if suite.is_empty() {
+                    String::new()
+                } else {
+                    format!("; {suite} is no built-in suite")
+                };
                 format!("not asked in the last run{}", visible(&suite))
             }
         };
@@ -279,7 +307,9 @@ fn prune(args: &KnownPruneArgs) -> Result<ExitCode, Failure> {
     let summary = read(&args.file.from)?;
     let Some(outcome) = &summary.known else {
         let hint = "hint: `qkvet check` reads the file and says which entries are gone";
-        return Err(Failure::Usage(format!("last run: expected one with known deviations, got one without\n{hint}")));
+        return Err(Failure::Usage(format!(
+            "last run: expected one with known deviations, got one without\n{hint}"
+        )));
     };
     // What is expired and still found is for a person to decide.
     let is_gone = |at: usize| {
@@ -303,7 +333,8 @@ fn prune(args: &KnownPruneArgs) -> Result<ExitCode, Failure> {
 /// A file that has to be there.
 fn expect_there(path: &Path) -> Result<(), Failure> {
     if path.symlink_metadata().is_err() {
-        let what = format!("known deviations at {}: expected a readable file, got none", shown(path));
+        let what =
+            format!("known deviations at {}: expected a readable file, got none", shown(path));
         return Err(Failure::Usage(format!(
             "{what}\nhint: `qkvet known add --reason WHY` begins it with what the last run found"
         )));

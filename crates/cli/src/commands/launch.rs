@@ -66,7 +66,8 @@ pub(super) fn launch(
         limits.watch = Watch::new(Arc::clone(&stop), progress.teller());
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let Chosen { by_dtype, unused } = contracts(&target, manner.contracts, &subject.dtypes, catalog)?;
+    let Chosen { by_dtype, unused } =
+        contracts(&target, manner.contracts, &subject.dtypes, catalog)?;
     let name = target.name.clone();
     let may_settle = |seen: &Seen<'_>| expected.may_settle(&name, seen);
     let config = RunConfig {
@@ -80,7 +81,9 @@ pub(super) fn launch(
         jobs: manner.jobs.unwrap_or(if target.kind.is_foreign() { 1 } else { cores }).max(1),
         fail_fast: if manner.fail_fast { FailFast::FirstBut(&may_settle) } else { FailFast::Off },
         store: manner.store,
-        sharding: manner.shard.map(|shard| Sharding { shard, recording: Recording::until(Arc::clone(&stop)) }),
+        sharding: manner
+            .shard
+            .map(|shard| Sharding { shard, recording: Recording::until(Arc::clone(&stop)) }),
         digests: expected.exact,
         stop: &stop,
     };
@@ -107,12 +110,22 @@ pub(super) fn launch(
     }
     let place = if config.store.is_some() { Place::Last } else { Place::Nowhere };
     expected.apply(&mut summary);
-    write_reports(&summary, catalog, &manner.report.output, live, Kept { place, is_quiet: manner.quiet })?;
+    write_reports(
+        &summary,
+        catalog,
+        &manner.report.output,
+        live,
+        Kept { place, is_quiet: manner.quiet },
+    )?;
     Ok(summary)
 }
 
 fn shard_file(shard: Shard) -> PathBuf {
-    PathBuf::from(setup::STORE).join("shards").join(format!("{}-of-{}.jsonl", shard.number(), shard.count()))
+    PathBuf::from(setup::STORE).join("shards").join(format!(
+        "{}-of-{}.jsonl",
+        shard.number(),
+        shard.count()
+    ))
 }
 
 /// Text on standard output, all of it.
@@ -124,19 +137,24 @@ pub(super) fn write_text(text: &str) -> Result<(), Failure> {
 /// Signals this near to the first are the same wish.
 const SAME_MOMENT: Duration = Duration::from_millis(500);
 
-/// A flag that the first interrupt sets; a second one, not of the same moment, ends the program at once. What ends a process and
-/// its group, as `timeout` does, sends the same signal twice.
+/// A flag that the first interrupt sets; a second one, not of the same moment, ends the program at
+/// once. What ends a process and its group, as `timeout` does, sends the same signal twice.
 pub(super) fn stop_on_interrupt() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     let first = OnceLock::new();
     let _ = ctrlc::set_handler(move || {
-        #[expect(clippy::disallowed_methods, reason = "how a person stops a program is no result of it")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "how a person stops a program is no result of it"
+        )]
         let now = Instant::now();
         let is_later = now.duration_since(*first.get_or_init(|| now)) > SAME_MOMENT;
         let is_first = !flag.swap(true, Ordering::Relaxed);
         if is_first {
-            tell!("\nstopping: what is being worked on is ended and told; Ctrl-C again ends at once, without a report");
+            tell!(
+                "\nstopping: what is being worked on is ended and told; Ctrl-C again ends at once, without a report"
+            );
         }
         if !is_first && is_later {
             end_all();

@@ -11,17 +11,21 @@ use crate::exit::Failure;
 pub(super) fn list(what: Listed) -> Result<ExitCode, Failure> {
     let catalog = setup::catalog(None, None)?;
     match what {
-        Listed::Laws => table("", catalog.laws.values().map(|law| (law.law.law.clone(), law.law.title.clone()))),
+        Listed::Laws => {
+            table("", catalog.laws.values().map(|law| (law.law.law.clone(), law.law.title.clone())))
+        }
         Listed::Faults => faults(&catalog),
         Listed::Conventions => table(
             "",
-            catalog
-                .conventions
-                .values()
-                .map(|convention| (format!("{}={}", convention.field, convention.value), convention.title.clone())),
+            catalog.conventions.values().map(|convention| {
+                (format!("{}={}", convention.field, convention.value), convention.title.clone())
+            }),
         ),
         Listed::Contracts => contracts(&catalog),
-        Listed::Suites => table("", catalog.suites.values().map(|suite| (suite.suite.clone(), suite.title.clone()))),
+        Listed::Suites => table(
+            "",
+            catalog.suites.values().map(|suite| (suite.suite.clone(), suite.title.clone())),
+        ),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -31,7 +35,10 @@ fn faults(catalog: &Catalog) {
     for (at, family) in catalog.families.values().enumerate() {
         let own = catalog.faults.values().filter(|fault| fault.family == family.family);
         say!("{}{} ({})", if at > 0 { "\n" } else { "" }, family.title, family.family);
-        table("  ", own.map(|fault| (format!("{} {}", fault.code, fault.fault), fault.title.clone())));
+        table(
+            "  ",
+            own.map(|fault| (format!("{} {}", fault.code, fault.fault), fault.title.clone())),
+        );
     }
 }
 
@@ -46,9 +53,15 @@ fn contracts(catalog: &Catalog) {
     say!("Contracts, written as --contract bf16-flash");
     table("  ", checked.into_iter().map(row));
     say!("\nContracts of formats in which `qkvet check` does not call yet");
-    table("  ", narrow.into_iter().map(|contract| (contract.contract.clone(), contract.title.clone())));
+    table(
+        "  ",
+        narrow.into_iter().map(|contract| (contract.contract.clone(), contract.title.clone())),
+    );
     say!("\nModifiers, written behind a contract as in --contract bf16-flash+split-kv+tile-64");
-    table("  ", catalog.modifiers.values().map(|one| (format!("+{}", one.modifier), one.title.clone())));
+    table(
+        "  ",
+        catalog.modifiers.values().map(|one| (format!("+{}", one.modifier), one.title.clone())),
+    );
 }
 
 fn table(indent: &str, lines: impl Iterator<Item = (String, String)>) {

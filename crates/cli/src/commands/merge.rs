@@ -26,7 +26,8 @@ pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(code(&run_merge(args, None)?, args.report.strict)))
 }
 
-/// Joins the shards and prints the report. Known deviations are looked for where none are `expected`.
+/// Joins the shards and prints the report. Known deviations are looked for where none are
+/// `expected`.
 pub(super) fn run_merge(args: &MergeArgs, expected: Option<&Expected>) -> Result<Summary, Failure> {
     check_wishes(&args.report.output)?;
     let mut live = Live::new(args.report.output.format);
@@ -81,7 +82,8 @@ pub(super) fn judge(
     let laws = header.checked_laws(env!("CARGO_PKG_VERSION"))?;
     catalog.law_files.extend(header.law_files);
     let mut progress = Progress::new(is_live(), args.quiet);
-    let mut live = if args.target { Some(live_target(args, &joined.header, &catalog)?) } else { None };
+    let mut live =
+        if args.target { Some(live_target(args, &joined.header, &catalog)?) } else { None };
     if let Some(limits) = live.as_mut().and_then(TargetKind::limits_mut) {
         limits.watch = Watch::new(Arc::clone(stop), progress.teller());
     }
@@ -98,8 +100,9 @@ pub(super) fn judge(
         config: None,
     };
     let conventions = conventions(&target, &header.conventions, &catalog)?;
-    let may_settle =
-        |seen: &Seen<'_>| [&found, expected].into_iter().any(|expected| expected.may_settle(&target.name, seen));
+    let may_settle = |seen: &Seen<'_>| {
+        [&found, expected].into_iter().any(|expected| expected.may_settle(&target.name, seen))
+    };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let config = RunConfig {
         catalog: &catalog,
@@ -131,16 +134,20 @@ pub(super) fn judge(
     Ok(Judged { summary, catalog, gone, unanswered })
 }
 
-/// Tells which files of the target hold something else by now. Where the target is asked for the rest, that is an error, as is a file
-/// that is gone: two versions would answer, or none.
+/// Tells which files of the target hold something else by now. Where the target is asked for the
+/// rest, that is an error, as is a file that is gone: two versions would answer, or none.
 fn is_still_what_ran(header: &Header, asks_target: bool) -> Result<(), Failure> {
     if let Some(name) = header.gone_files().first().filter(|_| asks_target) {
         let hint = "hint: run it where the file is, or without --target";
-        return Err(Failure::Target(format!("{name}: expected what the shards ran, got no file\n{hint}")));
+        return Err(Failure::Target(format!(
+            "{name}: expected what the shards ran, got no file\n{hint}"
+        )));
     }
     for ChangedFile { name, before, now } in header.changed_files() {
-        let what = format!("{name}: expected what the shards ran ({before}), got something else ({now})");
-        let hint = "hint: it was changed since: run the shards again for a report of what it is now";
+        let what =
+            format!("{name}: expected what the shards ran ({before}), got something else ({now})");
+        let hint =
+            "hint: it was changed since: run the shards again for a report of what it is now";
         if asks_target {
             return Err(Failure::Target(format!("{what}\n{hint}")));
         }
@@ -151,9 +158,11 @@ fn is_still_what_ran(header: &Header, asks_target: bool) -> Result<(), Failure> 
 
 /// Says which shards ended before their cases did, if that left cases undecided.
 fn mark_partial(summary: &mut Summary, cut_short: &[(u32, String)]) -> bool {
-    let is_partial = summary.stopped.is_none() && summary.count(Verdict::Skipped) > 0 && !cut_short.is_empty();
+    let is_partial =
+        summary.stopped.is_none() && summary.count(Verdict::Skipped) > 0 && !cut_short.is_empty();
     if is_partial {
-        let shards: Vec<String> = cut_short.iter().map(|(number, why)| format!("shard {number}: {why}")).collect();
+        let shards: Vec<String> =
+            cut_short.iter().map(|(number, why)| format!("shard {number}: {why}")).collect();
         summary.stopped = Some(shards.join("; "));
         summary.interrupted = true;
     }
@@ -161,7 +170,11 @@ fn mark_partial(summary: &mut Summary, cut_short: &[(u32, String)]) -> bool {
 }
 
 /// The target of the shards, called as they called it.
-fn live_target(args: &MergeArgs, header: &Header, catalog: &Catalog) -> Result<TargetKind, Failure> {
+fn live_target(
+    args: &MergeArgs,
+    header: &Header,
+    catalog: &Catalog,
+) -> Result<TargetKind, Failure> {
     let on = TargetArgs {
         declared: DeclaredArgs { convention: Vec::new(), contract: Vec::new() },
         arrays: None,

@@ -1,4 +1,5 @@
-//! `qkvet onnx run` and the export of node tests: frozen cases in the words of the operator Attention.
+//! `qkvet onnx run` and the export of node tests: frozen cases in the words of the operator
+//! Attention.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -52,14 +53,19 @@ pub(super) fn run_backend(args: &OnnxRunArgs) -> Result<ExitCode, Failure> {
         put(&catalog, &target, cases, &by_dtype, (&args.cases, &stop), progress)
     };
     let summary = pass(&stated, &mut progress)?;
-    let first = split(&summary, &stated, &allowance, opset, summary.findings.clone(), left_out.clone());
+    let first =
+        split(&summary, &stated, &allowance, opset, summary.findings.clone(), left_out.clone());
     let report = if first.count(OnnxOutcome::WithinAllowance) == 0 || first.interrupted {
         first
     } else {
         // What lies within the allowance is listed, and must not blur what explains the others.
-        let is_apart = |id: &str| first.cases.iter().any(|x| x.id == id && x.outcome == OnnxOutcome::WithinAllowance);
-        let others: Vec<FrozenCase> = stated.iter().filter(|case| !is_apart(&case.id)).cloned().collect();
-        let findings = if first.count(OnnxOutcome::Disagrees) + first.count(OnnxOutcome::Broke) == 0 {
+        let is_apart = |id: &str| {
+            first.cases.iter().any(|x| x.id == id && x.outcome == OnnxOutcome::WithinAllowance)
+        };
+        let others: Vec<FrozenCase> =
+            stated.iter().filter(|case| !is_apart(&case.id)).cloned().collect();
+        let findings = if first.count(OnnxOutcome::Disagrees) + first.count(OnnxOutcome::Broke) == 0
+        {
             Vec::new()
         } else {
             pass(&others, &mut progress)?.findings
@@ -68,7 +74,9 @@ pub(super) fn run_backend(args: &OnnxRunArgs) -> Result<ExitCode, Failure> {
     };
     write_text(&match args.format {
         OnnxFormat::Human => onnx_text(&report),
-        OnnxFormat::Json => onnx_json(&report).map_err(|error| Failure::Usage(format!("report: {error}")))?,
+        OnnxFormat::Json => {
+            onnx_json(&report).map_err(|error| Failure::Usage(format!("report: {error}")))?
+        }
     })?;
     Ok(ExitCode::from(code(&report, &summary, args.strict)))
 }
@@ -114,7 +122,8 @@ fn stated(cases: Vec<FrozenCase>, opset: Opset) -> (Vec<FrozenCase>, BTreeMap<St
 }
 
 fn opset(version: i64) -> Result<Opset, Failure> {
-    Opset::from_version(version).ok_or_else(|| Failure::Usage(format!("--opset: expected 23 or 24, got {version}")))
+    Opset::from_version(version)
+        .ok_or_else(|| Failure::Usage(format!("--opset: expected 23 or 24, got {version}")))
 }
 
 /// The backend under the name by which `check`, `probe` and `replay` find it again.
@@ -127,16 +136,34 @@ fn target(args: &OnnxRunArgs, opset: Opset) -> Result<NamedTarget, Failure> {
     config.device.clone_from(&args.device);
     setup::limit(&mut config.limits, &args.process)?;
     let kind = TargetKind::OnnxBackend(Box::new(config));
-    Ok(NamedTarget { name: format!("onnx-backend:{name}"), kind, entry: TargetEntry::default(), config: None })
+    Ok(NamedTarget {
+        name: format!("onnx-backend:{name}"),
+        kind,
+        entry: TargetEntry::default(),
+        config: None,
+    })
 }
 
 fn code(report: &OnnxReport, summary: &Summary, strict: bool) -> u8 {
-    let count = |outcomes: &[OnnxOutcome]| outcomes.iter().map(|outcome| report.count(*outcome)).sum::<usize>();
-    let broke_protocol = summary.records.iter().filter_map(|record| record.evidence.as_ref()).any(|x| x.broke_protocol);
+    let count = |outcomes: &[OnnxOutcome]| {
+        outcomes.iter().map(|outcome| report.count(*outcome)).sum::<usize>()
+    };
+    let broke_protocol = summary
+        .records
+        .iter()
+        .filter_map(|record| record.evidence.as_ref())
+        .any(|x| x.broke_protocol);
     match () {
         () if report.interrupted => INTERRUPTED,
         () if broke_protocol => TARGET,
-        () if count(&[OnnxOutcome::Disagrees, OnnxOutcome::WithinAllowance, OnnxOutcome::Broke]) > 0 => FINDINGS,
+        () if count(&[
+            OnnxOutcome::Disagrees,
+            OnnxOutcome::WithinAllowance,
+            OnnxOutcome::Broke,
+        ]) > 0 =>
+        {
+            FINDINGS
+        }
         () if count(&[OnnxOutcome::Ok, OnnxOutcome::Undecided]) == 0 => NOTHING,
         () if strict && count(&[OnnxOutcome::Undecided]) > 0 => FINDINGS,
         () => HELD,
@@ -144,7 +171,12 @@ fn code(report: &OnnxReport, summary: &Summary, strict: bool) -> u8 {
 }
 
 /// `qkvet export --format onnx-node-tests`.
-pub(super) fn export(catalog: &Catalog, cases: &[FrozenCase], version: i64, out: &Path) -> Result<ExitCode, Failure> {
+pub(super) fn export(
+    catalog: &Catalog,
+    cases: &[FrozenCase],
+    version: i64,
+    out: &Path,
+) -> Result<ExitCode, Failure> {
     let writer = NodeTestWriter::create(out, opset(version)?, catalog)?;
     let mut left_out: BTreeMap<String, usize> = BTreeMap::new();
     let mut written = 0;
@@ -160,7 +192,9 @@ pub(super) fn export(catalog: &Catalog, cases: &[FrozenCase], version: i64, out:
     }
     if written == 0 {
         let got = format!("none of {} cases", cases.len());
-        return Err(Failure::Usage(format!("node tests: expected some that the operator states, got {got}")));
+        return Err(Failure::Usage(format!(
+            "node tests: expected some that the operator states, got {got}"
+        )));
     }
     Ok(ExitCode::from(HELD))
 }

@@ -1,21 +1,27 @@
-//! Laws of the user before a target is asked anything: a false one would find fault with every right implementation.
+//! Laws of the user before a target is asked anything: a false one would find fault with every
+//! right implementation.
 
 use qkvet_prove::outcome::{Status, prove};
 use qkvet_spec::{Catalog, CheckedLaw};
 
 use crate::exit::Failure;
 
-/// What is said of the user's laws that are not proved. `has_conventions`: the target declares some, and what is false of the standard
-/// meaning may be true of its own.
+/// What is said of the user's laws that are not proved. `has_conventions`: the target declares
+/// some, and what is false of the standard meaning may be true of its own.
 ///
 /// # Errors
 /// A law that is false of the standard meaning, where no convention is declared.
-pub(super) fn notices(laws: &[&CheckedLaw], catalog: &Catalog, has_conventions: bool) -> Result<Vec<String>, Failure> {
+pub(super) fn notices(
+    laws: &[&CheckedLaw],
+    catalog: &Catalog,
+    has_conventions: bool,
+) -> Result<Vec<String>, Failure> {
     let embedded = Catalog::embedded()?;
     let mut notices = Vec::new();
     for law in laws.iter().filter(|law| !embedded.laws.contains_key(&law.law.law)) {
         let id = &law.law.law;
-        let file = catalog.law_files.get(id).map_or_else(|| id.clone(), |file| format!("--file {file}"));
+        let file =
+            catalog.law_files.get(id).map_or_else(|| id.clone(), |file| format!("--file {file}"));
         let hint = format!("hint: `qkvet prove {file}` says the same");
         if law.law.expect.as_ref().is_some_and(|expect| expect.text.contains("same_bits")) {
             let what = "it compares bits, of which real numbers say nothing: what it finds may be its own fault";
@@ -24,12 +30,15 @@ pub(super) fn notices(laws: &[&CheckedLaw], catalog: &Catalog, has_conventions: 
         let outcome = prove(law);
         match outcome.status {
             Status::Refuted(example) if !has_conventions => {
-                let what =
-                    format!("law {id}: expected one that holds, got a false one, as this shows:\n{example}\n{hint}");
+                let what = format!(
+                    "law {id}: expected one that holds, got a false one, as this shows:\n{example}\n{hint}"
+                );
                 return Err(Failure::Usage(what));
             }
             Status::Refuted(_) => {
-                notices.push(format!("law {id} is false of the standard meaning, if not of the declared one\n{hint}"));
+                notices.push(format!(
+                    "law {id} is false of the standard meaning, if not of the declared one\n{hint}"
+                ));
             }
             Status::Checked(_) => {
                 let known = "it held on small instances and is not proved";
@@ -37,7 +46,9 @@ pub(super) fn notices(laws: &[&CheckedLaw], catalog: &Catalog, has_conventions: 
             }
             status if status.reaches(law.law.proof) => {}
             Status::Unknown(reason) => {
-                notices.push(format!("law {id} is not proved ({reason}): what it finds may be its own fault"));
+                notices.push(format!(
+                    "law {id} is not proved ({reason}): what it finds may be its own fault"
+                ));
             }
             Status::ProvedTo { .. } | Status::Definition | Status::Proved => {
                 let known = "it holds at small shapes and is not proved for all";

@@ -19,16 +19,24 @@ use qkvet_run::contracts::{Chosen, contracts};
 pub(super) fn probe(args: &ProbeArgs) -> Result<ExitCode, Failure> {
     self_test()?;
     let catalog = setup::catalog(Some(&args.target), args.on.process.config.as_deref())?;
-    let mut target =
-        setup::target(&args.target, &args.on, &setup::dtypes(std::slice::from_ref(&args.dtype))?, &catalog)?;
+    let mut target = setup::target(
+        &args.target,
+        &args.on,
+        &setup::dtypes(std::slice::from_ref(&args.dtype))?,
+        &catalog,
+    )?;
     let dtypes = setup::dtypes(std::slice::from_ref(&args.dtype))?;
     let declared = conventions(&target, &args.on.declared.convention, &catalog)?;
-    let Chosen { by_dtype, unused } = contracts(&target, &args.on.declared.contract, &dtypes, &catalog)?;
+    let Chosen { by_dtype, unused } =
+        contracts(&target, &args.on.declared.contract, &dtypes, &catalog)?;
     for line in &unused {
         tell!("warning: {line}");
     }
     let Some((dtype, contract)) = by_dtype.into_iter().next() else {
-        return Err(Failure::Usage(format!("--dtype {}: expected a format with a contract, got none", args.dtype)));
+        return Err(Failure::Usage(format!(
+            "--dtype {}: expected a format with a contract, got none",
+            args.dtype
+        )));
     };
     let _ = ctrlc::set_handler(|| {
         end_all();
@@ -46,14 +54,17 @@ pub(super) fn probe(args: &ProbeArgs) -> Result<ExitCode, Failure> {
         ProbeFormat::Human => probe_text(&probe),
         // Comments hold names of others.
         ProbeFormat::Yaml => visible(&probe_yaml(&probe)).into_owned(),
-        ProbeFormat::Json => probe_json(&probe).map_err(|error| Failure::Usage(format!("probe: {error}")))?,
+        ProbeFormat::Json => {
+            probe_json(&probe).map_err(|error| Failure::Usage(format!("probe: {error}")))?
+        }
     };
     launch::write_text(&text)?;
     Ok(ExitCode::from(code))
 }
 
 fn code(probed: &Probe) -> u8 {
-    let any = |wanted: &[Certainty]| probed.fields.iter().any(|field| wanted.contains(&field.certainty));
+    let any =
+        |wanted: &[Certainty]| probed.fields.iter().any(|field| wanted.contains(&field.certainty));
     if any(&[Certainty::Mixed, Certainty::None, Certainty::Broken]) {
         FINDINGS
     } else if any(&[Certainty::Decided, Certainty::Undecided, Certainty::Estimate]) {

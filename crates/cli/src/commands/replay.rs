@@ -45,7 +45,9 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
                 "--law {file}: expected with a token only; a stored case holds its law"
             )));
         }
-        (None, None) if !is_token(&args.case) => Some(read_case(Path::new(setup::STORE), &args.case)?),
+        (None, None) if !is_token(&args.case) => {
+            Some(read_case(Path::new(setup::STORE), &args.case)?)
+        }
         _ => None,
     };
     let name = args.target.as_deref().or(stored.as_ref().map(|stored| stored.target.as_str()));
@@ -65,8 +67,10 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     let meaning = applied(&Meaning::standard(), &conventions);
     let mut open = target.kind.open(&meaning)?;
     open.target.begin(&case_id(case));
-    let mut turn =
-        || evaluate(law, case, Judge { meaning: &meaning, contract }, open.target.as_mut()).map_err(Failure::Usage);
+    let mut turn = || {
+        evaluate(law, case, Judge { meaning: &meaning, contract }, open.target.as_mut())
+            .map_err(Failure::Usage)
+    };
     let mut outcome = turn()?;
     let mut n_calls = outcome.calls.len();
     if let Some(was) = &again.was {
@@ -82,18 +86,20 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     let now = again.was.as_ref().and_then(|was| Now::of(was, &outcome, n_calls));
     show(&again, contract, &outcome, now);
     let verdict = outcome.verdict;
-    Ok(ExitCode::from(if outcome.evidence.as_ref().is_some_and(|evidence| evidence.broke_protocol) {
-        TARGET
-    } else if verdict.is_finding() {
-        FINDINGS
-    } else {
-        match now {
-            Some(Now::Fixed) => HELD,
-            Some(Now::Unseen(_) | Now::Unasked) => NOTHING,
-            None if verdict.is_checked() => HELD,
-            None => NOTHING,
-        }
-    }))
+    Ok(ExitCode::from(
+        if outcome.evidence.as_ref().is_some_and(|evidence| evidence.broke_protocol) {
+            TARGET
+        } else if verdict.is_finding() {
+            FINDINGS
+        } else {
+            match now {
+                Some(Now::Fixed) => HELD,
+                Some(Now::Unseen(_) | Now::Unasked) => NOTHING,
+                None if verdict.is_checked() => HELD,
+                None => NOTHING,
+            }
+        },
+    ))
 }
 
 /// What became of a finding that does not show.
@@ -108,14 +114,17 @@ enum Now {
 }
 
 impl Now {
-    /// Whether calls decided that were declined then is not asked: as many have to be answered as then.
+    /// Whether calls decided that were declined then is not asked: as many have to be answered as
+    /// then.
     fn of(was: &StoredFinding, outcome: &Outcome, n_calls: usize) -> Option<Self> {
         if is_right(outcome) && was.is_fleeting() {
             return Some(Self::Unseen(n_calls));
         }
         match outcome.verdict {
             Verdict::Pass => Some(Self::Fixed),
-            Verdict::Unsupported if was.calls > 0 && outcome.calls.len() >= was.calls => Some(Self::Fixed),
+            Verdict::Unsupported if was.calls > 0 && outcome.calls.len() >= was.calls => {
+                Some(Self::Fixed)
+            }
             Verdict::Unsupported | Verdict::Refused => Some(Self::Unasked),
             _ => None,
         }
@@ -138,8 +147,14 @@ fn config(args: &ReplayArgs, stored: Option<&Stored>) -> Option<PathBuf> {
 }
 
 /// A case that was stored, on the target that it was stored for unless another is named.
-fn by_file(args: &ReplayArgs, stored: Stored, config: Option<PathBuf>, catalog: &Catalog) -> Result<Again, Failure> {
-    let usage = |what: &str, error: String| Failure::Usage(format!("{what} at {}: {error}", args.case));
+fn by_file(
+    args: &ReplayArgs,
+    stored: Stored,
+    config: Option<PathBuf>,
+    catalog: &Catalog,
+) -> Result<Again, Failure> {
+    let usage =
+        |what: &str, error: String| Failure::Usage(format!("{what} at {}: {error}", args.case));
     let case = stored.case().map_err(|error| usage("case", error))?;
     let law = check_law(stored.law.clone()).map_err(|error| usage("law", error.error.message))?;
     check_case(&law, &case).map_err(|error| usage("case", error.to_string()))?;
@@ -153,8 +168,9 @@ fn by_file(args: &ReplayArgs, stored: Stored, config: Option<PathBuf>, catalog: 
             target
         }
     };
-    let as_then =
-        args.target.is_none() && args.on.declared.convention.is_empty() && args.on.declared.contract.is_empty();
+    let as_then = args.target.is_none()
+        && args.on.declared.convention.is_empty()
+        && args.on.declared.contract.is_empty();
     Ok(Again {
         case,
         law,
@@ -172,7 +188,11 @@ fn by_file(args: &ReplayArgs, stored: Stored, config: Option<PathBuf>, catalog: 
 fn by_frozen_id(args: &ReplayArgs, folder: &Path, catalog: &Catalog) -> Result<Again, Failure> {
     let frozen = read_cases(folder)?;
     let case = frozen.cases.iter().find(|case| case.id == args.case).ok_or_else(|| {
-        Failure::Usage(format!("case {}: expected an id of {}, got none of its cases", args.case, folder.display()))
+        Failure::Usage(format!(
+            "case {}: expected an id of {}, got none of its cases",
+            args.case,
+            folder.display()
+        ))
     })?;
     let law = Catalog::find("law", &catalog.laws, &case.case.law)?.clone();
     let name = args.target.as_deref().unwrap_or_default();
@@ -190,8 +210,9 @@ fn by_frozen_id(args: &ReplayArgs, folder: &Path, catalog: &Catalog) -> Result<A
 fn by_token(args: &ReplayArgs, catalog: &mut Catalog) -> Result<Again, Failure> {
     let case = from_token(&args.case).map_err(|error| Failure::Usage(error.to_string()))?;
     if let Some(file) = &args.law {
-        let source = setup::yaml_file(file)?
-            .ok_or_else(|| Failure::Usage(format!("--law {file}: expected a YAML file, ending in .yaml or .yml")))?;
+        let source = setup::yaml_file(file)?.ok_or_else(|| {
+            Failure::Usage(format!("--law {file}: expected a YAML file, ending in .yaml or .yml"))
+        })?;
         let id = catalog.add_law(file, &source)?;
         if id != case.law {
             return Err(Failure::Usage(format!(
@@ -201,9 +222,12 @@ fn by_token(args: &ReplayArgs, catalog: &mut Catalog) -> Result<Again, Failure> 
         }
     }
     let law = Catalog::find("law", &catalog.laws, &case.law)
-        .map_err(|error| Failure::Usage(format!("{error}\nhint: --law FILE gives a law that is not built in")))?
+        .map_err(|error| {
+            Failure::Usage(format!("{error}\nhint: --law FILE gives a law that is not built in"))
+        })?
         .clone();
-    check_case(&law, &case).map_err(|error| Failure::Usage(format!("case of the token: {error}")))?;
+    check_case(&law, &case)
+        .map_err(|error| Failure::Usage(format!("case of the token: {error}")))?;
     let target = match &args.target {
         Some(name) => setup::target(name, &args.on, &[case.dtype], catalog)?,
         None => {
@@ -211,13 +235,16 @@ fn by_token(args: &ReplayArgs, catalog: &mut Catalog) -> Result<Again, Failure> 
             setup::target(&name, &args.on, &[case.dtype], catalog)?
         }
     };
-    let (conventions, contracts) = (args.on.declared.convention.clone(), args.on.declared.contract.clone());
+    let (conventions, contracts) =
+        (args.on.declared.convention.clone(), args.on.declared.contract.clone());
     Ok(Again { case, law, target, conventions, contracts, was: None })
 }
 
-/// Whether what was answered is right, where something was: a later call of the case may be declined.
+/// Whether what was answered is right, where something was: a later call of the case may be
+/// declined.
 fn is_right(outcome: &Outcome) -> bool {
-    outcome.verdict == Verdict::Pass || outcome.verdict == Verdict::Unsupported && !outcome.calls.is_empty()
+    outcome.verdict == Verdict::Pass
+        || outcome.verdict == Verdict::Unsupported && !outcome.calls.is_empty()
 }
 
 fn show(again: &Again, contract: &Contract, outcome: &Outcome, now: Option<Now>) {
@@ -229,7 +256,9 @@ fn show(again: &Again, contract: &Contract, outcome: &Outcome, now: Option<Now>)
         match now {
             Now::Fixed => {}
             Now::Unseen(n) => {
-                say!("  now       not seen again in {n} calls, which proves nothing: it showed at times alone");
+                say!(
+                    "  now       not seen again in {n} calls, which proves nothing: it showed at times alone"
+                );
             }
             Now::Unasked => {
                 say!(
@@ -246,7 +275,9 @@ fn show(again: &Again, contract: &Contract, outcome: &Outcome, now: Option<Now>)
     for line in describe_inputs(law, &again.case) {
         say!("            {line}");
     }
-    for record in outcome.calls.iter().filter(|record| record.output.handling.strides == Strides::Transposed) {
+    for record in
+        outcome.calls.iter().filter(|record| record.output.handling.strides == Strides::Transposed)
+    {
         say!("  views     {}: heads and positions lie exchanged in memory", record.label);
     }
     if let (Some(Now::Fixed | Now::Unseen(_)), Some(evidence)) = (now, &outcome.evidence) {
@@ -270,8 +301,12 @@ fn margin(outcome: &Outcome) -> Option<String> {
     match outcome.verdict {
         // A call that was refused came near nothing.
         Verdict::Pass if outcome.calls.is_empty() => None,
-        Verdict::Pass | Verdict::Suspect => Some(format!("worst error {} of its bound", ratio(outcome.margin))),
-        Verdict::Fail => Some(format!("{} times the bound", ratio(outcome.evidence.as_ref()?.ratio?))),
+        Verdict::Pass | Verdict::Suspect => {
+            Some(format!("worst error {} of its bound", ratio(outcome.margin)))
+        }
+        Verdict::Fail => {
+            Some(format!("{} times the bound", ratio(outcome.evidence.as_ref()?.ratio?)))
+        }
         _ => None,
     }
 }

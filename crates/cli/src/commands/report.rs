@@ -28,7 +28,11 @@ pub(super) fn report(args: &RerenderArgs) -> Result<ExitCode, Failure> {
         // Who wants files alone gets no other report.
         ReportFormat::Human if !args.output.report.is_empty() && !args.output.margins => {}
         ReportFormat::Human => {
-            let style = ReportStyle { columns: columns(), is_brief: false, has_margins: args.output.margins };
+            let style = ReportStyle {
+                columns: columns(),
+                is_brief: false,
+                has_margins: args.output.margins,
+            };
             write_text(&render_in(&summary, style))?;
         }
         format => write_out(format, &summary, &catalog)?,
@@ -39,17 +43,24 @@ pub(super) fn report(args: &RerenderArgs) -> Result<ExitCode, Failure> {
 
 /// The report in a file, or in `report.json` of a folder.
 pub(super) fn read(from: &Path) -> Result<Summary, Failure> {
-    let path = if from.is_dir() { from.join(ReportFormat::Json.file_name()) } else { from.to_owned() };
+    let path =
+        if from.is_dir() { from.join(ReportFormat::Json.file_name()) } else { from.to_owned() };
     let hint = "hint: `qkvet check` leaves one in .qkvet/last; shards are joined by `qkvet merge`";
     let fail = |got: String| {
-        Failure::Usage(format!("report at {}: expected a JSON report, got: {got}\n{hint}", path.display()))
+        Failure::Usage(format!(
+            "report at {}: expected a JSON report, got: {got}\n{hint}",
+            path.display()
+        ))
     };
     let unread = |error: std::io::Error| {
         let got = match error.kind() {
             ErrorKind::NotFound => "none".to_owned(),
             _ => unreadable(&error),
         };
-        Failure::Usage(format!("report at {}: expected a readable file, got {got}\n{hint}", path.display()))
+        Failure::Usage(format!(
+            "report at {}: expected a readable file, got {got}\n{hint}",
+            path.display()
+        ))
     };
     let about = std::fs::metadata(&path).map_err(unread)?;
     if !about.is_file() || about.len() > MOST_BYTES {
@@ -60,8 +71,10 @@ pub(super) fn read(from: &Path) -> Result<Summary, Failure> {
     }
     let file = File::open(&path).map_err(unread)?;
     // Not read as a whole first: the text of a long report takes as much room as what it says.
-    serde_json::from_reader(BufReader::new(file)).map_err(|error| match std::fs::read_to_string(&path) {
-        Ok(_) => fail(json_trouble(&error.to_string())),
-        Err(error) => fail(unreadable(&error)),
+    serde_json::from_reader(BufReader::new(file)).map_err(|error| {
+        match std::fs::read_to_string(&path) {
+            Ok(_) => fail(json_trouble(&error.to_string())),
+            Err(error) => fail(unreadable(&error)),
+        }
     })
 }

@@ -7,7 +7,8 @@ use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use qkvet_report::{
-    LiveStream, ReportFormat, ReportStyle, markdown, render_in, write_as, write_json, write_ndjson, write_ndjson_end,
+    LiveStream, ReportFormat, ReportStyle, markdown, render_in, write_as, write_json, write_ndjson,
+    write_ndjson_end,
 };
 use qkvet_run::whole::{write_whole, write_whole_with};
 use qkvet_spec::{Catalog, Event, Summary};
@@ -90,7 +91,8 @@ pub(super) fn write_reports(
     }
     match args.format {
         ReportFormat::Human => {
-            let style = ReportStyle { columns: columns(), is_brief: is_quiet, has_margins: args.margins };
+            let style =
+                ReportStyle { columns: columns(), is_brief: is_quiet, has_margins: args.margins };
             write_text(&render_in(summary, style))?;
         }
         ReportFormat::Ndjson if !live.is_silent => {
@@ -103,18 +105,30 @@ pub(super) fn write_reports(
 }
 
 /// The report in a format on standard output.
-pub(super) fn write_out(format: ReportFormat, summary: &Summary, catalog: &Catalog) -> Result<(), Failure> {
+pub(super) fn write_out(
+    format: ReportFormat,
+    summary: &Summary,
+    catalog: &Catalog,
+) -> Result<(), Failure> {
     match format {
         // Those that tell everything, however long that is.
         ReportFormat::Json => say_with(|to| write_json(summary, to)),
         ReportFormat::Ndjson => say_with(|to| write_ndjson(summary, to)),
-        format => return write_text(&write_as(format, summary, catalog).map_err(|error| unwritten(&error))?),
+        format => {
+            return write_text(
+                &write_as(format, summary, catalog).map_err(|error| unwritten(&error))?,
+            );
+        }
     }
     written()
 }
 
 /// The files that were wished for.
-pub(super) fn write_files(summary: &Summary, catalog: &Catalog, args: &OutputArgs) -> Result<(), Failure> {
+pub(super) fn write_files(
+    summary: &Summary,
+    catalog: &Catalog,
+    args: &OutputArgs,
+) -> Result<(), Failure> {
     let mut outcome = Ok(());
     for wish in wishes(args) {
         let written = write_wish(wish, summary, catalog);
@@ -132,12 +146,17 @@ fn wishes(args: &OutputArgs) -> impl Iterator<Item = &Wish> {
     args.report.iter().flat_map(|wishes| &wishes.0)
 }
 
-fn write_wish(Wish { format, path }: &Wish, summary: &Summary, catalog: &Catalog) -> Result<(), Failure> {
+fn write_wish(
+    Wish { format, path }: &Wish,
+    summary: &Summary,
+    catalog: &Catalog,
+) -> Result<(), Failure> {
     match path {
         Some(path) => write_report(path, *format, summary, catalog),
-        None if *format == ReportFormat::Github => {
-            annotate(&write_as(*format, summary, catalog).map_err(|error| unwritten(&error))?, summary)
-        }
+        None if *format == ReportFormat::Github => annotate(
+            &write_as(*format, summary, catalog).map_err(|error| unwritten(&error))?,
+            summary,
+        ),
         None => {
             let path = last_folder()?.join(format.file_name());
             write_report(&path, *format, summary, catalog)?;
@@ -148,7 +167,12 @@ fn write_wish(Wish { format, path }: &Wish, summary: &Summary, catalog: &Catalog
 }
 
 /// Writes a report as a whole or not at all.
-fn write_report(path: &Path, format: ReportFormat, summary: &Summary, catalog: &Catalog) -> Result<(), Failure> {
+fn write_report(
+    path: &Path,
+    format: ReportFormat,
+    summary: &Summary,
+    catalog: &Catalog,
+) -> Result<(), Failure> {
     match format {
         ReportFormat::Json => write_named_with("report", path, |to| write_json(summary, to)),
         ReportFormat::Ndjson => write_named_with("report", path, |to| write_ndjson(summary, to)),
@@ -161,22 +185,27 @@ fn write_report(path: &Path, format: ReportFormat, summary: &Summary, catalog: &
 
 /// What no report is written over.
 const SOURCES: [&str; 18] = [
-    "c", "cc", "cpp", "cu", "cuh", "go", "h", "hpp", "ipynb", "jl", "js", "onnx", "py", "rs", "so", "toml", "ts",
-    "yaml",
+    "c", "cc", "cpp", "cu", "cuh", "go", "h", "hpp", "ipynb", "jl", "js", "onnx", "py", "rs", "so",
+    "toml", "ts", "yaml",
 ];
 
 /// Whether the file holds what a shard recorded.
 fn is_shard(path: &Path) -> bool {
     let head = b"{\"format\":\"qkvet-shard/";
     let mut first = vec![0; head.len()];
-    path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && first == head
+    path.is_file()
+        && File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok()
+        && first == head
 }
 
 /// Says before a run what would else be said behind it: a report that cannot be written.
 pub(super) fn check_wishes(args: &OutputArgs) -> Result<(), Failure> {
     for path in wishes(args).filter_map(|wish| wish.path.as_ref()) {
         let fail = |expected: &str, got: &str| {
-            Err(Failure::Usage(format!("report at {}: expected {expected}, got {got}", path.display())))
+            Err(Failure::Usage(format!(
+                "report at {}: expected {expected}, got {got}",
+                path.display()
+            )))
         };
         if path.is_dir() {
             return fail("a file", "a folder\nhint: a name of a file goes behind it");
@@ -184,7 +213,8 @@ pub(super) fn check_wishes(args: &OutputArgs) -> Result<(), Failure> {
         if is_shard(path) {
             return fail("a file that may be written over", "a shard\nhint: name another");
         }
-        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        let extension =
+            path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         if path.is_file() && SOURCES.contains(&extension) {
             return fail(
                 "a file that may be written over",
@@ -195,16 +225,22 @@ pub(super) fn check_wishes(args: &OutputArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Annotations on standard error, where a runner reads them too and no report is disturbed; the page goes to the step summary.
+/// Annotations on standard error, where a runner reads them too and no report is disturbed; the
+/// page goes to the step summary.
 fn annotate(text: &str, summary: &Summary) -> Result<(), Failure> {
     let mut stderr = std::io::stderr();
     // A closed stderr is not worth dying for.
     let _ = stderr.write_all(text.as_bytes());
-    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else { return Ok(()) };
+    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else {
+        return Ok(());
+    };
     let path = PathBuf::from(path);
     let opened = fs::OpenOptions::new().create(true).append(true).open(&path);
     opened.and_then(|mut file| file.write_all(markdown(summary).as_bytes())).map_err(|error| {
-        Failure::Usage(format!("step summary at {}: expected to be written, got: {error}", path.display()))
+        Failure::Usage(format!(
+            "step summary at {}: expected to be written, got: {error}",
+            path.display()
+        ))
     })
 }
 
@@ -231,7 +267,10 @@ fn last_folder() -> Result<PathBuf, Failure> {
     let store = PathBuf::from(setup::STORE);
     let folder = store.join(LAST);
     let fail = |error: std::io::Error| {
-        Failure::Usage(format!("report at {}: expected a folder to write to, got: {error}", folder.display()))
+        Failure::Usage(format!(
+            "report at {}: expected a folder to write to, got: {error}",
+            folder.display()
+        ))
     };
     fs::create_dir_all(&folder).map_err(fail)?;
     let ignore = store.join(".gitignore");
@@ -241,7 +280,8 @@ fn last_folder() -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-/// Writes a file as a whole or not at all, in a folder that is made if it is not there; `what` names it in messages.
+/// Writes a file as a whole or not at all, in a folder that is made if it is not there; `what`
+/// names it in messages.
 pub(super) fn write_named(what: &str, path: &Path, text: &str) -> Result<(), Failure> {
     write_named_with(what, path, |to| to.write_all(text.as_bytes()))
 }
@@ -253,7 +293,10 @@ fn write_named_with(
     write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
 ) -> Result<(), Failure> {
     let fail = |error: std::io::Error| {
-        Failure::Usage(format!("{what} at {}: expected to be written, got: {error}", path.display()))
+        Failure::Usage(format!(
+            "{what} at {}: expected to be written, got: {error}",
+            path.display()
+        ))
     };
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         fs::create_dir_all(folder).map_err(fail)?;

@@ -1,4 +1,5 @@
-//! `qkvet check --engine ray`: the shards of one run on a cluster, joined here. Python asks Ray, and this program is what runs on each node.
+//! `qkvet check --engine ray`: the shards of one run on a cluster, joined here. Python asks Ray,
+//! and this program is what runs on each node.
 
 #![allow(clippy::disallowed_methods, reason = "processes and files are started and kept here")]
 
@@ -17,7 +18,9 @@ use super::launch::stop_on_interrupt;
 use super::merge::judge;
 use super::reports::{Kept, Live, Place, write_reports};
 use super::setup;
-use crate::args::{ArraysArg, CheckArgs, DeclaredArgs, LayoutArg, MergeArgs, ProcessArgs, TargetArgs};
+use crate::args::{
+    ArraysArg, CheckArgs, DeclaredArgs, LayoutArg, MergeArgs, ProcessArgs, TargetArgs,
+};
 use crate::exit::{Failure, INTERRUPTED, USAGE};
 
 /// What starts the driver; with `-P` nothing of the current folder can stand for the package.
@@ -77,13 +80,17 @@ impl Folder {
     fn new() -> Result<Self, Failure> {
         let path = Path::new(setup::STORE).join("engine").join(std::process::id().to_string());
         let fail = |error: std::io::Error| {
-            Failure::Usage(format!("shards at {}: expected a folder to write to, got: {error}", path.display()))
+            Failure::Usage(format!(
+                "shards at {}: expected a folder to write to, got: {error}",
+                path.display()
+            ))
         };
         if path.exists() {
             std::fs::remove_dir_all(&path).map_err(fail)?;
         }
         std::fs::create_dir_all(&path).map_err(fail)?;
-        qkvet_run::whole::write_whole(&Path::new(setup::STORE).join(".gitignore"), b"*\n").map_err(fail)?;
+        qkvet_run::whole::write_whole(&Path::new(setup::STORE).join(".gitignore"), b"*\n")
+            .map_err(fail)?;
         Ok(Self { path })
     }
 }
@@ -100,11 +107,19 @@ fn drive(args: &CheckArgs, folder: &Path, stop: &Arc<AtomicBool>) -> Result<Opti
     let python = find_python(args.on.process.python.as_deref(), virtual_env.as_deref());
     let fail = |error: std::io::Error| {
         let hint = "hint: --python names the interpreter that has the packages qkvet and ray";
-        Failure::Usage(format!("engine ray: expected a Python at {}, got: {error}\n{hint}", python.display()))
+        Failure::Usage(format!(
+            "engine ray: expected a Python at {}, got: {error}\n{hint}",
+            python.display()
+        ))
     };
     let mut command = Command::new(&python);
-    command.args(["-P", "-c", DRIVER]).args(driver_words(args, folder)).arg("--").args(check_words(args));
-    // It ends when its standard input does: with this process, or as soon as this one wishes so. Standard output is the report's.
+    command
+        .args(["-P", "-c", DRIVER])
+        .args(driver_words(args, folder))
+        .arg("--")
+        .args(check_words(args));
+    // It ends when its standard input does: with this process, or as soon as this one wishes so.
+    // Standard output is the report's.
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().map_err(fail)?;
     let ended = wait(&mut child, stop).map_err(fail)?;
     if stop.load(Ordering::Relaxed) {
@@ -112,8 +127,9 @@ fn drive(args: &CheckArgs, folder: &Path, stop: &Arc<AtomicBool>) -> Result<Opti
         return Ok(Some(INTERRUPTED));
     }
     // A traceback of the interpreter is no finding.
-    Ok((ended != Some(0))
-        .then(|| ended.and_then(|code| u8::try_from(code).ok()).filter(|code| *code > 1).unwrap_or(USAGE)))
+    Ok((ended != Some(0)).then(|| {
+        ended.and_then(|code| u8::try_from(code).ok()).filter(|code| *code > 1).unwrap_or(USAGE)
+    }))
 }
 
 fn wait(child: &mut Child, stop: &AtomicBool) -> std::io::Result<Option<i32>> {
@@ -132,7 +148,8 @@ fn wait(child: &mut Child, stop: &AtomicBool) -> std::io::Result<Option<i32>> {
 /// What the driver is told.
 fn driver_words(args: &CheckArgs, folder: &Path) -> Vec<OsString> {
     let on = &args.scale_out;
-    let mut words: Vec<OsString> = vec!["--version".into(), env!("CARGO_PKG_VERSION").into(), "--into".into()];
+    let mut words: Vec<OsString> =
+        vec!["--version".into(), env!("CARGO_PKG_VERSION").into(), "--into".into()];
     words.push(folder.into());
     let mut say = |flag: &str, value: Option<String>| {
         words.extend(value.into_iter().flat_map(|value| [OsString::from(flag), value.into()]));
@@ -147,17 +164,19 @@ fn driver_words(args: &CheckArgs, folder: &Path) -> Vec<OsString> {
     words
 }
 
-/// The words after `qkvet check` that a shard is run with: all that decides which cases there are and how they are called. A test
-/// sees that no flag is forgotten.
+/// The words after `qkvet check` that a shard is run with: all that decides which cases there are
+/// and how they are called. A test sees that no flag is forgotten.
 fn check_words(args: &CheckArgs) -> Vec<OsString> {
     let CheckArgs { target, suite, law, dtype, seed, fail_fast, on, .. } = args;
-    // How it is reported and scaled out is decided here: what is left out is `report`, `quiet` and what cannot stand beside an engine.
+    // How it is reported and scaled out is decided here: what is left out is `report`, `quiet` and
+    // what cannot stand beside an engine.
     let TargetArgs { declared, arrays, layout, device, call, constant, process } = on;
     let DeclaredArgs { convention, contract } = declared;
     // The interpreter is that of the node.
     let ProcessArgs { python: _, timeout, start_timeout, config, profile: _ } = process;
     let mut words: Vec<OsString> = Vec::new();
-    let mut say = |flag: &str, value: OsString| words.push([OsString::from(flag), value].join("=".as_ref()));
+    let mut say =
+        |flag: &str, value: OsString| words.push([OsString::from(flag), value].join("=".as_ref()));
     say("--suite", suite.into());
     law.iter().for_each(|one| say("--law", one.into()));
     if !dtype.is_empty() {
@@ -175,8 +194,12 @@ fn check_words(args: &CheckArgs) -> Vec<OsString> {
         LayoutArg::Bhnd => "bhnd",
         LayoutArg::Bnhd => "bnhd",
     });
-    let texts =
-        [("--arrays", arrays), ("--layout", layout), ("--device", device.as_deref()), ("--call", call.as_deref())];
+    let texts = [
+        ("--arrays", arrays),
+        ("--layout", layout),
+        ("--device", device.as_deref()),
+        ("--call", call.as_deref()),
+    ];
     for (flag, value) in texts {
         value.into_iter().for_each(|value| say(flag, value.into()));
     }
@@ -220,10 +243,13 @@ mod tests {
         };
         let report = of(ReportArgs::augment_args(clap::Command::new("")));
         let own = of(ScaleOutArgs::augment_args(clap::Command::new("")));
-        let left_out = ["quiet", "jobs", "shard", "shard_file", "cases", "python", "profile", "help"];
+        let left_out =
+            ["quiet", "jobs", "shard", "shard_file", "cases", "python", "profile", "help"];
         for argument in check.get_arguments().filter(|one| one.get_long().is_some()) {
             let id = argument.get_id().as_str();
-            if [&report, &own].iter().any(|ids| ids.iter().any(|one| one == id)) || left_out.contains(&id) {
+            if [&report, &own].iter().any(|ids| ids.iter().any(|one| one == id))
+                || left_out.contains(&id)
+            {
                 continue;
             }
             let flag = argument.get_long().expect("a flag");
@@ -238,7 +264,9 @@ mod tests {
                     .map(|value| value.get_name().to_owned())
                     .or(Some(id.to_owned())),
             };
-            words.push(value.map_or(format!("--{flag}"), |value| format!("--{flag}={value}")).into());
+            words.push(
+                value.map_or(format!("--{flag}"), |value| format!("--{flag}={value}")).into(),
+            );
             flags.push(flag);
         }
         words.extend(["--profile=", "target.py:attention"].map(OsString::from));
@@ -250,10 +278,25 @@ mod tests {
 
     #[test]
     fn the_driver_is_told_how_to_scale_out() {
-        let words = ["--engine", "ray", "--workers", "2", "--resources", "CPU=1,GPU=0.5", "--shards", "9", "x"];
+        let words = [
+            "--engine",
+            "ray",
+            "--workers",
+            "2",
+            "--resources",
+            "CPU=1,GPU=0.5",
+            "--shards",
+            "9",
+            "x",
+        ];
         let args = parsed(&words.map(OsString::from));
         let words = driver_words(&args, Path::new("here")).join(" ".as_ref());
         let words = words.to_string_lossy();
-        assert!(words.ends_with("--into here --workers 2 --shards 9 --resource CPU=1 --resource GPU=0.5"), "{words}");
+        assert!(
+            words.ends_with(
+                "--into here --workers 2 --shards 9 --resource CPU=1 --resource GPU=0.5"
+            ),
+            "{words}"
+        );
     }
 }

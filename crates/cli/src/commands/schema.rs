@@ -29,11 +29,16 @@ pub(super) fn schema(name: Option<&str>, list: bool) -> Result<ExitCode, Failure
     };
     let Some(schema) = known else {
         let known: Vec<&str> = names().collect();
-        let hint = nearest(name, names())
-            .map_or_else(|| format!("known: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
-        return Err(Failure::Usage(format!("schema `{name}`: expected a known format\nhint: {hint}")));
+        let hint = nearest(name, names()).map_or_else(
+            || format!("known: {}", known.join(", ")),
+            |near| format!("did you mean `{near}`?"),
+        );
+        return Err(Failure::Usage(format!(
+            "schema `{name}`: expected a known format\nhint: {hint}"
+        )));
     };
-    let text = serde_json::to_string_pretty(&schema).map_err(|error| Failure::Usage(format!("schema: {error}")))?;
+    let text = serde_json::to_string_pretty(&schema)
+        .map_err(|error| Failure::Usage(format!("schema: {error}")))?;
     say!("{text}");
     Ok(ExitCode::SUCCESS)
 }

@@ -18,7 +18,8 @@ use crate::exit::Failure;
 /// The folder that cases are kept in.
 pub(super) const STORE: &str = ".qkvet";
 
-/// What is built in, and what the `qkvet.yaml` of the target, or else of the current folder, names under `specs:`.
+/// What is built in, and what the `qkvet.yaml` of the target, or else of the current folder, names
+/// under `specs:`.
 pub(super) fn catalog(target: Option<&str>, config: Option<&Path>) -> Result<Catalog, Failure> {
     let mut catalog = Catalog::embedded()?;
     let folder = current_folder()?;
@@ -34,7 +35,8 @@ pub(super) fn current_folder() -> Result<PathBuf, Failure> {
 
 /// Finds the target and lays the flags over its declarations.
 ///
-/// `dtypes` are the formats that a flag chooses: one of sixteen bits says what `uint16_t` stands for in a prototype.
+/// `dtypes` are the formats that a flag chooses: one of sixteen bits says what `uint16_t` stands
+/// for in a prototype.
 pub(super) fn target(
     name: &str,
     args: &TargetArgs,
@@ -56,7 +58,11 @@ pub(super) fn target(
     if let TargetKind::Library(config) = &mut target.kind {
         config.layout = layout.unwrap_or(config.layout);
         if let Some(prototype) = args.call.as_ref().or(target.entry.call.as_ref()) {
-            let declared = if dtypes.is_empty() { target.entry.dtypes.as_deref().unwrap_or_default() } else { dtypes };
+            let declared = if dtypes.is_empty() {
+                target.entry.dtypes.as_deref().unwrap_or_default()
+            } else {
+                dtypes
+            };
             config.declare(prototype, declared)?;
         }
     } else if args.call.is_some() {
@@ -68,14 +74,18 @@ pub(super) fn target(
             config.layout = layout.unwrap_or(config.layout);
             config.device = args.device.clone().or(config.device.take());
             if !args.constant.is_empty() {
-                config.declare(&args.constant).map_err(|error| Failure::Usage(format!("--constant: {error}")))?;
+                config
+                    .declare(&args.constant)
+                    .map_err(|error| Failure::Usage(format!("--constant: {error}")))?;
             }
         }
         _ if !args.constant.is_empty() => {
             let what = format!("--constant: expected with a model, got the target `{name}`");
             return Err(Failure::Usage(format!("{what}\nhint: onnx:model.onnx")));
         }
-        TargetKind::OnnxBackend(config) => config.device = args.device.clone().or(config.device.take()),
+        TargetKind::OnnxBackend(config) => {
+            config.device = args.device.clone().or(config.device.take())
+        }
         _ => {}
     }
     if let TargetKind::Python(config) = &mut target.kind {
@@ -161,7 +171,9 @@ pub(super) fn limit(limits: &mut Limits, args: &ProcessArgs) -> Result<(), Failu
 fn seconds(flag: &str, value: f64) -> Result<Duration, Failure> {
     match Duration::try_from_secs_f64(value) {
         Ok(duration) if !duration.is_zero() => Ok(duration),
-        _ => Err(Failure::Usage(format!("{flag}: expected a positive number of seconds, got {value}"))),
+        _ => Err(Failure::Usage(format!(
+            "{flag}: expected a positive number of seconds, got {value}"
+        ))),
     }
 }
 
@@ -172,8 +184,10 @@ pub(super) fn dtypes(names: &[String]) -> Result<Vec<Dtype>, Failure> {
         .iter()
         .map(|name| {
             Dtype::CHECKED.into_iter().find(|dtype| dtype.name() == name).ok_or_else(|| {
-                let hint = nearest(name, known)
-                    .map_or_else(|| format!("known: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
+                let hint = nearest(name, known).map_or_else(
+                    || format!("known: {}", known.join(", ")),
+                    |near| format!("did you mean `{near}`?"),
+                );
                 Failure::Usage(format!("--dtype {name}: expected a known format\nhint: {hint}"))
             })
         })
@@ -182,20 +196,28 @@ pub(super) fn dtypes(names: &[String]) -> Result<Vec<Dtype>, Failure> {
 
 /// Reads a file that the user names in place of an id; `None` when it is not a file name.
 pub(super) fn yaml_file(name: &str) -> Result<Option<String>, Failure> {
-    if !Path::new(name).extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
+    if !Path::new(name)
+        .extension()
+        .is_some_and(|extension| extension == "yaml" || extension == "yml")
+    {
         return Ok(None);
     }
-    let about = std::fs::metadata(name)
-        .map_err(|error| Failure::Usage(format!("file at {name}: expected a readable file, got: {error}")))?;
+    let about = std::fs::metadata(name).map_err(|error| {
+        Failure::Usage(format!("file at {name}: expected a readable file, got: {error}"))
+    })?;
     // A pipe that nobody writes to would be waited for.
     if !about.is_file() {
-        return Err(Failure::Usage(format!("file at {name}: expected a readable file, got something else")));
+        return Err(Failure::Usage(format!(
+            "file at {name}: expected a readable file, got something else"
+        )));
     }
     let size = about.len();
     if size > 1 << 20 {
-        return Err(Failure::Usage(format!("file at {name}: expected at most 1 MiB, got {size} bytes")));
+        return Err(Failure::Usage(format!(
+            "file at {name}: expected at most 1 MiB, got {size} bytes"
+        )));
     }
-    std::fs::read_to_string(name)
-        .map(Some)
-        .map_err(|error| Failure::Usage(format!("file at {name}: expected a readable text, got: {error}")))
+    std::fs::read_to_string(name).map(Some).map_err(|error| {
+        Failure::Usage(format!("file at {name}: expected a readable text, got: {error}"))
+    })
 }

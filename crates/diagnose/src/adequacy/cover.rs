@@ -8,7 +8,8 @@ use qkvet_spec::{CoverCase, Fault};
 use super::{Asked, Group, Run, with};
 use crate::describe_call;
 
-/// Cases that are asked about every fault: those that were the first to notice most, and the first one for each fault.
+/// Cases that are asked about every fault: those that were the first to notice most, and the first
+/// one for each fault.
 const CANDIDATES: usize = 48;
 
 /// Cases of one format, chosen greedily: each notices the most of what those before it do not.
@@ -19,8 +20,9 @@ pub(super) fn cover(groups: &[Group<'_>], runs: &[Run], faults: &[&Fault]) -> Ve
         .filter_map(|(group, plan)| {
             let case = build(group.law, plan).ok()?;
             let asked = Asked::new(group, &case);
-            let kills =
-                (0..faults.len()).filter(|at| asked.mark(faults[*at], &mut with(faults[*at])).0.is_kill()).collect();
+            let kills = (0..faults.len())
+                .filter(|at| asked.mark(faults[*at], &mut with(faults[*at])).0.is_kill())
+                .collect();
             let shown = CoverCase {
                 dtype: group.dtype,
                 law: case.law.clone(),
@@ -37,7 +39,8 @@ pub(super) fn cover(groups: &[Group<'_>], runs: &[Run], faults: &[&Fault]) -> Ve
         // The first of the best, so that the choice is the same everywhere.
         let gain = |(_, kills): &(CoverCase, BTreeSet<usize>)| kills.intersection(&left).count();
         let Some((shown, kills)) = noticed.iter().rev().max_by_key(|one| gain(one)) else { break };
-        let new: Vec<String> = kills.intersection(&left).map(|at| faults[*at].fault.clone()).collect();
+        let new: Vec<String> =
+            kills.intersection(&left).map(|at| faults[*at].fault.clone()).collect();
         left.retain(|at| !kills.contains(at));
         cover.push(CoverCase { faults: new, ..shown.clone() });
     }
@@ -45,7 +48,11 @@ pub(super) fn cover(groups: &[Group<'_>], runs: &[Run], faults: &[&Fault]) -> Ve
 }
 
 /// Cases that may be chosen.
-fn candidates<'a>(groups: &'a [Group<'_>], runs: &'a [Run], faults: usize) -> Vec<(&'a Group<'a>, &'a CasePlan)> {
+fn candidates<'a>(
+    groups: &'a [Group<'_>],
+    runs: &'a [Run],
+    faults: usize,
+) -> Vec<(&'a Group<'a>, &'a CasePlan)> {
     let mut known: Vec<(usize, &CasePlan, Vec<usize>)> = Vec::new();
     for (number, run) in runs.iter().enumerate() {
         for (at, cell) in run.cells.iter().enumerate() {

@@ -12,14 +12,29 @@ const FEWEST: usize = 2;
 const TRIED: usize = 4;
 
 /// Pairs of `candidates`, or of one of `known` and a candidate, that explain failures.
-pub(super) fn pairs<'f>(evidence: &Evidence<'_>, known: &[&'f Fault], candidates: &[&'f Fault]) -> Vec<Cause<'f>> {
-    let calls = || evidence.failures.iter().flatten().filter(|seen| !seen.is_right).map(|seen| &seen.record.call);
+pub(super) fn pairs<'f>(
+    evidence: &Evidence<'_>,
+    known: &[&'f Fault],
+    candidates: &[&'f Fault],
+) -> Vec<Cause<'f>> {
+    let calls = || {
+        evidence
+            .failures
+            .iter()
+            .flatten()
+            .filter(|seen| !seen.is_right)
+            .map(|seen| &seen.record.call)
+    };
     let can_show = |fault: &&'f Fault| calls().any(|call| touches(fault, evidence.base, call));
     let candidates: Vec<&'f Fault> = candidates.iter().copied().filter(can_show).collect();
     let candidates = candidates.as_slice();
-    let with_later = |at: usize| candidates[at + 1..].iter().map(move |other| [candidates[at], *other]);
+    let with_later =
+        |at: usize| candidates[at + 1..].iter().map(move |other| [candidates[at], *other]);
     let with_known = |first: &'f Fault| {
-        candidates.iter().filter(move |other| other.fault != first.fault).map(move |other| [first, *other])
+        candidates
+            .iter()
+            .filter(move |other| other.fault != first.fault)
+            .map(move |other| [first, *other])
     };
     let pairs: Vec<[&'f Fault; 2]> = if known.is_empty() {
         (0..candidates.len()).flat_map(with_later).collect()
@@ -27,7 +42,8 @@ pub(super) fn pairs<'f>(evidence: &Evidence<'_>, known: &[&'f Fault], candidates
         known.iter().flat_map(|first| with_known(first)).collect()
     };
     let size = |at: &usize| {
-        let elements = |seen: &Seen<'_>| seen.record.call.query.data.len() * seen.record.call.dims().n_k;
+        let elements =
+            |seen: &Seen<'_>| seen.record.call.query.data.len() * seen.record.call.dims().n_k;
         evidence.failures[*at].iter().map(elements).sum::<usize>()
     };
     let mut tried: Vec<usize> = (0..evidence.failures.len()).collect();

@@ -1,4 +1,5 @@
-//! Puts calls to the target: each once, so many in all, and none after the target was lost too often.
+//! Puts calls to the target: each once, so many in all, and none after the target was lost too
+//! often.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +10,8 @@ use super::bench::{swapped, swapped_call};
 /// Most calls of one probe.
 pub const MOST_CALLS: usize = 200;
 
-/// After so many crashes and calls without an answer, nothing more is asked: each costs the user its time.
+/// After so many crashes and calls without an answer, nothing more is asked: each costs the user
+/// its time.
 const MOST_LOST: usize = 3;
 
 /// How a call ended.
@@ -43,21 +45,34 @@ impl<'a> Asker<'a> {
     pub(super) fn new(target: &'a mut dyn Target, contract: &Contract) -> Self {
         let dtype = contract.output();
         let formats = BTreeSet::new();
-        Self { target, dtype, asked: Vec::new(), lost: 0, calls: 0, swapped: false, formats, overwrites: false }
+        Self {
+            target,
+            dtype,
+            asked: Vec::new(),
+            lost: 0,
+            calls: 0,
+            swapped: false,
+            formats,
+            overwrites: false,
+        }
     }
 
-    /// The answer to a call, in the layout of the call. The format of an output is noted and then taken to be the contract's:
-    /// the questions are about its numbers.
+    /// The answer to a call, in the layout of the call. The format of an output is noted and then
+    /// taken to be the contract's: the questions are about its numbers.
     pub(super) fn ask(&mut self, call: &Call) -> Answer {
         let call = if self.swapped { swapped_call(call) } else { call.clone() };
         if let Some((_, answer)) = self.asked.iter().find(|(asked, _)| *asked == call) {
             return answer.clone();
         }
         if self.lost >= MOST_LOST {
-            return Answer::Broken(format!("not asked: {MOST_LOST} calls before it ended without an answer"));
+            return Answer::Broken(format!(
+                "not asked: {MOST_LOST} calls before it ended without an answer"
+            ));
         }
         if self.calls >= MOST_CALLS {
-            return Answer::Declined(format!("not asked: a probe makes at most {MOST_CALLS} calls"));
+            return Answer::Declined(format!(
+                "not asked: a probe makes at most {MOST_CALLS} calls"
+            ));
         }
         self.calls += 1;
         let answer = match self.target.call_contiguous(&call) {

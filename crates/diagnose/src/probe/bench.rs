@@ -12,7 +12,8 @@ pub(super) struct Trial {
     pub(super) reads_keys: bool,
 }
 
-/// Two shapes, one with more keys and one with more queries, no two extents of either alike where the target allows it.
+/// Two shapes, one with more keys and one with more queries, no two extents of either alike where
+/// the target allows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bench {
     pub(super) dtype: Dtype,
@@ -28,7 +29,8 @@ pub(super) struct Rung {
     widths: [(usize, usize); 2],
 }
 
-/// Benches in the order in which they are tried: what an implementation often leaves out is given up step by step.
+/// Benches in the order in which they are tried: what an implementation often leaves out is given
+/// up step by step.
 pub(super) const RUNGS: [Rung; 6] = [
     Rung { grouped: true, widths: [(8, 20), (9, 25)] },
     Rung { grouped: true, widths: [(16, 16), (32, 32)] },
@@ -55,7 +57,8 @@ impl Bench {
         Self { dtype, shapes }
     }
 
-    /// The same widths with grouped heads, whatever the bench: the question of heads is about those.
+    /// The same widths with grouped heads, whatever the bench: the question of heads is about
+    /// those.
     pub(super) fn grouped(self) -> [Dims; 2] {
         let [one, other] = self.shapes;
         [Dims { h_q: 6, h_k: 2, ..one }, Dims { h_q: 6, h_k: 3, ..other }]
@@ -127,7 +130,13 @@ pub(super) fn one_hot(at: usize, hot: usize) -> f64 {
 
 /// Zero queries: every key that is seen weighs the same. Value `j` is row `j` of the identity.
 pub(super) fn uniform(dtype: Dtype, dims: Dims) -> Trial {
-    let call = call(dtype, dims, |_| 0.0, |[_, _, j, t]| ((j + t) % 3) as f64 - 1.0, |[_, _, j, c]| one_hot(c, j));
+    let call = call(
+        dtype,
+        dims,
+        |_| 0.0,
+        |[_, _, j, t]| ((j + t) % 3) as f64 - 1.0,
+        |[_, _, j, c]| one_hot(c, j),
+    );
     Trial { call, want: Want::Output, reads_keys: true }
 }
 
@@ -150,7 +159,9 @@ mod tests {
 
     #[test]
     fn exchanging_axes_twice_changes_nothing() {
-        let x = tensor(Dtype::Float64, &[2, 3, 4, 5], |[a, b, c, d]| (a * 1000 + b * 100 + c * 10 + d) as f64);
+        let x = tensor(Dtype::Float64, &[2, 3, 4, 5], |[a, b, c, d]| {
+            (a * 1000 + b * 100 + c * 10 + d) as f64
+        });
         let y = swapped(&x);
         assert_eq!((y.shape.as_slice(), y.data[5]), ([2, 4, 3, 5].as_slice(), 100.0));
         assert_eq!(swapped(&y), x);
@@ -158,7 +169,8 @@ mod tests {
 
     #[test]
     fn extents_of_the_first_bench_differ() {
-        for Dims { b, h_q, h_k, n_q, n_k, d_k, d_v } in Bench::new(Dtype::Float32, RUNGS[0]).shapes {
+        for Dims { b, h_q, h_k, n_q, n_k, d_k, d_v } in Bench::new(Dtype::Float32, RUNGS[0]).shapes
+        {
             let mut all = [b, h_q, h_k, n_q, n_k, d_k, d_v];
             all.sort_unstable();
             assert!(all.windows(2).all(|pair| pair[0] < pair[1]), "{all:?}");
@@ -169,7 +181,9 @@ mod tests {
     fn every_bench_has_room_for_what_is_read_off_the_values() {
         for rung in RUNGS {
             let bench = Bench::new(Dtype::Float32, rung);
-            for Dims { b, h_k, n_k, d_k, d_v, .. } in bench.shapes.into_iter().chain(bench.grouped()) {
+            for Dims { b, h_k, n_k, d_k, d_v, .. } in
+                bench.shapes.into_iter().chain(bench.grouped())
+            {
                 assert!(n_k <= d_v && n_k <= d_k && b * h_k <= d_v, "{rung:?}");
             }
         }

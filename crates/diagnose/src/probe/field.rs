@@ -1,8 +1,9 @@
 //! The fields that a probe recovers and the values that it knows for each. A new value is one line.
 
 use qkvet_spec::{
-    Alibi, Anchor, Bias, Causal, DefaultScale, EmptyLse, EmptyRow, ExplicitScale, IndexExpr, LengthAnchor, LseBase,
-    Mask, Meaning, Normalization, Obedience, Packing, Sinks, Stage, ValueReading, WindowBounds,
+    Alibi, Anchor, Bias, Causal, DefaultScale, EmptyLse, EmptyRow, ExplicitScale, IndexExpr,
+    LengthAnchor, LseBase, Mask, Meaning, Normalization, Obedience, Packing, Sinks, Stage,
+    ValueReading, WindowBounds,
 };
 
 use super::hypothesis::Effect::{self, Meaning as Means, Swapped};
@@ -102,7 +103,10 @@ pub(super) static KEYS: Field = Field {
 pub(super) static OUTPUT_WIDTH: Field = Field {
     id: "output_width",
     about: "columns of the output",
-    values: &[("d_v", Means(|m| set(&mut m.output_width, "d_v"))), ("d_k", Means(|m| set(&mut m.output_width, "d_k")))],
+    values: &[
+        ("d_v", Means(|m| set(&mut m.output_width, "d_v"))),
+        ("d_k", Means(|m| set(&mut m.output_width, "d_k"))),
+    ],
 };
 pub(super) static HEAD_MAP: Field = Field {
     id: "head_map",
@@ -117,7 +121,10 @@ pub(super) static HEAD_MAP: Field = Field {
 pub(super) static KEY_ITEM: Field = Field {
     id: "key_item",
     about: "batch item whose keys and values are read",
-    values: &[("item", Means(|m| set(&mut m.key_item, "item"))), ("0", Means(|m| set(&mut m.key_item, "0")))],
+    values: &[
+        ("item", Means(|m| set(&mut m.key_item, "item"))),
+        ("0", Means(|m| set(&mut m.key_item, "0"))),
+    ],
 };
 pub(super) static VALUES: Field = Field {
     id: "values",
@@ -130,12 +137,18 @@ pub(super) static VALUES: Field = Field {
 pub(super) static QUERY_HEAD: Field = Field {
     id: "query_head",
     about: "query head that output head h is computed from",
-    values: &[("h", Means(|m| set(&mut m.query_head, "h"))), ("0", Means(|m| set(&mut m.query_head, "0")))],
+    values: &[
+        ("h", Means(|m| set(&mut m.query_head, "h"))),
+        ("0", Means(|m| set(&mut m.query_head, "0"))),
+    ],
 };
 pub(super) static QUERY_INDEX: Field = Field {
     id: "query_index",
     about: "query that output row i is computed from",
-    values: &[("i", Means(|m| set(&mut m.query_index, "i"))), ("0", Means(|m| set(&mut m.query_index, "0")))],
+    values: &[
+        ("i", Means(|m| set(&mut m.query_index, "i"))),
+        ("0", Means(|m| set(&mut m.query_index, "0"))),
+    ],
 };
 pub(super) static VALUE_INDEX: Field = Field {
     id: "value_index",
@@ -223,7 +236,10 @@ pub(super) static SOFTCAP: Field = Field {
 pub(super) static SOFTCAP_ORDER: Field = Field {
     id: "softcap_order",
     about: "softcap beside a bias",
-    values: &[("before the bias", AS_GIVEN), ("after the bias", Means(|m| last(m, Stage::Softcap)))],
+    values: &[
+        ("before the bias", AS_GIVEN),
+        ("after the bias", Means(|m| last(m, Stage::Softcap))),
+    ],
 };
 pub(super) static CAUSAL: Field = Field {
     id: "causal",
@@ -251,9 +267,15 @@ pub(super) static WINDOW: Field = Field {
     id: "window",
     about: "ends of a window and the corner it counts from",
     values: &[
-        ("inclusive, lower-right", Means(|m| window(m, WindowBounds::Inclusive, Anchor::LowerRight))),
+        (
+            "inclusive, lower-right",
+            Means(|m| window(m, WindowBounds::Inclusive, Anchor::LowerRight)),
+        ),
         ("inclusive, upper-left", Means(|m| window(m, WindowBounds::Inclusive, Anchor::UpperLeft))),
-        ("exclusive, lower-right", Means(|m| window(m, WindowBounds::Exclusive, Anchor::LowerRight))),
+        (
+            "exclusive, lower-right",
+            Means(|m| window(m, WindowBounds::Exclusive, Anchor::LowerRight)),
+        ),
         ("exclusive, upper-left", Means(|m| window(m, WindowBounds::Exclusive, Anchor::UpperLeft))),
         ("ignored", Means(|m| window(m, WindowBounds::Ignored, Anchor::LowerRight))),
     ],
@@ -261,7 +283,10 @@ pub(super) static WINDOW: Field = Field {
 pub(super) static SINKS: Field = Field {
     id: "sinks",
     about: "whether sinks join the row sum",
-    values: &[("used", Means(|m| m.sinks = Sinks::Used)), ("ignored", Means(|m| m.sinks = Sinks::Ignored))],
+    values: &[
+        ("used", Means(|m| m.sinks = Sinks::Used)),
+        ("ignored", Means(|m| m.sinks = Sinks::Ignored)),
+    ],
 };
 pub(super) static ALIBI: Field = Field {
     id: "alibi",
@@ -302,12 +327,18 @@ pub(super) static LENGTH_ANCHOR: Field = Field {
 pub(super) static PACKED: Field = Field {
     id: "packed",
     about: "whether packed sequences are kept apart",
-    values: &[("used", Means(|m| m.packed = Packing::Used)), ("ignored", Means(|m| m.packed = Packing::Ignored))],
+    values: &[
+        ("used", Means(|m| m.packed = Packing::Used)),
+        ("ignored", Means(|m| m.packed = Packing::Ignored)),
+    ],
 };
 pub(super) static LSE_BASE: Field = Field {
     id: "lse_base",
     about: "base of the log-sum-exp",
-    values: &[("natural", Means(|m| m.lse_base = LseBase::Natural)), ("two", Means(|m| m.lse_base = LseBase::Two))],
+    values: &[
+        ("natural", Means(|m| m.lse_base = LseBase::Natural)),
+        ("two", Means(|m| m.lse_base = LseBase::Two)),
+    ],
 };
 pub(super) static EMPTY_LSE: Field = Field {
     id: "empty_lse",
@@ -318,7 +349,8 @@ pub(super) static EMPTY_LSE: Field = Field {
     ],
 };
 
-/// Read in the order of a tensor with the heads in front: `h · b + item` in place of `item · h_q + h`.
+/// Read in the order of a tensor with the heads in front: `h · b + item` in place of
+/// `item · h_q + h`.
 fn exchanged(item: &mut IndexExpr, head: &mut IndexExpr) {
     set(item, "(h * b + item) / h_q");
     set(head, "(h * b + item) % h_q");

@@ -39,9 +39,15 @@ impl Hypothesis {
         other
     }
 
-    /// What refutes the hypothesis: a number of the output, or of the result that is looked at, that lies beyond the enclosure
-    /// and the proved bound of the contract. `None` if it holds.
-    pub(super) fn refuted(&self, trial: &Trial, output: &Output, contract: &Contract, label: &str) -> Option<Evidence> {
+    /// What refutes the hypothesis: a number of the output, or of the result that is looked at,
+    /// that lies beyond the enclosure and the proved bound of the contract. `None` if it holds.
+    pub(super) fn refuted(
+        &self,
+        trial: &Trial,
+        output: &Output,
+        contract: &Contract,
+        label: &str,
+    ) -> Option<Evidence> {
         let mut call = trial.call.clone();
         let mut output = output.clone();
         if self.swapped {
@@ -49,7 +55,8 @@ impl Hypothesis {
             output.output = swapped(&output.output);
         }
         let expect = |want: Want| interpret(&self.meaning, &call, contract, want);
-        let Outcome { verdict, evidence, .. } = judge_call(label, &call, expect, &mut Answered(&output));
+        let Outcome { verdict, evidence, .. } =
+            judge_call(label, &call, expect, &mut Answered(&output));
         evidence.filter(|_| verdict == Verdict::Fail)
     }
 }

@@ -17,11 +17,13 @@ enum Side {
     Large,
 }
 
-/// The parameters between `low` and `high` for which the last key's weight in the first row of `output` is within the enclosure
-/// widened by the contract's hard bound; `set` puts a parameter into a call.
+/// The parameters between `low` and `high` for which the last key's weight in the first row of
+/// `output` is within the enclosure widened by the contract's hard bound; `set` puts a parameter
+/// into a call.
 ///
-/// The weight rises with the parameter where the last key has the largest score, so that a parameter outside the interval is
-/// refuted as its ends are, as far as the bound does not grow faster than the weight moves. `None` if no parameter fits.
+/// The weight rises with the parameter where the last key has the largest score, so that a
+/// parameter outside the interval is refuted as its ends are, as far as the bound does not grow
+/// faster than the weight moves. `None` if no parameter fits.
 pub(super) fn measure(
     hypothesis: &Hypothesis,
     call: &Call,
@@ -76,7 +78,9 @@ pub(super) fn measure(
 
 /// The problem of the first query alone.
 fn first_row(mut call: Call) -> Call {
-    for (tensor, rows) in [(&mut call.query, 1), (&mut call.key, usize::MAX), (&mut call.value, usize::MAX)] {
+    for (tensor, rows) in
+        [(&mut call.query, 1), (&mut call.key, usize::MAX), (&mut call.value, usize::MAX)]
+    {
         let (n, d) = (tensor.shape[2].min(rows), tensor.shape[3]);
         tensor.shape = vec![1, 1, n, d];
         tensor.data.truncate(n * d);

@@ -6,7 +6,8 @@ use qkvet_spec::{Certainty, Dims, Dtype, MeaningPatch, Output, ProbedField};
 use super::asker::{Answer, Asker};
 use super::bench::{Bench, Trial, call, one_hot};
 
-/// Orders of `2^p, 1, −2^p, 0`: whether neighbors or every second addend are summed first, in some order 1 meets 2^p.
+/// Orders of `2^p, 1, −2^p, 0`: whether neighbors or every second addend are summed first, in some
+/// order 1 meets 2^p.
 const ORDERS: [[i32; 4]; 6] =
     [[2, 1, -2, 0], [2, -2, 1, 0], [1, 0, 2, -2], [2, 0, 1, -2], [1, 2, 0, -2], [0, 1, -2, 2]];
 
@@ -20,7 +21,8 @@ fn addend(code: i32, item: usize) -> f64 {
     }
 }
 
-/// How many exponents are tried: those that the format holds and one accumulator or another does not.
+/// How many exponents are tried: those that the format holds and one accumulator or another does
+/// not.
 fn exponents(dtype: Dtype) -> usize {
     match dtype {
         Dtype::Float64 => 56,
@@ -29,25 +31,36 @@ fn exponents(dtype: Dtype) -> usize {
     }
 }
 
-/// The sums of weighted values: four keys of weight 1/4, one column an order. Item `p − 1` keeps its 1 if each of its first
-/// columns is 1/4.
+/// The sums of weighted values: four keys of weight 1/4, one column an order. Item `p − 1` keeps
+/// its 1 if each of its first columns is 1/4.
 fn of_values(bench: &Bench) -> Trial {
-    let dims = Dims { b: exponents(bench.dtype), h_q: 1, h_k: 1, n_q: 1, n_k: 4, ..bench.shapes[0] };
-    let value = |[item, _, j, c]: [usize; 4]| ORDERS.get(c).map_or(0.0, |order| addend(order[j], item));
-    Trial { call: call(bench.dtype, dims, |_| 0.0, |_| 1.0, value), want: Want::Output, reads_keys: false }
+    let dims =
+        Dims { b: exponents(bench.dtype), h_q: 1, h_k: 1, n_q: 1, n_k: 4, ..bench.shapes[0] };
+    let value =
+        |[item, _, j, c]: [usize; 4]| ORDERS.get(c).map_or(0.0, |order| addend(order[j], item));
+    Trial {
+        call: call(bench.dtype, dims, |_| 0.0, |_| 1.0, value),
+        want: Want::Output,
+        reads_keys: false,
+    }
 }
 
-/// The dot products: key `j` has its score in order `j`, the last key has score 0. Item `p − 1` keeps its 1 if the keys weigh alike
-/// and more than the last.
+/// The dot products: key `j` has its score in order `j`, the last key has score 0. Item `p − 1`
+/// keeps its 1 if the keys weigh alike and more than the last.
 fn of_scores(bench: &Bench) -> Trial {
-    let dims = Dims { b: exponents(bench.dtype), h_q: 1, h_k: 1, n_q: 1, n_k: 7, ..bench.shapes[0] };
+    let dims =
+        Dims { b: exponents(bench.dtype), h_q: 1, h_k: 1, n_q: 1, n_k: 7, ..bench.shapes[0] };
     let query = |[.., t]: [usize; 4]| f64::from(u8::from(t < 4));
     let key = |[item, _, j, t]: [usize; 4]| match (ORDERS.get(j), t < 4) {
         (Some(order), true) => addend(order[t], item),
         _ => 0.0,
     };
     let value = |[_, _, j, c]: [usize; 4]| one_hot(c, j);
-    Trial { call: call(bench.dtype, dims, query, key, value), want: Want::Output, reads_keys: false }
+    Trial {
+        call: call(bench.dtype, dims, query, key, value),
+        want: Want::Output,
+        reads_keys: false,
+    }
 }
 
 fn keeps_value(row: &[f64]) -> bool {
@@ -55,11 +68,12 @@ fn keeps_value(row: &[f64]) -> bool {
     row[..ORDERS.len()].iter().all(|x| *x == 0.25)
 }
 
-/// A score of 1 beside 0 makes a weight larger by a factor of `e^(1/d_k)` at least; weights of equal scores are equal but for
-/// the last digits.
+/// A score of 1 beside 0 makes a weight larger by a factor of `e^(1/d_k)` at least; weights of
+/// equal scores are equal but for the last digits.
 fn keeps_score(row: &[f64]) -> bool {
     let (keys, last) = (&row[..ORDERS.len()], row[ORDERS.len()]);
-    let (least, most) = keys.iter().fold((f64::INFINITY, 0.0f64), |(low, high), x| (low.min(*x), high.max(*x)));
+    let (least, most) =
+        keys.iter().fold((f64::INFINITY, 0.0f64), |(low, high), x| (low.min(*x), high.max(*x)));
     // Half of the way between the two: neither is near it.
     least > last && most - least < (least - last) / 2.0
 }
@@ -78,41 +92,68 @@ fn named(bits: usize) -> String {
 
 /// The digits that sums keep, as an estimate.
 pub(super) fn accumulation(asker: &mut Asker<'_>, bench: &Bench) -> [ProbedField; 2] {
-    let field = |asker: &mut Asker<'_>, id: &str, about: &str, trial: Trial, keeps: fn(&[f64]) -> bool| {
-        let (certainty, values, evidence) = match asker.ask(&trial.call) {
-            Answer::Output(output) => read(&trial, &output, keeps),
-            Answer::Declined(reason) => (Certainty::Declined, Vec::new(), reason),
-            Answer::Broken(reason) => (Certainty::Broken, Vec::new(), reason),
+    let field =
+        |asker: &mut Asker<'_>, id: &str, about: &str, trial: Trial, keeps: fn(&[f64]) -> bool| {
+            let (certainty, values, evidence) = match asker.ask(&trial.call) {
+                Answer::Output(output) => read(&trial, &output, keeps),
+                Answer::Declined(reason) => (Certainty::Declined, Vec::new(), reason),
+                Answer::Broken(reason) => (Certainty::Broken, Vec::new(), reason),
+            };
+            ProbedField {
+                field: id.to_owned(),
+                about: about.to_owned(),
+                certainty,
+                values,
+                standard: String::new(),
+                evidence: vec![evidence],
+                measured: Vec::new(),
+                meaning: MeaningPatch::default(),
+            }
         };
-        ProbedField {
-            field: id.to_owned(),
-            about: about.to_owned(),
-            certainty,
-            values,
-            standard: String::new(),
-            evidence: vec![evidence],
-            measured: Vec::new(),
-            meaning: MeaningPatch::default(),
-        }
-    };
     [
-        field(asker, "value_sums", "digits that the sum of weighted values keeps", of_values(bench), keeps_value),
-        field(asker, "score_sums", "digits that the dot product of query and key keeps", of_scores(bench), keeps_score),
+        field(
+            asker,
+            "value_sums",
+            "digits that the sum of weighted values keeps",
+            of_values(bench),
+            keeps_value,
+        ),
+        field(
+            asker,
+            "score_sums",
+            "digits that the dot product of query and key keeps",
+            of_scores(bench),
+            keeps_score,
+        ),
     ]
 }
 
-fn read(trial: &Trial, output: &Output, keeps: fn(&[f64]) -> bool) -> (Certainty, Vec<String>, String) {
+fn read(
+    trial: &Trial,
+    output: &Output,
+    keeps: fn(&[f64]) -> bool,
+) -> (Certainty, Vec<String>, String) {
     let b = trial.call.dims().b;
     let width = match output.output.shape[..] {
         [items, 1, 1, width] if items == b && width > ORDERS.len() => width,
-        _ => return (Certainty::None, Vec::new(), format!("output of shape {:?}", output.output.shape)),
+        _ => {
+            return (
+                Certainty::None,
+                Vec::new(),
+                format!("output of shape {:?}", output.output.shape),
+            );
+        }
     };
     let kept = output.output.data.chunks(width).take_while(|row| keeps(row)).count();
     if kept == b {
-        let text = format!("2^p + 1 − 2^p = 1 in each of {} orders for all p up to {b}", ORDERS.len());
+        let text =
+            format!("2^p + 1 − 2^p = 1 in each of {} orders for all p up to {b}", ORDERS.len());
         return (Certainty::Estimate, vec![format!("more than {b} bits")], text);
     }
     let at = kept + 1;
-    let evidence = format!("2^p + 1 − 2^p = 1 in each of {} orders for p below {at}, not for {at}", ORDERS.len());
+    let evidence = format!(
+        "2^p + 1 − 2^p = 1 in each of {} orders for p below {at}, not for {at}",
+        ORDERS.len()
+    );
     (Certainty::Estimate, vec![named(kept + 1)], evidence)
 }

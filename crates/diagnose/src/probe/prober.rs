@@ -29,10 +29,16 @@ pub struct Probed {
     pub calls: usize,
 }
 
-/// Probes a target in `dtype`, setting out from the meaning that it declares; values are refuted under `contract`.
+/// Probes a target in `dtype`, setting out from the meaning that it declares; values are refuted
+/// under `contract`.
 ///
 /// At most [`MOST_CALLS`](super::MOST_CALLS) calls, none of them large.
-pub fn probe(target: &mut dyn Target, declared: &Meaning, contract: &Contract, dtype: Dtype) -> Probed {
+pub fn probe(
+    target: &mut dyn Target,
+    declared: &Meaning,
+    contract: &Contract,
+    dtype: Dtype,
+) -> Probed {
     let mut prober = Prober {
         asker: Asker::new(target, contract),
         declared: Hypothesis::new(declared.clone()),
@@ -65,7 +71,8 @@ pub(super) struct Prober<'a> {
 }
 
 impl Prober<'_> {
-    /// Once heads and positions are known to be exchanged, calls are put that way, and the rest is asked as if they were not.
+    /// Once heads and positions are known to be exchanged, calls are put that way, and the rest is
+    /// asked as if they were not.
     fn settle_layout(&mut self) {
         if let Some(tally) = self.tallies.iter().find(|tally| tally.field.id == "layout") {
             self.asker.swapped = tally.common() == [1];
@@ -77,7 +84,8 @@ impl Prober<'_> {
         let mut best: Option<(usize, Bench)> = None;
         for rung in RUNGS {
             let bench = Bench::new(dtype, rung);
-            let mut is_answered = |trial: &Trial| matches!(self.asker.ask(&trial.call), Answer::Output(_));
+            let mut is_answered =
+                |trial: &Trial| matches!(self.asker.ask(&trial.call), Answer::Output(_));
             let answered = plain(&bench).iter().filter(|trial| is_answered(trial)).count();
             if best.is_none_or(|(most, _)| answered > most) {
                 best = Some((answered, bench));
@@ -90,17 +98,19 @@ impl Prober<'_> {
     }
 
     fn tally(&mut self, field: &'static Field) -> &mut Tally {
-        let at = self.tallies.iter().position(|tally| tally.field.id == field.id).unwrap_or_else(|| {
-            self.tallies.push(Tally::new(field));
-            self.tallies.len() - 1
-        });
+        let at =
+            self.tallies.iter().position(|tally| tally.field.id == field.id).unwrap_or_else(|| {
+                self.tallies.push(Tally::new(field));
+                self.tallies.len() - 1
+            });
         &mut self.tallies[at]
     }
 
     /// Judges the answers to a question again if no value held one of them; nothing is asked.
     fn judge_again(&mut self, question: &Question, bench: &Bench) {
         let calls = (question.calls)(bench);
-        let own: Vec<usize> = (0..self.trials.len()).filter(|at| calls.contains(&self.trials[*at].0)).collect();
+        let own: Vec<usize> =
+            (0..self.trials.len()).filter(|at| calls.contains(&self.trials[*at].0)).collect();
         let first = self.tally(question.fields[0]);
         if !first.seen.iter().any(|seen| seen.fit.is_empty() && own.contains(&seen.trial)) {
             return;
@@ -108,7 +118,9 @@ impl Prober<'_> {
         for field in question.fields {
             self.tally(field).seen.retain(|seen| !own.contains(&seen.trial));
         }
-        let is_own = |line: &String| calls.iter().any(|trial| line.starts_with(&format!("{}: ", label(&trial.call))));
+        let is_own = |line: &String| {
+            calls.iter().any(|trial| line.starts_with(&format!("{}: ", label(&trial.call))))
+        };
         let first = self.tally(question.fields[0]);
         first.declined.retain(|line| !is_own(line));
         first.broken.retain(|line| !is_own(line));
@@ -138,7 +150,9 @@ impl Prober<'_> {
                         .fields
                         .iter()
                         .zip(*values)
-                        .fold(base.clone(), |hypothesis, (field, value)| hypothesis.with(field.values[*value].1));
+                        .fold(base.clone(), |hypothesis, (field, value)| {
+                            hypothesis.with(field.values[*value].1)
+                        });
                     hypothesis.refuted(&trial, &output, self.contract, &label).is_none()
                 })
             };
@@ -153,14 +167,18 @@ impl Prober<'_> {
         }
     }
 
-    /// The hypotheses that are open: every choice of what is open of each field but those `without`, which are about to be asked.
-    /// Where that is too much, the fields of which the most is open count as declared.
+    /// The hypotheses that are open: every choice of what is open of each field but those
+    /// `without`, which are about to be asked. Where that is too much, the fields of which the most
+    /// is open count as declared.
     pub(super) fn bases(&self, without: &[&Field]) -> Vec<Hypothesis> {
-        let is_other =
-            |tally: &&Tally| tally.field.id != "layout" && without.iter().all(|field| field.id != tally.field.id);
+        let is_other = |tally: &&Tally| {
+            tally.field.id != "layout" && without.iter().all(|field| field.id != tally.field.id)
+        };
         let mut open: Vec<(&Tally, Vec<usize>)> =
             self.tallies.iter().filter(is_other).map(|tally| (tally, tally.open())).collect();
-        while open.iter().fold(1usize, |count, (_, open)| count.saturating_mul(open.len().max(1))) > MOST_BASES {
+        while open.iter().fold(1usize, |count, (_, open)| count.saturating_mul(open.len().max(1)))
+            > MOST_BASES
+        {
             if let Some((_, most)) = open.iter_mut().max_by_key(|(_, open)| open.len()) {
                 most.clear();
             }
@@ -168,7 +186,10 @@ impl Prober<'_> {
         let mut bases = vec![self.declared.clone()];
         for (tally, values) in open.iter().filter(|(_, values)| !values.is_empty()) {
             let with = |base: &Hypothesis| {
-                values.iter().map(|value| base.with(tally.field.values[*value].1)).collect::<Vec<_>>()
+                values
+                    .iter()
+                    .map(|value| base.with(tally.field.values[*value].1))
+                    .collect::<Vec<_>>()
             };
             bases = bases.iter().flat_map(with).collect();
         }
@@ -181,11 +202,15 @@ fn combinations(fields: &[&Field]) -> Vec<Vec<usize>> {
     let mut all = vec![Vec::new()];
     for field in fields {
         let longer = |values: &Vec<usize>| {
-            (0..field.values.len()).map(|value| [values.as_slice(), &[value]].concat()).collect::<Vec<_>>()
+            (0..field.values.len())
+                .map(|value| [values.as_slice(), &[value]].concat())
+                .collect::<Vec<_>>()
         };
         all = all.iter().flat_map(longer).collect();
     }
-    all.retain(|values: &Vec<usize>| values.iter().filter(|value| **value != 0).count() <= MOST_CHANGES);
+    all.retain(|values: &Vec<usize>| {
+        values.iter().filter(|value| **value != 0).count() <= MOST_CHANGES
+    });
     all
 }
 

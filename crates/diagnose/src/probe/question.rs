@@ -1,14 +1,15 @@
-//! The questions, in the order in which they are asked: which fields their calls tell apart. What a later question needs, an
-//! earlier one has settled.
+//! The questions, in the order in which they are asked: which fields their calls tell apart. What a
+//! later question needs, an earlier one has settled.
 
 use qkvet_engine::lowering::Want;
 use qkvet_spec::{CallOptions, Dims, Packed, Window};
 
 use super::bench::{Bench, Trial, call, one_hot, uniform};
 use super::field::{
-    ALIBI, BIAS, BIAS_AXES, CAUSAL, DEFAULT_SCALE, EMPTY_LSE, EMPTY_ROW, EXPLICIT_SCALE, Field, HEAD_MAP, KEY_ITEM,
-    KEY_LENGTHS, KEYS, LAYOUT, LENGTH_ANCHOR, LSE_BASE, MASK, MASK_AXES, NORMALIZATION, OUTPUT_WIDTH, PACKED,
-    QUERY_HEAD, QUERY_INDEX, QUERY_LENGTHS, SINKS, SOFTCAP, SOFTCAP_ORDER, VALUE_INDEX, VALUES, WINDOW, ZERO_KEYS,
+    ALIBI, BIAS, BIAS_AXES, CAUSAL, DEFAULT_SCALE, EMPTY_LSE, EMPTY_ROW, EXPLICIT_SCALE, Field,
+    HEAD_MAP, KEY_ITEM, KEY_LENGTHS, KEYS, LAYOUT, LENGTH_ANCHOR, LSE_BASE, MASK, MASK_AXES,
+    NORMALIZATION, OUTPUT_WIDTH, PACKED, QUERY_HEAD, QUERY_INDEX, QUERY_LENGTHS, SINKS, SOFTCAP,
+    SOFTCAP_ORDER, VALUE_INDEX, VALUES, WINDOW, ZERO_KEYS,
 };
 
 /// Calls and the fields that they tell apart.
@@ -17,7 +18,8 @@ pub(super) struct Question {
     /// The first is what is asked about, the others are what its calls depend on besides.
     pub(super) fields: &'static [&'static Field],
     pub(super) calls: fn(&Bench) -> Vec<Trial>,
-    /// Earlier fields that these calls need not obey: what holds for a bias need not hold for ALiBi.
+    /// Earlier fields that these calls need not obey: what holds for a bias need not hold for
+    /// ALiBi.
     pub(super) apart: &'static [&'static Field],
 }
 
@@ -36,7 +38,8 @@ impl Question {
 const BIAS_STAGE: &[&Field] = &[&BIAS, &SOFTCAP, &SOFTCAP_ORDER];
 
 /// Asked first, in a shape that fits both layouts.
-pub(super) static FIRST: Question = Question::new(&[&LAYOUT, &NORMALIZATION, &ZERO_KEYS, &KEYS], square);
+pub(super) static FIRST: Question =
+    Question::new(&[&LAYOUT, &NORMALIZATION, &ZERO_KEYS, &KEYS], square);
 
 /// Asked when the bench is chosen.
 pub(super) static QUESTIONS: &[Question] = &[
@@ -81,13 +84,18 @@ pub(super) fn plain(bench: &Bench) -> Vec<Trial> {
     bench.each(|bench, dims| bench.uniform(dims, CallOptions::default()))
 }
 
-/// Numbers of keys beyond the usual tiles, not a multiple of them. The values are the binary digits of `j + 1`.
+/// Numbers of keys beyond the usual tiles, not a multiple of them. The values are the binary digits
+/// of `j + 1`.
 fn long(bench: &Bench) -> Vec<Trial> {
     let long = |n_k: usize| {
         let one = bench.shapes[0];
         let dims = Dims { b: 1, h_q: one.h_k, n_q: 2, n_k, ..one };
         let digits = |[_, _, j, c]: [usize; 4]| f64::from(u8::from(c < 8 && (j + 1) >> c & 1 == 1));
-        Trial { call: call(bench.dtype, dims, |_| 0.0, |_| 1.0, digits), want: Want::Output, reads_keys: false }
+        Trial {
+            call: call(bench.dtype, dims, |_| 0.0, |_| 1.0, digits),
+            want: Want::Output,
+            reads_keys: false,
+        }
     };
     [20, 37, 100, 150].map(long).into()
 }
@@ -103,7 +111,11 @@ fn wide(bench: &Bench) -> Vec<Trial> {
 fn constant(bench: &Bench) -> Vec<Trial> {
     let constant = |dims: Dims| {
         let value = |[item, h, _, c]: [usize; 4]| one_hot(c, item * dims.h_k + h);
-        Trial { call: call(bench.dtype, dims, |_| 0.0, |_| 1.0, value), want: Want::Output, reads_keys: false }
+        Trial {
+            call: call(bench.dtype, dims, |_| 0.0, |_| 1.0, value),
+            want: Want::Output,
+            reads_keys: false,
+        }
     };
     bench.grouped().map(constant).into()
 }
@@ -112,7 +124,11 @@ fn constant(bench: &Bench) -> Vec<Trial> {
 fn items(bench: &Bench) -> Vec<Trial> {
     bench.each(|bench, dims| {
         let value = |[item, _, _, c]: [usize; 4]| one_hot(c, item);
-        Trial { call: call(bench.dtype, dims, |_| 0.0, |_| 1.0, value), want: Want::Output, reads_keys: false }
+        Trial {
+            call: call(bench.dtype, dims, |_| 0.0, |_| 1.0, value),
+            want: Want::Output,
+            reads_keys: false,
+        }
     })
 }
 
@@ -127,14 +143,20 @@ fn negative(bench: &Bench) -> Vec<Trial> {
 /// Each query agrees with one key, another one for each item, head and row.
 fn routed(bench: &Bench) -> Vec<Trial> {
     bench.each(|bench, dims| {
-        let query = |[item, h, i, t]: [usize; 4]| 64.0 * one_hot(t, (3 * item + 2 * h + i) % dims.n_k);
+        let query =
+            |[item, h, i, t]: [usize; 4]| 64.0 * one_hot(t, (3 * item + 2 * h + i) % dims.n_k);
         let key = |[_, _, j, t]: [usize; 4]| one_hot(t, j);
         let value = |[_, _, j, c]: [usize; 4]| one_hot(c, j);
-        Trial { call: call(bench.dtype, dims, query, key, value), want: Want::Output, reads_keys: false }
+        Trial {
+            call: call(bench.dtype, dims, query, key, value),
+            want: Want::Output,
+            reads_keys: false,
+        }
     })
 }
 
-/// The same query everywhere, `q·k_j = 2j`: the weights rise with the keys, the faster the larger the scale.
+/// The same query everywhere, `q·k_j = 2j`: the weights rise with the keys, the faster the larger
+/// the scale.
 pub(super) fn slope(bench: &Bench, dims: Dims, options: CallOptions) -> Trial {
     let query = |[_, _, _, t]: [usize; 4]| 2.0 * one_hot(t, 0);
     let key = |[_, _, j, t]: [usize; 4]| j as f64 * one_hot(t, 0);
@@ -150,7 +172,9 @@ pub(super) fn sloped(bench: &Bench) -> Vec<Trial> {
 
 pub(super) fn scaled(bench: &Bench) -> Vec<Trial> {
     let scaled = |scale: f64| {
-        bench.each(|bench, dims| slope(bench, dims, CallOptions { scale: Some(scale), ..CallOptions::default() }))
+        bench.each(|bench, dims| {
+            slope(bench, dims, CallOptions { scale: Some(scale), ..CallOptions::default() })
+        })
     };
     [0.75, -0.5].map(scaled).concat()
 }
@@ -161,7 +185,10 @@ fn masked(bench: &Bench) -> Vec<Trial> {
         let full = [dims.b, dims.h_q, dims.n_q, dims.n_k];
         bench.uniform(
             dims,
-            CallOptions { mask: Bench::mask(&full, |[_, _, i, j]| (i + j) % 3 == 0), ..CallOptions::default() },
+            CallOptions {
+                mask: Bench::mask(&full, |[_, _, i, j]| (i + j) % 3 == 0),
+                ..CallOptions::default()
+            },
         )
     })
 }
@@ -188,7 +215,10 @@ fn spread_masks(bench: &Bench) -> Vec<Trial> {
     let at = |[item, h, i, j]: [usize; 4]| j == 0 || (5 * item + 3 * h + i + j) % 4 < 2;
     let of = |dims: Dims| {
         forms(dims).map(|form| {
-            bench.uniform(dims, CallOptions { mask: Bench::mask(short(&form), at), ..CallOptions::default() })
+            bench.uniform(
+                dims,
+                CallOptions { mask: Bench::mask(short(&form), at), ..CallOptions::default() },
+            )
         })
     };
     bench.shapes.map(of).concat()
@@ -209,7 +239,10 @@ fn causal(bench: &Bench) -> Vec<Trial> {
 fn windows(bench: &Bench) -> Vec<Trial> {
     let of = |(left, right)| {
         bench.each(|bench, dims| {
-            bench.uniform(dims, CallOptions { window: Some(Window { left, right }), ..CallOptions::default() })
+            bench.uniform(
+                dims,
+                CallOptions { window: Some(Window { left, right }), ..CallOptions::default() },
+            )
         })
     };
     [(Some(1), Some(1)), (Some(2), Some(0)), (None, Some(1))].map(of).concat()
@@ -222,14 +255,25 @@ fn lengths(b: usize, n: usize) -> Vec<usize> {
 
 fn key_lengths(bench: &Bench) -> Vec<Trial> {
     bench.each(|bench, dims| {
-        bench.uniform(dims, CallOptions { key_lengths: Some(lengths(dims.b, dims.n_k)), ..CallOptions::default() })
+        bench.uniform(
+            dims,
+            CallOptions { key_lengths: Some(lengths(dims.b, dims.n_k)), ..CallOptions::default() },
+        )
     })
 }
 
-/// With weights that differ, so that a query that sees all keys is not one that sees none and gives their mean.
+/// With weights that differ, so that a query that sees all keys is not one that sees none and gives
+/// their mean.
 fn query_lengths(bench: &Bench) -> Vec<Trial> {
     bench.each(|bench, dims| {
-        slope(bench, dims, CallOptions { query_lengths: Some(lengths(dims.b, dims.n_q)), ..CallOptions::default() })
+        slope(
+            bench,
+            dims,
+            CallOptions {
+                query_lengths: Some(lengths(dims.b, dims.n_q)),
+                ..CallOptions::default()
+            },
+        )
     })
 }
 
@@ -241,16 +285,22 @@ fn anchored_lengths(bench: &Bench) -> Vec<Trial> {
         })
     };
     let window = Some(Window { left: Some(1), right: Some(1) });
-    [CallOptions { causal: true, ..CallOptions::default() }, CallOptions { window, ..CallOptions::default() }]
-        .map(of)
-        .concat()
+    [
+        CallOptions { causal: true, ..CallOptions::default() },
+        CallOptions { window, ..CallOptions::default() },
+    ]
+    .map(of)
+    .concat()
 }
 
 fn packed(bench: &Bench) -> Vec<Trial> {
     bench.each(|bench, dims| {
         let offsets = |n: usize| vec![0, n / 3, n];
         let packed = Packed { query_offsets: offsets(dims.n_q), key_offsets: offsets(dims.n_k) };
-        bench.uniform(Dims { b: 1, ..dims }, CallOptions { packed: Some(packed), ..CallOptions::default() })
+        bench.uniform(
+            Dims { b: 1, ..dims },
+            CallOptions { packed: Some(packed), ..CallOptions::default() },
+        )
     })
 }
 
@@ -263,22 +313,31 @@ fn biased(bench: &Bench) -> Vec<Trial> {
     bench.each(|bench, dims| {
         let full = [dims.b, dims.h_q, dims.n_q, dims.n_k];
         let bias = Some(bench.tensor(&full, |[_, _, i, j]| bias(i, j)));
-        Trial { reads_keys: false, ..bench.uniform(dims, CallOptions { bias, ..CallOptions::default() }) }
+        Trial {
+            reads_keys: false,
+            ..bench.uniform(dims, CallOptions { bias, ..CallOptions::default() })
+        }
     })
 }
 
 fn spread_biases(bench: &Bench) -> Vec<Trial> {
     let of = |dims: Dims| {
         forms(dims).map(|form| {
-            let bias = Some(bench.tensor(short(&form), |[item, h, i, j]| bias(item + 4 * h + i, j)));
-            Trial { reads_keys: false, ..bench.uniform(dims, CallOptions { bias, ..CallOptions::default() }) }
+            let bias =
+                Some(bench.tensor(short(&form), |[item, h, i, j]| bias(item + 4 * h + i, j)));
+            Trial {
+                reads_keys: false,
+                ..bench.uniform(dims, CallOptions { bias, ..CallOptions::default() })
+            }
         })
     };
     bench.shapes.map(of).concat()
 }
 
 pub(super) fn capped(bench: &Bench) -> Vec<Trial> {
-    bench.each(|bench, dims| slope(bench, dims, CallOptions { softcap: Some(2.0), ..CallOptions::default() }))
+    bench.each(|bench, dims| {
+        slope(bench, dims, CallOptions { softcap: Some(2.0), ..CallOptions::default() })
+    })
 }
 
 fn capped_and_biased(bench: &Bench) -> Vec<Trial> {
@@ -304,7 +363,8 @@ fn slopes(bench: &Bench, dims: Dims) -> CallOptions {
 }
 
 fn alibi(bench: &Bench) -> Vec<Trial> {
-    bench.each(|bench, dims| Trial { reads_keys: false, ..bench.uniform(dims, slopes(bench, dims)) })
+    bench
+        .each(|bench, dims| Trial { reads_keys: false, ..bench.uniform(dims, slopes(bench, dims)) })
 }
 
 fn alibi_lengths(bench: &Bench) -> Vec<Trial> {
@@ -326,7 +386,8 @@ fn lse(bench: &Bench) -> Vec<Trial> {
 }
 
 fn empty_lse(bench: &Bench) -> Vec<Trial> {
-    let causal = bench.uniform(bench.shapes[1], CallOptions { causal: true, ..CallOptions::default() });
+    let causal =
+        bench.uniform(bench.shapes[1], CallOptions { causal: true, ..CallOptions::default() });
     [causal, striped(bench, bench.shapes[0])].map(with_lse).into()
 }
 
@@ -345,10 +406,19 @@ mod tests {
     }
 
     /// Whether no output is within the bounds of both.
-    fn are_disjoint(one: &Hypothesis, other: &Hypothesis, trial: &Trial, contract: &Contract) -> bool {
+    fn are_disjoint(
+        one: &Hypothesis,
+        other: &Hypothesis,
+        trial: &Trial,
+        contract: &Contract,
+    ) -> bool {
         let allowed = |hypothesis: &Hypothesis| {
             let expected = interpret(&hypothesis.meaning, &trial.call, contract, trial.want);
-            let each = expected.exact.iter().zip(&expected.hard).map(|(ball, hard)| (ball.mid, ball.rad + hard));
+            let each = expected
+                .exact
+                .iter()
+                .zip(&expected.hard)
+                .map(|(ball, hard)| (ball.mid, ball.rad + hard));
             (expected.shape, each.collect::<Vec<_>>())
         };
         let ((shape, one), (other_shape, other)) = (allowed(one), allowed(other));
@@ -364,17 +434,25 @@ mod tests {
         for dtype in [Dtype::Float64, Dtype::Float32] {
             for rung in [RUNGS[0], RUNGS[2]] {
                 let (bench, contract) = (Bench::new(dtype, rung), contract(dtype));
-                let mut fields: Vec<&Field> = QUESTIONS.iter().flat_map(|question| question.fields).copied().collect();
+                let mut fields: Vec<&Field> =
+                    QUESTIONS.iter().flat_map(|question| question.fields).copied().collect();
                 fields.dedup_by_key(|field| field.id);
                 for field in fields {
-                    let asks = |one: &&Question| one.fields.iter().any(|other| other.id == field.id);
+                    let asks =
+                        |one: &&Question| one.fields.iter().any(|other| other.id == field.id);
                     let questions = QUESTIONS.iter().filter(asks);
-                    let trials: Vec<Trial> = questions.flat_map(|question| (question.calls)(&bench)).collect();
+                    let trials: Vec<Trial> =
+                        questions.flat_map(|question| (question.calls)(&bench)).collect();
                     for (at, (one, effect)) in field.values.iter().enumerate() {
                         for (other, other_effect) in &field.values[..at] {
                             let (x, y) = (standard.with(*effect), standard.with(*other_effect));
-                            let is_told = trials.iter().any(|trial| are_disjoint(&x, &y, trial, &contract));
-                            assert!(is_told, "{dtype}, {}: no call tells {one} and {other} apart", field.id);
+                            let is_told =
+                                trials.iter().any(|trial| are_disjoint(&x, &y, trial, &contract));
+                            assert!(
+                                is_told,
+                                "{dtype}, {}: no call tells {one} and {other} apart",
+                                field.id
+                            );
                         }
                     }
                 }
@@ -391,9 +469,14 @@ mod tests {
         let call = crate::probe::bench::swapped_call(&trial.call);
         let read = interpret(&Meaning::standard(), &call, &contract, Want::Output);
         let mids = read.exact.iter().map(|ball| ball.mid).collect();
-        let read = swapped(&qkvet_spec::Tensor { dtype: Dtype::Float32, shape: read.shape.into(), data: mids });
-        let apart =
-            |((ball, hard), x): ((&qkvet_engine::ball::Ball, &f64), &f64)| (ball.mid - x).abs() > ball.rad + 2.0 * hard;
+        let read = swapped(&qkvet_spec::Tensor {
+            dtype: Dtype::Float32,
+            shape: read.shape.into(),
+            data: mids,
+        });
+        let apart = |((ball, hard), x): ((&qkvet_engine::ball::Ball, &f64), &f64)| {
+            (ball.mid - x).abs() > ball.rad + 2.0 * hard
+        };
         assert!(given.exact.iter().zip(&given.hard).zip(&read.data).any(apart));
     }
 }

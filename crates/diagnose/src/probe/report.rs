@@ -15,12 +15,17 @@ const MOST_LISTED: usize = 6;
 
 /// Everything that was found, in the order in which it was asked.
 pub(super) fn report(prober: &Prober<'_>, sums: [ProbedField; 2]) -> Probed {
-    let mut fields: Vec<ProbedField> = prober.tallies.iter().map(|tally| field(prober, tally)).collect();
+    let mut fields: Vec<ProbedField> =
+        prober.tallies.iter().map(|tally| field(prober, tally)).collect();
     fields.extend(sums);
     fields.extend(format(prober));
     fields.push(inputs(prober));
-    let open: Vec<&Field> =
-        prober.tallies.iter().filter(|tally| tally.open().len() != 1).map(|tally| tally.field).collect();
+    let open: Vec<&Field> = prober
+        .tallies
+        .iter()
+        .filter(|tally| tally.open().len() != 1)
+        .map(|tally| tally.field)
+        .collect();
     let meaning = prober.bases(&open).swap_remove(0).meaning;
     Probed { fields, meaning, calls: prober.asker.calls }
 }
@@ -31,12 +36,16 @@ fn field(prober: &Prober<'_>, tally: &Tally) -> ProbedField {
         Certainty::None | Certainty::Declined => Vec::new(),
         _ => tally.open(),
     };
-    let names =
-        |values: &[usize]| values.iter().map(|value| tally.field.values[*value].0.to_owned()).collect::<Vec<_>>();
+    let names = |values: &[usize]| {
+        values.iter().map(|value| tally.field.values[*value].0.to_owned()).collect::<Vec<_>>()
+    };
     let meaning = match values.as_slice() {
         [one] => {
             let standard = Hypothesis::new(Meaning::standard());
-            MeaningPatch::between(&standard.meaning, &standard.with(tally.field.values[*one].1).meaning)
+            MeaningPatch::between(
+                &standard.meaning,
+                &standard.with(tally.field.values[*one].1).meaning,
+            )
         }
         _ => MeaningPatch::default(),
     };
@@ -59,22 +68,34 @@ fn evidence(prober: &Prober<'_>, tally: &Tally, values: &[usize]) -> Vec<String>
         ([one], [_]) => {
             let refuted = refutations(prober, tally, *one);
             let calls = tally.telling().count();
-            let other =
-                if refuted.len() == 1 { "1 other value is" } else { &format!("{} other values are", refuted.len()) };
+            let other = if refuted.len() == 1 {
+                "1 other value is"
+            } else {
+                &format!("{} other values are", refuted.len())
+            };
             lines.push(format!("holds the outputs of {calls} calls, {other} refuted"));
             lines.extend(refuted);
         }
         (_, []) => lines.extend(unexplained(prober, tally)),
         ([], _) => lines.extend(
-            tally.telling().filter(|seen| seen.fit.len() < tally.field.values.len()).take(MOST_LISTED).map(|seen| {
-                let names: Vec<&str> = seen.fit.iter().map(|value| tally.field.values[*value].0).collect();
-                format!("{}: {}", label(&prober.trials[seen.trial].0.call), names.join(" or "))
-            }),
+            tally
+                .telling()
+                .filter(|seen| seen.fit.len() < tally.field.values.len())
+                .take(MOST_LISTED)
+                .map(|seen| {
+                    let names: Vec<&str> =
+                        seen.fit.iter().map(|value| tally.field.values[*value].0).collect();
+                    format!("{}: {}", label(&prober.trials[seen.trial].0.call), names.join(" or "))
+                }),
         ),
         _ => lines.push(format!("{} calls do not tell them apart", tally.telling().count())),
     }
     if let [first, others @ ..] = tally.declined.as_slice() {
-        let more = if others.is_empty() { String::new() } else { format!(" (and {} calls more)", others.len()) };
+        let more = if others.is_empty() {
+            String::new()
+        } else {
+            format!(" (and {} calls more)", others.len())
+        };
         lines.push(format!("{first}{more}"));
     }
     lines
@@ -109,8 +130,8 @@ fn unexplained(prober: &Prober<'_>, tally: &Tally) -> Vec<String> {
     let (trial, output) = &prober.trials[seen.trial];
     let bases = prober.bases(&[tally.field]);
     let standard = bases[0].with(tally.field.values[0].1);
-    let refuted =
-        refutation(prober, seen, &standard).map(|place| format!("{} is refuted: {place}", tally.field.values[0].0));
+    let refuted = refutation(prober, seen, &standard)
+        .map(|place| format!("{} is refuted: {place}", tally.field.values[0].0));
     let read = weighed(trial, output).map(|keys| format!("{}: {keys}", label(&trial.call)));
     read.into_iter().chain(refuted).collect()
 }
@@ -119,7 +140,8 @@ fn unexplained(prober: &Prober<'_>, tally: &Tally) -> Vec<String> {
 fn intervals(prober: &Prober<'_>, tally: &Tally) -> Vec<Measured> {
     let of = |what: fn(&Trial) -> String, range, set: fn(&mut qkvet_spec::Call, f64)| {
         let base = prober.bases(&[]).swap_remove(0);
-        let base = base.with(Effect::Meaning(|meaning| meaning.explicit_scale = ExplicitScale::Used));
+        let base =
+            base.with(Effect::Meaning(|meaning| meaning.explicit_scale = ExplicitScale::Used));
         let one = |seen: &Seen| {
             let (trial, output) = &prober.trials[seen.trial];
             let interval = measure(&base, &trial.call, output, prober.contract, range, set)?;
@@ -135,7 +157,11 @@ fn intervals(prober: &Prober<'_>, tally: &Tally) -> Vec<Measured> {
         ),
         "explicit_scale" => of(
             |trial| {
-                format!("scale given {} at d_k={}", trial.call.options.scale.unwrap_or_default(), trial.call.dims().d_k)
+                format!(
+                    "scale given {} at d_k={}",
+                    trial.call.options.scale.unwrap_or_default(),
+                    trial.call.dims().d_k
+                )
             },
             (-64.0, 64.0),
             |call, x| call.options.scale = Some(x),
@@ -175,7 +201,13 @@ fn inputs(prober: &Prober<'_>) -> ProbedField {
     fact("inputs", "query, key, value, mask and bias after a call", certainty, values, "unchanged")
 }
 
-fn fact(field: &str, about: &str, certainty: Certainty, values: Vec<String>, standard: &str) -> ProbedField {
+fn fact(
+    field: &str,
+    about: &str,
+    certainty: Certainty,
+    values: Vec<String>,
+    standard: &str,
+) -> ProbedField {
     ProbedField {
         field: field.to_owned(),
         about: about.to_owned(),

@@ -32,14 +32,17 @@ impl Tally {
         Self { field, seen: Vec::new(), declined: Vec::new(), broken: Vec::new() }
     }
 
-    /// The calls that count. One that no known value holds says nothing of a field for which it was not made.
+    /// The calls that count. One that no known value holds says nothing of a field for which it was
+    /// not made.
     pub(super) fn telling(&self) -> impl Iterator<Item = &Seen> {
         self.seen.iter().filter(|seen| seen.asked || !seen.fit.is_empty())
     }
 
     /// The values that hold every call.
     pub(super) fn common(&self) -> Vec<usize> {
-        (0..self.field.values.len()).filter(|value| self.telling().all(|seen| seen.fit.contains(value))).collect()
+        (0..self.field.values.len())
+            .filter(|value| self.telling().all(|seen| seen.fit.contains(value)))
+            .collect()
     }
 
     /// The values that single calls single out.
@@ -51,7 +54,9 @@ impl Tally {
     /// How sure the answer is; a broken call is told whatever the others say.
     pub(super) fn certainty(&self) -> Certainty {
         match (self.verdict(), self.broken.is_empty()) {
-            (Certainty::Decided | Certainty::Undecided | Certainty::Declined, false) => Certainty::Broken,
+            (Certainty::Decided | Certainty::Undecided | Certainty::Declined, false) => {
+                Certainty::Broken
+            }
             (verdict, _) => verdict,
         }
     }
@@ -84,7 +89,11 @@ mod tests {
     use crate::probe::field::MASK;
 
     fn tally(fits: &[(&[usize], bool)]) -> Tally {
-        let seen = |(trial, (fit, asked)): (usize, &(&[usize], bool))| Seen { trial, fit: fit.to_vec(), asked: *asked };
+        let seen = |(trial, (fit, asked)): (usize, &(&[usize], bool))| Seen {
+            trial,
+            fit: fit.to_vec(),
+            asked: *asked,
+        };
         Tally { seen: fits.iter().enumerate().map(seen).collect(), ..Tally::new(&MASK) }
     }
 
@@ -106,7 +115,9 @@ mod tests {
 
     #[test]
     fn a_broken_call_is_told() {
-        let of = |fits: &[(&[usize], bool)]| Tally { broken: vec!["crash".to_owned()], ..tally(fits) }.certainty();
+        let of = |fits: &[(&[usize], bool)]| {
+            Tally { broken: vec!["crash".to_owned()], ..tally(fits) }.certainty()
+        };
         assert_eq!(of(&[]), Certainty::Broken);
         assert_eq!(of(&[(&[0], true)]), Certainty::Broken);
         assert_eq!(of(&[(&[0], true), (&[1], true)]), Certainty::Mixed);

@@ -1,8 +1,15 @@
-//! What enclosures cost: `cargo xtask bench numerics` and `cargo xtask bench memory` start this program.
+//! What enclosures cost: `cargo xtask bench numerics` and `cargo xtask bench memory` start this
+//! program.
 //!
-//! As `serve` it answers requests on its standard input, one a line: `KIND N HEADS D CAUSAL THREADS` → the seconds of one run, by
-//! the clock and of the processor. As `memory` it measures what long contexts keep in memory. A number, never a verdict.
-#![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr, reason = "a program that measures")]
+//! As `serve` it answers requests on its standard input, one a line:
+//! `KIND N HEADS D CAUSAL THREADS` → the seconds of one run, by the clock and of the processor. As
+//! `memory` it measures what long contexts keep in memory. A number, never a verdict.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program that measures"
+)]
 
 mod memory;
 
@@ -37,7 +44,9 @@ fn main() -> ExitCode {
         ["serve"] => serve(),
         ["memory", which] => memory::run(which),
         _ => {
-            println!("numerics: `cargo xtask bench numerics` and `cargo xtask bench memory` say what to measure");
+            println!(
+                "numerics: `cargo xtask bench numerics` and `cargo xtask bench memory` say what to measure"
+            );
             Ok(())
         }
     };
@@ -55,13 +64,18 @@ fn serve() -> Result<(), String> {
     let mut pools = HashMap::new();
     for line in std::io::stdin().lock().lines() {
         let line = line.map_err(|error| error.to_string())?;
-        let request = Request::parse(&line).ok_or_else(|| format!("request: expected 6 words, got {line}"))?;
+        let request = Request::parse(&line)
+            .ok_or_else(|| format!("request: expected 6 words, got {line}"))?;
         let pool = match pools.entry(request.threads) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
-            std::collections::hash_map::Entry::Vacant(entry) => entry.insert(pool(request.threads)?),
+            std::collections::hash_map::Entry::Vacant(entry) => {
+                entry.insert(pool(request.threads)?)
+            }
         };
         let shape = (request.n, request.heads, request.d);
-        let inputs = inputs.entry(shape).or_insert_with(|| Inputs::gaussian(request.n * request.heads * request.d));
+        let inputs = inputs
+            .entry(shape)
+            .or_insert_with(|| Inputs::gaussian(request.n * request.heads * request.d));
         let (clock, processor) = pool.install(|| measure(&request, inputs));
         println!("{clock:e} {processor:e}");
         std::io::stdout().flush().map_err(|error| error.to_string())?;
@@ -169,7 +183,10 @@ fn measure(request: &Request, inputs: &Inputs) -> (f64, f64) {
         runs += 1.0;
     }
     let clock = started.elapsed().as_secs_f64();
-    (clock / runs, processor_seconds().zip(processor).map_or(clock, |(end, start)| end - start) / runs)
+    (
+        clock / runs,
+        processor_seconds().zip(processor).map_or(clock, |(end, start)| end - start) / runs,
+    )
 }
 
 fn causal(n: usize) -> Vec<Span> {
@@ -179,17 +196,27 @@ fn causal(n: usize) -> Vec<Span> {
 fn run(request: &Request, inputs: &Inputs, spans: &[Span], h: usize) {
     let (n, d) = (request.n, request.d);
     let of_head = h * n * d..(h + 1) * n * d;
-    let (query, key, value) = (&inputs.query[of_head.clone()], &inputs.key[of_head.clone()], &inputs.value[of_head]);
+    let (query, key, value) =
+        (&inputs.query[of_head.clone()], &inputs.key[of_head.clone()], &inputs.value[of_head]);
     match request.kind {
         Kind::Enclosure(detail) => {
-            black_box(enclose_as(&head((n, n, d), (query, key, value), spans), Products::Faer, detail));
+            black_box(enclose_as(
+                &head((n, n, d), (query, key, value), spans),
+                Products::Faer,
+                detail,
+            ));
         }
         Kind::Products => {
             let blocks = (0..n).step_by(TILE.0).collect::<Vec<_>>();
             blocks.into_par_iter().for_each(|start| {
                 let rows = start..n.min(start + TILE.0);
                 let end = if spans.is_empty() { n } else { rows.end };
-                products(&query[rows.start * d..rows.end * d], &key[..end * d], &value[..end * d], d);
+                products(
+                    &query[rows.start * d..rows.end * d],
+                    &key[..end * d],
+                    &value[..end * d],
+                    d,
+                );
             });
         }
     }
@@ -203,12 +230,16 @@ fn products(query: &[f64], key: &[f64], value: &[f64], d: usize) {
     for (key, value) in key.chunks(TILE.1 * d).zip(value.chunks(TILE.1 * d)) {
         let keys = key.len() / d;
         let scores = &mut scores[..rows * keys];
-        let (query, key) =
-            (MatRef::from_row_major_slice(query, rows, d), MatRef::from_row_major_slice(key, keys, d).transpose());
+        let (query, key) = (
+            MatRef::from_row_major_slice(query, rows, d),
+            MatRef::from_row_major_slice(key, keys, d).transpose(),
+        );
         let into = MatMut::from_row_major_slice_mut(scores, rows, keys);
         matmul(into, Accum::Replace, query, key, 1.0, Par::Seq);
-        let (scores, value) =
-            (MatRef::from_row_major_slice(scores, rows, keys), MatRef::from_row_major_slice(value, keys, d));
+        let (scores, value) = (
+            MatRef::from_row_major_slice(scores, rows, keys),
+            MatRef::from_row_major_slice(value, keys, d),
+        );
         let into = MatMut::from_row_major_slice_mut(&mut output, rows, d);
         matmul(into, Accum::Add, scores, value, 1.0, Par::Seq);
     }

@@ -46,10 +46,16 @@ fn long() -> Result<(), String> {
         }
     }
     println!("n_q {n_q}, n_k {n_k}, d {d}: enclosed and bounded in {seconds:.2} s");
-    println!("a float32 target that streams: largest error {worst:.2e} of radius and bound of contract f32");
+    println!(
+        "a float32 target that streams: largest error {worst:.2e} of radius and bound of contract f32"
+    );
     let inputs = (query.len() + key.len() + value.len()) * 8;
     report(inputs as f64 / MIB, Some(ALLOWANCE_MIB))?;
-    if worst <= 1.0 { Ok(()) } else { Err("the target keeps its contract: expected at most 1".to_owned()) }
+    if worst <= 1.0 {
+        Ok(())
+    } else {
+        Err("the target keeps its contract: expected at most 1".to_owned())
+    }
 }
 
 fn whole_causal() -> Result<(), String> {
@@ -67,7 +73,8 @@ fn whole_causal() -> Result<(), String> {
     report(3.0 * (n * d * 8) as f64 / MIB, None)
 }
 
-/// Attention of one query in float32, key after key, with a running maximum; nothing is kept but the output.
+/// Attention of one query in float32, key after key, with a running maximum; nothing is kept but
+/// the output.
 fn stream(query: &[f64], key: &[f64], value: &[f64], scale: f32) -> Vec<f32> {
     let d = query.len();
     let query: Vec<f32> = query.iter().map(|q| *q as f32).collect();
@@ -103,17 +110,23 @@ fn normals(seed: u64, n: usize) -> Vec<f64> {
 /// Prints the largest resident size of this process, where the system says it, beside the inputs.
 fn report(inputs: f64, allowance: Option<f64>) -> Result<(), String> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak =
-        status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix("kB")?.trim().parse().ok());
+    let peak = status.lines().find_map(|line| {
+        line.strip_prefix("VmHWM:")?.trim().strip_suffix("kB")?.trim().parse().ok()
+    });
     let Some(peak) = peak.map(|kib: f64| kib / 1024.0) else {
         println!("peak resident memory: this system does not say");
         return Ok(());
     };
     let verdict = match allowance {
-        Some(allowance) if peak - inputs <= allowance => format!(", at most {allowance:.0} MiB: met"),
+        Some(allowance) if peak - inputs <= allowance => {
+            format!(", at most {allowance:.0} MiB: met")
+        }
         Some(allowance) => format!(", at most {allowance:.0} MiB: not met"),
         None => String::new(),
     };
-    println!("peak resident memory: {peak:.0} MiB, inputs {inputs:.0} MiB and {:.0} MiB more{verdict}", peak - inputs);
+    println!(
+        "peak resident memory: {peak:.0} MiB, inputs {inputs:.0} MiB and {:.0} MiB more{verdict}",
+        peak - inputs
+    );
     if verdict.ends_with("not met") { Err("memory: more than allowed".to_owned()) } else { Ok(()) }
 }

@@ -52,8 +52,11 @@ pub(crate) fn table() -> String {
         for spread in SPREADS {
             let _ = write!(out, "\n| `{name}` | {spread} |");
             for n in KEYS.iter().chain([&LONG.1]) {
-                let cell =
-                    if *n < LONG.1 || LONG.0.contains(&name) { cell(&contract, *n, spread) } else { String::new() };
+                let cell = if *n < LONG.1 || LONG.0.contains(&name) {
+                    cell(&contract, *n, spread)
+                } else {
+                    String::new()
+                };
                 let _ = write!(out, " {cell} |");
             }
         }
@@ -70,16 +73,20 @@ fn cell(contract: &Contract, n: usize, spread: f64) -> String {
     let allowed = bound(&head, &exact, contract);
     let (mut hard, mut probable) = (0.0_f64, 0.0_f64);
     for style in styles(contract) {
-        let output = Machine { contract, style, rng: rng(n as u64) }.run(&problem, head.scale.value);
+        let output =
+            Machine { contract, style, rng: rng(n as u64) }.run(&problem, head.scale.value);
         hard = hard.max(largest_ratio(&output, &exact.mid, &exact.rad, &allowed.hard));
         probable = probable.max(largest_ratio(&output, &exact.mid, &exact.rad, &allowed.probable));
     }
     let is_vacuous = |bound: &[f64]| bound.iter().any(|x| x.is_infinite());
-    let show = |ratio: f64, bound: &[f64]| if is_vacuous(bound) { "vacuous".to_owned() } else { two_digits(ratio) };
+    let show = |ratio: f64, bound: &[f64]| {
+        if is_vacuous(bound) { "vacuous".to_owned() } else { two_digits(ratio) }
+    };
     format!("{} · {}", show(hard, &allowed.hard), show(probable, &allowed.probable))
 }
 
-/// Implementations that the contract admits: whole rows with everything that it lets them round, plain whole rows, tiles, parts.
+/// Implementations that the contract admits: whole rows with everything that it lets them round,
+/// plain whole rows, tiles, parts.
 fn styles(contract: &Contract) -> Vec<Style> {
     let plain = Style { tile: 64, cut: contract.truncates.then_some(4), ..Style::PLAIN };
     let loose = Style {

@@ -16,7 +16,8 @@ use crate::{largest_ratio, two_digits};
 const DECLARED: [(Dtype, &str); 3] =
     [(Dtype::Float32, "f32"), (Dtype::Bfloat16, "bf16-flash"), (Dtype::Float16, "f16-flash")];
 
-/// What it can declare besides: one pass, tiles of 64, sums of 16 and of a tile, each of which is then added.
+/// What it can declare besides: one pass, tiles of 64, sums of 16 and of a tile, each of which is
+/// then added.
 fn precisely(contract: &str, n_k: usize) -> String {
     let depth = TILE + n_k.div_ceil(TILE);
     format!("{contract}+scores-depth-16+tile-{TILE}+unmerged+unrounded-sum+values-depth-{depth}")
@@ -33,7 +34,8 @@ struct Setting {
     causal: bool,
 }
 
-const ORDINARY: Setting = Setting { name: "none", fault: None, n_k: 2040, spread: 1.0, values: 1.0, causal: false };
+const ORDINARY: Setting =
+    Setting { name: "none", fault: None, n_k: 2040, spread: 1.0, values: 1.0, causal: false };
 const SMALL: Setting = Setting { values: 1.0 / 64.0, ..ORDINARY };
 const LONG: Setting = Setting { n_k: 16380, ..ORDINARY };
 
@@ -43,18 +45,51 @@ const SETTINGS: [Setting; 18] = [
     Setting { spread: 4.0, ..ORDINARY },
     LONG,
     Setting { name: "scale is 1/d", fault: Some(KernelFault::ScaleInverseD), ..SMALL },
-    Setting { name: "causal masking off by one", fault: Some(KernelFault::CausalOffByOne), causal: true, ..SMALL },
-    Setting { name: "causal masking off by one", fault: Some(KernelFault::CausalOffByOne), causal: true, ..LONG },
-    Setting { name: "causal masking upper left", fault: Some(KernelFault::CausalUpperLeft), causal: true, ..SMALL },
+    Setting {
+        name: "causal masking off by one",
+        fault: Some(KernelFault::CausalOffByOne),
+        causal: true,
+        ..SMALL
+    },
+    Setting {
+        name: "causal masking off by one",
+        fault: Some(KernelFault::CausalOffByOne),
+        causal: true,
+        ..LONG
+    },
+    Setting {
+        name: "causal masking upper left",
+        fault: Some(KernelFault::CausalUpperLeft),
+        causal: true,
+        ..SMALL
+    },
     Setting { name: "sums in float16", fault: Some(KernelFault::SumsInFloat16), ..ORDINARY },
-    Setting { name: "weights in the next narrower format", fault: Some(KernelFault::WeightsTooNarrow), ..ORDINARY },
-    Setting { name: "weights cut off, not rounded", fault: Some(KernelFault::WeightsCutOff), ..ORDINARY },
+    Setting {
+        name: "weights in the next narrower format",
+        fault: Some(KernelFault::WeightsTooNarrow),
+        ..ORDINARY
+    },
+    Setting {
+        name: "weights cut off, not rounded",
+        fault: Some(KernelFault::WeightsCutOff),
+        ..ORDINARY
+    },
     Setting { name: "last key missing", fault: Some(KernelFault::LastKeyMissing), ..SMALL },
     Setting { name: "last key missing", fault: Some(KernelFault::LastKeyMissing), ..LONG },
     Setting { name: "one rescaling skipped", fault: Some(KernelFault::RescaleSkipped), ..SMALL },
-    Setting { name: "scores stored in 16 bits", fault: Some(KernelFault::ScoresStored), spread: 4.0, ..ORDINARY },
+    Setting {
+        name: "scores stored in 16 bits",
+        fault: Some(KernelFault::ScoresStored),
+        spread: 4.0,
+        ..ORDINARY
+    },
     Setting { name: "padding counted", fault: Some(KernelFault::PaddingCounted), ..SMALL },
-    Setting { name: "maximum not subtracted", fault: Some(KernelFault::MaximumNotSubtracted), spread: 4.0, ..ORDINARY },
+    Setting {
+        name: "maximum not subtracted",
+        fault: Some(KernelFault::MaximumNotSubtracted),
+        spread: 4.0,
+        ..ORDINARY
+    },
     Setting {
         name: "maximum not subtracted",
         fault: Some(KernelFault::MaximumNotSubtracted),
@@ -74,8 +109,13 @@ pub(crate) fn table() -> String {
         let values = if *values < 1.0 { "1/64" } else { "1" };
         for (dtype, contract) in DECLARED {
             let contracts = [contract.to_owned(), precisely(contract, *n_k)];
-            let found = look(setting, dtype, &contracts.map(|name| catalog.contract(&name).expect("a contract")));
-            let _ = write!(out, "\n| {name} | {n_k}, {spread}, {values} | `{contract}` | {found} |");
+            let found = look(
+                setting,
+                dtype,
+                &contracts.map(|name| catalog.contract(&name).expect("a contract")),
+            );
+            let _ =
+                write!(out, "\n| {name} | {n_k}, {spread}, {values} | `{contract}` | {found} |");
         }
     }
     out
@@ -152,7 +192,18 @@ impl Judged {
     fn inputs(&self) -> KernelInputs<'_> {
         let Problem { n_q, n_k, d_k, d_v, query, key, value, .. } = &self.problem;
         let (n_q, n_k, d_k, d_v) = (*n_q, *n_k, *d_k, *d_v);
-        KernelInputs { n_q, n_k, d_k, d_v, query, key, value, scale: 0.125, causal: self.causal, dtype: self.dtype }
+        KernelInputs {
+            n_q,
+            n_k,
+            d_k,
+            d_v,
+            query,
+            key,
+            value,
+            scale: 0.125,
+            causal: self.causal,
+            dtype: self.dtype,
+        }
     }
 
     /// Largest distance over radius plus bound: hard, probable.
@@ -171,7 +222,8 @@ fn random(setting: &Setting, dtype: Dtype) -> Problem {
     problem
 }
 
-/// Scores that are 0 on eight keys of a query's class and −1152 elsewhere, small-integer values: no error is allowed.
+/// Scores that are 0 on eight keys of a query's class and −1152 elsewhere, small-integer values: no
+/// error is allowed.
 fn exact(setting: &Setting, dtype: Dtype) -> Problem {
     let mut problem = random(setting, dtype);
     let (n_k, width) = (problem.n_k, problem.d_k);
@@ -182,13 +234,20 @@ fn exact(setting: &Setting, dtype: Dtype) -> Problem {
     }
     for (j, row) in problem.key.chunks_exact_mut(width).enumerate() {
         row.fill(0.0);
-        row[..4].iter_mut().enumerate().for_each(|(class, x)| *x = if is_live(class, j, n_k) { 0.0 } else { -72.0 });
+        row[..4]
+            .iter_mut()
+            .enumerate()
+            .for_each(|(class, x)| *x = if is_live(class, j, n_k) { 0.0 } else { -72.0 });
     }
-    problem.value.iter_mut().for_each(|v| *v = (*v / setting.values * 2.0).clamp(-4.0, 4.0).round_ties_even());
+    problem
+        .value
+        .iter_mut()
+        .for_each(|v| *v = (*v / setting.values * 2.0).clamp(-4.0, 4.0).round_ties_even());
     problem
 }
 
-/// Class 0 lives at the end, class 1 at tile boundaries, the others behind the first tile; all where the causal mask reaches.
+/// Class 0 lives at the end, class 1 at tile boundaries, the others behind the first tile; all
+/// where the causal mask reaches.
 fn is_live(class: usize, j: usize, n_k: usize) -> bool {
     match class {
         0 => j + 8 >= n_k,

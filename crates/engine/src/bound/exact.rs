@@ -22,13 +22,20 @@ pub(super) fn exact_bound(
     let dots_vanish = exact.products_vanish || formats.dot_is_exact(head, i, row);
     // What is cut off takes a whole unit from a sum, however little is subtracted from it.
     let dead_is_lost = !formats.truncates || formats.weights_flush;
-    let dead_is_safe = exact.dead == 0 || (dead_is_lost && logits.dropped_is_safe(head, row, formats));
-    let sums = formats.operands.leave_column(c) && exact.sums_exactly(c, formats.sum_bits, formats.sum_min_exponent);
+    let dead_is_safe =
+        exact.dead == 0 || (dead_is_lost && logits.dropped_is_safe(head, row, formats));
+    let sums = formats.operands.leave_column(c)
+        && exact.sums_exactly(c, formats.sum_bits, formats.sum_min_exponent);
     let halvings = exact.live.trailing_zeros() as i32;
-    let weight_fits = -halvings >= formats.weight_min_exponent && halvings < formats.sum_bits as i32;
+    let weight_fits =
+        -halvings >= formats.weight_min_exponent && halvings < formats.sum_bits as i32;
     if !(is_plain && dots_vanish && dead_is_safe && sums && weight_fits) {
         return None;
     }
     let dead = exact.dead_abs_sum[c] + exact.dead as f64 * element.output;
-    Some(if exact.dead == 0 { 0.0 } else { INFLATION * 2.5 * min_normal(formats.softmax) * dead / exact.live as f64 })
+    Some(if exact.dead == 0 {
+        0.0
+    } else {
+        INFLATION * 2.5 * min_normal(formats.softmax) * dead / exact.live as f64
+    })
 }

@@ -3,7 +3,9 @@
 use qkvet_spec::{Contract, Depth, Dtype, Format};
 
 use crate::enclosure::RowStats;
-use crate::format::{is_representable, max_finite, min_normal, pow2, smallest_subnormal, unit_roundoff};
+use crate::format::{
+    is_representable, max_finite, min_normal, pow2, smallest_subnormal, unit_roundoff,
+};
 use crate::gemm::gamma;
 use crate::head::Head;
 
@@ -107,15 +109,22 @@ impl Formats {
     pub(super) fn new(contract: &Contract, head: &Head<'_>) -> Self {
         let Contract { dtype, dot, softmax, weights, operands, truncates, .. } = *contract;
         let partial = contract.partial.filter(|_| contract.merges);
-        let largest_value =
-            if partial.is_some() { head.value.iter().fold(0.0, |max: f64, v| max.max(v.abs())) } else { 0.0 };
+        let largest_value = if partial.is_some() {
+            head.value.iter().fold(0.0, |max: f64, v| max.max(v.abs()))
+        } else {
+            0.0
+        };
         let (output, dot_bits) = (contract.output(), contract.dot_precision());
         let cut = if truncates { 2.0 } else { 1.0 };
         let operand_unit = operands.map_or(0.0, |format| cut * unit_roundoff(format));
         let operand_underflow = operands.map_or(0.0, |format| cut * underflow(format.container()));
         let sums = [dot, softmax, output];
         let sum_min_exponent = sums.iter().map(|format| format.min_exponent()).max().unwrap_or(0);
-        let all_weights = [Some(weights.min_exponent()), operands.map(Format::min_exponent), Some(sum_min_exponent)];
+        let all_weights = [
+            Some(weights.min_exponent()),
+            operands.map(Format::min_exponent),
+            Some(sum_min_exponent),
+        ];
         Self {
             input: dtype,
             output,
@@ -137,7 +146,11 @@ impl Formats {
             input_roundings: f64::from(contract.input_roundings),
             input_growth: {
                 let inputs = growth(contract.input_roundings, unit_roundoff(dtype));
-                if operands.is_some() { (1.0 + inputs) * (1.0 + growth(2, operand_unit)) - 1.0 } else { inputs }
+                if operands.is_some() {
+                    (1.0 + inputs) * (1.0 + growth(2, operand_unit)) - 1.0
+                } else {
+                    inputs
+                }
             },
             score_roundings: contract.score_roundings,
             exp_error: f64::from(contract.exp_error) * unit_roundoff(softmax),
@@ -150,13 +163,17 @@ impl Formats {
             operand_underflow,
             weights_underflow: underflow(weights) + operand_underflow,
             dot_underflow: underflow(dot),
-            sum_bits: [dot_bits, softmax.precision(), output.precision()].into_iter().min().unwrap_or(0),
+            sum_bits: [dot_bits, softmax.precision(), output.precision()]
+                .into_iter()
+                .min()
+                .unwrap_or(0),
             sum_min_exponent,
             weight_min_exponent: all_weights.into_iter().flatten().max().unwrap_or(0),
         }
     }
 
-    /// Whether the dot products of query `i` with the kept keys are exact in the accumulator, in any order and in any blocks.
+    /// Whether the dot products of query `i` with the kept keys are exact in the accumulator, in
+    /// any order and in any blocks.
     pub(super) fn dot_is_exact(&self, head: &Head<'_>, i: usize, row: &RowStats) -> bool {
         self.input_roundings == 0.0
             && head.inexact.is_none()
@@ -177,7 +194,8 @@ impl Formats {
         (1.0 + sums) * (1.0 + self.input_growth) - 1.0
     }
 
-    /// Roundings of the accumulator that a weighted value passes through, rescalings aside: `kept` of `visible` of `n` keys matter.
+    /// Roundings of the accumulator that a weighted value passes through, rescalings aside: `kept`
+    /// of `visible` of `n` keys matter.
     pub(super) fn value_depth(&self, n: usize, visible: usize, kept: usize) -> usize {
         let addends = if self.truncates {
             let tiles = self.tile.map_or(1, |tile| n.div_ceil(tile.max(1)) + 1);
@@ -193,8 +211,8 @@ impl Formats {
         self.depth.values.map_or(addends, |depth| depth.min(addends))
     }
 
-    /// Rescalings of the online recurrence over `n` keys that a weight suffers at most, when `kept` weights matter. A sink may
-    /// come on its own.
+    /// Rescalings of the online recurrence over `n` keys that a weight suffers at most, when `kept`
+    /// weights matter. A sink may come on its own.
     pub(super) fn rescalings(&self, n: usize, kept: usize, has_sink: bool) -> usize {
         let tiles = self.tile.map_or(0, |tile| n.div_ceil(tile.max(1)) + usize::from(has_sink));
         tiles.min(kept.saturating_sub(1))
@@ -205,9 +223,11 @@ impl Formats {
         self.output_underflow + self.partial_underflow
     }
 
-    /// Whether partial outputs, averages of the values, do not overflow where they are stored; `sum` bounds `Σ|v|`.
+    /// Whether partial outputs, averages of the values, do not overflow where they are stored;
+    /// `sum` bounds `Σ|v|`.
     pub(super) fn partials_fit(&self, sum: f64) -> bool {
-        self.partial.is_none_or(|partial| sum.min(2.0 * self.largest_value) <= max_finite(partial) / 2.0)
+        self.partial
+            .is_none_or(|partial| sum.min(2.0 * self.largest_value) <= max_finite(partial) / 2.0)
     }
 
     /// Unit roundoff of the softmax format.
@@ -218,11 +238,12 @@ impl Formats {
 
 /// `(1 + u)^count − 1`, rounded up.
 pub(super) fn growth(count: u32, u: f64) -> f64 {
-    (0..count).fold(1.0, |product, _| product * (1.0 + u)) * (1.0 + f64::EPSILON * f64::from(count)) - 1.0
+    (0..count).fold(1.0, |product, _| product * (1.0 + u)) * (1.0 + f64::EPSILON * f64::from(count))
+        - 1.0
 }
 
-/// Absolute error of rounding below the normal range: half a spacing, or for formats whose subnormals are often flushed to zero the
-/// smallest normal number.
+/// Absolute error of rounding below the normal range: half a spacing, or for formats whose
+/// subnormals are often flushed to zero the smallest normal number.
 pub(super) fn underflow(dtype: Dtype) -> f64 {
     match dtype {
         Dtype::Float16 | Dtype::Float8E4m3fn | Dtype::Float8E5m2 => smallest_subnormal(dtype) / 2.0,

@@ -1,4 +1,5 @@
-//! Whether an output keeps a contract, from less than its bound needs. Derivation: `docs/bounds.md#from-below`.
+//! Whether an output keeps a contract, from less than its bound needs. Derivation:
+//! `docs/bounds.md#from-below`.
 
 use super::formats::Formats;
 use super::{Element, Row};
@@ -7,21 +8,34 @@ use crate::exp::U;
 use crate::head::{Head, Normalization};
 use qkvet_spec::Contract;
 
-/// Covers the roundings of what is bounded from below, and those of sums that are known from above only.
+/// Covers the roundings of what is bounded from below, and those of sums that are known from above
+/// only.
 const DEFLATION: f64 = 1.0 - 1e-9;
 
-/// Whether every number of an output is certainly within the probable [`bound`](super::bound) of the exact one, and that bound finite.
+/// Whether every number of an output is certainly within the probable [`bound`](super::bound) of
+/// the exact one, and that bound finite.
 ///
 /// # Shapes
-/// A head, its enclosure in [`Detail::Rows`](crate::enclosure::Detail::Rows) or more, `output: (n_q, d_v)`.
+/// A head, its enclosure in [`Detail::Rows`](crate::enclosure::Detail::Rows) or more,
+/// `output: (n_q, d_v)`.
 ///
 /// # Error bound
-/// Radius and distance against bounds from below: `true` is proved, `false` says nothing; docs/bounds.md#from-below.
+/// Radius and distance against bounds from below: `true` is proved, `false` says nothing;
+/// docs/bounds.md#from-below.
 ///
 /// # Panics
 /// Unless the enclosure knows its rows and the output has that shape.
-pub fn certainly_keeps(head: &Head<'_>, enclosure: &HeadEnclosure, contract: &Contract, output: &[f64]) -> bool {
-    assert_eq!((enclosure.rows.len(), output.len()), (head.n_q, head.n_q * head.d_v), "detail and output");
+pub fn certainly_keeps(
+    head: &Head<'_>,
+    enclosure: &HeadEnclosure,
+    contract: &Contract,
+    output: &[f64],
+) -> bool {
+    assert_eq!(
+        (enclosure.rows.len(), output.len()),
+        (head.n_q, head.n_q * head.d_v),
+        "detail and output"
+    );
     let formats = Formats::new(contract, head);
     let width = head.d_v;
     enclosure.rows.iter().enumerate().all(|(i, stats)| {
@@ -37,7 +51,8 @@ pub fn certainly_keeps(head: &Head<'_>, enclosure: &HeadEnclosure, contract: &Co
     })
 }
 
-/// Lower bound of the least weight of a row, 0 where none is at hand: `z ≥ −max|z|`, and `w = e^(z − lse)`.
+/// Lower bound of the least weight of a row, 0 where none is at hand: `z ≥ −max|z|`, and
+/// `w = e^(z − lse)`.
 fn lightest_weight(head: &Head<'_>, stats: &RowStats) -> f64 {
     let is_whole = matches!(head.normalization, Normalization::OverKeys)
         && stats.visible > 0
@@ -62,7 +77,8 @@ impl Known<'_> {
         if self.row.stats.exact.is_some() {
             return columns.all(|(c, x)| self.is_finite(c, c..c + 1) && self.column_keeps(c, x));
         }
-        // One bound for the whole row, of the least that any column has, is enough for almost all of them.
+        // One bound for the whole row, of the least that any column has, is enough for almost all
+        // of them.
         let least = self.value_abs_sum.iter().fold(f64::INFINITY, |least, sum| least.min(*sum));
         let floor = self.limit(0, &self.element(0.0, f64::INFINITY, least));
         self.is_finite(0, 0..output.len())
@@ -80,13 +96,20 @@ impl Known<'_> {
         self.distance(c, x) <= self.limit(c, &element)
     }
 
-    /// An element of which every part is at most the true one, from `|O|` from below and above and `Σ|v|`.
+    /// An element of which every part is at most the true one, from `|O|` from below and above and
+    /// `Σ|v|`.
     fn element(&self, output: f64, output_above: f64, value_abs_sum: f64) -> Element {
         let keys = self.row.stats.visible as f64;
         let sum = value_abs_sum * DEFLATION;
         let abar = (output * DEFLATION).max(self.lightest * sum);
         let deviation = (self.lightest * (sum - keys * output_above * (1.0 + 4.0 * U))).max(0.0);
-        Element { output, abar, deviation, value_abs_sum, product_norm: abar / keys.max(1.0).sqrt() * DEFLATION }
+        Element {
+            output,
+            abar,
+            deviation,
+            value_abs_sum,
+            product_norm: abar / keys.max(1.0).sqrt() * DEFLATION,
+        }
     }
 
     /// The lesser of the two bounds of an element, 0 if it is none.
@@ -95,13 +118,20 @@ impl Known<'_> {
         if hard.is_nan() || probable.is_nan() { 0.0 } else { hard.min(probable) }
     }
 
-    /// Whether the bounds of these columns are finite: those of an element of which every part is at least theirs are. Column `c`
-    /// stands for them.
+    /// Whether the bounds of these columns are finite: those of an element of which every part is
+    /// at least theirs are. Column `c` stands for them.
     fn is_finite(&self, c: usize, columns: std::ops::Range<usize>) -> bool {
-        let largest = |xs: &[f64]| xs[columns.clone()].iter().fold(0.0f64, |max, x| max.max(x.abs()));
+        let largest =
+            |xs: &[f64]| xs[columns.clone()].iter().fold(0.0f64, |max, x| max.max(x.abs()));
         let (sum, output) = (largest(self.value_abs_sum), largest(self.mid) + largest(self.rad));
         let size = sum.max(output);
-        let ceiling = Element { output, abar: size, deviation: 2.0 * size, value_abs_sum: sum, product_norm: size };
+        let ceiling = Element {
+            output,
+            abar: size,
+            deviation: 2.0 * size,
+            value_abs_sum: sum,
+            product_norm: size,
+        };
         let (hard, probable) = self.row.element(c, &ceiling);
         hard.is_finite() && probable.is_finite()
     }

@@ -1,4 +1,5 @@
-//! How far an implementation's logits may be from the exact ones. Derivation: `docs/bounds.md#contract`.
+//! How far an implementation's logits may be from the exact ones. Derivation:
+//! `docs/bounds.md#contract`.
 
 use super::formats::{Formats, growth};
 use crate::enclosure::RowStats;
@@ -6,7 +7,8 @@ use crate::format::{max_finite, min_normal, unit_roundoff};
 use crate::gemm::gamma;
 use crate::head::{Alibi, Head, Stage};
 
-/// Sizes of the parts of the kept logits of a row, and of the sink, multiplied by the scale where it comes after them.
+/// Sizes of the parts of the kept logits of a row, and of the sink, multiplied by the scale where
+/// it comes after them.
 pub(super) struct Logits {
     /// Upper bound `A` of `|scale| Σ_t |q_t k_t|`.
     pub(super) dots: f64,
@@ -34,7 +36,8 @@ impl Logits {
     pub(super) fn new(head: &Head<'_>, i: usize, row: &RowStats) -> Self {
         let place = |stage: Stage| head.stages.iter().position(|one| *one == stage);
         let scaling = place(Stage::Scale);
-        let (scale, scale_error) = scaling.map_or((1.0, 0.0), |_| (head.scale.value.abs(), head.scale.rel_error));
+        let (scale, scale_error) =
+            scaling.map_or((1.0, 0.0), |_| (head.scale.value.abs(), head.scale.rel_error));
         let later = |stage: Stage| if scaling > place(stage) { scale } else { 1.0 };
         let bias_is_scaled = place(Stage::Bias).is_some() && scaling > place(Stage::Bias);
         let norms = row.query_norm * row.key_norm;
@@ -84,14 +87,15 @@ impl Logits {
         }
     }
 
-    /// Roundings in the softmax format, of a number of size `Z` each, that ALiBi and softcap put between a logit and its maximum.
+    /// Roundings in the softmax format, of a number of size `Z` each, that ALiBi and softcap put
+    /// between a logit and its maximum.
     pub(super) fn option_roundings(&self) -> usize {
         let of = |there: bool, count: usize| if there { count } else { 0 };
         of(self.has_alibi, 10) + of(self.cap.is_some(), 12)
     }
 
-    /// Roundings of a score in the format of the inputs: where scores are stored at all, so are the quotient, the tangent and the
-    /// product of a softcap, and what ALiBi adds and its sum.
+    /// Roundings of a score in the format of the inputs: where scores are stored at all, so are the
+    /// quotient, the tangent and the product of a softcap, and what ALiBi adds and its sum.
     pub(super) fn score_roundings(&self, formats: &Formats) -> u32 {
         let of = |there: bool, count: u32| if there { count } else { 0 };
         match formats.score_roundings {
@@ -104,21 +108,29 @@ impl Logits {
         growth(self.score_roundings(formats), unit_roundoff(formats.input))
     }
 
-    /// Error of so many roundings that underflow by `unit` each. What a softcap loses in its quotient and in its tangent counts
-    /// as often as the cap says.
+    /// Error of so many roundings that underflow by `unit` each. What a softcap loses in its
+    /// quotient and in its tangent counts as often as the cap says.
     fn underflow(&self, roundings: f64, unit: f64) -> f64 {
         (roundings + 2.0 * self.cap.unwrap_or(0.0)) * unit * self.magnification()
     }
 
-    /// Bound of `|ẑ − z|` for the kept keys of row `i`, up to what all keys have in common, exponential arguments included; and the
-    /// part of it by which a logit may differ from itself, once as the maximum and once in the exponential.
-    pub(super) fn error(&self, head: &Head<'_>, i: usize, row: &RowStats, formats: &Formats) -> [f64; 2] {
+    /// Bound of `|ẑ − z|` for the kept keys of row `i`, up to what all keys have in common,
+    /// exponential arguments included; and the part of it by which a logit may differ from itself,
+    /// once as the maximum and once in the exponential.
+    pub(super) fn error(
+        &self,
+        head: &Head<'_>,
+        i: usize,
+        row: &RowStats,
+        formats: &Formats,
+    ) -> [f64; 2] {
         let factor = self.magnification();
         let is_exact = formats.dot_is_exact(head, i, row);
         let dots = if self.dots == 0.0 {
             0.0
         } else {
-            let flushed = if is_exact { 0.0 } else { 2.0 * head.d_k as f64 * formats.dot_underflow * factor };
+            let flushed =
+                if is_exact { 0.0 } else { 2.0 * head.d_k as f64 * formats.dot_underflow * factor };
             (formats.dot_growth(head.d_k, is_exact) + self.scale_error) * self.dots
                 + self.input_underflow(head, row, formats)
                 + flushed
@@ -130,7 +142,10 @@ impl Logits {
         let stored = self.score_roundings(formats);
         let scores = match stored {
             0 => 0.0,
-            _ => self.score_growth(formats) * size + self.underflow(f64::from(stored), formats.input_underflow),
+            _ => {
+                self.score_growth(formats) * size
+                    + self.underflow(f64::from(stored), formats.input_underflow)
+            }
         };
         let roundings = if self.has_bias { 18 } else { 14 } + self.option_roundings();
         let softmax = gamma(roundings, unit_roundoff(formats.softmax)) * (size + scores)
@@ -141,13 +156,22 @@ impl Logits {
         [dots + scores + softmax + caps + bias, softmax + caps]
     }
 
-    /// Whether logit errors, relative to the terms of a logit, leave every dropped key `e^−448` below the largest.
-    pub(super) fn dropped_is_safe(&self, head: &Head<'_>, row: &RowStats, formats: &Formats) -> bool {
+    /// Whether logit errors, relative to the terms of a logit, leave every dropped key `e^−448`
+    /// below the largest.
+    pub(super) fn dropped_is_safe(
+        &self,
+        head: &Head<'_>,
+        row: &RowStats,
+        formats: &Formats,
+    ) -> bool {
         self.relative_error(head, formats) * row.dropped_ratio <= 0.25
-            && self.input_underflow(head, row, formats) + gamma(32, unit_roundoff(formats.softmax)) * self.shift <= 1.0
+            && self.input_underflow(head, row, formats)
+                + gamma(32, unit_roundoff(formats.softmax)) * self.shift
+                <= 1.0
     }
 
-    /// Relative error of a logit with respect to `|scale| Σ_t |q_t k_t| + |bias|`, whatever the key.
+    /// Relative error of a logit with respect to `|scale| Σ_t |q_t k_t| + |bias|`, whatever the
+    /// key.
     fn relative_error(&self, head: &Head<'_>, formats: &Formats) -> f64 {
         let dots = formats.dot_growth(head.d_k, false) + self.scale_error;
         let tanh = if self.cap.is_some() { 2.0 * formats.tanh_error } else { 0.0 };
@@ -161,7 +185,9 @@ impl Logits {
     fn input_underflow(&self, head: &Head<'_>, row: &RowStats, formats: &Formats) -> f64 {
         let unit = formats.input_roundings * formats.input_underflow + formats.operand_underflow;
         let width = head.d_k as f64;
-        (unit * width.sqrt() * (row.query_norm + row.key_norm) + unit * unit * width) * self.magnification() * 1.01
+        (unit * width.sqrt() * (row.query_norm + row.key_norm) + unit * unit * width)
+            * self.magnification()
+            * 1.01
     }
 
     /// By how much the scale may enlarge an absolute error, or an element into which it is folded.
@@ -172,26 +198,35 @@ impl Logits {
     /// Whether no format of the contract overflows before the values are met.
     pub(super) fn fit(&self, head: &Head<'_>, row: &RowStats, formats: &Formats) -> bool {
         let factor = self.magnification();
-        let inputs = if formats.input_roundings > 0.0 { row.query_norm.max(row.key_norm) * factor } else { 0.0 };
-        let operands =
-            if formats.operands.format().is_some() { row.query_norm.max(row.key_norm) * factor } else { 0.0 };
+        let inputs = if formats.input_roundings > 0.0 {
+            row.query_norm.max(row.key_norm) * factor
+        } else {
+            0.0
+        };
+        let operands = if formats.operands.format().is_some() {
+            row.query_norm.max(row.key_norm) * factor
+        } else {
+            0.0
+        };
         let largest = self.terms.max(self.dots).max(self.unscaled);
         let scores = if formats.score_roundings > 0 { self.raw.max(largest) } else { 0.0 };
-        let cap_fits = self
-            .cap
-            .is_none_or(|cap| 4.0 * cap <= max_finite(formats.softmax) && cap >= 4.0 * min_normal(formats.softmax));
+        let cap_fits = self.cap.is_none_or(|cap| {
+            4.0 * cap <= max_finite(formats.softmax) && cap >= 4.0 * min_normal(formats.softmax)
+        });
         inputs <= max_finite(formats.input) / 2.0
             && formats.operands.format().is_none_or(|format| operands <= max_finite(format) / 2.0)
             && row.query_norm * row.key_norm * factor <= max_finite(formats.dot) / 2.0
-            && scores * (1.0 + self.relative_error(head, formats).max(1e-3)) <= max_finite(formats.input)
+            && scores * (1.0 + self.relative_error(head, formats).max(1e-3))
+                <= max_finite(formats.input)
             && 4.0 * largest <= max_finite(formats.softmax)
             && cap_fits
             && (row.visible as f64) <= max_finite(formats.softmax) / 2.0
     }
 }
 
-/// How much larger than the logit's own terms the numbers may be from which ALiBi is made: `−slope·(i + offset)` is common to a
-/// row, so `slope·j` may stand for the distance; beside a bias it may be larger than their sum.
+/// How much larger than the logit's own terms the numbers may be from which ALiBi is made:
+/// `−slope·(i + offset)` is common to a row, so `slope·j` may stand for the distance; beside a bias
+/// it may be larger than their sum.
 fn shift(head: &Head<'_>, i: usize, alibi: Alibi) -> f64 {
     let position = i as f64 + alibi.offset as f64;
     let farthest = position.abs().max((position - head.n_k as f64).abs());

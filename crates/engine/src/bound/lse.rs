@@ -11,7 +11,8 @@ use crate::format::{max_finite, min_normal, unit_roundoff};
 use crate::gemm::gamma;
 use crate::head::{Head, Normalization};
 
-/// Roundings of the maximum on its way into the result, beside those on its way into the exponentials.
+/// Roundings of the maximum on its way into the result, beside those on its way into the
+/// exponentials.
 const MAXIMUM: usize = 4;
 
 /// Roundings of sum and base between logarithm and result.
@@ -50,10 +51,12 @@ pub(super) fn lse_bound(
     let size = LAMBDA * random.own + random.common;
     let probable = if size < 0.5 {
         let depth = (formats.sum_depth(terms.kept) as f64 + terms.rescalings).sqrt();
-        let rounded_weights = if formats.sum_of_rounded { formats.weights_unit + formats.operand_unit } else { 0.0 };
-        let underflow =
-            terms.keys as f64 * (terms.omega + if formats.sum_of_rounded { formats.weights_underflow } else { 0.0 });
-        let sum = (LAMBDA * (random.own * row.weight_norm + rounded_weights * row.weight_norm + depth * u_a)
+        let rounded_weights =
+            if formats.sum_of_rounded { formats.weights_unit + formats.operand_unit } else { 0.0 };
+        let underflow = terms.keys as f64
+            * (terms.omega + if formats.sum_of_rounded { formats.weights_underflow } else { 0.0 });
+        let sum = (LAMBDA
+            * (random.own * row.weight_norm + rounded_weights * row.weight_norm + depth * u_a)
             + random.common)
             * 1.05
             / (1.0 - size)

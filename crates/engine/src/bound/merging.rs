@@ -1,4 +1,5 @@
-//! Partial results that are normalized on their own, stored and merged. Derivation: `docs/bounds.md#merging`.
+//! Partial results that are normalized on their own, stored and merged. Derivation:
+//! `docs/bounds.md#merging`.
 
 use super::formats::Formats;
 use super::logits::Logits;
@@ -8,8 +9,14 @@ use crate::format::unit_roundoff;
 use crate::head::{Head, Normalization};
 
 /// Relative error of the factors by which partial results are merged; 0 where nothing is.
-pub(super) fn factor_error(head: &Head<'_>, logits: &Logits, terms: &RowTerms, formats: &Formats) -> f64 {
-    // A single key whose logit is 0 has lse 0: every factor is exp(0). Another logit is not what its own lse was rounded from.
+pub(super) fn factor_error(
+    head: &Head<'_>,
+    logits: &Logits,
+    terms: &RowTerms,
+    formats: &Formats,
+) -> f64 {
+    // A single key whose logit is 0 has lse 0: every factor is exp(0). Another logit is not what
+    // its own lse was rounded from.
     let is_one = terms.keys <= 1 && logits.terms == 0.0;
     if !formats.merges || is_one || !matches!(head.normalization, Normalization::OverKeys) {
         return 0.0;
@@ -19,16 +26,24 @@ pub(super) fn factor_error(head: &Head<'_>, logits: &Logits, terms: &RowTerms, f
     expm1_upper(factor * (terms.rescalings + 2.0))
 }
 
-/// What merging may add to the bound of an element whose partial results are rounded to nothing narrower than the softmax format.
+/// What merging may add to the bound of an element whose partial results are rounded to nothing
+/// narrower than the softmax format.
 pub(super) fn merge_error(factors: f64, element: &Element) -> f64 {
     INFLATION * 2.0 * factors * (element.abar + element.output)
 }
 
-/// What storing partial outputs adds where each of them is the exact one, up to the factors: one rounding of each.
-pub(super) fn stored_error(terms: &RowTerms, factors: f64, formats: &Formats, element: &Element) -> f64 {
+/// What storing partial outputs adds where each of them is the exact one, up to the factors: one
+/// rounding of each.
+pub(super) fn stored_error(
+    terms: &RowTerms,
+    factors: f64,
+    formats: &Formats,
+    element: &Element,
+) -> f64 {
     match formats.partial {
         Some(partial) if terms.keys > 1 || factors > 0.0 || partial != formats.output => {
-            // The exact output is a number of the output's format, so rounding at most doubles an error.
+            // The exact output is a number of the output's format, so rounding at most doubles an
+            // error.
             INFLATION
                 * 2.0
                 * (1.0 + 2.0 * factors)

@@ -8,7 +8,8 @@ use crate::format::{min_normal, unit_roundoff};
 use crate::gemm::gamma;
 use crate::head::{Head, Normalization};
 
-/// Weight of a dropped key, relative to the largest, under logit errors up to a quarter of its own terms, plus 2: `e^−448`.
+/// Weight of a dropped key, relative to the largest, under logit errors up to a quarter of its own
+/// terms, plus 2: `e^−448`.
 const DROPPED_WEIGHT: f64 = 1e-194;
 
 /// Error terms of one row.
@@ -41,8 +42,16 @@ pub(super) struct RowTerms {
 
 impl RowTerms {
     /// Terms of row `i`, which has visible keys; `None` if a format of the contract could overflow.
-    pub(super) fn new(head: &Head<'_>, i: usize, row: &RowStats, logits: &Logits, formats: &Formats) -> Option<Self> {
-        if !logits.fit(head, row, formats) || (row.dropped > 0 && !logits.dropped_is_safe(head, row, formats)) {
+    pub(super) fn new(
+        head: &Head<'_>,
+        i: usize,
+        row: &RowStats,
+        logits: &Logits,
+        formats: &Formats,
+    ) -> Option<Self> {
+        if !logits.fit(head, row, formats)
+            || (row.dropped > 0 && !logits.dropped_is_safe(head, row, formats))
+        {
             return None;
         }
         let sink = usize::from(head.sink.is_some());
@@ -55,19 +64,24 @@ impl RowTerms {
         };
         let [logit_error, own_error] = logits.error(head, i, row, formats);
         let logits_are_exact = logit_error == 0.0 && logits.terms == 0.0;
-        // The score of a single key is its own maximum: what is wrong with it cancels, but in the log-sum-exp.
-        let is_alone = kept == 1 && row.dropped == 0 && matches!(head.normalization, Normalization::OverKeys);
-        let (logit_error, shared) = if is_alone { (own_error, logit_error) } else { (logit_error, 0.0) };
+        // The score of a single key is its own maximum: what is wrong with it cancels, but in the
+        // log-sum-exp.
+        let is_alone =
+            kept == 1 && row.dropped == 0 && matches!(head.normalization, Normalization::OverKeys);
+        let (logit_error, shared) =
+            if is_alone { (own_error, logit_error) } else { (logit_error, 0.0) };
         // Without division the error of the maximum counts as well.
         let copies = if matches!(head.normalization, Normalization::None) { 2.0 } else { 1.0 };
-        let exponentials = if logits_are_exact { 0.0 } else { (1.0 + rescalings as f64) * formats.exp_error };
+        let exponentials =
+            if logits_are_exact { 0.0 } else { (1.0 + rescalings as f64) * formats.exp_error };
         let tau = expm1_upper(copies * logit_error + exponentials);
         let terms = Self {
             tau: if tau < 1.0 { tau } else { f64::INFINITY },
             shared,
             sum_lower: row.sum_lower,
             mass: 1.0,
-            omega: 6.0 * min_normal(formats.softmax) + if row.dropped > 0 { DROPPED_WEIGHT } else { 0.0 },
+            omega: 6.0 * min_normal(formats.softmax)
+                + if row.dropped > 0 { DROPPED_WEIGHT } else { 0.0 },
             keys: row.visible + sink,
             kept,
             rescalings: rescalings as f64,
@@ -106,7 +120,11 @@ impl RowTerms {
         let partial = formats.partial.map_or(0.0, unit_roundoff);
         let nu = (1.0 + u_p) * (1.0 + products) * (1.0 + u_a) * (1.0 + u_a) * (1.0 + u_a);
         let nu = nu * (1.0 + u_t) * (1.0 + u_t) * (1.0 + partial) - 1.0;
-        let terms = if matches!(head.normalization, Normalization::OverQueries) { head.n_q } else { self.kept };
+        let terms = if matches!(head.normalization, Normalization::OverQueries) {
+            head.n_q
+        } else {
+            self.kept
+        };
         let sum_depth = formats.sum_depth(terms) + self.rescalings as usize;
         let sum_error = gamma(sum_depth, u_a) + 2.0 * (dropped as f64 + 1.0) * self.omega;
         let mass = match head.normalization {
@@ -129,7 +147,13 @@ impl RowTerms {
     }
 
     /// The hard bound, `absolute` being the part that does not scale with the weights.
-    pub(super) fn hard(&self, head: &Head<'_>, formats: &Formats, element: &Element, absolute: f64) -> f64 {
+    pub(super) fn hard(
+        &self,
+        head: &Head<'_>,
+        formats: &Formats,
+        element: &Element,
+        absolute: f64,
+    ) -> f64 {
         // Not the negations: a NaN must end here too.
         let is_meaningful = self.tau < 1.0 && self.sum_error < 1.0 && self.mass > 0.0;
         if !is_meaningful {
@@ -140,7 +164,8 @@ impl RowTerms {
             Normalization::OverKeys => {
                 let share = self.sum_lower / self.mass;
                 let logits = self.tau * share * deviation;
-                let spread = if formats.sum_of_rounded { abar.max(deviation + logits) } else { abar };
+                let spread =
+                    if formats.sum_of_rounded { abar.max(deviation + logits) } else { abar };
                 let weights = self.nu * (1.0 + self.tau) * share * spread;
                 (logits + weights + absolute + self.sum_error * output) / (1.0 - self.sum_error)
             }
@@ -151,11 +176,19 @@ impl RowTerms {
             }
         };
         let rounding = output_roundings(formats);
-        (1.0 + rounding) * before_output + rounding * output + formats.storing_underflow() + min_normal(formats.softmax)
+        (1.0 + rounding) * before_output
+            + rounding * output
+            + formats.storing_underflow()
+            + min_normal(formats.softmax)
     }
 }
 
-/// Upper bound of `e^y − 1` for `0 ≤ y < 0.7`; infinite beyond. The Taylor series after its third term is below a geometric one.
+/// Upper bound of `e^y − 1` for `0 ≤ y < 0.7`; infinite beyond. The Taylor series after its third
+/// term is below a geometric one.
 pub(super) fn expm1_upper(y: f64) -> f64 {
-    if y < 0.7 { (y + y * y / 2.0 + y * y * y / 6.0 / (1.0 - y / 4.0)) * (1.0 + 1e-14) } else { f64::INFINITY }
+    if y < 0.7 {
+        (y + y * y / 2.0 + y * y * y / 6.0 / (1.0 - y / 4.0)) * (1.0 + 1e-14)
+    } else {
+        f64::INFINITY
+    }
 }

@@ -20,7 +20,11 @@ impl ExactScale {
     pub(super) fn new(scale: RealScale) -> Self {
         let radicand = UBig::from(scale.radicand.max(1));
         let (root, rest) = radicand.sqrt_rem();
-        Self { factor: Dyadics::new(&[scale.factor]), root: rest.is_zero().then(|| IBig::from(root)), radicand }
+        Self {
+            factor: Dyadics::new(&[scale.factor]),
+            root: rest.is_zero().then(|| IBig::from(root)),
+            radicand,
+        }
     }
 
     /// Whether the scale is 0.
@@ -56,8 +60,8 @@ impl ExactScale {
 
 /// Numbers `over_root / √radicand + plain`; an absent part is 0 everywhere.
 ///
-/// Two of them are equal iff both parts are, once [`Algebraics::canonical`] was called: `√radicand` is irrational, or all is in
-/// the first part.
+/// Two of them are equal iff both parts are, once [`Algebraics::canonical`] was called: `√radicand`
+/// is irrational, or all is in the first part.
 #[derive(Clone, Debug)]
 pub(super) struct Algebraics {
     over_root: Option<Dyadics>,
@@ -82,7 +86,8 @@ impl Algebraics {
 
     /// Multiplies dyadic numbers by the scale. A scale comes once: nothing was multiplied before.
     pub(super) fn scaled(self, scale: &ExactScale) -> Self {
-        let over_root = self.plain.map(|plain| plain.times(&scale.factor.integers[0], scale.factor.exponent));
+        let over_root =
+            self.plain.map(|plain| plain.times(&scale.factor.integers[0], scale.factor.exponent));
         Self { over_root, plain: None, ..self }
     }
 
@@ -95,9 +100,11 @@ impl Algebraics {
             dyadics
         };
         let last = Dyadics::new(&[x]);
-        let mut addends = Dyadics { integers: vec![IBig::ZERO; self.count], exponent: last.exponent };
+        let mut addends =
+            Dyadics { integers: vec![IBig::ZERO; self.count], exponent: last.exponent };
         addends.integers.extend(last.integers);
-        let longer = Self { over_root: self.over_root.map(longer), plain: self.plain.map(longer), count };
+        let longer =
+            Self { over_root: self.over_root.map(longer), plain: self.plain.map(longer), count };
         if x == 0.0 { longer } else { longer.plus(addends) }
     }
 
@@ -114,7 +121,8 @@ impl Algebraics {
 
     /// What an element is compared by.
     pub(super) fn parts(&self, at: usize) -> [Option<&IBig>; 2] {
-        [&self.over_root, &self.plain].map(|part| part.as_ref().map(|dyadics| &dyadics.integers[at]))
+        [&self.over_root, &self.plain]
+            .map(|part| part.as_ref().map(|dyadics| &dyadics.integers[at]))
     }
 
     /// Whether an element is 0.
@@ -124,10 +132,16 @@ impl Algebraics {
 
     /// An element, if it is rational.
     pub(super) fn rational(&self, at: usize, scale: &ExactScale) -> Option<Ratio> {
-        let ratio = |dyadics: &Dyadics, by: UBig| Ratio::new(dyadics.integers[at].clone(), by, dyadics.exponent);
-        let is_zero = |part: &Option<Dyadics>| part.as_ref().is_none_or(|dyadics| dyadics.integers[at].is_zero());
+        let ratio = |dyadics: &Dyadics, by: UBig| {
+            Ratio::new(dyadics.integers[at].clone(), by, dyadics.exponent)
+        };
+        let is_zero = |part: &Option<Dyadics>| {
+            part.as_ref().is_none_or(|dyadics| dyadics.integers[at].is_zero())
+        };
         match (&self.over_root, &self.plain, &scale.root) {
-            (Some(over_root), None, Some(root)) => Some(ratio(over_root, root.clone().into_parts().1)),
+            (Some(over_root), None, Some(root)) => {
+                Some(ratio(over_root, root.clone().into_parts().1))
+            }
             (over_root, Some(plain), None) if is_zero(over_root) => Some(ratio(plain, UBig::ONE)),
             _ => self.is_zero(at).then(|| Ratio::new(IBig::ZERO, UBig::ONE, 0)),
         }
@@ -139,10 +153,12 @@ impl Algebraics {
     /// Less than 2 units: each part is cut to an integer.
     pub(super) fn fixed(&self, at: usize, scale: &ExactScale, fraction_bits: usize) -> IBig {
         let over_root = self.over_root.as_ref();
-        let over_root =
-            over_root.map(|part| scale.over_root(&part.integers[at], part.exponent, fraction_bits)).unwrap_or_default();
+        let over_root = over_root
+            .map(|part| scale.over_root(&part.integers[at], part.exponent, fraction_bits))
+            .unwrap_or_default();
         let Some(plain) = &self.plain else { return over_root };
         let (sign, magnitude): (Sign, UBig) = plain.integers[at].clone().into_parts();
-        over_root + IBig::from_parts(sign, shifted(&magnitude, plain.exponent + fraction_bits as i64))
+        over_root
+            + IBig::from_parts(sign, shifted(&magnitude, plain.exponent + fraction_bits as i64))
     }
 }

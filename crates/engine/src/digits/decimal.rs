@@ -20,8 +20,8 @@ pub(super) const LOWEST_EXPONENT: i64 = -10_000;
 
 /// A decimal number: correctly rounded to some significant digits (ties to even), or exact.
 ///
-/// Its text is a JSON number in one canonical form: no trailing zeros, no `-0`, plain (`-0.0125`, `1200`) where the first digit
-/// counts 10⁻⁵ to 10²⁰, else with an exponent (`1.25e-7`, `-3e21`).
+/// Its text is a JSON number in one canonical form: no trailing zeros, no `-0`, plain (`-0.0125`,
+/// `1200`) where the first digit counts 10⁻⁵ to 10²⁰, else with an exponent (`1.25e-7`, `-3e21`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decimal {
     is_negative: bool,
@@ -35,7 +35,9 @@ pub struct Decimal {
 
 /// A text that is not a decimal number.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("decimal: expected a JSON number with an exponent of at most {LARGEST_EXPONENT}, got {got:?}")]
+#[error(
+    "decimal: expected a JSON number with an exponent of at most {LARGEST_EXPONENT}, got {got:?}"
+)]
 pub struct DecimalError {
     /// The text.
     pub got: String,
@@ -58,9 +60,14 @@ impl Decimal {
         Self { unit: Some(LOWEST_EXPONENT + 1), ..Self::zero() }
     }
 
-    /// A number that was rounded to this one, `unit` being what its last digit counts; 0 below 10⁻¹⁰⁰⁰⁰.
+    /// A number that was rounded to this one, `unit` being what its last digit counts; 0 below
+    /// 10⁻¹⁰⁰⁰⁰.
     pub(super) fn rounded(number: Self, unit: i64) -> Self {
-        if number.first() < LOWEST_EXPONENT { Self::vanishing() } else { Self { unit: Some(unit), ..number } }
+        if number.first() < LOWEST_EXPONENT {
+            Self::vanishing()
+        } else {
+            Self { unit: Some(unit), ..number }
+        }
     }
 
     fn normal(is_negative: bool, digits: &str, exponent: i64) -> Self {
@@ -88,14 +95,17 @@ impl Decimal {
         self.digits == "0"
     }
 
-    /// Whether the number is the exact value, not a rounded one. A parsed number is exact: the text does not say more.
+    /// Whether the number is the exact value, not a rounded one. A parsed number is exact: the text
+    /// does not say more.
     pub fn is_exact(&self) -> bool {
         self.unit.is_none()
     }
 
-    /// The same number, taken to be rounded to `digits` significant digits, as [`answer`](super::answer) rounds.
+    /// The same number, taken to be rounded to `digits` significant digits, as
+    /// [`answer`](super::answer) rounds.
     ///
-    /// For numbers read from a file: their text does not say whether they are exact. One with more digits than that is.
+    /// For numbers read from a file: their text does not say whether they are exact. One with more
+    /// digits than that is.
     #[must_use]
     pub fn rounded_to(self, digits: u32) -> Self {
         let unit = self.first() - i64::from(digits) + 1;
@@ -113,12 +123,14 @@ impl Decimal {
         format!("5e{}", unit - 1).parse::<f64>().map_or(f64::INFINITY, f64::next_up)
     }
 
-    /// The binary64 number nearest to it, which is what a correct reader makes of its text; infinite above the finite numbers.
+    /// The binary64 number nearest to it, which is what a correct reader makes of its text;
+    /// infinite above the finite numbers.
     pub fn to_f64(&self) -> f64 {
         self.to_string().parse().unwrap_or(f64::NAN)
     }
 
-    /// Upper bound of the distance between it and [`Decimal::to_f64`]; 0 only if they are the same number.
+    /// Upper bound of the distance between it and [`Decimal::to_f64`]; 0 only if they are the same
+    /// number.
     pub(super) fn reading_error(&self) -> f64 {
         let x = self.to_f64();
         if !x.is_finite() {
@@ -132,7 +144,8 @@ impl Decimal {
         if is_near && self.ratio().is_some_and(|ratio| ratio.equals(&Ratio::from_f64(x))) {
             return 0.0;
         }
-        // Half a spacing: u times the number in the normal range, half of the smallest number below it.
+        // Half a spacing: u times the number in the normal range, half of the smallest number below
+        // it.
         (U * x.abs()).next_up()
     }
 
@@ -175,7 +188,8 @@ impl FromStr for Decimal {
 }
 
 fn parse(text: &str) -> Option<Decimal> {
-    let (is_negative, magnitude) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+    let (is_negative, magnitude) =
+        text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
     let (mantissa, exponent) = match magnitude.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),
         None => (magnitude, None),
@@ -184,19 +198,28 @@ fn parse(text: &str) -> Option<Decimal> {
         Some((whole, fraction)) => (whole, Some(fraction)),
         None => (mantissa, None),
     };
-    let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let all_digits =
+        |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let whole_is_valid = all_digits(whole) && (whole.len() == 1 || !whole.starts_with('0'));
     if !whole_is_valid || fraction.is_some_and(|fraction| !all_digits(fraction)) {
         return None;
     }
     let exponent = match exponent {
         None => 0,
-        Some(text) if all_digits(text.strip_prefix(['+', '-']).unwrap_or(text)) => text.parse::<i64>().ok()?,
+        Some(text) if all_digits(text.strip_prefix(['+', '-']).unwrap_or(text)) => {
+            text.parse::<i64>().ok()?
+        }
         Some(_) => return None,
     };
     let fraction = fraction.unwrap_or("");
     let is_in_range = exponent.abs() <= LARGEST_EXPONENT;
-    is_in_range.then(|| Decimal::normal(is_negative, &format!("{whole}{fraction}"), exponent - fraction.len() as i64))
+    is_in_range.then(|| {
+        Decimal::normal(
+            is_negative,
+            &format!("{whole}{fraction}"),
+            exponent - fraction.len() as i64,
+        )
+    })
 }
 
 #[cfg(test)]
@@ -230,17 +253,31 @@ mod tests {
 
     #[test]
     fn what_is_no_json_number_is_refused() {
-        for text in
-            ["", "-", "+1", ".5", "1.", "01", "1e", "1e+", "0x1", "NaN", "Infinity", "1 ", "1_0", "1e9999999999"]
-        {
+        for text in [
+            "",
+            "-",
+            "+1",
+            ".5",
+            "1.",
+            "01",
+            "1e",
+            "1e+",
+            "0x1",
+            "NaN",
+            "Infinity",
+            "1 ",
+            "1_0",
+            "1e9999999999",
+        ] {
             assert_eq!(text.parse::<Decimal>(), Err(DecimalError { got: text.to_owned() }));
         }
     }
 
     #[test]
     fn errors_are_upper_bounds() {
-        let rounded =
-            |significand: u32, unit: i64| Decimal::rounded(Decimal::exact(false, &UBig::from(significand), unit), unit);
+        let rounded = |significand: u32, unit: i64| {
+            Decimal::rounded(Decimal::exact(false, &UBig::from(significand), unit), unit)
+        };
         let third = rounded(333, -3);
         assert!(third.error() >= 0.0005 && third.error() <= 0.000_500_000_1 && !third.is_exact());
         let one = rounded(100, -2);

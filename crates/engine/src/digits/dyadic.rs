@@ -24,7 +24,10 @@ impl Dyadics {
 
     /// Each number times an integer times a power of two.
     pub(super) fn times(self, factor: &IBig, exponent: i64) -> Self {
-        Self { integers: self.integers.into_iter().map(|m| m * factor).collect(), exponent: self.exponent + exponent }
+        Self {
+            integers: self.integers.into_iter().map(|m| m * factor).collect(),
+            exponent: self.exponent + exponent,
+        }
     }
 
     /// Sums, element by element.
@@ -32,7 +35,10 @@ impl Dyadics {
         let exponent = self.exponent.min(other.exponent);
         let up = |m: IBig, from: i64| m << (from - exponent) as usize;
         let pairs = self.integers.into_iter().zip(other.integers);
-        Self { integers: pairs.map(|(x, y)| up(x, self.exponent) + up(y, other.exponent)).collect(), exponent }
+        Self {
+            integers: pairs.map(|(x, y)| up(x, self.exponent) + up(y, other.exponent)).collect(),
+            exponent,
+        }
     }
 }
 
@@ -44,8 +50,11 @@ fn integer(x: f64, grid: i32) -> IBig {
     }
     let significand = (bits & ((1 << 52) - 1)) | (u64::from(bits >> 52 > 0) << 52);
     let shift = exponent(x) - 52 - grid;
-    let magnitude =
-        if shift >= 0 { UBig::from(significand) << shift as usize } else { UBig::from(significand >> -shift) };
+    let magnitude = if shift >= 0 {
+        UBig::from(significand) << shift as usize
+    } else {
+        UBig::from(significand >> -shift)
+    };
     IBig::from_parts(if x < 0.0 { Sign::Negative } else { Sign::Positive }, magnitude)
 }
 
@@ -76,9 +85,13 @@ mod tests {
 
     #[test]
     fn sums_and_products_are_exact() {
-        let sum = Dyadics::new(&[1e300]).plus(Dyadics::new(&[-1e-300])).plus(Dyadics::new(&[-1e300]));
+        let sum =
+            Dyadics::new(&[1e300]).plus(Dyadics::new(&[-1e-300])).plus(Dyadics::new(&[-1e300]));
         let tiny = Dyadics::new(&[-1e-300]);
-        assert_eq!(sum.integers[0], tiny.integers[0].clone() << (tiny.exponent - sum.exponent) as usize);
+        assert_eq!(
+            sum.integers[0],
+            tiny.integers[0].clone() << (tiny.exponent - sum.exponent) as usize
+        );
         let product = Dyadics::new(&[0.75]).times(&IBig::from(-3), 4);
         assert_eq!((product.integers[0].clone(), product.exponent), (IBig::from(-9), 2));
     }

@@ -12,7 +12,12 @@ const GUARD_BITS: usize = 64;
 ///
 /// # Error bound
 /// `|ln(mantissa · 2^exponent) + x| ≤ 2^−(precision + 2)`.
-pub(super) fn exponential(fixed: &UBig, fraction_bits: usize, integer_bits: usize, precision: usize) -> (UBig, i64) {
+pub(super) fn exponential(
+    fixed: &UBig,
+    fraction_bits: usize,
+    integer_bits: usize,
+    precision: usize,
+) -> (UBig, i64) {
     let halvings = integer_bits + 8;
     let bits = precision + halvings + GUARD_BITS;
     let y = shifted(fixed, bits as i64 - (fraction_bits + halvings) as i64);
@@ -47,10 +52,13 @@ mod tests {
 
     type Big = FBig<HalfEven, 2>;
 
-    /// Distance to the exponential of another library, in units of `2^−(precision + 2)` of the value.
+    /// Distance to the exponential of another library, in units of `2^−(precision + 2)` of the
+    /// value.
     fn error(fixed: u64, fraction_bits: usize, precision: usize) -> f64 {
         let (mantissa, exponent) = exponential(&UBig::from(fixed), fraction_bits, 15, precision);
-        let big = |m: IBig, e: i64| Big::from_parts(m, e as isize).with_precision(precision + 100).value();
+        let big = |m: IBig, e: i64| {
+            Big::from_parts(m, e as isize).with_precision(precision + 100).value()
+        };
         let x = big(IBig::from(fixed), -(fraction_bits as i64));
         let relative = big(mantissa.into(), exponent) / (-x).exp() - big(IBig::ONE, 0);
         (relative * big(IBig::ONE, precision as i64 + 2)).to_f64().value().abs()
@@ -59,11 +67,21 @@ mod tests {
     #[test]
     fn agrees_with_another_library_within_the_bound() {
         for precision in [64, 128, 300] {
-            for (fixed, fraction_bits) in
-                [(0, 10), (1, 60), (1, 1), (1, 0), (20, 0), (699_999, 10), (24_000, 0), (0xffff_ffff_ffff, 40)]
-            {
+            for (fixed, fraction_bits) in [
+                (0, 10),
+                (1, 60),
+                (1, 1),
+                (1, 0),
+                (20, 0),
+                (699_999, 10),
+                (24_000, 0),
+                (0xffff_ffff_ffff, 40),
+            ] {
                 let error = error(fixed, fraction_bits, precision);
-                assert!(error <= 1.0, "e^-({fixed}·2^-{fraction_bits}) at {precision} bits: {error}");
+                assert!(
+                    error <= 1.0,
+                    "e^-({fixed}·2^-{fraction_bits}) at {precision} bits: {error}"
+                );
             }
         }
     }

@@ -1,4 +1,5 @@
-//! The natural logarithm in integer arithmetic, to any precision. Derivation: `docs/bounds.md#digits`.
+//! The natural logarithm in integer arithmetic, to any precision. Derivation:
+//! `docs/bounds.md#digits`.
 
 use dashu_int::ops::BitTest;
 use dashu_int::{IBig, UBig};
@@ -21,7 +22,8 @@ pub(super) fn logarithm(mantissa: &UBig, exponent: i64, fraction_bits: usize) ->
     let doublings = exponent + k as i64;
     let bits = fraction_bits + doublings.unsigned_abs().bit_len() + GUARD_BITS;
     let one = UBig::ONE << k;
-    let (is_below, difference) = if *mantissa < one { (true, &one - mantissa) } else { (false, mantissa - &one) };
+    let (is_below, difference) =
+        if *mantissa < one { (true, &one - mantissa) } else { (false, mantissa - &one) };
     let half = atanh(&((difference << bits) / (mantissa + one)), bits);
     let twice = IBig::from(half << 1);
     let sum = if is_below { -twice } else { twice } + ln_2(bits) * doublings;
@@ -29,7 +31,8 @@ pub(super) fn logarithm(mantissa: &UBig, exponent: i64, fraction_bits: usize) ->
     IBig::from_parts(sign, shifted(&magnitude, fraction_bits as i64 - bits as i64))
 }
 
-/// `ln 2 = 2 atanh(1/3)` in units of `2^−bits`: below the true number by less than `2·bits + 11` units.
+/// `ln 2 = 2 atanh(1/3)` in units of `2^−bits`: below the true number by less than `2·bits + 11`
+/// units.
 pub(super) fn ln_2(bits: usize) -> IBig {
     IBig::from(atanh(&((UBig::ONE << bits) / 3u8), bits) << 1)
 }
@@ -58,14 +61,31 @@ mod tests {
 
     #[test]
     fn agrees_with_another_library_within_the_bound() {
-        let cases = [(2u64, 0), (3, 0), (3, -1), (7, -3), (10, 0), (u64::MAX, 0), (12_345, -10), (1, 100), (5, -900)];
+        let cases = [
+            (2u64, 0),
+            (3, 0),
+            (3, -1),
+            (7, -3),
+            (10, 0),
+            (u64::MAX, 0),
+            (12_345, -10),
+            (1, 100),
+            (5, -900),
+        ];
         for (mantissa, exponent) in cases.into_iter().chain((90..150).map(|m| (m, -7))) {
             for fraction_bits in [64, 128, 300] {
                 let got = logarithm(&UBig::from(mantissa), exponent, fraction_bits);
-                let big = |m: IBig, e: isize| Big::from_parts(m, e).with_precision(fraction_bits + 100).value();
+                let big = |m: IBig, e: isize| {
+                    Big::from_parts(m, e).with_precision(fraction_bits + 100).value()
+                };
                 let expected = big(IBig::from(mantissa), exponent as isize).ln();
-                let difference = (big(got, 0) - expected * big(IBig::ONE, fraction_bits as isize)).to_f64().value();
-                assert!(difference.abs() < 2.0, "ln({mantissa}·2^{exponent}) at {fraction_bits} bits: {difference}");
+                let difference = (big(got, 0) - expected * big(IBig::ONE, fraction_bits as isize))
+                    .to_f64()
+                    .value();
+                assert!(
+                    difference.abs() < 2.0,
+                    "ln({mantissa}·2^{exponent}) at {fraction_bits} bits: {difference}"
+                );
             }
         }
     }

@@ -23,12 +23,18 @@ impl<'a> ExactLogits<'a> {
     /// The logits of a head whose numbers are finite.
     pub(super) fn new(head: &'a Head<'a>) -> Self {
         let cap = head.softcap.filter(|_| head.stages.contains(&Stage::Softcap));
-        Self { head, key: Dyadics::new(head.key), scale: ExactScale::new(head.scale), cap: cap.map(Cap::new) }
+        Self {
+            head,
+            key: Dyadics::new(head.key),
+            scale: ExactScale::new(head.scale),
+            cap: cap.map(Cap::new),
+        }
     }
 
     /// The keys that query `i` sees, −∞ biases taken into account.
     pub(super) fn visible(&self, i: usize) -> Vec<usize> {
-        let hides = |j: usize| self.head.bias_row(i).is_some_and(|bias| bias[j] == f64::NEG_INFINITY);
+        let hides =
+            |j: usize| self.head.bias_row(i).is_some_and(|bias| bias[j] == f64::NEG_INFINITY);
         (0..self.head.n_k).filter(|j| self.head.sees(i, *j) && !hides(*j)).collect()
     }
 
@@ -62,7 +68,8 @@ impl<'a> ExactLogits<'a> {
             capped = capped.map(|capped| Capped { inner: capped.inner.with(0.0), ..capped });
         }
         let count = seen.len() + usize::from(self.head.sink.is_some());
-        let capped = capped.map(|capped| Capped { inner: capped.inner.canonical(&self.scale), ..capped });
+        let capped =
+            capped.map(|capped| Capped { inner: capped.inner.canonical(&self.scale), ..capped });
         RowLogits { count, capped, rest: sum.canonical(&self.scale), scale: &self.scale }
     }
 
@@ -73,17 +80,23 @@ impl<'a> ExactLogits<'a> {
             let key = &self.key.integers[j * d_k..(j + 1) * d_k];
             query.integers.iter().zip(key).map(|(q, k)| q * k).sum()
         };
-        Dyadics { integers: seen.iter().map(dot).collect(), exponent: query.exponent + self.key.exponent }
+        Dyadics {
+            integers: seen.iter().map(dot).collect(),
+            exponent: query.exponent + self.key.exponent,
+        }
     }
 
     fn bias(&self, i: usize, seen: &[usize]) -> Option<Dyadics> {
-        self.head.bias_row(i).map(|bias| Dyadics::new(&seen.iter().map(|j| bias[*j]).collect::<Vec<_>>()))
+        self.head
+            .bias_row(i)
+            .map(|bias| Dyadics::new(&seen.iter().map(|j| bias[*j]).collect::<Vec<_>>()))
     }
 
     fn alibi(&self, i: usize, seen: &[usize]) -> Option<Dyadics> {
         let alibi = self.head.slopes_of(i)?;
         let slope = Dyadics::new(&[-alibi.slope]);
-        let distance = |j: &usize| (i as i128 + i128::from(alibi.offset) - *j as i128).unsigned_abs();
+        let distance =
+            |j: &usize| (i as i128 + i128::from(alibi.offset) - *j as i128).unsigned_abs();
         let integers = seen.iter().map(|j| &slope.integers[0] * IBig::from(distance(j))).collect();
         Some(Dyadics { integers, exponent: slope.exponent })
     }

@@ -1,9 +1,10 @@
-//! Arbitrary precision: certified decimal digits of the exact output of a call, for files that others keep, and balls as narrow
-//! as a double allows.
+//! Arbitrary precision: certified decimal digits of the exact output of a call, for files that
+//! others keep, and balls as narrow as a double allows.
 //!
-//! [`answer`] is the entry for digits: each element is decided exactly where it is rational, else by the enclosure where both
-//! ends round alike, else in integer arithmetic of growing precision. That this ends is a theorem: `docs/bounds.md#digits`. What
-//! an implementation may differ from the printed digits is [`answer_bounds`]. [`PreciseHead`] is the entry for balls.
+//! [`answer`] is the entry for digits: each element is decided exactly where it is rational, else
+//! by the enclosure where both ends round alike, else in integer arithmetic of growing precision.
+//! That this ends is a theorem: `docs/bounds.md#digits`. What an implementation may differ from the
+//! printed digits is [`answer_bounds`]. [`PreciseHead`] is the entry for balls.
 
 mod algebraic;
 mod bounds;
@@ -39,7 +40,8 @@ pub const MOST_BITS: usize = 1 << 14;
 
 /// How narrow a ball is wanted: the radius is to be at most `absolute` or `relative · |mid|`.
 ///
-/// It is never made narrower than half a spacing of the midpoint and a little, but for numbers that are an `f64`.
+/// It is never made narrower than half a spacing of the midpoint and a little, but for numbers that
+/// are an `f64`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Width {
     /// Of the midpoint.
@@ -52,7 +54,8 @@ impl Width {
     /// As narrow as a double allows.
     pub const NEAREST: Self = Self { relative: 0.0, absolute: 0.0 };
 
-    /// That of one evaluation with 128 bits: `2^−126 Σ_j w_j |v_j|` and half a spacing of the midpoint.
+    /// That of one evaluation with 128 bits: `2^−126 Σ_j w_j |v_j|` and half a spacing of the
+    /// midpoint.
     pub const ONE_EVALUATION: Self = Self { relative: f64::INFINITY, absolute: f64::INFINITY };
 }
 
@@ -108,13 +111,17 @@ pub enum DigitsError {
     #[error("inputs: expected exact numbers, got radii")]
     Inexact,
     /// Two ends still differed: under a softcap no theorem excludes a tie.
-    #[error("element under a softcap at {bits} bits: expected two ends that agree, got undecided ones")]
+    #[error(
+        "element under a softcap at {bits} bits: expected two ends that agree, got undecided ones"
+    )]
     Undecided {
         /// Bits of the last evaluation.
         bits: usize,
     },
     /// A query that sees no key has no number as its output.
-    #[error("row [b={b}, h={h}, i={i}]: expected a visible key, or a number for empty rows, got none and NaN")]
+    #[error(
+        "row [b={b}, h={h}, i={i}]: expected a visible key, or a number for empty rows, got none and NaN"
+    )]
     EmptyRow {
         /// Batch item.
         b: usize,
@@ -131,26 +138,32 @@ pub enum DigitsError {
     },
 }
 
-/// The output of `call` under `meaning`, each element correctly rounded to `digits` significant decimal digits, ties to even.
+/// The output of `call` under `meaning`, each element correctly rounded to `digits` significant
+/// decimal digits, ties to even.
 ///
-/// A rational element whose decimal expansion ends within `digits` digits is printed in full and is exact; so is a dyadic one
-/// that ends within 40 digits. An element below 10⁻¹⁰⁰⁰⁰ in magnitude is printed as 0, which is then not exact.
+/// A rational element whose decimal expansion ends within `digits` digits is printed in full and is
+/// exact; so is a dyadic one that ends within 40 digits. An element below 10⁻¹⁰⁰⁰⁰ in magnitude is
+/// printed as 0, which is then not exact.
 ///
-/// The digits depend on the call alone, not on the machine, the number of threads or the way in which they were found.
+/// The digits depend on the call alone, not on the machine, the number of threads or the way in
+/// which they were found.
 ///
 /// # Shapes
-/// As [`interpret`](crate::interpret::interpret) → `(b, h_q, n_q, d_v)`, the width as the meaning says.
+/// As [`interpret`](crate::interpret::interpret) → `(b, h_q, n_q, d_v)`, the width as the meaning
+/// says.
 ///
 /// # Error bound
-/// [`Decimal::error`]: half a unit of the last of the `digits` digits, or 0. Derivation: docs/bounds.md#digits.
+/// [`Decimal::error`]: half a unit of the last of the `digits` digits, or 0. Derivation:
+/// docs/bounds.md#digits.
 ///
 /// # Edge cases
 /// A query that sees no key gives what the meaning says of empty rows.
 ///
 /// # Errors
-/// [`DigitsError`] for a number of digits out of range, for inputs that are not finite (a bias of −∞ hides its key), for a bias of
-/// −∞ that a later stage makes something else, for a cap that is not positive, for an empty row that is NaN, for weights that are
-/// not normalized over the keys, and under a softcap for an element that [`MOST_BITS`] bits do not decide.
+/// [`DigitsError`] for a number of digits out of range, for inputs that are not finite (a bias of
+/// −∞ hides its key), for a bias of −∞ that a later stage makes something else, for a cap that is
+/// not positive, for an empty row that is NaN, for weights that are not normalized over the keys,
+/// and under a softcap for an element that [`MOST_BITS`] bits do not decide.
 pub fn answer(meaning: &Meaning, call: &Call, digits: u32) -> Result<Answer, DigitsError> {
     answer_with(meaning, call, digits, Products::FixedOrder)
 }
@@ -159,7 +172,12 @@ pub fn answer(meaning: &Meaning, call: &Call, digits: u32) -> Result<Answer, Dig
 ///
 /// # Errors
 /// As [`answer`].
-pub fn answer_with(meaning: &Meaning, call: &Call, digits: u32, products: Products) -> Result<Answer, DigitsError> {
+pub fn answer_with(
+    meaning: &Meaning,
+    call: &Call,
+    digits: u32,
+    products: Products,
+) -> Result<Answer, DigitsError> {
     check_digits(digits)?;
     if meaning.normalization != Normalization::OverKeys {
         return Err(DigitsError::Normalization { got: meaning.normalization });
@@ -178,7 +196,9 @@ pub fn answer_with(meaning: &Meaning, call: &Call, digits: u32, products: Produc
             let known = width.min(head.d_v);
             for i in 0..dims.n_q {
                 let at = |c: usize| i * head.d_v + c;
-                let row = precise.output_digits(i, known, digits, |c| (enclosure.mid[at(c)], enclosure.rad[at(c)]))?;
+                let row = precise.output_digits(i, known, digits, |c| {
+                    (enclosure.mid[at(c)], enclosure.rad[at(c)])
+                })?;
                 values.extend(row.ok_or(DigitsError::EmptyRow { b, h, i })?);
                 values.extend((known..width).map(|_| Decimal::zero()));
             }
@@ -189,12 +209,18 @@ pub fn answer_with(meaning: &Meaning, call: &Call, digits: u32, products: Produc
 
 /// Whether so many digits can be asked for.
 fn check_digits(digits: u32) -> Result<(), DigitsError> {
-    if (1..=MOST_DIGITS).contains(&digits) { Ok(()) } else { Err(DigitsError::Digits { got: digits }) }
+    if (1..=MOST_DIGITS).contains(&digits) {
+        Ok(())
+    } else {
+        Err(DigitsError::Digits { got: digits })
+    }
 }
 
-/// Whether every bias of −∞ is still −∞ where the stages end: a scale of 0 or less or a cap behind the bias would change it.
+/// Whether every bias of −∞ is still −∞ where the stages end: a scale of 0 or less or a cap behind
+/// the bias would change it.
 fn check_hiding(head: &Head<'_>) -> Result<(), DigitsError> {
-    let Some(index) = head.bias.and_then(|bias| bias.iter().position(|b| *b == f64::NEG_INFINITY)) else {
+    let Some(index) = head.bias.and_then(|bias| bias.iter().position(|b| *b == f64::NEG_INFINITY))
+    else {
         return Ok(());
     };
     for stage in head.stages.iter().skip_while(|stage| **stage != Stage::Bias) {
@@ -202,7 +228,9 @@ fn check_hiding(head: &Head<'_>) -> Result<(), DigitsError> {
             Stage::Scale if head.scale.factor <= 0.0 => {
                 return Err(DigitsError::NotHiding { index, scale: head.scale.factor });
             }
-            Stage::Softcap if head.softcap.is_some() => return Err(DigitsError::CappedBias { index }),
+            Stage::Softcap if head.softcap.is_some() => {
+                return Err(DigitsError::CappedBias { index });
+            }
             Stage::Scale | Stage::Softcap | Stage::Bias => {}
         }
     }
@@ -210,7 +238,11 @@ fn check_hiding(head: &Head<'_>) -> Result<(), DigitsError> {
 }
 
 /// Whether all numbers of an input are allowed.
-fn check_all(what: &'static str, data: &[f64], allowed: fn(f64) -> bool) -> Result<(), DigitsError> {
+fn check_all(
+    what: &'static str,
+    data: &[f64],
+    allowed: fn(f64) -> bool,
+) -> Result<(), DigitsError> {
     let found = data.iter().enumerate().find(|(_, x)| !allowed(**x));
     found.map_or(Ok(()), |(index, got)| Err(DigitsError::NotFinite { what, index, got: *got }))
 }

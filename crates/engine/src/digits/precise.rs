@@ -1,4 +1,5 @@
-//! One head at arbitrary precision: digits and balls of its outputs and of its logarithms of row sums.
+//! One head at arbitrary precision: digits and balls of its outputs and of its logarithms of row
+//! sums.
 
 use super::decimal::Decimal;
 use super::logits::ExactLogits;
@@ -19,8 +20,8 @@ impl<'a> PreciseHead<'a> {
     /// Prepares a head: keys and values become integers.
     ///
     /// # Errors
-    /// [`DigitsError`] for weights that are not normalized over the keys, for inputs that are inexact or not finite (a bias of
-    /// −∞ hides its key), and for a cap that is not positive.
+    /// [`DigitsError`] for weights that are not normalized over the keys, for inputs that are
+    /// inexact or not finite (a bias of −∞ hides its key), and for a cap that is not positive.
     ///
     /// # Panics
     /// Unless the slices have the lengths that the shapes say, see [`Head`].
@@ -57,7 +58,8 @@ impl<'a> PreciseHead<'a> {
     /// → `d_v` balls.
     ///
     /// # Error bound
-    /// The exact output is within the radius of the midpoint; the radius is 0 where the output is rational and an `f64`.
+    /// The exact output is within the radius of the midpoint; the radius is 0 where the output is
+    /// rational and an `f64`.
     ///
     /// # Edge cases
     /// An empty row is what its policy says; NaN has the radius 0, and nothing else is NaN.
@@ -78,7 +80,8 @@ impl<'a> PreciseHead<'a> {
         }
     }
 
-    /// The keys that row `i` sees and their weights, each the nearest `f64` of a number within `2^−126` of the exact weight.
+    /// The keys that row `i` sees and their weights, each the nearest `f64` of a number within
+    /// `2^−126` of the exact weight.
     pub fn weights(&self, i: usize) -> Vec<(usize, f64)> {
         let mut weights = self.row(i).map(|row| row.weights()).unwrap_or_default();
         // The sink is no key.
@@ -86,8 +89,9 @@ impl<'a> PreciseHead<'a> {
         weights
     }
 
-    /// The first `columns` outputs of row `i`, correctly rounded to `digits` significant decimal digits; `None` for an empty row
-    /// that is NaN. `enclosure` gives midpoint and radius of a column where they are known.
+    /// The first `columns` outputs of row `i`, correctly rounded to `digits` significant decimal
+    /// digits; `None` for an empty row that is NaN. `enclosure` gives midpoint and radius of a
+    /// column where they are known.
     pub(super) fn output_digits(
         &self,
         i: usize,
@@ -106,8 +110,8 @@ impl<'a> PreciseHead<'a> {
         }
     }
 
-    /// The logarithm of the row sum `Σ_j e^(z_ij)`, over the visible keys and the sink, as a ball as narrow as asked for; `−∞`
-    /// where there is nothing to sum.
+    /// The logarithm of the row sum `Σ_j e^(z_ij)`, over the visible keys and the sink, as a ball
+    /// as narrow as asked for; `−∞` where there is nothing to sum.
     ///
     /// # Errors
     /// As [`PreciseHead::output`].
@@ -116,12 +120,17 @@ impl<'a> PreciseHead<'a> {
         Ok(balls.and_then(|balls| balls.first().copied()).unwrap_or(Ball::exact(f64::NEG_INFINITY)))
     }
 
-    /// The logarithm of the row sum, correctly rounded to `digits` significant decimal digits as in [`answer`](super::answer);
-    /// `None` where there is nothing to sum.
+    /// The logarithm of the row sum, correctly rounded to `digits` significant decimal digits as in
+    /// [`answer`](super::answer); `None` where there is nothing to sum.
     ///
     /// # Errors
     /// As [`PreciseHead::output`], and [`DigitsError::Digits`].
-    pub fn lse_digits(&self, i: usize, of: Logarithm, digits: u32) -> Result<Option<Decimal>, DigitsError> {
+    pub fn lse_digits(
+        &self,
+        i: usize,
+        of: Logarithm,
+        digits: u32,
+    ) -> Result<Option<Decimal>, DigitsError> {
         super::check_digits(digits)?;
         let decimals = self.row(i).map(|row| row.lse_decimal(of, digits)).transpose()?;
         Ok(decimals.and_then(|decimals| decimals.into_iter().next()))

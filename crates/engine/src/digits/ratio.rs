@@ -75,7 +75,10 @@ impl Ratio {
     }
 
     fn signed(&self) -> IBig {
-        IBig::from_parts(if self.negative { Sign::Negative } else { Sign::Positive }, self.numerator.clone())
+        IBig::from_parts(
+            if self.negative { Sign::Negative } else { Sign::Positive },
+            self.numerator.clone(),
+        )
     }
 
     /// Whether the number is 0.
@@ -88,8 +91,8 @@ impl Ratio {
         self.negative && !self.numerator.is_zero()
     }
 
-    /// The magnitude as the bits of the largest binary64 number that is not above, and how the rest compares to half a unit
-    /// of its last place; `None` for no rest.
+    /// The magnitude as the bits of the largest binary64 number that is not above, and how the rest
+    /// compares to half a unit of its last place; `None` for no rest.
     fn magnitude_bits(&self) -> (u64, Option<Ordering>) {
         const SMALLEST: i64 = -1074;
         const LARGEST: i64 = 971;
@@ -146,7 +149,8 @@ impl Ratio {
         }
         let ten = UBig::from(10u8);
         let (lowest, beyond) = (ten.pow(digits as usize - 1), ten.pow(digits as usize));
-        // Exponent of the first digit: a guess by the number of bits, log₁₀ 2 ≈ 0.30103, then corrected.
+        // Exponent of the first digit: a guess by the number of bits, log₁₀ 2 ≈ 0.30103, then
+        // corrected.
         let mut first = (bits(&self.numerator) - bits(&self.denominator) - 1) * 30_103 / 100_000;
         loop {
             let shift = i64::from(digits) - 1 - first;
@@ -179,7 +183,8 @@ impl Ratio {
         }
     }
 
-    /// The number itself if its expansion ends within `digits` digits, or within [`FULL_DIGITS`] and it is dyadic.
+    /// The number itself if its expansion ends within `digits` digits, or within [`FULL_DIGITS`]
+    /// and it is dyadic.
     pub(super) fn exact(&self, digits: u32) -> Option<Decimal> {
         let divisor = (&self.numerator).gcd(&self.denominator);
         let (numerator, denominator) = (&self.numerator / &divisor, &self.denominator / &divisor);
@@ -244,7 +249,9 @@ mod tests {
 
     #[test]
     fn ends_of_binary64_are_rounded_as_the_standard_library_does() {
-        for x in [0.1, 1.0 / 3.0, 5e-324, f64::MAX, f64::MIN_POSITIVE, 123_456_789.0, -9.5, 1e22, 1e23] {
+        for x in
+            [0.1, 1.0 / 3.0, 5e-324, f64::MAX, f64::MIN_POSITIVE, 123_456_789.0, -9.5, 1e22, 1e23]
+        {
             let rounded = Ratio::from_f64(x).rounded(17).unwrap().to_string();
             assert_eq!(rounded.parse::<f64>().unwrap().to_bits(), f64::to_bits(x));
             let expected: Decimal = format!("{x:.16e}").parse().unwrap();
@@ -261,15 +268,23 @@ mod tests {
 
     #[test]
     fn nearest_numbers_are_those_of_the_standard_library() {
-        for text in
-            ["0.1", "1", "123456789.123456789", "5e-324", "7e-324", "2.4e-324", "1.7976931348623157e308", "1e-310"]
-        {
+        for text in [
+            "0.1",
+            "1",
+            "123456789.123456789",
+            "5e-324",
+            "7e-324",
+            "2.4e-324",
+            "1.7976931348623157e308",
+            "1e-310",
+        ] {
             let decimal: Decimal = text.parse().unwrap();
             let x: f64 = text.parse().unwrap();
             let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
             let places = mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len() as i64);
             let significand: UBig = mantissa.replace('.', "").parse().unwrap();
-            let ratio = Ratio::decimal(false, significand, exponent.parse::<i64>().unwrap() - places);
+            let ratio =
+                Ratio::decimal(false, significand, exponent.parse::<i64>().unwrap() - places);
             assert_eq!(ratio.nearest().to_bits(), x.to_bits(), "{decimal}");
             let error = ratio.distance_up(x);
             // Half a spacing at most, and the true distance at least.
@@ -277,7 +292,10 @@ mod tests {
             assert!((error == 0.0) == ratio.equals(&Ratio::from_f64(x)), "{text}: {error:e}");
         }
         let huge = Ratio::new(IBig::from(-1), UBig::ONE, 1024);
-        assert_eq!((huge.nearest(), huge.distance_up(-f64::MAX)), (-f64::MAX, crate::format::pow2(971)));
+        assert_eq!(
+            (huge.nearest(), huge.distance_up(-f64::MAX)),
+            (-f64::MAX, crate::format::pow2(971))
+        );
         let beyond = Ratio::new(IBig::from(1), UBig::ONE, 5000);
         assert_eq!((beyond.nearest(), beyond.distance_up(0.0)), (f64::MAX, f64::INFINITY));
         assert_eq!(Ratio::new(IBig::from(1), UBig::ONE, -5000).distance_up(0.0), 5e-324);

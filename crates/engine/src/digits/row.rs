@@ -1,4 +1,5 @@
-//! One row: which of its numbers are rational, and digits or balls of the others. Derivation: `docs/bounds.md#digits`.
+//! One row: which of its numbers are rational, and digits or balls of the others. Derivation:
+//! `docs/bounds.md#digits`.
 
 use dashu_int::ops::BitTest;
 use dashu_int::{IBig, UBig};
@@ -48,8 +49,10 @@ impl<'a> Row<'a> {
     /// The row of the given keys, their logits in the same order.
     pub(super) fn new(values: &'a Values, seen: &[usize], logits: RowLogits<'a>) -> Self {
         let groups = logits.groups();
-        let group =
-            |members: &Vec<usize>| Group { keys: members.iter().map(|at| seen[*at]).collect(), logit: members[0] };
+        let group = |members: &Vec<usize>| Group {
+            keys: members.iter().map(|at| seen[*at]).collect(),
+            logit: members[0],
+        };
         Self { values, groups: groups.iter().map(group).collect(), logits }
     }
 
@@ -65,11 +68,17 @@ impl<'a> Row<'a> {
             None => by_enclosure(enclosure(c), digits),
         };
         let found = (0..width).map(first).collect();
-        self.search((0..width).map(Element::Output).collect(), found, |low, high| between(low, high, digits))
+        self.search((0..width).map(Element::Output).collect(), found, |low, high| {
+            between(low, high, digits)
+        })
     }
 
     /// The logarithm of the row sum in digits.
-    pub(super) fn lse_decimal(&self, of: Logarithm, digits: u32) -> Result<Vec<Decimal>, DigitsError> {
+    pub(super) fn lse_decimal(
+        &self,
+        of: Logarithm,
+        digits: u32,
+    ) -> Result<Vec<Decimal>, DigitsError> {
         let found = self.rational_lse(of).map(|ratio| ratio.certain(digits));
         self.search(vec![Element::Lse(of)], vec![found], |low, high| between(low, high, digits))
     }
@@ -77,7 +86,8 @@ impl<'a> Row<'a> {
     /// All outputs as balls.
     pub(super) fn balls(&self, width: Width) -> Result<Vec<Ball>, DigitsError> {
         let elements: Vec<usize> = (0..self.values.width()).collect();
-        let found = elements.iter().map(|c| self.rational(*c).map(|ratio| ball(&ratio, &ratio))).collect();
+        let found =
+            elements.iter().map(|c| self.rational(*c).map(|ratio| ball(&ratio, &ratio))).collect();
         let elements = elements.into_iter().map(Element::Output).collect();
         self.search(elements, found, |low, high| within(low, high, width))
     }
@@ -96,7 +106,8 @@ impl<'a> Row<'a> {
         groups.flat_map(|(keys, weight)| keys.map(move |j| (j, weight))).collect()
     }
 
-    /// Evaluates with more and more bits until every element is found; `found` gives those that are known already.
+    /// Evaluates with more and more bits until every element is found; `found` gives those that are
+    /// known already.
     fn search<T>(
         &self,
         elements: Vec<Element>,
@@ -111,7 +122,9 @@ impl<'a> Row<'a> {
                 return Err(DigitsError::Undecided { bits: MOST_BITS });
             }
             let weights = Weights::new(self, precision);
-            for (element, found) in elements.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
+            for (element, found) in
+                elements.iter().zip(&mut found).filter(|(_, found)| found.is_none())
+            {
                 let (low, high) = match element {
                     Element::Output(c) => weights.output(self, *c),
                     Element::Lse(of) => weights.lse(*of),
@@ -127,11 +140,16 @@ impl<'a> Row<'a> {
     fn rational(&self, c: usize) -> Option<Ratio> {
         let first = self.groups.first()?;
         let (sum, count) = (self.values.sum(&first.keys, c), first.keys.len());
-        let same_mean = |group: &Group| self.values.sum(&group.keys, c) * count == &sum * group.keys.len();
-        self.groups[1..].iter().all(same_mean).then(|| Ratio::new(sum, UBig::from(count), self.values.exponent()))
+        let same_mean =
+            |group: &Group| self.values.sum(&group.keys, c) * count == &sum * group.keys.len();
+        self.groups[1..]
+            .iter()
+            .all(same_mean)
+            .then(|| Ratio::new(sum, UBig::from(count), self.values.exponent()))
     }
 
-    /// The logarithm of the row sum, if it is rational: one rational logit alone; to base 2, `log₂ 2^k` of zeros.
+    /// The logarithm of the row sum, if it is rational: one rational logit alone; to base 2,
+    /// `log₂ 2^k` of zeros.
     fn rational_lse(&self, of: Logarithm) -> Option<Ratio> {
         let [group] = &self.groups[..] else { return None };
         let logit = self.logits.rational(group.logit)?;
@@ -151,7 +169,8 @@ pub(super) fn ball(low: &Ratio, high: &Ratio) -> Ball {
     Ball { mid, rad, soft: rad }
 }
 
-/// The ball of an interval, if it is narrow enough, or no longer gets narrower: no wider than the spacing of its midpoint.
+/// The ball of an interval, if it is narrow enough, or no longer gets narrower: no wider than the
+/// spacing of its midpoint.
 fn within(low: &Ratio, high: &Ratio, width: Width) -> Option<Ball> {
     let ball = ball(low, high);
     let spacing = ball.mid.abs().next_up() - ball.mid.abs();
@@ -168,7 +187,8 @@ fn by_enclosure((mid, rad): (f64, f64), digits: u32) -> Option<Decimal> {
     are_finite.then(|| between(&Ratio::from_f64(low), &Ratio::from_f64(high), digits)).flatten()
 }
 
-/// The decimal to which every number from `low` to `high` rounds: rounding is monotone, so the ends decide.
+/// The decimal to which every number from `low` to `high` rounds: rounding is monotone, so the ends
+/// decide.
 fn between(low: &Ratio, high: &Ratio, digits: u32) -> Option<Decimal> {
     match (low.rounded(digits), high.rounded(digits)) {
         (Some(low), Some(high)) if low == high => Some(low),

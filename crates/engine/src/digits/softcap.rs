@@ -1,4 +1,5 @@
-//! The cap `c·tanh(x/c)` in integer arithmetic, to any precision. Derivation: `docs/bounds.md#digits`.
+//! The cap `c·tanh(x/c)` in integer arithmetic, to any precision. Derivation:
+//! `docs/bounds.md#digits`.
 
 use dashu_int::ops::BitTest;
 use dashu_int::{IBig, Sign, UBig};
@@ -47,7 +48,8 @@ impl Cap {
         // (1 − e)/(1 + e), both times 2^−exponent.
         let one = UBig::ONE << exponent.unsigned_abs() as usize;
         let below_one = IBig::from(one.clone()) - IBig::from(mantissa.clone());
-        let numerator = if below_one.sign() == Sign::Negative { UBig::ZERO } else { below_one.into_parts().1 };
+        let numerator =
+            if below_one.sign() == Sign::Negative { UBig::ZERO } else { below_one.into_parts().1 };
         let quotient = if cap_shift >= 0 {
             shifted(&(numerator * &self.significand), cap_shift) / (one + mantissa)
         } else {
@@ -68,10 +70,13 @@ mod tests {
     /// Distance to the definition by another library's exponential, in units of the result.
     fn error(x: f64, cap: f64, fraction_bits: usize) -> f64 {
         let exact = Dyadics::new(&[x]);
-        let fixed = exact.integers[0].clone() << usize::try_from(exact.exponent + fraction_bits as i64).unwrap();
+        let fixed = exact.integers[0].clone()
+            << usize::try_from(exact.exponent + fraction_bits as i64).unwrap();
         let got = Cap::new(cap).of(&fixed, fraction_bits);
-        let big = |m: IBig, e: isize| Big::from_parts(m, e).with_precision(fraction_bits + 1400).value();
-        let number = |x: f64| Big::try_from(x).unwrap().with_precision(fraction_bits + 1400).value();
+        let big =
+            |m: IBig, e: isize| Big::from_parts(m, e).with_precision(fraction_bits + 1400).value();
+        let number =
+            |x: f64| Big::try_from(x).unwrap().with_precision(fraction_bits + 1400).value();
         let e = (number(-2.0) * number(x.abs()) / number(cap)).exp();
         let tanh = (number(1.0) - e.clone()) / (number(1.0) + e);
         let expected = number(cap.copysign(x)) * tanh * big(IBig::ONE, fraction_bits as isize);

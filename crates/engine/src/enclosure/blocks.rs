@@ -1,4 +1,5 @@
-//! Softmax over the keys of each row, by blocks of rows on several threads. Derivation: `docs/bounds.md#streaming`.
+//! Softmax over the keys of each row, by blocks of rows on several threads. Derivation:
+//! `docs/bounds.md#streaming`.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -18,7 +19,8 @@ use crate::exp::U;
 use crate::gemm::{KEY_BLOCK, Products};
 use crate::head::{Head, Normalization};
 
-/// Largest number of rows in a block; heads of few queries have smaller ones, for the sake of other threads.
+/// Largest number of rows in a block; heads of few queries have smaller ones, for the sake of other
+/// threads.
 const ROW_BLOCK: usize = 384;
 
 /// Scores that a thread holds at most, but for those of a single row: 4 MiB.
@@ -85,7 +87,8 @@ impl ValueSums {
         zeros(&mut self.weighted_squares, n);
     }
 
-    /// Room for the sums of `n` elements that [`products_mut`](Self::products_mut) gets, whatever is in it.
+    /// Room for the sums of `n` elements that [`products_mut`](Self::products_mut) gets, whatever
+    /// is in it.
     pub(super) fn make_room(&mut self, n: usize, detail: Detail) {
         self.values.resize(n, 0.0);
         self.errors = None;
@@ -95,7 +98,8 @@ impl ValueSums {
         }
     }
 
-    /// Adds the products with a block of keys, at most [`KEY_BLOCK`]; in full, squares the exponentials in the course of it.
+    /// Adds the products with a block of keys, at most [`KEY_BLOCK`]; in full, squares the
+    /// exponentials in the course of it.
     ///
     /// # Shapes
     /// `exponentials: (rows, keys)` with `stride` numbers from row to row.
@@ -130,11 +134,15 @@ impl ValueSums {
         table.abs_and_squares(keys, &mut self.abs_block, &mut self.square_block);
         by.add_times(&mut self.abs, exponentials, stride, &self.abs_block, shape);
         by.add_times(&mut self.squares, exponentials, stride, &self.square_block, shape);
-        exponentials.chunks_mut(stride).take(rows).for_each(|row| row[..n].iter_mut().for_each(|e| *e *= *e));
+        exponentials
+            .chunks_mut(stride)
+            .take(rows)
+            .for_each(|row| row[..n].iter_mut().for_each(|e| *e *= *e));
         by.add_times(&mut self.weighted_squares, exponentials, stride, &self.square_block, shape);
     }
 
-    /// Products with values, their sizes, their squares, and of squares with squares; the last three are empty but in full.
+    /// Products with values, their sizes, their squares, and of squares with squares; the last
+    /// three are empty but in full.
     pub(super) fn products_mut(&mut self) -> [&mut Vec<f64>; 4] {
         [&mut self.values, &mut self.abs, &mut self.squares, &mut self.weighted_squares]
     }
@@ -155,7 +163,12 @@ impl ValueSums {
 }
 
 /// Fills the enclosure for [`Normalization::OverKeys`] and [`Normalization::None`].
-pub(super) fn enclose(head: &Head<'_>, by: Products, detail: Detail, enclosure: &mut HeadEnclosure) {
+pub(super) fn enclose(
+    head: &Head<'_>,
+    by: Products,
+    detail: Detail,
+    enclosure: &mut HeadEnclosure,
+) {
     let sight = Sight::new(head);
     let tables = Tables { keys: KeyTable::new(head), values: ValueTable::new(head, &sight), sight };
     let job = Job { head, by, detail, tables: &tables };
@@ -235,7 +248,9 @@ impl<'a> Block<'a> {
         match (job.detail, outcome) {
             (Detail::Midpoints, Row::Weighted(row)) => {
                 let mids = self.mid[elements].iter_mut().zip(values);
-                mids.for_each(|(mid, sum)| *mid = if is_divided(job.head) { sum / row.sum } else { *sum });
+                mids.for_each(|(mid, sum)| {
+                    *mid = if is_divided(job.head) { sum / row.sum } else { *sum }
+                });
             }
             (Detail::Radii | Detail::Rows, Row::Weighted(row)) if is_divided(job.head) => {
                 Arch::new().dispatch(RadiiByRange {
@@ -248,7 +263,8 @@ impl<'a> Block<'a> {
                 if job.head.inexact.is_some() || stats.exact.is_some() {
                     for (c, rad) in self.rad[elements.clone()].iter_mut().enumerate() {
                         let error = sums.error((i - first) * d_v + c);
-                        *rad += error.map_or(0.0, |error| element::distance(row, error, columns, c));
+                        *rad +=
+                            error.map_or(0.0, |error| element::distance(row, error, columns, c));
                         *rad = certain_radius(&stats, columns, c).unwrap_or(*rad);
                     }
                 }
@@ -259,16 +275,24 @@ impl<'a> Block<'a> {
             }
             _ => {
                 let factors = match outcome {
-                    Row::Weighted(row) => Some(Factors::new(row, job.tables.values.square_exponent)),
+                    Row::Weighted(row) => {
+                        Some(Factors::new(row, job.tables.values.square_exponent))
+                    }
                     Row::Empty | Row::Unknown | Row::OneKey(_) => None,
                 };
                 for (c, index) in elements.enumerate() {
                     let element = match (outcome, &factors) {
                         (Row::Empty, _) => empty(job.head, c),
-                        (Row::OneKey(j), _) => {
-                            Element::exact(job.head.value[j * d_v + c]).blurred(job.head.value_error(*j, c))
-                        }
-                        (_, Some(factors)) => weighted(job, factors, &stats, columns, sums, ((i - first) * d_v + c, c)),
+                        (Row::OneKey(j), _) => Element::exact(job.head.value[j * d_v + c])
+                            .blurred(job.head.value_error(*j, c)),
+                        (_, Some(factors)) => weighted(
+                            job,
+                            factors,
+                            &stats,
+                            columns,
+                            sums,
+                            ((i - first) * d_v + c, c),
+                        ),
                         (_, None) => Element::unknown(),
                     };
                     self.set(index, element);
@@ -320,26 +344,33 @@ fn weighted(
     (index, c): (usize, usize),
 ) -> Element {
     let general = match job.detail {
-        Detail::Full if is_divided(job.head) => element::normalized(factors, &sums.element(index), columns, c),
-        Detail::Full => element::unnormalized(factors, &sums.element(index), columns, c),
-        Detail::Midpoints | Detail::Radii | Detail::Rows => {
-            element::unnormalized_by_range(factors, (sums.values[index], sums.error(index)), columns, c)
+        Detail::Full if is_divided(job.head) => {
+            element::normalized(factors, &sums.element(index), columns, c)
         }
+        Detail::Full => element::unnormalized(factors, &sums.element(index), columns, c),
+        Detail::Midpoints | Detail::Radii | Detail::Rows => element::unnormalized_by_range(
+            factors,
+            (sums.values[index], sums.error(index)),
+            columns,
+            c,
+        ),
     };
     certain_radius(stats, columns, c).map_or(general, |rad| Element { rad, ..general })
 }
 
-/// The radius where weights do not matter. Zeros sum to 0; the sums and the quotient of an exact row are exact in `f64`, so only
-/// its dead keys remain.
+/// The radius where weights do not matter. Zeros sum to 0; the sums and the quotient of an exact
+/// row are exact in `f64`, so only its dead keys remain.
 fn certain_radius(stats: &RowStats, columns: &ColumnStats, c: usize) -> Option<f64> {
     if columns.abs_sum(c) == 0.0 {
         return Some(0.0);
     }
-    let exact = stats.exact.as_ref().filter(|exact| exact.sums_exactly(c, f64::MANTISSA_DIGITS, -1022))?;
+    let exact =
+        stats.exact.as_ref().filter(|exact| exact.sums_exactly(c, f64::MANTISSA_DIGITS, -1022))?;
     exact.dead_share(c)
 }
 
-/// The general way: all scores of a row at once, so that their largest is known before the first exponential.
+/// The general way: all scores of a row at once, so that their largest is known before the first
+/// exponential.
 fn enclose_block(job: Job<'_>, scratch: &mut Scratch, block: &mut Block<'_>) {
     let Job { head, by, detail, tables } = job;
     let (d_k, d_v) = (head.d_k, head.d_v);
@@ -361,7 +392,11 @@ fn enclose_block(job: Job<'_>, scratch: &mut Scratch, block: &mut Block<'_>) {
         for i in rows.clone() {
             let row = &mut scores[(i - start) * width..(i - start + 1) * width];
             let seen = tables.sight.window(i);
-            let seen = if seen.is_empty() { 0..0 } else { seen.start - window.start..seen.end - window.start };
+            let seen = if seen.is_empty() {
+                0..0
+            } else {
+                seen.start - window.start..seen.end - window.start
+            };
             row[..seen.start].fill(0.0);
             row[seen.end..].fill(0.0);
             let (stats, outcome) = weigh(head, tables, i, &mut row[seen], &mut stages);
@@ -375,7 +410,14 @@ fn enclose_block(job: Job<'_>, scratch: &mut Scratch, block: &mut Block<'_>) {
         for first in (0..width).step_by(KEY_BLOCK) {
             let last = width.min(first + KEY_BLOCK);
             let keys = window.start + first..window.start + last;
-            scratch.sums.add(&tables.values, by, &mut scores[first..], width, (rows.len(), keys), detail);
+            scratch.sums.add(
+                &tables.values,
+                by,
+                &mut scores[first..],
+                width,
+                (rows.len(), keys),
+                detail,
+            );
         }
         for (i, stats, outcome) in outcomes {
             block.set_row(job, columns.of_row(i), (i, stats, &outcome), &scratch.sums, start);

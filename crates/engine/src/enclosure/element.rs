@@ -8,13 +8,15 @@ use crate::exp::U;
 use crate::format::pow2;
 use crate::gemm::gamma;
 
-/// Covers the rounding of the bound expressions themselves: some dozens of operations on non-negative numbers.
+/// Covers the rounding of the bound expressions themselves: some dozens of operations on
+/// non-negative numbers.
 pub(crate) const INFLATION: f64 = 1.0 + 1.0 / 1024.0;
 
 /// Underflow unit; the smallest normal number also covers processes that flush subnormals to zero.
 pub(super) const UNDERFLOW: f64 = f64::MIN_POSITIVE;
 
-/// Upper bound of the weight, relative to the largest, of a key beyond the cut-off, logit errors of 1/2 included.
+/// Upper bound of the weight, relative to the largest, of a key beyond the cut-off, logit errors of
+/// 1/2 included.
 pub(super) const DROPPED_WEIGHT: f64 = 5e-261;
 
 /// What is stored for one output element.
@@ -36,7 +38,13 @@ impl Element {
     /// Nothing is known.
     pub(super) fn unknown() -> Self {
         let infinity = f64::INFINITY;
-        Self { mid: 0.0, rad: infinity, abar: infinity, deviation: infinity, product_norm: infinity }
+        Self {
+            mid: 0.0,
+            rad: infinity,
+            abar: infinity,
+            deviation: infinity,
+            product_norm: infinity,
+        }
     }
 
     /// The same when values are off by `distance` on average.
@@ -102,7 +110,12 @@ impl<'a> Factors<'a> {
 }
 
 /// Element of attention: the sums divided by the row sum `L̂`.
-pub(super) fn normalized(factors: &Factors<'_>, sums: &Sums, columns: &ColumnStats, c: usize) -> Element {
+pub(super) fn normalized(
+    factors: &Factors<'_>,
+    sums: &Sums,
+    columns: &ColumnStats,
+    c: usize,
+) -> Element {
     let Factors { row, gamma_sum, gamma_product, underflow, growth, .. } = *factors;
     let (l, (down, up)) = (row.sum, factors.powers);
     let relative = 1.0 + 2.0 * gamma_product + 2.0 * gamma_sum + 8.0 * U;
@@ -126,7 +139,11 @@ pub(super) fn normalized(factors: &Factors<'_>, sums: &Sums, columns: &ColumnSta
         by_triangle.min(by_range).min(by_variance) * (1.0 + 16.0 * U)
     };
 
-    let dropped = if row.has_dropped { 4.0 * row.keys as f64 * DROPPED_WEIGHT * columns.abs_sum(c) } else { 0.0 };
+    let dropped = if row.has_dropped {
+        4.0 * row.keys as f64 * DROPPED_WEIGHT * columns.abs_sum(c)
+    } else {
+        0.0
+    };
     let logits = factors.logits * deviation_computed;
     let rad = INFLATION * (logits + summation) + dropped;
     Element {
@@ -142,19 +159,26 @@ pub(super) fn normalized(factors: &Factors<'_>, sums: &Sums, columns: &ColumnSta
 
 /// Upper bound of `Σ_j w_j ρ_jc` from `Σ ê ρ`, for errors `ρ` of the values.
 pub(super) fn distance(row: &RowWeights, errors: f64, columns: &ColumnStats, c: usize) -> f64 {
-    let relative = 1.0 + 2.0 * gamma(row.product_depth, U) + 2.0 * gamma(row.sum_depth, U) + 8.0 * U;
+    let relative =
+        1.0 + 2.0 * gamma(row.product_depth, U) + 2.0 * gamma(row.sum_depth, U) + 8.0 * U;
     let growth = (1.0 + row.tau) / (1.0 - row.tau);
-    let dropped = if row.has_dropped { 4.0 * row.keys as f64 * DROPPED_WEIGHT * columns.abs_sum(c) } else { 0.0 };
+    let dropped = if row.has_dropped {
+        4.0 * row.keys as f64 * DROPPED_WEIGHT * columns.abs_sum(c)
+    } else {
+        0.0
+    };
     INFLATION * growth * (errors / row.sum * relative + row.underflow()) + dropped
 }
 
-/// Midpoints and radii of a row of attention from `Σ ê v` and the range of each column, without `Σ ê |v|`.
+/// Midpoints and radii of a row of attention from `Σ ê v` and the range of each column, without
+/// `Σ ê |v|`.
 ///
 /// # Shapes
 /// `sums: (d_v)` → `mid: (d_v)`, `rad: (d_v)`.
 ///
 /// # Error bound
-/// That of [`normalized`] with `Ã ≤ max|v_c|`, and `D̂` the least of `Ã + |Õ|` and the bound by the range.
+/// That of [`normalized`] with `Ã ≤ max|v_c|`, and `D̂` the least of `Ã + |Õ|` and the bound by the
+/// range.
 pub(super) struct RadiiByRange<'a> {
     pub(super) row: &'a RowWeights,
     pub(super) columns: &'a ColumnStats,
@@ -173,7 +197,11 @@ impl WithSimd for RadiiByRange<'_> {
         let (underflow, spread) = (row.underflow(), row.spread());
         let logits = INFLATION * row.tau / (1.0 - row.tau);
         let of_mid = gamma_sum + 2.0 * U;
-        let dropped = if row.has_dropped { 4.0 * row.keys as f64 * DROPPED_WEIGHT * row.keys as f64 } else { 0.0 };
+        let dropped = if row.has_dropped {
+            4.0 * row.keys as f64 * DROPPED_WEIGHT * row.keys as f64
+        } else {
+            0.0
+        };
         // The value of a sink is 0.
         let reaches = if row.has_sink { (0.0, 0.0) } else { (f64::INFINITY, f64::NEG_INFINITY) };
         let columns = self.columns.low.iter().zip(&self.columns.high).zip(self.sums);
@@ -197,13 +225,23 @@ impl WithSimd for RadiiByRange<'_> {
     }
 }
 
-/// Element of `Σ_j e^(z_j − z_max) v_j`: nothing is divided, and every relative error counts in full.
-pub(super) fn unnormalized(factors: &Factors<'_>, sums: &Sums, columns: &ColumnStats, c: usize) -> Element {
+/// Element of `Σ_j e^(z_j − z_max) v_j`: nothing is divided, and every relative error counts in
+/// full.
+pub(super) fn unnormalized(
+    factors: &Factors<'_>,
+    sums: &Sums,
+    columns: &ColumnStats,
+    c: usize,
+) -> Element {
     let row = factors.row;
     let gamma_product = gamma(row.product_depth, U);
     let underflow = 8.0 * (row.keys as f64 + 4.0) * UNDERFLOW;
     let abar_computed = sums.abs * (1.0 + 2.0 * gamma_product + 8.0 * U) + underflow;
-    let dropped = if row.has_dropped { 4.0 * row.keys as f64 * DROPPED_WEIGHT * columns.abs_sum(c) } else { 0.0 };
+    let dropped = if row.has_dropped {
+        4.0 * row.keys as f64 * DROPPED_WEIGHT * columns.abs_sum(c)
+    } else {
+        0.0
+    };
     let abar = INFLATION * (1.0 + row.tau) * abar_computed + dropped;
     Element {
         mid: sums.values,
@@ -213,12 +251,14 @@ pub(super) fn unnormalized(factors: &Factors<'_>, sums: &Sums, columns: &ColumnS
         product_norm: sums.weighted_squares.sqrt() * factors.powers.1,
     }
     .blurred(sums.errors.map_or(0.0, |errors| {
-        INFLATION * (1.0 + row.tau) * (errors * (1.0 + 2.0 * gamma_product + 8.0 * U) + underflow) + dropped
+        INFLATION * (1.0 + row.tau) * (errors * (1.0 + 2.0 * gamma_product + 8.0 * U) + underflow)
+            + dropped
     }))
     .or_unknown()
 }
 
-/// [`unnormalized`] from `Σ ê v` and the range of the column, without `Σ ê |v|`: midpoint and radius.
+/// [`unnormalized`] from `Σ ê v` and the range of the column, without `Σ ê |v|`: midpoint and
+/// radius.
 pub(super) fn unnormalized_by_range(
     factors: &Factors<'_>,
     (sum, errors): (f64, Option<f64>),
@@ -228,7 +268,8 @@ pub(super) fn unnormalized_by_range(
     let row = factors.row;
     let abs_max = columns.low[c].abs().max(columns.high[c].abs());
     let row_sum = row.sum * (1.0 + 2.0 * gamma(row.sum_depth, U));
-    let sums = Sums { values: sum, abs: row_sum * abs_max, squares: 0.0, weighted_squares: 0.0, errors };
+    let sums =
+        Sums { values: sum, abs: row_sum * abs_max, squares: 0.0, weighted_squares: 0.0, errors };
     unnormalized(factors, &sums, columns, c)
 }
 
@@ -239,5 +280,6 @@ pub(super) fn mean(n_k: usize, sum: f64, abs_sum: f64, abs_max: f64) -> Element 
     let mid = sum / n;
     let abar = abs_sum / n * (1.0 + 2.0 * gamma_sum) + UNDERFLOW;
     let rad = INFLATION * gamma_sum * abar + UNDERFLOW;
-    Element { mid, rad, abar, deviation: abar + mid.abs() + rad, product_norm: abs_max / n.sqrt() }.or_unknown()
+    Element { mid, rad, abar, deviation: abar + mid.abs() + rad, product_norm: abs_max / n.sqrt() }
+        .or_unknown()
 }

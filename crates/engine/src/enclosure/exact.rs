@@ -1,4 +1,5 @@
-//! Rows whose weights are `1/m` on some keys and nothing on the others. Derivation: `docs/bounds.md#exact`.
+//! Rows whose weights are `1/m` on some keys and nothing on the others. Derivation:
+//! `docs/bounds.md#exact`.
 
 use super::stages::Slopes;
 use super::table::{NO_GRID, grid};
@@ -6,24 +7,29 @@ use crate::exp::U;
 use crate::format::pow2;
 use crate::head::Head;
 
-/// The computed logit of a dead key is at most this. The true one is then below −1100: rows whose dropped keys have a relative
-/// logit error above 2^−20 are given up before.
+/// The computed logit of a dead key is at most this. The true one is then below −1100: rows whose
+/// dropped keys have a relative logit error above 2^−20 are given up before.
 const DEAD_LOGIT: f64 = -1101.0;
 
-/// Facts about a row in which every visible logit is exactly 0 (*live* keys) or at most −1100 (*dead* keys).
+/// Facts about a row in which every visible logit is exactly 0 (*live* keys) or at most −1100
+/// (*dead* keys).
 ///
-/// There is at least one live key; a sink counts as a key whose values are 0. Whether the row is exact for an implementation depends on its contract as well.
+/// There is at least one live key; a sink counts as a key whose values are 0. Whether the row is
+/// exact for an implementation depends on its contract as well.
 #[derive(Clone, Debug)]
 pub struct ExactRow {
     /// Number of live keys.
     pub live: usize,
     /// Number of dead keys.
     pub dead: usize,
-    /// Whether every single product `scale · q_t · k_t` of every live key is 0; if not, their dot products cancel exactly.
+    /// Whether every single product `scale · q_t · k_t` of every live key is 0; if not, their dot
+    /// products cancel exactly.
     pub products_vanish: bool,
-    /// Upper bound of `(|scale| Σ_t |q_t k_t| + |bias|) / |z|` over the dead keys; 0 without dead keys.
+    /// Upper bound of `(|scale| Σ_t |q_t k_t| + |bias|) / |z|` over the dead keys; 0 without dead
+    /// keys.
     pub dead_ratio: f64,
-    /// Smallest `g_c` for which every live value of column `c` is a multiple of `2^g_c`; `i32::MAX` for zeros.
+    /// Smallest `g_c` for which every live value of column `c` is a multiple of `2^g_c`; `i32::MAX`
+    /// for zeros.
     pub grid: Vec<i32>,
     /// Sum of the live `|v_jc|`, exact if below `2^(53 + g_c)`.
     pub live_abs_sum: Vec<f64>,
@@ -32,18 +38,20 @@ pub struct ExactRow {
 }
 
 impl ExactRow {
-    /// Whether column `c` of the row sums without rounding, in any order, in a format of `bits` bits whose normal numbers
-    /// reach down to `2^min_exponent`, when weights are `1/live`.
+    /// Whether column `c` of the row sums without rounding, in any order, in a format of `bits`
+    /// bits whose normal numbers reach down to `2^min_exponent`, when weights are `1/live`.
     pub fn sums_exactly(&self, c: usize, bits: u32, min_exponent: i32) -> bool {
         if !self.live.is_power_of_two() {
             return false;
         }
         let halvings = self.live.trailing_zeros() as i32;
         let g = self.grid[c];
-        g == NO_GRID || (self.live_abs_sum[c] < pow2(bits as i32 + g) && g - halvings >= min_exponent)
+        g == NO_GRID
+            || (self.live_abs_sum[c] < pow2(bits as i32 + g) && g - halvings >= min_exponent)
     }
 
-    /// Upper bound of what the dead keys add to column `c` of the exact output; `None` if it is no longer minute.
+    /// Upper bound of what the dead keys add to column `c` of the exact output; `None` if it is no
+    /// longer minute.
     ///
     /// `n·e^−1100·(Σ|v| + |O|)` is below the smallest positive number while `n·Σ|v| ≤ 10^153`.
     pub(super) fn dead_share(&self, c: usize) -> Option<f64> {
@@ -56,10 +64,17 @@ impl ExactRow {
     }
 }
 
-/// Looks whether row `i`, whose computed logits of the keys from `start` on are given, −∞ where a key is not seen, is of this kind.
+/// Looks whether row `i`, whose computed logits of the keys from `start` on are given, −∞ where a
+/// key is not seen, is of this kind.
 ///
 /// `dots_are_exact` says that the dot products of the keys that are not dropped are exact in `f64`.
-pub(super) fn scan(head: &Head<'_>, i: usize, start: usize, logits: &[f64], dots_are_exact: bool) -> Option<ExactRow> {
+pub(super) fn scan(
+    head: &Head<'_>,
+    i: usize,
+    start: usize,
+    logits: &[f64],
+    dots_are_exact: bool,
+) -> Option<ExactRow> {
     if head.cap().is_some() || head.inexact.is_some() {
         return None;
     }

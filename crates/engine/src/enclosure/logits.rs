@@ -1,4 +1,5 @@
-//! Plain logits of one row in place of its dot products, and what is known of logits. Derivation: `docs/bounds.md#scores`.
+//! Plain logits of one row in place of its dot products, and what is known of logits. Derivation:
+//! `docs/bounds.md#scores`.
 
 use super::element::UNDERFLOW;
 use super::table::{NO_GRID, exponent};
@@ -6,15 +7,23 @@ use crate::exp::{CUTOFF, U};
 use crate::gemm::gamma;
 use crate::head::Head;
 
-/// Whether the logits are dot products times the scale, without cap, bias, ALiBi and errors of the inputs.
+/// Whether the logits are dot products times the scale, without cap, bias, ALiBi and errors of the
+/// inputs.
 pub(super) fn are_plain(head: &Head<'_>) -> bool {
-    head.cap().is_none() && head.biases().is_none() && head.slopes().is_none() && head.inexact.is_none()
+    head.cap().is_none()
+        && head.biases().is_none()
+        && head.slopes().is_none()
+        && head.inexact.is_none()
 }
 
 /// Replaces dot products by plain logits `fl(scale·s)`, by `−∞` where the key is not seen.
 ///
 /// Returns the largest, or `None` if a visible logit is not finite.
-pub(super) fn to_plain_logits(head: &Head<'_>, mask: Option<&[bool]>, row: &mut [f64]) -> Option<f64> {
+pub(super) fn to_plain_logits(
+    head: &Head<'_>,
+    mask: Option<&[bool]>,
+    row: &mut [f64],
+) -> Option<f64> {
     let scale = head.factor().value;
     let Some(mask) = mask else {
         return scale_and_max(row, scale);
@@ -69,12 +78,14 @@ pub(super) struct Facts {
     pub(super) bias_max: f64,
     /// Upper bound of the terms of a dropped key over its distance to the largest logit.
     pub(super) dropped_ratio: f64,
-    /// Lower bound of the true distance of the dropped logits from the largest computed one; `∞` for none.
+    /// Lower bound of the true distance of the dropped logits from the largest computed one; `∞`
+    /// for none.
     pub(super) gap: f64,
 }
 
 impl Facts {
-    /// Of plain logits, with size and grid of the dot products of the kept keys. Derivation: docs/bounds.md#scores.
+    /// Of plain logits, with size and grid of the dot products of the kept keys. Derivation:
+    /// docs/bounds.md#scores.
     pub(super) fn plain(head: &Head<'_>, dots: &Dots, line: &PlainLine) -> Self {
         let scale = head.factor();
         let term_max = match line.kept {
@@ -85,15 +96,26 @@ impl Facts {
         let scaling = if is_power_of_two(scale.value) { 0.0 } else { U * term_max };
         let relative = (dot_error + scale.rel_error) * scale.value.abs() * dots.magnitude + scaling;
         let norms = line.query_norm + line.key_norm;
-        let underflows = if dots.are_exact() { 2.0 } else { (2 * head.d_k + 4) as f64 * (1.0 + norms) };
-        let error = relative * (1.0 + 16.0 * U) + underflows * (1.0 + scale.value.abs()) * UNDERFLOW;
-        let mut facts = Self { error, term_max, bias_max: 0.0, dropped_ratio: 0.0, gap: f64::INFINITY };
+        let underflows =
+            if dots.are_exact() { 2.0 } else { (2 * head.d_k + 4) as f64 * (1.0 + norms) };
+        let error =
+            relative * (1.0 + 16.0 * U) + underflows * (1.0 + scale.value.abs()) * UNDERFLOW;
+        let mut facts =
+            Self { error, term_max, bias_max: 0.0, dropped_ratio: 0.0, gap: f64::INFINITY };
         if line.has_dropped {
-            let magnitude = scale.value.abs() * (1.0 + scale.rel_error) * line.query_norm * line.key_norm * 1.01;
+            let magnitude = scale.value.abs()
+                * (1.0 + scale.rel_error)
+                * line.query_norm
+                * line.key_norm
+                * 1.01;
             facts.dropped_ratio = magnitude / (-CUTOFF - 1.0).max(line.shift - magnitude);
             // Errors of dropped logits are relative to their terms, and these to the distance.
             let error = (gamma(head.d_k + 4, U) + scale.rel_error) * facts.dropped_ratio;
-            facts.gap = if error <= MAX_DROPPED_ERROR { -CUTOFF * (1.0 - 2.0 * MAX_DROPPED_ERROR) } else { 0.0 };
+            facts.gap = if error <= MAX_DROPPED_ERROR {
+                -CUTOFF * (1.0 - 2.0 * MAX_DROPPED_ERROR)
+            } else {
+                0.0
+            };
         }
         facts
     }
@@ -115,7 +137,8 @@ impl Facts {
     }
 }
 
-/// Largest relative error of a plain logit, by its distance to the largest, at which a dropped key is still beyond the cut-off.
+/// Largest relative error of a plain logit, by its distance to the largest, at which a dropped key
+/// is still beyond the cut-off.
 const MAX_DROPPED_ERROR: f64 = 1.0 / 1_048_576.0;
 
 /// A line of plain logits.
@@ -154,26 +177,35 @@ pub(super) struct Dots {
 
 impl Dots {
     /// From norm and grid of the query, and largest norm and common grid of the keys.
-    pub(super) fn new((query_norm, query_grid): (f64, i32), (key_norm, key_grid): (f64, i32)) -> Self {
+    pub(super) fn new(
+        (query_norm, query_grid): (f64, i32),
+        (key_norm, key_grid): (f64, i32),
+    ) -> Self {
         let magnitude = (query_norm * key_norm * (1.0 + 2.0 * U)).next_up();
         if query_grid == NO_GRID || key_grid == NO_GRID {
             return Self { magnitude: 0.0, bits: 0, grid: 0 };
         }
         let grid = query_grid + key_grid;
-        // A process that flushes subnormals to zero does not read a number below the normal range as it is.
+        // A process that flushes subnormals to zero does not read a number below the normal range
+        // as it is.
         if !magnitude.is_finite() || query_grid.min(key_grid) < -1022 {
             return Self { magnitude, bits: i32::MAX, grid };
         }
         Self { magnitude, bits: exponent(magnitude) + 1 - grid, grid }
     }
 
-    /// The same where the true inputs are not the given ones: magnitudes of norms that allow for it, and no grid.
+    /// The same where the true inputs are not the given ones: magnitudes of norms that allow for
+    /// it, and no grid.
     pub(super) fn blurred(self, is_inexact: bool, query_norm: f64, key_norm: f64) -> Self {
         if !is_inexact {
             return self;
         }
         let magnitude = (query_norm * key_norm * (1.0 + 2.0 * U)).next_up();
-        Self { magnitude: if magnitude.is_nan() { f64::INFINITY } else { magnitude }, bits: i32::MAX, ..self }
+        Self {
+            magnitude: if magnitude.is_nan() { f64::INFINITY } else { magnitude },
+            bits: i32::MAX,
+            ..self
+        }
     }
 
     /// Whether every dot product is exact in `f64`, in any order, fused or not.

@@ -7,7 +7,8 @@ use crate::gemm::gamma;
 
 /// `ln Σ_j e^(z_j)` over the visible keys of a row and its sink: within `rad` of `mid`.
 ///
-/// A row without keys and sink has `−∞` and radius 0; where nothing could be proved the radius is infinite.
+/// A row without keys and sink has `−∞` and radius 0; where nothing could be proved the radius is
+/// infinite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lse {
     /// Midpoint.
@@ -27,11 +28,12 @@ impl Lse {
         Self { mid: sink.unwrap_or(f64::NEG_INFINITY), rad: 0.0 }
     }
 
-    /// Of a row of exponentials of logits minus `shift`, each with relative error at most `e^y − 1`.
+    /// Of a row of exponentials of logits minus `shift`, each with relative error at most
+    /// `e^y − 1`.
     ///
     /// # Error bound
-    /// `y + 2γ_l + h² + 6u + u|ln L̂| + u|mid|` and the dropped keys, `h` what the guess of the logarithm left over;
-    /// docs/bounds.md#lse.
+    /// `y + 2γ_l + h² + 6u + u|ln L̂| + u|mid|` and the dropped keys, `h` what the guess of the
+    /// logarithm left over; docs/bounds.md#lse.
     pub(super) fn of_row(row: &RowWeights, shift: f64, y: f64) -> Self {
         let Self { mid: log, rad: log_error } = logarithm(row.sum);
         let summation = if row.sum_is_exact { 0.0 } else { gamma(row.sum_depth, U) };
@@ -43,7 +45,8 @@ impl Lse {
     }
 }
 
-/// `ln x` within `±600`, with an absolute error: a guess, and the logarithm of what the guess leaves over by its series.
+/// `ln x` within `±600`, with an absolute error: a guess, and the logarithm of what the guess
+/// leaves over by its series.
 pub(crate) fn logarithm(x: f64) -> Lse {
     let guess = libm::log(x);
     if x.to_bits() == 1.0f64.to_bits() {
@@ -72,10 +75,14 @@ mod tests {
             let Lse { mid, rad } = logarithm(crate::format::pow2(k));
             let exact = f64::from(k) * std::f64::consts::LN_2;
             assert!(
-                (mid - exact).abs() <= rad + 2.0 * U * exact.abs() && rad <= 16.0 * U * (1.0 + exact.abs()),
+                (mid - exact).abs() <= rad + 2.0 * U * exact.abs()
+                    && rad <= 16.0 * U * (1.0 + exact.abs()),
                 "{k}: {mid} ± {rad:e}"
             );
         }
-        assert!(logarithm(f64::INFINITY).rad == f64::INFINITY && logarithm(f64::NAN).rad == f64::INFINITY);
+        assert!(
+            logarithm(f64::INFINITY).rad == f64::INFINITY
+                && logarithm(f64::NAN).rad == f64::INFINITY
+        );
     }
 }

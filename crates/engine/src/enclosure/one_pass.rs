@@ -1,5 +1,5 @@
-//! Rows whose logits are bounded beforehand: scale, exponential and sums in one pass over a block of scores, which is never
-//! needed again. Derivation: `docs/bounds.md#streaming`.
+//! Rows whose logits are bounded beforehand: scale, exponential and sums in one pass over a block
+//! of scores, which is never needed again. Derivation: `docs/bounds.md#streaming`.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -16,7 +16,8 @@ use crate::exp::{EXP_ERROR, FACTOR_ERROR, U, base_2_factor, sum_depth};
 use crate::gemm::{Products, gamma, times_depth};
 use crate::head::{Head, Normalization};
 
-/// Largest bound of a logit at which its exponential needs no shift: squares of exponentials stay far from both ends of the range.
+/// Largest bound of a logit at which its exponential needs no shift: squares of exponentials stay
+/// far from both ends of the range.
 const MAX_LOGIT: f64 = 100.0;
 
 /// Dot products below this are finite whatever the order of their sums.
@@ -34,8 +35,9 @@ struct Bounded {
 
 /// Fills the block, or returns false where this way is not open.
 ///
-/// It is not when logits have more than a scale, or may be large, a row has a mask, a row could be exact, or an overflow is
-/// met; nor for [`Products::FixedOrder`], whose results are kept by others.
+/// It is not when logits have more than a scale, or may be large, a row has a mask, a row could be
+/// exact, or an overflow is met; nor for [`Products::FixedOrder`], whose results are kept by
+/// others.
 pub(super) fn enclose(job: Job<'_>, scratch: &mut Scratch, block: &mut Block<'_>) -> bool {
     let Job { head, by, detail, tables } = job;
     let is_softmax = matches!(head.normalization, Normalization::OverKeys) && head.sink.is_none();
@@ -51,7 +53,15 @@ pub(super) fn enclose(job: Job<'_>, scratch: &mut Scratch, block: &mut Block<'_>
     windows.extend(rows.iter().map(|row| row.window.clone()));
     sums.make_room(n * d_v, detail);
     let query = &head.query[block.rows.start * d_k..block.rows.end * d_k];
-    Arch::new().dispatch(Sweep { query, windows, factor, table: &tables.values, detail, buffers: sweep, sums });
+    Arch::new().dispatch(Sweep {
+        query,
+        windows,
+        factor,
+        table: &tables.values,
+        detail,
+        buffers: sweep,
+        sums,
+    });
 
     let mut columns = Columns::new(&tables.values, &tables.sight);
     for ((i, row), row_sums) in block.rows.clone().zip(&rows).zip(&sweep.rows) {
@@ -77,7 +87,8 @@ impl WithSimd for AllFinite<'_> {
     }
 }
 
-/// Bounds of the logits of every row of the block; `None` if one of them is too large, or if there can be something exact.
+/// Bounds of the logits of every row of the block; `None` if one of them is too large, or if there
+/// can be something exact.
 fn bounded(job: Job<'_>, block: &Block<'_>) -> Option<Vec<Bounded>> {
     let Job { head, tables, .. } = job;
     let query = &head.query[block.rows.start * head.d_k..block.rows.end * head.d_k];
@@ -88,8 +99,10 @@ fn bounded(job: Job<'_>, block: &Block<'_>) -> Option<Vec<Bounded>> {
         let window = tables.sight.window(i);
         let keys = tables.keys.of_window(window.clone());
         let dots = Dots::new(query, keys);
-        // Covers the roundings of the dot product, whose γ is below 2^−10 for every width that fits into memory, and of the scale.
-        let logit = head.factor().value.abs() * (dots.magnitude * (1.0 + 1.0 / 512.0) + underflow) + underflow;
+        // Covers the roundings of the dot product, whose γ is below 2^−10 for every width that fits
+        // into memory, and of the scale.
+        let logit = head.factor().value.abs() * (dots.magnitude * (1.0 + 1.0 / 512.0) + underflow)
+            + underflow;
         let is_bounded = 0.0 < dots.magnitude && dots.magnitude <= MAX_DOT && logit <= MAX_LOGIT;
         if tables.sight.mask(i).is_some() || !(is_bounded || window.is_empty()) {
             return None;
@@ -100,7 +113,12 @@ fn bounded(job: Job<'_>, block: &Block<'_>) -> Option<Vec<Bounded>> {
 }
 
 /// The error of the exponentials of a row; `None` if all its logits are 0, or the error is no use.
-fn weigh(head: &Head<'_>, detail: Detail, row: &Bounded, sums: &RowSums) -> Option<(RowStats, Row)> {
+fn weigh(
+    head: &Head<'_>,
+    detail: Detail,
+    row: &Bounded,
+    sums: &RowSums,
+) -> Option<(RowStats, Row)> {
     let n = row.window.len();
     if n == 0 {
         return Some((RowStats::empty(None), Row::Empty));
@@ -116,7 +134,8 @@ fn weigh(head: &Head<'_>, detail: Detail, row: &Bounded, sums: &RowSums) -> Opti
         sum_is_exact: n == 1,
         heaviest: 1.0,
     };
-    let outcome = |weights| if n == 1 { Row::OneKey(row.window.start) } else { Row::Weighted(weights) };
+    let outcome =
+        |weights| if n == 1 { Row::OneKey(row.window.start) } else { Row::Weighted(weights) };
     if detail == Detail::Midpoints {
         return Some((RowStats::empty(None), outcome(weights)));
     }
@@ -125,27 +144,41 @@ fn weigh(head: &Head<'_>, detail: Detail, row: &Bounded, sums: &RowSums) -> Opti
         return None;
     }
     weights.heaviest = sums.heaviest;
-    let (top, lowest) = if detail >= Detail::Rows { (largest, sums.smallest) } else { (row.logit, -row.logit) };
+    let (top, lowest) =
+        if detail >= Detail::Rows { (largest, sums.smallest) } else { (row.logit, -row.logit) };
     let (query_norm, key_norm) = (row.query_norm, row.key_norm);
-    let line = PlainLine { top, shift: 0.0, lowest, query_norm, key_norm, kept: n, has_dropped: false };
+    let line =
+        PlainLine { top, shift: 0.0, lowest, query_norm, key_norm, kept: n, has_dropped: false };
     let facts = Facts::plain(head, &row.dots, &line);
     let y = exponent_error(&facts);
     weights.tau = (y + y * y) * (1.0 + 8.0 * U);
     if weights.tau.is_nan() || weights.tau >= 0.5 {
         return None;
     }
-    let stats = if detail >= Detail::Rows { stats(head, row, sums, &facts, &weights) } else { RowStats::empty(None) };
+    let stats = if detail >= Detail::Rows {
+        stats(head, row, sums, &facts, &weights)
+    } else {
+        RowStats::empty(None)
+    };
     Some((stats, outcome(weights)))
 }
 
-/// Error of the logarithm of every exponential: of the logits, of the factor of base 2, of the exponential itself.
+/// Error of the logarithm of every exponential: of the logits, of the factor of base 2, of the
+/// exponential itself.
 fn exponent_error(facts: &Facts) -> f64 {
     facts.error + (FACTOR_ERROR * facts.term_max + EXP_ERROR) * (1.0 + 8.0 * U)
 }
 
-fn stats(head: &Head<'_>, row: &Bounded, sums: &RowSums, facts: &Facts, weights: &RowWeights) -> RowStats {
+fn stats(
+    head: &Head<'_>,
+    row: &Bounded,
+    sums: &RowSums,
+    facts: &Facts,
+    weights: &RowWeights,
+) -> RowStats {
     let sum_error = 2.0 * weights.tau + 2.0 * gamma(weights.sum_depth, U) + 16.0 * U;
-    let final_max = sums.largest.abs().max(sums.smallest.abs()) * (1.0 + 8.0 * U) + 2.0 * facts.error;
+    let final_max =
+        sums.largest.abs().max(sums.smallest.abs()) * (1.0 + 8.0 * U) + 2.0 * facts.error;
     let scale = head.factor();
     let lse = match row.window.len() {
         // The only logit itself.

@@ -13,11 +13,12 @@ use crate::exp::{EXP_ERROR, U, exp_row, sum_depth};
 use crate::gemm::{KEY_BLOCK, Products, gamma, times_depth};
 use crate::head::Head;
 
-/// Fills the enclosure of `O_ic = Σ_j w_ij v_jc` with `w_ij = e^(z_ij) / Σ_i' e^(z_i'j)` over the queries that see key `j`.
+/// Fills the enclosure of `O_ic = Σ_j w_ij v_jc` with `w_ij = e^(z_ij) / Σ_i' e^(z_i'j)` over the
+/// queries that see key `j`.
 ///
 /// # Error bound
-/// Every weight has relative error `τ_w`, so the radius is `(τ_w + γ_κ) · Σ w|v|` and the terms of dropped weights and underflow.
-/// Derivation: docs/bounds.md#over-queries.
+/// Every weight has relative error `τ_w`, so the radius is `(τ_w + γ_κ) · Σ w|v|` and the terms of
+/// dropped weights and underflow. Derivation: docs/bounds.md#over-queries.
 pub(super) fn enclose(head: &Head<'_>, by: Products, enclosure: &mut HeadEnclosure) {
     let sight = Sight::new(head);
     let keys = KeyTable::new(head);
@@ -46,8 +47,11 @@ pub(super) fn enclose(head: &Head<'_>, by: Products, enclosure: &mut HeadEnclosu
     let gamma_product = gamma(times_depth(n_k), U);
     for i in 0..n_q {
         let visible = sight.count(i);
-        enclosure.rows[i] =
-            if visible == 0 { RowStats::empty(None) } else { RowStats { visible, ..summary.stats.clone() } };
+        enclosure.rows[i] = if visible == 0 {
+            RowStats::empty(None)
+        } else {
+            RowStats { visible, ..summary.stats.clone() }
+        };
         let columns = columns.of_row(i);
         for c in 0..d_v {
             let index = i * d_v + c;
@@ -62,10 +66,13 @@ pub(super) fn enclose(head: &Head<'_>, by: Products, enclosure: &mut HeadEnclosu
             let abar = INFLATION * (1.0 + summary.tau) * abar_computed + dropped;
             let element = Element {
                 mid: sums.values[index],
-                rad: INFLATION * (summary.tau + gamma_product) * abar_computed + underflow + dropped,
+                rad: INFLATION * (summary.tau + gamma_product) * abar_computed
+                    + underflow
+                    + dropped,
                 abar,
                 deviation: abar,
-                product_norm: sums.weighted_squares[index].sqrt() * crate::format::pow2(values.square_exponent),
+                product_norm: sums.weighted_squares[index].sqrt()
+                    * crate::format::pow2(values.square_exponent),
             };
             enclosure.set(index, element.or_unknown());
         }
@@ -79,8 +86,14 @@ struct Summary {
     stats: RowStats,
 }
 
-/// Turns the dot products into weights, column by column; `None` if a visible logit is not finite or their error is too large.
-fn to_weights(head: &Head<'_>, sight: &Sight<'_>, keys: &KeyTable, weights: &mut [f64]) -> Option<Summary> {
+/// Turns the dot products into weights, column by column; `None` if a visible logit is not finite
+/// or their error is too large.
+fn to_weights(
+    head: &Head<'_>,
+    sight: &Sight<'_>,
+    keys: &KeyTable,
+    weights: &mut [f64],
+) -> Option<Summary> {
     let (n_q, n_k) = (head.n_q, head.n_k);
     let (mut stages, mut all) = (Stages::default(), Stages::default());
     let mut query = (0.0f64, common_grid(head.query));
@@ -91,7 +104,8 @@ fn to_weights(head: &Head<'_>, sight: &Sight<'_>, keys: &KeyTable, weights: &mut
         stages.run(head, keys, &Line { i, start: 0, mask: Some(&mask), query: size }, row)?;
         all.append(&stages);
     }
-    let mut facts = Facts { error: 0.0, term_max: 0.0, bias_max: 0.0, dropped_ratio: 0.0, gap: f64::INFINITY };
+    let mut facts =
+        Facts { error: 0.0, term_max: 0.0, bias_max: 0.0, dropped_ratio: 0.0, gap: f64::INFINITY };
     let (mut lowest, mut final_max, mut has_dropped) = (0.0f64, 0.0f64, false);
     let mut approx_norm = 0.0f64;
     for j in 0..n_k {
@@ -145,9 +159,14 @@ fn to_weights(head: &Head<'_>, sight: &Sight<'_>, keys: &KeyTable, weights: &mut
 fn fill_unknown(head: &Head<'_>, sight: &Sight<'_>, enclosure: &mut HeadEnclosure) {
     for i in 0..head.n_q {
         let visible = sight.count(i);
-        enclosure.rows[i] = if visible == 0 { RowStats::empty(head.sink) } else { RowStats::unknown(head, visible) };
+        enclosure.rows[i] = if visible == 0 {
+            RowStats::empty(head.sink)
+        } else {
+            RowStats::unknown(head, visible)
+        };
         for c in 0..head.d_v {
-            let element = if visible == 0 { rows::empty(head, c) } else { element::Element::unknown() };
+            let element =
+                if visible == 0 { rows::empty(head, c) } else { element::Element::unknown() };
             enclosure.set(i * head.d_v + c, element);
         }
     }

@@ -43,9 +43,11 @@ impl RowWeights {
         8.0 * (self.keys as f64 + 4.0) * UNDERFLOW * 1.0f64.max(1.0 / self.sum)
     }
 
-    /// Upper bound of `min(1/2, 2(1 − w_max))`: the mean absolute deviation of the values over their range is not above.
+    /// Upper bound of `min(1/2, 2(1 − w_max))`: the mean absolute deviation of the values over
+    /// their range is not above.
     pub(super) fn spread(&self) -> f64 {
-        let rest = self.sum / self.heaviest * (1.0 + 2.0 * gamma(self.sum_depth, U) + 4.0 * U) - 1.0;
+        let rest =
+            self.sum / self.heaviest * (1.0 + 2.0 * gamma(self.sum_depth, U) + 4.0 * U) - 1.0;
         0.5f64.min(2.0 * rest)
     }
 }
@@ -73,9 +75,12 @@ pub(super) fn empty(head: &Head<'_>, c: usize) -> Element {
         EmptyRow::Mean if head.n_k > 0 => {
             let column = || (0..head.n_k).map(|j| head.value_row(j)[c]);
             let abs_max = column().fold(0.0f64, |max, v| max.max(v.abs()));
-            let error = (0..head.n_k).fold(0.0f64, |sum, j| sum + head.value_error(j, c)) / head.n_k as f64;
-            let error = if error == 0.0 { 0.0 } else { INFLATION * error * (1.0 + gamma(head.n_k + 1, U)) };
-            element::mean(head.n_k, column().sum(), column().map(f64::abs).sum(), abs_max).blurred(error)
+            let error =
+                (0..head.n_k).fold(0.0f64, |sum, j| sum + head.value_error(j, c)) / head.n_k as f64;
+            let error =
+                if error == 0.0 { 0.0 } else { INFLATION * error * (1.0 + gamma(head.n_k + 1, U)) };
+            element::mean(head.n_k, column().sum(), column().map(f64::abs).sum(), abs_max)
+                .blurred(error)
         }
         EmptyRow::Zero | EmptyRow::Mean | EmptyRow::First => Element::exact(0.0),
     }
@@ -88,7 +93,8 @@ pub(super) fn query_size(head: &Head<'_>, i: usize) -> (f64, i32) {
     (blurred(norm_upper(query), error), common_grid(query))
 }
 
-/// Turns the dot products of row `i` with the keys of its window into exponentials and bounds their error.
+/// Turns the dot products of row `i` with the keys of its window into exponentials and bounds their
+/// error.
 ///
 /// Derivation: `docs/bounds.md#softmax`, and `docs/bounds.md#sink` for the sink.
 pub(super) fn weigh(
@@ -112,7 +118,11 @@ pub(super) fn weigh(
     let query = query_size(head, i);
     let line = Line { i, start: window.start, mask: sight.mask(i), query };
     let is_plain = are_plain(head);
-    let top = if is_plain { to_plain_logits(head, line.mask, row) } else { stages.run(head, keys, &line, row) };
+    let top = if is_plain {
+        to_plain_logits(head, line.mask, row)
+    } else {
+        stages.run(head, keys, &line, row)
+    };
     let Some(top) = top else {
         return (RowStats::unknown(head, visible), Row::Unknown);
     };
@@ -126,9 +136,13 @@ pub(super) fn weigh(
         .and_then(|dots| exact::scan(head, i, window.start, row, dots.are_exact()));
 
     let exponentials = exp_row(row, shift);
-    let kept_keys =
-        if exponentials.kept == row.len() { keys.of_window(window.clone()) } else { chosen(&|k| row[k] > 0.0) };
-    let (key_norm, _) = line.mask.map_or_else(|| keys.of_window(window.clone()), |mask| chosen(&|k| mask[k]));
+    let kept_keys = if exponentials.kept == row.len() {
+        keys.of_window(window.clone())
+    } else {
+        chosen(&|k| row[k] > 0.0)
+    };
+    let (key_norm, _) =
+        line.mask.map_or_else(|| keys.of_window(window.clone()), |mask| chosen(&|k| mask[k]));
     let (sink_weight, sink_x) = match sink.map(|sink| sink - shift) {
         None => (SinkWeight::Absent, f64::NEG_INFINITY),
         Some(x) if x > CUTOFF => (SinkWeight::Kept, x),
@@ -156,7 +170,8 @@ pub(super) fn weigh(
     let is_exact = exact.is_some();
     let logit_error = if is_exact { 0.0 } else { facts.error };
 
-    // Without division the rounding of the maximum counts; with it every shift is as good as any other.
+    // Without division the rounding of the maximum counts; with it every shift is as good as any
+    // other.
     let shift_error = U * lowest.abs() + if over_keys { 0.0 } else { logit_error };
     let exp_error = if lowest < 0.0 { EXP_ERROR * (1.0 + 8.0 * U) } else { 0.0 };
     let y = logit_error + shift_error + exp_error;
@@ -170,7 +185,8 @@ pub(super) fn weigh(
         Some(sink) => (0.0, sink.abs() / -sink_x * (1.0 + 8.0 * U)),
         None => (0.0, 0.0),
     };
-    let dropped_ratio = exact.as_ref().map_or(facts.dropped_ratio.max(sink_ratio), |exact| exact.dead_ratio);
+    let dropped_ratio =
+        exact.as_ref().map_or(facts.dropped_ratio.max(sink_ratio), |exact| exact.dead_ratio);
     let final_max = shift.abs().max((shift + lowest).abs()) * (1.0 + 8.0 * U) + 2.0 * logit_error;
     let square_sum = exponentials.approx_square_sum + sink_exponential * sink_exponential;
     let weights = RowWeights {
@@ -192,10 +208,18 @@ pub(super) fn weigh(
         dropped,
         sink: sink_weight,
         dropped_ratio,
-        logit_max: if is_exact { 0.0 } else { ((facts.term_max + 2.0 * logit_error) * (1.0 + 8.0 * U)).max(sink_size) },
+        logit_max: if is_exact {
+            0.0
+        } else {
+            ((facts.term_max + 2.0 * logit_error) * (1.0 + 8.0 * U)).max(sink_size)
+        },
         final_max: if is_exact { 0.0 } else { final_max },
         bias_max: facts.bias_max * (1.0 + 4.0 * U),
-        dot_max: if exact.as_ref().is_some_and(|exact| exact.products_vanish) { 0.0 } else { dot_max },
+        dot_max: if exact.as_ref().is_some_and(|exact| exact.products_vanish) {
+            0.0
+        } else {
+            dot_max
+        },
         query_norm: query.0,
         key_norm,
         sum_lower: if over_keys { sum_lower.max(1.0) } else { 1.0 },

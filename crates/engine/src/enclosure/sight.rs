@@ -29,7 +29,9 @@ impl<'a> Sight<'a> {
                     Visible::Mask(mask) => mask[index],
                 };
                 let entries = bias.iter().enumerate();
-                Rows::Mask(entries.map(|(index, b)| sees(index) && *b != f64::NEG_INFINITY).collect())
+                Rows::Mask(
+                    entries.map(|(index, b)| sees(index) && *b != f64::NEG_INFINITY).collect(),
+                )
             }
             (None, Visible::All) => Rows::All,
             (None, Visible::Spans(spans)) => Rows::Spans(spans),
@@ -100,7 +102,8 @@ mod tests {
 
     #[test]
     fn a_key_is_seen_if_some_span_covers_it() {
-        let spans = [(3, 5), (0, 1), (4, 4), (3, 4), (7, 8)].map(|(start, end)| Span { start, end });
+        let spans =
+            [(3, 5), (0, 1), (4, 4), (3, 4), (7, 8)].map(|(start, end)| Span { start, end });
         let sight = Sight { n_k: 9, rows: Rows::Spans(&spans) };
         let by_rows: Vec<bool> = (0..9).map(|j| (0..5).any(|i| sight.sees(i, j))).collect();
         assert_eq!(sight.seen_keys(5), by_rows);

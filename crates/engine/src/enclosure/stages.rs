@@ -1,4 +1,5 @@
-//! Logits of one row, stage by stage in any order, each with an error of its own. Derivation: `docs/bounds.md#stages`.
+//! Logits of one row, stage by stage in any order, each with an error of its own. Derivation:
+//! `docs/bounds.md#stages`.
 
 use super::element::UNDERFLOW;
 use super::logits::{Dots, Facts, is_power_of_two};
@@ -46,7 +47,13 @@ impl Stages {
     ///
     /// # Error bound
     /// Kept for each logit, see [`Stages::facts`]; docs/bounds.md#stages.
-    pub(super) fn run(&mut self, head: &Head<'_>, keys: &KeyTable, line: &Line<'_>, row: &mut [f64]) -> Option<f64> {
+    pub(super) fn run(
+        &mut self,
+        head: &Head<'_>,
+        keys: &KeyTable,
+        line: &Line<'_>,
+        row: &mut [f64],
+    ) -> Option<f64> {
         self.begin(head, keys, line, row);
         for stage in head.stages {
             match stage {
@@ -108,9 +115,11 @@ impl Stages {
         let rounding = if is_power_of_two(scale) { 0.0 } else { U };
         let rel_error = head.scale.rel_error;
         let growth = size * (1.0 + rel_error);
-        for (((z, error), terms), bias) in row.iter_mut().zip(&mut self.error).zip(&mut self.terms).zip(&mut self.bias)
+        for (((z, error), terms), bias) in
+            row.iter_mut().zip(&mut self.error).zip(&mut self.terms).zip(&mut self.bias)
         {
-            let of_scale = if rel_error == 0.0 { 0.0 } else { rel_error * size * (z.abs() + *error) };
+            let of_scale =
+                if rel_error == 0.0 { 0.0 } else { rel_error * size * (z.abs() + *error) };
             *z *= scale;
             *error = size * *error + of_scale + rounding * z.abs() + UNDERFLOW;
             *terms = growth * *terms + UNDERFLOW;
@@ -118,7 +127,8 @@ impl Stages {
         }
     }
 
-    /// `c·tanh(x/c)`: every factor has a relative error, and what came before shrinks with the slope of the tangent.
+    /// `c·tanh(x/c)`: every factor has a relative error, and what came before shrinks with the
+    /// slope of the tangent.
     fn cap(&mut self, cap: f64, line: &Line<'_>, row: &mut [f64]) -> Option<()> {
         let is_finite = row.iter().enumerate().all(|(k, z)| z.is_finite() || !line.sees(k));
         if !(is_finite && cap.is_finite() && cap > 0.0) {
@@ -132,8 +142,10 @@ impl Stages {
         for ((z, error), t) in row.iter_mut().zip(&mut self.error).zip(&self.tangents) {
             let is_flat = z.abs() * (1.0 - 128.0 * U) - *error >= 1.01 * SATURATION * cap;
             *z = if t.abs() < UNCAPPED { *z } else { cap * t };
-            // The square of the hyperbolic secant grows by less than e^(1/2) within a quarter of the cap.
-            let slope = if *error <= 0.25 * cap { (1.65 * (1.0 - t * t + 32.0 * U)).min(1.0) } else { 1.0 };
+            // The square of the hyperbolic secant grows by less than e^(1/2) within a quarter of
+            // the cap.
+            let slope =
+                if *error <= 0.25 * cap { (1.65 * (1.0 - t * t + 32.0 * U)).min(1.0) } else { 1.0 };
             let passed = if is_flat { U * cap } else { slope * *error };
             let capped = passed + relative * z.abs() + UNDERFLOW;
             *error = capped.min(2.0 * cap);
@@ -174,9 +186,16 @@ impl Stages {
         }
     }
 
-    /// What is known of the logits, given with their places, −∞ for keys that are not seen, when they are compared with `shift`.
+    /// What is known of the logits, given with their places, −∞ for keys that are not seen, when
+    /// they are compared with `shift`.
     pub(super) fn facts(&self, logits: impl Iterator<Item = (usize, f64)>, shift: f64) -> Facts {
-        let mut facts = Facts { error: 0.0, term_max: 0.0, bias_max: 0.0, dropped_ratio: 0.0, gap: f64::INFINITY };
+        let mut facts = Facts {
+            error: 0.0,
+            term_max: 0.0,
+            bias_max: 0.0,
+            dropped_ratio: 0.0,
+            gap: f64::INFINITY,
+        };
         for (at, z) in logits {
             let (error, terms, bias) = (self.error[at], self.terms[at], self.bias[at]);
             if z == f64::NEG_INFINITY {
@@ -222,7 +241,8 @@ pub(super) struct Slopes {
 impl Slopes {
     pub(super) fn new(alibi: Alibi, i: usize) -> Self {
         let position = i as i128 + i128::from(alibi.offset);
-        // Distances of positions below 2^52 are exact. Beyond, that of the position itself is rounded, and the distance to a key.
+        // Distances of positions below 2^52 are exact. Beyond, that of the position itself is
+        // rounded, and the distance to a key.
         let rounded = if position.unsigned_abs() <= 1 << 52 { 0.0 } else { 4.0 * U };
         let product = if is_power_of_two(alibi.slope) { 0.0 } else { U };
         Self { slope: alibi.slope, position: position as f64, rel_error: rounded + product }

@@ -1,8 +1,10 @@
-//! Scores, exponentials and their products with the values in one sweep over the keys, for rows whose logits need no shift.
+//! Scores, exponentials and their products with the values in one sweep over the keys, for rows
+//! whose logits need no shift.
 //!
-//! [`Sweep`] is the pass over the keys of a block of rows, [`RowSums`] what is known of a row behind it. A row is one lane of
-//! [`VECTORS`] vectors, so every row meets the same operations in the same order on every processor, and nothing but the
-//! exponentials of [`KEY_BLOCK`] keys is kept. Derivation: `docs/bounds.md#streaming`.
+//! [`Sweep`] is the pass over the keys of a block of rows, [`RowSums`] what is known of a row
+//! behind it. A row is one lane of [`VECTORS`] vectors, so every row meets the same operations in
+//! the same order on every processor, and nothing but the exponentials of [`KEY_BLOCK`] keys is
+//! kept. Derivation: `docs/bounds.md#streaming`.
 
 mod group;
 mod products;
@@ -52,7 +54,8 @@ pub(super) struct Buffers {
     squares: Vec<f64>,
 }
 
-/// Products with values; in full also with their sizes and their squares, and of squares with squares.
+/// Products with values; in full also with their sizes and their squares, and of squares with
+/// squares.
 const KINDS: usize = 4;
 /// The last kind.
 const OF_SQUARES: usize = 3;
@@ -60,7 +63,8 @@ const OF_SQUARES: usize = 3;
 /// What is known of the logits of a row, as far as the detail needs it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowSums {
-    /// Sum of the exponentials; over `n` keys every term passes through at most [`sum_depth(n)`](crate::exp::sum_depth) additions.
+    /// Sum of the exponentials; over `n` keys every term passes through at most
+    /// [`sum_depth(n)`](crate::exp::sum_depth) additions.
     pub(super) sum: f64,
     /// Sum of their squares, without error bound.
     pub(super) approx_square_sum: f64,
@@ -77,8 +81,13 @@ impl WithSimd for Sweep<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        // Three vectors of each of eight keys are sums in registers, or of four where there are half as many registers.
-        if S::REGISTER_COUNT >= 32 { self.in_tiles::<S, 8>(simd) } else { self.in_tiles::<S, 4>(simd) }
+        // Three vectors of each of eight keys are sums in registers, or of four where there are
+        // half as many registers.
+        if S::REGISTER_COUNT >= 32 {
+            self.in_tiles::<S, 8>(simd)
+        } else {
+            self.in_tiles::<S, 4>(simd)
+        }
     }
 }
 
@@ -93,15 +102,23 @@ impl Sweep<'_> {
     }
 
     #[inline(always)]
-    fn run<S: Simd, const N: usize, const WITH_LARGEST: bool, const WITH_ALL: bool>(mut self, simd: S) {
+    fn run<S: Simd, const N: usize, const WITH_LARGEST: bool, const WITH_ALL: bool>(
+        mut self,
+        simd: S,
+    ) {
         let head = *self.table.head();
         let lanes = VECTORS * S::F64_LANES;
         let n_groups = self.windows.len().div_ceil(lanes);
         let kinds = if self.detail == Detail::Full { KINDS } else { 1 };
         self.prepare::<S>(simd, lanes, n_groups, kinds);
-        let windows: Vec<Windows<S>> = self.windows.chunks(lanes).map(|rows| Windows::new(simd, rows)).collect();
+        let windows: Vec<Windows<S>> =
+            self.windows.chunks(lanes).map(|rows| Windows::new(simd, rows)).collect();
         let union = |a: Range<usize>, b: Range<usize>| a.start.min(b.start)..a.end.max(b.end);
-        let seen = windows.iter().map(|windows| windows.any.clone()).filter(|any| !any.is_empty()).reduce(union);
+        let seen = windows
+            .iter()
+            .map(|windows| windows.any.clone())
+            .filter(|any| !any.is_empty())
+            .reduce(union);
         let seen = seen.unwrap_or(0..0);
         let Buffers { query, exponentials, facts, products, abs, squares, .. } = &mut *self.buffers;
         let factor = simd.splat_f64s(self.factor.abs());
@@ -112,7 +129,8 @@ impl Sweep<'_> {
                 self.table.abs_and_squares(block.clone(), abs, squares);
             }
             for (g, windows) in windows.iter().enumerate() {
-                // From a multiple of the runs on, so that sums do not depend on how many rows are a group.
+                // From a multiple of the runs on, so that sums do not depend on how many rows are a
+                // group.
                 let start = first_key + windows.any.start.saturating_sub(first_key) / RUN * RUN;
                 let keys = start..windows.any.end.min(block.end);
                 if keys.is_empty() {
@@ -126,12 +144,14 @@ impl Sweep<'_> {
                     factor,
                     windows,
                 };
-                let (facts, _) = groups_mut::<S>(facts.get_mut()).as_chunks_mut::<{ weights::FACTS }>();
+                let (facts, _) =
+                    groups_mut::<S>(facts.get_mut()).as_chunks_mut::<{ weights::FACTS }>();
                 scores.weigh::<N, WITH_LARGEST, WITH_ALL>(simd, tile, Facts(&mut facts[g]));
 
                 let d_v = head.d_v;
                 let of_keys = (keys.start - first_key) * d_v..(keys.end - first_key) * d_v;
-                // One call for all kinds, and no closure: what a closure calls is not compiled for the vectors of `S`.
+                // One call for all kinds, and no closure: what a closure calls is not compiled for
+                // the vectors of `S`.
                 for (kind, sums) in products[..kinds].iter_mut().enumerate() {
                     let values = match kind {
                         0 => self.table.of_keys(keys.clone()),
@@ -153,7 +173,8 @@ impl Sweep<'_> {
         self.finish(lanes, kinds);
     }
 
-    /// Queries lane by lane with the sign of the scale, zeros in the lanes beyond the last row; no key yet.
+    /// Queries lane by lane with the sign of the scale, zeros in the lanes beyond the last row; no
+    /// key yet.
     #[inline(always)]
     fn prepare<S: Simd>(&mut self, simd: S, lanes: usize, n_groups: usize, kinds: usize) {
         let head = self.table.head();
@@ -168,9 +189,12 @@ impl Sweep<'_> {
             }
         }
         buffers.exponentials.fit(KEY_BLOCK * lanes);
-        let (facts, _) = groups_mut::<S>(buffers.facts.fit(n_groups * weights::FACTS * lanes)).as_chunks_mut();
+        let (facts, _) =
+            groups_mut::<S>(buffers.facts.fit(n_groups * weights::FACTS * lanes)).as_chunks_mut();
         facts.iter_mut().for_each(|facts| Facts(facts).clear(simd));
-        buffers.products[..kinds].iter_mut().for_each(|sums| sums.fit(n_groups * head.d_v * lanes).fill(0.0));
+        buffers.products[..kinds]
+            .iter_mut()
+            .for_each(|sums| sums.fit(n_groups * head.d_v * lanes).fill(0.0));
     }
 
     /// What the lanes have come to, row by row.
@@ -183,7 +207,8 @@ impl Sweep<'_> {
         let n = self.windows.len();
         rows.clear();
         rows.extend((0..n).map(|i| {
-            let fact = |which: usize| facts[(i / lanes * weights::FACTS + which) * lanes + i % lanes];
+            let fact =
+                |which: usize| facts[(i / lanes * weights::FACTS + which) * lanes + i % lanes];
             RowSums {
                 sum: fact(weights::SUM),
                 approx_square_sum: fact(weights::SQUARE_SUM),
@@ -194,8 +219,12 @@ impl Sweep<'_> {
         }));
         if d_v > 0 {
             let width = d_v * lanes;
-            for (row_major, by_group) in self.sums.products_mut().into_iter().zip(&products[..kinds]) {
-                for (rows, group) in row_major.chunks_mut(width).zip(by_group.get().chunks_exact(width)) {
+            for (row_major, by_group) in
+                self.sums.products_mut().into_iter().zip(&products[..kinds])
+            {
+                for (rows, group) in
+                    row_major.chunks_mut(width).zip(by_group.get().chunks_exact(width))
+                {
                     transpose(group, lanes, rows, d_v, 1.0);
                 }
             }
@@ -248,7 +277,8 @@ mod tests {
     }
 
     impl Problem {
-        /// Windows of every kind: whole, empty, a single key, beginning and ending within blocks, runs and tiles.
+        /// Windows of every kind: whole, empty, a single key, beginning and ending within blocks,
+        /// runs and tiles.
         fn new((n_q, n_k, d_k, d_v): (usize, usize, usize, usize)) -> Self {
             let number = |at: usize| ((at * 7919) % 1009) as f64 / 504.0 - 1.0;
             let numbers = |salt, n| (0..n).map(|at| number(at + salt)).collect();
@@ -259,7 +289,8 @@ mod tests {
                 3 => (0, (7 * i) % n_k + 1),
                 _ => ((3 * i) % n_k, n_k - (i % n_k) / 4),
             };
-            let spans = (0..n_q).map(window).map(|(start, end)| Span { start, end: end.max(start) });
+            let spans =
+                (0..n_q).map(window).map(|(start, end)| Span { start, end: end.max(start) });
             Self {
                 n_q,
                 n_k,
@@ -295,8 +326,13 @@ mod tests {
         }
     }
 
-    /// Products of each kind, and sums of rows, on the vectors of `arch`, or one number after the other.
-    fn sweep(head: &Head<'_>, detail: Detail, arch: Option<Arch>) -> ([Vec<f64>; KINDS], Vec<RowSums>) {
+    /// Products of each kind, and sums of rows, on the vectors of `arch`, or one number after the
+    /// other.
+    fn sweep(
+        head: &Head<'_>,
+        detail: Detail,
+        arch: Option<Arch>,
+    ) -> ([Vec<f64>; KINDS], Vec<RowSums>) {
         let sight = Sight::new(head);
         let table = ValueTable::new(head, &sight);
         let windows: Vec<_> = (0..head.n_q).map(|i| sight.window(i)).collect();
@@ -318,8 +354,14 @@ mod tests {
         (sums.products_mut().map(std::mem::take), buffers.rows)
     }
 
-    const SHAPES: [(usize, usize, usize, usize); 6] =
-        [(1, 1, 1, 1), (3, 15, 2, 0), (25, 17, 3, 9), (24, 300, 8, 8), (49, 257, 5, 19), (7, 600, 64, 3)];
+    const SHAPES: [(usize, usize, usize, usize); 6] = [
+        (1, 1, 1, 1),
+        (3, 15, 2, 0),
+        (25, 17, 3, 9),
+        (24, 300, 8, 8),
+        (49, 257, 5, 19),
+        (7, 600, 64, 3),
+    ];
 
     /// Against one key after the other: every kind of product, in the window of each row.
     #[test]
@@ -333,22 +375,34 @@ mod tests {
                 let span = problem.spans[i];
                 let dots: Vec<f64> = (span.start..span.end)
                     .map(|j| {
-                        let pairs = head.query_row(i).iter().zip(&head.key[j * head.d_k..(j + 1) * head.d_k]);
+                        let pairs = head
+                            .query_row(i)
+                            .iter()
+                            .zip(&head.key[j * head.d_k..(j + 1) * head.d_k]);
                         pairs.fold(0.0, |dot, (q, k)| libm::fma(*q, *k, dot))
                     })
                     .collect();
                 let factor = base_2_factor(-0.75).unwrap();
                 let e: Vec<f64> = dots.iter().map(|dot| exp_product(*dot, factor)).collect();
                 let logits: Vec<f64> = dots.iter().map(|dot| dot * -0.75).collect();
-                // Both sides round: the plain sums of this test at most once a term and once a product.
+                // Both sides round: the plain sums of this test at most once a term and once a
+                // product.
                 let plain = e.len() + 2;
                 let sum: f64 = e.iter().sum();
-                assert!((row.sum - sum).abs() <= gamma(sum_depth(e.len()) + plain, U) * sum, "{shape:?} row {i}");
+                assert!(
+                    (row.sum - sum).abs() <= gamma(sum_depth(e.len()) + plain, U) * sum,
+                    "{shape:?} row {i}"
+                );
                 let square_sum: f64 = e.iter().map(|e| e * e).sum();
                 let error = (row.approx_square_sum - square_sum).abs();
                 assert!(error <= gamma(2 * plain, U) * square_sum, "{shape:?} row {i}");
-                assert_eq!(row.largest, logits.iter().fold(f64::NEG_INFINITY, |max, x| max.max(*x)));
-                assert!(e.is_empty() || row.heaviest == e.iter().fold(0.0, |max: f64, e| max.max(*e)));
+                assert_eq!(
+                    row.largest,
+                    logits.iter().fold(f64::NEG_INFINITY, |max, x| max.max(*x))
+                );
+                assert!(
+                    e.is_empty() || row.heaviest == e.iter().fold(0.0, |max: f64, e| max.max(*e))
+                );
                 assert_eq!(row.smallest, logits.iter().fold(f64::INFINITY, |min, x| min.min(*x)));
                 for c in 0..head.d_v {
                     let power = crate::format::pow2(-square_exponent);
@@ -365,14 +419,18 @@ mod tests {
                     let limit = gamma(times_depth(e.len()) + plain + 2, U);
                     for kind in 0..KINDS {
                         let error = (products[kind][i * head.d_v + c] - expected[kind]).abs();
-                        assert!(error <= limit * sizes[kind], "{shape:?} row {i} column {c} kind {kind}: {error:e}");
+                        assert!(
+                            error <= limit * sizes[kind],
+                            "{shape:?} row {i} column {c} kind {kind}: {error:e}"
+                        );
                     }
                 }
             }
         }
     }
 
-    /// How many rows are worked on together depends on the processor, and no bit may depend on that.
+    /// How many rows are worked on together depends on the processor, and no bit may depend on
+    /// that.
     #[test]
     fn all_vectors_give_the_same_bits() {
         let bits = |numbers: &[f64]| numbers.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
@@ -382,10 +440,16 @@ mod tests {
                 let (products, rows) = sweep(&problem.head(), detail, Some(Arch::new()));
                 let (one_by_one, rows_one_by_one) = sweep(&problem.head(), detail, None);
                 for kind in 0..KINDS {
-                    assert_eq!(bits(&products[kind]), bits(&one_by_one[kind]), "{shape:?} {detail:?} kind {kind}");
+                    assert_eq!(
+                        bits(&products[kind]),
+                        bits(&one_by_one[kind]),
+                        "{shape:?} {detail:?} kind {kind}"
+                    );
                 }
                 for (row, other) in rows.iter().zip(&rows_one_by_one) {
-                    let all = |row: &RowSums| bits(&[row.sum, row.approx_square_sum, row.largest, row.smallest]);
+                    let all = |row: &RowSums| {
+                        bits(&[row.sum, row.approx_square_sum, row.largest, row.smallest])
+                    };
                     assert_eq!(all(row), all(other), "{shape:?} {detail:?}");
                 }
             }

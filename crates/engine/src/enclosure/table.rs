@@ -41,7 +41,8 @@ fn across(lanes: [f64; LANES], both: impl Fn(f64, f64) -> f64) -> f64 {
     both(both(both(a, b), both(c, d)), both(both(e, f), both(g, h)))
 }
 
-/// The lowest set bit of `x` as a number, `+∞` for 0; one below [`f64::MIN_POSITIVE`] may have been flushed to 0.
+/// The lowest set bit of `x` as a number, `+∞` for 0; one below [`f64::MIN_POSITIVE`] may have been
+/// flushed to 0.
 #[inline(always)]
 fn lowest_bit(x: f64) -> f64 {
     let bits = x.to_bits() & (u64::MAX >> 1);
@@ -76,10 +77,11 @@ pub(crate) fn common_grid(xs: &[f64]) -> i32 {
     }
 }
 
-/// Upper bound of the 2-norm; 0 only for zeros, NaN where a number is. Derivation: docs/bounds.md#norm.
+/// Upper bound of the 2-norm; 0 only for zeros, NaN where a number is. Derivation:
+/// docs/bounds.md#norm.
 ///
-/// Where neither overflow nor underflow can spoil the squares they are taken as they are, otherwise after an exact scaling by a
-/// power of two; no bit depends on which.
+/// Where neither overflow nor underflow can spoil the squares they are taken as they are, otherwise
+/// after an exact scaling by a power of two; no bit depends on which.
 #[inline(always)]
 pub(crate) fn norm_upper(xs: &[f64]) -> f64 {
     let plain = square_sum(xs, 1.0);
@@ -137,7 +139,8 @@ impl WithSimd for NormsAndGrids<'_> {
     }
 }
 
-/// Upper bound of a norm when the true vector is off by at most `error`, also if that is not a number.
+/// Upper bound of a norm when the true vector is off by at most `error`, also if that is not a
+/// number.
 pub(super) fn blurred(norm: f64, error: f64) -> f64 {
     let sum = (norm + error) * if error == 0.0 { 1.0 } else { 1.0 + 2.0 * U };
     if sum.is_nan() { f64::INFINITY } else { sum }
@@ -156,7 +159,8 @@ pub(super) struct KeyTable {
 impl KeyTable {
     pub(super) fn new(head: &Head<'_>) -> Self {
         let error = |j: usize| head.inexact.map_or(0.0, |inexact| inexact.key[j]);
-        let (mut norm, grid): (Vec<f64>, Vec<i32>) = norms_and_grids(head.key, head.n_k, head.d_k).into_iter().unzip();
+        let (mut norm, grid): (Vec<f64>, Vec<i32>) =
+            norms_and_grids(head.key, head.n_k, head.d_k).into_iter().unzip();
         norm.iter_mut().enumerate().for_each(|(j, norm)| *norm = blurred(*norm, error(j)));
         let mut prefix = Vec::with_capacity(head.n_k + 1);
         prefix.push((0.0f64, NO_GRID));
@@ -175,16 +179,20 @@ impl KeyTable {
 
     /// Largest norm and common grid of some keys.
     pub(super) fn of_keys(&self, keys: impl Iterator<Item = usize>) -> (f64, i32) {
-        keys.fold((0.0, NO_GRID), |(norm, grid), j| (norm.max(self.norm[j]), grid.min(self.grid[j])))
+        keys.fold((0.0, NO_GRID), |(norm, grid), j| {
+            (norm.max(self.norm[j]), grid.min(self.grid[j]))
+        })
     }
 }
 
-/// What is known of the values beforehand; for keys seen from the first on, little beside the values themselves.
+/// What is known of the values beforehand; for keys seen from the first on, little beside the
+/// values themselves.
 pub(super) struct ValueTable<'a> {
     head: Head<'a>,
     /// The values with 0 where they are not finite; none where all are.
     finite: Option<Vec<f64>>,
-    /// Which keys at least one row sees. What no row sees may be huge and must not cost the others their range.
+    /// Which keys at least one row sees. What no row sees may be huge and must not cost the others
+    /// their range.
     seen: Vec<bool>,
     /// Keeps the squares of [`ValueTable::abs_and_squares`] from overflow.
     pub(super) square_exponent: i32,
@@ -238,7 +246,9 @@ impl ColumnStats {
         }
         let abs_sums = self.computed_abs_sum.iter_mut().zip(value);
         if head.inexact.is_some() {
-            abs_sums.enumerate().for_each(|(c, (abs_sum, v))| *abs_sum += v.abs() + head.value_error(j, c));
+            abs_sums
+                .enumerate()
+                .for_each(|(c, (abs_sum, v))| *abs_sum += v.abs() + head.value_error(j, c));
         } else {
             abs_sums.for_each(|(abs_sum, v)| *abs_sum += v.abs());
         }
@@ -289,7 +299,8 @@ impl<'a> ValueTable<'a> {
             stats.add_keys(head, first..end.min(first + KEY_BLOCK), |j| seen[j]);
         }
         // What the sums of sizes do not tell takes a look at every value.
-        let is_finite = seen.iter().all(|seen| *seen) && stats.computed_abs_sum.iter().all(|sum| sum.is_finite())
+        let is_finite = seen.iter().all(|seen| *seen)
+            && stats.computed_abs_sum.iter().all(|sum| sum.is_finite())
             || head.value.iter().all(|v| v.is_finite());
         let finite = || head.value.iter().map(|v| if v.is_finite() { *v } else { 0.0 }).collect();
         let finite = (!is_finite).then(finite);
@@ -300,7 +311,14 @@ impl<'a> ValueTable<'a> {
         }
         let has_windows = sight.is_spans() && windows().any(|window| window.start > 0);
         let runs = if has_windows { runs_of_keys(head) } else { Vec::new() };
-        Self { head: *head, finite, seen, square_exponent: exponent(largest).clamp(-1000, 1000), checkpoints, runs }
+        Self {
+            head: *head,
+            finite,
+            seen,
+            square_exponent: exponent(largest).clamp(-1000, 1000),
+            checkpoints,
+            runs,
+        }
     }
 
     /// The head that the values belong to.
@@ -308,19 +326,26 @@ impl<'a> ValueTable<'a> {
         &self.head
     }
 
-    /// The values of some keys as they enter products: 0 where they are not finite, so that a hidden key spoils nothing.
+    /// The values of some keys as they enter products: 0 where they are not finite, so that a
+    /// hidden key spoils nothing.
     pub(super) fn of_keys(&self, keys: Range<usize>) -> &[f64] {
         let d_v = self.head.d_v;
         &self.finite.as_deref().unwrap_or(self.head.value)[keys.start * d_v..keys.end * d_v]
     }
 
-    /// Whether there may be columns of which a row sees a value that is not finite: then their sum of `|v|` is not.
+    /// Whether there may be columns of which a row sees a value that is not finite: then their sum
+    /// of `|v|` is not.
     pub(super) fn are_finite(&self) -> bool {
         self.finite.is_none()
     }
 
     /// `|v_jc|` and `(v_jc · 2^−square_exponent)²` of a block of keys; 0 for keys that no row sees.
-    pub(super) fn abs_and_squares(&self, keys: Range<usize>, abs: &mut Vec<f64>, squares: &mut Vec<f64>) {
+    pub(super) fn abs_and_squares(
+        &self,
+        keys: Range<usize>,
+        abs: &mut Vec<f64>,
+        squares: &mut Vec<f64>,
+    ) {
         let d_v = self.head.d_v;
         abs.resize(keys.len() * d_v, 0.0);
         squares.resize(keys.len() * d_v, 0.0);
@@ -415,7 +440,14 @@ mod tests {
 
     #[test]
     fn the_grid_is_the_lowest_set_bit() {
-        for (x, expected) in [(1.0, 0), (-3.0, 0), (0.75, -2), (96.0, 5), (5e-324, -1074), (f64::MIN_POSITIVE, -1022)] {
+        for (x, expected) in [
+            (1.0, 0),
+            (-3.0, 0),
+            (0.75, -2),
+            (96.0, 5),
+            (5e-324, -1074),
+            (f64::MIN_POSITIVE, -1022),
+        ] {
             assert_eq!(grid(x), expected, "{x}");
         }
         for xs in [
@@ -438,7 +470,10 @@ mod tests {
         assert_eq!(norm_upper(&[]), 0.0);
         for scale in [1.0, 1e300, 1e-300, 1e-320] {
             let norm = norm_upper(&[3.0 * scale, -4.0 * scale]);
-            assert!(norm >= 5.0 * scale && norm <= 5.0 * scale * (1.0 + 1e-14) + 1e-323, "{scale:e}: {norm:e}");
+            assert!(
+                norm >= 5.0 * scale && norm <= 5.0 * scale * (1.0 + 1e-14) + 1e-323,
+                "{scale:e}: {norm:e}"
+            );
         }
         assert_eq!(norm_upper(&[f64::MAX, f64::MAX]), f64::INFINITY);
         assert!(norm_upper(&[f64::NAN, 1.0]).is_nan() && norm_upper(&[f64::NAN]).is_nan());
@@ -447,7 +482,8 @@ mod tests {
     /// What a scaling does not round has the same bits: norms do not tell which way they came.
     #[test]
     fn norms_near_the_ends_of_the_range_have_the_bits_of_those_within() {
-        let numbers: Vec<f64> = (1..40).map(|at| f64::from((at * 7919) % 1009) / 504.0 - 1.0).collect();
+        let numbers: Vec<f64> =
+            (1..40).map(|at| f64::from((at * 7919) % 1009) / 504.0 - 1.0).collect();
         let norm = norm_upper(&numbers);
         for exponent in [-700, -320, 310, 700] {
             let scaled: Vec<f64> = numbers.iter().map(|x| x * pow2(exponent)).collect();

@@ -1,7 +1,9 @@
-//! `2^(x·c)`: the exponential of a logit `scale·x` whose factor `c ≈ scale·log₂e` is known beforehand.
+//! `2^(x·c)`: the exponential of a logit `scale·x` whose factor `c ≈ scale·log₂e` is known
+//! beforehand.
 //!
-//! Fewer operations than [`exp1`](super::exp1) of a product: nothing is left of the reduction but one fused operation. The proof
-//! is a computation, as there (`tests/numerics_exp_product.rs`); the argument is in `docs/bounds.md#exp-product`.
+//! Fewer operations than [`exp1`](super::exp1) of a product: nothing is left of the reduction but
+//! one fused operation. The proof is a computation, as there (`tests/numerics_exp_product.rs`); the
+//! argument is in `docs/bounds.md#exp-product`.
 
 use std::f64::consts::LOG2_E;
 
@@ -12,8 +14,8 @@ use super::{MAGIC, U, times_power};
 /// Proved relative error of the factor: `|c/(scale·log₂e) − 1|` is at most this.
 pub const FACTOR_ERROR: f64 = 1.25 * U;
 
-/// Interpolates `2^x` on `[−1/2, 1/2]`, 1 at 0; the other coefficients are those of `(2^x − 1)/x` at the zeros of the Chebyshev
-/// polynomial of degree 11, rounded. From the highest to the lowest.
+/// Interpolates `2^x` on `[−1/2, 1/2]`, 1 at 0; the other coefficients are those of `(2^x − 1)/x`
+/// at the zeros of the Chebyshev polynomial of degree 11, rounded. From the highest to the lowest.
 pub const COEFFICIENTS_BASE_2: [f64; 12] = [
     f64::from_bits(0x3dfe_9d3f_e395_2179),
     f64::from_bits(0x3e3e_6063_f721_7bc6),
@@ -41,15 +43,20 @@ pub fn base_2_factor(scale: f64) -> Option<f64> {
 /// `2^(x·factor)` for `|x·factor| ≤ 865`; 1 exactly for `x = 0`.
 ///
 /// # Error bound
-/// Relative error at most [`EXP_ERROR`](super::EXP_ERROR), in rounding to nearest. Outside of the interval: no bound claimed.
-/// Derivation: docs/bounds.md#exp-product.
+/// Relative error at most [`EXP_ERROR`](super::EXP_ERROR), in rounding to nearest. Outside of the
+/// interval: no bound claimed. Derivation: docs/bounds.md#exp-product.
 pub fn exp_product(x: f64, factor: f64) -> f64 {
     exp_product_vectors(Scalar::new(), [x], factor)[0]
 }
 
-/// [`exp_product`] of each number: one loop for each operation, so that operations that depend on each other are apart.
+/// [`exp_product`] of each number: one loop for each operation, so that operations that depend on
+/// each other are apart.
 #[inline(always)]
-pub(crate) fn exp_product_vectors<S: Simd, const N: usize>(simd: S, x: [S::f64s; N], factor: S::f64s) -> [S::f64s; N] {
+pub(crate) fn exp_product_vectors<S: Simd, const N: usize>(
+    simd: S,
+    x: [S::f64s; N],
+    factor: S::f64s,
+) -> [S::f64s; N] {
     // Loops, not `map`: what a closure calls is not compiled for the vectors of `S`.
     let (mut shifted, mut rest) = (x, x);
     for n in 0..N {

@@ -10,8 +10,9 @@ use crate::exp::U;
 use crate::head::Head;
 use crate::lowering::Want;
 
-/// Weights that the rows of one call may cost in all. A weight takes some 30 to 60 µs (an exponential of 128 bits, a dot product
-/// and a row of values in integers), so a call takes a few seconds at most; rows beyond it keep their enclosure.
+/// Weights that the rows of one call may cost in all. A weight takes some 30 to 60 µs (an
+/// exponential of 128 bits, a dot product and a row of values in integers), so a call takes a few
+/// seconds at most; rows beyond it keep their enclosure.
 pub(super) const MOST_WEIGHTS: usize = 1 << 16;
 
 /// What a call may still spend, in weights.
@@ -20,9 +21,9 @@ pub(super) struct Budget(pub(super) usize);
 
 /// Replaces what is too wide and says of every row where its numbers come from.
 ///
-/// A row is too wide where a radius exceeds the contract's hard bound: results are judged by the sum of the two, and there a
-/// doubt about the reference would decide more than the contract does. An infinite radius always is. Derivation:
-/// `docs/bounds.md#fallback`.
+/// A row is too wide where a radius exceeds the contract's hard bound: results are judged by the
+/// sum of the two, and there a doubt about the reference would decide more than the contract does.
+/// An infinite radius always is. Derivation: `docs/bounds.md#fallback`.
 pub(super) fn recompute(
     head: &Head<'_>,
     enclosure: &mut HeadEnclosure,
@@ -44,7 +45,11 @@ pub(super) fn recompute(
             row if row.visible == 0 => Reference::Defined,
             row if of_lse && row.lse.rad == 0.0 => Reference::Exact,
             _ if of_lse => Reference::Enclosure,
-            row if row.exact.is_some() || enclosure.rad[columns(i)].iter().all(|rad| *rad == 0.0) => Reference::Exact,
+            row if row.exact.is_some()
+                || enclosure.rad[columns(i)].iter().all(|rad| *rad == 0.0) =>
+            {
+                Reference::Exact
+            }
             _ => Reference::Enclosure,
         })
         .collect();
@@ -53,7 +58,8 @@ pub(super) fn recompute(
     let Some(precise) = precise else { return references };
     let mut bound_changes = false;
     for i in (0..head.n_q).filter(|i| wide[*i]) {
-        // Without a radius the sums of the bound are unknown too, and the weights are wanted once more.
+        // Without a radius the sums of the bound are unknown too, and the weights are wanted once
+        // more.
         let is_unknown = enclosure.rad[columns(i)].iter().any(|rad| rad.is_infinite());
         let cost = (precise.visible(i) + 1) * if is_unknown { 2 } else { 1 };
         if cost > budget.0 {
@@ -61,12 +67,15 @@ pub(super) fn recompute(
         }
         budget.0 -= cost;
         if of_lse {
-            let Ok(lse) = precise.lse(i, Logarithm::Natural, Width::ONE_EVALUATION) else { continue };
+            let Ok(lse) = precise.lse(i, Logarithm::Natural, Width::ONE_EVALUATION) else {
+                continue;
+            };
             enclosure.rows[i].lse = Lse { mid: lse.mid, rad: lse.rad };
             references[i] = Reference::ArbitraryPrecision;
             continue;
         }
-        // One evaluation: its error is 2^−126 of Σ w|v|, and no contract knows that much of its weights.
+        // One evaluation: its error is 2^−126 of Σ w|v|, and no contract knows that much of its
+        // weights.
         let Ok(row) = precise.output(i, Width::ONE_EVALUATION) else { continue };
         references[i] = Reference::ArbitraryPrecision;
         let weights = if is_unknown { precise.weights(i) } else { Vec::new() };
@@ -106,14 +115,17 @@ impl Sums {
             deviation += weight * (v - mid).abs();
             squares += (weight * v) * (weight * v);
         }
-        // A sink is a key of value 0; what the weights of the keys leave is its weight, and 2u of rounding for each.
+        // A sink is a key of value 0; what the weights of the keys leave is its weight, and 2u of
+        // rounding for each.
         let keys: f64 = weights.iter().map(|(_, weight)| weight).sum();
         let count = weights.len() as f64;
         if head.sink.is_some() {
             deviation += (1.0 - keys + 2.0 * U * count).max(0.0) * mid.abs();
         }
-        // Each term has three roundings, each sum one for every term; what underflows is charged the smallest normal number.
-        let largest = weights.iter().fold(1.0f64, |max, (j, _)| max.max(head.value_row(*j)[c].abs()));
+        // Each term has three roundings, each sum one for every term; what underflows is charged
+        // the smallest normal number.
+        let largest =
+            weights.iter().fold(1.0f64, |max, (j, _)| max.max(head.value_row(*j)[c].abs()));
         let underflow = (count + 1.0) * 4.0 * f64::MIN_POSITIVE * largest;
         let up = |sum: f64| {
             let upper = sum * (1.0 + 4.0 * U * (count + 4.0)) + underflow;
@@ -186,15 +198,27 @@ mod tests {
             let mut enclosure = enclose(&HEAD);
             let mut allowed = bound(&HEAD, &enclosure, &contract);
             let mut budget = Budget(budget);
-            let references = recompute(&HEAD, &mut enclosure, &mut allowed, &contract, Want::Output, &mut budget);
-            let recomputed = references.iter().filter(|reference| **reference == Reference::ArbitraryPrecision);
+            let references = recompute(
+                &HEAD,
+                &mut enclosure,
+                &mut allowed,
+                &contract,
+                Want::Output,
+                &mut budget,
+            );
+            let recomputed =
+                references.iter().filter(|reference| **reference == Reference::ArbitraryPrecision);
             assert_eq!((recomputed.count(), budget.0), (rows, left));
             assert_eq!(enclosure.mid[..rows], vec![1.5; rows]);
             assert_eq!(enclosure.rad[..rows], vec![0.0; rows]);
             assert_eq!(enclosure.rad[rows..], vec![f64::INFINITY; 3 - rows]);
-            // The mean of 1 and 2 is 1.5, and so is that of their magnitudes; 1/2 is what they are off.
+            // The mean of 1 and 2 is 1.5, and so is that of their magnitudes; 1/2 is what they are
+            // off.
             let about = |x: f64, y: f64| (x - y).abs() < 1e-14;
-            assert!((0..rows).all(|i| about(enclosure.abar[i], 1.5) && about(enclosure.deviation[i], 0.5)));
+            assert!(
+                (0..rows)
+                    .all(|i| about(enclosure.abar[i], 1.5) && about(enclosure.deviation[i], 0.5))
+            );
         }
     }
 }

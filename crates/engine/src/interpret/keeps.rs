@@ -9,22 +9,31 @@ use crate::enclosure::{Detail, enclose_as};
 use crate::gemm::Products;
 use crate::lowering::{Maps, Want, lower};
 
-/// Whether an output certainly passes: the verdict that [`interpret`](super::interpret)'s numbers give is `PASS`, margin aside.
+/// Whether an output certainly passes: the verdict that [`interpret`](super::interpret)'s numbers
+/// give is `PASS`, margin aside.
 ///
-/// For about the price of plain attention, where those numbers cost two or three times as much. `false` says nothing.
+/// For about the price of plain attention, where those numbers cost two or three times as much.
+/// `false` says nothing.
 ///
 /// # Shapes
-/// `output` of `(b, h_q, n_q, d_v)`; any other is `false`, and so is a meaning that rearranges its output.
+/// `output` of `(b, h_q, n_q, d_v)`; any other is `false`, and so is a meaning that rearranges its
+/// output.
 ///
 /// # Error bound
 /// docs/bounds.md#from-below.
-pub fn certainly_passes(meaning: &Meaning, call: &Call, contract: &Contract, output: &Tensor) -> bool {
+pub fn certainly_passes(
+    meaning: &Meaning,
+    call: &Call,
+    contract: &Contract,
+    output: &Tensor,
+) -> bool {
     let dims = call.dims();
     let maps = Maps::new(meaning, call);
     let is_as_computed = maps.output_rows().is_none()
         && maps.output_width() == dims.d_v
         && maps.output_columns(dims.d_v).into_iter().eq(0..dims.d_v);
-    let has_form = output.shape == [dims.b, dims.h_q, dims.n_q, dims.d_v] && output.dtype == contract.output();
+    let has_form =
+        output.shape == [dims.b, dims.h_q, dims.n_q, dims.d_v] && output.dtype == contract.output();
     if !(is_as_computed && has_form) {
         return false;
     }
@@ -33,7 +42,13 @@ pub fn certainly_passes(meaning: &Meaning, call: &Call, contract: &Contract, out
         let lowered = lower(meaning, call, at / dims.h_q, at % dims.h_q, Want::Output);
         let head = lowered.head();
         let enclosure = enclose_as(&head, Products::Faer, Detail::Rows);
-        !lowered.is_rounded() && certainly_keeps(&head, &enclosure, contract, &output.data[at * size..(at + 1) * size])
+        !lowered.is_rounded()
+            && certainly_keeps(
+                &head,
+                &enclosure,
+                contract,
+                &output.data[at * size..(at + 1) * size],
+            )
     };
     let (heads, at_once) = (dims.b * dims.h_q, heads_at_once(dims));
     (0..heads).step_by(at_once).all(|first| match at_once {

@@ -17,12 +17,14 @@ use crate::enclosure::{HeadEnclosure, Lse, RowStats, enclose_with};
 use crate::gemm::Products;
 use crate::lowering::{Maps, Want, lower, width_of};
 
-/// The exact output of a call, enclosed, and how far an implementation under a contract may be from it.
+/// The exact output of a call, enclosed, and how far an implementation under a contract may be from
+/// it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
     /// `(b, h_q, n_q, width)`.
     pub shape: [usize; 4],
-    /// Format of the result under the contract; of weights and of a log-sum-exp the least precise one that is allowed.
+    /// Format of the result under the contract; of weights and of a log-sum-exp the least precise
+    /// one that is allowed.
     pub dtype: Dtype,
     /// The enclosure, row-major.
     pub exact: Vec<Ball>,
@@ -32,12 +34,14 @@ pub struct Expected {
     pub probable: Vec<f64>,
     /// Where each row comes from, `(b, h_q, n_q)`.
     pub rows: Vec<Reference>,
-    /// Whether a row has no hard bound because a format of the contract may overflow on the way, `(b, h_q, n_q)`: then NaN refutes nothing.
+    /// Whether a row has no hard bound because a format of the contract may overflow on the way,
+    /// `(b, h_q, n_q)`: then NaN refutes nothing.
     pub overflows: Vec<bool>,
 }
 
 impl Expected {
-    /// Whether an implementation under the contract may return `x` for element `at`. NaN is no number to return, see [`Expected::allows_nan`].
+    /// Whether an implementation under the contract may return `x` for element `at`. NaN is no
+    /// number to return, see [`Expected::allows_nan`].
     pub fn holds(&self, at: usize, x: f64) -> bool {
         if x.is_nan() && self.allows_nan(at) {
             return true;
@@ -45,16 +49,19 @@ impl Expected {
         (x - self.exact[at].mid).abs() <= self.exact[at].rad + self.hard[at]
     }
 
-    /// Whether nothing speaks against NaN for element `at`: nothing is known of it, or a format may overflow on the way.
+    /// Whether nothing speaks against NaN for element `at`: nothing is known of it, or a format may
+    /// overflow on the way.
     pub fn allows_nan(&self, at: usize) -> bool {
-        self.exact[at].rad.is_infinite() || self.hard[at].is_infinite() && self.overflows[at / self.shape[3]]
+        self.exact[at].rad.is_infinite()
+            || self.hard[at].is_infinite() && self.overflows[at / self.shape[3]]
     }
 }
 
 /// Weights of a head below which another thread is not worth its while.
 const MIN_WEIGHTS: usize = 1 << 12;
 
-/// As many heads at a time as there are threads: what a head takes need not be there for all of them.
+/// As many heads at a time as there are threads: what a head takes need not be there for all of
+/// them.
 fn heads_at_once(dims: Dims) -> usize {
     if dims.n_q * dims.n_k < MIN_WEIGHTS { 1 } else { rayon::current_num_threads() }
 }
@@ -62,23 +69,32 @@ fn heads_at_once(dims: Dims) -> usize {
 /// Encloses what `call` means and bounds what an implementation under `contract` may return for it.
 ///
 /// # Shapes
-/// `(b, h_q, n_q, d_v)` for [`Want::Output`] (the width as the meaning says), `(b, h_q, n_q, n_k)` for [`Want::Weights`],
-/// `(b, h_q, n_q, 1)` for [`Want::Lse`].
+/// `(b, h_q, n_q, d_v)` for [`Want::Output`] (the width as the meaning says), `(b, h_q, n_q, n_k)`
+/// for [`Want::Weights`], `(b, h_q, n_q, 1)` for [`Want::Lse`].
 ///
 /// # Error bound
-/// Radii as in `docs/bounds.md#output`, bounds as in `docs/bounds.md#contract`. Where the radius of a row exceeds the bound, the row
-/// is computed again in arbitrary precision (`docs/bounds.md#fallback`), and `rows` says so.
+/// Radii as in `docs/bounds.md#output`, bounds as in `docs/bounds.md#contract`. Where the radius of
+/// a row exceeds the bound, the row is computed again in arbitrary precision
+/// (`docs/bounds.md#fallback`), and `rows` says so.
 pub fn interpret(meaning: &Meaning, call: &Call, contract: &Contract, want: Want) -> Expected {
     interpret_with(meaning, call, contract, want, Products::Faer)
 }
 
-/// [`interpret`] with the given matrix products: with [`Products::FixedOrder`] every number is the same on every machine.
-pub fn interpret_with(meaning: &Meaning, call: &Call, contract: &Contract, want: Want, products: Products) -> Expected {
+/// [`interpret`] with the given matrix products: with [`Products::FixedOrder`] every number is the
+/// same on every machine.
+pub fn interpret_with(
+    meaning: &Meaning,
+    call: &Call,
+    contract: &Contract,
+    want: Want,
+    products: Products,
+) -> Expected {
     let dims = call.dims();
     let inner = width_of(want, dims);
     let maps = Maps::new(meaning, call);
     let width = if want == Want::Output { maps.output_width() } else { inner };
-    let columns = if want == Want::Output { maps.output_columns(width) } else { (0..width).collect() };
+    let columns =
+        if want == Want::Output { maps.output_columns(width) } else { (0..width).collect() };
     let total = dims.b * dims.h_q * dims.n_q * width;
     let mut expected = Expected {
         shape: [dims.b, dims.h_q, dims.n_q, width],
@@ -94,7 +110,8 @@ pub fn interpret_with(meaning: &Meaning, call: &Call, contract: &Contract, want:
         overflows: Vec::with_capacity(dims.b * dims.h_q * dims.n_q),
     };
     let mut budget = Budget(MOST_WEIGHTS);
-    let heads: Vec<(usize, usize)> = (0..dims.b).flat_map(|item| (0..dims.h_q).map(move |h| (item, h))).collect();
+    let heads: Vec<(usize, usize)> =
+        (0..dims.b).flat_map(|item| (0..dims.h_q).map(move |h| (item, h))).collect();
     let bounded = |(item, h): &(usize, usize)| {
         let lowered = lower(meaning, call, *item, *h, want);
         let mut enclosure = enclose_with(&lowered.head(), products);
@@ -113,7 +130,14 @@ pub fn interpret_with(meaning: &Meaning, call: &Call, contract: &Contract, want:
             let head = lowered.head();
             let mut none = Budget(0);
             let budget = if lowered.is_rounded() { &mut none } else { &mut budget };
-            expected.rows.extend(recompute(&head, &mut enclosure, &mut allowed, contract, want, budget));
+            expected.rows.extend(recompute(
+                &head,
+                &mut enclosure,
+                &mut allowed,
+                contract,
+                want,
+                budget,
+            ));
             expected.overflows.extend(&allowed.overflows);
             for i in 0..dims.n_q {
                 if want == Want::Lse {
@@ -126,7 +150,11 @@ pub fn interpret_with(meaning: &Meaning, call: &Call, contract: &Contract, want:
                     let at = i * inner + c;
                     let (ball, hard, probable) = if c < inner {
                         let rad = enclosure.rad[at];
-                        (Ball { mid: enclosure.mid[at], rad, soft: rad }, allowed.hard[at], allowed.probable[at])
+                        (
+                            Ball { mid: enclosure.mid[at], rad, soft: rad },
+                            allowed.hard[at],
+                            allowed.probable[at],
+                        )
                     } else {
                         (Ball::exact(0.0), 0.0, 0.0)
                     };
@@ -147,7 +175,9 @@ pub fn interpret_with(meaning: &Meaning, call: &Call, contract: &Contract, want:
 fn unknown(enclosure: &mut HeadEnclosure, allowed: &mut Bound) {
     enclosure.rad.fill(f64::INFINITY);
     enclosure.rows.iter_mut().for_each(|row| row.lse.rad = f64::INFINITY);
-    for bounds in [&mut allowed.hard, &mut allowed.probable, &mut allowed.lse_hard, &mut allowed.lse_probable] {
+    for bounds in
+        [&mut allowed.hard, &mut allowed.probable, &mut allowed.lse_hard, &mut allowed.lse_probable]
+    {
         bounds.fill(f64::INFINITY);
     }
 }
@@ -156,9 +186,21 @@ fn unknown(enclosure: &mut HeadEnclosure, allowed: &mut Bound) {
 fn rearranged(expected: &Expected, rows: &[usize]) -> Expected {
     let width = expected.shape[3];
     Expected {
-        exact: rows.iter().flat_map(|row| &expected.exact[row * width..(row + 1) * width]).copied().collect(),
-        hard: rows.iter().flat_map(|row| &expected.hard[row * width..(row + 1) * width]).copied().collect(),
-        probable: rows.iter().flat_map(|row| &expected.probable[row * width..(row + 1) * width]).copied().collect(),
+        exact: rows
+            .iter()
+            .flat_map(|row| &expected.exact[row * width..(row + 1) * width])
+            .copied()
+            .collect(),
+        hard: rows
+            .iter()
+            .flat_map(|row| &expected.hard[row * width..(row + 1) * width])
+            .copied()
+            .collect(),
+        probable: rows
+            .iter()
+            .flat_map(|row| &expected.probable[row * width..(row + 1) * width])
+            .copied()
+            .collect(),
         rows: rows.iter().map(|row| expected.rows[*row]).collect(),
         overflows: rows.iter().map(|row| expected.overflows[*row]).collect(),
         ..*expected
@@ -178,7 +220,8 @@ fn lse_ball(meaning: &Meaning, row: &RowStats) -> Ball {
             natural * Ball { mid: std::f64::consts::LN_2, rad, soft: rad }
         }
         (true, _) | (false, LseBase::Natural) => natural,
-        // log₂e is half a unit of the last place of a number in [1, 2) away from its double at most.
+        // log₂e is half a unit of the last place of a number in [1, 2) away from its double at
+        // most.
         (false, LseBase::Two) => {
             let rad = f64::EPSILON / 2.0;
             natural * Ball { mid: std::f64::consts::LOG2_E, rad, soft: rad }

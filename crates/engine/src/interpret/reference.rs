@@ -20,7 +20,8 @@ pub enum Reference {
 
 impl Reference {
     /// Every one.
-    pub const ALL: [Self; 5] = [Self::Enclosure, Self::Exact, Self::Defined, Self::ArbitraryPrecision, Self::Stored];
+    pub const ALL: [Self; 5] =
+        [Self::Enclosure, Self::Exact, Self::Defined, Self::ArbitraryPrecision, Self::Stored];
 
     /// The word in reports.
     pub fn word(self) -> &'static str {

@@ -1,4 +1,5 @@
-//! One `attention(...)` of a law: built from balls that must be exact, answered by the target, checked against its enclosure.
+//! One `attention(...)` of a law: built from balls that must be exact, answered by the target,
+//! checked against its enclosure.
 
 use std::borrow::Cow;
 
@@ -30,7 +31,8 @@ impl CallRecord {
         CallResult { record: self, want: self.want }
     }
 
-    /// Every result of the call: what is asked for comes with an output, which is a result like any other.
+    /// Every result of the call: what is asked for comes with an output, which is a result like any
+    /// other.
     pub fn results(&self) -> impl Iterator<Item = CallResult<'_>> {
         let beside = CallResult { record: self, want: Want::Output };
         std::iter::once(self.asked()).chain((self.want != Want::Output).then_some(beside))
@@ -50,7 +52,11 @@ impl<'a> CallResult<'a> {
     /// The result as the law writes it.
     pub fn label(self) -> Cow<'a, str> {
         let label = &self.record.label;
-        if self.want == self.record.want { label.into() } else { format!("{label} (its output)").into() }
+        if self.want == self.record.want {
+            label.into()
+        } else {
+            format!("{label} (its output)").into()
+        }
     }
 
     /// What came back; `None` if it did not come.
@@ -59,14 +65,24 @@ impl<'a> CallResult<'a> {
     }
 }
 
-/// A tensor `(batch, heads, rows, cols)` from exact balls; absent axes are expanded to the given extents.
-pub(super) fn tensor(m: &BallMatrices, batch: usize, heads: usize, dtype: Dtype, what: &str) -> Result<Tensor, String> {
+/// A tensor `(batch, heads, rows, cols)` from exact balls; absent axes are expanded to the given
+/// extents.
+pub(super) fn tensor(
+    m: &BallMatrices,
+    batch: usize,
+    heads: usize,
+    dtype: Dtype,
+    what: &str,
+) -> Result<Tensor, String> {
     let mut data = Vec::with_capacity(batch * heads * m.rows * m.cols);
     for b in 0..batch {
         for h in 0..heads {
             for x in m.at(b, h) {
                 if x.rad != 0.0 || !is_representable(x.mid, dtype) {
-                    return Err(format!("{what}: expected numbers that are exact in {dtype}, got {}", x.mid));
+                    return Err(format!(
+                        "{what}: expected numbers that are exact in {dtype}, got {}",
+                        x.mid
+                    ));
                 }
                 data.push(x.mid);
             }
@@ -76,7 +92,11 @@ pub(super) fn tensor(m: &BallMatrices, batch: usize, heads: usize, dtype: Dtype,
 }
 
 /// A boolean tensor from zeros and ones.
-pub(super) fn bool_tensor(m: &BallMatrices, batch: usize, heads: usize) -> Result<BoolTensor, String> {
+pub(super) fn bool_tensor(
+    m: &BallMatrices,
+    batch: usize,
+    heads: usize,
+) -> Result<BoolTensor, String> {
     let mut data = Vec::with_capacity(batch * heads * m.rows * m.cols);
     for b in 0..batch {
         for h in 0..heads {
@@ -105,14 +125,22 @@ pub(super) fn malformed(result: CallResult<'_>, expected: &Expected) -> Option<E
     };
     let axes = if result.want == Want::Lse { &expected.shape[..3] } else { &expected.shape[..] };
     if tensor.shape != axes {
-        return evidence(&format!("shape of the {name}"), tell_shape(axes), tell_shape(&tensor.shape));
+        return evidence(
+            &format!("shape of the {name}"),
+            tell_shape(axes),
+            tell_shape(&tensor.shape),
+        );
     }
     let wrong = match result.want {
         Want::Output => tensor.dtype != expected.dtype,
         Want::Weights | Want::Lse => tensor.dtype.precision() < expected.dtype.precision(),
     };
     if wrong {
-        return evidence(&format!("format of the {name}"), expected.dtype.to_string(), tensor.dtype.to_string());
+        return evidence(
+            &format!("format of the {name}"),
+            expected.dtype.to_string(),
+            tensor.dtype.to_string(),
+        );
     }
     None
 }
@@ -123,14 +151,16 @@ pub(super) fn exact_balls(expected: &Expected) -> BallMatrices {
     BallMatrices { batch: Some(b), heads: Some(h), rows, cols, data: expected.exact.clone() }
 }
 
-/// The target's result as balls: its numbers, each with the contract's bound. NaN has an infinite one where nothing speaks against
-/// it, else none.
+/// The target's result as balls: its numbers, each with the contract's bound. NaN has an infinite
+/// one where nothing speaks against it, else none.
 pub(super) fn target_balls(tensor: &Tensor, expected: &Expected) -> BallMatrices {
     let [b, h, rows, cols] = expected.shape;
     let bounds = expected.hard.iter().zip(&expected.probable);
     let ball = |(at, (mid, (rad, soft))): (usize, (&f64, (&f64, &f64)))| match mid.is_nan() {
         false => Ball { mid: *mid, rad: *rad, soft: *soft },
-        true if expected.allows_nan(at) => Ball { mid: *mid, rad: f64::INFINITY, soft: f64::INFINITY },
+        true if expected.allows_nan(at) => {
+            Ball { mid: *mid, rad: f64::INFINITY, soft: f64::INFINITY }
+        }
         true => Ball::exact(*mid),
     };
     let data = tensor.data.iter().zip(bounds).enumerate().map(ball).collect();
@@ -149,7 +179,8 @@ pub(super) fn check_value(result: CallResult<'_>, expected: &Expected) -> Decisi
         Want::Lse => "exact log-sum-exp",
     };
     let sides = Sides { left: &result.label(), right: exact };
-    let mut decision = decide(Relation::Equal, &target_balls(tensor, expected), &exact_balls(expected), &sides);
+    let mut decision =
+        decide(Relation::Equal, &target_balls(tensor, expected), &exact_balls(expected), &sides);
     if let Some(evidence) = &mut decision.evidence {
         evidence.relation = false;
     }
@@ -163,7 +194,8 @@ pub(super) fn is_element_right(result: CallResult<'_>, expected: &Expected, at: 
     got.data.get(at).zip(exact.data.get(at)).is_some_and(|(got, exact)| is_equal(*got, *exact))
 }
 
-/// Whether every verdict on the results of a call, if it returned what `expect` says, is as it should be.
+/// Whether every verdict on the results of a call, if it returned what `expect` says, is as it
+/// should be.
 pub(super) fn all_verdicts(
     record: &CallRecord,
     expect: impl Fn(Want) -> Expected,

@@ -1,4 +1,5 @@
-//! The value of a formula without any target: what a call returns under a meaning is its own enclosure.
+//! The value of a formula without any target: what a call returns under a meaning is its own
+//! enclosure.
 
 use qkvet_spec::syntax::Expr;
 use qkvet_spec::{Call, Case, CheckedLaw, Response, Target};
@@ -36,19 +37,33 @@ impl Target for Nobody {
     }
 }
 
-/// The value of `expr` on `case`, after the abbreviations of `law`, where every call means what `judge` says, exactly.
+/// The value of `expr` on `case`, after the abbreviations of `law`, where every call means what
+/// `judge` says, exactly.
 ///
 /// # Error bound
 /// The balls hold the exact values. Arguments of calls must be exact numbers, as in laws.
 ///
 /// # Errors
 /// A formula that has no value: an inexact argument, extents that do not fit, a set of indices.
-pub fn enclose(law: &CheckedLaw, expr: &Expr, case: &Case, judge: Judge<'_>) -> Result<Enclosed, String> {
-    enclose_all(law, &[expr], case, judge).pop().unwrap_or_else(|| Err("formula: expected one, got none".to_owned()))
+pub fn enclose(
+    law: &CheckedLaw,
+    expr: &Expr,
+    case: &Case,
+    judge: Judge<'_>,
+) -> Result<Enclosed, String> {
+    enclose_all(law, &[expr], case, judge)
+        .pop()
+        .unwrap_or_else(|| Err("formula: expected one, got none".to_owned()))
 }
 
-/// [`enclose`] for several formulas, each abbreviation worked out once, and only those that a formula needs.
-pub fn enclose_all(law: &CheckedLaw, exprs: &[&Expr], case: &Case, judge: Judge<'_>) -> Vec<Result<Enclosed, String>> {
+/// [`enclose`] for several formulas, each abbreviation worked out once, and only those that a
+/// formula needs.
+pub fn enclose_all(
+    law: &CheckedLaw,
+    exprs: &[&Expr],
+    case: &Case,
+    judge: Judge<'_>,
+) -> Vec<Result<Enclosed, String>> {
     let mut nobody = Nobody;
     let mut evaluator = Evaluator::new(case, judge, None, &mut nobody);
     evaluator.alone = true;
@@ -59,9 +74,15 @@ pub fn enclose_all(law: &CheckedLaw, exprs: &[&Expr], case: &Case, judge: Judge<
     exprs.iter().map(|expr| value_of(law, expr, &mut evaluator).map_err(message)).collect()
 }
 
-fn value_of(law: &CheckedLaw, expr: &Expr, evaluator: &mut Evaluator<'_>) -> Result<Enclosed, Stop> {
+fn value_of(
+    law: &CheckedLaw,
+    expr: &Expr,
+    evaluator: &mut Evaluator<'_>,
+) -> Result<Enclosed, Stop> {
     let needed = law.lets_needed_by(expr);
-    for (((name, expr), formula), is_needed) in law.lets.iter().zip(law.law.lets.values()).zip(needed) {
+    for (((name, expr), formula), is_needed) in
+        law.lets.iter().zip(law.law.lets.values()).zip(needed)
+    {
         if !is_needed || evaluator.names.contains_key(name) {
             continue;
         }

@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use qkvet_spec::{Binding, Call, Case, CheckedLaw, Contract, Meaning, Observation, Target, Verdict};
+use qkvet_spec::{
+    Binding, Call, Case, CheckedLaw, Contract, Meaning, Observation, Target, Verdict,
+};
 
 use super::call::{CallRecord, all_verdicts, exact_balls};
 use super::matrices::BallMatrices;
@@ -40,15 +42,22 @@ impl From<Box<Decision>> for Stop {
 
 /// Runs `law` on `case`.
 ///
-/// A failing case is called again at once: results that differ make the verdict [`Verdict::Nondet`](qkvet_spec::Verdict::Nondet).
+/// A failing case is called again at once: results that differ make the verdict
+/// [`Verdict::Nondet`](qkvet_spec::Verdict::Nondet).
 ///
 /// # Errors
 /// A law that asks for something impossible: an inexact argument, extents that do not fit.
-pub fn evaluate(law: &CheckedLaw, case: &Case, judge: Judge<'_>, target: &mut dyn Target) -> Result<Outcome, String> {
+pub fn evaluate(
+    law: &CheckedLaw,
+    case: &Case,
+    judge: Judge<'_>,
+    target: &mut dyn Target,
+) -> Result<Outcome, String> {
     evaluate_with(law, case, judge, None, target)
 }
 
-/// [`evaluate`] for one case after another target: what calls must return is looked up in `answers`, and put there.
+/// [`evaluate`] for one case after another target: what calls must return is looked up in
+/// `answers`, and put there.
 ///
 /// # Errors
 /// As [`evaluate`].
@@ -76,7 +85,10 @@ fn evaluate_with(
     let mut evaluator = Evaluator::new(case, judge, answers, target);
     let decision = evaluator.law(law);
     if evaluator.session.records.is_empty() && decision.is_ok() {
-        return Err(format!("law {}: expected a call of attention or weights, got none", law.law.law));
+        return Err(format!(
+            "law {}: expected a call of attention or weights, got none",
+            law.law.law
+        ));
     }
     match decision {
         Ok(decision) => Ok(evaluator.session.conclude(Ok(decision))),
@@ -90,8 +102,8 @@ pub fn explains(record: &CallRecord, expect: impl Fn(Want) -> Expected) -> bool 
     all_verdicts(record, expect, |verdict| verdict != Verdict::Fail)
 }
 
-/// Whether the results of a call are what `expect` says, where the bound of the contract says something: that they are not refuted when
-/// anything is allowed proves nothing.
+/// Whether the results of a call are what `expect` says, where the bound of the contract says
+/// something: that they are not refuted when anything is allowed proves nothing.
 pub fn confirms(record: &CallRecord, expect: impl Fn(Want) -> Expected) -> bool {
     all_verdicts(record, expect, |verdict| matches!(verdict, Verdict::Pass | Verdict::Suspect))
 }
@@ -104,15 +116,20 @@ fn case_line(case: &Case) -> String {
     )
 }
 
-/// What calls must return under one meaning and contract, so that several targets are judged by one computation.
+/// What calls must return under one meaning and contract, so that several targets are judged by one
+/// computation.
 #[derive(Debug, Default)]
 pub struct Answers(RefCell<Vec<(Call, Want, Expected)>>);
 
 impl Answers {
     /// What the call must return.
     pub fn expected(&self, judge: Judge<'_>, call: &Call, want: Want) -> Expected {
-        let known =
-            self.0.borrow().iter().find(|(known, of, _)| *of == want && known == call).map(|(_, _, e)| e.clone());
+        let known = self
+            .0
+            .borrow()
+            .iter()
+            .find(|(known, of, _)| *of == want && known == call)
+            .map(|(_, _, e)| e.clone());
         known.unwrap_or_else(|| {
             let expected = interpret(judge.meaning, call, judge.contract, want);
             self.0.borrow_mut().push((call.clone(), want, expected.clone()));
@@ -159,7 +176,15 @@ impl<'a> Evaluator<'a> {
             };
             names.insert(name.clone(), value);
         }
-        Self { case, judge, answers, names, source: String::new(), session: Session::new(target), alone: false }
+        Self {
+            case,
+            judge,
+            answers,
+            names,
+            source: String::new(),
+            session: Session::new(target),
+            alone: false,
+        }
     }
 
     fn law(&mut self, law: &CheckedLaw) -> Result<Decision, Stop> {
@@ -185,14 +210,17 @@ impl<'a> Evaluator<'a> {
                 self.truth(expr)
             }
             (None, Some(Observation::InputsUnchanged)) => self.inputs_unchanged(),
-            (None, Some(Observation::Refused)) => Err(Stop::Law("`observe: refused` without `misfit`".to_owned())),
+            (None, Some(Observation::Refused)) => {
+                Err(Stop::Law("`observe: refused` without `misfit`".to_owned()))
+            }
             (None, None) => Err(Stop::Law("neither `expect` nor `observe`".to_owned())),
         }
     }
 
     /// `attention(Q, K, V)` must leave its arguments as they were.
     fn inputs_unchanged(&mut self) -> Result<Decision, Stop> {
-        let expr = qkvet_spec::syntax::parse("attention(Q, K, V)").map_err(|error| Stop::Law(error.message))?;
+        let expr = qkvet_spec::syntax::parse("attention(Q, K, V)")
+            .map_err(|error| Stop::Law(error.message))?;
         "attention(Q, K, V)".clone_into(&mut self.source);
         self.value(&expr)?;
         Ok(self.session.inputs_unchanged())
@@ -204,7 +232,9 @@ impl<'a> Evaluator<'a> {
             return Ok(Value::Matrices(self.exact(&call, want)));
         }
         let (answers, judge) = (self.answers, self.judge);
-        let at = self.session.call(label, call, want, |call, want| expected(judge, answers, call, want))?;
+        let at = self
+            .session
+            .call(label, call, want, |call, want| expected(judge, answers, call, want))?;
         Ok(Value::Returned(at))
     }
 

@@ -24,10 +24,16 @@ impl Evaluator<'_> {
             let ExprKind::Apply { args, .. } = &right.kind else {
                 return Err(Stop::Law("`in`: expected between(low, high)".to_owned()));
             };
-            let (value, low, high) = (self.value(left)?, self.value(&args[0])?, self.value(&args[1])?);
-            let (label, low_label, high_label) = (self.text(left), self.text(&args[0]), self.text(&args[1]));
+            let (value, low, high) =
+                (self.value(left)?, self.value(&args[0])?, self.value(&args[1])?);
+            let (label, low_label, high_label) =
+                (self.text(left), self.text(&args[0]), self.text(&args[1]));
             let above = self.relate(Relation::AtLeast, (&value, &label), (&low, &low_label))?;
-            return Ok(above.and(self.relate(Relation::AtMost, (&value, &label), (&high, &high_label))?));
+            return Ok(above.and(self.relate(
+                Relation::AtMost,
+                (&value, &label),
+                (&high, &high_label),
+            )?));
         }
         let first = self.session.records.len();
         let x = if *op == BinaryOp::Le { self.entries(left)? } else { self.value(left)? };
@@ -39,9 +45,11 @@ impl Evaluator<'_> {
         }
         match op {
             BinaryOp::Eq | BinaryOp::SameBits => {
-                let relation = if *op == BinaryOp::Eq { Relation::Equal } else { Relation::SameBits };
+                let relation =
+                    if *op == BinaryOp::Eq { Relation::Equal } else { Relation::SameBits };
                 let (decision, shown) = self.relate_at(relation, (&x, &x_text), (&y, &y_text))?;
-                // Either side may be shown as what came: the one that is wrong by itself, as a whole or in the entry shown.
+                // Either side may be shown as what came: the one that is wrong by itself, as a
+                // whole or in the entry shown.
                 let is_left_right = match (&x, shown) {
                     (Value::Returned(call), Some(at)) => {
                         decision.verdict == Verdict::Fail && self.session.is_right_at(*call, at)
@@ -63,7 +71,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// What is at most a number if the value is: of a norm the sizes of the entries, each with its own error and place.
+    /// What is at most a number if the value is: of a norm the sizes of the entries, each with its
+    /// own error and place.
     fn entries(&mut self, expr: &Expr) -> Result<Value, Stop> {
         match &expr.kind {
             ExprKind::Apply { function, args, .. } if function == "norm_max" => {
@@ -78,17 +87,28 @@ impl Evaluator<'_> {
         if got == expected {
             return Decision::pass();
         }
-        let show =
-            |shape: &[i64]| tell_shape(&shape.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect::<Vec<_>>());
+        let show = |shape: &[i64]| {
+            tell_shape(&shape.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect::<Vec<_>>())
+        };
         let form = Some("shape of the output".to_owned());
-        Decision::fail(Evidence { form, relation: true, ..Evidence::new(place, show(expected), show(got)) })
+        Decision::fail(Evidence {
+            form,
+            relation: true,
+            ..Evidence::new(place, show(expected), show(got))
+        })
     }
 
-    fn relate(&mut self, relation: Relation, left: (&Value, &str), right: (&Value, &str)) -> Result<Decision, Stop> {
+    fn relate(
+        &mut self,
+        relation: Relation,
+        left: (&Value, &str),
+        right: (&Value, &str),
+    ) -> Result<Decision, Stop> {
         Ok(self.relate_at(relation, left, right)?.0)
     }
 
-    /// The decision, and which entry of the left side it shows, if that has as many as are compared.
+    /// The decision, and which entry of the left side it shows, if that has as many as are
+    /// compared.
     fn relate_at(
         &mut self,
         relation: Relation,
@@ -98,7 +118,8 @@ impl Evaluator<'_> {
         let (x, y) = (self.matrices(left.0)?, self.matrices(right.0)?);
         let n = x.data.len();
         let (x, y) = self.align(x, y)?;
-        let (decision, shown) = decide_at(relation, &x, &y, &Sides { left: left.1, right: right.1 });
+        let (decision, shown) =
+            decide_at(relation, &x, &y, &Sides { left: left.1, right: right.1 });
         Ok((decision, shown.filter(|_| x.data.len() == n && y.data.len() == n)))
     }
 
@@ -110,8 +131,13 @@ impl Evaluator<'_> {
     /// The value of an expression.
     pub(super) fn value(&mut self, expr: &Expr) -> Result<Value, Stop> {
         match &expr.kind {
-            #[expect(clippy::cast_possible_truncation, reason = "checked to be a small whole number")]
-            ExprKind::Number(x) if x.fract() == 0.0 && x.abs() < 1e9 => Ok(Value::Integer(*x as i64)),
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "checked to be a small whole number"
+            )]
+            ExprKind::Number(x) if x.fract() == 0.0 && x.abs() < 1e9 => {
+                Ok(Value::Integer(*x as i64))
+            }
             ExprKind::Number(x) => Ok(Value::Number(Ball::exact(*x))),
             ExprKind::Name(name) => self.name(name),
             ExprKind::Unary(UnaryOp::Neg, x) => match self.value(x)? {
@@ -127,7 +153,8 @@ impl Evaluator<'_> {
                 other => Ok(Value::Matrices(self.matrices(&other)?.transpose())),
             },
             ExprKind::Tuple(items) => {
-                let extents = items.iter().map(|item| self.integer(item)).collect::<Result<_, _>>()?;
+                let extents =
+                    items.iter().map(|item| self.integer(item)).collect::<Result<_, _>>()?;
                 Ok(Value::Shape(extents))
             }
             ExprKind::Apply { function, args, named } => self.apply(function, args, named, expr),
@@ -164,13 +191,18 @@ impl Evaluator<'_> {
         let scalar = |value: &Value| matches!(value, Value::Number(_) | Value::Integer(_));
         match (op, &x, &y) {
             (_, Value::Absent, _) | (_, _, Value::Absent) => return Ok(Value::Absent),
-            (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, Value::Integer(x), Value::Integer(y)) => {
+            (
+                BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul,
+                Value::Integer(x),
+                Value::Integer(y),
+            ) => {
                 let result = match op {
                     BinaryOp::Add => x.checked_add(*y),
                     BinaryOp::Sub => x.checked_sub(*y),
                     _ => x.checked_mul(*y),
                 };
-                let overflow = || Stop::Law(format!("`{}`: expected a number below 2^63", op.symbol()));
+                let overflow =
+                    || Stop::Law(format!("`{}`: expected a number below 2^63", op.symbol()));
                 return result.map(Value::Integer).ok_or_else(overflow);
             }
             _ => {}
@@ -180,7 +212,10 @@ impl Evaluator<'_> {
                 let (x, y) = (self.matrices(&x)?, self.matrices(&y)?);
                 let (x, y) = self.align_leads(x, y)?;
                 if x.cols != y.rows {
-                    return Err(Stop::Law(format!("`@`: expected {} rows, got {}", x.cols, y.rows)));
+                    return Err(Stop::Law(format!(
+                        "`@`: expected {} rows, got {}",
+                        x.cols, y.rows
+                    )));
                 }
                 return Ok(Value::Matrices(x.matmul(&y)));
             }

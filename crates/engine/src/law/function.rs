@@ -22,7 +22,9 @@ fn area(rows: i64, cols: i64) -> Result<(usize, usize), Stop> {
     let (rows, cols) = (size(rows)?, size(cols)?);
     match rows.checked_mul(cols) {
         Some(n) if n <= MOST_ELEMENTS => Ok((rows, cols)),
-        _ => Err(Stop::Law(format!("matrix: expected at most {MOST_ELEMENTS} elements, got {rows} x {cols}"))),
+        _ => Err(Stop::Law(format!(
+            "matrix: expected at most {MOST_ELEMENTS} elements, got {rows} x {cols}"
+        ))),
     }
 }
 
@@ -30,7 +32,10 @@ impl Evaluator<'_> {
     fn index(&mut self, expr: &Expr, limit: usize) -> Result<usize, Stop> {
         match self.value(expr)? {
             Value::Index(i) if i < limit => Ok(i),
-            Value::Index(i) => Err(Stop::Law(format!("index `{}`: expected below {limit}, got {i}", self.text(expr)))),
+            Value::Index(i) => Err(Stop::Law(format!(
+                "index `{}`: expected below {limit}, got {i}",
+                self.text(expr)
+            ))),
             _ => Err(Stop::Law(format!("`{}`: expected an index", self.text(expr)))),
         }
     }
@@ -74,9 +79,12 @@ impl Evaluator<'_> {
                 m.map(m.rows, m.cols, |one, out| {
                     for row in one.chunks_exact(m.cols.max(1)) {
                         // Every shift is as good as any other.
-                        let shift = Ball::exact(row.iter().map(|x| x.mid).fold(f64::NEG_INFINITY, f64::max));
+                        let shift = Ball::exact(
+                            row.iter().map(|x| x.mid).fold(f64::NEG_INFINITY, f64::max),
+                        );
                         let powers: Vec<Ball> = row.iter().map(|x| (*x - shift).exp()).collect();
-                        let sum = powers.iter().copied().reduce(|x, y| x + y).unwrap_or(Ball::exact(1.0));
+                        let sum =
+                            powers.iter().copied().reduce(|x, y| x + y).unwrap_or(Ball::exact(1.0));
                         out.extend(powers.iter().map(|x| *x / sum));
                     }
                 })
@@ -84,7 +92,9 @@ impl Evaluator<'_> {
             "spread" => {
                 let m = self.matrix(&args[0])?;
                 let ranges = m.over_rows(Ball::max).zip(&m.over_rows(Ball::min), |x, y| x - y);
-                return Ok(Value::Number(ranges.data.into_iter().reduce(Ball::max).unwrap_or(Ball::exact(0.0))));
+                return Ok(Value::Number(
+                    ranges.data.into_iter().reduce(Ball::max).unwrap_or(Ball::exact(0.0)),
+                ));
             }
             "norm_max" => {
                 let m = self.matrix(&args[0])?;
@@ -98,7 +108,9 @@ impl Evaluator<'_> {
                 let entry = |one: &[Ball], at: usize| {
                     if at / m.cols == at % m.cols { one[at % m.cols] } else { Ball::exact(0.0) }
                 };
-                m.map(m.cols, m.cols, |one, out| out.extend((0..m.cols * m.cols).map(|at| entry(one, at))))
+                m.map(m.cols, m.cols, |one, out| {
+                    out.extend((0..m.cols * m.cols).map(|at| entry(one, at)))
+                })
             }
             "split_heads" => {
                 let m = self.matrix(&args[0])?;
@@ -115,7 +127,8 @@ impl Evaluator<'_> {
             "ones" | "zeros" => {
                 let fill = if function == "ones" { 1.0 } else { 0.0 };
                 let rows = self.integer(&args[0])?;
-                let (rows, cols) = area(rows, args.get(1).map_or(Ok(1), |cols| self.integer(cols))?)?;
+                let (rows, cols) =
+                    area(rows, args.get(1).map_or(Ok(1), |cols| self.integer(cols))?)?;
                 BallMatrices::plain(rows, cols, |_, _| fill)
             }
             "eye" => {
@@ -132,13 +145,17 @@ impl Evaluator<'_> {
                 let i = self.index(&args[1], m.rows)?;
                 match function {
                     "row" => m.select(&[i]),
-                    "drop_row" => m.select(&(0..m.rows).filter(|row| *row != i).collect::<Vec<_>>()),
+                    "drop_row" => {
+                        m.select(&(0..m.rows).filter(|row| *row != i).collect::<Vec<_>>())
+                    }
                     _ => {
                         let value = self.value(&args[2])?;
                         let factor = self.number(&value)?;
                         m.map(m.rows, m.cols, |one, out| {
                             out.extend(
-                                one.iter().enumerate().map(|(at, x)| if at / m.cols == i { *x * factor } else { *x }),
+                                one.iter()
+                                    .enumerate()
+                                    .map(|(at, x)| if at / m.cols == i { *x * factor } else { *x }),
                             );
                         })
                     }
@@ -153,21 +170,31 @@ impl Evaluator<'_> {
                 let m = self.matrix(&args[0])?;
                 match self.value(&args[1])? {
                     Value::Indices(rows) if rows.iter().all(|row| *row < m.rows) => m.select(&rows),
-                    _ => return Err(Stop::Law("`select`: expected row numbers within the matrix".to_owned())),
+                    _ => {
+                        return Err(Stop::Law(
+                            "`select`: expected row numbers within the matrix".to_owned(),
+                        ));
+                    }
                 }
             }
             "others" => {
                 let (_, n) = area(1, self.integer(&args[1])?)?;
                 return match self.value(&args[0])? {
-                    Value::Indices(set) => Ok(Value::Indices((0..n).filter(|at| !set.contains(at)).collect())),
+                    Value::Indices(set) => {
+                        Ok(Value::Indices((0..n).filter(|at| !set.contains(at)).collect()))
+                    }
                     _ => Err(Stop::Law("`others`: expected a set of indices".to_owned())),
                 };
             }
             "indicator" => {
                 let (_, n) = area(1, self.integer(&args[1])?)?;
                 match self.value(&args[0])? {
-                    Value::Indices(set) => BallMatrices::plain(1, n, |_, c| f64::from(u8::from(set.contains(&c)))),
-                    _ => return Err(Stop::Law("`indicator`: expected a set of indices".to_owned())),
+                    Value::Indices(set) => {
+                        BallMatrices::plain(1, n, |_, c| f64::from(u8::from(set.contains(&c))))
+                    }
+                    _ => {
+                        return Err(Stop::Law("`indicator`: expected a set of indices".to_owned()));
+                    }
                 }
             }
             "where" => self.choose(args)?,
@@ -176,7 +203,8 @@ impl Evaluator<'_> {
                 self.hidden(i)
             }
             "heads" => {
-                let parts = args.iter().map(|arg| self.matrix(arg)).collect::<Result<Vec<_>, _>>()?;
+                let parts =
+                    args.iter().map(|arg| self.matrix(arg)).collect::<Result<Vec<_>, _>>()?;
                 stack_heads(&parts)
             }
             "mean_heads" => mean_heads(&self.matrix(&args[0])?),
@@ -203,7 +231,9 @@ impl Evaluator<'_> {
                         BallMatrices { heads: None, data, ..m }
                     }
                     // 0 where the mask shows a key, −∞ where it hides one.
-                    _ => m.each(|x| Ball::exact(if x == Ball::exact(0.0) { f64::NEG_INFINITY } else { 0.0 })),
+                    _ => m.each(|x| {
+                        Ball::exact(if x == Ball::exact(0.0) { f64::NEG_INFINITY } else { 0.0 })
+                    }),
                 }
             }
             "scale_rows" => {
@@ -219,7 +249,9 @@ impl Evaluator<'_> {
                     _ => |x, y| x + y,
                 };
                 match named {
-                    [(_, Expr { kind: ExprKind::Name(axis), .. })] if axis == "rows" => m.over_rows(fold),
+                    [(_, Expr { kind: ExprKind::Name(axis), .. })] if axis == "rows" => {
+                        m.over_rows(fold)
+                    }
                     _ => m.over_cols(fold),
                 }
             }
@@ -239,22 +271,29 @@ impl Evaluator<'_> {
 
     /// `where(C, X, Y)`: rows or entries of `X` where `C` is 1, of `Y` where it is 0.
     fn choose(&mut self, args: &[Expr]) -> Result<BallMatrices, Stop> {
-        let (condition, yes, no) = (self.matrix(&args[0])?, self.matrix(&args[1])?, self.matrix(&args[2])?);
+        let (condition, yes, no) =
+            (self.matrix(&args[0])?, self.matrix(&args[1])?, self.matrix(&args[2])?);
         let (yes, no) = self.align_leads(yes, no)?;
         let (condition, yes) = self.align_leads(condition, yes)?;
-        let (batch, heads) = (condition.batch.or(yes.batch).or(no.batch), condition.heads.or(yes.heads).or(no.heads));
+        let (batch, heads) = (
+            condition.batch.or(yes.batch).or(no.batch),
+            condition.heads.or(yes.heads).or(no.heads),
+        );
         let mut data = Vec::new();
         for b in 0..batch.unwrap_or(1) {
             for h in 0..heads.unwrap_or(1) {
                 let (c, y, n) = (condition.at(b, h), yes.at(b, h), no.at(b, h));
                 let chosen = |at: usize| if condition.cols == 1 { c[at / yes.cols] } else { c[at] } != Ball::exact(0.0);
-                data.extend((0..yes.rows * yes.cols).map(|at| if chosen(at) { y[at] } else { n[at] }));
+                data.extend(
+                    (0..yes.rows * yes.cols).map(|at| if chosen(at) { y[at] } else { n[at] }),
+                );
             }
         }
         Ok(BallMatrices { batch, heads, rows: yes.rows, cols: yes.cols, data })
     }
 
-    /// 1 for the keys that no query head of their group sees at row `i`. An empty row that means the mean sees all.
+    /// 1 for the keys that no query head of their group sees at row `i`. An empty row that means
+    /// the mean sees all.
     fn hidden(&self, i: usize) -> BallMatrices {
         let d = self.case.dims;
         let (seen, maps) = (self.visible(), self.maps());
@@ -263,10 +302,14 @@ impl Evaluator<'_> {
             for h in 0..d.h_q {
                 let row = &seen[((b * d.h_q + h) * d.n_q + i) * d.n_k..][..d.n_k];
                 let empty_row = self.judge.meaning.empty_row;
-                let gives_values = matches!(empty_row, qkvet_spec::EmptyRow::Mean | qkvet_spec::EmptyRow::First);
+                let gives_values =
+                    matches!(empty_row, qkvet_spec::EmptyRow::Mean | qkvet_spec::EmptyRow::First);
                 let all_matter = gives_values && !row.contains(&true);
                 let at = (b * d.h_k + maps.key_head(h)) * d.n_k;
-                hidden[at..at + d.n_k].iter_mut().zip(row).for_each(|(hidden, seen)| *hidden &= !seen && !all_matter);
+                hidden[at..at + d.n_k]
+                    .iter_mut()
+                    .zip(row)
+                    .for_each(|(hidden, seen)| *hidden &= !seen && !all_matter);
             }
         }
         let data = hidden.into_iter().map(|h| Ball::exact(f64::from(u8::from(h)))).collect();
@@ -287,14 +330,17 @@ impl Evaluator<'_> {
         let value = match args.get(2) {
             Some(value) => self.matrix(value)?,
             None => {
-                let value = self.value(&Expr { kind: ExprKind::Name("V".to_owned()), span: 0..0 })?;
+                let value =
+                    self.value(&Expr { kind: ExprKind::Name("V".to_owned()), span: 0..0 })?;
                 self.matrices(&value)?
             }
         };
         let batch = query.batch.or(key.batch).or(value.batch).unwrap_or(1);
         let h_q = query.heads.unwrap_or(1);
         let h_k = key.heads.or(value.heads).unwrap_or(h_q);
-        let make = |m: &BallMatrices, heads: usize, what: &str| tensor(m, batch, heads, dtype, what).map_err(Stop::Law);
+        let make = |m: &BallMatrices, heads: usize, what: &str| {
+            tensor(m, batch, heads, dtype, what).map_err(Stop::Law)
+        };
         let want = match function {
             "weights" => Want::Weights,
             "lse" | "exact_lse" => Want::Lse,
@@ -322,7 +368,9 @@ impl Evaluator<'_> {
                 "softcap" => {
                     let cap = self.exact_number("softcap", &value)?;
                     if cap <= 0.0 {
-                        return Err(Stop::Law(format!("softcap: expected a positive number, got {cap:e}")));
+                        return Err(Stop::Law(format!(
+                            "softcap: expected a positive number, got {cap:e}"
+                        )));
                     }
                     call.options.softcap = Some(cap);
                 }
@@ -346,23 +394,36 @@ impl Evaluator<'_> {
         Ok(number.mid)
     }
 
-    fn mask_argument(&self, value: &Value, batch: usize, heads: usize) -> Result<Option<BoolTensor>, Stop> {
+    fn mask_argument(
+        &self,
+        value: &Value,
+        batch: usize,
+        heads: usize,
+    ) -> Result<Option<BoolTensor>, Stop> {
         match value {
             Value::Absent => Ok(None),
             Value::CaseOption("mask", _) => Ok(self.case.options.mask.clone()),
             other => {
-                let mut mask = bool_tensor(&self.matrices(other)?, batch, heads).map_err(Stop::Law)?;
+                let mut mask =
+                    bool_tensor(&self.matrices(other)?, batch, heads).map_err(Stop::Law)?;
                 mask.data.iter_mut().for_each(|m| *m = *m != self.mask_hides());
                 Ok(Some(mask))
             }
         }
     }
 
-    fn bias_argument(&self, value: &Value, batch: usize, heads: usize) -> Result<Option<Tensor>, Stop> {
+    fn bias_argument(
+        &self,
+        value: &Value,
+        batch: usize,
+        heads: usize,
+    ) -> Result<Option<Tensor>, Stop> {
         match value {
             Value::Absent => Ok(None),
             Value::CaseOption("bias", _) => Ok(self.case.options.bias.clone()),
-            other => tensor(&self.matrices(other)?, batch, heads, self.case.dtype, "bias").map(Some).map_err(Stop::Law),
+            other => tensor(&self.matrices(other)?, batch, heads, self.case.dtype, "bias")
+                .map(Some)
+                .map_err(Stop::Law),
         }
     }
 
@@ -371,41 +432,55 @@ impl Evaluator<'_> {
         let (d, options) = (call.dims(), &call.options);
         let full = [d.b, d.h_q, d.n_q, d.n_k];
         let broadcasts = |shape: &[usize]| {
-            shape.len() <= 4 && shape.iter().zip(&full[4 - shape.len()..]).all(|(n, full)| *n == 1 || n == full)
+            shape.len() <= 4
+                && shape.iter().zip(&full[4 - shape.len()..]).all(|(n, full)| *n == 1 || n == full)
         };
-        let by_head = |tensor: &Option<Tensor>| tensor.as_ref().is_none_or(|tensor| tensor.shape == [d.h_q]);
+        let by_head =
+            |tensor: &Option<Tensor>| tensor.as_ref().is_none_or(|tensor| tensor.shape == [d.h_q]);
         let by_item = |lengths: &Option<Vec<usize>>, n: usize| {
-            lengths.as_ref().is_none_or(|lengths| lengths.len() == d.b && lengths.iter().all(|length| *length <= n))
+            lengths.as_ref().is_none_or(|lengths| {
+                lengths.len() == d.b && lengths.iter().all(|length| *length <= n)
+            })
         };
         let ends = |offsets: &[usize], n: usize| offsets.last() == Some(&n);
         let fits = |option: CallOption| match option {
-            CallOption::Scale | CallOption::Causal | CallOption::Softcap | CallOption::Window => true,
+            CallOption::Scale | CallOption::Causal | CallOption::Softcap | CallOption::Window => {
+                true
+            }
             CallOption::Mask => options.mask.as_ref().is_none_or(|mask| broadcasts(&mask.shape)),
             CallOption::Bias => options.bias.as_ref().is_none_or(|bias| broadcasts(&bias.shape)),
             CallOption::Sinks => by_head(&options.sinks),
             CallOption::AlibiSlopes => by_head(&options.alibi_slopes),
             CallOption::KeyLengths => by_item(&options.key_lengths, d.n_k),
             CallOption::QueryLengths => by_item(&options.query_lengths, d.n_q),
-            CallOption::Packed => options
-                .packed
-                .as_ref()
-                .is_none_or(|packed| ends(&packed.query_offsets, d.n_q) && ends(&packed.key_offsets, d.n_k)),
+            CallOption::Packed => options.packed.as_ref().is_none_or(|packed| {
+                ends(&packed.query_offsets, d.n_q) && ends(&packed.key_offsets, d.n_k)
+            }),
         };
         match CallOption::ALL.into_iter().find(|option| !fits(*option)) {
             None => Ok(()),
             Some(option @ (CallOption::Mask | CallOption::Bias)) => {
                 Err(Stop::Law(format!("{option}: expected a shape that broadcasts to {full:?}")))
             }
-            Some(option) => Err(Stop::Law(format!("{option}: expected one for extents {d:?}, got the case's"))),
+            Some(option) => {
+                Err(Stop::Law(format!("{option}: expected one for extents {d:?}, got the case's")))
+            }
         }
     }
 }
 
 fn stack_heads(parts: &[BallMatrices]) -> BallMatrices {
     let first = &parts[0];
-    let data =
-        (0..first.batch.unwrap_or(1)).flat_map(|b| parts.iter().flat_map(move |part| part.at(b, 0).to_vec())).collect();
-    BallMatrices { batch: first.batch, heads: Some(parts.len()), rows: first.rows, cols: first.cols, data }
+    let data = (0..first.batch.unwrap_or(1))
+        .flat_map(|b| parts.iter().flat_map(move |part| part.at(b, 0).to_vec()))
+        .collect();
+    BallMatrices {
+        batch: first.batch,
+        heads: Some(parts.len()),
+        rows: first.rows,
+        cols: first.cols,
+        data,
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "head counts are small")]

@@ -47,7 +47,12 @@ impl BallMatrices {
     }
 
     /// Same leads, new matrices from old ones.
-    pub(super) fn map(&self, rows: usize, cols: usize, make: impl Fn(&[Ball], &mut Vec<Ball>)) -> Self {
+    pub(super) fn map(
+        &self,
+        rows: usize,
+        cols: usize,
+        make: impl Fn(&[Ball], &mut Vec<Ball>),
+    ) -> Self {
         let (batch, heads) = self.leads();
         let mut data = Vec::with_capacity(batch * heads * rows * cols);
         for b in 0..batch {
@@ -78,16 +83,18 @@ impl BallMatrices {
 
     pub(super) fn transpose(&self) -> Self {
         let (rows, cols) = (self.rows, self.cols);
-        self.map(cols, rows, |m, out| out.extend((0..rows * cols).map(|at| m[(at % rows) * cols + at / rows])))
+        self.map(cols, rows, |m, out| {
+            out.extend((0..rows * cols).map(|at| m[(at % rows) * cols + at / rows]))
+        })
     }
 
     /// Folds each column into one entry.
     pub(super) fn over_rows(&self, f: impl Fn(Ball, Ball) -> Ball) -> Self {
         let cols = self.cols;
         self.map(1, cols, |m, out| {
-            out.extend(
-                (0..cols).map(|c| m.iter().skip(c).step_by(cols).copied().reduce(&f).unwrap_or(Ball::exact(0.0))),
-            );
+            out.extend((0..cols).map(|c| {
+                m.iter().skip(c).step_by(cols).copied().reduce(&f).unwrap_or(Ball::exact(0.0))
+            }));
         })
     }
 
@@ -106,7 +113,8 @@ impl BallMatrices {
     /// Combines entry by entry; leads must already agree or be absent.
     pub(super) fn zip(&self, other: &Self, f: impl Fn(Ball, Ball) -> Ball) -> Self {
         let (batch, heads) = (self.batch.or(other.batch), self.heads.or(other.heads));
-        let mut data = Vec::with_capacity(batch.unwrap_or(1) * heads.unwrap_or(1) * self.rows * self.cols);
+        let mut data =
+            Vec::with_capacity(batch.unwrap_or(1) * heads.unwrap_or(1) * self.rows * self.cols);
         for b in 0..batch.unwrap_or(1) {
             for h in 0..heads.unwrap_or(1) {
                 data.extend(self.at(b, h).iter().zip(other.at(b, h)).map(|(x, y)| f(*x, *y)));
@@ -132,7 +140,10 @@ impl BallMatrices {
                             continue;
                         }
                         let row = &y[t * cols..(t + 1) * cols];
-                        data[start..].iter_mut().zip(row).for_each(|(sum, v)| *sum = *sum + *factor * *v);
+                        data[start..]
+                            .iter_mut()
+                            .zip(row)
+                            .for_each(|(sum, v)| *sum = *sum + *factor * *v);
                     }
                 }
             }
@@ -159,7 +170,9 @@ impl BallMatrices {
         let mut data = Vec::with_capacity(self.data.len());
         for b in 0..batch {
             for i in 0..self.rows {
-                (0..heads).for_each(|h| data.extend_from_slice(&self.at(b, h)[i * self.cols..(i + 1) * self.cols]));
+                (0..heads).for_each(|h| {
+                    data.extend_from_slice(&self.at(b, h)[i * self.cols..(i + 1) * self.cols])
+                });
             }
         }
         Self { batch: self.batch, heads: None, rows: self.rows, cols: heads * self.cols, data }
@@ -167,8 +180,14 @@ impl BallMatrices {
 
     /// The largest root of the sum of squares of the elements of a matrix, over items and heads.
     pub(super) fn norm_2(&self) -> Ball {
-        let root = |one: &[Ball]| one.iter().map(|x| *x * *x).fold(Ball::exact(0.0), |sum, x| sum + x).sqrt();
-        self.data.chunks_exact((self.rows * self.cols).max(1)).map(root).reduce(Ball::max).unwrap_or(Ball::exact(0.0))
+        let root = |one: &[Ball]| {
+            one.iter().map(|x| *x * *x).fold(Ball::exact(0.0), |sum, x| sum + x).sqrt()
+        };
+        self.data
+            .chunks_exact((self.rows * self.cols).max(1))
+            .map(root)
+            .reduce(Ball::max)
+            .unwrap_or(Ball::exact(0.0))
     }
 
     /// Index of entry `at` as text: `[b=0, h=1, i=2, c=3]`.

@@ -1,7 +1,8 @@
-//! Law evaluation: runs a law's expressions on a case, calls the target where the law says `attention(...)`, and decides.
+//! Law evaluation: runs a law's expressions on a case, calls the target where the law says
+//! `attention(...)`, and decides.
 //!
-//! No law is known here by name. Every call is checked against its own enclosure first; the relation then says which property
-//! broke.
+//! No law is known here by name. Every call is checked against its own enclosure first; the
+//! relation then says which property broke.
 
 mod call;
 mod enclose;

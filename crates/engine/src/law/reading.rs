@@ -6,8 +6,8 @@ use super::call::CallRecord;
 use crate::interpret::interpret;
 use crate::lowering::Want;
 
-/// Weights below this are none: of the keys of a routed case the dead ones have less than `e^−1000`, the others more than
-/// `1/(2 n_k)`.
+/// Weights below this are none: of the keys of a routed case the dead ones have less than
+/// `e^−1000`, the others more than `1/(2 n_k)`.
 const LEAST_WEIGHT: f64 = 1e-30;
 
 /// One row of an output that tells which keys hold weight.
@@ -25,26 +25,33 @@ pub struct Reading {
     pub expected: Vec<usize>,
 }
 
-/// The first row of the call's output in which a query weighs other keys than under `meaning`; `None` where the output cannot
-/// be read or every row weighs what it should.
+/// The first row of the call's output in which a query weighs other keys than under `meaning`;
+/// `None` where the output cannot be read or every row weighs what it should.
 ///
-/// An output can be read where the values of every head are rows of the identity: column `j` of it is the weight of key `j`.
-/// A row is not read if any number in it is neither a weight nor none.
+/// An output can be read where the values of every head are rows of the identity: column `j` of it
+/// is the weight of key `j`. A row is not read if any number in it is neither a weight nor none.
 pub fn read_keys(record: &CallRecord, meaning: &Meaning, contract: &Contract) -> Option<Reading> {
     let (call, output) = (&record.call, &record.output.output);
     let Dims { b, h_q, n_q, n_k, d_v, .. } = call.dims();
     if call.misfit().is_some() || n_k > d_v || output.shape != [b, h_q, n_q, d_v] {
         return None;
     }
-    let is_one_hot = |(at, x): (usize, &f64)| x.to_bits() == f64::from(u8::from(at / d_v % n_k == at % d_v)).to_bits();
+    let is_one_hot = |(at, x): (usize, &f64)| {
+        x.to_bits() == f64::from(u8::from(at / d_v % n_k == at % d_v)).to_bits()
+    };
     if !call.value.data.iter().enumerate().all(is_one_hot) {
         return None;
     }
     let weights = interpret(meaning, call, contract, Want::Weights).exact;
     (0..b * h_q * n_q).find_map(|row| {
         let (weights, output) = (&weights[row * n_k..][..n_k], &output.data[row * d_v..][..d_v]);
-        let weight =
-            |x: f64| if x.abs() < LEAST_WEIGHT { Some(false) } else { (x * 2.0 * n_k as f64 >= 1.0).then_some(true) };
+        let weight = |x: f64| {
+            if x.abs() < LEAST_WEIGHT {
+                Some(false)
+            } else {
+                (x * 2.0 * n_k as f64 >= 1.0).then_some(true)
+            }
+        };
         let held: Vec<bool> = output.iter().map(|x| weight(*x)).collect::<Option<_>>()?;
         let weighed: Vec<usize> = (0..n_k).filter(|j| held[*j]).collect();
         let expected: Vec<usize> = (0..n_k).filter(|j| weights[*j].mid > LEAST_WEIGHT).collect();

@@ -13,7 +13,8 @@ use crate::misfit::unfit;
 /// The call as a law of refusal writes it.
 const LABEL: &str = "attention(Q, K, V)";
 
-/// The call that must be refused: `attention(Q, K, V)` with the law's misfit. `None` for a law that is no law of refusal.
+/// The call that must be refused: `attention(Q, K, V)` with the law's misfit. `None` for a law that
+/// is no law of refusal.
 ///
 /// # Errors
 /// A case without `Q`, `K` and `V`, or with extents that the misfit does not show on.
@@ -41,27 +42,47 @@ pub fn refused_call(law: &CheckedLaw, case: &Case) -> Result<Option<Call>, Strin
     Ok(Some(call))
 }
 
-/// Whether the target refuses the call. No reference has an answer to it, so whatever numbers come are wrong; how an error is called
-/// does not matter. What costs the target its process is no refusal.
+/// Whether the target refuses the call. No reference has an answer to it, so whatever numbers come
+/// are wrong; how an error is called does not matter. What costs the target its process is no
+/// refusal.
 pub(super) fn refusal(call: Call, target: &mut dyn Target) -> Outcome {
     let expected = format!("a refusal: {}", call.tell_misfit().unwrap_or_default());
-    let answered =
-        |got: String| Decision::fail(Evidence { relation: true, ..Evidence::new(LABEL, expected.as_str(), got) });
+    let answered = |got: String| {
+        Decision::fail(Evidence { relation: true, ..Evidence::new(LABEL, expected.as_str(), got) })
+    };
     let (decision, calls) = match target.call(&call) {
         Response::Refused(_) | Response::Error(_) => (Decision::pass(), Vec::new()),
         Response::Output(output) => {
-            let decision = answered(format!("numbers of shape {}", tell_shape(&output.output.shape)));
-            (decision, vec![CallRecord { label: LABEL.to_owned(), call, output: *output, want: Want::Output }])
+            let decision =
+                answered(format!("numbers of shape {}", tell_shape(&output.output.shape)));
+            (
+                decision,
+                vec![CallRecord {
+                    label: LABEL.to_owned(),
+                    call,
+                    output: *output,
+                    want: Want::Output,
+                }],
+            )
         }
         Response::Malformed(got) => (answered(got), Vec::new()),
         other => {
             let decision = no_result(LABEL.to_owned(), other);
-            let evidence = decision.evidence.map(|evidence| Evidence { expected: expected.clone(), ..evidence });
+            let evidence = decision
+                .evidence
+                .map(|evidence| Evidence { expected: expected.clone(), ..evidence });
             (Decision { evidence, ..decision }, Vec::new())
         }
     };
     let references = References::default();
-    Outcome { verdict: decision.verdict, margin: 0.0, evidence: decision.evidence, calls, references, on_views: None }
+    Outcome {
+        verdict: decision.verdict,
+        margin: 0.0,
+        evidence: decision.evidence,
+        calls,
+        references,
+        on_views: None,
+    }
 }
 
 #[cfg(test)]

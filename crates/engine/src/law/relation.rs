@@ -61,7 +61,11 @@ fn show_radius(x: f64) -> String {
     }
     // Rounding to two digits changes less than 5 %.
     let text = format!("{x:.1e}");
-    if text.parse::<f64>().is_ok_and(|shown| shown < x) { format!("{:.1e}", x * 1.05) } else { text }
+    if text.parse::<f64>().is_ok_and(|shown| shown < x) {
+        format!("{:.1e}", x * 1.05)
+    } else {
+        text
+    }
 }
 
 /// Distance of two balls' midpoints, from below, and the sum of their radii, from above.
@@ -75,16 +79,24 @@ impl Gap {
     fn new(x: Ball, y: Ball) -> Self {
         let difference = x - y;
         let bound = x + Ball { mid: 0.0, ..y };
-        Self { distance: difference.mid.abs() * (1.0 - f64::EPSILON), hard: bound.rad, soft: bound.soft }
+        Self {
+            distance: difference.mid.abs() * (1.0 - f64::EPSILON),
+            hard: bound.rad,
+            soft: bound.soft,
+        }
     }
 }
 
 /// Decides one entry from its excess: `distance` beyond which radius?
 fn grade(distance: f64, hard: f64, soft: f64) -> (Verdict, f64) {
     let margin = if hard > 0.0 && hard.is_finite() { distance / hard } else { 0.0 };
-    // A NaN distance fails: nothing that is not a number lies within a bound. Without one nothing is known.
+    // A NaN distance fails: nothing that is not a number lies within a bound. Without one nothing
+    // is known.
     if distance.is_nan() && !hard.is_infinite() || distance > hard {
-        (Verdict::Fail, if hard > 0.0 && !distance.is_nan() { distance / hard } else { f64::INFINITY })
+        (
+            Verdict::Fail,
+            if hard > 0.0 && !distance.is_nan() { distance / hard } else { f64::INFINITY },
+        )
     } else if hard.is_infinite() {
         (Verdict::Inconclusive, 0.0)
     } else if distance > soft {
@@ -94,7 +106,8 @@ fn grade(distance: f64, hard: f64, soft: f64) -> (Verdict, f64) {
     }
 }
 
-/// `x == y` for one entry. NaN equals NaN: a NaN on one side is an expectation or a result, not a failure to compare.
+/// `x == y` for one entry. NaN equals NaN: a NaN on one side is an expectation or a result, not a
+/// failure to compare.
 fn equal(x: Ball, y: Ball) -> (Verdict, f64) {
     if x.mid.is_nan() && y.mid.is_nan() {
         return (Verdict::Pass, 0.0);
@@ -148,7 +161,12 @@ pub(super) struct Sides<'a> {
 }
 
 /// Decides a relation entry by entry; leads and extents must already agree.
-pub(super) fn decide(relation: Relation, left: &BallMatrices, right: &BallMatrices, sides: &Sides<'_>) -> Decision {
+pub(super) fn decide(
+    relation: Relation,
+    left: &BallMatrices,
+    right: &BallMatrices,
+    sides: &Sides<'_>,
+) -> Decision {
     decide_at(relation, left, right, sides).0
 }
 
@@ -187,11 +205,19 @@ pub(super) fn decide_at(
 
 impl Relation {
     /// What one entry shows.
-    fn evidence(self, (x, y): (Ball, Ball), margin: f64, sides: &Sides<'_>, place: &str) -> Evidence {
+    fn evidence(
+        self,
+        (x, y): (Ball, Ball),
+        margin: f64,
+        sides: &Sides<'_>,
+        place: &str,
+    ) -> Evidence {
         let (expected, got, bound) = match self {
-            Self::SameBits => {
-                (format!("the bits of {} = {}", sides.right, show_number(y.mid)), show_number(x.mid), Some(0.0))
-            }
+            Self::SameBits => (
+                format!("the bits of {} = {}", sides.right, show_number(y.mid)),
+                show_number(x.mid),
+                Some(0.0),
+            ),
             _ => {
                 let symbol = match self {
                     Self::AtMost => "at most ",
@@ -221,14 +247,23 @@ mod tests {
         assert_eq!(equal(ball(1.0, 0.2, 0.1), ball(1.15, 0.1, 0.1)).0, Verdict::Pass);
         assert_eq!(equal(ball(1.0, 0.2, 0.1), ball(1.25, 0.1, 0.1)).0, Verdict::Suspect);
         assert_eq!(equal(ball(1.0, 0.2, 0.1), ball(1.35, 0.1, 0.1)).0, Verdict::Fail);
-        assert_eq!(equal(ball(1.0, f64::INFINITY, f64::INFINITY), ball(9.0, 0.0, 0.0)).0, Verdict::Inconclusive);
+        assert_eq!(
+            equal(ball(1.0, f64::INFINITY, f64::INFINITY), ball(9.0, 0.0, 0.0)).0,
+            Verdict::Inconclusive
+        );
     }
 
     #[test]
     fn nan_never_passes_for_a_number() {
         let nan = Ball::exact(f64::NAN);
-        assert_eq!(equal(ball(f64::NAN, 1e9, 1e9), Ball::exact(0.0)), (Verdict::Fail, f64::INFINITY));
-        assert_eq!(equal(ball(f64::NAN, f64::INFINITY, f64::INFINITY), Ball::exact(0.0)).0, Verdict::Inconclusive);
+        assert_eq!(
+            equal(ball(f64::NAN, 1e9, 1e9), Ball::exact(0.0)),
+            (Verdict::Fail, f64::INFINITY)
+        );
+        assert_eq!(
+            equal(ball(f64::NAN, f64::INFINITY, f64::INFINITY), Ball::exact(0.0)).0,
+            Verdict::Inconclusive
+        );
         assert_eq!(at_most(nan, Ball::exact(1.0)).0, Verdict::Fail);
         assert_eq!(equal(nan, nan).0, Verdict::Pass);
         assert_eq!(equal(Ball::exact(0.0), nan).0, Verdict::Fail);

@@ -16,6 +16,7 @@ pub(super) fn is_same(x: &CallRecord, y: &CallRecord) -> bool {
 pub(super) fn first_difference(x: &Tensor, y: &Tensor) -> Option<(usize, f64, f64)> {
     #[expect(clippy::float_cmp, reason = "two runs of one call either agree or do not")]
     let differ = |(_, (x, y)): &(usize, (&f64, &f64))| x != y && !(x.is_nan() && y.is_nan());
-    let found = if x.shape == y.shape { x.data.iter().zip(&y.data).enumerate().find(differ) } else { None };
+    let found =
+        if x.shape == y.shape { x.data.iter().zip(&y.data).enumerate().find(differ) } else { None };
     found.map(|(at, (x, y))| (at, *x, *y))
 }

@@ -23,11 +23,13 @@ pub struct Outcome {
     pub calls: Vec<CallRecord>,
     /// Where the numbers come from that its results were compared with.
     pub references: References,
-    /// What else views gave, where the calls are wrong on contiguous inputs too: `calls` holds what those gave then.
+    /// What else views gave, where the calls are wrong on contiguous inputs too: `calls` holds what
+    /// those gave then.
     pub on_views: Option<Box<OnViews>>,
 }
 
-/// Wrong answers to views of which heads and positions lie exchanged in memory, where contiguous inputs got other wrong answers.
+/// Wrong answers to views of which heads and positions lie exchanged in memory, where contiguous
+/// inputs got other wrong answers.
 #[derive(Clone, Debug)]
 pub struct OnViews {
     /// Why the first of them is wrong.
@@ -36,12 +38,18 @@ pub struct OnViews {
     pub calls: Vec<CallRecord>,
 }
 
-/// Judges the output of one call, and its weights if the call returns them, against the numbers that `expect` gives for
-/// each, without a law.
+/// Judges the output of one call, and its weights if the call returns them, against the numbers
+/// that `expect` gives for each, without a law.
 ///
-/// The verdict is that of one `attention(...)` of a law: form, then value. A right value does not excuse a call that writes into
-/// its inputs. A failing call is made again at once: results that differ make the verdict [`Verdict::Nondet`].
-pub fn judge_call(label: &str, call: &Call, expect: impl Fn(Want) -> Expected, target: &mut dyn Target) -> Outcome {
+/// The verdict is that of one `attention(...)` of a law: form, then value. A right value does not
+/// excuse a call that writes into its inputs. A failing call is made again at once: results that
+/// differ make the verdict [`Verdict::Nondet`].
+pub fn judge_call(
+    label: &str,
+    call: &Call,
+    expect: impl Fn(Want) -> Expected,
+    target: &mut dyn Target,
+) -> Outcome {
     let mut session = Session::new(target);
     let want = match (call.return_weights, call.return_lse) {
         (true, _) => Want::Weights,
@@ -74,7 +82,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Puts a call to the target and checks every result that comes back; gives the number of the call.
+    /// Puts a call to the target and checks every result that comes back; gives the number of the
+    /// call.
     ///
     /// # Errors
     /// The decision, when the target gave no result.
@@ -105,8 +114,9 @@ impl<'a> Session<'a> {
         Ok(self.records.len() - 1)
     }
 
-    /// What a call without a result decides. Where it was put as views, it is put again on contiguous inputs: if those are answered rightly,
-    /// and views once more are not, views are the reason.
+    /// What a call without a result decides. Where it was put as views, it is put again on
+    /// contiguous inputs: if those are answered rightly, and views once more are not, views are the
+    /// reason.
     fn without_result(
         &mut self,
         label: String,
@@ -122,7 +132,11 @@ impl<'a> Session<'a> {
         }
         let Response::Output(output) = self.target.call_contiguous(&call) else { return decision };
         let record = CallRecord { label, call, output: *output, want };
-        let is_right = all_verdicts(&record, |want| expect(&record.call, want), |verdict| verdict != Verdict::Fail);
+        let is_right = all_verdicts(
+            &record,
+            |want| expect(&record.call, want),
+            |verdict| verdict != Verdict::Fail,
+        );
         let strided = is_right && std::mem::discriminant(&self.target.call(&record.call)) == kind;
         let evidence = decision.evidence.map(|evidence| Evidence { strided, ..evidence });
         Decision { evidence, ..decision }
@@ -130,27 +144,37 @@ impl<'a> Session<'a> {
 
     /// Every call so far must have left its arguments as they were.
     pub(super) fn inputs_unchanged(&self) -> Decision {
-        let Some(record) = self.records.iter().find(|record| !record.output.inputs_unchanged) else {
+        let Some(record) = self.records.iter().find(|record| !record.output.inputs_unchanged)
+        else {
             return Decision::pass();
         };
         let place = format!("inputs of {}", record.label);
         let got = "other bits: the call wrote into query, key, value, mask or bias";
-        Decision::fail(Evidence { relation: true, ..Evidence::new(place, "the same bits after the call", got) })
+        Decision::fail(Evidence {
+            relation: true,
+            ..Evidence::new(place, "the same bits after the call", got)
+        })
     }
 
-    /// The outcome: the relation's decision, or the one without a result, joined with those of the values.
+    /// The outcome: the relation's decision, or the one without a result, joined with those of the
+    /// values.
     pub(super) fn conclude(mut self, decision: Result<Decision, Box<Decision>>) -> Outcome {
         let values = std::mem::replace(&mut self.values, Decision::pass());
         let (mut decision, margin) = match decision {
             Ok(relation) => {
-                // The relation names the property; a wrong value without a broken relation is reported as such. The margin
-                // is that of the values: how far a relation is from being refuted says nothing of the target's accuracy.
+                // The relation names the property; a wrong value without a broken relation is
+                // reported as such. The margin is that of the values: how far a relation is from
+                // being refuted says nothing of the target's accuracy.
                 let margin = values.margin;
-                let (first, second) =
-                    if relation.verdict == Verdict::Fail { (relation, values) } else { (values, relation) };
+                let (first, second) = if relation.verdict == Verdict::Fail {
+                    (relation, values)
+                } else {
+                    (values, relation)
+                };
                 (first.and(second), margin)
             }
-            // What was answered before is an answer: whoever takes no further call may have been wrong already.
+            // What was answered before is an answer: whoever takes no further call may have been
+            // wrong already.
             Err(no_result) if yields(no_result.verdict) && values.verdict == Verdict::Fail => {
                 let margin = values.margin;
                 (values, margin)
@@ -174,7 +198,8 @@ impl<'a> Session<'a> {
             match self.of_layout() {
                 Layouts::Depends(evidence) => decision.evidence = Some(*evidence),
                 Layouts::BothWrong(seen) => {
-                    let is_relation = decision.evidence.as_ref().is_some_and(|evidence| evidence.relation);
+                    let is_relation =
+                        decision.evidence.as_ref().is_some_and(|evidence| evidence.relation);
                     let contiguous = self.values_again();
                     if !is_relation && contiguous.verdict == Verdict::Fail {
                         decision = contiguous;
@@ -185,11 +210,19 @@ impl<'a> Session<'a> {
             }
         }
         let Self { records: calls, references, .. } = self;
-        Outcome { verdict: decision.verdict, margin, evidence: decision.evidence, calls, references, on_views }
+        Outcome {
+            verdict: decision.verdict,
+            margin,
+            evidence: decision.evidence,
+            calls,
+            references,
+            on_views,
+        }
     }
 
-    /// Puts wrong calls again, with inputs that lie otherwise in memory. What contiguous inputs give takes the place of what views gave if
-    /// both are wrong: a cause is looked for where nothing else is wrong.
+    /// Puts wrong calls again, with inputs that lie otherwise in memory. What contiguous inputs
+    /// give takes the place of what views gave if both are wrong: a cause is looked for where
+    /// nothing else is wrong.
     fn of_layout(&mut self) -> Layouts {
         let mut views: Option<Box<OnViews>> = None;
         for (record, expected) in self.records.iter_mut().zip(&self.expected) {
@@ -202,16 +235,27 @@ impl<'a> Session<'a> {
             let Some(mut other) = in_other_layout(self.target, record) else { continue };
             let decided = check_value(other.asked(), expected);
             if decided.verdict != Verdict::Fail {
-                // Either layout once more: what depends on the calls before looks as if it depended on the layout.
-                let is_wrong = |seen: &CallRecord| check_value(seen.asked(), expected).verdict == Verdict::Fail;
+                // Either layout once more: what depends on the calls before looks as if it depended
+                // on the layout.
+                let is_wrong = |seen: &CallRecord| {
+                    check_value(seen.asked(), expected).verdict == Verdict::Fail
+                };
                 let stays = match self.target.call(&record.call) {
-                    Response::Output(output) => is_wrong(&CallRecord { output: *output, ..record.clone() }),
+                    Response::Output(output) => {
+                        is_wrong(&CallRecord { output: *output, ..record.clone() })
+                    }
                     _ => false,
                 };
-                if !stays || in_other_layout(self.target, record).is_none_or(|again| is_wrong(&again)) {
+                if !stays
+                    || in_other_layout(self.target, record).is_none_or(|again| is_wrong(&again))
+                {
                     continue;
                 }
-                return Layouts::Depends(Box::new(Evidence { strided: was_view, contiguous: !was_view, ..evidence }));
+                return Layouts::Depends(Box::new(Evidence {
+                    strided: was_view,
+                    contiguous: !was_view,
+                    ..evidence
+                }));
             }
             if is_same(record, &other) {
                 continue;
@@ -226,7 +270,9 @@ impl<'a> Session<'a> {
             };
             match (&mut views, evidence) {
                 (Some(views), _) => views.calls.push(other),
-                (None, Some(evidence)) => views = Some(Box::new(OnViews { evidence, calls: vec![other] })),
+                (None, Some(evidence)) => {
+                    views = Some(Box::new(OnViews { evidence, calls: vec![other] }))
+                }
                 (None, None) => {}
             }
         }
@@ -235,24 +281,29 @@ impl<'a> Session<'a> {
 
     /// Whether the result of one of these calls is wrong by itself.
     pub(super) fn has_wrong(&self, mut calls: Range<usize>) -> bool {
-        calls.any(|at| check_value(self.records[at].asked(), &self.expected[at]).verdict == Verdict::Fail)
+        calls.any(|at| {
+            check_value(self.records[at].asked(), &self.expected[at]).verdict == Verdict::Fail
+        })
     }
 
     /// Whether one element of the result of a call is right by itself, of as many as are compared.
     pub(super) fn is_right_at(&self, call: usize, at: usize) -> bool {
         self.records.get(call).zip(self.expected.get(call)).is_some_and(|(record, expected)| {
-            malformed(record.asked(), expected).is_none() && is_element_right(record.asked(), expected, at)
+            malformed(record.asked(), expected).is_none()
+                && is_element_right(record.asked(), expected, at)
         })
     }
 
     /// What the calls' own value checks decide of the results as they are kept now.
     fn values_again(&self) -> Decision {
         let results = self.records.iter().zip(&self.expected);
-        results.map(|(record, expected)| check_value(record.asked(), expected)).fold(Decision::pass(), Decision::and)
+        results
+            .map(|(record, expected)| check_value(record.asked(), expected))
+            .fold(Decision::pass(), Decision::and)
     }
 
-    /// Calls everything twice more, in a row; the first result with other bits is the evidence. Twice, because a target that
-    /// alternates may be in step with the first repetition.
+    /// Calls everything twice more, in a row; the first result with other bits is the evidence.
+    /// Twice, because a target that alternates may be in step with the first repetition.
     fn unrepeatable(&mut self) -> Option<Evidence> {
         for (record, expected) in self.records.iter().zip(&self.expected) {
             let mut again;
@@ -263,7 +314,8 @@ impl<'a> Session<'a> {
                     let place = format!("identical calls of {}", record.label);
                     // What came first is no more right than what came then.
                     let exact = expected.exact.get(at).filter(|_| record.want == Want::Output);
-                    let number = exact.map_or_else(|| "the same number".to_owned(), |exact| show(*exact));
+                    let number =
+                        exact.map_or_else(|| "the same number".to_owned(), |exact| show(*exact));
                     let got = format!("{}, then {}", show_number(x), show_number(y));
                     let evidence = Evidence::new(place, format!("{number} every time"), got);
                     return Some(Evidence { relation: true, ..evidence });
@@ -276,7 +328,8 @@ impl<'a> Session<'a> {
     }
 }
 
-/// What a call gives where its inputs lie otherwise in memory; `None` if they cannot, or nothing comes back.
+/// What a call gives where its inputs lie otherwise in memory; `None` if they cannot, or nothing
+/// comes back.
 fn in_other_layout(target: &mut dyn Target, record: &CallRecord) -> Option<CallRecord> {
     let was_view = record.output.handling.strides == Strides::Transposed;
     let response = match record.output.handling.strides {
@@ -408,7 +461,8 @@ mod tests {
 
     fn judged(call: &Call, responses: &[Response], verdict: Verdict, place: &str, calls: usize) {
         let expect = |want| interpret(&Meaning::standard(), call, &contract(), want);
-        let outcome = judge_call("attention(Q, K, V)", call, expect, &mut Scripted(responses.to_vec()));
+        let outcome =
+            judge_call("attention(Q, K, V)", call, expect, &mut Scripted(responses.to_vec()));
         assert_eq!(outcome.verdict, verdict, "{responses:?}");
         assert_eq!(outcome.calls.len(), calls);
         let got = outcome.evidence.map(|evidence| evidence.place).unwrap_or_default();
@@ -420,11 +474,21 @@ mod tests {
         check(&[returns(2.0)], Verdict::Pass, "", 1);
         check(&[returns(2.5)], Verdict::Fail, "attention(Q, K, V) at [b=0", 1);
         check(&[returns(f64::NAN)], Verdict::Fail, "attention(Q, K, V) at [b=0", 1);
-        check(&[returns(2.5), returns(2.0)], Verdict::Nondet, "identical calls of attention(Q, K, V)", 1);
+        check(
+            &[returns(2.5), returns(2.0)],
+            Verdict::Nondet,
+            "identical calls of attention(Q, K, V)",
+            1,
+        );
         check(&[returns(2.5), returns(2.5), returns(2.0)], Verdict::Nondet, "identical calls", 1);
         check(&[Response::Crash(String::new().into())], Verdict::Crash, "attention(Q, K, V)", 0);
         check(&[Response::NotAsked(String::new())], Verdict::Skipped, "attention(Q, K, V)", 0);
-        check(&[Response::Unsupported(String::new())], Verdict::Unsupported, "attention(Q, K, V)", 0);
+        check(
+            &[Response::Unsupported(String::new())],
+            Verdict::Unsupported,
+            "attention(Q, K, V)",
+            0,
+        );
         check(&[Response::Malformed("a list".to_owned())], Verdict::Fail, "attention(Q, K, V)", 0);
     }
 
@@ -439,7 +503,8 @@ mod tests {
     fn weights_that_are_asked_for_are_judged_beside_the_output() {
         let call = Call { return_weights: true, ..call() };
         let check = |output: f64, weights: Option<[f64; 2]>, verdict, place| {
-            let (output, weights) = (tensor([1, 1, 1, 1], &[output]), weights.map(|w| tensor([1, 1, 1, 2], &w)));
+            let (output, weights) =
+                (tensor([1, 1, 1, 1], &[output]), weights.map(|w| tensor([1, 1, 1, 2], &w)));
             let response = Response::Output(Box::new(Output {
                 output,
                 weights,
@@ -506,7 +571,10 @@ mod tests {
         }
         // What happened once is no matter of views.
         assert_eq!(told(&[crash(), returns(2.0)], returns(2.0), true), (Verdict::Crash, false));
-        assert_eq!(told(&[Response::Refused(String::new())], returns(2.0), true), (Verdict::Refused, false));
+        assert_eq!(
+            told(&[Response::Refused(String::new())], returns(2.0), true),
+            (Verdict::Refused, false)
+        );
     }
 
     /// Answers by where its inputs lie; it is given views if `puts_views`.
@@ -520,7 +588,10 @@ mod tests {
         fn answer(&self, strides: Strides) -> Response {
             let x = if strides == Strides::Transposed { self.views } else { self.contiguous };
             let Response::Output(output) = returns(x) else { return returns(x) };
-            Response::Output(Box::new(Output { handling: Handling { strides, reuses_result: false }, ..*output }))
+            Response::Output(Box::new(Output {
+                handling: Handling { strides, reuses_result: false },
+                ..*output
+            }))
         }
     }
 
@@ -540,7 +611,12 @@ mod tests {
 
     fn of_strided(puts_views: bool, views: f64, contiguous: f64) -> Outcome {
         let expect = |want| interpret(&Meaning::standard(), &call(), &contract(), want);
-        judge_call("attention(Q, K, V)", &call(), expect, &mut Strided { puts_views, views, contiguous })
+        judge_call(
+            "attention(Q, K, V)",
+            &call(),
+            expect,
+            &mut Strided { puts_views, views, contiguous },
+        )
     }
 
     #[test]
@@ -555,7 +631,10 @@ mod tests {
         ] {
             let outcome = of_strided(puts_views, views, contiguous);
             let evidence = outcome.evidence.expect("evidence");
-            assert_eq!((outcome.verdict, (evidence.strided, evidence.contiguous)), (Verdict::Fail, told));
+            assert_eq!(
+                (outcome.verdict, (evidence.strided, evidence.contiguous)),
+                (Verdict::Fail, told)
+            );
             assert!(evidence.place.starts_with("attention(Q, K, V) at [b=0"), "{}", evidence.place);
         }
         assert_eq!(of_strided(true, 2.0, 2.5).verdict, Verdict::Pass);
@@ -563,7 +642,8 @@ mod tests {
 
     #[test]
     fn what_depends_on_earlier_calls_is_no_matter_of_layout() {
-        let view = |x| Strided { puts_views: true, views: x, contiguous: x }.answer(Strides::Transposed);
+        let view =
+            |x| Strided { puts_views: true, views: x, contiguous: x }.answer(Strides::Transposed);
         // Wrong three times, then right for good.
         let on_views = [2.5, 2.5, 2.5, 2.0].map(view).to_vec();
         let expect = |want| interpret(&Meaning::standard(), &call(), &contract(), want);
@@ -580,9 +660,15 @@ mod tests {
         for puts_views in [true, false] {
             let outcome = of_strided(puts_views, 2.5, 3.0);
             let evidence = outcome.evidence.expect("evidence");
-            assert!(evidence.got.starts_with('3') && !evidence.strided && !evidence.contiguous, "{evidence:?}");
+            assert!(
+                evidence.got.starts_with('3') && !evidence.strided && !evidence.contiguous,
+                "{evidence:?}"
+            );
             let kept = &outcome.calls[0].output;
-            assert!(kept.output.data == [3.0] && (kept.handling.strides == Strides::Transposed) == puts_views);
+            assert!(
+                kept.output.data == [3.0]
+                    && (kept.handling.strides == Strides::Transposed) == puts_views
+            );
             let on_views = outcome.on_views.expect("other results");
             assert!(on_views.evidence.got.starts_with("2.5"), "{:?}", on_views.evidence);
             assert_eq!(on_views.calls[0].output.output.data, [2.5]);

@@ -1,4 +1,5 @@
-//! Values of the language, what they can be read as, and how two of them are brought to the same extents.
+//! Values of the language, what they can be read as, and how two of them are brought to the same
+//! extents.
 
 use qkvet_spec::syntax::Expr;
 
@@ -57,7 +58,13 @@ impl Evaluator<'_> {
             Ball::exact(data[crate::lowering::broadcast_at(shape, [b, h, i, j])])
         };
         let data = (0..full.iter().product()).map(entry).collect();
-        let matrices = BallMatrices { batch: Some(full[0]), heads: Some(full[1]), rows: full[2], cols: full[3], data };
+        let matrices = BallMatrices {
+            batch: Some(full[0]),
+            heads: Some(full[1]),
+            rows: full[2],
+            cols: full[3],
+            data,
+        };
         Ok(Value::CaseOption(name, matrices))
     }
 
@@ -69,7 +76,8 @@ impl Evaluator<'_> {
     /// 1 where a query of the case sees a key: `(b, h_q, n_q, n_k)`.
     pub(super) fn visible_matrix(&self) -> BallMatrices {
         let d = self.case.dims;
-        let data = self.visible().into_iter().map(|sees| Ball::exact(f64::from(u8::from(sees)))).collect();
+        let data =
+            self.visible().into_iter().map(|sees| Ball::exact(f64::from(u8::from(sees)))).collect();
         BallMatrices { batch: Some(d.b), heads: Some(d.h_q), rows: d.n_q, cols: d.n_k, data }
     }
 
@@ -95,7 +103,9 @@ impl Evaluator<'_> {
         let h_q = self.case.dims.h_q;
         let used = self.judge.meaning.sinks == qkvet_spec::Sinks::Used;
         let sinks = self.case.options.sinks.as_ref().filter(|_| used);
-        let data = (0..h_q).map(|h| Ball::exact(sinks.map_or(f64::NEG_INFINITY, |sinks| sinks.data[h]))).collect();
+        let data = (0..h_q)
+            .map(|h| Ball::exact(sinks.map_or(f64::NEG_INFINITY, |sinks| sinks.data[h])))
+            .collect();
         BallMatrices { batch: None, heads: Some(h_q), rows: 1, cols: 1, data }
     }
 
@@ -104,7 +114,8 @@ impl Evaluator<'_> {
         Maps::of(self.judge.meaning, self.case.dims, self.case.dtype, &self.case.options)
     }
 
-    /// What a row of ones comes back as: 1 where the query sees a key, else what the meaning says of empty rows.
+    /// What a row of ones comes back as: 1 where the query sees a key, else what the meaning says
+    /// of empty rows.
     pub(super) fn attended(&self) -> BallMatrices {
         let d = self.case.dims;
         let seen = self.visible();
@@ -113,8 +124,13 @@ impl Evaluator<'_> {
             qkvet_spec::EmptyRow::Nan => f64::NAN,
             qkvet_spec::EmptyRow::Mean | qkvet_spec::EmptyRow::First => 1.0,
         };
-        let entry =
-            |row: usize| Ball::exact(if seen[row * d.n_k..(row + 1) * d.n_k].contains(&true) { 1.0 } else { empty });
+        let entry = |row: usize| {
+            Ball::exact(if seen[row * d.n_k..(row + 1) * d.n_k].contains(&true) {
+                1.0
+            } else {
+                empty
+            })
+        };
         let data = (0..d.b * d.h_q * d.n_q).map(entry).collect();
         BallMatrices { batch: Some(d.b), heads: Some(d.h_q), rows: d.n_q, cols: 1, data }
     }
@@ -137,7 +153,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Matrices; a result of the target is checked for its form here, a number becomes a 1 × 1 matrix.
+    /// Matrices; a result of the target is checked for its form here, a number becomes a 1 × 1
+    /// matrix.
     pub(super) fn matrices(&self, value: &Value) -> Result<BallMatrices, Stop> {
         match value {
             Value::Matrices(m) | Value::CaseOption(_, m) => Ok(m.clone()),
@@ -150,7 +167,9 @@ impl Evaluator<'_> {
                 match (malformed(record.asked(), expected), record.asked().tensor()) {
                     (None, Some(tensor)) => Ok(target_balls(tensor, expected)),
                     (Some(evidence), _) => Err(Stop::Target(Box::new(Decision::fail(evidence)))),
-                    (None, None) => Err(Stop::Law("result: expected one that was asked for".to_owned())),
+                    (None, None) => {
+                        Err(Stop::Law("result: expected one that was asked for".to_owned()))
+                    }
                 }
             }
             _ => Err(Stop::Law("expression: expected a matrix".to_owned())),
@@ -171,7 +190,11 @@ impl Evaluator<'_> {
     }
 
     /// Both operands with the same leads and extents; a 1 × 1 matrix meets any other.
-    pub(super) fn align(&self, x: BallMatrices, y: BallMatrices) -> Result<(BallMatrices, BallMatrices), Stop> {
+    pub(super) fn align(
+        &self,
+        x: BallMatrices,
+        y: BallMatrices,
+    ) -> Result<(BallMatrices, BallMatrices), Stop> {
         let (x, y) = self.align_leads(x, y)?;
         if (x.rows, x.cols) == (y.rows, y.cols) {
             return Ok((x, y));
@@ -185,12 +208,18 @@ impl Evaluator<'_> {
                 let y = spread(&y, rows, cols);
                 Ok((x, y))
             }
-            (left, right) => Err(Stop::Law(format!("extents: expected {left:?} on both sides, got {right:?}"))),
+            (left, right) => {
+                Err(Stop::Law(format!("extents: expected {left:?} on both sides, got {right:?}")))
+            }
         }
     }
 
     /// Both operands with the same leads: key/value heads are read once for every query head.
-    pub(super) fn align_leads(&self, x: BallMatrices, y: BallMatrices) -> Result<(BallMatrices, BallMatrices), Stop> {
+    pub(super) fn align_leads(
+        &self,
+        x: BallMatrices,
+        y: BallMatrices,
+    ) -> Result<(BallMatrices, BallMatrices), Stop> {
         let d = self.case.dims;
         let (mut x, mut y) = (x, y);
         if let (Some(left), Some(right)) = (x.heads, y.heads)
@@ -221,6 +250,12 @@ impl Evaluator<'_> {
                 data.extend_from_slice(m.at(b, maps.key_head(h)));
             }
         }
-        BallMatrices { batch: m.batch, heads: Some(self.case.dims.h_q), rows: m.rows, cols: m.cols, data }
+        BallMatrices {
+            batch: m.batch,
+            heads: Some(self.case.dims.h_q),
+            rows: m.rows,
+            cols: m.cols,
+            data,
+        }
     }
 }

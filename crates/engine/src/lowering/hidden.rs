@@ -1,6 +1,8 @@
-//! Keys that a query does not see and that count all the same: with a finite score, or in the row sum only.
+//! Keys that a query does not see and that count all the same: with a finite score, or in the row
+//! sum only.
 //!
-//! Such a key is written as one more key that exactly those queries see. So the enclosure need not know of it.
+//! Such a key is written as one more key that exactly those queries see. So the enclosure need not
+//! know of it.
 
 use std::borrow::Cow;
 
@@ -43,7 +45,8 @@ impl LoweredHead<'_> {
         (sum, is_exact && sums)
     }
 
-    /// The same with more keys behind its own; ALiBi becomes part of the bias, as the new keys have no position.
+    /// The same with more keys behind its own; ALiBi becomes part of the bias, as the new keys have
+    /// no position.
     pub(super) fn with(self, columns: Columns) -> Self {
         let count = columns.keys.len();
         let (n_q, old, new) = (self.n_q, self.n_k, self.n_k + count);
@@ -120,7 +123,9 @@ pub(super) fn keep_hidden<'a>(meaning: &Meaning, lowered: LoweredHead<'a>) -> Lo
             let (keys, values) = if is_replaced { (none, own) } else { (own, none) };
             LoweredHead { is_rounded, ..lowered }.with(Columns { keys, values, bias, seen })
         }
-        _ if meaning.empty_row == EmptyRow::First && n_k > 0 && lowered.sink.is_none() => first_key(lowered),
+        _ if meaning.empty_row == EmptyRow::First && n_k > 0 && lowered.sink.is_none() => {
+            first_key(lowered)
+        }
         _ => lowered,
     }
 }
@@ -132,11 +137,13 @@ fn first_key(lowered: LoweredHead<'_>) -> LoweredHead<'_> {
         lowered.sight.sees(at / n_k, at % n_k, n_k)
             && lowered.bias.as_ref().is_none_or(|bias| bias[at] > f64::NEG_INFINITY)
     };
-    let empty: Vec<usize> = (0..lowered.n_q).filter(|i| !(i * n_k..(i + 1) * n_k).any(holds)).collect();
+    let empty: Vec<usize> =
+        (0..lowered.n_q).filter(|i| !(i * n_k..(i + 1) * n_k).any(holds)).collect();
     if empty.is_empty() {
         return lowered;
     }
-    let mut seen: Vec<bool> = (0..lowered.n_q * n_k).map(|at| lowered.sight.sees(at / n_k, at % n_k, n_k)).collect();
+    let mut seen: Vec<bool> =
+        (0..lowered.n_q * n_k).map(|at| lowered.sight.sees(at / n_k, at % n_k, n_k)).collect();
     let mut bias = lowered.bias;
     for i in empty {
         seen[i * n_k] = true;

@@ -5,7 +5,8 @@ use qkvet_spec::{Call, DefaultScale, ExplicitScale, Meaning};
 use super::Maps;
 use crate::head::RealScale;
 
-/// The factor on the scores, as a real number; a relative error beside the radicand 1 says that the true factor is not a double.
+/// The factor on the scores, as a real number; a relative error beside the radicand 1 says that the
+/// true factor is not a double.
 pub(super) fn scale(meaning: &Meaning, call: &Call) -> RealScale {
     let Some(given) = call.options.scale else { return default(meaning, call, 1.0) };
     match meaning.explicit_scale {
@@ -13,9 +14,13 @@ pub(super) fn scale(meaning: &Meaning, call: &Call) -> RealScale {
         ExplicitScale::Ignored => default(meaning, call, 1.0),
         ExplicitScale::TimesDefault => default(meaning, call, given),
         ExplicitScale::Absolute => RealScale::exact(given.abs()),
-        ExplicitScale::OneMeansDefault if given.to_bits() == 1f64.to_bits() => default(meaning, call, 1.0),
+        ExplicitScale::OneMeansDefault if given.to_bits() == 1f64.to_bits() => {
+            default(meaning, call, 1.0)
+        }
         ExplicitScale::OneMeansDefault => RealScale::exact(given),
-        ExplicitScale::Squared => rounded(given * given, given.mul_add(given, -(given * given)) == 0.0),
+        ExplicitScale::Squared => {
+            rounded(given * given, given.mul_add(given, -(given * given)) == 0.0)
+        }
         ExplicitScale::Inverted => rounded(1.0 / given, (1.0 / given).mul_add(given, -1.0) == 0.0),
     }
 }

@@ -1,8 +1,9 @@
-//! Which keys a query sees: causal diagonal, window, lengths, packed sequences and mask, from choices to spans of keys.
+//! Which keys a query sees: causal diagonal, window, lengths, packed sequences and mask, from
+//! choices to spans of keys.
 
 use qkvet_spec::{
-    Anchor, Bias, CallOptions, Causal, Dims, IndexEnv, LengthAnchor, Mask, Meaning, Obedience, Packed, Packing, Window,
-    WindowBounds, WindowSide,
+    Anchor, Bias, CallOptions, Causal, Dims, IndexEnv, LengthAnchor, Mask, Meaning, Obedience,
+    Packed, Packing, Window, WindowBounds, WindowSide,
 };
 
 use super::{Maps, broadcast_at, signed};
@@ -46,19 +47,27 @@ impl<'a> Rules<'a> {
     /// The sight of all queries of head `h`, with `zero_keys` more keys that every query sees.
     pub(super) fn sight(&self, h: usize, zero_keys: usize) -> Sight {
         let mask = self.options.mask.as_ref();
-        let mask = mask.filter(|_| matches!(self.meaning.mask, Mask::TrueAttends | Mask::TrueHides));
+        let mask =
+            mask.filter(|_| matches!(self.meaning.mask, Mask::TrueAttends | Mask::TrueHides));
         let bias = self.options.bias.as_ref().filter(|_| self.meaning.bias == Bias::NonzeroHides);
         let spans = || (0..self.dims.n_q).map(|i| self.span(i));
         let Meaning { unseen, shown, .. } = self.meaning;
         let is_plain = unseen.text() == "0" && shown.text() == "0";
         if mask.is_none() && bias.is_none() && zero_keys == 0 && is_plain {
             let all = Span::prefix(self.dims.n_k);
-            return if spans().all(|span| span == all) { Sight::All } else { Sight::Spans(spans().collect()) };
+            return if spans().all(|span| span == all) {
+                Sight::All
+            } else {
+                Sight::Spans(spans().collect())
+            };
         }
         let attends = self.meaning.mask == Mask::TrueAttends;
         let shows = |i: usize, j: usize| {
-            mask.is_none_or(|mask| mask.data[broadcast_at(&mask.shape, self.mask_place(h, i, j))] == attends)
-                && bias.is_none_or(|bias| bias.data[broadcast_at(&bias.shape, self.bias_place(h, i, j))] == 0.0)
+            mask.is_none_or(|mask| {
+                mask.data[broadcast_at(&mask.shape, self.mask_place(h, i, j))] == attends
+            }) && bias.is_none_or(|bias| {
+                bias.data[broadcast_at(&bias.shape, self.bias_place(h, i, j))] == 0.0
+            })
         };
         let mut seen = Vec::with_capacity(self.dims.n_q * (self.dims.n_k + zero_keys));
         for (i, span) in spans().enumerate() {
@@ -67,7 +76,10 @@ impl<'a> Rules<'a> {
                 seen.extend((0..self.dims.n_k).map(sees));
             } else {
                 let env = |j: usize| self.here(h, i, j);
-                seen.extend((0..self.dims.n_k).map(|j| shown.holds(&env(j)) || sees(j) && !unseen.holds(&env(j))));
+                seen.extend(
+                    (0..self.dims.n_k)
+                        .map(|j| shown.holds(&env(j)) || sees(j) && !unseen.holds(&env(j))),
+                );
             }
             seen.extend(std::iter::repeat_n(true, zero_keys));
         }
@@ -75,7 +87,13 @@ impl<'a> Rules<'a> {
     }
 
     fn here(&self, h: usize, i: usize, j: usize) -> IndexEnv {
-        IndexEnv { item: signed(self.item), h: signed(h), i: signed(i), j: signed(j), ..self.maps.env }
+        IndexEnv {
+            item: signed(self.item),
+            h: signed(h),
+            i: signed(i),
+            j: signed(j),
+            ..self.maps.env
+        }
     }
 
     /// Where the mask is read for key `j` of query `i`.
@@ -97,7 +115,8 @@ impl<'a> Rules<'a> {
 
     /// By how much the queries stand elsewhere than `i + offset`; `None` if none does.
     pub(super) fn alibi_shifts(&self, offset: i64) -> Option<Vec<i64>> {
-        let shifts: Vec<i64> = (0..self.dims.n_q).map(|i| self.alibi_position(i) - signed(i) - offset).collect();
+        let shifts: Vec<i64> =
+            (0..self.dims.n_q).map(|i| self.alibi_position(i) - signed(i) - offset).collect();
         shifts.iter().any(|shift| *shift != 0).then_some(shifts)
     }
 
@@ -123,7 +142,11 @@ impl<'a> Rules<'a> {
         };
         if let Some(anchor) = anchor {
             let row = &self.meaning.causal_row;
-            let row = if row.is("i") { i } else { self.maps.value(row, self.here(0, i, 0), self.dims.n_q) };
+            let row = if row.is("i") {
+                i
+            } else {
+                self.maps.value(row, self.here(0, i, 0), self.dims.n_q)
+            };
             at_most(position(&sequence, row, anchor) + self.meaning.causal_offset);
         }
         if let Some(Window { left, right }) = self.options.window
@@ -158,22 +181,34 @@ impl<'a> Rules<'a> {
                     (Packing::FirstBoundary, [start, end, .., last]) => {
                         vec![Span { start: *start, end: *end }, Span { start: *end, end: *last }]
                     }
-                    _ => offsets.windows(2).map(|pair| Span { start: pair[0], end: pair[1] }).collect(),
+                    _ => offsets
+                        .windows(2)
+                        .map(|pair| Span { start: pair[0], end: pair[1] })
+                        .collect(),
                 }
             };
-            let own = spans(query_offsets).into_iter().zip(spans(key_offsets)).find(|(queries, _)| queries.contains(i));
-            return own.map_or(sequence(Span::default(), Span::default()), |(queries, keys)| sequence(queries, keys));
+            let own = spans(query_offsets)
+                .into_iter()
+                .zip(spans(key_offsets))
+                .find(|(queries, _)| queries.contains(i));
+            return own.map_or(sequence(Span::default(), Span::default()), |(queries, keys)| {
+                sequence(queries, keys)
+            });
         }
         let item = self.maps.value(&self.meaning.length_item, self.here(0, 0, 0), self.dims.b);
-        let length = |lengths: &Option<Vec<usize>>, obedience, offset: i64, all: usize| match (lengths, obedience) {
+        let length = |lengths: &Option<Vec<usize>>, obedience, offset: i64, all: usize| match (
+            lengths, obedience,
+        ) {
             (Some(lengths), Obedience::Used) => {
                 usize::try_from(signed(lengths[item]).saturating_add(offset)).unwrap_or(0).min(all)
             }
             _ => all,
         };
-        let queries = Span::prefix(length(&self.options.query_lengths, self.meaning.query_lengths, 0, n_q));
+        let queries =
+            Span::prefix(length(&self.options.query_lengths, self.meaning.query_lengths, 0, n_q));
         let offset = self.meaning.key_length_offset;
-        let keys = Span::prefix(length(&self.options.key_lengths, self.meaning.key_lengths, offset, n_k));
+        let keys =
+            Span::prefix(length(&self.options.key_lengths, self.meaning.key_lengths, offset, n_k));
         match self.meaning.length_anchor {
             LengthAnchor::Lengths => sequence(queries, keys),
             LengthAnchor::Extents => Sequence { queries, keys, shift: signed(n_k) - signed(n_q) },

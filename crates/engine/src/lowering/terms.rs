@@ -17,7 +17,8 @@ pub(super) fn sum(a: f64, b: f64) -> (f64, bool) {
     (sum, (a - (sum - b_part)) + (b - b_part) == 0.0)
 }
 
-/// What the bias, and a mask that is added, add to the score of each of `n_k` keys; `None` where nothing is.
+/// What the bias, and a mask that is added, add to the score of each of `n_k` keys; `None` where
+/// nothing is.
 pub(super) fn bias_entries(
     maps: &Maps<'_>,
     rules: &Rules<'_>,
@@ -27,7 +28,8 @@ pub(super) fn bias_entries(
     is_rounded: &mut bool,
 ) -> Option<Vec<f64>> {
     let Meaning { bias: kind, mask: mask_kind, .. } = maps.meaning;
-    let bias = call.options.bias.as_ref().filter(|_| matches!(kind, Bias::Added | Bias::Subtracted));
+    let bias =
+        call.options.bias.as_ref().filter(|_| matches!(kind, Bias::Added | Bias::Subtracted));
     let mask = call.options.mask.as_ref().filter(|_| *mask_kind == Mask::Added);
     if bias.is_none() && mask.is_none() {
         return None;
@@ -36,9 +38,13 @@ pub(super) fn bias_entries(
     let mut entries = Vec::with_capacity(dims.n_q * n_k);
     for i in 0..dims.n_q {
         for j in 0..dims.n_k {
-            let given = bias.map_or(0.0, |bias| bias.data[broadcast_at(&bias.shape, rules.bias_place(h, i, j))]);
+            let given = bias.map_or(0.0, |bias| {
+                bias.data[broadcast_at(&bias.shape, rules.bias_place(h, i, j))]
+            });
             let signed = if *kind == Bias::Subtracted { -given } else { given };
-            let one = mask.is_some_and(|mask| mask.data[broadcast_at(&mask.shape, rules.mask_place(h, i, j))]);
+            let one = mask.is_some_and(|mask| {
+                mask.data[broadcast_at(&mask.shape, rules.mask_place(h, i, j))]
+            });
             let (entry, is_exact) = sum(signed, f64::from(u8::from(one)));
             *is_rounded |= !is_exact;
             entries.push(entry);

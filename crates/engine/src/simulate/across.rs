@@ -27,18 +27,25 @@ pub(super) fn over_queries(head: &Head<'_>, logits: &[f64], how: &How<'_>) -> Ve
             pairs.for_each(|(sum, v)| *sum = formats.output(*sum + formats.output(weight * v)));
         }
     }
-    let empty = |i: usize| (0..head.n_k).all(|j| !head.sees(i, j)) && head.empty_row == EmptyRow::Nan;
+    let empty =
+        |i: usize| (0..head.n_k).all(|j| !head.sees(i, j)) && head.empty_row == EmptyRow::Nan;
     (0..head.n_q * head.d_v)
         .map(|at| if empty(at / head.d_v.max(1)) { f64::NAN } else { round(sums[at], how.dtype) })
         .collect()
 }
 
 /// Softmax over heads, batch items or whole score matrices, for all heads; `(n_q, d_v)` each.
-pub(super) fn across(heads: &[Head<'_>], how: &How<'_>, over: SoftmaxOver, h_q: usize) -> Vec<Vec<f64>> {
+pub(super) fn across(
+    heads: &[Head<'_>],
+    how: &How<'_>,
+    over: SoftmaxOver,
+    h_q: usize,
+) -> Vec<Vec<f64>> {
     let formats = &how.formats;
     let r = |x| formats.arithmetic(x);
     let logits: Vec<Vec<f64>> = heads.iter().map(|head| scores(head, how)).collect();
-    // The score of query `i` and key `j` in a head, where it has them: items may have queries and keys of their own number.
+    // The score of query `i` and key `j` in a head, where it has them: items may have queries and
+    // keys of their own number.
     let score = |head: usize, (i, j): (usize, usize)| {
         let Head { n_q, n_k, .. } = heads[head];
         (i < n_q && j < n_k).then(|| logits[head][i * n_k + j])
@@ -47,10 +54,13 @@ pub(super) fn across(heads: &[Head<'_>], how: &How<'_>, over: SoftmaxOver, h_q: 
     let group = |head: usize, at: (usize, usize)| -> Vec<f64> {
         match over {
             SoftmaxOver::Keys => Vec::new(),
-            SoftmaxOver::Heads => {
-                (head / h_q * h_q..(head / h_q + 1) * h_q).filter_map(|other| score(other, at)).collect()
-            }
-            SoftmaxOver::Items => (head % h_q..heads.len()).step_by(h_q).filter_map(|other| score(other, at)).collect(),
+            SoftmaxOver::Heads => (head / h_q * h_q..(head / h_q + 1) * h_q)
+                .filter_map(|other| score(other, at))
+                .collect(),
+            SoftmaxOver::Items => (head % h_q..heads.len())
+                .step_by(h_q)
+                .filter_map(|other| score(other, at))
+                .collect(),
             SoftmaxOver::Scores => logits[head].clone(),
         }
     };
@@ -96,7 +106,9 @@ fn whole(logits: &[f64], how: &How<'_>) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use qkvet_spec::{Call, CallOptions, Dtype, Execution, HiddenKeys, Meaning, SoftmaxOver, Tensor};
+    use qkvet_spec::{
+        Call, CallOptions, Dtype, Execution, HiddenKeys, Meaning, SoftmaxOver, Tensor,
+    };
 
     use crate::lowering::Want;
     use crate::simulate::simulate;
@@ -104,7 +116,11 @@ mod tests {
     /// A hidden key is scored in a column of its own, which only the item has that hides one.
     #[test]
     fn items_with_different_numbers_of_columns_share_those_that_both_have() {
-        let tensor = |data: [f64; 4]| Tensor { dtype: Dtype::Float64, shape: vec![2, 1, 2, 1], data: data.to_vec() };
+        let tensor = |data: [f64; 4]| Tensor {
+            dtype: Dtype::Float64,
+            shape: vec![2, 1, 2, 1],
+            data: data.to_vec(),
+        };
         let call = Call {
             query: Tensor { dtype: Dtype::Float64, shape: vec![2, 1, 1, 1], data: vec![0.0; 2] },
             key: tensor([0.0; 4]),
@@ -113,9 +129,14 @@ mod tests {
             return_lse: false,
             options: CallOptions { key_lengths: Some(vec![2, 1]), ..CallOptions::default() },
         };
-        let meaning = Meaning { hidden: HiddenKeys::ScoreReplaced, hidden_score: -1e4, ..Meaning::standard() };
+        let meaning = Meaning {
+            hidden: HiddenKeys::ScoreReplaced,
+            hidden_score: -1e4,
+            ..Meaning::standard()
+        };
         let execution = Execution { softmax_over: SoftmaxOver::Items, ..Execution::standard() };
-        // Key 0: weights 1/2 in both items. Key 1: alone in item 0, and so is its replaced score in item 1.
+        // Key 0: weights 1/2 in both items. Key 1: alone in item 0, and so is its replaced score in
+        // item 1.
         let output = simulate(&meaning, &execution, &call, Want::Output);
         assert_eq!(output.data, [0.5 * 1.0 + 3.0, 0.5 * 5.0 + 7.0]);
     }

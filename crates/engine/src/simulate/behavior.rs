@@ -28,8 +28,11 @@ pub(super) fn plain(call: &Call, computed: impl Fn(Want) -> Tensor) -> Output {
 
 /// Whether two calls are alike in everything but the numbers.
 fn is_alike(x: &Call, y: &Call) -> bool {
-    let shapes = |call: &Call| [&call.query, &call.key, &call.value].map(|tensor| (tensor.dtype, tensor.shape.clone()));
-    let form = |call: &Call| (shapes(call), call.options.on(), call.return_weights, call.return_lse);
+    let shapes = |call: &Call| {
+        [&call.query, &call.key, &call.value].map(|tensor| (tensor.dtype, tensor.shape.clone()))
+    };
+    let form =
+        |call: &Call| (shapes(call), call.options.on(), call.return_weights, call.return_lse);
     form(x) == form(y)
 }
 
@@ -56,13 +59,19 @@ impl State {
                 if self.calls.is_multiple_of(2) {
                     // The smallest visible change: the other neighbor of a result that was rounded.
                     let factor = 1.0 + 2.0 * unit_roundoff(call.dtype());
-                    output.output.data.iter_mut().for_each(|x| *x = round(*x * factor, call.dtype()));
+                    output
+                        .output
+                        .data
+                        .iter_mut()
+                        .for_each(|x| *x = round(*x * factor, call.dtype()));
                 }
                 output
             }
             Behavior::RowsUnwritten => self.unwritten(plainly(call), strike),
             Behavior::AnswerCached => {
-                if let Some((_, answer)) = self.answers.iter().find(|(known, _)| is_alike(known, call)) {
+                if let Some((_, answer)) =
+                    self.answers.iter().find(|(known, _)| is_alike(known, call))
+                {
                     return answer.clone();
                 }
                 let output = plainly(call);
@@ -70,10 +79,9 @@ impl State {
                 output
             }
             Behavior::MaskKept => {
-                let kept = self
-                    .mask
-                    .as_ref()
-                    .filter(|kept| call.options.mask.as_ref().is_some_and(|own| own.shape == kept.shape));
+                let kept = self.mask.as_ref().filter(|kept| {
+                    call.options.mask.as_ref().is_some_and(|own| own.shape == kept.shape)
+                });
                 let mask = kept.cloned().or_else(|| call.options.mask.clone());
                 self.mask.clone_from(&mask);
                 plainly(&with(call, CallOptions { mask, ..call.options.clone() }))
@@ -85,14 +93,18 @@ impl State {
             }
             Behavior::LengthsKept => {
                 let own = &call.options.key_lengths;
-                let kept = self.lengths.clone().filter(|kept| own.as_ref().is_some_and(|own| own.len() == kept.len()));
+                let kept = self
+                    .lengths
+                    .clone()
+                    .filter(|kept| own.as_ref().is_some_and(|own| own.len() == kept.len()));
                 let key_lengths = kept.or_else(|| own.clone());
                 if own.is_some() {
                     self.lengths.clone_from(&key_lengths);
                 }
                 // A cache is never longer than it is.
                 let n_k = call.dims().n_k;
-                let key_lengths = key_lengths.map(|lengths| lengths.into_iter().map(|n| n.min(n_k)).collect());
+                let key_lengths =
+                    key_lengths.map(|lengths| lengths.into_iter().map(|n| n.min(n_k)).collect());
                 plainly(&with(call, CallOptions { key_lengths, ..call.options.clone() }))
             }
             Behavior::RightAtFirst if self.calls > 1 => plainly(&halved(call)),

@@ -20,7 +20,9 @@ pub(super) struct Formats {
 impl Formats {
     pub(super) fn new(execution: &Execution, dtype: Dtype) -> Self {
         let arithmetic = execution.arithmetic.format(dtype);
-        let of = |own: Arithmetic| if own == Arithmetic::Ordinary { arithmetic } else { own.format(dtype) };
+        let of = |own: Arithmetic| {
+            if own == Arithmetic::Ordinary { arithmetic } else { own.format(dtype) }
+        };
         let stored = |store: Store| (store == Store::Call).then_some(dtype);
         Self {
             arithmetic,

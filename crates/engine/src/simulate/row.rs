@@ -80,10 +80,15 @@ pub(super) fn row(head: &Head<'_>, logits: &[f64], how: &How<'_>) -> Vec<f64> {
 
 /// What weighted values are divided by.
 pub(super) fn divisor(total: f64, how: &How<'_>) -> f64 {
-    if how.execution.epsilon == 0.0 { total } else { how.formats.arithmetic(total + how.execution.epsilon) }
+    if how.execution.epsilon == 0.0 {
+        total
+    } else {
+        how.formats.arithmetic(total + how.execution.epsilon)
+    }
 }
 
-/// A weighted sum over its row sum; a search for the maximum that began too high leaves nothing, and nothing is said of it.
+/// A weighted sum over its row sum; a search for the maximum that began too high leaves nothing,
+/// and nothing is said of it.
 pub(super) fn quotient(sum: f64, divisor: f64, how: &How<'_>) -> f64 {
     if divisor == 0.0 && matches!(how.execution.row_max, RowMax::AtLeast(_)) {
         return 0.0;

@@ -12,7 +12,8 @@ pub(super) fn scores(head: &Head<'_>, how: &How<'_>) -> Vec<f64> {
     let scale = r(head.scale.value);
     let mut logits = vec![f64::NEG_INFINITY; head.n_q * head.n_k];
     for i in 0..head.n_q {
-        let scaled: Option<Vec<f64>> = head.query_row(i).iter().map(|q| formats.scaled_query(r(scale * q))).collect();
+        let scaled: Option<Vec<f64>> =
+            head.query_row(i).iter().map(|q| formats.scaled_query(r(scale * q))).collect();
         let query = scaled.as_deref().unwrap_or(head.query_row(i));
         for j in (0..head.n_k).filter(|j| head.sees(i, *j)) {
             let pairs = query.iter().zip(head.key_row(j));
@@ -26,8 +27,12 @@ pub(super) fn scores(head: &Head<'_>, how: &How<'_>) -> Vec<f64> {
                     (Stage::Bias, _) => {
                         let z = head.bias.map_or(z, |bias| r(z + r(bias[i * head.n_k + j])));
                         head.slopes_of(i).map_or(z, |alibi| {
-                            #[expect(clippy::cast_possible_wrap, reason = "extents are far below 2^63")]
-                            let distance = (i as i64 + alibi.offset - j as i64).unsigned_abs() as f64;
+                            #[expect(
+                                clippy::cast_possible_wrap,
+                                reason = "extents are far below 2^63"
+                            )]
+                            let distance =
+                                (i as i64 + alibi.offset - j as i64).unsigned_abs() as f64;
                             r(z + r(-r(alibi.slope) * r(distance)))
                         })
                     }

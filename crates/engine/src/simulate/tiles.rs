@@ -1,4 +1,5 @@
-//! The softmax of one row by tiles of keys with running maximum and sums, and by parts that are merged.
+//! The softmax of one row by tiles of keys with running maximum and sums, and by parts that are
+//! merged.
 
 use qkvet_spec::{Merge, Rescale};
 
@@ -65,7 +66,8 @@ fn online(head: &Head<'_>, logits: &[f64], how: &How<'_>, start: usize, end: usi
     let formats = &how.formats;
     let r = |x| formats.arithmetic(x);
     let size = if how.execution.tile == 0 { head.n_k.max(1) } else { how.execution.tile };
-    let mut part = Part { max: f64::NEG_INFINITY, sum: 0.0, values: vec![0.0; head.d_v], is_nan: false };
+    let mut part =
+        Part { max: f64::NEG_INFINITY, sum: 0.0, values: vec![0.0; head.d_v], is_nan: false };
     for first in (start..end).step_by(size) {
         let last = (first + size).min(end);
         let tile = &logits[first..last];
@@ -76,7 +78,8 @@ fn online(head: &Head<'_>, logits: &[f64], how: &How<'_>, start: usize, end: usi
         }
         let max = shift(how, tile, max);
         // Nothing was seen yet, so there is nothing to rescale.
-        let factor = if part.max == f64::NEG_INFINITY { 1.0 } else { formats.exp(r(part.max - max)) };
+        let factor =
+            if part.max == f64::NEG_INFINITY { 1.0 } else { formats.exp(r(part.max - max)) };
         let (of_sum, of_values) = match how.execution.rescale {
             Rescale::Both | Rescale::NanWhenEmpty | Rescale::DividedEachTile => (factor, factor),
             Rescale::Neither => (1.0, 1.0),
@@ -140,7 +143,9 @@ fn joined(parts: &[Part], how: &How<'_>) -> Part {
         let (of_values, of_sum) = factors(part);
         whole.sum = formats.sum(whole.sum + of_sum);
         let pairs = whole.values.iter_mut().zip(&part.values);
-        pairs.for_each(|(sum, value)| *sum = formats.output(*sum + formats.output(value * of_values)));
+        pairs.for_each(|(sum, value)| {
+            *sum = formats.output(*sum + formats.output(value * of_values))
+        });
     }
     whole
 }

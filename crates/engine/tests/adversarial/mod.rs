@@ -226,12 +226,17 @@ impl Hard {
             "queries of zeros" => query.fill(0.0),
             "dead keys" => {
                 query.fill(0.0);
-                bias = Some((0..n_q * n_k).map(|at| if at % 3 == 0 { 0.0 } else { -1200.0 }).collect());
+                bias = Some(
+                    (0..n_q * n_k).map(|at| if at % 3 == 0 { 0.0 } else { -1200.0 }).collect(),
+                );
             }
             "sentinel biases" => {
                 let lowest = -f64::from(f32::MAX);
-                bias =
-                    Some((0..n_q * n_k).map(|_| if random.unit() < 0.5 { lowest } else { random.normal() }).collect());
+                bias = Some(
+                    (0..n_q * n_k)
+                        .map(|_| if random.unit() < 0.5 { lowest } else { random.normal() })
+                        .collect(),
+                );
             }
             "tiny scale" => scale = RealScale::exact(1e-11 * random.normal()),
             "negative scale" => scale = RealScale::over_root(-1.5, 3),
@@ -259,7 +264,8 @@ impl Hard {
         }
     }
 
-    /// The problem whose output is the weights of this one: its values are the rows of the identity.
+    /// The problem whose output is the weights of this one: its values are the rows of the
+    /// identity.
     pub(crate) fn of_weights(&self) -> Self {
         let n = self.n_k;
         let value = (0..n * n).map(|at| if at % n == at / n { 1.0 } else { 0.0 }).collect();
@@ -281,9 +287,12 @@ impl Hard {
                 self.sees = Sees::Spans((0..n_q).map(&mut span).collect());
                 self.empty_row = EmptyRow::Mean;
             }
-            Choice::Mask => self.sees = Sees::Mask((0..n_q * n_k).map(|_| random.unit() < 0.6).collect()),
+            Choice::Mask => {
+                self.sees = Sees::Mask((0..n_q * n_k).map(|_| random.unit() < 0.6).collect())
+            }
             Choice::Bias => {
-                let mut entry = || if random.unit() < 0.2 { f64::NEG_INFINITY } else { 3.0 * random.normal() };
+                let mut entry =
+                    || if random.unit() < 0.2 { f64::NEG_INFINITY } else { 3.0 * random.normal() };
                 self.bias = Some((0..n_q * n_k).map(|_| entry()).collect());
             }
             Choice::BiasFirst => {
@@ -303,9 +312,13 @@ impl Hard {
                 self.alibi = Some(Alibi { slope, offset: n_k as i64 - n_q as i64 });
                 // Packed sequences: every query has its own place.
                 let shift = |random: &mut Random| random.below(2 * n_k + 1) as i64 - n_k as i64;
-                self.alibi_shifts = (random.below(2) == 1).then(|| (0..n_q).map(|_| shift(random)).collect());
+                self.alibi_shifts =
+                    (random.below(2) == 1).then(|| (0..n_q).map(|_| shift(random)).collect());
             }
-            Choice::Sink => self.sink = Some([0.0, 1.0, -3.0, 20.0, 700.0, -700.0][random.below(6)] * random.unit()),
+            Choice::Sink => {
+                self.sink =
+                    Some([0.0, 1.0, -3.0, 20.0, 700.0, -700.0][random.below(6)] * random.unit())
+            }
             Choice::Undivided => self.normalization = Normalization::None,
             Choice::OverQueries => self.normalization = Normalization::OverQueries,
         }

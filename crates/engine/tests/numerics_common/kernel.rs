@@ -1,7 +1,8 @@
-//! A tiled kernel with a running maximum, in float32 as GPUs compute it, and one fault that can be switched on.
+//! A tiled kernel with a running maximum, in float32 as GPUs compute it, and one fault that can be
+//! switched on.
 //!
-//! What it keeps without a fault: weights rounded to the format, the row sum of the weights before that, sums of 8 in lanes for
-//! `QKᵀ`, of one tile at a time for `PV`.
+//! What it keeps without a fault: weights rounded to the format, the row sum of the weights before
+//! that, sums of 8 in lanes for `QKᵀ`, of one tile at a time for `PV`.
 
 #![allow(dead_code, reason = "every program uses a part of it")]
 
@@ -88,7 +89,13 @@ impl Kernel {
         let (query, key, value) = (load(inputs.query), load(inputs.key), load(inputs.value));
         let mut output = Vec::with_capacity(inputs.n_q * inputs.d_v);
         for i in 0..inputs.n_q {
-            output.extend(self.row(inputs, &query[i * inputs.d_k..][..inputs.d_k], &key, &value, self.end(inputs, i)));
+            output.extend(self.row(
+                inputs,
+                &query[i * inputs.d_k..][..inputs.d_k],
+                &key,
+                &value,
+                self.end(inputs, i),
+            ));
         }
         output
     }
@@ -105,19 +112,31 @@ impl Kernel {
         end.min(if self.has(KernelFault::LastKeyMissing) { n_k - 1 } else { n_k })
     }
 
-    fn row(self, inputs: &KernelInputs<'_>, query: &[f32], key: &[f32], value: &[f32], end: usize) -> Vec<f64> {
+    fn row(
+        self,
+        inputs: &KernelInputs<'_>,
+        query: &[f32],
+        key: &[f32],
+        value: &[f32],
+        end: usize,
+    ) -> Vec<f64> {
         let KernelInputs { d_k, d_v, dtype, .. } = *inputs;
-        let scale = if self.has(KernelFault::ScaleInverseD) { 1.0 / d_k as f64 } else { inputs.scale } as f32;
+        let scale =
+            if self.has(KernelFault::ScaleInverseD) { 1.0 / d_k as f64 } else { inputs.scale }
+                as f32;
         let (mut top, mut total, mut output) = (f32::NEG_INFINITY, 0.0_f32, vec![0.0_f32; d_v]);
         for start in (0..end).step_by(TILE) {
             let tile = start..end.min(start + TILE);
-            let scores: Vec<f32> =
-                tile.clone().map(|j| self.score(dtype, scale, query, &key[j * d_k..][..d_k])).collect();
+            let scores: Vec<f32> = tile
+                .clone()
+                .map(|j| self.score(dtype, scale, query, &key[j * d_k..][..d_k]))
+                .collect();
             let new_top = scores.iter().fold(top, |max, z| max.max(*z));
             let unshifted = self.has(KernelFault::MaximumNotSubtracted);
             let skips = start == TILE && self.has(KernelFault::RescaleSkipped);
             let shift = if unshifted { 0.0 } else { new_top };
-            let rescale = if start == 0 || skips || unshifted { 1.0 } else { libm::expf(top - new_top) };
+            let rescale =
+                if start == 0 || skips || unshifted { 1.0 } else { libm::expf(top - new_top) };
             total *= rescale;
             output.iter_mut().for_each(|x| *x = self.sum(*x * rescale));
             // Sums of one tile begin at 0 and are added to those of the tiles before.
@@ -153,7 +172,8 @@ impl Kernel {
     fn score(self, dtype: Dtype, scale: f32, query: &[f32], key: &[f32]) -> f32 {
         let mut lanes = [0.0_f32; LANES];
         for (at, (q, k)) in query.iter().zip(key).enumerate() {
-            let lane = &mut lanes[if self.has(KernelFault::SumsInFloat16) { 0 } else { at % LANES }];
+            let lane =
+                &mut lanes[if self.has(KernelFault::SumsInFloat16) { 0 } else { at % LANES }];
             *lane = self.sum(*lane + *q * *k);
         }
         let score = scale * lanes.iter().fold(0.0, |sum, lane| self.sum(sum + *lane));
@@ -176,7 +196,8 @@ impl Kernel {
     }
 }
 
-/// Every operation of the textbook formula rounded to the format, float32 inside: what kernels are often compared with.
+/// Every operation of the textbook formula rounded to the format, float32 inside: what kernels are
+/// often compared with.
 pub(crate) fn unfused(inputs: &KernelInputs<'_>) -> Vec<f64> {
     let KernelInputs { n_q, d_k, d_v, dtype, .. } = *inputs;
     let kernel = Kernel::default();
@@ -185,7 +206,9 @@ pub(crate) fn unfused(inputs: &KernelInputs<'_>) -> Vec<f64> {
     let mut output = Vec::with_capacity(n_q * d_v);
     for i in 0..n_q {
         let query = &query[i * d_k..][..d_k];
-        let of_key = |j: usize| narrow(kernel.score(dtype, inputs.scale as f32, query, &key[j * d_k..][..d_k]), dtype);
+        let of_key = |j: usize| {
+            narrow(kernel.score(dtype, inputs.scale as f32, query, &key[j * d_k..][..d_k]), dtype)
+        };
         let scores: Vec<f32> = (0..kernel.end(inputs, i)).map(of_key).collect();
         let top = scores.iter().fold(f32::NEG_INFINITY, |max, z| max.max(*z));
         let exponentials: Vec<f32> = scores.iter().map(|z| libm::expf(z - top)).collect();

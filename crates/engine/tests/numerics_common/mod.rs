@@ -1,4 +1,5 @@
-//! Random problems of one head and their exact outputs at 240 bits, independent of the engine's own arithmetic.
+//! Random problems of one head and their exact outputs at 240 bits, independent of the engine's own
+//! arithmetic.
 
 #![allow(dead_code, reason = "every test file uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -6,7 +7,9 @@
 use dashu_float::FBig;
 use dashu_float::round::mode::HalfEven;
 use qkvet_engine::format::round;
-use qkvet_engine::head::{Alibi, EmptyRow, Head, Inexact, Normalization, RealScale, Span, Stage, Visible};
+use qkvet_engine::head::{
+    Alibi, EmptyRow, Head, Inexact, Normalization, RealScale, Span, Stage, Visible,
+};
 use qkvet_spec::Dtype;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -90,7 +93,11 @@ pub(crate) const STAGES: [Stage; 3] = [Stage::Scale, Stage::Softcap, Stage::Bias
 
 impl Problem {
     /// Normal data of size 1 in the format, scale `1/√d_k`, no mask.
-    pub(crate) fn gaussian(seed: u64, (n_q, n_k, d_k, d_v): (usize, usize, usize, usize), dtype: Dtype) -> Self {
+    pub(crate) fn gaussian(
+        seed: u64,
+        (n_q, n_k, d_k, d_v): (usize, usize, usize, usize),
+        dtype: Dtype,
+    ) -> Self {
         let mut rng = rng(seed);
         Self {
             n_q,
@@ -147,10 +154,12 @@ impl Problem {
         }
     }
 
-    /// Tells the head inputs that are off by about `size` of each, and how far they are off at most.
+    /// Tells the head inputs that are off by about `size` of each, and how far they are off at
+    /// most.
     pub(crate) fn blurred(self, rng: &mut ChaCha8Rng, size: f64) -> Self {
-        let mut off =
-            |xs: &[f64]| -> Vec<f64> { xs.iter().map(|x| x + x * size * rng.random_range(-1.0..1.0)).collect() };
+        let mut off = |xs: &[f64]| -> Vec<f64> {
+            xs.iter().map(|x| x + x * size * rng.random_range(-1.0..1.0)).collect()
+        };
         let (query, key, value) = (off(&self.query), off(&self.key), off(&self.value));
         let distances = |a: &[f64], b: &[f64], width: usize| -> Vec<f64> {
             // Scaled by the largest, so that no square underflows.
@@ -161,7 +170,11 @@ impl Problem {
                 if largest == 0.0 { 0.0 } else { largest * squares.sum::<f64>().sqrt() }
             };
             let up = |norm: f64| if norm == 0.0 { 0.0 } else { norm * (1.0 + 1e-12) + 1e-322 };
-            a.chunks_exact(width.max(1)).zip(b.chunks_exact(width.max(1))).map(norm).map(up).collect()
+            a.chunks_exact(width.max(1))
+                .zip(b.chunks_exact(width.max(1)))
+                .map(norm)
+                .map(up)
+                .collect()
         };
         let padded = |mut xs: Vec<f64>, n: usize| {
             xs.resize(n, 0.0);
@@ -189,7 +202,8 @@ impl Problem {
     }
 
     fn dot(&self, i: usize, j: usize) -> Big {
-        let terms = (0..self.d_k).map(|t| big(self.query[i * self.d_k + t]) * big(self.key[j * self.d_k + t]));
+        let terms = (0..self.d_k)
+            .map(|t| big(self.query[i * self.d_k + t]) * big(self.key[j * self.d_k + t]));
         terms.fold(big(0.0), |sum, term| sum + term)
     }
 
@@ -206,8 +220,11 @@ impl Problem {
         let bias = self.bias.as_ref().map_or(0.0, |bias| bias[i * self.n_k + j]);
         let distance = |offset: i64| (i as i128 + i128::from(offset) - j as i128).unsigned_abs();
         // Two halves of 40 bits, each exact.
-        let exact = |n: u128| big((n >> 40) as f64) * big((1u64 << 40) as f64) + big((n & ((1 << 40) - 1)) as f64);
-        let alibi = self.alibi.map_or(big(0.0), |alibi| -big(alibi.slope) * exact(distance(alibi.offset)));
+        let exact = |n: u128| {
+            big((n >> 40) as f64) * big((1u64 << 40) as f64) + big((n & ((1 << 40) - 1)) as f64)
+        };
+        let alibi =
+            self.alibi.map_or(big(0.0), |alibi| -big(alibi.slope) * exact(distance(alibi.offset)));
         [big(bias), alibi]
     }
 
@@ -223,13 +240,22 @@ impl Problem {
 
     /// `|scale·q·k| + |bias| + |ALiBi|` of a key, without a factor of the bias.
     pub(crate) fn terms(&self, i: usize, j: usize) -> Big {
-        let scaled = if self.stages.contains(&Stage::Scale) { self.scaled(self.dot(i, j)) } else { self.dot(i, j) };
-        let added = if self.stages.contains(&Stage::Bias) { self.added(i, j) } else { [big(0.0), big(0.0)] };
+        let scaled = if self.stages.contains(&Stage::Scale) {
+            self.scaled(self.dot(i, j))
+        } else {
+            self.dot(i, j)
+        };
+        let added = if self.stages.contains(&Stage::Bias) {
+            self.added(i, j)
+        } else {
+            [big(0.0), big(0.0)]
+        };
         added.into_iter().fold(magnitude(scaled), |sum, term| sum + magnitude(term))
     }
 
-    /// Unnormalized weights of all rows, relative to the largest of a row, or of a column; `None` where a key is not seen. And the
-    /// largest of each line, a sink among the keys of a row that is divided.
+    /// Unnormalized weights of all rows, relative to the largest of a row, or of a column; `None`
+    /// where a key is not seen. And the largest of each line, a sink among the keys of a row that
+    /// is divided.
     fn exponentials(&self, by_column: bool) -> (Vec<Option<Big>>, Vec<Option<Big>>) {
         let index = |i: usize, j: usize| i * self.n_k + j;
         let sink = self.sink.filter(|_| self.normalization == Normalization::OverKeys);
@@ -270,7 +296,8 @@ impl Problem {
     fn row_sum(&self, weights: &[Option<Big>], top: &Big, i: usize) -> Big {
         let sink = self.sink.filter(|_| self.normalization == Normalization::OverKeys);
         let keys = (0..self.n_k).filter_map(|j| weights[i * self.n_k + j].clone());
-        keys.chain(sink.map(|sink| exp(big(sink) - top.clone()))).fold(big(0.0), |sum, part| sum + part)
+        keys.chain(sink.map(|sink| exp(big(sink) - top.clone())))
+            .fold(big(0.0), |sum, part| sum + part)
     }
 
     /// The exact outputs; `None` for NaN.
@@ -278,7 +305,8 @@ impl Problem {
         let over_queries = self.normalization == Normalization::OverQueries;
         let (weights, tops) = self.exponentials(over_queries);
         let weight = |i: usize, j: usize| weights[i * self.n_k + j].clone();
-        let sum = |parts: &mut dyn Iterator<Item = Big>| parts.fold(big(0.0), |sum, part| sum + part);
+        let sum =
+            |parts: &mut dyn Iterator<Item = Big>| parts.fold(big(0.0), |sum, part| sum + part);
         let column_sums: Vec<Big> =
             (0..self.n_k).map(|j| sum(&mut (0..self.n_q).filter_map(|i| weight(i, j)))).collect();
         let mut outputs = Vec::new();
@@ -297,12 +325,16 @@ impl Problem {
                         Some(sum(&mut (0..self.n_k).map(value)) / big(self.n_k as f64))
                     }
                     (true, ..) => Some(big(0.0)),
-                    (false, _, Normalization::OverQueries) => Some(sum(
-                        &mut (0..self.n_k).filter_map(|j| Some(weight(i, j)? / column_sums[j].clone() * value(j)))
-                    )),
+                    (false, _, Normalization::OverQueries) => Some(sum(&mut (0..self.n_k)
+                        .filter_map(|j| Some(weight(i, j)? / column_sums[j].clone() * value(j))))),
                     (false, _, normalization) => {
-                        let total = sum(&mut (0..self.n_k).filter_map(|j| Some(weight(i, j)? * value(j))));
-                        Some(if normalization == Normalization::None { total } else { total / row_sum.clone() })
+                        let total =
+                            sum(&mut (0..self.n_k).filter_map(|j| Some(weight(i, j)? * value(j))));
+                        Some(if normalization == Normalization::None {
+                            total
+                        } else {
+                            total / row_sum.clone()
+                        })
                     }
                 };
                 outputs.push(output);
@@ -341,5 +373,7 @@ fn exp(x: Big) -> Big {
 
 /// Prefixes of causal masking aligned at the lower right.
 pub(crate) fn causal(n_q: usize, n_k: usize) -> Sees {
-    Sees::Spans((0..n_q).map(|i| Span::prefix((i + 1 + n_k).saturating_sub(n_q).min(n_k))).collect())
+    Sees::Spans(
+        (0..n_q).map(|i| Span::prefix((i + 1 + n_k).saturating_sub(n_q).min(n_k))).collect(),
+    )
 }

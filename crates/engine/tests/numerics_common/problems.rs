@@ -22,7 +22,8 @@ pub(crate) fn contract(name: &str) -> Contract {
 
 /// A random small problem, often an unpleasant one.
 pub(crate) fn problem(rng: &mut ChaCha8Rng, dtype: Dtype) -> Problem {
-    let shape = (1 + rng.random_range(0..3), 1 + rng.random_range(0..90), 1 + rng.random_range(0..40), 2);
+    let shape =
+        (1 + rng.random_range(0..3), 1 + rng.random_range(0..90), 1 + rng.random_range(0..40), 2);
     let (n_q, n_k, d_k, _) = shape;
     let mut problem = Problem::gaussian(rng.random(), shape, dtype);
     let spread = libm::exp(rng.random_range(-3.0..3.4));
@@ -65,17 +66,23 @@ pub(crate) fn problem(rng: &mut ChaCha8Rng, dtype: Dtype) -> Problem {
 pub(crate) fn with_options(rng: &mut ChaCha8Rng, problem: Problem) -> Problem {
     let often = |rng: &mut ChaCha8Rng| rng.random_range(0..2) == 0;
     let cap = [0.5, 5.0, 30.0, 50.0][rng.random_range(0..4)];
-    let alibi = Alibi { slope: libm::exp2(-f64::from(rng.random_range(0..9))), offset: rng.random_range(-3..90) };
+    let alibi = Alibi {
+        slope: libm::exp2(-f64::from(rng.random_range(0..9))),
+        offset: rng.random_range(-3..90),
+    };
     let mut stages = vec![Stage::Scale, Stage::Softcap, Stage::Bias];
     if often(rng) {
         stages.swap(0, rng.random_range(0..3));
         stages.swap(1, rng.random_range(1..3));
         stages.truncate(rng.random_range(2..4));
     }
-    // A bias that hides must not meet a scale that is not positive, nor a cap that shows again what is hidden.
+    // A bias that hides must not meet a scale that is not positive, nor a cap that shows again what
+    // is hidden.
     let bias_is_last = stages.last() == Some(&Stage::Bias);
-    let bias =
-        problem.bias.clone().map(|bias| bias.iter().map(|b| if bias_is_last { *b } else { b.max(-50.0) }).collect());
+    let bias = problem
+        .bias
+        .clone()
+        .map(|bias| bias.iter().map(|b| if bias_is_last { *b } else { b.max(-50.0) }).collect());
     Problem {
         bias,
         stages,
@@ -89,10 +96,14 @@ pub(crate) fn with_options(rng: &mut ChaCha8Rng, problem: Problem) -> Problem {
 /// Largest `(|out − mid| − rad) / hard` and `/ probable` over the elements with a finite bound.
 pub(crate) fn ratios(enclosure: &HeadEnclosure, bound: &Bound, outputs: &[f64]) -> (f64, f64) {
     let ratio = |index: usize, limit: f64| {
-        let excess = ((outputs[index] - enclosure.mid[index]).abs() - enclosure.rad[index]).max(0.0);
+        let excess =
+            ((outputs[index] - enclosure.mid[index]).abs() - enclosure.rad[index]).max(0.0);
         if excess == 0.0 || limit == f64::INFINITY { 0.0 } else { excess / limit }
     };
     (0..outputs.len()).fold((0.0, 0.0), |(hard, probable): (f64, f64), index| {
-        (hard.max(ratio(index, bound.hard[index])), probable.max(ratio(index, bound.probable[index])))
+        (
+            hard.max(ratio(index, bound.hard[index])),
+            probable.max(ratio(index, bound.probable[index])),
+        )
     })
 }

@@ -1,4 +1,5 @@
-//! Implementations that keep a contract, written apart from the engine's simulator: every operation is rounded by hand.
+//! Implementations that keep a contract, written apart from the engine's simulator: every operation
+//! is rounded by hand.
 
 use qkvet_engine::format::{min_normal, round, unit_roundoff};
 use qkvet_engine::head::Stage;
@@ -23,11 +24,13 @@ pub(crate) struct Style {
     pub(crate) store_scores: bool,
     /// Sum products in reverse order.
     pub(crate) reverse: bool,
-    /// How exponentials below the normal range come out: flushed to zero, or clamped to the smallest normal number.
+    /// How exponentials below the normal range come out: flushed to zero, or clamped to the
+    /// smallest normal number.
     pub(crate) clamp: bool,
     /// Cut off what does not fit (only if the contract allows it), products in blocks of this many.
     pub(crate) cut: Option<usize>,
-    /// Parts of the keys that are normalized on their own and merged (more than 1 only if the contract allows it).
+    /// Parts of the keys that are normalized on their own and merged (more than 1 only if the
+    /// contract allows it).
     pub(crate) parts: usize,
     /// Add up rounded weights (only if the contract allows it).
     pub(crate) sum_rounded: bool,
@@ -89,7 +92,10 @@ impl Machine<'_> {
 
     /// Rounds to what the accumulator keeps.
     fn d(&self, x: f64) -> f64 {
-        round(keep_bits(x, self.contract.dot_precision(), self.style.cut.is_some()), self.contract.dot)
+        round(
+            keep_bits(x, self.contract.dot_precision(), self.style.cut.is_some()),
+            self.contract.dot,
+        )
     }
 
     /// An operand of a product.
@@ -104,9 +110,12 @@ impl Machine<'_> {
     /// A sum of products in the accumulator.
     fn dot(&self, terms: impl DoubleEndedIterator<Item = (f64, f64)>) -> f64 {
         let terms = terms.map(|(x, y)| (self.operand(x), self.operand(y)));
-        let mut terms: Vec<(f64, f64)> = if self.style.reverse { terms.rev().collect() } else { terms.collect() };
+        let mut terms: Vec<(f64, f64)> =
+            if self.style.reverse { terms.rev().collect() } else { terms.collect() };
         match self.style.cut {
-            Some(block) if block > 1 => terms.chunks(block).fold(0.0, |sum, block| self.add_block(sum, block)),
+            Some(block) if block > 1 => {
+                terms.chunks(block).fold(0.0, |sum, block| self.add_block(sum, block))
+            }
             _ if self.contract.depth.scores.is_some() || self.contract.depth.values.is_some() => {
                 let mut sums: Vec<f64> = terms.drain(..).map(|(x, y)| self.d(x * y)).collect();
                 while sums.len() > 1 {
@@ -118,7 +127,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Neighboring products, aligned with the sum so far to the largest of them, cut off and added at once.
+    /// Neighboring products, aligned with the sum so far to the largest of them, cut off and added
+    /// at once.
     fn add_block(&self, sum: f64, block: &[(f64, f64)]) -> f64 {
         let addends: Vec<f64> = block.iter().map(|(x, y)| x * y).chain([sum]).collect();
         let largest = addends.iter().fold(0.0f64, |max, x| max.max(x.abs()));
@@ -176,7 +186,10 @@ impl Machine<'_> {
     /// The output of the whole problem and the log-sum-exp of each row.
     pub(crate) fn run_with_lse(&mut self, problem: &Problem, scale: f64) -> (Vec<f64>, Vec<f64>) {
         let rows: Vec<_> = (0..problem.n_q).map(|i| self.row(problem, scale, i)).collect();
-        (rows.iter().flat_map(|row| row.0.clone()).collect(), rows.iter().map(|row| row.1).collect())
+        (
+            rows.iter().flat_map(|row| row.0.clone()).collect(),
+            rows.iter().map(|row| row.1).collect(),
+        )
     }
 
     fn row(&mut self, problem: &Problem, scale: f64, i: usize) -> (Vec<f64>, f64) {
@@ -186,7 +199,8 @@ impl Machine<'_> {
             return (vec![0.0; problem.d_v], f64::NEG_INFINITY);
         }
         let shift = self.alibi_shift(problem, i);
-        let scores: Vec<f64> = (0..problem.n_k).map(|j| self.score(problem, scale, i, j, shift.is_some())).collect();
+        let scores: Vec<f64> =
+            (0..problem.n_k).map(|j| self.score(problem, scale, i, j, shift.is_some())).collect();
         // A shift of all keys is one of the sink too, which has none of its own.
         let sink = sink.map(|sink| shift.map_or(sink, |shift| self.a(sink + self.in_base(shift))));
         let count = if self.contract.merges { self.style.parts } else { 1 };
@@ -198,26 +212,40 @@ impl Machine<'_> {
             parts.extend(self.part(problem, &scores, keys, sink.filter(|_| is_last)));
         }
         let Part { output, lse } = self.merge(parts);
-        let lse = if self.style.base_two { self.a(lse * self.a(std::f64::consts::LN_2)) } else { lse };
+        let lse =
+            if self.style.base_two { self.a(lse * self.a(std::f64::consts::LN_2)) } else { lse };
         let lse = shift.map_or(lse, |shift| self.a(lse - shift));
         let output = output.iter().map(|x| round(*x, self.contract.output())).collect();
         (output, round(lse, self.contract.lse()))
     }
 
     fn in_base(&self, z: f64) -> f64 {
-        if self.style.base_two { self.a(self.a(z) * self.a(std::f64::consts::LOG2_E)) } else { self.a(z) }
+        if self.style.base_two {
+            self.a(self.a(z) * self.a(std::f64::consts::LOG2_E))
+        } else {
+            self.a(z)
+        }
     }
 
     /// `slope·(i + offset)` where the distance to a key may be replaced by its position.
     fn alibi_shift(&self, problem: &Problem, i: usize) -> Option<f64> {
-        let alibi = problem.alibi.filter(|_| problem.stages.last() == Some(&Stage::Bias) && self.style.reverse)?;
+        let alibi = problem
+            .alibi
+            .filter(|_| problem.stages.last() == Some(&Stage::Bias) && self.style.reverse)?;
         let position = i as f64 + alibi.offset as f64;
         let is_causal = (0..problem.n_k).all(|j| !problem.sees(i, j) || j as f64 <= position);
         is_causal.then(|| self.a(self.a(alibi.slope) * position))
     }
 
     /// The logit of a key as the exponential takes it, `−∞` if the key is not seen.
-    fn score(&mut self, problem: &Problem, scale: f64, i: usize, j: usize, is_shifted: bool) -> f64 {
+    fn score(
+        &mut self,
+        problem: &Problem,
+        scale: f64,
+        i: usize,
+        j: usize,
+        is_shifted: bool,
+    ) -> f64 {
         if !problem.sees(i, j) {
             return f64::NEG_INFINITY;
         }
@@ -229,13 +257,15 @@ impl Machine<'_> {
         let query = &problem.query[i * width..(i + 1) * width];
         let key = &problem.key[j * width..(j + 1) * width];
         let pairs = query.iter().zip(key);
-        let scales_inputs = self.style.scale_inputs && problem.stages.first() == Some(&Stage::Scale);
+        let scales_inputs =
+            self.style.scale_inputs && problem.stages.first() == Some(&Stage::Scale);
         // What one rounding of the contract admits: the query alone takes the scale.
         let only_query = self.contract.input_roundings < 4;
         let mut z = if scales_inputs {
             let scaled = |x: f64, factor: f64| round(x * factor, dtype);
             let signed = half_scale.copysign(scale);
-            let (of_query, of_key) = if only_query { (round(scale, dtype), 1.0) } else { (signed, half_scale) };
+            let (of_query, of_key) =
+                if only_query { (round(scale, dtype), 1.0) } else { (signed, half_scale) };
             stored(self.dot(pairs.map(|(q, k)| (scaled(*q, of_query), scaled(*k, of_key)))))
         } else {
             stored(self.dot(pairs.map(|(q, k)| (*q, *k))))
@@ -248,7 +278,8 @@ impl Machine<'_> {
                     if let Some(cap) = problem.softcap {
                         let cap = self.a(cap);
                         let quotient = stored(self.a(z / cap));
-                        let tanh = stored(self.spoil(libm::tanh(quotient), self.contract.tanh_error));
+                        let tanh =
+                            stored(self.spoil(libm::tanh(quotient), self.contract.tanh_error));
                         z = stored(self.a(tanh * cap));
                     }
                 }
@@ -258,7 +289,8 @@ impl Machine<'_> {
                     }
                     if let Some(alibi) = problem.alibi {
                         let position = i as f64 + alibi.offset as f64;
-                        let distance = if is_shifted { -(j as f64) } else { (position - j as f64).abs() };
+                        let distance =
+                            if is_shifted { -(j as f64) } else { (position - j as f64).abs() };
                         z = stored(self.a(z - stored(self.a(self.a(alibi.slope) * distance))));
                     }
                 }
@@ -267,7 +299,8 @@ impl Machine<'_> {
         if self.style.base_two { self.a(z * self.a(std::f64::consts::LOG2_E)) } else { z }
     }
 
-    /// Output and log-sum-exp of some keys, and of the sink if it is given; `None` if all are hidden.
+    /// Output and log-sum-exp of some keys, and of the sink if it is given; `None` if all are
+    /// hidden.
     fn part(
         &mut self,
         problem: &Problem,
@@ -286,7 +319,13 @@ impl Machine<'_> {
         })
     }
 
-    fn online(&mut self, problem: &Problem, scores: &[f64], keys: std::ops::Range<usize>, sink: Option<f64>) -> Part {
+    fn online(
+        &mut self,
+        problem: &Problem,
+        scores: &[f64],
+        keys: std::ops::Range<usize>,
+        sink: Option<f64>,
+    ) -> Part {
         let (mut top, mut total, mut output) = (f64::NEG_INFINITY, 0.0, vec![0.0; problem.d_v]);
         if let Some(sink) = sink.filter(|_| !self.style.sink_last) {
             (top, total) = (sink, 1.0);
@@ -297,19 +336,23 @@ impl Machine<'_> {
             if new_top == f64::NEG_INFINITY {
                 continue;
             }
-            let rescale = if top == f64::NEG_INFINITY { 0.0 } else { self.exp(self.a(top - new_top)) };
-            let weights: Vec<f64> = scores[tile.clone()].iter().map(|z| self.weight(*z, new_top)).collect();
+            let rescale =
+                if top == f64::NEG_INFINITY { 0.0 } else { self.exp(self.a(top - new_top)) };
+            let weights: Vec<f64> =
+                scores[tile.clone()].iter().map(|z| self.weight(*z, new_top)).collect();
             total = self.a(self.a(total * rescale) + self.sum(&self.summed(&weights)));
             for (c, output) in output.iter_mut().enumerate() {
                 let rounded = weights.iter().map(|p| round(*p, self.contract.weights));
-                let terms = rounded.zip(tile.clone()).map(|(p, j)| (p, problem.value[j * problem.d_v + c]));
+                let terms =
+                    rounded.zip(tile.clone()).map(|(p, j)| (p, problem.value[j * problem.d_v + c]));
                 *output = self.d(self.d(*output * rescale) + self.dot(terms));
             }
             top = new_top;
         }
         if let Some(sink) = sink.filter(|_| self.style.sink_last) {
             let new_top = top.max(sink);
-            let rescale = if top == f64::NEG_INFINITY { 0.0 } else { self.exp(self.a(top - new_top)) };
+            let rescale =
+                if top == f64::NEG_INFINITY { 0.0 } else { self.exp(self.a(top - new_top)) };
             let of_sink = self.exp(self.a(sink - new_top));
             total = self.a(self.a(total * rescale) + of_sink);
             output.iter_mut().for_each(|x| *x = self.d(*x * rescale));
@@ -319,18 +362,34 @@ impl Machine<'_> {
         Part { output: output.iter().map(|x| self.a(x / total)).collect(), lse: self.a(top + log) }
     }
 
-    fn stored(&mut self, problem: &Problem, scores: &[f64], keys: std::ops::Range<usize>, sink: Option<f64>) -> Part {
-        let top = scores[keys.clone()].iter().fold(sink.unwrap_or(f64::NEG_INFINITY), |max, z| max.max(*z));
-        let exponentials: Vec<f64> = scores[keys.clone()].iter().map(|z| self.weight(*z, top)).collect();
+    fn stored(
+        &mut self,
+        problem: &Problem,
+        scores: &[f64],
+        keys: std::ops::Range<usize>,
+        sink: Option<f64>,
+    ) -> Part {
+        let top = scores[keys.clone()]
+            .iter()
+            .fold(sink.unwrap_or(f64::NEG_INFINITY), |max, z| max.max(*z));
+        let exponentials: Vec<f64> =
+            scores[keys.clone()].iter().map(|z| self.weight(*z, top)).collect();
         let mut addends = self.summed(&exponentials);
         addends.extend(sink.map(|sink| self.exp(self.a(sink - top))));
         let total = self.sum(&addends);
         let divisor = if self.contract.divides_last { 1.0 } else { total };
-        let weights: Vec<f64> =
-            exponentials.iter().map(|e| round(self.a(e / divisor), self.contract.weights)).collect();
-        let column =
-            |c: usize| weights.iter().zip(keys.clone()).map(move |(w, j)| (*w, problem.value[j * problem.d_v + c]));
-        let outputs = (0..problem.d_v).map(|c| self.a(self.dot(column(c)) / (total / divisor))).collect();
+        let weights: Vec<f64> = exponentials
+            .iter()
+            .map(|e| round(self.a(e / divisor), self.contract.weights))
+            .collect();
+        let column = |c: usize| {
+            weights
+                .iter()
+                .zip(keys.clone())
+                .map(move |(w, j)| (*w, problem.value[j * problem.d_v + c]))
+        };
+        let outputs =
+            (0..problem.d_v).map(|c| self.a(self.dot(column(c)) / (total / divisor))).collect();
         let log = self.log(total);
         Part { output: outputs, lse: self.a(top + log) }
     }
@@ -347,7 +406,9 @@ impl Machine<'_> {
         let output = (0..parts[0].output.len())
             .map(|c| {
                 let terms = parts.iter().zip(&weights);
-                terms.fold(0.0, |sum, (part, w)| self.a(sum + self.a(self.a(w / total) * stored(part.output[c]))))
+                terms.fold(0.0, |sum, (part, w)| {
+                    self.a(sum + self.a(self.a(w / total) * stored(part.output[c])))
+                })
             })
             .collect();
         let log = self.log(total);
@@ -356,7 +417,8 @@ impl Machine<'_> {
 
     /// The weights that the row sum adds up.
     fn summed(&self, weights: &[f64]) -> Vec<f64> {
-        let rounded = |p: &f64| if self.style.sum_rounded { round(*p, self.contract.weights) } else { *p };
+        let rounded =
+            |p: &f64| if self.style.sum_rounded { round(*p, self.contract.weights) } else { *p };
         weights.iter().map(rounded).collect()
     }
 

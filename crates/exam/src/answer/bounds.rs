@@ -7,11 +7,13 @@ use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 pub(crate) struct Bounded {
     /// What may be so much at most.
     pub(crate) of: Expr,
-    /// The same as it is read: a number without the matrix of one that it stands in, and without its magnitude.
+    /// The same as it is read: a number without the matrix of one that it stands in, and without
+    /// its magnitude.
     pub(crate) shown: Expr,
 }
 
-/// The inequalities that together say `distance ≤ most`: of `norm_max(hcat(A, vcat(x * ones(1, 1), C)))` those of `A`, `x` and `C`.
+/// The inequalities that together say `distance ≤ most`: of
+/// `norm_max(hcat(A, vcat(x * ones(1, 1), C)))` those of `A`, `x` and `C`.
 pub(crate) fn bounded(distance: &Expr) -> Vec<Bounded> {
     let mut all = Vec::new();
     match &distance.kind {
@@ -46,7 +48,10 @@ fn is_one(expr: &Expr) -> bool {
 }
 
 fn applied(function: &str, args: Vec<Expr>) -> Expr {
-    Expr { kind: ExprKind::Apply { function: function.to_owned(), args, named: Vec::new() }, span: 0..0 }
+    Expr {
+        kind: ExprKind::Apply { function: function.to_owned(), args, named: Vec::new() },
+        span: 0..0,
+    }
 }
 
 #[cfg(test)]
@@ -62,7 +67,9 @@ mod tests {
             let expr = parse(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
             bounded(&expr).iter().map(|one| render(&one.shown, Style::Unicode)).collect()
         };
-        let plain = |text: &str| render(&parse(text).unwrap_or_else(|error| panic!("{error:?}")), Style::Unicode);
+        let plain = |text: &str| {
+            render(&parse(text).unwrap_or_else(|error| panic!("{error:?}")), Style::Unicode)
+        };
         assert_eq!(
             shown("norm_max(hcat(2 * x * ones(1, 1), vcat(A, B)))"),
             [plain("2 * x"), plain("norm_max(A)"), plain("norm_max(B)")]

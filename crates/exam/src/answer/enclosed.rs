@@ -42,7 +42,9 @@ pub fn enclosed(
     meaning: &Meaning,
     catalog: &Catalog,
 ) -> Result<Balls, String> {
-    enclosed_all(law, &[expr], drawn, meaning, catalog)?.pop().unwrap_or_else(|| Err("expected a formula".to_owned()))
+    enclosed_all(law, &[expr], drawn, meaning, catalog)?
+        .pop()
+        .unwrap_or_else(|| Err("expected a formula".to_owned()))
 }
 
 /// [`enclosed`] for several formulas.
@@ -69,7 +71,9 @@ fn balls(enclosed: Enclosed) -> Balls {
         Enclosed::Number(x) => (true, vec![vec![x]]),
         Enclosed::Index(i) => (true, vec![vec![whole(i64::try_from(i + 1).unwrap_or(i64::MAX))]]),
         Enclosed::Shape(extents) => (false, vec![extents.into_iter().map(whole).collect()]),
-        Enclosed::Matrix { cols, data, .. } => (false, data.chunks(cols.max(1)).map(<[Ball]>::to_vec).collect()),
+        Enclosed::Matrix { cols, data, .. } => {
+            (false, data.chunks(cols.max(1)).map(<[Ball]>::to_vec).collect())
+        }
     }
 }
 
@@ -80,7 +84,11 @@ fn balls(enclosed: Enclosed) -> Balls {
 pub fn rounded((scalar, rows): &(bool, Vec<Vec<Ball>>), places: usize) -> Result<Numbers, String> {
     let digits = |x: &Ball| {
         let (low, high) = (decimal(x.low(), places), decimal(x.high(), places));
-        if low == high { Ok(low) } else { Err(format!("expected one decimal, got {low} and {high}")) }
+        if low == high {
+            Ok(low)
+        } else {
+            Err(format!("expected one decimal, got {low} and {high}"))
+        }
     };
     let printed: Vec<Vec<String>> =
         rows.iter().map(|row| row.iter().map(digits).collect()).collect::<Result<_, _>>()?;
@@ -89,7 +97,8 @@ pub fn rounded((scalar, rows): &(bool, Vec<Vec<Ball>>), places: usize) -> Result
 
 /// A float with so many decimals, ties away from 0.
 fn decimal(x: f64, places: usize) -> String {
-    // Half a unit of the last place is left over where `x` is a whole multiple of `2^−(places + 1)` and its decimals end in 5.
+    // Half a unit of the last place is left over where `x` is a whole multiple of `2^−(places + 1)`
+    // and its decimals end in 5.
     let parts = (0..=places).fold(x, |parts, _| parts * 2.0);
     let is_tie = || format!("{x:.places$}", places = places + 1).ends_with('5');
     let x = match (parts.fract() == 0.0 && is_tie(), x > 0.0) {
@@ -100,7 +109,8 @@ fn decimal(x: f64, places: usize) -> String {
     unsigned_zero(format!("{x:.places$}"))
 }
 
-/// Whether printed numbers are those in the balls: each decimal within half a unit of its last place, each exact value in its ball.
+/// Whether printed numbers are those in the balls: each decimal within half a unit of its last
+/// place, each exact value in its ball.
 pub fn agrees(
     numbers: &Numbers,
     (_, rows): &(bool, Vec<Vec<Ball>>),
@@ -118,31 +128,43 @@ pub fn agrees(
         for (j, ball) in row.iter().enumerate() {
             let (printed, exact) = (&numbers.rows[i][j], &numbers.exact[i][j]);
             let place = format!("row {}, column {}", i + 1, j + 1);
-            let wrong = |got: &str| Judgment::Wrong(format!("{place}: expected {:.12}, got {got}", ball.mid));
+            let wrong = |got: &str| {
+                Judgment::Wrong(format!("{place}: expected {:.12}, got {got}", ball.mid))
+            };
             let Some(value) = evaluate(exact) else { return wrong(exact) };
             let apart = (value - *ball).abs();
             if apart.low() > 0.0 {
                 return wrong(exact);
             }
-            let Some(unit) = units(printed, numbers.places, *ball, evaluate) else { return wrong(printed) };
+            let Some(unit) = units(printed, numbers.places, *ball, evaluate) else {
+                return wrong(printed);
+            };
             if unit.low() > 1.0 {
                 return wrong(printed);
             }
-            // Exactly half a unit off is a tie; ties go away from 0, and the exact route has seen to that. What is no number or has
-            // no bound is not narrow.
-            let is_narrow =
-                ball.mid.is_finite() && apart.high() <= 1e-6 * (1.0 + ball.mid.abs()) && unit.high() <= 1.0 + 1e-9;
+            // Exactly half a unit off is a tie; ties go away from 0, and the exact route has seen
+            // to that. What is no number or has no bound is not narrow.
+            let is_narrow = ball.mid.is_finite()
+                && apart.high() <= 1e-6 * (1.0 + ball.mid.abs())
+                && unit.high() <= 1.0 + 1e-9;
             if !is_narrow {
-                undecided = Some(format!("{place}: expected an enclosure narrow enough for {printed}"));
+                undecided =
+                    Some(format!("{place}: expected an enclosure narrow enough for {printed}"));
             }
         }
     }
     undecided.map_or(Judgment::Right, Judgment::Undecided)
 }
 
-/// How many half units of its last place a printed number is from a ball; an exact one is 0 or 2 away. `None` for what is no number
-/// with so many decimals, all reals from 0 where binary64 cannot say.
-fn units(printed: &str, places: Option<usize>, ball: Ball, evaluate: &dyn Fn(&str) -> Option<Ball>) -> Option<Ball> {
+/// How many half units of its last place a printed number is from a ball; an exact one is 0 or 2
+/// away. `None` for what is no number with so many decimals, all reals from 0 where binary64 cannot
+/// say.
+fn units(
+    printed: &str,
+    places: Option<usize>,
+    ball: Ball,
+    evaluate: &dyn Fn(&str) -> Option<Ball>,
+) -> Option<Ball> {
     let Some(places) = places else {
         let apart = (evaluate(printed)? - ball).abs();
         return Some(if apart.low() > 0.0 { Ball::exact(2.0) } else { Ball::exact(0.0) });
@@ -156,7 +178,8 @@ fn units(printed: &str, places: Option<usize>, ball: Ball, evaluate: &dyn Fn(&st
         return None;
     }
     // More digits than binary64 holds are not decided.
-    let Some(digits) = digits.parse::<i64>().ok().filter(|digits| digits.unsigned_abs() < 1 << 53) else {
+    let Some(digits) = digits.parse::<i64>().ok().filter(|digits| digits.unsigned_abs() < 1 << 53)
+    else {
         return Some(Ball::between(0.0, f64::INFINITY));
     };
     #[expect(clippy::cast_precision_loss, reason = "larger ones are not decided")]
@@ -171,8 +194,8 @@ static LAW_OF_NUMBERS: LazyLock<Option<CheckedLaw>> = LazyLock::new(|| {
     CheckedLaw::from_yaml("number", text).ok()
 });
 
-/// The value of a number written in the law language, enclosed; `None` for what is no number, all reals where it has more digits than
-/// binary64 holds.
+/// The value of a number written in the law language, enclosed; `None` for what is no number, all
+/// reals where it has more digits than binary64 holds.
 pub(crate) fn ball_of(text: &str, catalog: &Catalog) -> Option<Ball> {
     let expr = read(text).ok()?;
     if text.split(|c: char| !c.is_ascii_digit()).any(|digits| digits.len() > 15) {
@@ -217,7 +240,10 @@ mod tests {
             // More digits than binary64 holds.
             ("235385266837019985.408", Some(3), near(2.353_852_668_370_199_8e17, 64.0)),
         ] {
-            assert!(matches!(judged(printed, places, ball), Judgment::Undecided(_)), "{printed} in {ball:?}");
+            assert!(
+                matches!(judged(printed, places, ball), Judgment::Undecided(_)),
+                "{printed} in {ball:?}"
+            );
         }
     }
 

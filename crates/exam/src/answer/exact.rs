@@ -13,11 +13,16 @@ pub struct Worked {
     sheet: Worksheet,
 }
 
-/// Evaluates the abbreviations of `law`, in order; those in `rounds` are rounded to so many decimals before the next.
+/// Evaluates the abbreviations of `law`, in order; those in `rounds` are rounded to so many
+/// decimals before the next.
 ///
 /// # Errors
 /// A formula without an exact value.
-pub fn work(law: &CheckedLaw, drawn: &Drawn, rounds: &IndexMap<String, usize>) -> Result<Worked, NoValue> {
+pub fn work(
+    law: &CheckedLaw,
+    drawn: &Drawn,
+    rounds: &IndexMap<String, usize>,
+) -> Result<Worked, NoValue> {
     work_from(law, drawn, rounds, &IndexMap::new())
 }
 
@@ -36,7 +41,8 @@ pub fn work_from(
     Ok(worked)
 }
 
-/// The value of a formula under the steps of `law`, those that it needs alone, with the values that somebody had for some of them.
+/// The value of a formula under the steps of `law`, those that it needs alone, with the values that
+/// somebody had for some of them.
 ///
 /// # Errors
 /// A formula without an exact value.
@@ -61,7 +67,8 @@ impl Worked {
         Ok(Self { sheet: drawn.instance()?.into() })
     }
 
-    /// Parameters, and the values that somebody had for some abbreviations; those in `rounds` are rounded.
+    /// Parameters, and the values that somebody had for some abbreviations; those in `rounds` are
+    /// rounded.
     fn begun_with(
         drawn: &Drawn,
         rounds: &IndexMap<String, usize>,
@@ -69,7 +76,9 @@ impl Worked {
     ) -> Result<Self, NoValue> {
         let mut worked = Self::begun(drawn)?;
         for (name, value) in own {
-            let value = rounds.get(name).map_or(Ok(value.clone()), |places| round(value.clone(), *places))?;
+            let value = rounds
+                .get(name)
+                .map_or(Ok(value.clone()), |places| round(value.clone(), *places))?;
             worked.sheet.set(name, value);
         }
         Ok(worked)
@@ -91,20 +100,27 @@ impl Worked {
         self.work_out(law, &IndexMap::new(), &vec![true; law.lets.len()])
     }
 
-    fn work_out(&mut self, law: &CheckedLaw, rounds: &IndexMap<String, usize>, needed: &[bool]) -> Result<(), NoValue> {
+    fn work_out(
+        &mut self,
+        law: &CheckedLaw,
+        rounds: &IndexMap<String, usize>,
+        needed: &[bool],
+    ) -> Result<(), NoValue> {
         for ((name, expr), is_needed) in law.lets.iter().zip(needed) {
             if !is_needed || self.sheet.has(name) {
                 continue;
             }
             let value = self.sheet.value(expr)?;
-            let value = rounds.get(name).map_or(Ok(value.clone()), |places| round(value, *places))?;
+            let value =
+                rounds.get(name).map_or(Ok(value.clone()), |places| round(value, *places))?;
             self.sheet.set(name, value);
         }
         Ok(())
     }
 
-    /// The value of a formula where the steps are those of another law; `anew` names all that have other values there, and what the
-    /// others are is known already or is the same. `own` is the law of the steps here, which stay as they are.
+    /// The value of a formula where the steps are those of another law; `anew` names all that have
+    /// other values there, and what the others are is known already or is the same. `own` is the
+    /// law of the steps here, which stay as they are.
     ///
     /// # Errors
     /// A formula without an exact value.
@@ -115,16 +131,19 @@ impl Worked {
         anew: &[String],
         of: &Expr,
     ) -> Result<Value, NoValue> {
-        let kept: Vec<(&String, Option<Value>)> = anew.iter().map(|name| (name, self.sheet.take(name))).collect();
+        let kept: Vec<(&String, Option<Value>)> =
+            anew.iter().map(|name| (name, self.sheet.take(name))).collect();
         // A step that is only rounded is not worked out again.
-        let place = |law: &CheckedLaw, name: &str| law.lets.iter().position(|(other, _)| other == name);
+        let place =
+            |law: &CheckedLaw, name: &str| law.lets.iter().position(|(other, _)| other == name);
         let known = kept.iter().filter_map(|(name, value)| {
             let (own, new) = (&own.lets[place(own, name)?].1, &law.lets[place(law, name)?].1);
             let is_same = own == new && !anew.iter().any(|other| new.mentions(other));
             Some((*name, value.as_ref().filter(|_| is_same)?, *rounds.get(*name)?))
         });
-        let known: Result<Vec<_>, _> =
-            known.map(|(name, value, places)| round(value.clone(), places).map(|value| (name, value))).collect();
+        let known: Result<Vec<_>, _> = known
+            .map(|(name, value, places)| round(value.clone(), places).map(|value| (name, value)))
+            .collect();
         let value = known.and_then(|known| {
             for (name, value) in known {
                 self.sheet.set(name, value);
@@ -165,7 +184,9 @@ impl Worked {
 fn round(value: Value, places: usize) -> Result<Value, NoValue> {
     let decimal = |x: &Real| -> Result<Real, NoValue> {
         let digits = x.digits(places);
-        let x: f64 = digits.parse().map_err(|_| NoValue::Unknown(format!("decimal `{digits}`: expected a number")))?;
+        let x: f64 = digits
+            .parse()
+            .map_err(|_| NoValue::Unknown(format!("decimal `{digits}`: expected a number")))?;
         Ok(Exact::try_from(x)?.into())
     };
     Ok(match value {

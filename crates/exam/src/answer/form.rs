@@ -13,13 +13,15 @@ pub(super) fn text(exact: &str) -> String {
         let (written, skipped) = match c {
             '·' => ("*".to_owned(), 0),
             '√' => {
-                let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+                let digits =
+                    after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
                 (format!("sqrt({})", &after[..digits]), digits)
             }
             'e' => match after.strip_prefix('^') {
                 Some(power) if power.starts_with('(') => ("exp".to_owned(), 1),
                 Some(power) => {
-                    let digits = power.len() - power.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+                    let digits =
+                        power.len() - power.trim_start_matches(|c: char| c.is_ascii_digit()).len();
                     (format!("exp({})", &power[..digits]), digits + 1)
                 }
                 None => ("exp(1)".to_owned(), 0),
@@ -62,7 +64,10 @@ fn laid_out(rows: Vec<Vec<Expr>>, scalar: bool) -> Expr {
 
 /// The printed numbers as a formula.
 pub fn decimals(numbers: &Numbers) -> Expr {
-    laid_out(numbers.rows.iter().map(|row| row.iter().map(|x| number(x)).collect()).collect(), numbers.scalar)
+    laid_out(
+        numbers.rows.iter().map(|row| row.iter().map(|x| number(x)).collect()).collect(),
+        numbers.scalar,
+    )
 }
 
 /// The exact values as a formula; `None` where they are too long to be read.
@@ -72,7 +77,9 @@ pub fn formula(numbers: &Numbers) -> Option<Expr> {
     const WIDEST: usize = 140;
     let mut rows = Vec::new();
     for row in &numbers.exact {
-        if row.iter().any(|x| x.len() > MOST) || row.iter().map(|x| width(x)).sum::<usize>() > WIDEST {
+        if row.iter().any(|x| x.len() > MOST)
+            || row.iter().map(|x| width(x)).sum::<usize>() > WIDEST
+        {
             return None;
         }
         rows.push(row.iter().map(|x| read(x)).collect::<Result<Vec<_>, _>>().ok()?);
@@ -102,7 +109,12 @@ mod tests {
         let entry = |terms: usize| format!("1/({}1)", "exp(1) + ".repeat(terms));
         let numbers = |terms| {
             let exact = vec![vec![entry(terms); 3]];
-            Numbers { scalar: false, places: Some(3), rows: vec![vec!["0.100".to_owned(); 3]], exact }
+            Numbers {
+                scalar: false,
+                places: Some(3),
+                rows: vec![vec!["0.100".to_owned(); 3]],
+                exact,
+            }
         };
         assert!(formula(&numbers(4)).is_some());
         assert!(formula(&numbers(5)).is_none());

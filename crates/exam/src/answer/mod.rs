@@ -1,4 +1,5 @@
-//! Answers: parameters as exact numbers, the worked steps, and the same values enclosed by the engine.
+//! Answers: parameters as exact numbers, the worked steps, and the same values enclosed by the
+//! engine.
 
 mod bounds;
 mod enclosed;

@@ -44,9 +44,13 @@ impl Printed {
         let (scalar, cols, data) = match value {
             Value::Number(x) => (true, 1, vec![x]),
             Value::Index(i) => (true, 1, vec![whole(i + 1)]),
-            Value::Matrices(m) if m.batch.unwrap_or(1) == 1 && m.heads.unwrap_or(1) == 1 => (false, m.cols, m.data),
+            Value::Matrices(m) if m.batch.unwrap_or(1) == 1 && m.heads.unwrap_or(1) == 1 => {
+                (false, m.cols, m.data)
+            }
             Value::Matrices(_) => return Err("expected one matrix, got several heads".to_owned()),
-            Value::Shape(extents) => (false, extents.len(), extents.into_iter().map(whole).collect()),
+            Value::Shape(extents) => {
+                (false, extents.len(), extents.into_iter().map(whole).collect())
+            }
             Value::Indices(_) => return Err("expected numbers, got a set of indices".to_owned()),
         };
         let printed = |x: &Real| match places {
@@ -76,7 +80,8 @@ impl Printed {
 
     /// The same with the exact values.
     pub(crate) fn numbers(self) -> Numbers {
-        let exact: Vec<String> = self.data.iter().map(|x| super::form::text(&x.to_string())).collect();
+        let exact: Vec<String> =
+            self.data.iter().map(|x| super::form::text(&x.to_string())).collect();
         let exact = exact.chunks(self.cols.max(1)).map(<[String]>::to_vec).collect();
         Numbers { scalar: self.scalar, places: self.places, rows: self.rows, exact }
     }
@@ -87,7 +92,9 @@ impl Numbers {
     pub fn vanishes(&self) -> bool {
         let cells = self.rows.iter().flatten().zip(self.exact.iter().flatten());
         cells.into_iter().any(|(printed, exact)| {
-            self.places.is_some() && exact != "0" && printed.chars().all(|c| matches!(c, '0' | '.' | '-'))
+            self.places.is_some()
+                && exact != "0"
+                && printed.chars().all(|c| matches!(c, '0' | '.' | '-'))
         })
     }
 

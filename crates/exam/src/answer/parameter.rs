@@ -62,7 +62,9 @@ impl Drawn {
     pub fn case(&self, id: &str) -> Case {
         let d = |name: &str| self.size(name).unwrap_or(1);
         let mut bindings = IndexMap::new();
-        for (name, size) in self.sizes.iter().filter(|(name, _)| !DIMENSIONS.contains(&name.as_str())) {
+        for (name, size) in
+            self.sizes.iter().filter(|(name, _)| !DIMENSIONS.contains(&name.as_str()))
+        {
             bindings.insert(name.clone(), Binding::Dim(*size));
         }
         for (name, parameter) in &self.parameters {
@@ -88,6 +90,12 @@ impl Drawn {
             d_k: d("d_k"),
             d_v: d("d_v"),
         };
-        Case { law: id.to_owned(), dtype: Dtype::Float64, dims, options: CallOptions::default(), bindings }
+        Case {
+            law: id.to_owned(),
+            dtype: Dtype::Float64,
+            dims,
+            options: CallOptions::default(),
+            bindings,
+        }
     }
 }

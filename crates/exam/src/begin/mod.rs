@@ -12,7 +12,9 @@ pub fn files(name: &str) -> [(String, String); 2] {
 /// Whether a name can be the id of a problem set.
 pub fn is_id(name: &str) -> bool {
     let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    name.len() <= 60 && name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_inner)
+    name.len() <= 60
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(is_inner)
 }
 
 #[cfg(test)]

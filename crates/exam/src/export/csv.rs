@@ -10,8 +10,19 @@ use crate::error::ExamError;
 use crate::print::{letter, markdown_blocks};
 use crate::spreadsheet::guarded;
 
-const COLUMNS: [&str; 11] =
-    ["variant", "part", "title", "points", "type", "entry", "answer", "tolerance", "mistakes", "prompt", "options"];
+const COLUMNS: [&str; 11] = [
+    "variant",
+    "part",
+    "title",
+    "points",
+    "type",
+    "entry",
+    "answer",
+    "tolerance",
+    "mistakes",
+    "prompt",
+    "options",
+];
 
 /// What stands in the columns `entry` to `mistakes`.
 struct Line {
@@ -22,14 +33,17 @@ struct Line {
 }
 
 pub(super) fn write(exam: &Exam) -> Result<Vec<Exported>, ExamError> {
-    let failed = |error: &dyn std::fmt::Display| ExamError::Key(format!("a table that cannot be written: {error}"));
+    let failed = |error: &dyn std::fmt::Display| {
+        ExamError::Key(format!("a table that cannot be written: {error}"))
+    };
     let mut table = WriterBuilder::new().from_writer(Vec::new());
     table.write_record(COLUMNS).map_err(|error| failed(&error))?;
     for variant in &exam.variants {
         for item in &variant.items {
             for Line { entry, answer, tolerance, mistakes } in lines(item) {
                 let (number, points) = (variant.number.to_string(), item.points.to_string());
-                let (prompt, options) = (markdown_blocks(&item.stem()), options(&item.asked).join("\n"));
+                let (prompt, options) =
+                    (markdown_blocks(&item.stem()), options(&item.asked).join("\n"));
                 let row = [
                     number.as_str(),
                     &item.id,
@@ -43,7 +57,9 @@ pub(super) fn write(exam: &Exam) -> Result<Vec<Exported>, ExamError> {
                     prompt.trim_end(),
                     &options,
                 ];
-                table.write_record(row.map(|cell| guarded(cell).into_owned())).map_err(|error| failed(&error))?;
+                table
+                    .write_record(row.map(|cell| guarded(cell).into_owned()))
+                    .map_err(|error| failed(&error))?;
             }
         }
     }
@@ -56,7 +72,12 @@ fn lines(item: &Item) -> Vec<Line> {
         Entry::Decimal { text, .. } | Entry::Fraction(text) => text.clone(),
     };
     let plain = |answer: String, mistakes: Vec<String>| {
-        vec![Line { entry: String::new(), answer, tolerance: String::new(), mistakes: mistakes.join("; ") }]
+        vec![Line {
+            entry: String::new(),
+            answer,
+            tolerance: String::new(),
+            mistakes: mistakes.join("; "),
+        }]
     };
     match &item.asked {
         Asked::Numbers(rows) => {
@@ -85,11 +106,13 @@ fn lines(item: &Item) -> Vec<Line> {
             plain(right.to_string(), Vec::new())
         }
         Asked::TrueFalse(offers) => {
-            let words: Vec<&str> = offers.iter().map(|offer| if offer.right { "true" } else { "false" }).collect();
+            let words: Vec<&str> =
+                offers.iter().map(|offer| if offer.right { "true" } else { "false" }).collect();
             plain(words.join(" "), Vec::new())
         }
         Asked::Order(all) => {
-            let mut placed: Vec<_> = all.iter().filter_map(|own| Some((own.place?, own.letter))).collect();
+            let mut placed: Vec<_> =
+                all.iter().filter_map(|own| Some((own.place?, own.letter))).collect();
             placed.sort_unstable();
             plain(placed.iter().map(|(_, letter)| letter).collect(), Vec::new())
         }

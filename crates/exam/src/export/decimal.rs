@@ -1,4 +1,5 @@
-//! Numbers as programs read them: decimals with a tolerance that follows from the rounding that was asked for.
+//! Numbers as programs read them: decimals with a tolerance that follows from the rounding that was
+//! asked for.
 
 /// What is entered for one number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,7 +11,8 @@ pub(super) enum Entry {
         /// Half a unit of its last place if it was rounded, else 0.
         tolerance: String,
     },
-    /// A fraction without a finite decimal; only its text can be compared, in one of its [`Entry::ways`].
+    /// A fraction without a finite decimal; only its text can be compared, in one of its
+    /// [`Entry::ways`].
     Fraction(String),
 }
 
@@ -22,7 +24,10 @@ pub(super) fn entry(text: &str, places: Option<usize>) -> Entry {
     let exact = |text: String| Entry::Decimal { text, tolerance: "0".to_owned() };
     match places {
         Some(0) => Entry::Decimal { text: text.to_owned(), tolerance: "0.5".to_owned() },
-        Some(places) => Entry::Decimal { text: text.to_owned(), tolerance: format!("0.{}5", "0".repeat(places)) },
+        Some(places) => Entry::Decimal {
+            text: text.to_owned(),
+            tolerance: format!("0.{}5", "0".repeat(places)),
+        },
         None if !text.contains('/') => exact(text.to_owned()),
         None => finite(text).map_or_else(|| Entry::Fraction(text.to_owned()), exact),
     }
@@ -32,7 +37,8 @@ pub(super) fn entry(text: &str, places: Option<usize>) -> Entry {
 fn finite(text: &str) -> Option<String> {
     const MOST: u32 = 15;
     let (numerator, denominator) = text.split_once('/')?;
-    let (numerator, denominator): (i128, i128) = (numerator.trim().parse().ok()?, denominator.trim().parse().ok()?);
+    let (numerator, denominator): (i128, i128) =
+        (numerator.trim().parse().ok()?, denominator.trim().parse().ok()?);
     if denominator <= 0 {
         return None;
     }
@@ -59,24 +65,33 @@ fn digits(text: &str) -> usize {
 }
 
 impl Entry {
-    /// The texts that are one answer: a decimal as it is; a fraction in lowest terms, with spaces round its line, and with both its
-    /// numbers 2 to 12 times as large, `4/15` and `8/30` to `48/180`.
+    /// The texts that are one answer: a decimal as it is; a fraction in lowest terms, with spaces
+    /// round its line, and with both its numbers 2 to 12 times as large, `4/15` and `8/30` to
+    /// `48/180`.
     pub(super) fn ways(&self) -> Vec<String> {
         let text = match self {
             Self::Decimal { text, .. } | Self::Fraction(text) => text.clone(),
         };
         let number = |text: &str| text.trim().parse::<i128>().ok();
-        let parts = text.split_once('/').and_then(|(above, below)| Some((number(above)?, number(below)?)));
+        let parts =
+            text.split_once('/').and_then(|(above, below)| Some((number(above)?, number(below)?)));
         let (Self::Fraction(_), Some((above, below))) = (self, parts) else { return vec![text] };
         let times = |k: i128| Some(format!("{}/{}", above.checked_mul(k)?, below.checked_mul(k)?));
-        [text, format!("{above} / {below}")].into_iter().chain((2..=MOST_TIMES).filter_map(times)).collect()
+        [text, format!("{above} / {below}")]
+            .into_iter()
+            .chain((2..=MOST_TIMES).filter_map(times))
+            .collect()
     }
 
     /// Whether somebody who enters `other` is taken to have entered this; what cannot be told is.
     pub(super) fn accepts(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Decimal { text, tolerance }, Self::Decimal { text: other, .. }) => {
-                let most = [text, tolerance, other].into_iter().map(|text| digits(text)).max().unwrap_or(0);
+                let most = [text, tolerance, other]
+                    .into_iter()
+                    .map(|text| digits(text))
+                    .max()
+                    .unwrap_or(0);
                 match (scaled(text, most), scaled(other, most), scaled(tolerance, most)) {
                     (Some(own), Some(other), Some(tolerance)) => (own - other).abs() <= tolerance,
                     _ => true,
@@ -133,7 +148,9 @@ mod tests {
 
     #[test]
     fn rationals_are_decimals_where_they_end() {
-        for (text, expected) in [("-5/2", "-2.5"), ("7", "7"), ("3/16", "0.1875"), ("-1/20", "-0.05")] {
+        for (text, expected) in
+            [("-5/2", "-2.5"), ("7", "7"), ("3/16", "0.1875"), ("-1/20", "-0.05")]
+        {
             assert_eq!(entry(text, None), decimal(expected, "0"));
         }
         assert_eq!(entry("1/3", None), Entry::Fraction("1/3".to_owned()));
@@ -164,9 +181,13 @@ mod tests {
 
     #[test]
     fn small_numbers_are_noticed() {
-        for (text, small) in
-            [("0.00009", true), ("-0.00009", true), ("0.0001", false), ("0.00000", false), ("3", false)]
-        {
+        for (text, small) in [
+            ("0.00009", true),
+            ("-0.00009", true),
+            ("0.0001", false),
+            ("0.00000", false),
+            ("3", false),
+        ] {
             assert_eq!(decimal(text, "0").is_below(4), small, "{text}");
         }
     }

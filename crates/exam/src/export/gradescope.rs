@@ -1,6 +1,8 @@
-//! An outline of the assignment with rubrics, by questions and parts, as Gradescope's own outlines have them.
+//! An outline of the assignment with rubrics, by questions and parts, as Gradescope's own outlines
+//! have them.
 //!
-//! Gradescope publishes no format to import outlines from; this is for a script that fills its form.
+//! Gradescope publishes no format to import outlines from; this is for a script that fills its
+//! form.
 
 use serde_json::{Value, json};
 
@@ -21,7 +23,8 @@ pub(super) fn write(exam: &Exam) -> Result<Vec<Exported>, ExamError> {
 fn outline(exam: &Exam, variant: &Variant) -> Value {
     let last = variant.items.last().map_or(0, |item| item.question);
     let question = |number: usize| {
-        let items: Vec<&Item> = variant.items.iter().filter(|item| item.question == number).collect();
+        let items: Vec<&Item> =
+            variant.items.iter().filter(|item| item.question == number).collect();
         json!({
             "number": number.to_string(),
             "title": items.first().map(|item| item.title.as_str()).unwrap_or_default(),
@@ -63,15 +66,18 @@ pub(super) fn kind(asked: &Asked) -> &'static str {
     }
 }
 
-/// Options, statements and lines as on the sheet: `(A) …`; nothing where something is to be written.
+/// Options, statements and lines as on the sheet: `(A) …`; nothing where something is to be
+/// written.
 pub(super) fn options(asked: &Asked) -> Vec<String> {
-    let lettered = |(at, offer): (usize, &Offer)| format!("({}) {}", letter(at), markdown_line(&offer.says));
+    let lettered =
+        |(at, offer): (usize, &Offer)| format!("({}) {}", letter(at), markdown_line(&offer.says));
     match asked {
         Asked::One(offers) => offers.iter().enumerate().map(lettered).collect(),
         Asked::TrueFalse(offers) => offers.iter().map(|offer| markdown_line(&offer.says)).collect(),
-        Asked::Order(lines) => {
-            lines.iter().map(|line| format!("({}) {}", line.letter, markdown_line(&line.says))).collect()
-        }
+        Asked::Order(lines) => lines
+            .iter()
+            .map(|line| format!("({}) {}", line.letter, markdown_line(&line.says)))
+            .collect(),
         _ => Vec::new(),
     }
 }

@@ -1,11 +1,13 @@
-//! One part of a question as every format needs it: what is asked, what is right, what mistakes give.
+//! One part of a question as every format needs it: what is asked, what is right, what mistakes
+//! give.
 
 use super::Credit as Wish;
 use super::decimal::{Entry, entry};
 use crate::answer::Numbers;
 use crate::generate::{Answer, Mistaken, Posed, PosedPart};
 use crate::print::{
-    Block, Inline, ask, blocks, how, letter, line, number, part_letter, rubric_lines, solution, with_names,
+    Block, Inline, ask, blocks, how, letter, line, number, part_letter, rubric_lines, solution,
+    with_names,
 };
 use crate::proofs::Proofs;
 use crate::question::{AnswerSpec, Choice, Credit, Ordering, Statement, Statements};
@@ -72,8 +74,8 @@ pub(super) struct Slip<T> {
     pub(super) gives: T,
     /// The mistake in words.
     pub(super) says: String,
-    /// The share of what the number is worth with which the whole answer earns what the mistake does; 0 where right entries alone
-    /// earn more.
+    /// The share of what the number is worth with which the whole answer earns what the mistake
+    /// does; 0 where right entries alone earn more.
     pub(super) share: f64,
 }
 
@@ -110,7 +112,8 @@ pub(super) struct Placed {
     pub(super) says: Vec<Inline>,
     /// Its place, from 1.
     pub(super) place: Option<usize>,
-    /// The first and the last place that it may have, from 1, where lines may be exchanged; 0 without a place.
+    /// The first and the last place that it may have, from 1, where lines may be exchanged; 0
+    /// without a place.
     pub(super) range: (usize, usize),
     /// The places of the lines directly before it.
     pub(super) after: Vec<usize>,
@@ -121,13 +124,20 @@ pub(super) struct Placed {
 /// Every part of a variant, in order; with another share for all mistakes where that is wished.
 pub(super) fn items(posed: &[Posed<'_>], proofs: &Proofs, wish: Wish) -> Vec<Item> {
     let of_question = |(at, posed): (usize, &Posed<'_>)| {
-        let of_part = |(part_at, part): (usize, &PosedPart)| item(posed, part, (at, part_at), proofs, wish);
+        let of_part =
+            |(part_at, part): (usize, &PosedPart)| item(posed, part, (at, part_at), proofs, wish);
         posed.parts.iter().enumerate().map(of_part).collect::<Vec<_>>()
     };
     posed.iter().enumerate().flat_map(of_question).collect()
 }
 
-fn item(posed: &Posed<'_>, part: &PosedPart, (at, part_at): (usize, usize), proofs: &Proofs, wish: Wish) -> Item {
+fn item(
+    posed: &Posed<'_>,
+    part: &PosedPart,
+    (at, part_at): (usize, usize),
+    proofs: &Proofs,
+    wish: Wish,
+) -> Item {
     let (written, _) = posed.written(part);
     let question = &posed.question.question;
     let shares = shares(posed, part, wish);
@@ -138,7 +148,9 @@ fn item(posed: &Posed<'_>, part: &PosedPart, (at, part_at): (usize, usize), proo
         ask.push(Block::Paragraph(vec![Inline::text(how)]));
     }
     if let Asked::Shape(_) = asked {
-        ask.push(Block::Paragraph(vec![Inline::text("Write it as numbers in parentheses, such as (2, 3).")]));
+        ask.push(Block::Paragraph(vec![Inline::text(
+            "Write it as numbers in parentheses, such as (2, 3).",
+        )]));
     }
     Item {
         id: format!("{}{}", at + 1, part_letter(part_at)),
@@ -148,9 +160,18 @@ fn item(posed: &Posed<'_>, part: &PosedPart, (at, part_at): (usize, usize), proo
         head: question.prompt.as_ref().map(|prompt| blocks(posed, prompt)).unwrap_or_default(),
         ask,
         asked,
-        mistakes: part.mistakes.iter().zip(shares).map(|(one, share)| (whole(&one.numbers), share)).collect(),
+        mistakes: part
+            .mistakes
+            .iter()
+            .zip(shares)
+            .map(|(one, share)| (whole(&one.numbers), share))
+            .collect(),
         // Of columns each row has its full share.
-        entries: if matches!(written.answer, AnswerSpec::Largest(_)) { 1.0 } else { written.credit.entries },
+        entries: if matches!(written.answer, AnswerSpec::Largest(_)) {
+            1.0
+        } else {
+            written.credit.entries
+        },
         solution: solution(posed, part, proofs),
         rubric: rubric_lines(&written.answer).iter().map(|entry| line(posed, entry)).collect(),
     }
@@ -160,18 +181,26 @@ fn item(posed: &Posed<'_>, part: &PosedPart, (at, part_at): (usize, usize), proo
 fn shares(posed: &Posed<'_>, part: &PosedPart, wish: Wish) -> Vec<f64> {
     let (written, checked) = posed.written(part);
     let Credit { mistake, .. } = written.credit;
-    let share = |own: Option<f64>| wish.entered.map_or(own.unwrap_or(mistake), |percent| f64::from(percent) / 100.0);
+    let share = |own: Option<f64>| {
+        wish.entered.map_or(own.unwrap_or(mistake), |percent| f64::from(percent) / 100.0)
+    };
     checked.mistakes.iter().map(|own| share(own.credit)).collect()
 }
 
 /// All numbers of a matrix, by rows.
 fn whole(numbers: &Numbers) -> Vec<Vec<Entry>> {
-    numbers.rows.iter().map(|row| row.iter().map(|text| entry(text, numbers.places)).collect()).collect()
+    numbers
+        .rows
+        .iter()
+        .map(|row| row.iter().map(|text| entry(text, numbers.places)).collect())
+        .collect()
 }
 
 fn asked(posed: &Posed<'_>, part: &PosedPart, shares: &[f64]) -> Asked {
     match (&posed.written(part).0.answer, &part.answer) {
-        (AnswerSpec::Shape(_), Answer::Numbers { key, .. }) => Asked::Shape(shape(key, &part.mistakes, shares)),
+        (AnswerSpec::Shape(_), Answer::Numbers { key, .. }) => {
+            Asked::Shape(shape(key, &part.mistakes, shares))
+        }
         (_, Answer::Numbers { key, choices }) if !choices.is_empty() => {
             Asked::One(offered(key, choices, &part.mistakes, shares))
         }
@@ -183,11 +212,15 @@ fn asked(posed: &Posed<'_>, part: &PosedPart, shares: &[f64]) -> Asked {
             };
             Asked::Numbers(columns.iter().enumerate().map(cell).collect())
         }
-        (AnswerSpec::Choice(choice), Answer::Choice(order)) => Asked::One(chosen(posed, choice, order)),
+        (AnswerSpec::Choice(choice), Answer::Choice(order)) => {
+            Asked::One(chosen(posed, choice, order))
+        }
         (AnswerSpec::Statements(statements), Answer::Statements(picked)) => {
             Asked::TrueFalse(stated(posed, statements, picked))
         }
-        (AnswerSpec::Ordering(ordering), Answer::Ordering(order)) => Asked::Order(placed(posed, ordering, order)),
+        (AnswerSpec::Ordering(ordering), Answer::Ordering(order)) => {
+            Asked::Order(placed(posed, ordering, order))
+        }
         (AnswerSpec::Text(text), _) => Asked::Open(text.lines.unwrap_or(4).clamp(1, 40)),
         _ => Asked::Open(9),
     }
@@ -199,7 +232,8 @@ fn cells(key: &Numbers, mistakes: &[Mistaken], shares: &[f64]) -> Vec<Vec<Cell>>
     let shape = |rows: &[Vec<Entry>]| rows.iter().map(Vec::len).collect::<Vec<_>>();
     let comparable = |(one, share): (&Mistaken, &f64)| {
         let gives = whole(&one.numbers);
-        (shape(&gives) == shape(&right)).then(|| (one.says.clone(), share_of_entry(&right, &gives, *share), gives))
+        (shape(&gives) == shape(&right))
+            .then(|| (one.says.clone(), share_of_entry(&right, &gives, *share), gives))
     };
     let comparable: Vec<_> = mistakes.iter().zip(shares).filter_map(comparable).collect();
     let cell = |i: usize, j: usize, right: &Entry| {
@@ -214,22 +248,38 @@ fn cells(key: &Numbers, mistakes: &[Mistaken], shares: &[f64]) -> Vec<Vec<Cell>>
                     other.says = format!("{}; or: {says}", other.says);
                     other.share = other.share.min(*share);
                 }
-                None => wrong.push(Slip { gives: gives.clone(), says: says.clone(), share: *share }),
+                None => {
+                    wrong.push(Slip { gives: gives.clone(), says: says.clone(), share: *share })
+                }
             }
         }
-        let label = if n_cells == 1 { String::new() } else { format!("row {}, column {}", i + 1, j + 1) };
+        let label =
+            if n_cells == 1 { String::new() } else { format!("row {}, column {}", i + 1, j + 1) };
         Cell { label, right: right.clone(), wrong }
     };
-    let row = |(i, row): (usize, &Vec<Entry>)| row.iter().enumerate().map(|(j, right)| cell(i, j, right)).collect();
+    let row = |(i, row): (usize, &Vec<Entry>)| {
+        row.iter().enumerate().map(|(j, right)| cell(i, j, right)).collect()
+    };
     right.iter().enumerate().map(row).collect()
 }
 
-/// What a wrong entry of a mistake may earn where each is marked by itself: of `n` entries `r` are right, so that
-/// `(r + (n − r)·x) / n` is the share of the mistake for `x = (share·n − r) / (n − r)`, and too much for `x = 0` if `r > share·n`.
+/// What a wrong entry of a mistake may earn where each is marked by itself: of `n` entries `r` are
+/// right, so that `(r + (n − r)·x) / n` is the share of the mistake for
+/// `x = (share·n − r) / (n − r)`, and too much for `x = 0` if `r > share·n`.
 fn share_of_entry(right: &[Vec<Entry>], gives: &[Vec<Entry>], share: f64) -> f64 {
-    let fits = || right.iter().flatten().zip(gives.iter().flatten()).map(|(right, gives)| right.accepts(gives));
+    let fits = || {
+        right
+            .iter()
+            .flatten()
+            .zip(gives.iter().flatten())
+            .map(|(right, gives)| right.accepts(gives))
+    };
     let (all, right) = (fits().count(), fits().filter(|is_right| *is_right).count());
-    if right == all { 0.0 } else { ((share * all as f64 - right as f64) / (all - right) as f64).max(0.0) }
+    if right == all {
+        0.0
+    } else {
+        ((share * all as f64 - right as f64) / (all - right) as f64).max(0.0)
+    }
 }
 
 fn shape(key: &Numbers, mistakes: &[Mistaken], shares: &[f64]) -> Word {
@@ -245,25 +295,45 @@ fn shape(key: &Numbers, mistakes: &[Mistaken], shares: &[f64]) -> Word {
     Word { right: text(key), wrong: mistakes.iter().zip(shares).map(slip).collect() }
 }
 
-fn offered(key: &Numbers, choices: &[Numbers], mistakes: &[Mistaken], shares: &[f64]) -> Vec<Offer> {
+fn offered(
+    key: &Numbers,
+    choices: &[Numbers],
+    mistakes: &[Mistaken],
+    shares: &[f64],
+) -> Vec<Offer> {
     let offer = |choice: &Numbers| {
-        let own = mistakes.iter().zip(shares).find(|(mistake, _)| mistake.numbers.looks_like(choice));
+        let own =
+            mistakes.iter().zip(shares).find(|(mistake, _)| mistake.numbers.looks_like(choice));
         let says = own.map(|(mistake, _)| &mistake.says);
         let right = choice.looks_like(key);
         let because = says.filter(|_| !right).map(|says| with_names(says)).unwrap_or_default();
-        Offer { says: number(choice), right, because, mistake: !right, share: own.map_or(0.0, |(_, share)| *share) }
+        Offer {
+            says: number(choice),
+            right,
+            because,
+            mistake: !right,
+            share: own.map_or(0.0, |(_, share)| *share),
+        }
     };
     choices.iter().map(offer).collect()
 }
 
 fn chosen(posed: &Posed<'_>, choice: &Choice, order: &[usize]) -> Vec<Offer> {
     let offer = |at: &usize| match at.checked_sub(1).and_then(|at| choice.wrong.get(at)) {
-        None => {
-            Offer { says: line(posed, &choice.right), right: true, because: Vec::new(), mistake: false, share: 0.0 }
-        }
-        Some(Statement { says, because }) => {
-            Offer { says: line(posed, says), right: false, because: line(posed, because), mistake: false, share: 0.0 }
-        }
+        None => Offer {
+            says: line(posed, &choice.right),
+            right: true,
+            because: Vec::new(),
+            mistake: false,
+            share: 0.0,
+        },
+        Some(Statement { says, because }) => Offer {
+            says: line(posed, says),
+            right: false,
+            because: line(posed, because),
+            mistake: false,
+            share: 0.0,
+        },
     };
     order.iter().map(offer).collect()
 }
@@ -290,7 +360,14 @@ fn placed(posed: &Posed<'_>, ordering: &Ordering, order: &[usize]) -> Vec<Placed
         if let Some(text) = ordering.lines.get(*own) {
             let after = ordering.directly_before(*own).into_iter().map(|line| line + 1).collect();
             let (place, range) = (Some(own + 1), ranges[*own]);
-            return Some(Placed { letter, says: line(posed, text), place, range, after, because: Vec::new() });
+            return Some(Placed {
+                letter,
+                says: line(posed, text),
+                place,
+                range,
+                after,
+                because: Vec::new(),
+            });
         }
         let Statement { says, because } = ordering.strangers.get(own - ordering.lines.len())?;
         let (says, because) = (line(posed, says), line(posed, because));
@@ -337,7 +414,8 @@ impl Item {
         [self.head.clone(), self.ask.clone()].concat()
     }
 
-    /// The same, and how exact numbers that are not whole are to be entered where a program compares numbers or texts.
+    /// The same, and how exact numbers that are not whole are to be entered where a program
+    /// compares numbers or texts.
     pub(super) fn entered_stem(&self) -> Vec<Block> {
         let mut stem = self.stem();
         if let Asked::Numbers(rows) = &self.asked

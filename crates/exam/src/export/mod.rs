@@ -1,7 +1,9 @@
-//! Exports: an exam that was built, in the formats of learning management systems, notebooks and tables.
+//! Exports: an exam that was built, in the formats of learning management systems, notebooks and
+//! tables.
 //!
-//! A format that must hold answers is written for the one who teaches: below `key/`, for its owner alone. What stands below
-//! `student/` holds neither answers nor the seed. What a format cannot hold is an error, and never left out.
+//! A format that must hold answers is written for the one who teaches: below `key/`, for its owner
+//! alone. What stands below `student/` holds neither answers nor the seed. What a format cannot
+//! hold is an error, and never left out.
 
 mod csv;
 mod decimal;
@@ -49,8 +51,15 @@ pub enum Target {
 
 impl Target {
     /// Every format.
-    pub const ALL: [Self; 7] =
-        [Self::Moodle, Self::Qti12, Self::Qti21, Self::PrairieLearn, Self::Notebook, Self::Gradescope, Self::Csv];
+    pub const ALL: [Self; 7] = [
+        Self::Moodle,
+        Self::Qti12,
+        Self::Qti21,
+        Self::PrairieLearn,
+        Self::Notebook,
+        Self::Gradescope,
+        Self::Csv,
+    ];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -69,7 +78,8 @@ impl Target {
 /// What a modelled mistake earns, in percent, where a format can say so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Credit {
-    /// A number or a shape that was entered; absent: what the question says, where the format can say so.
+    /// A number or a shape that was entered; absent: what the question says, where the format can
+    /// say so.
     pub entered: Option<u8>,
     /// An option that was ticked; absent: nothing.
     pub ticked: Option<u8>,
@@ -93,11 +103,18 @@ struct Exam {
     variants: Vec<Variant>,
 }
 
-/// The files of an exam in one format. `keys` are those that [`crate::build::build`] made for it, in order.
+/// The files of an exam in one format. `keys` are those that [`crate::build::build`] made for it,
+/// in order.
 ///
 /// # Errors
-/// A key that the engine does not confirm, an answer that the format cannot hold, or credit that it cannot give.
-pub fn export(target: Target, keys: &[Key], credit: Credit, catalog: &Catalog) -> Result<Vec<Exported>, ExamError> {
+/// A key that the engine does not confirm, an answer that the format cannot hold, or credit that it
+/// cannot give.
+pub fn export(
+    target: Target,
+    keys: &[Key],
+    credit: Credit,
+    catalog: &Catalog,
+) -> Result<Vec<Exported>, ExamError> {
     let Some(first) = keys.first() else { return Err(ExamError::Key("none".to_owned())) };
     credit.fits(target)?;
     let (set, library) = first.sources(catalog)?;
@@ -107,7 +124,10 @@ pub fn export(target: Target, keys: &[Key], credit: Credit, catalog: &Catalog) -
             return Err(ExamError::Key("keys of different exams".to_owned()));
         }
         if let Some(reason) = verify(key, &library, catalog).wrong.first() {
-            return Err(ExamError::Key(format!("variant {} with something wrong in it: {reason}", key.variant)));
+            return Err(ExamError::Key(format!(
+                "variant {} with something wrong in it: {reason}",
+                key.variant
+            )));
         }
         let posed = posed(key, &library)?;
         if variants.is_empty() {
@@ -150,7 +170,8 @@ impl Credit {
             place: format!("credit in {}", target.name()),
             expected: "a format that gives part of the points for a mistake".to_owned(),
             got: format!("a wish for {wrong}"),
-            hint: "moodle and qti21 give it for entries and options, prairielearn for options".to_owned(),
+            hint: "moodle and qti21 give it for entries and options, prairielearn for options"
+                .to_owned(),
         })
     }
 }
@@ -162,10 +183,12 @@ fn posed<'a>(key: &Key, library: &'a Library) -> Result<Vec<Posed<'a>>, ExamErro
         let Some(question) = library.get(&keyed.question) else {
             return Err(ExamError::Key(format!("unknown question `{}`", keyed.question)));
         };
-        let worked = work(&question.law, &keyed.drawn, &IndexMap::new()).map_err(|error| ExamError::NoValue {
-            question: keyed.question.clone(),
-            what: "let".to_owned(),
-            reason: error.to_string(),
+        let worked = work(&question.law, &keyed.drawn, &IndexMap::new()).map_err(|error| {
+            ExamError::NoValue {
+                question: keyed.question.clone(),
+                what: "let".to_owned(),
+                reason: error.to_string(),
+            }
         })?;
         let part = |part: &crate::key::KeyedPart| PosedPart {
             at: part.part - 1,

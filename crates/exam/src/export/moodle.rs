@@ -1,8 +1,9 @@
 //! Moodle's XML: one file with a category for each variant.
 //!
-//! A number is `numerical`, a matrix `cloze` with a gap for each entry, a shape `shortanswer`, options `multichoice`,
-//! statements and lines `matching`, everything else `essay` with rubric and solution for who marks it. A fraction whose decimals do
-//! not end is `shortanswer` with every way to write it that is accepted, because `numerical` reads no fractions.
+//! A number is `numerical`, a matrix `cloze` with a gap for each entry, a shape `shortanswer`,
+//! options `multichoice`, statements and lines `matching`, everything else `essay` with rubric and
+//! solution for who marks it. A fraction whose decimals do not end is `shortanswer` with every way
+//! to write it that is accepted, because `numerical` reads no fractions.
 
 use super::decimal::Entry;
 use super::item::{Asked, Cell, Item, Offer, Placed, Slip, Word};
@@ -22,9 +23,14 @@ fn fraction(share: f64) -> u8 {
 pub(super) fn write(exam: &Exam, credit: Credit) -> Result<Vec<Exported>, ExamError> {
     let mut quiz = element("quiz");
     for variant in &exam.variants {
-        let path = format!("$course$/top/{}/Variant {}", exam.title.replace('/', "//"), variant.number);
+        let path =
+            format!("$course$/top/{}/Variant {}", exam.title.replace('/', "//"), variant.number);
         quiz = quiz
-            .child(element("question").with("type", "category").child(element("category").child(text(&path))))
+            .child(
+                element("question")
+                    .with("type", "category")
+                    .child(element("category").child(text(&path))),
+            )
             .children(variant.items.iter().map(|item| question(exam, variant, item, credit)));
     }
     Ok(vec![secret(format!("{}-moodle.xml", exam.id), quiz.document()?)])
@@ -65,7 +71,10 @@ fn question(exam: &Exam, variant: &Variant, item: &Item, credit: Credit) -> Elem
         .with("type", kind)
         .child(element("name").child(text(&format!("{}{points}", item.name()))))
         .child(html("questiontext", &stem))
-        .child(html("generalfeedback", &if kind == "essay" { String::new() } else { shown(&item.solution) }))
+        .child(html(
+            "generalfeedback",
+            &if kind == "essay" { String::new() } else { shown(&item.solution) },
+        ))
         .child(element("defaultgrade").text(item.points.to_string()))
         .child(element("penalty").text("0.3333333"))
         .child(element("hidden").text("0"))
@@ -78,10 +87,14 @@ fn single(cell: &Cell, stem: String) -> (&'static str, String, Vec<Element>) {
     let numerical = matches!(cell.right, Entry::Decimal { .. });
     let all = |entry: &Entry, fraction: u8, feedback: &str| -> Vec<Element> {
         let one = |way: &String| {
-            let answer = element("answer").with("fraction", fraction.to_string()).with("format", "moodle_auto_format");
+            let answer = element("answer")
+                .with("fraction", fraction.to_string())
+                .with("format", "moodle_auto_format");
             let answer = answer.child(text(way));
             let answer = match entry {
-                Entry::Decimal { tolerance, .. } if numerical => answer.child(element("tolerance").text(tolerance)),
+                Entry::Decimal { tolerance, .. } if numerical => {
+                    answer.child(element("tolerance").text(tolerance))
+                }
                 _ => answer,
             };
             answer.child(html("feedback", &line(&with_names(feedback))))
@@ -89,7 +102,9 @@ fn single(cell: &Cell, stem: String) -> (&'static str, String, Vec<Element>) {
         entry.ways().iter().map(one).collect()
     };
     let mut answers = all(&cell.right, 100, "");
-    answers.extend(wrong(cell, numerical).flat_map(|slip| all(&slip.gives, fraction(slip.share), &slip.says)));
+    answers.extend(
+        wrong(cell, numerical).flat_map(|slip| all(&slip.gives, fraction(slip.share), &slip.says)),
+    );
     (if numerical { "numerical" } else { "shortanswer" }, stem, answers)
 }
 
@@ -101,7 +116,10 @@ fn wrong(cell: &Cell, numerical: bool) -> impl Iterator<Item = &Slip<Entry>> {
 /// Words inside a gap, where these signs mean something.
 fn in_gap(words: &str) -> String {
     let words = escape(words);
-    words.chars().flat_map(|c| ['\\', c].into_iter().skip(usize::from(!"}#~\\".contains(c)))).collect()
+    words
+        .chars()
+        .flat_map(|c| ['\\', c].into_iter().skip(usize::from(!"}#~\\".contains(c))))
+        .collect()
 }
 
 /// A table of gaps, one for each entry. Moodle marks each by itself and adds up.
@@ -112,10 +130,12 @@ fn gaps(rows: &[Vec<Cell>]) -> String {
             Entry::Decimal { text, tolerance } if numerical => vec![format!("{text}:{tolerance}")],
             entry => entry.ways().iter().map(|way| in_gap(way)).collect(),
         };
-        let mut alternatives: Vec<String> = ways(&cell.right).iter().map(|way| format!("={way}")).collect();
+        let mut alternatives: Vec<String> =
+            ways(&cell.right).iter().map(|way| format!("={way}")).collect();
         for slip in wrong(cell, numerical) {
             let (percent, says) = (fraction(slip.share), in_gap(&slip.says));
-            alternatives.extend(ways(&slip.gives).iter().map(|way| format!("%{percent}%{way}#{says}")));
+            alternatives
+                .extend(ways(&slip.gives).iter().map(|way| format!("%{percent}%{way}#{says}")));
         }
         let kind = if numerical { "NUMERICAL" } else { "SHORTANSWER" };
         format!("<td>{{1:{kind}:{}}}</td>", alternatives.join("~"))
@@ -173,7 +193,11 @@ fn matched(markup: &str, answer: &str) -> Element {
 
 fn statements(offers: &[Offer]) -> Vec<Element> {
     let mut all = vec![element("shuffleanswers").text("false")];
-    all.extend(offers.iter().map(|offer| matched(&line(&offer.says), if offer.right { "true" } else { "false" })));
+    all.extend(
+        offers
+            .iter()
+            .map(|offer| matched(&line(&offer.says), if offer.right { "true" } else { "false" })),
+    );
     all
 }
 
@@ -185,9 +209,13 @@ fn places(lines: &[Placed]) -> Vec<Element> {
 
 fn open(item: &Item, lines: usize) -> Vec<Element> {
     let rubric = Block::List(Marker::Dot, item.rubric.clone());
-    let grader = if item.rubric.is_empty() { String::new() } else { shown(&[rubric]) } + &shown(&item.solution);
+    let grader = if item.rubric.is_empty() { String::new() } else { shown(&[rubric]) }
+        + &shown(&item.solution);
     // Heights that the form offers.
-    let height = [2, 3, 5, 10, 15, 20, 25, 30, 35, 40].into_iter().find(|height| *height >= lines).unwrap_or(40);
+    let height = [2, 3, 5, 10, 15, 20, 25, 30, 35, 40]
+        .into_iter()
+        .find(|height| *height >= lines)
+        .unwrap_or(40);
     vec![
         element("responseformat").text("editor"),
         element("responserequired").text("1"),
@@ -204,7 +232,16 @@ mod tests {
 
     #[test]
     fn shares_are_those_that_moodle_knows_and_never_more() {
-        let known = [(0.5, 50), (0.55, 50), (1.0 / 3.0, 30), (0.7, 70), (0.04, 0), (0.0, 0), (1.0, 100), (0.999, 90)];
+        let known = [
+            (0.5, 50),
+            (0.55, 50),
+            (1.0 / 3.0, 30),
+            (0.7, 70),
+            (0.04, 0),
+            (0.0, 0),
+            (1.0, 100),
+            (0.999, 90),
+        ];
         for (share, percent) in known {
             assert_eq!(fraction(share), percent, "{share}");
         }

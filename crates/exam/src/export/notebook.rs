@@ -1,4 +1,5 @@
-//! Jupyter notebooks with nbgrader's metadata: one for students, one with solutions and tests, from which nbgrader makes the same.
+//! Jupyter notebooks with nbgrader's metadata: one for students, one with solutions and tests, from
+//! which nbgrader makes the same.
 //!
 //! The cell of an answer says which part it answers: `qkvet: {part: 1a}`.
 
@@ -46,7 +47,13 @@ fn notebook(exam: &Exam, variant: &Variant, side: Side) -> Value {
             let head = format!("## {question}. {}\n\n{}", item.title, markdown_blocks(&item.head));
             cells.push(locked(&format!("q{question}-text"), &head));
         }
-        let ask = format!("**({})** *[{}]*\n\n{}{}", item.id, item.points, markdown_blocks(&item.ask), options(item));
+        let ask = format!(
+            "**({})** *[{}]*\n\n{}{}",
+            item.id,
+            item.points,
+            markdown_blocks(&item.ask),
+            options(item)
+        );
         cells.push(locked(&format!("q{}-text", item.id), &ask));
         cells.extend(answer(item, side));
     }
@@ -94,11 +101,15 @@ fn graded(id: &str, points: Option<u32>, solution: bool, locked: bool) -> Value 
 /// Options, statements and lines under their letters.
 fn options(item: &Item) -> String {
     let listed = |says: Vec<&[Inline]>| -> String {
-        let one = |(at, says): (usize, &&[Inline])| format!("- ({}) {}\n", letter(at), markdown_line(says));
+        let one = |(at, says): (usize, &&[Inline])| {
+            format!("- ({}) {}\n", letter(at), markdown_line(says))
+        };
         format!("\n{}", says.iter().enumerate().map(one).collect::<String>())
     };
     match &item.asked {
-        Asked::One(offers) | Asked::TrueFalse(offers) => listed(offers.iter().map(|offer| &offer.says[..]).collect()),
+        Asked::One(offers) | Asked::TrueFalse(offers) => {
+            listed(offers.iter().map(|offer| &offer.says[..]).collect())
+        }
         Asked::Order(lines) => listed(lines.iter().map(|own| &own.says[..]).collect()),
         Asked::Numbers(_) | Asked::Shape(_) | Asked::Open(_) => String::new(),
     }
@@ -113,7 +124,12 @@ fn answer(item: &Item, side: Side) -> Vec<Value> {
             Side::Student => "*Write your answer here.*".to_owned(),
             Side::Key => markdown_blocks(&[item.solution.clone(), marked(item)].concat()),
         };
-        return vec![cell("markdown", &id, tagged(graded(&id, Some(item.points), true, false)), &source)];
+        return vec![cell(
+            "markdown",
+            &id,
+            tagged(graded(&id, Some(item.points), true, false)),
+            &source,
+        )];
     }
     let (how, right, test) = form(item);
     let name = format!("answer_{}", item.id);
@@ -124,11 +140,19 @@ fn answer(item: &Item, side: Side) -> Vec<Value> {
             format!("### BEGIN HIDDEN TESTS\n{test}### END HIDDEN TESTS\n"),
         ),
     };
-    let test = format!("# Marks the answer to {}: what stands here is run again by who teaches.\n{test}", item.id);
+    let test = format!(
+        "# Marks the answer to {}: what stands here is run again by who teaches.\n{test}",
+        item.id
+    );
     let test_id = format!("{id}-test");
     vec![
         cell("code", &id, tagged(graded(&id, None, true, false)), &source),
-        cell("code", &test_id, json!({"nbgrader": graded(&test_id, Some(item.points), false, true)}), &test),
+        cell(
+            "code",
+            &test_id,
+            json!({"nbgrader": graded(&test_id, Some(item.points), false, true)}),
+            &test,
+        ),
     ]
 }
 
@@ -152,7 +176,9 @@ fn form(item: &Item) -> (String, String, String) {
                 Entry::Decimal { text, .. } => text.clone(),
                 Entry::Fraction(text) => format!("\"{text}\""),
             };
-            let row = |row: &Vec<Cell>| format!("[{}]", row.iter().map(text).collect::<Vec<_>>().join(", "));
+            let row = |row: &Vec<Cell>| {
+                format!("[{}]", row.iter().map(text).collect::<Vec<_>>().join(", "))
+            };
             let (how, right) = match flat.as_slice() {
                 [one] => ("A number; a fraction as text, such as \"1/3\".", text(one)),
                 _ => (
@@ -183,7 +209,8 @@ fn form(item: &Item) -> (String, String, String) {
             let at = offers.iter().position(|offer| offer.right).map_or('?', letter);
             let right = format!("\"{at}\"");
             let gives = |(at, offer): (usize, &Offer)| {
-                (!offer.right && offer.share > 0.0).then(|| format!("\"{}\": {}", letter(at), offer.share))
+                (!offer.right && offer.share > 0.0)
+                    .then(|| format!("\"{}\": {}", letter(at), offer.share))
             };
             let mistakes: Vec<String> = offers.iter().enumerate().filter_map(gives).collect();
             let test = match mistakes.as_slice() {
@@ -196,7 +223,8 @@ fn form(item: &Item) -> (String, String, String) {
             ("The letter of one option, such as \"A\".".to_owned(), right, test)
         }
         Asked::TrueFalse(offers) => {
-            let words: Vec<&str> = offers.iter().map(|offer| if offer.right { "True" } else { "False" }).collect();
+            let words: Vec<&str> =
+                offers.iter().map(|offer| if offer.right { "True" } else { "False" }).collect();
             let right = format!("[{}]", words.join(", "));
             let n = offers.len();
             let test = format!(
@@ -206,12 +234,14 @@ fn form(item: &Item) -> (String, String, String) {
             ("For each statement True or False, such as [True, False].".to_owned(), right, test)
         }
         Asked::Order(lines) => {
-            let mut placed: Vec<_> = lines.iter().filter_map(|own| Some((own.place?, own.letter))).collect();
+            let mut placed: Vec<_> =
+                lines.iter().filter_map(|own| Some((own.place?, own.letter))).collect();
             placed.sort_unstable();
             let letters: String = placed.iter().map(|(_, letter)| letter).collect();
             let right = format!("\"{letters}\"");
             let is_one = lines.iter().all(|own| own.range.0 == own.range.1);
-            let test = if is_one { same(&right) } else { one_of(&name, points, lines, letters.len()) };
+            let test =
+                if is_one { same(&right) } else { one_of(&name, points, lines, letters.len()) };
             ("Letters in the right order, such as \"BCA\".".to_owned(), right, test)
         }
         Asked::Open(_) => (String::new(), String::new(), String::new()),
@@ -220,7 +250,8 @@ fn form(item: &Item) -> (String, String, String) {
 
 /// Lines of which some may be exchanged: each stands behind those that it must follow.
 fn one_of(name: &str, points: u32, lines: &[Placed], n: usize) -> String {
-    let letter = |place: &usize| lines.iter().find(|own| own.place == Some(*place)).map(|own| own.letter);
+    let letter =
+        |place: &usize| lines.iter().find(|own| own.place == Some(*place)).map(|own| own.letter);
     let pair = |own: &Placed| {
         let before: String = own.after.iter().filter_map(letter).collect();
         own.place.map(|_| format!("\"{}\": \"{before}\"", own.letter))
@@ -233,7 +264,8 @@ fn one_of(name: &str, points: u32, lines: &[Placed], n: usize) -> String {
     )
 }
 
-/// Truth values as lists of them, of words or of letters, or as text: `[True, False]`, `"true, false"`, `"TF"`.
+/// Truth values as lists of them, of words or of letters, or as text: `[True, False]`,
+/// `"true, false"`, `"TF"`.
 const TRUTHS: &str = r#"_words = {"T": True, "TRUE": True, "YES": True, "F": False, "FALSE": False, "NO": False}
 def _truths(x):
     if isinstance(x, str):
@@ -242,9 +274,10 @@ def _truths(x):
     return [_words.get(str(y).strip().upper(), y) for y in x or []]
 "#;
 
-/// Marks numbers as `qkvet exam grade` does where a notebook can: rows and columns as asked, a flat list as the only row or column, text
-/// such as `sqrt(2)/2`, arrays of NumPy, what a mistake gives, right entries for their share; of exact values what is at most half a
-/// unit of the 15th digit away, as floats are.
+/// Marks numbers as `qkvet exam grade` does where a notebook can: rows and columns as asked, a flat
+/// list as the only row or column, text such as `sqrt(2)/2`, arrays of NumPy, what a mistake gives,
+/// right entries for their share; of exact values what is at most half a unit of the 15th digit
+/// away, as floats are.
 const NUMBERS: &str = r#"from fractions import Fraction
 import math
 import re
@@ -293,9 +326,14 @@ fn entries(name: &str, item: &Item, rows: &[Vec<Cell>]) -> String {
         Entry::Fraction(text) => format!("(\"{text}\", \"0\")"),
     };
     let list = |all: Vec<String>| format!("[{}]", all.join(", "));
-    let key = list(rows.iter().map(|row| list(row.iter().map(|cell| pair(&cell.right)).collect())).collect());
+    let key = list(
+        rows.iter().map(|row| list(row.iter().map(|cell| pair(&cell.right)).collect())).collect(),
+    );
     let gives = |(rows, share): &(Vec<Vec<Entry>>, f64)| {
-        format!("({}, {share})", list(rows.iter().map(|row| list(row.iter().map(pair).collect())).collect()))
+        format!(
+            "({}, {share})",
+            list(rows.iter().map(|row| list(row.iter().map(pair).collect())).collect())
+        )
     };
     let mistakes = list(item.mistakes.iter().map(gives).collect());
     format!(

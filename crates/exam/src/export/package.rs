@@ -9,7 +9,9 @@ use crate::error::ExamError;
 
 /// A zip file of named texts, stored as they are.
 pub(super) fn zipped(entries: &[(String, String)]) -> Result<Vec<u8>, ExamError> {
-    let failed = |error: &dyn std::fmt::Display| ExamError::Key(format!("an archive that cannot be written: {error}"));
+    let failed = |error: &dyn std::fmt::Display| {
+        ExamError::Key(format!("an archive that cannot be written: {error}"))
+    };
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Stored)
         .last_modified_time(DateTime::default())

@@ -1,4 +1,5 @@
-//! `PrairieLearn`: a folder for each part of each variant, with its answers in `question.html` and without `server.py`.
+//! `PrairieLearn`: a folder for each part of each variant, with its answers in `question.html` and
+//! without `server.py`.
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -41,7 +42,9 @@ fn info(exam: &Exam, variant: &Variant, item: &Item) -> serde_json::Value {
 /// The same for the same part of the same exam, and no other's.
 fn uuid(exam: &Exam, variant: &Variant, item: &Item) -> String {
     let mut hash = Sha256::new();
-    for part in ["qkvet-exam", exam.seed.to_string().as_str(), variant.name.as_str(), item.id.as_str()] {
+    for part in
+        ["qkvet-exam", exam.seed.to_string().as_str(), variant.name.as_str(), item.id.as_str()]
+    {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part.as_bytes());
     }
@@ -81,7 +84,11 @@ fn line(line: &[Inline]) -> String {
 fn numbers(i: usize, row: &[Cell]) -> String {
     let input = |(j, cell): (usize, &Cell)| {
         let name = format!("r{}c{}", i + 1, j + 1);
-        let label = if cell.label.is_empty() { String::new() } else { format!(" label=\"{}: \"", escape(&cell.label)) };
+        let label = if cell.label.is_empty() {
+            String::new()
+        } else {
+            format!(" label=\"{}: \"", escape(&cell.label))
+        };
         match &cell.right {
             Entry::Decimal { text, tolerance } => format!(
                 "<p><pl-number-input answers-name=\"{name}\"{label} correct-answer=\"{text}\" comparison=\"relabs\" \
@@ -115,10 +122,14 @@ fn options(offers: &[Offer], credit: Credit) -> String {
             (true, percent @ 1..) => format!(" score=\"{}.{:02}\"", percent / 100, percent % 100),
             _ => String::new(),
         };
-        format!("  <pl-answer correct=\"false\"{score} feedback=\"{feedback}\">{says}</pl-answer>\n")
+        format!(
+            "  <pl-answer correct=\"false\"{score} feedback=\"{feedback}\">{says}</pl-answer>\n"
+        )
     };
     let all: String = offers.iter().map(option).collect();
-    format!("<pl-multiple-choice answers-name=\"option\" order=\"fixed\">\n{all}</pl-multiple-choice>\n")
+    format!(
+        "<pl-multiple-choice answers-name=\"option\" order=\"fixed\">\n{all}</pl-multiple-choice>\n"
+    )
 }
 
 fn statements(offers: &[Offer]) -> String {
@@ -141,11 +152,15 @@ fn places(lines: &[Placed]) -> String {
             Some(place) => {
                 let after: Vec<String> = own.after.iter().map(usize::to_string).collect();
                 let depends = after.join(",");
-                format!("  <pl-answer correct=\"true\" tag=\"{place}\" depends=\"{depends}\">{says}</pl-answer>\n")
+                format!(
+                    "  <pl-answer correct=\"true\" tag=\"{place}\" depends=\"{depends}\">{says}</pl-answer>\n"
+                )
             }
             None => {
                 let feedback = escape(&line(&own.because));
-                format!("  <pl-answer correct=\"false\" distractor-feedback=\"{feedback}\">{says}</pl-answer>\n")
+                format!(
+                    "  <pl-answer correct=\"false\" distractor-feedback=\"{feedback}\">{says}</pl-answer>\n"
+                )
             }
         }
     };

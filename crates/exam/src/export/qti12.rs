@@ -1,7 +1,8 @@
 //! QTI 1.2 as Canvas imports it: a package for each variant.
 //!
-//! Canvas has no matrices, so each entry is an item of its own, with its share of the points; numbers below 0.0001 become 0
-//! there, so they are an error. It gives nothing for mistakes, whose words are feedback where there are options.
+//! Canvas has no matrices, so each entry is an item of its own, with its share of the points;
+//! numbers below 0.0001 become 0 there, so they are an error. It gives nothing for mistakes, whose
+//! words are feedback where there are options.
 
 use super::decimal::{Entry, shares};
 use super::item::{Asked, Cell, Item, Offer, Word, sides};
@@ -80,14 +81,19 @@ fn assessment(exam: &Exam, variant: &Variant, own: &str) -> Result<Element, Exam
         section = section.children(items(item, own, variant)?);
     }
     let attempts = metadata(&[("cc_maxattempts", "1")]);
-    let assessment =
-        element("assessment").with("ident", own).with("title", title(exam, variant)).child(attempts).child(section);
+    let assessment = element("assessment")
+        .with("ident", own)
+        .with("title", title(exam, variant))
+        .child(attempts)
+        .child(section);
     Ok(element("questestinterop").with("xmlns", ITEMS).child(assessment))
 }
 
 fn metadata(fields: &[(&str, &str)]) -> Element {
     let field = |(label, entry): &(&str, &str)| {
-        element("qtimetadatafield").child(element("fieldlabel").text(*label)).child(element("fieldentry").text(*entry))
+        element("qtimetadatafield")
+            .child(element("fieldlabel").text(*label))
+            .child(element("fieldentry").text(*entry))
     };
     element("qtimetadata").children(fields.iter().map(field))
 }
@@ -142,21 +148,27 @@ fn items(item: &Item, own: &str, variant: &Variant) -> Result<Vec<Element>, Exam
         }
         Asked::TrueFalse(offers) => {
             let sides = ["true".to_owned(), "false".to_owned()];
-            let pairs: Vec<_> = offers.iter().map(|offer| (line(&offer.says), usize::from(!offer.right))).collect();
+            let pairs: Vec<_> =
+                offers.iter().map(|offer| (line(&offer.says), usize::from(!offer.right))).collect();
             let (responses, conditions) = pairs_of(&pairs, &sides);
             vec![whole("matching_question", responses, conditions, Vec::new())]
         }
         Asked::Order(lines) => {
             let (sides, own) = sides(lines);
-            let pairs: Vec<_> = lines.iter().zip(own).map(|(own, side)| (line(&own.says), side)).collect();
+            let pairs: Vec<_> =
+                lines.iter().zip(own).map(|(own, side)| (line(&own.says), side)).collect();
             let (responses, conditions) = pairs_of(&pairs, &sides);
             vec![whole("matching_question", responses, conditions, Vec::new())]
         }
         Asked::Open(_) => {
             let fib = element("render_fib").child(label("answer1", None));
-            let response = element("response_str").with("ident", "response1").with("rcardinality", "Single").child(fib);
-            let other =
-                element("respcondition").with("continue", "No").child(element("conditionvar").child(element("other")));
+            let response = element("response_str")
+                .with("ident", "response1")
+                .with("rcardinality", "Single")
+                .child(fib);
+            let other = element("respcondition")
+                .with("continue", "No")
+                .child(element("conditionvar").child(element("other")));
             vec![whole("essay_question", vec![response], vec![other], Vec::new())]
         }
     };
@@ -165,7 +177,11 @@ fn items(item: &Item, own: &str, variant: &Variant) -> Result<Vec<Element>, Exam
 
 fn built(body: Body, item: &Item, own: &str) -> Element {
     let id = format!("{own}-{}{}", item.id, body.suffix);
-    let title = if body.label.is_empty() { item.name() } else { format!("{} ({})", item.name(), body.label) };
+    let title = if body.label.is_empty() {
+        item.name()
+    } else {
+        format!("{} ({})", item.name(), body.label)
+    };
     let outcome = element("decvar")
         .with("maxvalue", "100")
         .with("minvalue", "0")
@@ -176,14 +192,21 @@ fn built(body: Body, item: &Item, own: &str) -> Element {
     let general = element("respcondition")
         .with("continue", "Yes")
         .child(element("conditionvar").child(element("other")))
-        .child(element("displayfeedback").with("feedbacktype", "Response").with("linkrefid", "general_fb"));
+        .child(
+            element("displayfeedback")
+                .with("feedbacktype", "Response")
+                .with("linkrefid", "general_fb"),
+        );
     element("item")
         .with("ident", id)
         .with("title", title)
         .child(element("itemmetadata").child(metadata(&fields)))
         .child(element("presentation").child(html(&body.stem)).children(body.responses))
         .child(
-            element("resprocessing").child(element("outcomes").child(outcome)).child(general).children(body.conditions),
+            element("resprocessing")
+                .child(element("outcomes").child(outcome))
+                .child(general)
+                .children(body.conditions),
         )
         .child(feedback("general_fb", &solution))
         .children(body.feedback)
@@ -210,14 +233,20 @@ fn equal(respident: &str, value: &str) -> Element {
 }
 
 /// An item for each entry.
-fn numbers(rows: &[Vec<Cell>], item: &Item, stem: &str, variant: &Variant) -> Result<Vec<Body>, ExamError> {
+fn numbers(
+    rows: &[Vec<Cell>],
+    item: &Item,
+    stem: &str,
+    variant: &Variant,
+) -> Result<Vec<Body>, ExamError> {
     let n: usize = rows.iter().map(Vec::len).sum();
     let mut points = shares(item.points, n).into_iter();
     let mut all = Vec::new();
     for (i, row) in rows.iter().enumerate() {
         for (j, cell) in row.iter().enumerate() {
             if cell.right.is_below(PLACES) {
-                let at = if cell.label.is_empty() { String::new() } else { format!(", {}", cell.label) };
+                let at =
+                    if cell.label.is_empty() { String::new() } else { format!(", {}", cell.label) };
                 return Err(ExamError::NoPlace {
                     place: format!("qti12 at variant {}, {}{at}", variant.number, item.name()),
                     expected: "0, or a number of 0.0001 or more in size: Canvas takes smaller ones for 0".to_owned(),
@@ -240,7 +269,10 @@ fn numbers(rows: &[Vec<Cell>], item: &Item, stem: &str, variant: &Variant) -> Re
             let (suffix, stem) = if n == 1 {
                 (String::new(), stem.to_owned())
             } else {
-                (format!("-r{}c{}", i + 1, j + 1), format!("{stem}<p>Give the entry in {}.</p>", cell.label))
+                (
+                    format!("-r{}c{}", i + 1, j + 1),
+                    format!("{stem}<p>Give the entry in {}.</p>", cell.label),
+                )
             };
             all.push(Body {
                 kind,
@@ -260,7 +292,10 @@ fn numbers(rows: &[Vec<Cell>], item: &Item, stem: &str, variant: &Variant) -> Re
 /// A number and what is accepted for it.
 fn number(text: &str, tolerance: &str) -> (Vec<Element>, Vec<Element>) {
     let fib = element("render_fib").with("fibtype", "Decimal").child(label("answer1", None));
-    let response = element("response_str").with("ident", "response1").with("rcardinality", "Single").child(fib);
+    let response = element("response_str")
+        .with("ident", "response1")
+        .with("rcardinality", "Single")
+        .child(fib);
     let ends = ends(text, tolerance).map(|[low, high]| {
         element("and").children([
             element("vargte").with("respident", "response1").text(low),
@@ -271,7 +306,8 @@ fn number(text: &str, tolerance: &str) -> (Vec<Element>, Vec<Element>) {
     (vec![response], vec![scored("Set", "100", either)])
 }
 
-/// The least and the largest number that is right, exactly; the number itself where nothing else is.
+/// The least and the largest number that is right, exactly; the number itself where nothing else
+/// is.
 fn ends(text: &str, tolerance: &str) -> Option<[String; 2]> {
     let places = |text: &str| text.split_once('.').map_or(0, |(_, rest)| rest.len());
     let most = places(text).max(places(tolerance));
@@ -293,15 +329,23 @@ fn ends(text: &str, tolerance: &str) -> Option<[String; 2]> {
 
 fn words(ways: &[String]) -> (Vec<Element>, Vec<Element>) {
     let fib = element("render_fib").child(label("answer1", None));
-    let response = element("response_str").with("ident", "response1").with("rcardinality", "Single").child(fib);
-    let condition = element("conditionvar").children(ways.iter().map(|way| equal("response1", way)));
+    let response = element("response_str")
+        .with("ident", "response1")
+        .with("rcardinality", "Single")
+        .child(fib);
+    let condition =
+        element("conditionvar").children(ways.iter().map(|way| equal("response1", way)));
     let set = element("setvar").with("action", "Set").with("varname", "SCORE").text("100");
-    (vec![response], vec![element("respcondition").with("continue", "No").child(condition).child(set)])
+    (
+        vec![response],
+        vec![element("respcondition").with("continue", "No").child(condition).child(set)],
+    )
 }
 
 fn options(offers: &[Offer]) -> (Vec<Element>, Vec<Element>, Vec<Element>) {
     let ident = |at: usize| format!("{}", 1000 + at);
-    let labels = offers.iter().enumerate().map(|(at, offer)| label(&ident(at), Some(&line(&offer.says))));
+    let labels =
+        offers.iter().enumerate().map(|(at, offer)| label(&ident(at), Some(&line(&offer.says))));
     let response = element("response_lid")
         .with("ident", "response1")
         .with("rcardinality", "Single")
@@ -309,9 +353,12 @@ fn options(offers: &[Offer]) -> (Vec<Element>, Vec<Element>, Vec<Element>) {
     let (mut conditions, mut feedbacks) = (Vec::new(), Vec::new());
     for (at, offer) in offers.iter().enumerate().filter(|(_, offer)| !offer.because.is_empty()) {
         let id = format!("{}_fb", ident(at));
-        let shown = element("displayfeedback").with("feedbacktype", "Response").with("linkrefid", id.as_str());
+        let shown = element("displayfeedback")
+            .with("feedbacktype", "Response")
+            .with("linkrefid", id.as_str());
         let chosen = element("conditionvar").child(equal("response1", &ident(at)));
-        conditions.push(element("respcondition").with("continue", "Yes").child(chosen).child(shown));
+        conditions
+            .push(element("respcondition").with("continue", "Yes").child(chosen).child(shown));
         feedbacks.push(feedback(&id, &line(&offer.because)));
     }
     if let Some(at) = offers.iter().position(|offer| offer.right) {
@@ -340,7 +387,9 @@ fn pairs_of(pairs: &[(String, usize)], sides: &[String]) -> (Vec<Element>, Vec<E
         conditions.push(
             element("respcondition")
                 .child(element("conditionvar").child(equal(&own, &ident(*right))))
-                .child(element("setvar").with("varname", "SCORE").with("action", "Add").text(share)),
+                .child(
+                    element("setvar").with("varname", "SCORE").with("action", "Add").text(share),
+                ),
         );
     }
     (responses, conditions)

@@ -1,6 +1,8 @@
-//! QTI 2.1: a package for each variant with an item for each part and a test that holds them in order.
+//! QTI 2.1: a package for each variant with an item for each part and a test that holds them in
+//! order.
 //!
-//! Formulas are MathML. A matrix is a table of entries and is marked as a whole: right, a modelled mistake, or by its right entries.
+//! Formulas are MathML. A matrix is a table of entries and is marked as a whole: right, a modelled
+//! mistake, or by its right entries.
 
 use super::decimal::{Entry, shares, split};
 use super::item::{Asked, Cell, Item, Offer, Placed, Slip, Word, sides};
@@ -17,7 +19,8 @@ const MAP_RESPONSE: &str = "http://www.imsglobal.org/question/qti_v2p1/rptemplat
 pub(super) fn write(exam: &Exam, credit: Credit) -> Result<Vec<Exported>, ExamError> {
     let mut files = Vec::new();
     for variant in &exam.variants {
-        let ids: Vec<String> = variant.items.iter().map(|item| format!("q-{}-{}", variant.name, item.id)).collect();
+        let ids: Vec<String> =
+            variant.items.iter().map(|item| format!("q-{}-{}", variant.name, item.id)).collect();
         let mut entries = vec![
             ("imsmanifest.xml".to_owned(), manifest(variant, &ids).document()?),
             ("test.xml".to_owned(), test(exam, variant, &ids).document()?),
@@ -65,14 +68,21 @@ fn test(exam: &Exam, variant: &Variant, ids: &[String]) -> Element {
         .with("submissionMode", "simultaneous");
     let last = variant.items.last().map_or(0, |item| item.question);
     for question in 1..=last {
-        let of_question = variant.items.iter().zip(ids).filter(|(item, _)| item.question == question);
-        let title = variant.items.iter().find(|item| item.question == question).map(|item| item.title.clone());
+        let of_question =
+            variant.items.iter().zip(ids).filter(|(item, _)| item.question == question);
+        let title = variant
+            .items
+            .iter()
+            .find(|item| item.question == question)
+            .map(|item| item.title.clone());
         let section = element("assessmentSection")
             .with("identifier", format!("s{question}"))
             .with("title", title.unwrap_or_default())
             .with("visible", "true");
         let item = |(_, id): (&Item, &String)| {
-            element("assessmentItemRef").with("identifier", id.as_str()).with("href", format!("{id}.xml"))
+            element("assessmentItemRef")
+                .with("identifier", id.as_str())
+                .with("href", format!("{id}.xml"))
         };
         part = part.child(section.children(of_question.map(item)));
     }
@@ -96,7 +106,10 @@ fn value(text: &str) -> Element {
 }
 
 fn declared(id: &str, cardinality: &str, base: &str) -> Element {
-    element("responseDeclaration").with("identifier", id).with("cardinality", cardinality).with("baseType", base)
+    element("responseDeclaration")
+        .with("identifier", id)
+        .with("cardinality", cardinality)
+        .with("baseType", base)
 }
 
 /// What differs between kinds of items.
@@ -132,7 +145,11 @@ fn assessment_item(item: &Item, id: &str, credit: Credit) -> Element {
         .children(declarations)
         .child(outcome("SCORE", 0))
         .child(outcome("MAXSCORE", item.points))
-        .child(element("itemBody").child(element("div").markup(shown(&item.entered_stem()))).children(interactions))
+        .child(
+            element("itemBody")
+                .child(element("div").markup(shown(&item.entered_stem())))
+                .children(interactions),
+        )
         .children(processing)
 }
 
@@ -157,10 +174,13 @@ fn numbers(item: &Item, rows: &[Vec<Cell>]) -> Body {
                 Entry::Decimal { text, .. } => ("float", text),
                 Entry::Fraction(text) => ("string", text),
             };
-            declarations
-                .push(declared(&id(i, j), "single", base).child(element("correctResponse").child(value(right))));
-            let entry =
-                element("textEntryInteraction").with("responseIdentifier", id(i, j)).with("expectedLength", "10");
+            declarations.push(
+                declared(&id(i, j), "single", base)
+                    .child(element("correctResponse").child(value(right))),
+            );
+            let entry = element("textEntryInteraction")
+                .with("responseIdentifier", id(i, j))
+                .with("expectedLength", "10");
             cells.push(element("td").child(entry));
         }
         lines.push(element("tr").children(cells));
@@ -177,7 +197,9 @@ fn marked(item: &Item, rows: &[Vec<Cell>], id: impl Fn(usize, usize) -> String) 
     let cells: Vec<(String, &Cell)> = rows
         .iter()
         .enumerate()
-        .flat_map(|(i, row)| row.iter().enumerate().map(|(j, cell)| (id(i, j), cell)).collect::<Vec<_>>())
+        .flat_map(|(i, row)| {
+            row.iter().enumerate().map(|(j, cell)| (id(i, j), cell)).collect::<Vec<_>>()
+        })
         .collect();
     let all = |entries: &[&Entry]| {
         let mut tests: Vec<Element> = Vec::new();
@@ -187,7 +209,9 @@ fn marked(item: &Item, rows: &[Vec<Cell>], id: impl Fn(usize, usize) -> String) 
         if tests.len() == 1 { tests.pop() } else { Some(element("and").children(tests)) }
     };
     let then = |name: &'static str, test: Element, score: Element| {
-        element(name).child(test).child(element("setOutcomeValue").with("identifier", "SCORE").child(score))
+        element(name)
+            .child(test)
+            .child(element("setOutcomeValue").with("identifier", "SCORE").child(score))
     };
     let points = |text: &str| element("baseValue").with("baseType", "float").text(text);
     let right: Vec<&Entry> = cells.iter().map(|(_, cell)| &cell.right).collect();
@@ -198,14 +222,19 @@ fn marked(item: &Item, rows: &[Vec<Cell>], id: impl Fn(usize, usize) -> String) 
         let test = if is_of_shape { all(&entries)? } else { return None };
         Some(then("responseElseIf", test, points(&part_of(item.points, *share))))
     };
-    let condition = element("responseCondition").children(right).children(item.mistakes.iter().filter_map(mistake));
+    let condition = element("responseCondition")
+        .children(right)
+        .children(item.mistakes.iter().filter_map(mistake));
     if cells.len() == 1 {
         return condition;
     }
     let shares = split(hundredths(item.points, item.entries), cells.len());
     let one = |((id, cell), share): (&(String, &Cell), &String)| {
-        let sum = element("sum").child(element("variable").with("identifier", "SCORE")).child(points(share));
-        same(id, &cell.right, &cell.right).map(|test| element("responseCondition").child(then("responseIf", test, sum)))
+        let sum = element("sum")
+            .child(element("variable").with("identifier", "SCORE"))
+            .child(points(share));
+        same(id, &cell.right, &cell.right)
+            .map(|test| element("responseCondition").child(then("responseIf", test, sum)))
     };
     condition.child(element("responseElse").children(cells.iter().zip(&shares).filter_map(one)))
 }
@@ -226,7 +255,10 @@ fn same(id: &str, right: &Entry, entry: &Entry) -> Option<Element> {
         (Entry::Decimal { .. }, Entry::Fraction(_)) => return None,
         (Entry::Fraction(_), entry) => {
             let same = |way: &String| {
-                element("stringMatch").with("caseSensitive", "false").child(variable()).child(base("string", way))
+                element("stringMatch")
+                    .with("caseSensitive", "false")
+                    .child(variable())
+                    .child(base("string", way))
             };
             element("or").children(entry.ways().iter().map(same))
         }
@@ -238,20 +270,29 @@ fn by_map() -> Option<Element> {
 }
 
 fn mapping(entries: Vec<(String, String)>) -> Element {
-    let entry = |(key, points): (String, String)| element("mapEntry").with("mapKey", key).with("mappedValue", points);
+    let entry = |(key, points): (String, String)| {
+        element("mapEntry").with("mapKey", key).with("mappedValue", points)
+    };
     element("mapping").with("defaultValue", "0").children(entries.into_iter().map(entry))
 }
 
 fn shape(word: &Word, points: u32) -> Body {
-    let mut entries: Vec<(String, String)> = Word::ways(&word.right).map(|way| (way, points.to_string())).into();
+    let mut entries: Vec<(String, String)> =
+        Word::ways(&word.right).map(|way| (way, points.to_string())).into();
     for Slip { gives, share, .. } in &word.wrong {
         entries.extend(Word::ways(gives).map(|way| (way, part_of(points, *share))));
     }
     let declaration = declared("RESPONSE", "single", "string")
         .child(element("correctResponse").child(value(&word.right)))
         .child(mapping(entries));
-    let entry = element("textEntryInteraction").with("responseIdentifier", "RESPONSE").with("expectedLength", "20");
-    Body { declarations: vec![declaration], interactions: vec![element("p").child(entry)], processing: by_map() }
+    let entry = element("textEntryInteraction")
+        .with("responseIdentifier", "RESPONSE")
+        .with("expectedLength", "20");
+    Body {
+        declarations: vec![declaration],
+        interactions: vec![element("p").child(entry)],
+        processing: by_map(),
+    }
 }
 
 fn choice(id: &str, markup: &str) -> Element {
@@ -292,27 +333,40 @@ fn options(offers: &[Offer], points: u32, credit: Credit) -> Body {
         .with("identifier", "FEEDBACK")
         .with("cardinality", "single")
         .with("baseType", "identifier");
-    let set = |outcome: &str, to: Element| element("setOutcomeValue").with("identifier", outcome).child(to);
+    let set = |outcome: &str, to: Element| {
+        element("setOutcomeValue").with("identifier", outcome).child(to)
+    };
     let response = |name: &'static str| element(name).with("identifier", "RESPONSE");
     let processing = element("responseProcessing")
         .child(set("SCORE", response("mapResponse")))
         .child(set("FEEDBACK", response("variable")));
-    Body { declarations: vec![declaration, feedback], interactions: vec![interaction], processing: Some(processing) }
+    Body {
+        declarations: vec![declaration, feedback],
+        interactions: vec![interaction],
+        processing: Some(processing),
+    }
 }
 
 /// Left sides, each of which belongs to one right side.
 fn pairs(lefts: &[(String, usize)], rights: &[String], points: u32) -> Body {
     let (left, right) = (|at: usize| format!("L{}", at + 1), |at: usize| format!("R{}", at + 1));
-    let keys: Vec<String> =
-        lefts.iter().enumerate().map(|(at, (_, side))| format!("{} {}", left(at), right(*side))).collect();
+    let keys: Vec<String> = lefts
+        .iter()
+        .enumerate()
+        .map(|(at, (_, side))| format!("{} {}", left(at), right(*side)))
+        .collect();
     let declaration = declared("RESPONSE", "multiple", "directedPair")
         .child(element("correctResponse").children(keys.iter().map(|key| value(key))))
         .child(mapping(keys.iter().cloned().zip(shares(points, lefts.len())).collect()));
     let one = |id: String, most: usize, markup: &str| {
-        element("simpleAssociableChoice").with("identifier", id).with("matchMax", most.to_string()).markup(markup)
+        element("simpleAssociableChoice")
+            .with("identifier", id)
+            .with("matchMax", most.to_string())
+            .markup(markup)
     };
     let lefts_shown = lefts.iter().enumerate().map(|(at, (markup, _))| one(left(at), 1, markup));
-    let rights_shown = rights.iter().enumerate().map(|(at, side)| one(right(at), lefts.len(), &escape(side)));
+    let rights_shown =
+        rights.iter().enumerate().map(|(at, side)| one(right(at), lefts.len(), &escape(side)));
     let interaction = element("matchInteraction")
         .with("responseIdentifier", "RESPONSE")
         .with("shuffle", "false")
@@ -323,7 +377,8 @@ fn pairs(lefts: &[(String, usize)], rights: &[String], points: u32) -> Body {
 }
 
 fn statements(offers: &[Offer], points: u32) -> Body {
-    let lefts: Vec<_> = offers.iter().map(|offer| (line(&offer.says), usize::from(!offer.right))).collect();
+    let lefts: Vec<_> =
+        offers.iter().map(|offer| (line(&offer.says), usize::from(!offer.right))).collect();
     pairs(&lefts, &["true".to_owned(), "false".to_owned()], points)
 }
 
@@ -335,7 +390,8 @@ fn places(lines: &[Placed], points: u32) -> Body {
 
 fn open(item: &Item, lines: usize) -> Body {
     let rubric = Block::List(Marker::Dot, item.rubric.clone());
-    let marked = if item.rubric.is_empty() { String::new() } else { shown(&[rubric]) } + &shown(&item.solution);
+    let marked = if item.rubric.is_empty() { String::new() } else { shown(&[rubric]) }
+        + &shown(&item.solution);
     let interaction = element("extendedTextInteraction")
         .with("responseIdentifier", "RESPONSE")
         .with("expectedLines", lines.to_string());
@@ -353,7 +409,13 @@ mod tests {
 
     #[test]
     fn parts_are_hundredths() {
-        let known = [(4, 0.5, "2.00"), (3, 0.5, "1.50"), (1, 1.0 / 3.0, "0.33"), (3, 0.0, "0.00"), (2, 0.07, "0.14")];
+        let known = [
+            (4, 0.5, "2.00"),
+            (3, 0.5, "1.50"),
+            (1, 1.0 / 3.0, "0.33"),
+            (3, 0.0, "0.00"),
+            (2, 0.07, "0.14"),
+        ];
         for (points, share, expected) in known {
             assert_eq!(part_of(points, share), expected);
         }

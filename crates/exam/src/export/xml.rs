@@ -73,15 +73,22 @@ impl Element {
             .write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))
             .and_then(|()| self.write(&mut writer, 0))
             .map_err(|error| error.to_string())
-            .and_then(|()| String::from_utf8(writer.into_inner()).map_err(|error| error.to_string()));
-        done.map(|text| text + "\n").map_err(|error| ExamError::Key(format!("XML that cannot be written: {error}")))
+            .and_then(|()| {
+                String::from_utf8(writer.into_inner()).map_err(|error| error.to_string())
+            });
+        done.map(|text| text + "\n")
+            .map_err(|error| ExamError::Key(format!("XML that cannot be written: {error}")))
     }
 
     fn write(&self, writer: &mut Writer<Vec<u8>>, depth: usize) -> std::io::Result<()> {
         // Between elements alone space means nothing.
-        let is_open = !self.children.is_empty() && self.children.iter().all(|node| matches!(node, Node::Element(_)));
+        let is_open = !self.children.is_empty()
+            && self.children.iter().all(|node| matches!(node, Node::Element(_)));
         let line = |writer: &mut Writer<Vec<u8>>, depth: usize| {
-            writer.write_event(Event::Text(BytesText::from_escaped(format!("\n{}", " ".repeat(depth)))))
+            writer.write_event(Event::Text(BytesText::from_escaped(format!(
+                "\n{}",
+                " ".repeat(depth)
+            ))))
         };
         let mut start = BytesStart::new(self.name);
         for (name, value) in &self.attributes {
@@ -103,7 +110,9 @@ impl Element {
                     element.write(writer, depth + 1)?;
                 }
                 Node::Text(text) => writer.write_event(Event::Text(BytesText::new(text)))?,
-                Node::Markup(markup) => writer.write_event(Event::Text(BytesText::from_escaped(markup)))?,
+                Node::Markup(markup) => {
+                    writer.write_event(Event::Text(BytesText::from_escaped(markup)))?
+                }
                 Node::Character(text) => {
                     for section in BytesCData::escaped(text) {
                         writer.write_event(Event::CData(section))?;
@@ -120,7 +129,9 @@ impl Element {
 
 /// Without the characters that XML does not have.
 fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { ' ' } else { c }).collect()
+    text.chars()
+        .map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { ' ' } else { c })
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Numbers on trial: the key, what mistakes give, and the engine's word, what rejects cheaply first.
+//! Numbers on trial: the key, what mistakes give, and the engine's word, what rejects cheaply
+//! first.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,9 @@ use super::mistake::{Gives, Mistaken, PLACES, gives, is_near};
 use super::pose::{Answer, PosedPart, Unfit};
 use super::stream::Stream;
 use super::words::plain;
-use crate::answer::{Drawn, Judgment, Numbers, Printed, Worked, agrees, ball_of, enclosed_all, of_value, standard};
+use crate::answer::{
+    Drawn, Judgment, Numbers, Printed, Worked, agrees, ball_of, enclosed_all, of_value, standard,
+};
 use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, Slip, prose};
 
 /// An instance while it is tried.
@@ -35,7 +38,11 @@ struct Found {
 
 impl Bench<'_> {
     /// The answers to the parts that are asked.
-    pub(super) fn parts(&mut self, parts: &[usize], stream: (u64, &[&str])) -> Result<Vec<PosedPart>, Unfit> {
+    pub(super) fn parts(
+        &mut self,
+        parts: &[usize],
+        stream: (u64, &[&str]),
+    ) -> Result<Vec<PosedPart>, Unfit> {
         let mut all: Vec<Found> = parts.iter().map(|_| Found::default()).collect();
         // Rows without a largest entry are seen before anything is worked out to the end.
         for is_largest in [true, false] {
@@ -46,10 +53,15 @@ impl Bench<'_> {
                 }
             }
         }
-        if let Some(band) = self.question.load.filter(|_| self.strict && parts.len() == self.question.parts.len()) {
+        if let Some(band) =
+            self.question.load.filter(|_| self.strict && parts.len() == self.question.parts.len())
+        {
             let load = load(&self.drawn, all.iter().filter_map(|found| found.numbers.as_ref()));
             if !(band.low..=band.high).contains(&load) {
-                return Err(Unfit::Numbers(format!("a load of {load}, not of {} to {}", band.low, band.high)));
+                return Err(Unfit::Numbers(format!(
+                    "a load of {load}, not of {} to {}",
+                    band.low, band.high
+                )));
             }
         }
         // What another meaning of a call gives asks the engine, which takes longest.
@@ -79,17 +91,28 @@ impl Bench<'_> {
         let key = self.value(checked.of.as_ref()).and_then(|value| Printed::new(value, places));
         let key = key.map_err(|reason| Unfit::Question(number(), reason))?;
         if self.strict && !tiny && key.vanishes() {
-            return Err(Unfit::Numbers(format!("{}: a number that is not 0 rounds to 0", number())));
+            return Err(Unfit::Numbers(format!(
+                "{}: a number that is not 0 rounds to 0",
+                number()
+            )));
         }
         let mistakes = checked.mistakes.iter().map(|_| None).collect();
-        Ok(Found { numbers: Some(key.clone().numbers()), key: Some(key), mistakes, ..Found::default() })
+        Ok(Found {
+            numbers: Some(key.clone().numbers()),
+            key: Some(key),
+            mistakes,
+            ..Found::default()
+        })
     }
 
     /// What the mistakes in a part give: those that are another meaning of a call, or the others.
     fn mistakes(&mut self, at: usize, found: &mut Found, is_fault: bool) -> Result<(), Unfit> {
         let question = self.question;
         for (which, mistake) in question.parts[at].mistakes.iter().enumerate() {
-            if self.strict && found.key.is_some() && matches!(mistake.slip, Slip::Fault(_)) == is_fault {
+            if self.strict
+                && found.key.is_some()
+                && matches!(mistake.slip, Slip::Fault(_)) == is_fault
+            {
                 self.mistake(at, which, found)?;
             }
         }
@@ -102,18 +125,36 @@ impl Bench<'_> {
         let (part, checked) = (&question.question.parts[at], &question.parts[at]);
         let mistake = &checked.mistakes[which];
         let places = if let AnswerSpec::Value(value) = &part.answer { value.places } else { None };
-        let gives = gives(mistake, (question, checked), &self.drawn, &mut self.worked, places, self.catalog)
-            .map_err(|reason| Unfit::Numbers(format!("mistake `{}`: {reason}", mistake.says)))?;
+        let gives = gives(
+            mistake,
+            (question, checked),
+            &self.drawn,
+            &mut self.worked,
+            places,
+            self.catalog,
+        )
+        .map_err(|reason| Unfit::Numbers(format!("mistake `{}`: {reason}", mistake.says)))?;
         if found.key.as_ref().is_some_and(|key| key.rows() == gives.rows()) {
             return Err(Unfit::Numbers(format!("mistake `{}` gives the key", mistake.says)));
         }
-        if found.key.as_ref().zip(places).is_some_and(|(key, places)| is_near(key.rows(), gives.rows(), places)) {
+        if found
+            .key
+            .as_ref()
+            .zip(places)
+            .is_some_and(|(key, places)| is_near(key.rows(), gives.rows(), places))
+        {
             return Err(Unfit::Numbers(format!("mistake `{}` gives nearly the key", mistake.says)));
         }
-        let alike = found.mistakes.iter().position(|other| other.as_ref().is_some_and(|o| o.rows() == gives.rows()));
+        let alike = found
+            .mistakes
+            .iter()
+            .position(|other| other.as_ref().is_some_and(|o| o.rows() == gives.rows()));
         if let Some(other) = alike {
             let other = &checked.mistakes[other].says;
-            return Err(Unfit::Numbers(format!("mistakes `{}` and `{other}` give the same", mistake.says)));
+            return Err(Unfit::Numbers(format!(
+                "mistakes `{}` and `{other}` give the same",
+                mistake.says
+            )));
         }
         found.mistakes[which] = Some(gives);
         Ok(())
@@ -133,7 +174,10 @@ impl Bench<'_> {
         let exprs: Vec<&Expr> = asked.iter().map(|(_, _, expr)| *expr).collect();
         let balls = enclosed_all(&self.question.law, &exprs, &self.drawn, standard(), self.catalog);
         let wrong = |at: usize, reason: String| {
-            Unfit::Question(format!("part {}", at + 1), format!("`of` and its check differ: {reason}"))
+            Unfit::Question(
+                format!("part {}", at + 1),
+                format!("`of` and its check differ: {reason}"),
+            )
         };
         let balls = balls.map_err(|reason| wrong(0, reason))?;
         for ((at, key, _), balls) in asked.into_iter().zip(balls) {
@@ -147,7 +191,12 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn part(&mut self, at: usize, found: Found, (seed, label): (u64, &[&str])) -> Result<PosedPart, Unfit> {
+    fn part(
+        &mut self,
+        at: usize,
+        found: Found,
+        (seed, label): (u64, &[&str]),
+    ) -> Result<PosedPart, Unfit> {
         let question = self.question;
         let (part, checked) = (&question.question.parts[at], &question.parts[at]);
         let number = format!("part {}", at + 1);
@@ -155,8 +204,10 @@ impl Bench<'_> {
         let wrong = |reason: String| Unfit::Question(number.clone(), reason);
         let says = checked.mistakes.iter().map(|mistake| mistake.says.clone());
         let given = found.mistakes.into_iter();
-        let mistakes: Vec<Mistaken> =
-            says.zip(given).filter_map(|(says, gives)| Some(Mistaken { says, numbers: gives?.numbers() })).collect();
+        let mistakes: Vec<Mistaken> = says
+            .zip(given)
+            .filter_map(|(says, gives)| Some(Mistaken { says, numbers: gives?.numbers() }))
+            .collect();
         let answer = match &part.answer {
             AnswerSpec::Value(_) | AnswerSpec::Shape(_) => {
                 let key = found.numbers.ok_or_else(|| wrong("expected a formula".to_owned()))?;
@@ -165,15 +216,19 @@ impl Bench<'_> {
                     && value.choices
                     && self.strict
                 {
-                    let all: Vec<&Numbers> =
-                        std::iter::once(&key).chain(mistakes.iter().map(|mistake| &mistake.numbers)).collect();
-                    choices = stream.shuffled(all.len()).into_iter().map(|at| all[at].clone()).collect();
+                    let all: Vec<&Numbers> = std::iter::once(&key)
+                        .chain(mistakes.iter().map(|mistake| &mistake.numbers))
+                        .collect();
+                    choices =
+                        stream.shuffled(all.len()).into_iter().map(|at| all[at].clone()).collect();
                 }
                 Answer::Numbers { key, choices }
             }
             AnswerSpec::Largest(_) => Answer::Largest(found.largest),
             AnswerSpec::Choice(choice) => {
-                self.differ(std::iter::once(&choice.right).chain(choice.wrong.iter().map(|one| &one.says)))?;
+                self.differ(
+                    std::iter::once(&choice.right).chain(choice.wrong.iter().map(|one| &one.says)),
+                )?;
                 Answer::Choice(stream.shuffled(choice.wrong.len() + 1))
             }
             AnswerSpec::Statements(statements) => {
@@ -188,15 +243,25 @@ impl Bench<'_> {
                         picked[0] = *other;
                     }
                 }
-                let text =
-                    |at: &usize| if *at < right { &statements.right[*at] } else { &statements.wrong[*at - right] };
+                let text = |at: &usize| {
+                    if *at < right {
+                        &statements.right[*at]
+                    } else {
+                        &statements.wrong[*at - right]
+                    }
+                };
                 self.differ(picked.iter().map(|at| &text(at).says))?;
                 Answer::Statements(
-                    picked.into_iter().map(|at| if at < right { (true, at) } else { (false, at - right) }).collect(),
+                    picked
+                        .into_iter()
+                        .map(|at| if at < right { (true, at) } else { (false, at - right) })
+                        .collect(),
                 )
             }
             AnswerSpec::Ordering(ordering) => {
-                self.differ(ordering.lines.iter().chain(ordering.strangers.iter().map(|one| &one.says)))?;
+                self.differ(
+                    ordering.lines.iter().chain(ordering.strangers.iter().map(|one| &one.says)),
+                )?;
                 let n = ordering.lines.len();
                 let mut order = stream.shuffled(n + ordering.strangers.len());
                 if order.iter().filter(|at| **at < n).is_sorted() {
@@ -205,7 +270,9 @@ impl Bench<'_> {
                 // Lines that may be exchanged can be right as they stand.
                 let is_right = |order: &[usize]| {
                     let known: Vec<usize> = order.iter().copied().filter(|at| *at < n).collect();
-                    (1..n).all(|at| !known[..at].iter().any(|other| ordering.is_before(known[at], *other)))
+                    (1..n).all(|at| {
+                        !known[..at].iter().any(|other| ordering.is_before(known[at], *other))
+                    })
                 };
                 let rotations = order.len();
                 for _ in 0..rotations {
@@ -237,7 +304,8 @@ impl Bench<'_> {
         }
         let mut seen = BTreeSet::new();
         for text in texts {
-            let pieces = prose(text).unwrap_or_default().into_iter().flat_map(|paragraph| paragraph.pieces);
+            let pieces =
+                prose(text).unwrap_or_default().into_iter().flat_map(|paragraph| paragraph.pieces);
             for piece in pieces {
                 for expr in piece.values() {
                     let known = self.worked.work_for(&self.question.law, expr);
@@ -255,7 +323,8 @@ impl Bench<'_> {
     /// The value of a formula of the question, with the steps that it needs.
     fn value(&mut self, of: Option<&Expr>) -> Result<Exactly, String> {
         let of = of.ok_or("expected a formula")?;
-        let value = self.worked.work_for(&self.question.law, of).and_then(|()| self.worked.value(of));
+        let value =
+            self.worked.work_for(&self.question.law, of).and_then(|()| self.worked.value(of));
         value.map_err(|error| error.to_string())
     }
 
@@ -287,14 +356,22 @@ impl Bench<'_> {
         let (Some(left), Some(right)) = (&part.of, &part.beside) else {
             return Err("expected two formulas".to_owned());
         };
-        let relation = Expr { kind: ExprKind::Binary(op, Box::new(left.clone()), Box::new(right.clone())), span: 0..0 };
+        let relation = Expr {
+            kind: ExprKind::Binary(op, Box::new(left.clone()), Box::new(right.clone())),
+            span: 0..0,
+        };
         self.worked.work_for(&self.question.law, &relation).map_err(|error| error.to_string())?;
         match self.worked.holds(&relation) {
             Ok(true) => Ok(()),
             Ok(false) => {
                 let shown = |side: &Expr| {
-                    let numbers = self.worked.value(side).ok().and_then(|value| of_value(&value, Some(PLACES)).ok());
-                    let first = numbers.and_then(|numbers| numbers.rows.concat().into_iter().next());
+                    let numbers = self
+                        .worked
+                        .value(side)
+                        .ok()
+                        .and_then(|value| of_value(&value, Some(PLACES)).ok());
+                    let first =
+                        numbers.and_then(|numbers| numbers.rows.concat().into_iter().next());
                     first.unwrap_or_else(|| "another".to_owned())
                 };
                 Err(match op {
@@ -303,7 +380,8 @@ impl Bench<'_> {
                         shown(right),
                         shown(left)
                     ),
-                    _ => "expected `is` equal to `equals` for the numbers drawn, got another value".to_owned(),
+                    _ => "expected `is` equal to `equals` for the numbers drawn, got another value"
+                        .to_owned(),
                 })
             }
             Err(reason) => Err(reason.to_string()),

@@ -36,7 +36,9 @@ fn drawn(question: &CheckedQuestion, source: Source<'_>) -> Result<Drawn, String
     for (name, domain) in &question.draw {
         let mut value = Err(String::new());
         source(name, &mut |choose| value = parameter(domain, &drawn, choose));
-        drawn.parameters.insert(name.clone(), value.map_err(|reason| format!("`{name}`: {reason}"))?);
+        drawn
+            .parameters
+            .insert(name.clone(), value.map_err(|reason| format!("`{name}`: {reason}"))?);
     }
     Ok(drawn)
 }
@@ -50,12 +52,16 @@ fn parameter(domain: &Domain, drawn: &Drawn, stream: &mut dyn Choose) -> Result<
             let mut entry = || stream.between(*low, *high) as f64 / *per as f64;
             Parameter::Matrix((0..rows).map(|_| (0..cols).map(|_| entry()).collect()).collect())
         }
-        Domain::Number { per, low, high } => Parameter::Number(stream.between(*low, *high) as f64 / *per as f64),
+        Domain::Number { per, low, high } => {
+            Parameter::Number(stream.between(*low, *high) as f64 / *per as f64)
+        }
         Domain::OneOf(values) => Parameter::Number(values[stream.below(values.len())]),
         Domain::Index { of, not } => {
-            let taken: Vec<&Parameter> = not.iter().filter_map(|name| drawn.parameters.get(name)).collect();
-            let free: Vec<usize> =
-                (0..extent(of, drawn)?).filter(|i| !taken.contains(&&Parameter::Index(*i))).collect();
+            let taken: Vec<&Parameter> =
+                not.iter().filter_map(|name| drawn.parameters.get(name)).collect();
+            let free: Vec<usize> = (0..extent(of, drawn)?)
+                .filter(|i| !taken.contains(&&Parameter::Index(*i)))
+                .collect();
             match free.as_slice() {
                 [] => return Err("expected an index that is free, got none".to_owned()),
                 free => Parameter::Index(free[stream.below(free.len())]),
@@ -79,21 +85,29 @@ fn parameter(domain: &Domain, drawn: &Drawn, stream: &mut dyn Choose) -> Result<
             if order.iter().copied().eq(0..n) {
                 order.rotate_left(1);
             }
-            Parameter::Matrix(order.iter().map(|k| (0..n).map(|j| one(j == *k)).collect()).collect())
+            Parameter::Matrix(
+                order.iter().map(|k| (0..n).map(|j| one(j == *k)).collect()).collect(),
+            )
         }
     })
 }
 
-/// The instance that the source of a question printed; parameters that it does not say are drawn, extents are the least.
+/// The instance that the source of a question printed; parameters that it does not say are drawn,
+/// extents are the least.
 ///
 /// # Errors
 /// A name that is no extent and no parameter, or a value that is not of its kind.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be small whole numbers")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "checked to be small whole numbers"
+)]
 pub fn written(question: &CheckedQuestion, seed: u64) -> Result<Drawn, String> {
     let example = &question.question.example;
     let whole = |x: f64| (x.fract() == 0.0 && (1.0..=4096.0).contains(&x)).then_some(x as usize);
     let known = |name: &String| {
-        question.sizes.iter().any(|(own, _)| own == name) || question.draw.iter().any(|(own, _)| own == name)
+        question.sizes.iter().any(|(own, _)| own == name)
+            || question.draw.iter().any(|(own, _)| own == name)
     };
     if let Some(name) = example.keys().find(|name| !known(name)) {
         return Err(format!("example of `{name}`: expected an extent or a parameter"));
@@ -101,7 +115,9 @@ pub fn written(question: &CheckedQuestion, seed: u64) -> Result<Drawn, String> {
     let mut drawn = Drawn::default();
     for (name, size) in &question.sizes {
         let size = match example.get(name) {
-            Some(Written::Number(n)) => whole(*n).ok_or_else(|| format!("example of `{name}`: expected an extent"))?,
+            Some(Written::Number(n)) => {
+                whole(*n).ok_or_else(|| format!("example of `{name}`: expected an extent"))?
+            }
             _ => size.low,
         };
         drawn.sizes.insert(name.clone(), size);
@@ -111,7 +127,9 @@ pub fn written(question: &CheckedQuestion, seed: u64) -> Result<Drawn, String> {
             (Some(Written::Number(i)), Domain::Index { of, .. }) => {
                 let limit = extent(of, &drawn)?;
                 let i = whole(*i).filter(|i| *i <= limit);
-                Parameter::Index(i.ok_or_else(|| format!("example of `{name}`: expected 1 to {limit}"))? - 1)
+                Parameter::Index(
+                    i.ok_or_else(|| format!("example of `{name}`: expected 1 to {limit}"))? - 1,
+                )
             }
             (Some(Written::Number(x)), _) => Parameter::Number(*x),
             (Some(Written::Matrix(rows)), _) => Parameter::Matrix(rows.clone()),
@@ -122,31 +140,41 @@ pub fn written(question: &CheckedQuestion, seed: u64) -> Result<Drawn, String> {
     Ok(drawn)
 }
 
-/// Checks that extents and parameters are those of the question: names, kinds, ranges of extents, rows and columns.
+/// Checks that extents and parameters are those of the question: names, kinds, ranges of extents,
+/// rows and columns.
 ///
 /// # Errors
 /// The first that is not.
 pub fn fits(question: &CheckedQuestion, drawn: &Drawn) -> Result<(), String> {
     let sizes: Vec<&String> = question.sizes.iter().map(|(name, _)| name).collect();
     let parameters: Vec<&String> = question.draw.iter().map(|(name, _)| name).collect();
-    if drawn.sizes.keys().collect::<Vec<_>>() != sizes || drawn.parameters.keys().collect::<Vec<_>>() != parameters {
+    if drawn.sizes.keys().collect::<Vec<_>>() != sizes
+        || drawn.parameters.keys().collect::<Vec<_>>() != parameters
+    {
         return Err(format!("parameters: expected {sizes:?} and {parameters:?}, got others"));
     }
     for (name, size) in &question.sizes {
         if !drawn.size(name).is_some_and(|n| (size.low..=size.high).contains(&n)) {
-            return Err(format!("extent `{name}`: expected {} to {}, got another", size.low, size.high));
+            return Err(format!(
+                "extent `{name}`: expected {} to {}, got another",
+                size.low, size.high
+            ));
         }
     }
     for (name, domain) in &question.draw {
         let is_of = |rows: &Expr, cols: &Expr, of: &[Vec<f64>]| -> Result<bool, String> {
             let (rows, cols) = (extent(rows, drawn)?, extent(cols, drawn)?);
-            Ok(of.len() == rows && of.iter().all(|row| row.len() == cols && row.iter().all(|x| x.is_finite())))
+            Ok(of.len() == rows
+                && of.iter().all(|row| row.len() == cols && row.iter().all(|x| x.is_finite())))
         };
         let fits = match (domain, drawn.parameters.get(name)) {
-            (Domain::Matrix { rows, cols, .. } | Domain::Mask(rows, cols), Some(Parameter::Matrix(of))) => {
-                is_of(rows, cols, of)?
+            (
+                Domain::Matrix { rows, cols, .. } | Domain::Mask(rows, cols),
+                Some(Parameter::Matrix(of)),
+            ) => is_of(rows, cols, of)?,
+            (Domain::Causal(n) | Domain::Permutation(n), Some(Parameter::Matrix(of))) => {
+                is_of(n, n, of)?
             }
-            (Domain::Causal(n) | Domain::Permutation(n), Some(Parameter::Matrix(of))) => is_of(n, n, of)?,
             (Domain::Number { .. } | Domain::OneOf(_), Some(Parameter::Number(x))) => x.is_finite(),
             (Domain::Index { of, .. }, Some(Parameter::Index(i))) => *i < extent(of, drawn)?,
             _ => false,

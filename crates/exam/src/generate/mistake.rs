@@ -57,13 +57,16 @@ pub(super) fn gives(
     catalog: &Catalog,
 ) -> Result<Gives, String> {
     let of = part.of.as_ref().ok_or("expected an answer with a value")?;
-    // Decimals need no exact value where the engine is sure of every digit, which takes a tenth of the time.
+    // Decimals need no exact value where the engine is sure of every digit, which takes a tenth of
+    // the time.
     let by_engine = |law, expr| {
         let balls = enclosed(law, expr, drawn, standard(), catalog).ok()?;
         rounded(&balls, places?).ok()
     };
     let decimals = match &mistake.slip {
-        Slip::Steps { law, rounds, .. } if rounds.is_empty() && places.is_some() => by_engine(law, of),
+        Slip::Steps { law, rounds, .. } if rounds.is_empty() && places.is_some() => {
+            by_engine(law, of)
+        }
         Slip::Answer(gives) if places.is_some() => by_engine(&question.law, gives),
         _ => None,
     };
@@ -77,7 +80,9 @@ pub(super) fn gives(
             return Ok(Gives::Rounded(rounded(&balls, places.unwrap_or(PLACES))?));
         }
         Slip::Steps { law, rounds, anew } => worked.instead(&question.law, (law, rounds), anew, of),
-        Slip::Answer(gives) => worked.work_for(&question.law, gives).and_then(|()| worked.value(gives)),
+        Slip::Answer(gives) => {
+            worked.work_for(&question.law, gives).and_then(|()| worked.value(gives))
+        }
     };
     Ok(Gives::Printed(printed(value.map_err(|error| error.to_string())?, places)?))
 }
@@ -90,8 +95,8 @@ fn printed(value: Value, places: Option<usize>) -> Result<Printed, String> {
     }
 }
 
-/// Whether two answers of the same shape, rounded to so many places, differ by no more than a unit of the last place anywhere: a slip in
-/// the last digit would be told as the mistake.
+/// Whether two answers of the same shape, rounded to so many places, differ by no more than a unit
+/// of the last place anywhere: a slip in the last digit would be told as the mistake.
 pub(super) fn is_near(key: &[Vec<String>], other: &[Vec<String>], places: usize) -> bool {
     // In units of the last place.
     let units = |text: &String| -> Option<i128> {
@@ -103,7 +108,10 @@ pub(super) fn is_near(key: &[Vec<String>], other: &[Vec<String>], places: usize)
         _ => x == y,
     };
     key.len() == other.len()
-        && key.iter().zip(other).all(|(key, other)| key.len() == other.len() && key.iter().zip(other).all(near))
+        && key
+            .iter()
+            .zip(other)
+            .all(|(key, other)| key.len() == other.len() && key.iter().zip(other).all(near))
 }
 
 /// No step is rounded.

@@ -1,4 +1,5 @@
-//! One instance of a question: drawn, worked, and kept only if nobody who makes a mistake gets the key.
+//! One instance of a question: drawn, worked, and kept only if nobody who makes a mistake gets the
+//! key.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -78,7 +79,8 @@ pub(super) enum Unfit {
     Question(String, String),
 }
 
-/// Variant `variant` (from 1) of a question; `name` tells its streams from those of others, `seen` holds the notes of variants that exist.
+/// Variant `variant` (from 1) of a question; `name` tells its streams from those of others, `seen`
+/// holds the notes of variants that exist.
 ///
 /// # Errors
 /// No numbers that do within some thousands of draws, or a question that contradicts itself.
@@ -93,7 +95,8 @@ pub fn pose<'a>(
     let mut last = String::new();
     // Whether all draws of which the conditions hold are thrown away for the same reason.
     let (mut reached, mut is_always) = (None, true);
-    let is_contradiction = |(what, reason)| ExamError::NoValue { question: id.clone(), what, reason };
+    let is_contradiction =
+        |(what, reason)| ExamError::NoValue { question: id.clone(), what, reason };
     for tries in 0..MOST_TRIES {
         let number = tries.to_string();
         let label: Vec<&str> = name.iter().copied().chain([id.as_str(), number.as_str()]).collect();
@@ -136,7 +139,13 @@ pub fn pose<'a>(
         Each::None | Each::TooMany => {
             let last = reached.filter(|_| is_always && seen.is_empty()).unwrap_or(last);
             let hint = hint(question, &last, is_always && seen.is_empty());
-            Err(ExamError::NoVariant { question: id.clone(), variant, tries: MOST_TRIES, last, hint })
+            Err(ExamError::NoVariant {
+                question: id.clone(),
+                variant,
+                tries: MOST_TRIES,
+                last,
+                hint,
+            })
         }
     }
 }
@@ -153,7 +162,9 @@ fn hint(question: &CheckedQuestion, last: &str, is_always: bool) -> String {
                 "the mistake in line {line} of question `{id}` gives the key in every draw: change it, or let what it leaves out be drawn"
             )
         }
-        None => "widen `draw`, loosen `keep`, ask for more places, or for fewer variants".to_owned(),
+        None => {
+            "widen `draw`, loosen `keep`, ask for more places, or for fewer variants".to_owned()
+        }
     }
 }
 
@@ -170,8 +181,12 @@ pub(crate) fn place_of(question: &CheckedQuestion, reason: &str) -> Range<usize>
     } else if reason.starts_with("a load of") {
         key("load")
     } else {
-        let part = reason.strip_prefix("part ").and_then(|rest| rest.split(':').next()?.parse::<usize>().ok());
-        part.and_then(|part| part.checked_sub(1)).map(|part| question.start_of(part)).map(|at| at..at + 1)
+        let part = reason
+            .strip_prefix("part ")
+            .and_then(|rest| rest.split(':').next()?.parse::<usize>().ok());
+        part.and_then(|part| part.checked_sub(1))
+            .map(|part| question.start_of(part))
+            .map(|at| at..at + 1)
     };
     place.or_else(|| key("draw")).unwrap_or(0..0)
 }
@@ -224,11 +239,16 @@ fn each<'a>(
     }
 }
 
-/// A question with these numbers, whatever they are good for: conditions and mistakes are not looked at.
+/// A question with these numbers, whatever they are good for: conditions and mistakes are not
+/// looked at.
 ///
 /// # Errors
 /// A formula without a value, or a question that contradicts itself.
-pub fn pose_drawn<'a>(question: &'a CheckedQuestion, drawn: Drawn, catalog: &Catalog) -> Result<Posed<'a>, ExamError> {
+pub fn pose_drawn<'a>(
+    question: &'a CheckedQuestion,
+    drawn: Drawn,
+    catalog: &Catalog,
+) -> Result<Posed<'a>, ExamError> {
     let all: Vec<usize> = (0..question.parts.len()).collect();
     let unfit = |unfit| {
         let (what, reason) = match unfit {
@@ -257,7 +277,8 @@ fn numbers_note(drawn: &Drawn) -> String {
     digest(&serde_json::to_string(drawn).unwrap_or_default())
 }
 
-/// Notes of a hundred thousand variants are held at once: each is 16 bytes of the hash, in hexadecimal.
+/// Notes of a hundred thousand variants are held at once: each is 16 bytes of the hash, in
+/// hexadecimal.
 fn digest(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
@@ -276,7 +297,8 @@ fn instance<'a>(
 ) -> Result<Posed<'a>, Unfit> {
     let no_value = |error: qkvet_prove::exact::NoValue| Unfit::Numbers(error.to_string());
     let mut worked = Worked::begun(&drawn).map_err(no_value)?;
-    // What rejects cheaply comes first: conditions with the steps that they need, numbers and mistakes, then the engine.
+    // What rejects cheaply comes first: conditions with the steps that they need, numbers and
+    // mistakes, then the engine.
     for (condition, formula) in question.keep.iter().zip(&question.question.keep) {
         worked.work_for(&question.law, condition).map_err(no_value)?;
         if !worked.holds(condition).map_err(no_value)? {

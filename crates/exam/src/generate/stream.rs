@@ -1,6 +1,7 @@
 //! Random words: one `ChaCha8` stream for each thing that is drawn, by its name.
 //!
-//! A stream depends on the seed and the name alone, so that a part that is added or left out moves no other draw.
+//! A stream depends on the seed and the name alone, so that a part that is added or left out moves
+//! no other draw.
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -117,7 +118,8 @@ mod tests {
                 break;
             }
         }
-        let expected: Vec<_> = (0..3).flat_map(|x| (0..=x).flat_map(move |y| [(x, y, -1), (x, y, 0)])).collect();
+        let expected: Vec<_> =
+            (0..3).flat_map(|x| (0..=x).flat_map(move |y| [(x, y, -1), (x, y, 0)])).collect();
         assert_eq!(all, expected);
         assert!(!odometer.next());
         let mut orders = Vec::new();
@@ -135,7 +137,8 @@ mod tests {
 
     #[test]
     fn streams_are_pinned_and_apart() {
-        let words = |name: &[&str]| (0..4).map(|_| Stream::new(1, name).below(1000)).collect::<Vec<_>>();
+        let words =
+            |name: &[&str]| (0..4).map(|_| Stream::new(1, name).below(1000)).collect::<Vec<_>>();
         assert_eq!(words(&["a"]), words(&["a"]));
         let mut one = Stream::new(1, &["ab", "c"]);
         let mut other = Stream::new(1, &["a", "bc"]);
@@ -150,6 +153,9 @@ mod tests {
             let mut stream = Stream::new(3, &["y"]);
             (0..200).map(|_| stream.between(-1, 1)).collect()
         };
-        assert!([-1, 0, 1].iter().all(|x| draws.contains(x)) && draws.iter().all(|x| (-1..=1).contains(x)));
+        assert!(
+            [-1, 0, 1].iter().all(|x| draws.contains(x))
+                && draws.iter().all(|x| (-1..=1).contains(x))
+        );
     }
 }

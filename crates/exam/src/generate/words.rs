@@ -30,9 +30,11 @@ pub(crate) fn plain(text: &Formula, worked: &Worked) -> String {
                 Piece::Value(expr) | Piece::Figure(_, expr) => {
                     value(expr).unwrap_or_else(|| render(expr, Style::Unicode))
                 }
-                Piece::Equations(exprs) => {
-                    exprs.iter().map(|expr| render(expr, Style::Unicode)).collect::<Vec<_>>().join(", ")
-                }
+                Piece::Equations(exprs) => exprs
+                    .iter()
+                    .map(|expr| render(expr, Style::Unicode))
+                    .collect::<Vec<_>>()
+                    .join(", "),
             };
         }
     }

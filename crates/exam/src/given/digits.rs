@@ -5,8 +5,9 @@ use super::Stated;
 /// Signs between groups of three digits.
 const BETWEEN: [char; 9] = [',', ' ', '\u{a0}', '\u{202f}', '\u{2009}', '\'', '’', '_', '\t'];
 
-/// One number whose digits stand in groups of three, as `3,132`, `11 475.5` and `1\,674`, without what is between them; nothing for any
-/// other text. The first group has no leading 0, so that `0,707` is none.
+/// One number whose digits stand in groups of three, as `3,132`, `11 475.5` and `1\,674`, without
+/// what is between them; nothing for any other text. The first group has no leading 0, so that
+/// `0,707` is none.
 pub fn ungrouped(text: &str) -> Option<String> {
     let text = text.trim().replace("\\,", "\u{2009}").replace("{,}", ",");
     let (sign, digits) = match text.chars().next()? {
@@ -20,27 +21,34 @@ pub fn ungrouped(text: &str) -> Option<String> {
     let is_digits = |text: &str| text.chars().all(|c| c.is_ascii_digit());
     let (first, others) = groups.split_first()?;
     let is_first = (1..=3).contains(&first.len()) && is_digits(first) && !first.starts_with('0');
-    if !is_first || !is_digits(fraction) || !others.iter().all(|group| group.len() == 3 && is_digits(group)) {
+    if !is_first
+        || !is_digits(fraction)
+        || !others.iter().all(|group| group.len() == 3 && is_digits(group))
+    {
         return None;
     }
     let point = if digits.contains('.') { "." } else { "" };
     Some(format!("{sign}{}{point}{fraction}", groups.concat()))
 }
 
-/// A number and the word or sign behind it, as `18 keys` and `21.81%`; nothing where there is no number, or nothing else.
+/// A number and the word or sign behind it, as `18 keys` and `21.81%`; nothing where there is no
+/// number, or nothing else.
 pub fn with_unit(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
-    let end =
-        text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',' | '-' | '−' | '+' | ' ' | '\'' | '\u{a0}')))?;
+    let end = text.find(|c: char| {
+        !(c.is_ascii_digit() || matches!(c, '.' | ',' | '-' | '−' | '+' | ' ' | '\'' | '\u{a0}'))
+    })?;
     let (number, unit) = (text[..end].trim(), text[end..].trim().trim_start_matches('\\'));
     let is_unit = unit == "%"
-        || (unit.chars().all(|c| c.is_alphabetic() || c.is_whitespace() || matches!(c, '/' | '²' | '³' | '°' | '.'))
-            && !unit.is_empty());
+        || (unit.chars().all(|c| {
+            c.is_alphabetic() || c.is_whitespace() || matches!(c, '/' | '²' | '³' | '°' | '.')
+        }) && !unit.is_empty());
     let is_number = Stated::read(number).is_ok() || ungrouped(number).is_some();
     (is_unit && is_number && (unit == "%" || Stated::read(text).is_err())).then_some((number, unit))
 }
 
-/// Text without a name and a sign before it: of `s = 4/25`, `x ≈ 2` and `≈ 3.350` what is behind the sign.
+/// Text without a name and a sign before it: of `s = 4/25`, `x ≈ 2` and `≈ 3.350` what is behind
+/// the sign.
 pub fn unlabelled(text: &str) -> &str {
     let is_sign = |c: char| matches!(c, '=' | '≈' | '≃' | '≅' | '~');
     let (start, end) = match text.split_once("\\approx") {
@@ -54,7 +62,11 @@ pub fn unlabelled(text: &str) -> &str {
     let is_name = name.chars().count() <= 12
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '\\' | '{' | '}' | '\''));
-    if is_name && !value.is_empty() && !value.contains(is_sign) && !value.contains("\\approx") { value } else { text }
+    if is_name && !value.is_empty() && !value.contains(is_sign) && !value.contains("\\approx") {
+        value
+    } else {
+        text
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Numbers as people type them, to exact numbers: `(e^{sqrt(2)/2}+1)/(2e^{sqrt(2)/2}+1)`, `exp(1/2)`, `\frac{1}{\sqrt{2}}`.
+//! Numbers as people type them, to exact numbers: `(e^{sqrt(2)/2}+1)/(2e^{sqrt(2)/2}+1)`,
+//! `exp(1/2)`, `\frac{1}{\sqrt{2}}`.
 
 use qkvet_prove::exact::{Exact, Real};
 
@@ -13,7 +14,8 @@ const MOST_ROOTS: usize = 6;
 /// Numbers from `10^-MOST_SCALE` to `10^MOST_SCALE` are worked with.
 const MOST_SCALE: usize = 100;
 
-/// Reads a number: digits, `+ - * / ^`, brackets, `e`, `exp`, `sqrt`, `ln`, in plain text or LaTeX. Numbers side by side are multiplied.
+/// Reads a number: digits, `+ - * / ^`, brackets, `e`, `exp`, `sqrt`, `ln`, in plain text or LaTeX.
+/// Numbers side by side are multiplied.
 ///
 /// # Errors
 /// What cannot be read, in words.
@@ -96,7 +98,9 @@ pub(super) fn lowered(c: char) -> Option<char> {
     match c {
         '⁻' => Some('-'),
         '⁺' => Some('+'),
-        c => RAISED.iter().zip('0'..='9').find_map(|(raised, digit)| (*raised == c).then_some(digit)),
+        c => {
+            RAISED.iter().zip('0'..='9').find_map(|(raised, digit)| (*raised == c).then_some(digit))
+        }
     }
 }
 
@@ -108,20 +112,31 @@ fn exponent(rest: &str) -> Result<Option<(Vec<Token>, usize)>, String> {
     }
     let used = rest.chars().take(text.chars().count()).map(char::len_utf8).sum();
     let digits = text.trim_start_matches('+');
-    let (sign, digits) = digits.strip_prefix('-').map_or((None, digits), |digits| (Some(Token::Op('-')), digits));
-    if digits.is_empty() || !digits.chars().all(|c| c.is_ascii_digit()) || digits.len() > MOST_DIGITS {
+    let (sign, digits) =
+        digits.strip_prefix('-').map_or((None, digits), |digits| (Some(Token::Op('-')), digits));
+    if digits.is_empty()
+        || !digits.chars().all(|c| c.is_ascii_digit())
+        || digits.len() > MOST_DIGITS
+    {
         return Err(format!("expected an exponent, got `{text}`"));
     }
     let inner = sign.into_iter().chain([Token::Number(digits.to_owned())]);
-    Ok(Some(([Token::Op('^'), Token::Open].into_iter().chain(inner).chain([Token::Close]).collect(), used)))
+    Ok(Some((
+        [Token::Op('^'), Token::Open].into_iter().chain(inner).chain([Token::Close]).collect(),
+        used,
+    )))
 }
 
 /// A fraction that is one sign; with the whole number right before it, `6¼`, their sum.
 fn fraction(c: char, before: &str, tokens: &mut Vec<Token>) -> Result<bool, String> {
-    let Some((_, over, under)) = FRACTIONS.iter().find(|(sign, ..)| *sign == c) else { return Ok(false) };
+    let Some((_, over, under)) = FRACTIONS.iter().find(|(sign, ..)| *sign == c) else {
+        return Ok(false);
+    };
     let whole = if before.ends_with(|c: char| c.is_ascii_digit()) { tokens.pop() } else { None };
     if whole.is_none() && matches!(tokens.last(), Some(Token::Number(_) | Token::Close)) {
-        return Err(format!("expected an operator between two numbers (2 + {c} or 2{c}, not 2 {c})"));
+        return Err(format!(
+            "expected an operator between two numbers (2 + {c} or 2{c}, not 2 {c})"
+        ));
     }
     let mut all = vec![Token::Open];
     match whole {
@@ -129,9 +144,16 @@ fn fraction(c: char, before: &str, tokens: &mut Vec<Token>) -> Result<bool, Stri
         Some(Token::Number(digits)) if digits.chars().all(|c| c.is_ascii_digit()) => {
             all.extend([Token::Number(digits), Token::Op('+')]);
         }
-        Some(other) => return Err(format!("expected a whole number before `{c}`, got {}", other.words())),
+        Some(other) => {
+            return Err(format!("expected a whole number before `{c}`, got {}", other.words()));
+        }
     }
-    all.extend([Token::Number((*over).to_owned()), Token::Op('/'), Token::Number((*under).to_owned()), Token::Close]);
+    all.extend([
+        Token::Number((*over).to_owned()),
+        Token::Op('/'),
+        Token::Number((*under).to_owned()),
+        Token::Close,
+    ]);
     tokens.append(&mut all);
     Ok(true)
 }
@@ -160,12 +182,15 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
                     return Err(format!("expected a number, got `{digits}`"));
                 }
                 if digits.len() > MOST_DIGITS {
-                    return Err(format!("expected at most {MOST_DIGITS} digits, got {}", digits.len()));
+                    return Err(format!(
+                        "expected at most {MOST_DIGITS} digits, got {}",
+                        digits.len()
+                    ));
                 }
                 // `5e6` is a number; `5e-6` may be `5 e - 6`, and `5e` is five times e.
-                let power = rest[used..]
-                    .strip_prefix(['e', 'E'])
-                    .map_or(0, |rest| rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()));
+                let power = rest[used..].strip_prefix(['e', 'E']).map_or(0, |rest| {
+                    rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())
+                });
                 used += if power > 0 { power + 1 } else { 0 };
                 tokens.push(Token::Number(rest[..used].to_owned()));
             }
@@ -175,10 +200,17 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
                 used = rest.len() - word.len() + letters;
                 let behind = &word[letters..];
                 match &word[..letters] {
-                    "np" | "numpy" | "math" | "torch" | "jnp" if behind.starts_with('.') => used += 1,
+                    "np" | "numpy" | "math" | "torch" | "jnp" if behind.starts_with('.') => {
+                        used += 1
+                    }
                     // `log2(3)` is no `ln(2) * 3`.
-                    "log" | "ln" if ["2(", "10(", "_"].iter().any(|base| behind.starts_with(base)) => {
-                        return Err("expected the natural logarithm, `ln(x)`, got one to another base".to_owned());
+                    "log" | "ln"
+                        if ["2(", "10(", "_"].iter().any(|base| behind.starts_with(base)) =>
+                    {
+                        return Err(
+                            "expected the natural logarithm, `ln(x)`, got one to another base"
+                                .to_owned(),
+                        );
                     }
                     // Space between signs.
                     "" if word.starts_with([',', ';', ':', '!', ' ']) => used += 1,
@@ -265,12 +297,18 @@ impl Reader<'_> {
             } else {
                 match self.peek() {
                     Some(Token::Number(_)) => {
-                        return Err("expected an operator between two numbers (5/2, not 2 1/2)".to_owned());
+                        return Err(
+                            "expected an operator between two numbers (5/2, not 2 1/2)".to_owned()
+                        );
                     }
                     // `1/2 ln 4` is a half of the logarithm.
                     Some(Token::Function("ln")) => value = times(&value, &self.factor()?)?,
-                    Some(Token::Euler | Token::Function(_) | Token::Fraction | Token::Open) if divided => {
-                        return Err("expected brackets or `*` behind a division, as in 1/(2*e)".to_owned());
+                    Some(Token::Euler | Token::Function(_) | Token::Fraction | Token::Open)
+                        if divided =>
+                    {
+                        return Err(
+                            "expected brackets or `*` behind a division, as in 1/(2*e)".to_owned()
+                        );
                     }
                     Some(Token::Euler | Token::Function(_) | Token::Fraction | Token::Open) => {
                         value = times(&value, &self.factor()?)?;
@@ -304,7 +342,10 @@ impl Reader<'_> {
         })
     }
 
-    fn deeper(&mut self, read: impl FnOnce(&mut Self) -> Result<Real, String>) -> Result<Real, String> {
+    fn deeper(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<Real, String>,
+    ) -> Result<Real, String> {
         if self.depth >= MOST_DEPTH {
             return Err(format!("expected at most {MOST_DEPTH} brackets in each other, got more"));
         }
@@ -322,14 +363,20 @@ impl Reader<'_> {
                 None => decimal(&digits),
                 Some((digits, power)) => {
                     let power = power.parse::<usize>().ok().filter(|power| *power <= MOST_SCALE);
-                    let power = power.ok_or_else(|| format!("expected a power of ten up to {MOST_SCALE}, got more"))?;
+                    let power = power.ok_or_else(|| {
+                        format!("expected a power of ten up to {MOST_SCALE}, got more")
+                    })?;
                     times(&decimal(digits)?, &ten_to(power).into())
                 }
             },
             Some(Token::Euler) => Exact::from(1).exp().map(Real::from).map_err(words),
             Some(Token::Open) => self.deeper(|reader| {
                 let value = reader.sum()?;
-                if reader.takes(&Token::Close) { Ok(value) } else { Err("expected a closing bracket".to_owned()) }
+                if reader.takes(&Token::Close) {
+                    Ok(value)
+                } else {
+                    Err("expected a closing bracket".to_owned())
+                }
             }),
             Some(Token::Fraction) => self.deeper(|reader| {
                 let (over, under) = (reader.atom()?, reader.atom()?);
@@ -368,19 +415,26 @@ impl Reader<'_> {
 
     fn power(&mut self, base: &Real, exponent: &Real) -> Result<Real, String> {
         let exponent = exponent.plain().map_err(words)?;
-        let text = exponent.rational().map_or_else(|| exponent.to_string(), |ratio| ratio.to_string());
+        let text =
+            exponent.rational().map_or_else(|| exponent.to_string(), |ratio| ratio.to_string());
         let (p, q) = text.split_once('/').unwrap_or((&text, "1"));
-        let whole = |text: &str| text.parse::<i64>().ok().filter(|n| (-MOST_POWER..=MOST_POWER).contains(n));
+        let whole = |text: &str| {
+            text.parse::<i64>().ok().filter(|n| (-MOST_POWER..=MOST_POWER).contains(n))
+        };
         let (Some(p), Some(q)) = (whole(p), whole(q)) else {
-            return Err(format!("expected a rational power with numbers up to {MOST_POWER}, or a power of e"));
+            return Err(format!(
+                "expected a rational power with numbers up to {MOST_POWER}, or a power of e"
+            ));
         };
         let base = match q {
             1 => base.clone(),
             2 => self.root(base)?,
             _ => {
-                let root = usize::try_from(q).ok().and_then(|q| base.plain().ok()?.rational_root(q));
-                root.map(Real::from)
-                    .ok_or_else(|| format!("expected a power of a whole number or a half, got `{text}`"))?
+                let root =
+                    usize::try_from(q).ok().and_then(|q| base.plain().ok()?.rational_root(q));
+                root.map(Real::from).ok_or_else(|| {
+                    format!("expected a power of a whole number or a half, got `{text}`")
+                })?
             }
         };
         whole_power(&base, p)
@@ -396,7 +450,8 @@ fn whole_power(x: &Real, p: i64) -> Result<Real, String> {
     if p < 0 { divide(&1.into(), &value) } else { Ok(value) }
 }
 
-/// A number that is 0 or neither too large nor too small: every step keeps within these bounds, so that each takes short time.
+/// A number that is 0 or neither too large nor too small: every step keeps within these bounds, so
+/// that each takes short time.
 fn bounded(value: Real) -> Result<Real, String> {
     if let Real::Plain(x) = &value
         && !x.is_zero()
@@ -404,7 +459,9 @@ fn bounded(value: Real) -> Result<Real, String> {
         let size = x.abs().map_err(words)?;
         let most = ten_to(MOST_SCALE);
         if size > most || size < most.inverse().map_err(words)? {
-            return Err(format!("expected a number from 1e-{MOST_SCALE} to 1e{MOST_SCALE}, got another"));
+            return Err(format!(
+                "expected a number from 1e-{MOST_SCALE} to 1e{MOST_SCALE}, got another"
+            ));
         }
     }
     Ok(value)
@@ -422,28 +479,35 @@ fn exponential(x: &Real) -> Result<Real, String> {
 /// `x · y`; a rational multiple of a logarithm is the logarithm of a power.
 fn times(x: &Real, y: &Real) -> Result<Real, String> {
     let product = match (x.times(y), x, y) {
-        (Err(_), Real::Plain(factor), Real::Log(of)) | (Err(_), Real::Log(of), Real::Plain(factor)) => {
-            power_of_ratio(of, factor)?.ln()
-        }
+        (Err(_), Real::Plain(factor), Real::Log(of))
+        | (Err(_), Real::Log(of), Real::Plain(factor)) => power_of_ratio(of, factor)?.ln(),
         (product, ..) => product,
     };
     bounded(product.map_err(words)?)
 }
 
-/// `x^(p/q)` for a positive number: of a rational one the root is taken where it is rational, else for `q` = 2.
+/// `x^(p/q)` for a positive number: of a rational one the root is taken where it is rational, else
+/// for `q` = 2.
 fn power_of_ratio(x: &Exact, exponent: &Exact) -> Result<Real, String> {
     let text = exponent.rational().map_or_else(|| exponent.to_string(), |ratio| ratio.to_string());
     let (p, q) = text.split_once('/').unwrap_or((&text, "1"));
-    let whole = |text: &str| text.parse::<i64>().ok().filter(|n| (-MOST_POWER..=MOST_POWER).contains(n));
+    let whole =
+        |text: &str| text.parse::<i64>().ok().filter(|n| (-MOST_POWER..=MOST_POWER).contains(n));
     let (Some(p), Some(q)) = (whole(p), whole(q)) else {
-        return Err(format!("expected a rational factor on a logarithm with numbers up to {MOST_POWER}, got `{text}`"));
+        return Err(format!(
+            "expected a rational factor on a logarithm with numbers up to {MOST_POWER}, got `{text}`"
+        ));
     };
     let base = match (q, usize::try_from(q).ok().and_then(|q| x.rational_root(q))) {
         (1, _) => x.clone().into(),
         (_, Some(root)) => root.into(),
         // As of roots: their factors take long to find in long numbers.
         (2, None) if x.to_string().len() <= 24 => x.sqrt().map(Real::from).map_err(words)?,
-        _ => return Err(format!("expected a factor on a logarithm that is a whole number or a half, got `{text}`")),
+        _ => {
+            return Err(format!(
+                "expected a factor on a logarithm that is a whole number or a half, got `{text}`"
+            ));
+        }
     };
     whole_power(&base, p)
 }
@@ -549,10 +613,18 @@ mod tests {
             ("2 ln(sqrt(3)/2)", "ln(3/4)"),
             ("1 + 2 ln(3)", "ln(9 e)"),
         ] {
-            let read = |text: &str| read_expression(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let read = |text: &str| {
+                read_expression(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+            };
             assert!(read(text).compare(&read(same)).unwrap().is_eq(), "{text}");
         }
-        assert!(!read_expression("2 ln(14)").unwrap().compare(&read_expression("ln(195)").unwrap()).unwrap().is_eq());
+        assert!(
+            !read_expression("2 ln(14)")
+                .unwrap()
+                .compare(&read_expression("ln(195)").unwrap())
+                .unwrap()
+                .is_eq()
+        );
         for text in ["ln(14)^2", "ln(2) ln(3)", "sqrt(2) ln(3)", "1/3 ln(5)", "33 ln(2)"] {
             assert!(read_expression(text).is_err(), "{text}");
         }

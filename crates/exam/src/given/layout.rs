@@ -22,7 +22,8 @@ pub enum Layout {
     Rows(Vec<Vec<String>>),
 }
 
-/// The entries of an answer: lists of the file itself, or text such as `[[1, 2], [3, 4]]`, `1 2; 3 4`, `(2, 3)` and LaTeX's `bmatrix`.
+/// The entries of an answer: lists of the file itself, or text such as `[[1, 2], [3, 4]]`,
+/// `1 2; 3 4`, `(2, 3)` and LaTeX's `bmatrix`.
 ///
 /// # Errors
 /// Named entries, lists of different kinds, too many entries.
@@ -40,8 +41,10 @@ pub fn layout(node: &Node) -> Result<Layout, String> {
                 };
                 items.iter().map(cell).collect()
             };
-            let rows: Option<Vec<&Vec<Node>>> =
-                items.iter().map(|item| if let Node::List(row) = item { Some(row) } else { None }).collect();
+            let rows: Option<Vec<&Vec<Node>>> = items
+                .iter()
+                .map(|item| if let Node::List(row) = item { Some(row) } else { None })
+                .collect();
             match rows {
                 Some(rows) if !rows.is_empty() => {
                     Layout::Rows(rows.into_iter().map(|row| cells(row)).collect::<Result<_, _>>()?)
@@ -55,7 +58,11 @@ pub fn layout(node: &Node) -> Result<Layout, String> {
         Layout::Flat(row) => row.len(),
         Layout::Rows(rows) => rows.iter().map(Vec::len).sum(),
     };
-    if n > MOST_CELLS { Err(format!("expected at most {MOST_CELLS} entries, got {n}")) } else { Ok(layout) }
+    if n > MOST_CELLS {
+        Err(format!("expected at most {MOST_CELLS} entries, got {n}"))
+    } else {
+        Ok(layout)
+    }
 }
 
 /// The layout of text.
@@ -70,10 +77,13 @@ pub fn lists(text: &str) -> Layout {
     if let Some(scaled) = scaled(text) {
         return scaled;
     }
-    if let Some(inner) = bracketed(text, '[', ']').or_else(|| tuple(text)).or_else(|| braces(text)) {
+    if let Some(inner) = bracketed(text, '[', ']').or_else(|| tuple(text)).or_else(|| braces(text))
+    {
         let rows: Option<Vec<&str>> = split(inner, |c| matches!(c, ',' | ';' | '\n'))
             .into_iter()
-            .map(|row| bracketed(row, '[', ']').or_else(|| bracketed(row, '{', '}')).or_else(|| tuple(row)))
+            .map(|row| {
+                bracketed(row, '[', ']').or_else(|| bracketed(row, '{', '}')).or_else(|| tuple(row))
+            })
             .collect();
         if let Some(rows) = rows
             && !rows.is_empty()
@@ -82,7 +92,8 @@ pub fn lists(text: &str) -> Layout {
         }
         // Rows side by side, as NumPy prints them.
         let apart = split(inner, char::is_whitespace);
-        let rows: Option<Vec<&str>> = apart.into_iter().map(|row| bracketed(row, '[', ']')).collect();
+        let rows: Option<Vec<&str>> =
+            apart.into_iter().map(|row| bracketed(row, '[', ']')).collect();
         if let Some(rows) = rows
             && !rows.is_empty()
         {
@@ -124,14 +135,18 @@ const TRANSPOSED: [&str; 7] = ["^T", "^{T}", "^\\top", "^{\\top}", "ᵀ", "^⊤"
 fn column(text: &str) -> Option<Layout> {
     let row = TRANSPOSED.iter().find_map(|sign| text.strip_suffix(sign))?;
     let entries = cells(bracketed(row, '[', ']').or_else(|| tuple(row))?);
-    let is_flat = entries.len() > 1 && !entries.iter().any(|entry| entry.contains(['[', ';', '\n']));
+    let is_flat =
+        entries.len() > 1 && !entries.iter().any(|entry| entry.contains(['[', ';', '\n']));
     is_flat.then(|| Layout::Rows(entries.into_iter().map(|entry| vec![entry]).collect()))
 }
 
 /// Rows in brackets without brackets around all of them: `[1, 2], [3, 4]`, `(1 2), (3 4)`.
 fn bare_rows(text: &str) -> Option<Vec<&str>> {
     let parts = [split(text, |c| matches!(c, ',' | ';' | '\n')), split(text, char::is_whitespace)];
-    parts.into_iter().filter(|parts| parts.len() > 1).find_map(|parts| parts.into_iter().map(bare_row).collect())
+    parts
+        .into_iter()
+        .filter(|parts| parts.len() > 1)
+        .find_map(|parts| parts.into_iter().map(bare_row).collect())
 }
 
 /// A row in brackets. Round ones are those of a number, unless more than one stands in them.
@@ -140,7 +155,8 @@ fn bare_row(text: &str) -> Option<&str> {
     bracketed(text, '[', ']').or_else(|| braces(text)).or_else(round)
 }
 
-/// A matrix with a factor before or behind it, `1/sqrt(2) * [[1, -1]]` and `[[1, 2]] / 3`: each entry has the factor.
+/// A matrix with a factor before or behind it, `1/sqrt(2) * [[1, -1]]` and `[[1, 2]] / 3`: each
+/// entry has the factor.
 fn scaled(text: &str) -> Option<Layout> {
     let at = only_list(text)?;
     let (before, behind) = (text[..at.start].trim(), text[at.end..].trim());
@@ -152,18 +168,22 @@ fn scaled(text: &str) -> Option<Layout> {
         "" => String::new(),
         "-" | "−" => "-".to_owned(),
         before => {
-            let factor = TIMES.iter().find_map(|times| before.strip_suffix(times)).unwrap_or(before);
+            let factor =
+                TIMES.iter().find_map(|times| before.strip_suffix(times)).unwrap_or(before);
             is_factor(factor).then(|| format!("({factor})*"))?
         }
     };
-    let behind = match (behind.strip_prefix('/'), TIMES.iter().find_map(|times| behind.strip_prefix(times))) {
-        _ if behind.is_empty() => String::new(),
-        (Some(divisor), _) => is_factor(divisor).then(|| format!("/{divisor}"))?,
-        (None, Some(factor)) => is_factor(factor).then(|| format!("*{factor}"))?,
-        (None, None) => return None,
+    let behind =
+        match (behind.strip_prefix('/'), TIMES.iter().find_map(|times| behind.strip_prefix(times)))
+        {
+            _ if behind.is_empty() => String::new(),
+            (Some(divisor), _) => is_factor(divisor).then(|| format!("/{divisor}"))?,
+            (None, Some(factor)) => is_factor(factor).then(|| format!("*{factor}"))?,
+            (None, None) => return None,
+        };
+    let with = |row: Vec<String>| -> Vec<String> {
+        row.into_iter().map(|cell| format!("{before}({cell}){behind}")).collect()
     };
-    let with =
-        |row: Vec<String>| -> Vec<String> { row.into_iter().map(|cell| format!("{before}({cell}){behind}")).collect() };
     match lists(&text[at]) {
         Layout::One(_) => None,
         Layout::Flat(row) if row.len() > MOST_CELLS => None,
@@ -173,10 +193,14 @@ fn scaled(text: &str) -> Option<Layout> {
     }
 }
 
-/// Where the only list of a text stands: in square brackets, in others with a comma in them, or in an environment of LaTeX.
+/// Where the only list of a text stands: in square brackets, in others with a comma in them, or in
+/// an environment of LaTeX.
 fn only_list(text: &str) -> Option<Range<usize>> {
     if let Some(start) = text.find("\\begin{") {
-        let end = text.find("\\end{").and_then(|at| Some(at + text[at..].find('}')? + 1)).filter(|end| start < *end)?;
+        let end = text
+            .find("\\end{")
+            .and_then(|at| Some(at + text[at..].find('}')? + 1))
+            .filter(|end| start < *end)?;
         return (text.matches("\\begin{").count() == 1).then_some(start..end);
     }
     let (mut depth, mut start, mut found) = (0_usize, 0, None);
@@ -189,7 +213,10 @@ fn only_list(text: &str) -> Option<Range<usize>> {
             ')' | ']' | '}' => {
                 depth = depth.checked_sub(1)?;
                 let group = start..at + 1;
-                let is_list = || text[start..].starts_with('[') || split(&text[start + 1..at], |c| c == ',').len() > 1;
+                let is_list = || {
+                    text[start..].starts_with('[')
+                        || split(&text[start + 1..at], |c| c == ',').len() > 1
+                };
                 if depth == 0 && is_list() && found.replace(group).is_some() {
                     return None;
                 }
@@ -207,7 +234,11 @@ fn is_sum(text: &str) -> bool {
         match c {
             '(' | '[' | '{' => depth += 1,
             ')' | ']' | '}' => depth -= 1,
-            '+' | '-' | '−' | '–' if depth == 0 && !matches!(before, '^' | '*' | '/' | '·' | '×') => return true,
+            '+' | '-' | '−' | '–'
+                if depth == 0 && !matches!(before, '^' | '*' | '/' | '·' | '×') =>
+            {
+                return true;
+            }
             _ => {}
         }
         before = c;
@@ -217,7 +248,8 @@ fn is_sum(text: &str) -> bool {
 
 /// What stands in a call of a library that makes an array: of `np.array([1, 2])` the list.
 fn without_call(text: &str) -> &str {
-    const CALLS: [&str; 6] = ["np.array", "numpy.array", "array", "torch.tensor", "tensor", "torch.Size"];
+    const CALLS: [&str; 6] =
+        ["np.array", "numpy.array", "array", "torch.tensor", "tensor", "torch.Size"];
     let inner = |call: &&str| bracketed(text.strip_prefix(*call)?, '(', ')');
     CALLS.iter().find_map(inner).unwrap_or(text)
 }
@@ -228,8 +260,9 @@ fn cells(row: &str) -> Vec<String> {
     if entries.len() == 1 {
         let apart: Vec<&str> = row.split_whitespace().collect();
         let is_number = |text: &&str| {
-            text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '.' | '−') || is_fraction_sign(c))
-                && Stated::read(text).is_ok()
+            text.starts_with(|c: char| {
+                c.is_ascii_digit() || matches!(c, '-' | '.' | '−') || is_fraction_sign(c)
+            }) && Stated::read(text).is_ok()
         };
         if apart.len() > 1 && apart.len() <= MOST_CELLS && apart.iter().all(is_number) {
             return apart.into_iter().map(str::to_owned).collect();
@@ -240,7 +273,11 @@ fn cells(row: &str) -> Vec<String> {
 
 /// Notebooks have fractions in quotes.
 fn unquoted(text: &str) -> &str {
-    ['"', '\''].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote)).unwrap_or(text).trim()
+    ['"', '\'']
+        .iter()
+        .find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote))
+        .unwrap_or(text)
+        .trim()
 }
 
 /// Parts between separators outside all brackets, without empty ones.
@@ -281,7 +318,8 @@ fn bracketed(text: &str, open: char, close: char) -> Option<&str> {
 
 /// Round brackets with commas in them.
 fn tuple(text: &str) -> Option<&str> {
-    bracketed(text, '(', ')').filter(|inner| split(inner, |c| c == ',').len() > 1 || inner.ends_with(','))
+    bracketed(text, '(', ')')
+        .filter(|inner| split(inner, |c| c == ',').len() > 1 || inner.ends_with(','))
 }
 
 /// Braces with commas in them.
@@ -295,7 +333,9 @@ fn without_environment(text: &str) -> String {
     let text = text.trim_matches('$').trim();
     for kind in KINDS {
         let (begin, end) = (format!("\\begin{{{kind}}}"), format!("\\end{{{kind}}}"));
-        if let Some(inner) = text.strip_prefix(begin.as_str()).and_then(|rest| rest.strip_suffix(end.as_str())) {
+        if let Some(inner) =
+            text.strip_prefix(begin.as_str()).and_then(|rest| rest.strip_suffix(end.as_str()))
+        {
             return inner.replace("\\\\", ";").replace('\n', " ");
         }
     }
@@ -352,7 +392,10 @@ mod tests {
         assert_eq!(rows("[[1/2, (e+1)/2], [f(1, 2), 0]]"), [["1/2", "(e+1)/2"], ["f(1, 2)", "0"]]);
         assert_eq!(rows("[[\"1/2\", 1], ['e', 0]]"), [["1/2", "1"], ["e", "0"]]);
         assert_eq!(lists("(2, 3)"), Layout::Flat(vec!["2".to_owned(), "3".to_owned()]));
-        assert_eq!(lists("1 -2 .5"), Layout::Flat(vec!["1".to_owned(), "-2".to_owned(), ".5".to_owned()]));
+        assert_eq!(
+            lists("1 -2 .5"),
+            Layout::Flat(vec!["1".to_owned(), "-2".to_owned(), ".5".to_owned()])
+        );
         assert_eq!(lists("torch.Size([1, 2])"), lists("(1, 2)"));
         assert_eq!(lists("1400;"), Layout::One("1400".to_owned()));
         for text in ["(4.1, -3.9)^T", "[4.1, -3.9]ᵀ", r"(4.1, -3.9)^\top", "[4.1 -3.9]^{T}"] {
@@ -363,8 +406,12 @@ mod tests {
             assert!(!is_read(other), "{}", &other[..20.min(other.len())]);
         }
         // Brackets around numbers are no rows.
-        assert_eq!(lists("(1/2), (3/4)"), Layout::Flat(vec!["(1/2)".to_owned(), "(3/4)".to_owned()]));
-        for one in ["(e^{sqrt(2)/2}+1)/(2e^{sqrt(2)/2}+1)", "(1+2)", "3 + 4", "", "(1", "][", "1/2"] {
+        assert_eq!(
+            lists("(1/2), (3/4)"),
+            Layout::Flat(vec!["(1/2)".to_owned(), "(3/4)".to_owned()])
+        );
+        for one in ["(e^{sqrt(2)/2}+1)/(2e^{sqrt(2)/2}+1)", "(1+2)", "3 + 4", "", "(1", "][", "1/2"]
+        {
             assert!(matches!(lists(one), Layout::One(_)), "{one}");
         }
     }
@@ -373,11 +420,14 @@ mod tests {
     fn a_factor_goes_to_each_entry() {
         let values = |text: &str| -> Vec<Vec<String>> {
             let value = |cell: &String| {
-                let read = Stated::read(cell).unwrap_or_else(|error| panic!("{text}: {cell}: {error}"));
+                let read =
+                    Stated::read(cell).unwrap_or_else(|error| panic!("{text}: {cell}: {error}"));
                 read.value.digits(3)
             };
             match lists(text) {
-                Layout::Rows(rows) => rows.iter().map(|row| row.iter().map(value).collect()).collect(),
+                Layout::Rows(rows) => {
+                    rows.iter().map(|row| row.iter().map(value).collect()).collect()
+                }
                 Layout::Flat(row) => vec![row.iter().map(value).collect()],
                 Layout::One(one) => panic!("{text}: {one}"),
             }

@@ -1,6 +1,8 @@
-//! What people wrote: numbers and matrices read as exact numbers, with the precision that they were stated with.
+//! What people wrote: numbers and matrices read as exact numbers, with the precision that they were
+//! stated with.
 //!
-//! An answer is a [`Node`] whatever file it came from; its leaves are the text as it was typed, so that `0.70` keeps its second digit.
+//! An answer is a [`Node`] whatever file it came from; its leaves are the text as it was typed, so
+//! that `0.70` keeps its second digit.
 
 mod digits;
 mod expression;

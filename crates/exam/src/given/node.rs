@@ -41,7 +41,9 @@ impl Node {
             Self::Missing => Self::Missing,
             Self::Text(text) => Self::Text(text.chars().map(half_width).collect()),
             Self::List(all) => Self::List(all.iter().map(Self::half_width).collect()),
-            Self::Named(all) => Self::Named(all.iter().map(|(name, node)| (name.clone(), node.half_width())).collect()),
+            Self::Named(all) => Self::Named(
+                all.iter().map(|(name, node)| (name.clone(), node.half_width())).collect(),
+            ),
         }
     }
 
@@ -62,11 +64,16 @@ impl Node {
         Ok(match text.as_bytes().first() {
             Some(b'[') => {
                 let all: Vec<&RawValue> = serde_json::from_str(text).map_err(failed)?;
-                Self::List(all.into_iter().map(|raw| Self::json(raw, depth - 1)).collect::<Result<_, _>>()?)
+                Self::List(
+                    all.into_iter()
+                        .map(|raw| Self::json(raw, depth - 1))
+                        .collect::<Result<_, _>>()?,
+                )
             }
             Some(b'{') => {
                 let JsonEntries(all) = serde_json::from_str(text).map_err(failed)?;
-                let entry = |(name, raw): (String, &RawValue)| Ok((name, Self::json(raw, depth - 1)?));
+                let entry =
+                    |(name, raw): (String, &RawValue)| Ok((name, Self::json(raw, depth - 1)?));
                 Self::Named(all.into_iter().map(entry).collect::<Result<_, String>>()?)
             }
             Some(b'"') => Self::Text(serde_json::from_str(text).map_err(failed)?),
@@ -150,11 +157,15 @@ impl YamlNode {
                 let len = span.byte_len().and_then(|len| usize::try_from(len).ok()).unwrap_or(0);
                 let typed = source.get(start..start.saturating_add(len)).map_or("", str::trim);
                 // An alias points elsewhere, and a span may be of another kind of text.
-                let is_typed = typed.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.'));
+                let is_typed = typed.starts_with(|c: char| {
+                    c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.')
+                });
                 Node::Text(if is_typed { typed.to_owned() } else { read.clone() })
             }
             Any::List(all) => Node::List(all.iter().map(|node| node.node(source)).collect()),
-            Any::Named(all) => Node::Named(all.iter().map(|(name, node)| (name.clone(), node.node(source))).collect()),
+            Any::Named(all) => Node::Named(
+                all.iter().map(|(name, node)| (name.clone(), node.node(source))).collect(),
+            ),
         }
     }
 }

@@ -65,7 +65,8 @@ pub(crate) fn half_unit(places: usize) -> Exact {
     (&Exact::from(2) * &ten_to(places)).inverse().unwrap_or_else(|_| Exact::from(0))
 }
 
-/// Whether a number has no decimals behind so many: rounded to these, up, down or to the nearest, it is itself.
+/// Whether a number has no decimals behind so many: rounded to these, up, down or to the nearest,
+/// it is itself.
 pub(crate) fn ends_within(value: &Real, places: usize) -> bool {
     rounded(value, places).is_ok_and(|rounded| rounded.compare(value).is_ok_and(Ordering::is_eq))
 }
@@ -81,12 +82,14 @@ pub(crate) fn approximate(value: &Real) -> Result<Real, String> {
 /// A value to so many decimals, as a rational.
 pub(crate) fn rounded(value: &Real, places: usize) -> Result<Real, String> {
     let digits = value.digits(places);
-    let (sign, digits) = digits.strip_prefix('-').map_or((false, digits.as_str()), |digits| (true, digits));
+    let (sign, digits) =
+        digits.strip_prefix('-').map_or((false, digits.as_str()), |digits| (true, digits));
     let value = decimal(digits)?;
     if sign { value.negated().map_err(|error| error.to_string()) } else { Ok(value) }
 }
 
-/// Whether `|x − y| ≤ most`: by 40 decimals where they decide it, else exactly; what stays undecided counts as no.
+/// Whether `|x − y| ≤ most`: by 40 decimals where they decide it, else exactly; what stays
+/// undecided counts as no.
 pub(crate) fn is_within(x: &Real, y: &Real, most: &Exact) -> bool {
     // Logarithms are compared by their arguments, which takes less than their decimals.
     if let (Real::Plain(_), Real::Plain(_)) = (x, y)
@@ -110,7 +113,11 @@ pub(crate) fn is_within(x: &Real, y: &Real, most: &Exact) -> bool {
 fn scientific(text: &str) -> Option<String> {
     text.match_indices("10").find_map(|(at, ten)| {
         let (before, power) = (text[..at].trim_end(), text[at + ten.len()..].trim_start());
-        let mantissa = TIMES.iter().chain(&["x", "X"]).find_map(|times| before.strip_suffix(times))?.trim_end();
+        let mantissa = TIMES
+            .iter()
+            .chain(&["x", "X"])
+            .find_map(|times| before.strip_suffix(times))?
+            .trim_end();
         let power: String = match power.strip_prefix('^').or_else(|| power.strip_prefix("**")) {
             Some(power) => power.replace('−', "-"),
             None => power.chars().map(lowered).collect::<Option<_>>()?,
@@ -118,8 +125,10 @@ fn scientific(text: &str) -> Option<String> {
         let power = power.trim();
         let inner = |open: char, close: char| power.strip_prefix(open)?.strip_suffix(close);
         let power = inner('{', '}').or_else(|| inner('(', ')')).unwrap_or(power).trim();
-        let is_whole = !power.is_empty() && power.trim_start_matches(['-', '+']).chars().all(|c| c.is_ascii_digit());
-        let is_plain = mantissa.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '−' | '+'));
+        let is_whole = !power.is_empty()
+            && power.trim_start_matches(['-', '+']).chars().all(|c| c.is_ascii_digit());
+        let is_plain =
+            mantissa.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '−' | '+'));
         (is_whole && is_plain).then(|| format!("{mantissa}e{power}"))
     })
 }
@@ -138,10 +147,12 @@ fn plain(text: &str) -> Option<Result<(Real, usize), String>> {
     }
     let exponent: i32 = match exponent {
         None => 0,
-        Some(text) if is_digits(text.strip_prefix(['-', '+']).unwrap_or(text)) => match text.parse() {
-            Ok(exponent) if (-90..=90).contains(&exponent) => exponent,
-            _ => return Some(Err(format!("expected an exponent from -90 to 90, got {text}"))),
-        },
+        Some(text) if is_digits(text.strip_prefix(['-', '+']).unwrap_or(text)) => {
+            match text.parse() {
+                Ok(exponent) if (-90..=90).contains(&exponent) => exponent,
+                _ => return Some(Err(format!("expected an exponent from -90 to 90, got {text}"))),
+            }
+        }
         Some(_) => return None,
     };
     if mantissa.len() > 60 {
@@ -150,7 +161,8 @@ fn plain(text: &str) -> Option<Result<(Real, usize), String>> {
     let value = || -> Result<(Real, usize), String> {
         let value = decimal(mantissa)?;
         let power = ten_to(usize::try_from(exponent.unsigned_abs()).unwrap_or(0));
-        let power = if exponent < 0 { power.inverse().map_err(|error| error.to_string())? } else { power };
+        let power =
+            if exponent < 0 { power.inverse().map_err(|error| error.to_string())? } else { power };
         let value = value.times(&power.into()).map_err(|error| error.to_string())?;
         let value = if text.starts_with(['-', '−']) { value.negated() } else { Ok(value) };
         let decimals = i64::try_from(fraction.len()).unwrap_or(0) - i64::from(exponent);
@@ -191,7 +203,10 @@ mod tests {
         }
         assert!(Stated::read("1e999999999").is_err());
         for text in ["nan", ".nan", "-.inf", "Infinity"] {
-            assert!(Stated::read(text).unwrap_err().contains("expected a finite number, got `"), "{text}");
+            assert!(
+                Stated::read(text).unwrap_err().contains("expected a finite number, got `"),
+                "{text}"
+            );
         }
         assert!(Stated::read(&"1".repeat(600)).is_err());
     }

@@ -14,7 +14,8 @@ const MOST_COLUMNS: usize = 1_000;
 
 pub(super) fn read(file: &str, text: &str) -> Vec<Submission> {
     let (rows, end) = rows(text);
-    let mut rows = rows.into_iter().filter(|(_, row)| row.iter().any(|cell| !cell.trim().is_empty()));
+    let mut rows =
+        rows.into_iter().filter(|(_, row)| row.iter().any(|cell| !cell.trim().is_empty()));
     let Some((_, head)) = rows.next() else {
         return vec![Submission::unreadable(
             file,
@@ -32,7 +33,9 @@ pub(super) fn read(file: &str, text: &str) -> Vec<Submission> {
     let mut all = Vec::new();
     for (line, row) in rows {
         let cell = |at: Option<usize>| {
-            at.and_then(|at| row.get(at)).map(|cell| cell.trim().to_owned()).filter(|cell| !cell.is_empty())
+            at.and_then(|at| row.get(at))
+                .map(|cell| cell.trim().to_owned())
+                .filter(|cell| !cell.is_empty())
         };
         let mut submission = Submission {
             student: cell(student),
@@ -51,13 +54,25 @@ pub(super) fn read(file: &str, text: &str) -> Vec<Submission> {
             } else {
                 format!("row: expected {} cells, got {}", names.len(), row.len())
             };
-            submission.trouble.push(Trouble { place: place.clone(), says, hint: Some(HINT.to_owned()) });
+            submission.trouble.push(Trouble {
+                place: place.clone(),
+                says,
+                hint: Some(HINT.to_owned()),
+            });
         }
-        for (at, name) in names.iter().enumerate().filter(|(at, _)| ![student, variant, exam].contains(&Some(*at))) {
+        for (at, name) in names
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| ![student, variant, exam].contains(&Some(*at)))
+        {
             // An empty cell is no answer.
             if let Some(text) = cell(Some(at)) {
                 let place = format!("{place}, column {name}");
-                submission.answers.push(Given { part: name.clone(), answer: Node::Text(text), place });
+                submission.answers.push(Given {
+                    part: name.clone(),
+                    answer: Node::Text(text),
+                    place,
+                });
             }
         }
         all.push(submission);
@@ -66,12 +81,17 @@ pub(super) fn read(file: &str, text: &str) -> Vec<Submission> {
         all.push(Submission::unreadable(file, says, Some(HINT)));
     }
     if all.is_empty() {
-        return vec![Submission::unreadable(file, "table: expected a row for each student, got none", Some(HINT))];
+        return vec![Submission::unreadable(
+            file,
+            "table: expected a row for each student, got none",
+            Some(HINT),
+        )];
     }
     all
 }
 
-/// Rows with the number of their first line, and what is wrong at the end. Cells may stand in quotes, quotes in them twice (RFC 4180).
+/// Rows with the number of their first line, and what is wrong at the end. Cells may stand in
+/// quotes, quotes in them twice (RFC 4180).
 fn rows(text: &str) -> (Vec<(usize, Vec<String>)>, Option<String>) {
     let (mut rows, mut row, mut cell) = (Vec::new(), Vec::new(), String::new());
     let (mut line, mut start, mut quoted) = (1, 1, false);
@@ -102,7 +122,8 @@ fn rows(text: &str) -> (Vec<(usize, Vec<String>)>, Option<String>) {
             (false, c) => cell.push(c),
         }
     }
-    let end = quoted.then(|| format!("cell from line {start}: expected a closing quote, got the end"));
+    let end =
+        quoted.then(|| format!("cell from line {start}: expected a closing quote, got the end"));
     if !cell.is_empty() || !row.is_empty() {
         row.push(cell);
         if !quoted {
@@ -118,11 +139,17 @@ mod tests {
 
     #[test]
     fn cells_may_be_quoted_and_rows_short() {
-        let all = read("a.csv", "student,variant,1a,1b\r\nAda,1,\"[[1, 2],\n [3, 4]]\",\"say \"\"x\"\"\"\n\nBob,2,5\n");
+        let all = read(
+            "a.csv",
+            "student,variant,1a,1b\r\nAda,1,\"[[1, 2],\n [3, 4]]\",\"say \"\"x\"\"\"\n\nBob,2,5\n",
+        );
         assert_eq!(all.len(), 2);
         assert_eq!(all[0].answers[0].answer, Node::Text("[[1, 2],\n [3, 4]]".to_owned()));
         assert_eq!(all[0].answers[1].answer, Node::Text("say \"x\"".to_owned()));
-        assert_eq!((all[1].student.as_deref(), all[1].answers[0].place.as_str()), (Some("Bob"), "a.csv:5, column 1a"));
+        assert_eq!(
+            (all[1].student.as_deref(), all[1].answers[0].place.as_str()),
+            (Some("Bob"), "a.csv:5, column 1a")
+        );
         assert_eq!(all[1].answers.len(), 1);
         assert!(all.iter().all(|submission| submission.trouble.is_empty()));
     }

@@ -22,7 +22,8 @@ fn relation(op: BinaryOp, left: &Expr, right: &Expr) -> Expr {
     Expr { kind: ExprKind::Binary(op, Box::new(left.clone()), Box::new(right.clone())), span: 0..0 }
 }
 
-/// A formula in the question's own letters: equal to what is asked on the sheet's numbers and on others, exactly.
+/// A formula in the question's own letters: equal to what is asked on the sheet's numbers and on
+/// others, exactly.
 pub(super) fn expression(
     asked: &Asked<'_>,
     expression: &Expression,
@@ -39,10 +40,12 @@ pub(super) fn expression(
     }
     let law = &asked.question.law;
     let steps = law.lets.iter().map(|(name, _)| name.as_str());
-    let names: Vec<&str> = asked.question.question.draw.keys().map(String::as_str).chain(steps).collect();
+    let names: Vec<&str> =
+        asked.question.question.draw.keys().map(String::as_str).chain(steps).collect();
     let sizes = asked.question.sizes.iter().map(|(name, _)| name.as_str());
     let names: Vec<&str> = names.into_iter().chain(sizes).collect();
-    let formula = formula::read(text, &names).map_err(|reason| Unread::new(format!("formula: {reason}"), hint))?;
+    let formula = formula::read(text, &names)
+        .map_err(|reason| Unread::new(format!("formula: {reason}"), hint))?;
     let (Some(equals), Some(right)) = (&checked.of, &checked.beside) else {
         return Err(Unread::new("expected a question with a formula", hint));
     };
@@ -59,7 +62,9 @@ pub(super) fn expression(
         others.extend(drawn.ok().and_then(|drawn| work(law, &drawn, &nothing()).ok()));
     }
     if others.is_empty() {
-        return Ok(Marked::by_hand("not decided, marked by a person: no other numbers to try it on"));
+        return Ok(Marked::by_hand(
+            "not decided, marked by a person: no other numbers to try it on",
+        ));
     }
     let same_everywhere = |same: &Expr| others.iter().all(|worked| worked.holds(same) != Ok(false));
     if let Some(name) = asked_again(law, equals, right, &formula, &|name| {
@@ -94,7 +99,8 @@ pub(super) fn expression(
     Ok(Marked::right(says))
 }
 
-/// The first step in a formula that is what is asked, or is made from it. Steps in the question's own answer are none.
+/// The first step in a formula that is what is asked, or is made from it. Steps in the question's
+/// own answer are none.
 fn asked_again(
     law: &CheckedLaw,
     equals: &Expr,
@@ -106,7 +112,9 @@ fn asked_again(
     for (name, expr) in &law.lets {
         let step = Expr { kind: ExprKind::Name(name.clone()), span: 0..0 };
         let is_made = |expr: &Expr| taken.iter().any(|taken| expr.mentions(taken));
-        let is_it = matches!(&equals.kind, ExprKind::Name(asked) if asked == name) || is_made(expr) || is_asked(&step);
+        let is_it = matches!(&equals.kind, ExprKind::Name(asked) if asked == name)
+            || is_made(expr)
+            || is_asked(&step);
         if is_it && !right.mentions(name) {
             taken.push(name);
         }
@@ -114,7 +122,8 @@ fn asked_again(
     taken.into_iter().find(|name| formula.mentions(name)).map(str::to_owned)
 }
 
-/// Something with a property: it is put where the example stood, and the property is decided exactly.
+/// Something with a property: it is put where the example stood, and the property is decided
+/// exactly.
 pub(super) fn design(
     asked: &Asked<'_>,
     property: &Property,
@@ -125,15 +134,20 @@ pub(super) fn design(
     let mut extents = Vec::new();
     for name in &names {
         let step = Expr { kind: ExprKind::Name((*name).to_owned()), span: 0..0 };
-        let example =
-            asked.worked.value(&step).map_err(|error| Unread::new(error.to_string(), "build the exam again"))?;
+        let example = asked
+            .worked
+            .value(&step)
+            .map_err(|error| Unread::new(error.to_string(), "build the exam again"))?;
         extents.push(match &example {
             Value::Matrices(m) => Some((m.rows, m.cols)),
             _ => None,
         });
     }
-    let shown: Vec<String> =
-        names.iter().zip(&extents).map(|(name, extents)| format!("{name} = {}", sample(*extents))).collect();
+    let shown: Vec<String> = names
+        .iter()
+        .zip(&extents)
+        .map(|(name, extents)| format!("{name} = {}", sample(*extents)))
+        .collect();
     let hint = format!("give {} by name, laid out as {}", names.join(", "), shown.join(" and "));
     let unread = |says: String| Unread::new(says, &hint);
     let (Some(distance), Some(most)) = (&checked.of, &checked.beside) else {
@@ -141,7 +155,9 @@ pub(super) fn design(
     };
     // A vector of the sheet by its name, such as `10 (k_3 + k_5)`: a person reads it.
     let left = |unread: Unread| match indexed(given, &names) {
-        Some(name) => Ok(Marked::by_hand(format!("not decided, marked by a person: it is written in terms of {name}"))),
+        Some(name) => Ok(Marked::by_hand(format!(
+            "not decided, marked by a person: it is written in terms of {name}"
+        ))),
         None => Err(unread),
     };
     let entries = match named(given, &names) {
@@ -151,16 +167,26 @@ pub(super) fn design(
     let mut own: IndexMap<String, Value> = IndexMap::new();
     let mut turned = Vec::new();
     for (name, node) in entries {
-        let wanted = names.iter().zip(&extents).find(|(known, _)| **known == name).and_then(|(_, extents)| *extents);
+        let wanted = names
+            .iter()
+            .zip(&extents)
+            .find(|(known, _)| **known == name)
+            .and_then(|(_, extents)| *extents);
         let is_number = wanted.is_none();
         let (rows, cols) = wanted.unwrap_or((1, 1));
         let mut read = match stated(&node, Wanted { rows, cols, in_percent: false, turns: false }) {
             Ok(read) => read,
-            Err(error) => return left(Unread { says: format!("`{name}`: {}", error.says), ..error }),
+            Err(error) => {
+                return left(Unread { says: format!("`{name}`: {}", error.says), ..error });
+            }
         };
         // A column where a row is asked, or a row where a column is.
         if rows.min(cols) == 1 && rows != cols && has_extents(&read, cols, rows) {
-            read = if cols > 1 { vec![read.concat()] } else { read.concat().into_iter().map(|x| vec![x]).collect() };
+            read = if cols > 1 {
+                vec![read.concat()]
+            } else {
+                read.concat().into_iter().map(|x| vec![x]).collect()
+            };
             turned.push(if cols > 1 {
                 format!("`{name}` is taken as a row")
             } else {
@@ -185,7 +211,9 @@ pub(super) fn design(
     Ok(match decide(asked, &own, distance, most) {
         Decided::Has => Marked::right(format!("it has the property{turned}")),
         Decided::Lacks(says) => Marked::wrong(format!("{says}{turned}")),
-        Decided::Undecided(reason) => Marked::by_hand(format!("not decided, marked by a person: {reason}")),
+        Decided::Undecided(reason) => {
+            Marked::by_hand(format!("not decided, marked by a person: {reason}"))
+        }
     })
 }
 
@@ -194,14 +222,20 @@ fn indexed(given: &Node, names: &[&str]) -> Option<String> {
     let of_text = |text: &str| {
         let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
         let is_indexed = |word: &str| {
-            let digits =
-                word.strip_prefix(|c: char| c.is_ascii_alphabetic()).map(|rest| rest.strip_prefix('_').unwrap_or(rest));
-            digits.is_some_and(|digits| !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit()))
+            let digits = word
+                .strip_prefix(|c: char| c.is_ascii_alphabetic())
+                .map(|rest| rest.strip_prefix('_').unwrap_or(rest));
+            digits.is_some_and(|digits| {
+                !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())
+            })
         };
         // `10k_3` is one word of a number and a name, `1e3` is a number.
-        let is_power = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit()) && Stated::read(word).is_ok();
-        let mut bare =
-            words.filter(|word| !is_power(word)).map(|word| word.trim_start_matches(|c: char| c.is_ascii_digit()));
+        let is_power = |word: &&str| {
+            word.starts_with(|c: char| c.is_ascii_digit()) && Stated::read(word).is_ok()
+        };
+        let mut bare = words
+            .filter(|word| !is_power(word))
+            .map(|word| word.trim_start_matches(|c: char| c.is_ascii_digit()));
         bare.find(|word| is_indexed(word) && !names.contains(word)).map(str::to_owned)
     };
     match given {
@@ -226,23 +260,28 @@ fn named(given: &Node, names: &[&str]) -> Result<Vec<(String, Node)>, String> {
         (Some(entries), _) => entries,
         (None, Node::Named(entries)) => entries.clone(),
         (None, other) => match (names, layout(other)?) {
-            ([one], Layout::One(_) | Layout::Flat(_) | Layout::Rows(_)) => vec![((*one).to_owned(), other.clone())],
+            ([one], Layout::One(_) | Layout::Flat(_) | Layout::Rows(_)) => {
+                vec![((*one).to_owned(), other.clone())]
+            }
             _ => return Err(format!("expected {}, each by name", names.join(", "))),
         },
     };
     // `WQ` is `W_Q` here too.
-    let meant = |(name, node): (String, Node)| (known(&name, names).map_or(name, str::to_owned), node);
+    let meant =
+        |(name, node): (String, Node)| (known(&name, names).map_or(name, str::to_owned), node);
     let entries: Vec<(String, Node)> = entries.into_iter().map(meant).collect();
     if let Some((name, _)) = entries.iter().find(|(name, _)| !names.contains(&name.as_str())) {
         return Err(format!("expected {}, got `{}`", names.join(", "), name.escape_debug()));
     }
-    match names.iter().find(|name| entries.iter().filter(|(other, _)| other == *name).count() != 1) {
+    match names.iter().find(|name| entries.iter().filter(|(other, _)| other == *name).count() != 1)
+    {
         Some(name) => Err(format!("expected `{name}` once")),
         None => Ok(entries),
     }
 }
 
-/// The entries of `{p: [1, 0], r: [0, 1]}`, `p = [1, 0], r = [0, 1]` and the like, on one line or several; nothing for other text.
+/// The entries of `{p: [1, 0], r: [0, 1]}`, `p = [1, 0], r = [0, 1]` and the like, on one line or
+/// several; nothing for other text.
 pub(super) fn assigned(text: &str) -> Option<Vec<(String, Node)>> {
     let text = text.trim();
     let inner = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(text);
@@ -258,7 +297,8 @@ pub(super) fn assigned(text: &str) -> Option<Vec<(String, Node)>> {
     }
     let is_left = |c: char| c.is_whitespace() || matches!(c, ',' | ';');
     let node = |value: String| Node::Text(value.trim_matches(is_left).to_owned());
-    (!entries.is_empty()).then(|| entries.into_iter().map(|(name, value)| (name, node(value))).collect())
+    (!entries.is_empty())
+        .then(|| entries.into_iter().map(|(name, value)| (name, node(value))).collect())
 }
 
 /// Text before each separator outside of brackets; each piece begins with the separator before it.
@@ -284,6 +324,7 @@ fn entry(piece: &str) -> Option<(&str, &str)> {
     let piece = piece.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';'));
     let (name, value) = piece.split_once([':', '='])?;
     let name = name.trim().trim_matches(['"', '\'']);
-    let is_name = name.starts_with(char::is_alphabetic) && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let is_name = name.starts_with(char::is_alphabetic)
+        && name.chars().all(|c| c.is_alphanumeric() || c == '_');
     is_name.then_some((name, value))
 }

@@ -16,9 +16,11 @@ pub(super) enum Fit {
     Rounded,
     /// It is right to so many decimals, which are fewer than asked, but at least half of them.
     Coarse(usize),
-    /// It is right to so many decimals, which are fewer than half of those asked: nearly any answer is.
+    /// It is right to so many decimals, which are fewer than half of those asked: nearly any answer
+    /// is.
     Vague(usize),
-    /// It is less than a unit of the last asked digit away, and the right one goes on behind that digit.
+    /// It is less than a unit of the last asked digit away, and the right one goes on behind that
+    /// digit.
     LastDigit,
     /// It is another number.
     Off,
@@ -55,7 +57,9 @@ pub(super) fn fit(x: &Stated, right: &Real, places: Option<usize>) -> Fit {
     // What ends there is not rounded, so that no way to round it gives its neighbors.
     let is_cut = || {
         let unit = &half_unit(last) + &half_unit(last);
-        ends_within(&x.value, last) && !ends_within(right, last) && is_within(&x.value, right, &unit)
+        ends_within(&x.value, last)
+            && !ends_within(right, last)
+            && is_within(&x.value, right, &unit)
     };
     let vanishes = |places: usize| is_within(right, &Real::from(0), &half_unit(places));
     match places {
@@ -82,18 +86,22 @@ fn right_to(stated: usize, places: Option<usize>) -> Fit {
 /// Digits of any number that the nearest of binary64 has.
 const DIGITS: usize = 15;
 
-/// Whether an exact number was written as programs print it: what is stated is at most half a unit of the 15th digit from it. The
-/// nearest of binary64 is nearer, and what a few roundings on the way leave is mostly near enough.
+/// Whether an exact number was written as programs print it: what is stated is at most half a unit
+/// of the 15th digit from it. The nearest of binary64 is nearer, and what a few roundings on the
+/// way leave is mostly near enough.
 fn is_computed(x: &Stated, right: &Real) -> bool {
     let Form::Decimal(stated) = x.form else { return false };
     let shown = x.value.digits(stated);
     let digits = shown.chars().filter(char::is_ascii_digit).skip_while(|c| *c == '0').count();
-    digits > 0 && (stated + DIGITS).checked_sub(digits).is_some_and(|places| x.is_near(right, places))
+    digits > 0
+        && (stated + DIGITS).checked_sub(digits).is_some_and(|places| x.is_near(right, places))
 }
 
-/// How the entries of a matrix stand to the right ones, row after row; `given` has the extents of `rows`.
+/// How the entries of a matrix stand to the right ones, row after row; `given` has the extents of
+/// `rows`.
 ///
-/// Zeros at the end may be dropped, as programs do: 0.7 beside 1.85 is 0.70 if that is right to two decimals.
+/// Zeros at the end may be dropped, as programs do: 0.7 beside 1.85 is 0.70 if that is right to two
+/// decimals.
 pub(super) fn fits(given: &[Vec<Stated>], rows: &[Vec<Real>], places: Option<usize>) -> Vec<Fit> {
     let decimals = given.iter().flatten().filter_map(|x| match x.form {
         Form::Decimal(stated) => Some(stated),
@@ -101,9 +109,13 @@ pub(super) fn fits(given: &[Vec<Stated>], rows: &[Vec<Real>], places: Option<usi
     });
     let decimals: BTreeSet<usize> = decimals.collect();
     let pairs = || rows.iter().flatten().zip(given.iter().flatten());
-    let mut fits: Vec<Fit> = pairs().map(|(right, x)| fit(&padded(x, right, &decimals), right, places)).collect();
+    let mut fits: Vec<Fit> =
+        pairs().map(|(right, x)| fit(&padded(x, right, &decimals), right, places)).collect();
     // 0.00 for 0.0017 tells something where most entries are told so.
-    let coarsest = fits.iter().filter_map(|fit| if let Fit::Coarse(stated) = fit { Some(*stated) } else { None }).min();
+    let coarsest = fits
+        .iter()
+        .filter_map(|fit| if let Fit::Coarse(stated) = fit { Some(*stated) } else { None })
+        .min();
     if let Some(stated) = coarsest
         && 2 * fits.iter().filter(|fit| fit.is_about()).count() >= fits.len()
     {
@@ -117,7 +129,8 @@ pub(super) fn fits(given: &[Vec<Stated>], rows: &[Vec<Real>], places: Option<usi
     fits
 }
 
-/// A number with zeros at its end, so that it has as many decimals as another entry has, if it is right to these.
+/// A number with zeros at its end, so that it has as many decimals as another entry has, if it is
+/// right to these.
 fn padded<'a>(x: &'a Stated, right: &Real, decimals: &BTreeSet<usize>) -> Cow<'a, Stated> {
     let Form::Decimal(stated) = x.form else { return Cow::Borrowed(x) };
     let mut more = decimals.iter().rev().copied().take_while(|decimals| *decimals > stated);
@@ -133,7 +146,11 @@ pub(super) fn have_same_extents<X, Y>(x: &[Vec<X>], y: &[Vec<Y>]) -> bool {
 }
 
 /// Whether at least half of the entries are right.
-pub(super) fn is_half_right(given: &[Vec<Stated>], rows: &[Vec<Real>], places: Option<usize>) -> bool {
+pub(super) fn is_half_right(
+    given: &[Vec<Stated>],
+    rows: &[Vec<Real>],
+    places: Option<usize>,
+) -> bool {
     let pairs = || rows.iter().flatten().zip(given.iter().flatten());
     2 * pairs().filter(|(right, x)| fit(x, right, places).is_right()).count() >= pairs().count()
 }

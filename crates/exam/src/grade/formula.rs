@@ -1,4 +1,5 @@
-//! Formulas as people type them: names side by side are multiplied, `·` and `*` are the product that fits, `ᵀ` and `^T` transpose.
+//! Formulas as people type them: names side by side are multiplied, `·` and `*` are the product
+//! that fits, `ᵀ` and `^T` transpose.
 
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, parse};
 
@@ -25,7 +26,8 @@ enum Token {
     Sign(char),
 }
 
-/// Reads a formula in which only `names` have values. Names that stand side by side, with or without a space, are joined by `@`.
+/// Reads a formula in which only `names` have values. Names that stand side by side, with or
+/// without a space, are joined by `@`.
 ///
 /// # Errors
 /// What is no formula, in words.
@@ -35,7 +37,10 @@ pub(super) fn read(text: &str, names: &[&str]) -> Result<Expr, String> {
     let mut before: Option<&Token> = None;
     for token in &tokens {
         let is_end = matches!(before, Some(Token::Value(_) | Token::Close(_) | Token::Transpose));
-        if is_end && matches!(token, Token::Value(_) | Token::Word(_) | Token::Open('(')) && !is_operator(token) {
+        if is_end
+            && matches!(token, Token::Value(_) | Token::Word(_) | Token::Open('('))
+            && !is_operator(token)
+        {
             joined.push_str(" @");
         }
         match token {
@@ -53,7 +58,8 @@ pub(super) fn read(text: &str, names: &[&str]) -> Result<Expr, String> {
     Ok(formula)
 }
 
-/// Products and transposes that are written as functions of programs, and `softmax`, which on sheets is the one over rows.
+/// Products and transposes that are written as functions of programs, and `softmax`, which on
+/// sheets is the one over rows.
 fn written_as_functions(expr: &mut Expr) {
     expr.parts_mut().into_iter().for_each(written_as_functions);
     let ExprKind::Apply { function, args, named } = &mut expr.kind else { return };
@@ -76,7 +82,8 @@ fn is_operator(token: &Token) -> bool {
     matches!(token, Token::Word(word) if WORDS.contains(&word.as_str()))
 }
 
-/// The formula with each product of the kind that fits: `@` between matrices, `*` where a factor is a number.
+/// The formula with each product of the kind that fits: `@` between matrices, `*` where a factor is
+/// a number.
 pub(super) fn fitted(expr: &Expr, is_matrix: &dyn Fn(&Expr) -> bool) -> Expr {
     let mut fitted = expr.clone();
     fit(&mut fitted, is_matrix);
@@ -125,7 +132,9 @@ fn plain(text: &str) -> String {
     let mut rest = text.as_str();
     while let Some(c) = rest.chars().next() {
         let inner = rest.strip_prefix("_{").and_then(|inner| inner.split_once('}'));
-        if let Some((inner, behind)) = inner.filter(|(inner, _)| inner.chars().all(|c| c.is_ascii_alphanumeric())) {
+        if let Some((inner, behind)) =
+            inner.filter(|(inner, _)| inner.chars().all(|c| c.is_ascii_alphanumeric()))
+        {
             out.push('_');
             out.push_str(inner);
             rest = behind;
@@ -147,7 +156,8 @@ fn tokens(text: &str, names: &[&str]) -> Result<Vec<Token>, String> {
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let mut used = c.len_utf8();
-        let end = |is_part: &dyn Fn(char) -> bool| rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
+        let end =
+            |is_part: &dyn Fn(char) -> bool| rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
         match c {
             c if c.is_whitespace() => {}
             '0'..='9' => {
@@ -165,20 +175,32 @@ fn tokens(text: &str, names: &[&str]) -> Result<Vec<Token>, String> {
                 }
                 let behind = rest[used..].trim_start();
                 let is_argument = behind.starts_with('=') && !behind.starts_with("==");
-                named(&rest[..used], names, is_argument || behind.starts_with('('), is_argument, &mut tokens)?;
+                named(
+                    &rest[..used],
+                    names,
+                    is_argument || behind.starts_with('('),
+                    is_argument,
+                    &mut tokens,
+                )?;
             }
-            '.' if rest.starts_with(".T") && !rest[2..].starts_with(|c: char| c.is_ascii_alphanumeric()) => {
+            '.' if rest.starts_with(".T")
+                && !rest[2..].starts_with(|c: char| c.is_ascii_alphanumeric()) =>
+            {
                 used = 2;
                 tokens.push(Token::Transpose);
             }
-            '.' if let Some(method) = [".dot(", ".matmul("].into_iter().find(|method| rest.starts_with(method)) => {
+            '.' if let Some(method) =
+                [".dot(", ".matmul("].into_iter().find(|method| rest.starts_with(method)) =>
+            {
                 used = method.len() - 1;
                 // `A.dot(B).T` is the transpose of the product: brackets go round both.
                 tokens.insert(receiver(&tokens), Token::Open('('));
                 tokens.push(Token::Sign('@'));
                 methods.push(depth);
             }
-            '.' if let Some(method) = [".transpose()", ".t()"].into_iter().find(|method| rest.starts_with(method)) => {
+            '.' if let Some(method) =
+                [".transpose()", ".t()"].into_iter().find(|method| rest.starts_with(method)) =>
+            {
                 used = method.len();
                 tokens.push(Token::Transpose);
             }
@@ -201,7 +223,8 @@ fn tokens(text: &str, names: &[&str]) -> Result<Vec<Token>, String> {
     Ok(tokens)
 }
 
-/// Where the last value begins: a name or what stands in brackets, with the function before them and transposes behind.
+/// Where the last value begins: a name or what stands in brackets, with the function before them
+/// and transposes behind.
 fn receiver(tokens: &[Token]) -> usize {
     let mut at = tokens.len();
     while at > 0 && tokens[at - 1] == Token::Transpose {
@@ -258,7 +281,8 @@ fn named(
     Ok(())
 }
 
-/// The name that is meant: itself, or without its `_`, as pages that are copied lose it, or with small letters for large ones behind it.
+/// The name that is meant: itself, or without its `_`, as pages that are copied lose it, or with
+/// small letters for large ones behind it.
 pub(super) fn known<'a>(word: &str, names: &[&'a str]) -> Option<&'a str> {
     let only = |is_it: &dyn Fn(&str) -> bool| {
         let mut meant = names.iter().filter(|name| name.contains('_') && is_it(name));
@@ -273,14 +297,20 @@ pub(super) fn known<'a>(word: &str, names: &[&'a str]) -> Option<&'a str> {
 }
 
 /// The first two ways to read a word as names side by side.
-fn split<'a>(word: &str, names: &[&'a str], before: &mut Vec<&'a str>, all: &mut Vec<Vec<&'a str>>) {
+fn split<'a>(
+    word: &str,
+    names: &[&'a str],
+    before: &mut Vec<&'a str>,
+    all: &mut Vec<Vec<&'a str>>,
+) {
     if word.is_empty() {
         all.push(before.clone());
         return;
     }
     for name in names {
         let bare = name.replace('_', "");
-        for written in [Some(*name), (bare != *name).then_some(bare.as_str())].into_iter().flatten() {
+        for written in [Some(*name), (bare != *name).then_some(bare.as_str())].into_iter().flatten()
+        {
             if all.len() >= 2 {
                 return;
             }
@@ -301,8 +331,12 @@ mod tests {
 
     #[test]
     fn products_are_written_in_many_ways() {
-        let plain =
-            |text: &str| format!("{:?}", without_spans(&read(text, &NAMES).unwrap_or_else(|e| panic!("{text}: {e}"))));
+        let plain = |text: &str| {
+            format!(
+                "{:?}",
+                without_spans(&read(text, &NAMES).unwrap_or_else(|e| panic!("{text}: {e}")))
+            )
+        };
         let same = |text: &str, written: &str| assert_eq!(plain(text), plain(written), "{text}");
         for text in [
             "X W_Q",
@@ -324,7 +358,13 @@ mod tests {
         for text in ["X K^T", "X Kᵀ", "XKᵀ", "X K^{\\top}", "X K^\\top", "X @ K.T"] {
             same(text, "X @ K.T");
         }
-        for text in ["np.dot(X, W_Q)", "X.dot(W_Q)", "torch.matmul(X, W_Q)", "X.matmul(W_Q)", "np.matmul(X, W_Q)"] {
+        for text in [
+            "np.dot(X, W_Q)",
+            "X.dot(W_Q)",
+            "torch.matmul(X, W_Q)",
+            "X.matmul(W_Q)",
+            "np.matmul(X, W_Q)",
+        ] {
             same(text, "X @ W_Q");
         }
         same("K.dot(X.T).T", "(K @ X.T).T");
@@ -334,7 +374,9 @@ mod tests {
         for text in [".dot(X)", "X.dot(", "X.dot(K))", ")X.dot(K)"] {
             let _ = read(text, &NAMES);
         }
-        for text in ["X.dot(K.T)", "np.dot(X, np.transpose(K))", "X @ K.transpose()", "X.matmul(K.t())"] {
+        for text in
+            ["X.dot(K.T)", "np.dot(X, np.transpose(K))", "X @ K.transpose()", "X.matmul(K.t())"]
+        {
             same(text, "X @ K.T");
         }
         same("softmax(X W_K)", "softmax_rows(X @ W_K)");
@@ -343,7 +385,9 @@ mod tests {
         same("softmax_rows(X W_K)", "softmax_rows(X @ W_K)");
         same("row(X, 1) W_Q", "row(X, 1) @ W_Q");
         same("attention(X, K, X, scale=1)", "attention(X, K, X, scale = 1)");
-        for text in ["XY", "Xq", "", "X @", "X^2", "9".repeat(300).as_str(), "XX".repeat(200).as_str()] {
+        for text in
+            ["XY", "Xq", "", "X @", "X^2", "9".repeat(300).as_str(), "XX".repeat(200).as_str()]
+        {
             let _ = read(text, &NAMES);
         }
         assert!(read("X Y", &NAMES).is_err() && read("X @", &NAMES).is_err());

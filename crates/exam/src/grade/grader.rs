@@ -16,7 +16,8 @@ use crate::key::{Key, KeyedPart, KeyedQuestion};
 use crate::question::{AnswerSpec, Library};
 use crate::verify::{not_of_seed, verify};
 
-/// The keys of an exam, each derived again, from its numbers and from its seed, before it is trusted.
+/// The keys of an exam, each derived again, from its numbers and from its seed, before it is
+/// trusted.
 #[derive(Debug)]
 pub struct Grader {
     exam: String,
@@ -28,7 +29,8 @@ impl Grader {
     /// Takes the keys of the variants of one exam.
     ///
     /// # Errors
-    /// No key, keys of different exams, or a key whose answers are not what its numbers and its seed give.
+    /// No key, keys of different exams, or a key whose answers are not what its numbers and its
+    /// seed give.
     pub fn new(keys: Vec<Key>, catalog: &Catalog) -> Result<Self, ExamError> {
         let mut all = BTreeMap::new();
         let mut first: Option<(String, Library)> = None;
@@ -41,10 +43,13 @@ impl Grader {
                 }
             };
             let is_same = all.values().next().is_none_or(|other: &Key| {
-                (&other.set, &other.own, other.seed, other.variants) == (&key.set, &key.own, key.seed, key.variants)
+                (&other.set, &other.own, other.seed, other.variants)
+                    == (&key.set, &key.own, key.seed, key.variants)
             });
             if !is_same {
-                return Err(ExamError::Key(format!("keys of another exam beside those of `{exam}`")));
+                return Err(ExamError::Key(format!(
+                    "keys of another exam beside those of `{exam}`"
+                )));
             }
             let verified = verify(&key, library, catalog);
             if let Some(reason) = verified.wrong.into_iter().next() {
@@ -54,7 +59,8 @@ impl Grader {
                 return Err(ExamError::Key(format!("two keys of variant {}", twice.variant)));
             }
         }
-        // What the numbers of a key do not say, such as which option is the right one, its seed does.
+        // What the numbers of a key do not say, such as which option is the right one, its seed
+        // does.
         if let Some((variant, reason)) = not_of_seed(&all.values().collect::<Vec<_>>(), catalog)? {
             return Err(ExamError::Untrue { variant, reason });
         }
@@ -73,7 +79,10 @@ impl Grader {
             match seen.get(&graded.student) {
                 Some(file) => graded.trouble.push(Trouble {
                     place: graded.file.clone(),
-                    says: format!("student `{}`: expected one submission, got another in {file}", graded.student),
+                    says: format!(
+                        "student `{}`: expected one submission, got another in {file}",
+                        graded.student
+                    ),
                     hint: Some("keep one of them".to_owned()),
                 }),
                 None => {
@@ -87,7 +96,8 @@ impl Grader {
 
     /// Grades one submission.
     pub fn grade(&self, submission: &Submission) -> Graded {
-        let student = submission.student.clone().unwrap_or_else(|| stem(&submission.file).to_owned());
+        let student =
+            submission.student.clone().unwrap_or_else(|| stem(&submission.file).to_owned());
         let key = match self.key(submission) {
             Ok(key) => key,
             Err(trouble) => {
@@ -100,7 +110,8 @@ impl Grader {
         let mut parts = Vec::new();
         for (number, keyed) in key.questions.iter().enumerate() {
             let question = self.library.get(&keyed.question);
-            let worked = question.and_then(|question| work(&question.law, &keyed.drawn, &nothing()).ok());
+            let worked =
+                question.and_then(|question| work(&question.law, &keyed.drawn, &nothing()).ok());
             let (Some(question), Some(worked)) = (question, worked) else { continue };
             let asked = Asked { question, drawn: &keyed.drawn, worked };
             let mut own = Own::default();
@@ -109,10 +120,12 @@ impl Grader {
                 let given = answers.get(&id).copied().filter(|given| !given.answer.is_missing());
                 let earlier = |at: usize| {
                     let id = part_id(number, at);
-                    let given = answers.get(&id).copied().filter(|given| !given.answer.is_missing())?;
+                    let given =
+                        answers.get(&id).copied().filter(|given| !given.answer.is_missing())?;
                     Some((id, given))
                 };
-                let kept = earlier_design(&asked, keyed, at).into_iter().filter_map(earlier).next_back();
+                let kept =
+                    earlier_design(&asked, keyed, at).into_iter().filter_map(earlier).next_back();
                 let kept = kept.filter(|_| given.is_none());
                 match kept.and_then(|(from, given)| taken_over(&asked, part, &id, (&from, given))) {
                     Some(part) => parts.push(part),
@@ -120,7 +133,8 @@ impl Grader {
                 }
             }
         }
-        let by_hand = parts.iter().filter(|part| part.verdict == Verdict::ByHand).map(|part| part.of).sum();
+        let by_hand =
+            parts.iter().filter(|part| part.verdict == Verdict::ByHand).map(|part| part.of).sum();
         Graded {
             student,
             file: submission.file.clone(),
@@ -183,7 +197,8 @@ impl Grader {
         let mut answers: BTreeMap<String, &Given> = BTreeMap::new();
         for given in &submission.answers {
             let name = bare(&given.part);
-            // The sheet's own names first: `12` may be part 2 of question 1 only where there is no part of that name.
+            // The sheet's own names first: `12` may be part 2 of question 1 only where there is no
+            // part of that name.
             let found = known.iter().find(|(_, names)| names[0] == name);
             let found = found.or_else(|| known.iter().find(|(_, names)| names.contains(&name)));
             let Some((id, _)) = found else {
@@ -191,7 +206,10 @@ impl Grader {
                 let all: Vec<&str> = known.iter().map(|(id, _)| id.as_str()).collect();
                 trouble.push(Trouble {
                     place: given.place.clone(),
-                    says: format!("part `{}`: expected one of the sheet", given.part.escape_debug()),
+                    says: format!(
+                        "part `{}`: expected one of the sheet",
+                        given.part.escape_debug()
+                    ),
                     hint: Some(near.map_or_else(
                         || format!("parts are {}", all.join(", ")),
                         |near| format!("did you mean `{near}`?"),
@@ -202,7 +220,10 @@ impl Grader {
             if let Some(first) = answers.get(id) {
                 trouble.push(Trouble {
                     place: given.place.clone(),
-                    says: format!("part `{id}`: expected one answer, got a second; the one at {} counts", first.place),
+                    says: format!(
+                        "part `{id}`: expected one answer, got a second; the one at {} counts",
+                        first.place
+                    ),
                     hint: Some("keep one of them".to_owned()),
                 });
                 continue;
@@ -215,11 +236,16 @@ impl Grader {
 
 /// A part's name without signs, and without words such as `Q` before it.
 fn bare(name: &str) -> String {
-    // Other signs are no part of a name: `=1+1` is a formula of a spreadsheet and not part 1 of question 1.
-    if name.chars().any(|c| !c.is_alphanumeric() && !c.is_whitespace() && !".:,;()[]-_/#".contains(c)) {
+    // Other signs are no part of a name: `=1+1` is a formula of a spreadsheet and not part 1 of
+    // question 1.
+    if name
+        .chars()
+        .any(|c| !c.is_alphanumeric() && !c.is_whitespace() && !".:,;()[]-_/#".contains(c))
+    {
         return name.to_lowercase();
     }
-    let name: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    let name: String =
+        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
     let without = name.strip_prefix("question").or_else(|| name.strip_prefix('q')).unwrap_or(&name);
     if without.starts_with(|c: char| c.is_ascii_digit()) { without.to_owned() } else { name }
 }
@@ -228,9 +254,16 @@ fn rounded(points: f64) -> f64 {
     (points * 100.0).round() / 100.0
 }
 
-/// The parts before a design, from 0, that ask for a design of the same names: an answer to one of them may hold for it too.
+/// The parts before a design, from 0, that ask for a design of the same names: an answer to one of
+/// them may hold for it too.
 fn earlier_design(asked: &Asked<'_>, keyed: &KeyedQuestion, at: usize) -> Vec<usize> {
-    let names = |part: &KeyedPart| match &asked.question.question.parts.get(part.part.checked_sub(1)?)?.answer {
+    let names = |part: &KeyedPart| match &asked
+        .question
+        .question
+        .parts
+        .get(part.part.checked_sub(1)?)?
+        .answer
+    {
         AnswerSpec::Design(property) => Some(&property.example),
         _ => None,
     };
@@ -239,13 +272,24 @@ fn earlier_design(asked: &Asked<'_>, keyed: &KeyedQuestion, at: usize) -> Vec<us
 }
 
 /// A part without an answer for which that to an earlier part is right.
-fn taken_over(asked: &Asked<'_>, keyed: &KeyedPart, id: &str, (from, given): (&str, &Given)) -> Option<GradedPart> {
+fn taken_over(
+    asked: &Asked<'_>,
+    keyed: &KeyedPart,
+    id: &str,
+    (from, given): (&str, &Given),
+) -> Option<GradedPart> {
     let part = marked(asked, keyed, id, Some(given), &mut Own::default());
     let says = format!("no answer of its own; the one to {from} has this property too");
     (part.verdict == Verdict::Right).then_some(GradedPart { says, ..part })
 }
 
-fn marked(asked: &Asked<'_>, keyed: &KeyedPart, id: &str, given: Option<&Given>, own: &mut Own) -> GradedPart {
+fn marked(
+    asked: &Asked<'_>,
+    keyed: &KeyedPart,
+    id: &str,
+    given: Option<&Given>,
+    own: &mut Own,
+) -> GradedPart {
     let part = GradedPart {
         part: id.to_owned(),
         verdict: Verdict::Missing,
@@ -267,6 +311,11 @@ fn marked(asked: &Asked<'_>, keyed: &KeyedPart, id: &str, given: Option<&Given>,
             rubric: marked.rubric,
             ..part
         },
-        Err(unread) => GradedPart { verdict: Verdict::Unreadable, says: unread.says, hint: Some(unread.hint), ..part },
+        Err(unread) => GradedPart {
+            verdict: Verdict::Unreadable,
+            says: unread.says,
+            hint: Some(unread.hint),
+            ..part
+        },
     }
 }

@@ -1,8 +1,8 @@
 //! Grading: submissions against a key.
 //!
-//! Numbers are compared exactly: a decimal is right if it is at most half a unit of its last asked digit from the value. Partial credit
-//! follows the question's own rule, and a modelled mistake is named. Nothing in a submission ends the run: what cannot be read is a line
-//! of the result.
+//! Numbers are compared exactly: a decimal is right if it is at most half a unit of its last asked
+//! digit from the value. Partial credit follows the question's own rule, and a modelled mistake is
+//! named. Nothing in a submission ends the run: what cannot be read is a line of the result.
 
 mod csv;
 mod design;
@@ -29,7 +29,8 @@ pub use template::template;
 
 /// `1a`: number of the question on the sheet and letter of the part, both from 0.
 pub fn part_id(question: usize, part: usize) -> String {
-    let letter = u8::try_from(part).ok().filter(|part| *part < 26).map(|part| char::from(b'a' + part));
+    let letter =
+        u8::try_from(part).ok().filter(|part| *part < 26).map(|part| char::from(b'a' + part));
     match letter {
         Some(letter) => format!("{}{letter}", question + 1),
         None => format!("{}.{}", question + 1, part + 1),

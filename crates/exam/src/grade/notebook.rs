@@ -1,4 +1,5 @@
-//! Submissions as Jupyter notebooks: the answer to a part stands in the cell whose metadata has `qkvet: {part: ID}`.
+//! Submissions as Jupyter notebooks: the answer to a part stands in the cell whose metadata has
+//! `qkvet: {part: ID}`.
 
 use qkvet_spec::json_trouble;
 use serde::Deserialize;
@@ -69,12 +70,20 @@ pub(super) fn read(file: &str, text: &str) -> Submission {
         Ok(notebook) => notebook,
         Err(error) => {
             let hint = "export the notebook with `qkvet exam export` and keep its cells";
-            return Submission::unreadable(file, format!("notebook: {}", json_trouble(&error.to_string())), Some(hint));
+            return Submission::unreadable(
+                file,
+                format!("notebook: {}", json_trouble(&error.to_string())),
+                Some(hint),
+            );
         }
     };
     let tag = notebook.metadata.qkvet.unwrap_or_default();
     let mut submission = Submission {
-        student: Some(tag.student.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| stem(file).to_owned())),
+        student: Some(
+            tag.student
+                .filter(|name| !name.trim().is_empty())
+                .unwrap_or_else(|| stem(file).to_owned()),
+        ),
         file: file.to_owned(),
         exam: tag.exam,
         variant: tag.variant.map(|variant| match variant {
@@ -89,14 +98,21 @@ pub(super) fn read(file: &str, text: &str) -> Submission {
             Source::Lines(lines) => lines.concat(),
             Source::Text(text) => text,
         };
-        let text = if cell.cell_type == "code" { of_code(&source) } else { source.trim().to_owned() };
-        let answer = if text.is_empty() || text == EMPTY { Node::Missing } else { Node::Text(text) };
+        let text =
+            if cell.cell_type == "code" { of_code(&source) } else { source.trim().to_owned() };
+        let answer =
+            if text.is_empty() || text == EMPTY { Node::Missing } else { Node::Text(text) };
         submission.answers.push(Given { part, answer, place: format!("{file}, cell {}", at + 1) });
     }
     if submission.answers.is_empty() {
         let hint = "answers stand in cells whose metadata has `qkvet: {part: ID}`";
         return Submission {
-            trouble: Submission::unreadable(file, "notebook: expected cells of parts, got none", Some(hint)).trouble,
+            trouble: Submission::unreadable(
+                file,
+                "notebook: expected cells of parts, got none",
+                Some(hint),
+            )
+            .trouble,
             ..submission
         };
     }
@@ -112,11 +128,15 @@ fn of_code(source: &str) -> String {
         .collect();
     let text = lines.join("\n");
     let value = match text.trim().split_once('=') {
-        Some((name, value)) if name.trim().starts_with("answer") && !value.contains('=') => value.trim(),
+        Some((name, value)) if name.trim().starts_with("answer") && !value.contains('=') => {
+            value.trim()
+        }
         _ => text.trim(),
     };
-    let value = value.strip_prefix("np.array(").and_then(|rest| rest.strip_suffix(')')).unwrap_or(value);
-    let quoted = ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
+    let value =
+        value.strip_prefix("np.array(").and_then(|rest| rest.strip_suffix(')')).unwrap_or(value);
+    let quoted =
+        ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
     let value = quoted.unwrap_or(value);
     if matches!(value, "None" | "...") { String::new() } else { value.to_owned() }
 }

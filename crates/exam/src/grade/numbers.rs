@@ -11,8 +11,8 @@ use crate::answer::{Numbers, unsigned_zero};
 use crate::counted::counted;
 use crate::generate::Mistaken;
 use crate::given::{
-    Form, Layout, Node, Stated, half_unit, is_fraction_sign, is_within, layout, read_expression, ungrouped, unlabelled,
-    with_unit,
+    Form, Layout, Node, Stated, half_unit, is_fraction_sign, is_within, layout, read_expression,
+    ungrouped, unlabelled, with_unit,
 };
 use crate::question::Credit;
 
@@ -39,7 +39,8 @@ pub(super) struct Wanted {
     pub(super) turns: bool,
 }
 
-/// Matrices side by side that were given by name, `K = [[1], [2]], V = [[3], [4]]` where `hcat(K, V)` is asked, as one matrix.
+/// Matrices side by side that were given by name, `K = [[1], [2]], V = [[3], [4]]` where
+/// `hcat(K, V)` is asked, as one matrix.
 pub(super) fn beside(given: &Node, of: &Expr) -> Option<Node> {
     let mut names = Vec::new();
     blocks(of, &mut names)?;
@@ -51,13 +52,16 @@ pub(super) fn beside(given: &Node, of: &Expr) -> Option<Node> {
     if names.len() < 2 || entries.len() != names.len() {
         return None;
     }
-    let of_name = |name: &&str| match layout(&entries.iter().find(|(own, _)| own == name)?.1).ok()? {
-        Layout::Rows(rows) => Some(rows),
-        Layout::One(_) | Layout::Flat(_) => None,
-    };
+    let of_name =
+        |name: &&str| match layout(&entries.iter().find(|(own, _)| own == name)?.1).ok()? {
+            Layout::Rows(rows) => Some(rows),
+            Layout::One(_) | Layout::Flat(_) => None,
+        };
     let all: Vec<Vec<Vec<String>>> = names.iter().map(of_name).collect::<Option<_>>()?;
     let n_rows = all.first().filter(|first| all.iter().all(|one| one.len() == first.len()))?.len();
-    let row = |at: usize| Node::List(all.iter().flat_map(|one| one[at].iter().cloned().map(Node::Text)).collect());
+    let row = |at: usize| {
+        Node::List(all.iter().flat_map(|one| one[at].iter().cloned().map(Node::Text)).collect())
+    };
     Some(Node::List((0..n_rows).map(row).collect()))
 }
 
@@ -76,7 +80,10 @@ pub(super) fn blocks<'a>(of: &'a Expr, names: &mut Vec<&'a str>) -> Option<()> {
 /// Entries of an answer by rows, laid out like the right one where a flat list may be either.
 pub(super) fn stated(given: &Node, wanted: Wanted) -> Result<Vec<Vec<Stated>>, Unread> {
     let unread = |says: String| {
-        Unread::new(says, "write a matrix by rows, [[1, 2], [3, 4]], and numbers as 0.25, 1/4 or exp(1/2)")
+        Unread::new(
+            says,
+            "write a matrix by rows, [[1, 2], [3, 4]], and numbers as 0.25, 1/4 or exp(1/2)",
+        )
     };
     let is_one = (wanted.rows, wanted.cols) == (1, 1);
     let plain = match given {
@@ -95,12 +102,18 @@ pub(super) fn stated(given: &Node, wanted: Wanted) -> Result<Vec<Vec<Stated>>, U
         (Node::Text(text), Layout::Flat(cells)) if is_one && is_comma(text, &cells) => {
             let shown = text.trim().escape_debug().to_string();
             let hint = format!("write decimals with a point: {}", shown.replace(',', "."));
-            return Err(Unread::new(format!("expected one number with a decimal point, got `{shown}`"), &hint));
+            return Err(Unread::new(
+                format!("expected one number with a decimal point, got `{shown}`"),
+                &hint,
+            ));
         }
         (Node::Text(text), Layout::Flat(cells)) if is_one && is_mixed(text, &cells) => {
             let shown = text.trim().escape_debug().to_string();
             let hint = format!("write {}", cells.join(" + "));
-            return Err(Unread::new(format!("expected one number, got a whole one and a fraction, `{shown}`"), &hint));
+            return Err(Unread::new(
+                format!("expected one number, got a whole one and a fraction, `{shown}`"),
+                &hint,
+            ));
         }
         (_, Layout::One(text)) => vec![vec![text]],
         (_, Layout::Flat(cells)) if wanted.cols == 1 && wanted.rows > 1 => {
@@ -109,7 +122,10 @@ pub(super) fn stated(given: &Node, wanted: Wanted) -> Result<Vec<Vec<Stated>>, U
         (_, Layout::Flat(cells)) => vec![cells],
         // `1; 2; 3` where one row is asked.
         (Node::Text(text), Layout::Rows(rows))
-            if wanted.rows == 1 && rows.len() > 1 && !text.contains("[[") && rows.iter().all(|row| row.len() == 1) =>
+            if wanted.rows == 1
+                && rows.len() > 1
+                && !text.contains("[[")
+                && rows.iter().all(|row| row.len() == 1) =>
         {
             vec![rows.concat()]
         }
@@ -126,14 +142,19 @@ pub(super) fn stated(given: &Node, wanted: Wanted) -> Result<Vec<Vec<Stated>>, U
             Unread { says: format!("{place}: {}", unread.says), ..unread }
         })
     };
-    let has = |rows: usize, cols: usize| texts.len() == rows && texts.iter().all(|row| row.len() == cols);
+    let has =
+        |rows: usize, cols: usize| texts.len() == rows && texts.iter().all(|row| row.len() == cols);
     if let Node::Text(text) = given
         && !has(wanted.rows, wanted.cols)
         && let Some(meant) = with_points(text)
     {
         let shown = text.trim().escape_debug();
-        let hint = format!("write decimals with a point and numbers with a comma between them: {meant}");
-        return Err(Unread::new(format!("expected numbers with decimal points, got `{shown}`"), &hint));
+        let hint =
+            format!("write decimals with a point and numbers with a comma between them: {meant}");
+        return Err(Unread::new(
+            format!("expected numbers with decimal points, got `{shown}`"),
+            &hint,
+        ));
     }
     let texts = match (wanted.rows, wanted.cols) {
         (1, cols) if wanted.turns && cols > 1 && has(cols, 1) => vec![texts.concat()],
@@ -142,36 +163,46 @@ pub(super) fn stated(given: &Node, wanted: Wanted) -> Result<Vec<Vec<Stated>>, U
         }
         _ => texts,
     };
-    let row = |(i, row): (usize, &Vec<String>)| row.iter().enumerate().map(|(j, text)| read((i, j), text)).collect();
+    let row = |(i, row): (usize, &Vec<String>)| {
+        row.iter().enumerate().map(|(j, text)| read((i, j), text)).collect()
+    };
     texts.iter().enumerate().map(row).collect()
 }
 
-/// Whether a comma stands where a decimal point should: digits on both sides of a single one, without brackets.
+/// Whether a comma stands where a decimal point should: digits on both sides of a single one,
+/// without brackets.
 fn is_comma(text: &str, cells: &[String]) -> bool {
     let is_digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
     let text = text.trim();
     let bare = text.trim_start_matches(['-', '−', '+']);
-    cells.len() == 2 && bare.split_once(',').is_some_and(|(whole, fraction)| is_digits(whole) && is_digits(fraction))
+    cells.len() == 2
+        && bare
+            .split_once(',')
+            .is_some_and(|(whole, fraction)| is_digits(whole) && is_digits(fraction))
 }
 
-/// `-3,07; -1,463` with points, if every number between its semicolons has one comma between digits.
+/// `-3,07; -1,463` with points, if every number between its semicolons has one comma between
+/// digits.
 fn with_points(text: &str) -> Option<String> {
     let inner = text.trim().trim_matches(['[', ']', '(', ')']);
     let parts: Vec<&str> = inner.split(';').map(str::trim).collect();
     let is_it = |part: &&str| {
         let bare = part.trim_start_matches(['-', '−', '+']);
         let is_digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
-        bare.split_once(',').is_some_and(|(whole, fraction)| is_digits(whole) && is_digits(fraction))
+        bare.split_once(',')
+            .is_some_and(|(whole, fraction)| is_digits(whole) && is_digits(fraction))
     };
     let meant = || parts.iter().map(|part| part.replace(',', ".")).collect::<Vec<_>>().join(", ");
     (parts.len() > 1 && parts.iter().all(is_it)).then(|| format!("[{}]", meant()))
 }
 
-/// Whether a fraction stands behind a whole number, with nothing but space between, as in `45 9/16`.
+/// Whether a fraction stands behind a whole number, with nothing but space between, as in
+/// `45 9/16`.
 fn is_mixed(text: &str, cells: &[String]) -> bool {
     let is_digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
-    let is_fraction =
-        |text: &str| text.split_once('/').is_some_and(|(over, under)| is_digits(over) && is_digits(under));
+    let is_fraction = |text: &str| {
+        text.split_once('/').is_some_and(|(over, under)| is_digits(over) && is_digits(under))
+    };
     let is_plain = !text.contains([',', ';', '[', '(', '{', '\n']);
     is_plain
         && matches!(cells, [whole, fraction] if is_digits(whole) && (is_fraction(fraction) || fraction.chars().all(is_fraction_sign)))
@@ -193,7 +224,9 @@ fn number(text: &str, in_percent: bool) -> Result<Stated, Unread> {
     };
     let unit = match with_unit(text) {
         None => return plain(text).map_err(|reason| Unread::new(reason, hint)),
-        Some((number, "%")) if in_percent => return plain(number).map_err(|reason| Unread::new(reason, hint)),
+        Some((number, "%")) if in_percent => {
+            return plain(number).map_err(|reason| Unread::new(reason, hint));
+        }
         Some(unit) => unit,
     };
     let number = ungrouped(unit.0).unwrap_or_else(|| unit.0.to_owned());
@@ -227,7 +260,9 @@ fn is_of(mistake: &Numbers, given: &[Vec<Stated>]) -> bool {
 fn may_be(mistake: &Numbers, given: &[Vec<Stated>], places: Option<usize>) -> bool {
     let same = have_same_extents(&mistake.exact, given);
     let is_near = |x: &Stated, exact: &Real| match x.form {
-        Form::Decimal(stated) => x.is_near(exact, places.map_or(stated, |places| stated.min(places))),
+        Form::Decimal(stated) => {
+            x.is_near(exact, places.map_or(stated, |places| stated.min(places)))
+        }
         Form::Expression => x.is(exact),
     };
     let mut cells = mistake.exact.iter().flatten().zip(given.iter().flatten());
@@ -236,17 +271,22 @@ fn may_be(mistake: &Numbers, given: &[Vec<Stated>], places: Option<usize>) -> bo
 
 /// Whether a matrix says little: all of its rows are equal to some decimals, or all of its columns.
 pub(super) fn is_even(rows: &[Vec<Real>], places: usize) -> bool {
-    let printed: Vec<Vec<String>> =
-        rows.iter().map(|row| row.iter().map(|x| unsigned_zero(x.digits(places))).collect()).collect();
+    let printed: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| row.iter().map(|x| unsigned_zero(x.digits(places))).collect())
+        .collect();
     let cols = printed.first().map_or(0, Vec::len);
     let same_rows = printed.len() > 1 && printed.iter().all(|row| *row == printed[0]);
     let same_cols = cols > 1 && printed.iter().all(|row| row.iter().all(|x| *x == row[0]));
     same_rows || same_cols
 }
 
-/// Whether all numbers are whole to some decimals, as what a saturated softmax gives of whole values.
+/// Whether all numbers are whole to some decimals, as what a saturated softmax gives of whole
+/// values.
 pub(super) fn is_whole(rows: &[Vec<Real>], places: usize) -> bool {
-    let whole = |x: &Real| x.digits(places).split_once('.').is_none_or(|(_, rest)| rest.bytes().all(|c| c == b'0'));
+    let whole = |x: &Real| {
+        x.digits(places).split_once('.').is_none_or(|(_, rest)| rest.bytes().all(|c| c == b'0'))
+    };
     rows.iter().flatten().all(whole)
 }
 
@@ -269,7 +309,8 @@ pub(super) struct Right<'a> {
 impl Right<'_> {
     pub(super) fn mark(&self, given: &[Vec<Stated>]) -> Marked {
         let is_same_shape = have_same_extents(&self.rows, given);
-        let fits: Vec<Fit> = if is_same_shape { fits(given, &self.rows, self.places) } else { Vec::new() };
+        let fits: Vec<Fit> =
+            if is_same_shape { fits(given, &self.rows, self.places) } else { Vec::new() };
         if is_same_shape && fits.iter().all(|fit| fit.is_right()) {
             let all_exact = self.places.is_some() && fits.iter().all(|fit| *fit == Fit::Exact);
             return Marked::right(if all_exact { "equal to the exact value" } else { "" });
@@ -282,16 +323,23 @@ impl Right<'_> {
             );
         }
         let is_about = is_same_shape && fits.iter().all(|fit| fit.is_about());
-        if let Some((mistake, share)) = self.mistakes.iter().find(|(mistake, _)| is_of(&mistake.numbers, given)) {
+        if let Some((mistake, share)) =
+            self.mistakes.iter().find(|(mistake, _)| is_of(&mistake.numbers, given))
+        {
             let share = share.unwrap_or(self.credit.mistake);
-            return Marked { mistake: Some(mistake.says.clone()), ..Marked::partial(share, mistake.says.clone()) };
+            return Marked {
+                mistake: Some(mistake.says.clone()),
+                ..Marked::partial(share, mistake.says.clone())
+            };
         }
         if !is_same_shape {
             return self.other_extents(given);
         }
         if is_about {
-            let fewest =
-                fits.iter().filter_map(|fit| if let Fit::Coarse(stated) = fit { Some(*stated) } else { None }).min();
+            let fewest = fits
+                .iter()
+                .filter_map(|fit| if let Fit::Coarse(stated) = fit { Some(*stated) } else { None })
+                .min();
             let says = match (fewest, self.places) {
                 (Some(stated), Some(places)) => {
                     format!("right, but to {} where {places} are asked", counted(stated, "decimal"))
@@ -301,15 +349,16 @@ impl Right<'_> {
                 }
                 (None, _) => "the last digit is wrong: not rounded to the nearest".to_owned(),
             };
-            // What may be a mistake as well earns no more than the mistake does; an answer that is off in its last asked digit
-            // alone is told apart by it.
+            // What may be a mistake as well earns no more than the mistake does; an answer that is
+            // off in its last asked digit alone is told apart by it.
             let alike = |(mistake, _): &&(&Mistaken, Option<f64>)| {
                 fewest.is_some() && may_be(&mistake.numbers, given, self.places)
             };
             let of = |(mistake, share): &(&Mistaken, Option<f64>)| {
                 (share.unwrap_or(self.credit.mistake), mistake.says.clone())
             };
-            let least = self.mistakes.iter().filter(alike).map(of).min_by(|(x, _), (y, _)| x.total_cmp(y));
+            let least =
+                self.mistakes.iter().filter(alike).map(of).min_by(|(x, _), (y, _)| x.total_cmp(y));
             return match least {
                 Some((share, mistake)) => Marked::partial(
                     share.min(self.credit.coarse),
@@ -318,9 +367,14 @@ impl Right<'_> {
                 None => Marked::partial(self.credit.coarse, says),
             };
         }
-        if let Some(carried) = carried.iter().find(|carried| carried.is_rounded && self.comes_from(carried, given)) {
+        if let Some(carried) =
+            carried.iter().find(|carried| carried.is_rounded && self.comes_from(carried, given))
+        {
             let says = "numbers were rounded before going on".to_owned();
-            let told = format!("{says}: it comes from the answer to {} as it is written there", carried.from);
+            let told = format!(
+                "{says}: it comes from the answer to {} as it is written there",
+                carried.from
+            );
             // Who answered the earlier part has no less for it.
             let share = self.credit.mistake.max(self.some(&fits, given).share);
             return Marked { mistake: Some(says), ..Marked::partial(share, told) };
@@ -333,7 +387,12 @@ impl Right<'_> {
         let is_it = |carried: &&Carried| {
             !carried.is_rounded
                 && have_same_extents(&carried.rows, given)
-                && carried.rows.iter().flatten().zip(given.iter().flatten()).all(|(x, y)| self.follows_from(x, y))
+                && carried
+                    .rows
+                    .iter()
+                    .flatten()
+                    .zip(given.iter().flatten())
+                    .all(|(x, y)| self.follows_from(x, y))
         };
         carried.iter().find(is_it).map(|carried| carried.from.as_str())
     }
@@ -346,10 +405,14 @@ impl Right<'_> {
     /// What one mistake alone gives, with fewer decimals than asked.
     fn coarse_mistake(&self, given: &[Vec<Stated>]) -> Option<Marked> {
         let is_it = |mistake: &Numbers| {
-            let exact = mistake.exact.iter().map(|row| row.iter().map(|x| read_expression(x).ok()).collect());
+            let exact = mistake
+                .exact
+                .iter()
+                .map(|row| row.iter().map(|x| read_expression(x).ok()).collect());
             let Some(exact) = exact.collect::<Option<Vec<Vec<Real>>>>() else { return false };
             let is_about = |fit: &Fit| fit.is_right() || matches!(fit, Fit::Coarse(_));
-            have_same_extents(&exact, given) && fits(given, &exact, self.places).iter().all(is_about)
+            have_same_extents(&exact, given)
+                && fits(given, &exact, self.places).iter().all(is_about)
         };
         let mut alike = self.mistakes.iter().filter(|(mistake, _)| is_it(&mistake.numbers));
         let (Some((mistake, share)), None) = (alike.next(), alike.next()) else { return None };
@@ -382,7 +445,9 @@ impl Right<'_> {
             ([right], _) if right.len() == 1 => {
                 Marked::wrong(format!("expected one number, got {}", counted(n, "number")))
             }
-            _ if self.is_turned(given) => Marked::wrong("right, but rows and columns are exchanged"),
+            _ if self.is_turned(given) => {
+                Marked::wrong("right, but rows and columns are exchanged")
+            }
             _ => {
                 let of = |rows: usize, cols: Vec<usize>| match cols.first() {
                     Some(first) if cols.iter().all(|n| n == first) => format!("{rows} × {first}"),
@@ -400,7 +465,9 @@ impl Right<'_> {
         let (rows, cols) = (self.rows.len(), self.rows.first().map_or(0, Vec::len));
         given.len() == cols
             && given.iter().all(|row| row.len() == rows)
-            && (0..rows).all(|i| (0..cols).all(|j| fit(&given[j][i], &self.rows[i][j], self.places).is_about()))
+            && (0..rows).all(|i| {
+                (0..cols).all(|j| fit(&given[j][i], &self.rows[i][j], self.places).is_about())
+            })
     }
 
     /// A step from rounded numbers may be off by a unit.
@@ -420,11 +487,14 @@ impl Right<'_> {
             .filter(|(_, fit)| !fit.is_about())
             .map(|(at, _)| format!("({}, {})", at / cols + 1, at % cols + 1))
             .collect();
-        let all: Vec<(&Stated, &Real)> = given.iter().flatten().zip(self.rows.iter().flatten()).collect();
+        let all: Vec<(&Stated, &Real)> =
+            given.iter().flatten().zip(self.rows.iter().flatten()).collect();
         let nature = self.nature(fits, &all, cols);
         if let ([_], [(x, right)]) = (fits, all.as_slice()) {
             return Marked::wrong(
-                match with_a_point(&x.text).filter(|point| fit(point, right, self.places).is_about()) {
+                match with_a_point(&x.text)
+                    .filter(|point| fit(point, right, self.places).is_about())
+                {
                     Some(point) => {
                         let read = ungrouped(&x.text).unwrap_or_default();
                         format!(
@@ -446,7 +516,11 @@ impl Right<'_> {
         let right = fits.iter().filter(|fit| fit.is_right()).count();
         let about = fits.len() - wrong.len() - right;
         let coarse = if about > 0 { ", though not to all digits asked" } else { "" };
-        let says = format!("{} of {} entries are right{coarse}; {nature} in {shown}", right + about, fits.len());
+        let says = format!(
+            "{} of {} entries are right{coarse}; {nature} in {shown}",
+            right + about,
+            fits.len()
+        );
         if right + about == 0 {
             return Marked::wrong(says);
         }
@@ -457,13 +531,16 @@ impl Right<'_> {
 
     /// What is wrong in the entries that are.
     fn nature(&self, fits: &[Fit], all: &[(&Stated, &Real)], cols: usize) -> &'static str {
-        let opposite =
-            |(x, right): &(&Stated, &Real)| right.negated().is_ok_and(|other| fit(x, &other, self.places).is_about());
+        let opposite = |(x, right): &(&Stated, &Real)| {
+            right.negated().is_ok_and(|other| fit(x, &other, self.places).is_about())
+        };
         let is_transposed = || {
             self.rows.len() == cols
                 && cols > 1
-                && (0..cols)
-                    .all(|i| (0..cols).all(|j| fit(all[i * cols + j].0, &self.rows[j][i], self.places).is_right()))
+                && (0..cols).all(|i| {
+                    (0..cols)
+                        .all(|j| fit(all[i * cols + j].0, &self.rows[j][i], self.places).is_right())
+                })
         };
         let is_few = |fit: &Fit| fit.is_about() || matches!(fit, Fit::Vague(_));
         if all.len() > 1 && all.iter().all(opposite) {
@@ -482,9 +559,11 @@ impl Right<'_> {
     }
 }
 
-/// A number with one comma, which stands between groups of three digits, read as if that were its point.
+/// A number with one comma, which stands between groups of three digits, read as if that were its
+/// point.
 fn with_a_point(text: &str) -> Option<Stated> {
-    let is_grouped = text.matches(',').count() == 1 && !text.contains('.') && ungrouped(text).is_some();
+    let is_grouped =
+        text.matches(',').count() == 1 && !text.contains('.') && ungrouped(text).is_some();
     if is_grouped { Stated::read(&text.replace(',', ".")).ok() } else { None }
 }
 

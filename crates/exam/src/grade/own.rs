@@ -47,7 +47,8 @@ pub(super) struct Own {
     steps: Vec<Step>,
 }
 
-/// A step that a part asks for: its name, its right numbers, and whether it is a number and no matrix.
+/// A step that a part asks for: its name, its right numbers, and whether it is a number and no
+/// matrix.
 pub(super) struct Wanted<'a> {
     pub(super) name: &'a str,
     pub(super) rows: &'a [Vec<Real>],
@@ -56,8 +57,9 @@ pub(super) struct Wanted<'a> {
 }
 
 impl Own {
-    /// Notes the answer to a part as a step, if it can be carried on: it earned something or is a known mistake, at least half of it is
-    /// right or it is that mistake or follows, and it leaves something to compute.
+    /// Notes the answer to a part as a step, if it can be carried on: it earned something or is a
+    /// known mistake, at least half of it is right or it is that mistake or follows, and it leaves
+    /// something to compute.
     pub(super) fn note(
         &mut self,
         wanted: &Wanted<'_>,
@@ -66,7 +68,8 @@ impl Own {
         (is_known, follows): (bool, bool),
     ) {
         let Wanted { name, rows, places, is_number } = *wanted;
-        let fits = if have_same_extents(rows, given) { fits(given, rows, places) } else { vec![Fit::Off] };
+        let fits =
+            if have_same_extents(rows, given) { fits(given, rows, places) } else { vec![Fit::Off] };
         let kind = if fits.iter().all(|fit| *fit != Fit::Off) {
             if fits.iter().all(|fit| *fit == Fit::Exact) || !fits.iter().all(|fit| fit.is_about()) {
                 return;
@@ -86,26 +89,38 @@ impl Own {
             given.iter().zip(rows).map(exact).collect()
         });
         let unrounded: Vec<Vec<Real>> = unrounded.collect();
-        let written: Vec<Vec<Real>> = given.iter().map(|row| row.iter().map(|x| x.value.clone()).collect()).collect();
+        let written: Vec<Vec<Real>> =
+            given.iter().map(|row| row.iter().map(|x| x.value.clone()).collect()).collect();
         let values = value(&written, rows, is_number).zip(value(&unrounded, rows, is_number));
         if let Some((written, unrounded)) = values {
-            self.steps.push(Step { name: name.to_owned(), id: id.to_owned(), written, unrounded, kind });
+            self.steps.push(Step {
+                name: name.to_owned(),
+                id: id.to_owned(),
+                written,
+                unrounded,
+                kind,
+            });
         }
     }
 
-    /// What own steps make of a part that asks for the steps `asked`, by `rows_with`, which puts values in the place of the right ones.
+    /// What own steps make of a part that asks for the steps `asked`, by `rows_with`, which puts
+    /// values in the place of the right ones.
     pub(super) fn carried(&self, asked: &[&str], rows_with: RowsWith<'_>) -> Vec<Carried> {
         let is_asked = |step: &&Step| asked.contains(&step.name.as_str());
-        let of =
-            |kinds: &[Kind]| -> Vec<&Step> { self.steps.iter().filter(|step| kinds.contains(&step.kind)).collect() };
+        let of = |kinds: &[Kind]| -> Vec<&Step> {
+            self.steps.iter().filter(|step| kinds.contains(&step.kind)).collect()
+        };
         let wrong = of(&[Kind::Wrong, Kind::Follows]);
         if wrong.iter().any(is_asked) {
             return Vec::new();
         }
         let with = |steps: &[&Step], is_unrounded: bool| {
-            let values = steps
-                .iter()
-                .map(|step| (step.name.clone(), if is_unrounded { &step.unrounded } else { &step.written }.clone()));
+            let values = steps.iter().map(|step| {
+                (
+                    step.name.clone(),
+                    if is_unrounded { &step.unrounded } else { &step.written }.clone(),
+                )
+            });
             rows_with(&values.collect())
         };
         let from = |steps: &[&Step]| {
@@ -114,12 +129,15 @@ impl Own {
             ids.join(" and ")
         };
         let all = of(&[Kind::Wrong, Kind::Follows, Kind::Rounded]);
-        let rounded: Vec<&Step> = of(&[Kind::Rounded]).into_iter().filter(|step| !is_asked(step)).collect();
+        let rounded: Vec<&Step> =
+            of(&[Kind::Rounded]).into_iter().filter(|step| !is_asked(step)).collect();
         let all: Vec<&Step> = all.into_iter().filter(|step| !is_asked(step)).collect();
         let mut carried = Vec::new();
         if !wrong.is_empty() {
             // As written; from the slip on without rounding; and as written with what is right too.
-            for (steps, is_unrounded) in [(&wrong, false), (&of(&[Kind::Wrong]), true), (&all, false)] {
+            for (steps, is_unrounded) in
+                [(&wrong, false), (&of(&[Kind::Wrong]), true), (&all, false)]
+            {
                 carried.extend(with(steps, is_unrounded).map(|rows| Carried {
                     rows,
                     from: from(&wrong),
@@ -127,7 +145,11 @@ impl Own {
                 }));
             }
         } else if !rounded.is_empty() {
-            carried.extend(with(&rounded, false).map(|rows| Carried { rows, from: from(&rounded), is_rounded: true }));
+            carried.extend(with(&rounded, false).map(|rows| Carried {
+                rows,
+                from: from(&rounded),
+                is_rounded: true,
+            }));
         }
         carried
     }
@@ -141,5 +163,7 @@ fn value(own: &[Vec<Real>], right: &[Vec<Real>], is_number: bool) -> Option<Valu
     if is_number {
         return data.into_iter().next().filter(|_| same).map(Value::Number);
     }
-    same.then(|| Value::Matrices(ExactMatrices { batch: None, heads: None, rows: right.len(), cols, data }))
+    same.then(|| {
+        Value::Matrices(ExactMatrices { batch: None, heads: None, rows: right.len(), cols, data })
+    })
 }

@@ -7,7 +7,9 @@ use qkvet_prove::exact::{Real, Value};
 use qkvet_spec::syntax::{Expr, ExprKind};
 
 use super::design;
-use super::numbers::{Right, Wanted, beside, blocks, choice_of, is_even, is_whole, rows_of, stated};
+use super::numbers::{
+    Right, Wanted, beside, blocks, choice_of, is_even, is_whole, rows_of, stated,
+};
 use super::own::{self, Own};
 use super::picked;
 use super::result::Verdict;
@@ -99,8 +101,15 @@ impl Asked<'_> {
         lines.iter().map(|line| plain(line, &self.worked)).collect()
     }
 
-    /// Marks an answer. A number or matrix that is a step of the solution is noted in `own` for the parts behind it.
-    pub(super) fn mark(&self, keyed: &KeyedPart, id: &str, given: &Node, own: &mut Own) -> Result<Marked, Unread> {
+    /// Marks an answer. A number or matrix that is a step of the solution is noted in `own` for the
+    /// parts behind it.
+    pub(super) fn mark(
+        &self,
+        keyed: &KeyedPart,
+        id: &str,
+        given: &Node,
+        own: &mut Own,
+    ) -> Result<Marked, Unread> {
         let Some((part, checked)) = self.written(keyed) else {
             return Err(Unread::new("expected a part of the question", "build the exam again"));
         };
@@ -110,7 +119,8 @@ impl Asked<'_> {
                     return self.numbers((keyed, part, checked), value.places, id, given, own);
                 }
                 // A number that is typed is the value of an option, never its place.
-                let at = picked::lettered(given, choices.len()).or_else(|| choice_of(choices, given));
+                let at =
+                    picked::lettered(given, choices.len()).or_else(|| choice_of(choices, given));
                 Ok(self.picked(keyed, checked, at.ok_or_else(|| picked::no_option(choices.len()))?))
             }
             (AnswerSpec::Shape(_), Answer::Numbers { key, .. }) => {
@@ -119,7 +129,8 @@ impl Asked<'_> {
             }
             (AnswerSpec::Largest(_), Answer::Largest(columns)) => picked::largest(columns, given),
             (AnswerSpec::Choice(choice), Answer::Choice(order)) => {
-                let at = picked::letter(given, order.len()).ok_or_else(|| picked::no_option(order.len()))?;
+                let at = picked::letter(given, order.len())
+                    .ok_or_else(|| picked::no_option(order.len()))?;
                 let wrong = order.get(at).and_then(|at| choice.wrong.get(at.checked_sub(1)?));
                 Ok(match wrong {
                     None => Marked::right(""),
@@ -130,17 +141,29 @@ impl Asked<'_> {
                 let because = |at: usize| {
                     let (right, number) = order.get(at).copied().unwrap_or((true, 0));
                     let bank = if right { &statements.right } else { &statements.wrong };
-                    bank.get(number).map(|one| plain(&one.because, &self.worked)).unwrap_or_default()
+                    bank.get(number)
+                        .map(|one| plain(&one.because, &self.worked))
+                        .unwrap_or_default()
                 };
-                picked::statements(&order.iter().map(|(right, _)| *right).collect::<Vec<_>>(), &because, given)
+                picked::statements(
+                    &order.iter().map(|(right, _)| *right).collect::<Vec<_>>(),
+                    &because,
+                    given,
+                )
             }
             (AnswerSpec::Ordering(ordering), Answer::Ordering(order)) => {
                 let stranger = |at: usize| {
-                    ordering.strangers.get(at).map(|one| plain(&one.because, &self.worked)).unwrap_or_default()
+                    ordering
+                        .strangers
+                        .get(at)
+                        .map(|one| plain(&one.because, &self.worked))
+                        .unwrap_or_default()
                 };
                 picked::ordering(order, ordering, &stranger, given)
             }
-            (AnswerSpec::Expression(expression), _) => design::expression(self, expression, checked, given),
+            (AnswerSpec::Expression(expression), _) => {
+                design::expression(self, expression, checked, given)
+            }
             (AnswerSpec::Design(property), _) => {
                 let mut marked = design::design(self, property, checked, given)?;
                 if marked.verdict != Verdict::Right {
@@ -151,19 +174,26 @@ impl Asked<'_> {
             (AnswerSpec::Proof(_) | AnswerSpec::Text(_), _) => {
                 Ok(Marked { rubric: self.rubric(part), ..Marked::by_hand("marked by a person") })
             }
-            _ => Err(Unread::new("expected a key of the question's own kind", "build the exam again")),
+            _ => Err(Unread::new(
+                "expected a key of the question's own kind",
+                "build the exam again",
+            )),
         }
     }
 
-    /// An option that a mistake gives earns nothing, as any other that is not right, unless the mistake has credit of its own: who
-    /// guesses would earn it too.
+    /// An option that a mistake gives earns nothing, as any other that is not right, unless the
+    /// mistake has credit of its own: who guesses would earn it too.
     fn picked(&self, keyed: &KeyedPart, checked: &CheckedPart, at: usize) -> Marked {
         let Answer::Numbers { key, choices } = &keyed.answer else { return Marked::wrong("") };
         let Some(choice) = choices.get(at) else { return Marked::wrong("") };
         if choice.looks_like(key) {
             return Marked::right("");
         }
-        let mistake = keyed.mistakes.iter().zip(&checked.mistakes).find(|(one, _)| one.numbers.looks_like(choice));
+        let mistake = keyed
+            .mistakes
+            .iter()
+            .zip(&checked.mistakes)
+            .find(|(one, _)| one.numbers.looks_like(choice));
         match mistake {
             Some((one, checked)) => Marked {
                 mistake: Some(one.says.clone()),
@@ -181,15 +211,18 @@ impl Asked<'_> {
         given: &Node,
         own: &mut Own,
     ) -> Result<Marked, Unread> {
-        let no_value = || Unread::new("expected a question whose answer has a value", "build the exam again");
+        let no_value =
+            || Unread::new("expected a question whose answer has a value", "build the exam again");
         let of = checked.of.as_ref().ok_or_else(no_value)?;
         let value = self.worked.value(of).map_err(|_| no_value())?;
         let rows = rows_of(&value).ok_or_else(no_value)?;
         let cols = rows.first().map_or(0, Vec::len);
         let is_shape = matches!(part.answer, AnswerSpec::Shape(_));
-        // What a mistake gives may have the extents of the answer turned round, and a shape is asked for itself.
+        // What a mistake gives may have the extents of the answer turned round, and a shape is
+        // asked for itself.
         let is_of_mistake = |one: &Mistaken| {
-            (one.numbers.rows.len(), one.numbers.rows.first().map_or(0, Vec::len)) == (cols, rows.len())
+            (one.numbers.rows.len(), one.numbers.rows.first().map_or(0, Vec::len))
+                == (cols, rows.len())
         };
         let turns = !is_shape && !keyed.mistakes.iter().any(is_of_mistake);
         let joined = beside(given, of);
@@ -197,42 +230,60 @@ impl Asked<'_> {
         let given = stated(joined.as_ref().unwrap_or(given), wanted)?;
         let digits = places.unwrap_or(PLACES);
         let is_level = is_even(&rows, digits);
-        // Where the own step makes all rows or columns equal, or a softmax saturate, nothing is left to compute.
+        // Where the own step makes all rows or columns equal, or a softmax saturate, nothing is
+        // left to compute.
         let is_broken = places.is_some() && !is_whole(&rows, digits);
-        let is_work =
-            |own: &Vec<Vec<Real>>| (is_level || !is_even(own, digits)) && !(is_broken && is_whole(own, digits));
+        let is_work = |own: &Vec<Vec<Real>>| {
+            (is_level || !is_even(own, digits)) && !(is_broken && is_whole(own, digits))
+        };
         let steps = self.steps_of(of, cols);
         let names: Vec<&str> = steps.iter().map(|(name, _)| *name).collect();
         let rows_with = |values: &IndexMap<String, Value>| {
-            let rows = rows_of(&worked_value(&self.question.law, self.drawn, &nothing(), values, of).ok()?)?;
+            let rows = rows_of(
+                &worked_value(&self.question.law, self.drawn, &nothing(), values, of).ok()?,
+            )?;
             is_work(&rows).then_some(rows)
         };
         let right = Right {
             carried: &|| own.carried(&names, &rows_with),
             is_shape,
             places,
-            mistakes: keyed.mistakes.iter().zip(checked.mistakes.iter().map(|mistake| mistake.credit)).collect(),
+            mistakes: keyed
+                .mistakes
+                .iter()
+                .zip(checked.mistakes.iter().map(|mistake| mistake.credit))
+                .collect(),
             credit: part.credit,
             rows,
         };
         let marked = right.mark(&given);
         let rows = right.rows;
-        let values: Vec<Vec<Real>> = given.iter().map(|row| row.iter().map(|x| x.value.clone()).collect()).collect();
-        let is_kept = marked.mistake.is_some() || marked.verdict == Verdict::Follows || marked.share > 0.0;
+        let values: Vec<Vec<Real>> =
+            given.iter().map(|row| row.iter().map(|x| x.value.clone()).collect()).collect();
+        let is_kept =
+            marked.mistake.is_some() || marked.verdict == Verdict::Follows || marked.share > 0.0;
         let has_extents = given.len() == rows.len() && given.iter().all(|row| row.len() == cols);
         if is_kept && has_extents && (is_level || !is_even(&values, digits)) {
             for (name, columns) in steps {
-                let given: Vec<Vec<Stated>> = given.iter().map(|row| row[columns.clone()].to_vec()).collect();
-                let rows: Vec<Vec<Real>> = rows.iter().map(|row| row[columns.clone()].to_vec()).collect();
+                let given: Vec<Vec<Stated>> =
+                    given.iter().map(|row| row[columns.clone()].to_vec()).collect();
+                let rows: Vec<Vec<Real>> =
+                    rows.iter().map(|row| row[columns.clone()].to_vec()).collect();
                 let is_number = matches!(value, Value::Number(_));
                 let wanted = own::Wanted { name, rows: &rows, places, is_number };
-                own.note(&wanted, id, &given, (marked.mistake.is_some(), marked.verdict == Verdict::Follows));
+                own.note(
+                    &wanted,
+                    id,
+                    &given,
+                    (marked.mistake.is_some(), marked.verdict == Verdict::Follows),
+                );
             }
         }
         Ok(marked)
     }
 
-    /// The steps that a formula is: an abbreviation alone, or several side by side, each with its columns.
+    /// The steps that a formula is: an abbreviation alone, or several side by side, each with its
+    /// columns.
     fn steps_of<'b>(&self, of: &'b Expr, cols: usize) -> Vec<(&'b str, Range<usize>)> {
         let mut names = Vec::new();
         let is_step = |name: &&str| self.question.law.lets.iter().any(|(step, _)| step == name);
@@ -246,7 +297,11 @@ impl Asked<'_> {
         let mut steps = Vec::new();
         for name in names {
             let step = Expr { kind: ExprKind::Name(name.to_owned()), span: 0..0 };
-            let Some(width) = self.worked.value(&step).ok().and_then(|value| rows_of(&value)?.first().map(Vec::len))
+            let Some(width) = self
+                .worked
+                .value(&step)
+                .ok()
+                .and_then(|value| rows_of(&value)?.first().map(Vec::len))
             else {
                 return Vec::new();
             };

@@ -11,7 +11,9 @@ pub(super) fn letter(given: &Node, n: usize) -> Option<usize> {
 
 /// The same by its letter alone: `B`, `(b)`, `option B`.
 pub(super) fn lettered(given: &Node, n: usize) -> Option<usize> {
-    single(given).filter(|text| !text.chars().any(|c| c.is_ascii_digit())).and_then(|text| option(&text, n))
+    single(given)
+        .filter(|text| !text.chars().any(|c| c.is_ascii_digit()))
+        .and_then(|text| option(&text, n))
 }
 
 /// The text of an answer that is one thing.
@@ -41,7 +43,10 @@ fn option(text: &str, n: usize) -> Option<usize> {
 
 /// What to say of an answer that is no option.
 pub(super) fn no_option(n: usize) -> Unread {
-    let last = u8::try_from(n.saturating_sub(1)).ok().filter(|at| *at < 26).map_or('Z', |at| char::from(b'A' + at));
+    let last = u8::try_from(n.saturating_sub(1))
+        .ok()
+        .filter(|at| *at < 26)
+        .map_or('Z', |at| char::from(b'A' + at));
     Unread::new(format!("expected one option from A to {last}"), "give its letter, as on the sheet")
 }
 
@@ -78,19 +83,29 @@ fn parted(given: &Node, signs: &[&str]) -> Option<Node> {
         let parts: Vec<&str> = text.split(*sign).map(str::trim).collect();
         let is_word = |part: &&str| !part.is_empty() && part.chars().all(char::is_alphanumeric);
         let is_list = parts.len() > 1 && parts.iter().all(is_word);
-        is_list.then(|| Node::List(parts.into_iter().map(|part| Node::Text(part.to_owned())).collect()))
+        is_list.then(|| {
+            Node::List(parts.into_iter().map(|part| Node::Text(part.to_owned())).collect())
+        })
     };
     signs.iter().find_map(parts)
 }
 
 /// Statements that are true or false, each for its share.
-pub(super) fn statements(right: &[bool], because: &dyn Fn(usize) -> String, given: &Node) -> Result<Marked, Unread> {
+pub(super) fn statements(
+    right: &[bool],
+    because: &dyn Fn(usize) -> String,
+    given: &Node,
+) -> Result<Marked, Unread> {
     let hint = "give true or false for each statement, in their order: [true, false, true]";
     // Of two, `T/F` may be what stands on the sheet.
     let parted = parted(given, &["/", "|"]).filter(|_| right.len() > 2);
-    let words = words(parted.as_ref().unwrap_or(given), |c| matches!(c.to_ascii_lowercase(), 't' | 'f'))?;
+    let words =
+        words(parted.as_ref().unwrap_or(given), |c| matches!(c.to_ascii_lowercase(), 't' | 'f'))?;
     if words.len() != right.len() {
-        return Err(Unread::new(format!("expected {} words, got {}", right.len(), words.len()), hint));
+        return Err(Unread::new(
+            format!("expected {} words, got {}", right.len(), words.len()),
+            hint,
+        ));
     }
     let mut wrong = Vec::new();
     for (at, (word, right)) in words.iter().zip(right).enumerate() {
@@ -100,7 +115,11 @@ pub(super) fn statements(right: &[bool], because: &dyn Fn(usize) -> String, give
             "" => !right,
             other => {
                 return Err(Unread::new(
-                    format!("statement {}: expected true or false, got `{}`", at + 1, other.escape_debug()),
+                    format!(
+                        "statement {}: expected true or false, got `{}`",
+                        at + 1,
+                        other.escape_debug()
+                    ),
                     hint,
                 ));
             }
@@ -127,7 +146,10 @@ pub(super) fn largest(columns: &[usize], given: &Node) -> Result<Marked, Unread>
     let hint = "give one column for each row, counted from 1: [3, 1, 2]";
     let words = words(given, |c| c.is_ascii_digit())?;
     if words.len() != columns.len() {
-        return Err(Unread::new(format!("expected {} columns, got {}", columns.len(), words.len()), hint));
+        return Err(Unread::new(
+            format!("expected {} columns, got {}", columns.len(), words.len()),
+            hint,
+        ));
     }
     let mut wrong = Vec::new();
     for (at, (word, column)) in words.iter().zip(columns).enumerate() {
@@ -144,17 +166,23 @@ pub(super) fn largest(columns: &[usize], given: &Node) -> Result<Marked, Unread>
             }
         }
     }
-    Ok(share(columns.len() - wrong.len(), columns.len(), format!("another column in row {}", wrong.join(", "))))
+    Ok(share(
+        columns.len() - wrong.len(),
+        columns.len(),
+        format!("another column in row {}", wrong.join(", ")),
+    ))
 }
 
-/// So many extents may stand between `×`. Where commas stand, `2, 3*4` is two extents, one of them a product.
+/// So many extents may stand between `×`. Where commas stand, `2, 3*4` is two extents, one of them
+/// a product.
 pub(super) fn extents(given: &Node, n: usize) -> Node {
     let Node::Text(text) = given else { return given.clone() };
     if text.contains([',', ';']) {
         return given.clone();
     }
     // A product of so many numbers is meant as extents, as of one number it is that number.
-    let is_whole = |part: &str| !part.trim().is_empty() && part.trim().chars().all(|c| c.is_ascii_digit());
+    let is_whole =
+        |part: &str| !part.trim().is_empty() && part.trim().chars().all(|c| c.is_ascii_digit());
     let parts: Vec<&str> = text.trim().split(['*', '·']).collect();
     if n > 1 && parts.len() == n && parts.iter().all(|part| is_whole(part)) {
         return Node::Text(parts.join(","));
@@ -162,7 +190,8 @@ pub(super) fn extents(given: &Node, n: usize) -> Node {
     Node::Text(text.replace(['×', 'x', 'X'], ",").replace("by", ","))
 }
 
-/// Lines in order. The share is that of the longest run in a right order, less the lines that belong nowhere.
+/// Lines in order. The share is that of the longest run in a right order, less the lines that
+/// belong nowhere.
 pub(super) fn ordering(
     sheet: &[usize],
     ordering: &Ordering,
@@ -176,15 +205,22 @@ pub(super) fn ordering(
     for word in &letters {
         let at = option(word, sheet.len()).and_then(|at| sheet.get(at));
         let Some(line) = at else {
-            return Err(Unread::new(format!("expected letters of lines, got `{}`", word.escape_debug()), hint));
+            return Err(Unread::new(
+                format!("expected letters of lines, got `{}`", word.escape_debug()),
+                hint,
+            ));
         };
         if order.contains(line) {
-            return Err(Unread::new(format!("expected each line once, got `{}` twice", word.escape_debug()), hint));
+            return Err(Unread::new(
+                format!("expected each line once, got `{}` twice", word.escape_debug()),
+                hint,
+            ));
         }
         order.push(*line);
     }
     let is_turned = |first: usize, second: usize| ordering.is_before(order[second], order[first]);
-    let turned = (0..order.len()).flat_map(|at| (at + 1..order.len()).map(move |other| (at, other)));
+    let turned =
+        (0..order.len()).flat_map(|at| (at + 1..order.len()).map(move |other| (at, other)));
     if order.len() == lines
         && order.iter().all(|line| *line < lines)
         && !turned.into_iter().any(|(x, y)| is_turned(x, y))
@@ -193,7 +229,9 @@ pub(super) fn ordering(
     }
     let mut says = Vec::new();
     let strangers: Vec<usize> = order.iter().filter_map(|line| line.checked_sub(lines)).collect();
-    says.extend(strangers.iter().map(|at| format!("a line does not belong there: {}", stranger(*at))));
+    says.extend(
+        strangers.iter().map(|at| format!("a line does not belong there: {}", stranger(*at))),
+    );
     let missing = (0..lines).filter(|line| !order.contains(line)).count();
     if missing > 0 {
         says.push(format!("{missing} of {lines} lines are missing"));
@@ -208,12 +246,15 @@ pub(super) fn ordering(
     Ok(Marked::partial(share, says.join("; ")))
 }
 
-/// How many of the lines can stay where none of two stands before the other though it belongs behind it; there are at most 16 lines.
+/// How many of the lines can stay where none of two stands before the other though it belongs
+/// behind it; there are at most 16 lines.
 fn longest(order: &[usize], ordering: &Ordering) -> usize {
     let n = order.len().min(16);
-    let fits = |at: usize, other: usize| !ordering.is_before(order[other.max(at)], order[other.min(at)]);
-    let allowed: Vec<u32> =
-        (0..n).map(|at| (0..n).filter(|other| fits(at, *other)).fold(0, |mask, other| mask | 1 << other)).collect();
+    let fits =
+        |at: usize, other: usize| !ordering.is_before(order[other.max(at)], order[other.min(at)]);
+    let allowed: Vec<u32> = (0..n)
+        .map(|at| (0..n).filter(|other| fits(at, *other)).fold(0, |mask, other| mask | 1 << other))
+        .collect();
     let mut is_run = vec![true; 1 << n];
     let mut best = 0;
     for mask in 1_u32..1 << n {
@@ -241,11 +282,23 @@ mod tests {
 
     #[test]
     fn options_have_letters_and_numbers() {
-        for (given, at) in
-            [("b", Some(1)), ("(B)", Some(1)), ("2", Some(1)), ("d", None), ("0", None), ("B and C", None), ("", None)]
-                .into_iter()
-                .chain([("option B", Some(1)), ("Option (b)", Some(1)), ("answer: b.", Some(1)), ("option", None)])
-                .chain([("option B or C", None), ("optional", None)])
+        for (given, at) in [
+            ("b", Some(1)),
+            ("(B)", Some(1)),
+            ("2", Some(1)),
+            ("d", None),
+            ("0", None),
+            ("B and C", None),
+            ("", None),
+        ]
+        .into_iter()
+        .chain([
+            ("option B", Some(1)),
+            ("Option (b)", Some(1)),
+            ("answer: b.", Some(1)),
+            ("option", None),
+        ])
+        .chain([("option B or C", None), ("optional", None)])
         {
             assert_eq!(letter(&text(given), 3), at, "{given}");
         }
@@ -253,12 +306,24 @@ mod tests {
 
     #[test]
     fn statements_and_rows_count_for_their_share() {
-        let marked = |given: &str| statements(&[true, false, true, true], &|_| "reason".to_owned(), &text(given));
-        for given in ["TFTT", "t f t t", "[true, false, true, true]", "yes, no, yes, 1", "t/f/t/t", "T | F | T | T"] {
+        let marked = |given: &str| {
+            statements(&[true, false, true, true], &|_| "reason".to_owned(), &text(given))
+        };
+        for given in [
+            "TFTT",
+            "t f t t",
+            "[true, false, true, true]",
+            "yes, no, yes, 1",
+            "t/f/t/t",
+            "T | F | T | T",
+        ] {
             assert_eq!(marked(given).map(|one| one.share), Ok(1.0), "{given}");
         }
         let one = marked("TTTT").unwrap();
-        assert_eq!((one.share, one.says.as_str()), (0.75, "3 of 4 right: statement 2 is false: reason"));
+        assert_eq!(
+            (one.share, one.says.as_str()),
+            (0.75, "3 of 4 right: statement 2 is false: reason")
+        );
         assert!(marked("TF").is_err() && marked("a b c d").is_err());
         // What may mean `or` parts nothing.
         assert!(marked("T F/T T").is_err() && marked("T/F T/T").is_err());
@@ -268,7 +333,9 @@ mod tests {
         assert_eq!((one.share, one.verdict), (0.5, Verdict::Partial));
         assert_eq!(largest(&[3, 1], &text("token 3, token 1")).unwrap().verdict, Verdict::Right);
         assert_eq!(largest(&[3, 1], &text("token 1, token 3")).unwrap().verdict, Verdict::Wrong);
-        assert!(largest(&[3, 1], &text("3")).is_err() && largest(&[3, 1], &text("3, token")).is_err());
+        assert!(
+            largest(&[3, 1], &text("3")).is_err() && largest(&[3, 1], &text("3, token")).is_err()
+        );
     }
 
     #[test]
@@ -325,14 +392,19 @@ mod tests {
     fn lines_that_commute_may_stand_in_either_order() {
         let two = of(5, vec![[2, 3]]);
         let marked = |given: &str| {
-            ordering(&[0, 1, 2, 3, 4], &two, &|_| String::new(), &text(given)).map(|one| (one.verdict, one.share))
+            ordering(&[0, 1, 2, 3, 4], &two, &|_| String::new(), &text(given))
+                .map(|one| (one.verdict, one.share))
         };
         for given in ["ABCDE", "ACBDE"] {
             assert_eq!(marked(given), Ok((Verdict::Right, 1.0)), "{given}");
         }
         assert_eq!(marked("ACDBE"), Ok((Verdict::Partial, 0.8)));
         assert_eq!(marked("CABDE"), Ok((Verdict::Partial, 0.8)));
-        assert_eq!(marked("EDCBA"), Ok((Verdict::Partial, 0.4)), "C and B are in order as they are");
+        assert_eq!(
+            marked("EDCBA"),
+            Ok((Verdict::Partial, 0.4)),
+            "C and B are in order as they are"
+        );
         assert_eq!(two.ranges(), [(1, 1), (2, 3), (2, 3), (4, 4), (5, 5)]);
         assert_eq!(two.directly_before(3), [1, 2]);
         assert_eq!(two.directly_before(2), [0]);

@@ -10,7 +10,10 @@ use qkvet_spec::Catalog;
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, parse};
 
 use super::part::Asked;
-use crate::answer::{Bounded, Drawn, Parameter, Worked, bounded, enclosed_all, of_value, rounded, standard, work_from};
+use crate::answer::{
+    Bounded, Drawn, Parameter, Worked, bounded, enclosed_all, of_value, rounded, standard,
+    work_from,
+};
 use crate::generate::nothing;
 use crate::given::ends_within;
 use crate::print::{called, numbered};
@@ -34,18 +37,30 @@ pub(super) enum Decided {
     Undecided(String),
 }
 
-/// Decides `distance ≤ most` with `own` where the example stood, each inequality of it by the route that can. What is within the
-/// bound that the sheet prints has the property too.
-pub(super) fn decide(asked: &Asked<'_>, own: &IndexMap<String, Value>, distance: &Expr, most: &Expr) -> Decided {
+/// Decides `distance ≤ most` with `own` where the example stood, each inequality of it by the route
+/// that can. What is within the bound that the sheet prints has the property too.
+pub(super) fn decide(
+    asked: &Asked<'_>,
+    own: &IndexMap<String, Value>,
+    distance: &Expr,
+    most: &Expr,
+) -> Decided {
     // What ends is printed to its end by who wrote the question, and not rounded by the sheet.
-    let printed = asked.worked.value(most).ok().filter(|value| !ends(value)).and_then(|value| side(&value, SHEET));
+    let printed = asked
+        .worked
+        .value(most)
+        .ok()
+        .filter(|value| !ends(value))
+        .and_then(|value| side(&value, SHEET));
     let within = printed.as_deref().and_then(exactly);
     let most = (most, within.as_ref());
     let bounds = bounded(distance);
-    let worked = work_from(&asked.question.law, asked.drawn, &nothing(), own).map_err(|error| error.to_string());
+    let worked = work_from(&asked.question.law, asked.drawn, &nothing(), own)
+        .map_err(|error| error.to_string());
     let in_numbers = |bound| exact(asked, worked.as_ref().map_err(Clone::clone)?, bound, most);
     let mut said: Vec<Result<Said, String>> = bounds.iter().map(in_numbers).collect();
-    let (at, open): (Vec<usize>, Vec<&Bounded>) = (0..).zip(&bounds).filter(|(at, _)| said[*at].is_err()).unzip();
+    let (at, open): (Vec<usize>, Vec<&Bounded>) =
+        (0..).zip(&bounds).filter(|(at, _)| said[*at].is_err()).unzip();
     if !open.is_empty() {
         let enclosed = enclosed(asked, own, &open, most).unwrap_or_default();
         for (at, decided) in at.into_iter().zip(enclosed) {
@@ -73,7 +88,9 @@ fn exact(
     (most, within): (&Expr, Option<&Expr>),
 ) -> Result<Said, String> {
     let is_within = |most: &Expr| worked.holds(&at_most(&bound.of, most));
-    if within.is_some_and(|within| is_within(within) == Ok(true)) || is_within(most).map_err(|e| e.to_string())? {
+    if within.is_some_and(|within| is_within(within) == Ok(true))
+        || is_within(most).map_err(|e| e.to_string())?
+    {
         return Ok(None);
     }
     let (left, right) = sides(worked, &bound.of, most);
@@ -83,13 +100,16 @@ fn exact(
 /// Both sides to so many decimals that they differ, each digit certain.
 fn sides(worked: &Worked, left: &Expr, right: &Expr) -> (String, String) {
     let at = |places: usize| {
-        let of = |expr: &Expr| worked.value(expr).ok().and_then(|value| side(&value, places)).unwrap_or_default();
+        let of = |expr: &Expr| {
+            worked.value(expr).ok().and_then(|value| side(&value, places)).unwrap_or_default()
+        };
         (of(left), of(right))
     };
     SHOWN.map(at).into_iter().find(|(left, right)| left != right).unwrap_or_else(|| at(SHOWN[0]))
 }
 
-/// The other route: both sides in balls, of each inequality what is certain. Nothing where the answer is not exact in binary64.
+/// The other route: both sides in balls, of each inequality what is certain. Nothing where the
+/// answer is not exact in binary64.
 fn enclosed(
     asked: &Asked<'_>,
     own: &IndexMap<String, Value>,
@@ -102,13 +122,18 @@ fn enclosed(
         let at = law.lets.iter().position(|(other, _)| other == name)?;
         law.lets[at].1 = literal(value)?;
     }
-    let exprs: Vec<&Expr> = bounds.iter().map(|bound| &bound.of).chain([most]).chain(within).collect();
+    let exprs: Vec<&Expr> =
+        bounds.iter().map(|bound| &bound.of).chain([most]).chain(within).collect();
     let balls = enclosed_all(&law, &exprs, asked.drawn, standard(), CATALOG.as_ref()?).ok()?;
-    let balls: Vec<Option<Ball>> =
-        balls.into_iter().map(|ball| ball.ok().and_then(|rows| rows.1.first()?.first().copied())).collect();
+    let balls: Vec<Option<Ball>> = balls
+        .into_iter()
+        .map(|ball| ball.ok().and_then(|rows| rows.1.first()?.first().copied()))
+        .collect();
     let (left, right) = balls.split_at_checked(bounds.len())?;
     let right: Vec<Ball> = right.iter().copied().collect::<Option<_>>()?;
-    let digits = |ball: Ball, places| rounded(&(true, vec![vec![ball]]), places).ok()?.rows.first()?.first().cloned();
+    let digits = |ball: Ball, places| {
+        rounded(&(true, vec![vec![ball]]), places).ok()?.rows.first()?.first().cloned()
+    };
     let decided = |(bound, left): (&&Bounded, &Option<Ball>)| {
         let left = (*left)?;
         if right.iter().any(|right| left.high() <= right.low()) {
@@ -130,7 +155,9 @@ fn enclosed(
 /// A value as a formula.
 fn literal(value: &Value) -> Option<Expr> {
     let numbers = of_value(value, Some(0)).ok()?;
-    let is_exact = |text: &String| text.split(|c: char| !c.is_ascii_digit()).all(|digits| digits.len() <= EXACT);
+    let is_exact = |text: &String| {
+        text.split(|c: char| !c.is_ascii_digit()).all(|digits| digits.len() <= EXACT)
+    };
     if !numbers.exact.iter().flatten().all(is_exact) {
         return None;
     }
@@ -140,7 +167,9 @@ fn literal(value: &Value) -> Option<Expr> {
     let joined = |function: &str, parts: Vec<String>| {
         parts.into_iter().reduce(|left, right| format!("{function}({left}, {right})"))
     };
-    let row = |row: &Vec<String>| joined("hcat", row.iter().map(|cell| format!("({cell}) * ones(1, 1)")).collect());
+    let row = |row: &Vec<String>| {
+        joined("hcat", row.iter().map(|cell| format!("({cell}) * ones(1, 1)")).collect())
+    };
     parse(&joined("vcat", numbers.exact.iter().map(row).collect::<Option<_>>()?)?).ok()
 }
 
@@ -149,12 +178,19 @@ fn failure(drawn: &Drawn, bound: &Bounded, most: &Expr, left: &str, right: &str)
     let mut inequality = numbered(with_numbers(at_most(&bound.shown, most), drawn), drawn);
     called(&mut inequality);
     let inequality = render(&inequality, Style::Unicode);
-    let sides = if left == right { String::new() } else { format!(": the left side is {left}, the right {right}") };
+    let sides = if left == right {
+        String::new()
+    } else {
+        format!(": the left side is {left}, the right {right}")
+    };
     format!("`{inequality}` does not hold{sides}")
 }
 
 fn at_most(left: &Expr, right: &Expr) -> Expr {
-    Expr { kind: ExprKind::Binary(BinaryOp::Le, Box::new(left.clone()), Box::new(right.clone())), span: 0..0 }
+    Expr {
+        kind: ExprKind::Binary(BinaryOp::Le, Box::new(left.clone()), Box::new(right.clone())),
+        span: 0..0,
+    }
 }
 
 /// A formula with the sheet's numbers for the names of those that are drawn.

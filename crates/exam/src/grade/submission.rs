@@ -38,12 +38,14 @@ pub struct Submission {
 impl Submission {
     /// A file that could not be read.
     pub fn unreadable(file: &str, says: impl Into<String>, hint: Option<&str>) -> Self {
-        let trouble = Trouble { place: file.to_owned(), says: says.into(), hint: hint.map(str::to_owned) };
+        let trouble =
+            Trouble { place: file.to_owned(), says: says.into(), hint: hint.map(str::to_owned) };
         Self { file: file.to_owned(), trouble: vec![trouble], ..Self::default() }
     }
 }
 
-/// Reads the submissions of a file, by the end of its name: `.yaml`, `.yml`, `.json`, `.csv` (a row a student) and `.ipynb`.
+/// Reads the submissions of a file, by the end of its name: `.yaml`, `.yml`, `.json`, `.csv` (a row
+/// a student) and `.ipynb`.
 ///
 /// What cannot be read is a submission with trouble.
 pub fn read(file: &str, bytes: &[u8]) -> Vec<Submission> {

@@ -26,13 +26,26 @@ pub fn csv(all: &[Graded]) -> String {
         };
         for trouble in &one.trouble {
             let hint = trouble.hint.as_deref().unwrap_or_default();
-            line("", "trouble", String::new(), String::new(), [&trouble.says, "", hint, &trouble.place]);
+            line(
+                "",
+                "trouble",
+                String::new(),
+                String::new(),
+                [&trouble.says, "", hint, &trouble.place],
+            );
         }
         for part in &one.parts {
             let optional = |text: &Option<String>| text.clone().unwrap_or_default();
-            let (mistake, hint, place) = (optional(&part.mistake), optional(&part.hint), optional(&part.place));
+            let (mistake, hint, place) =
+                (optional(&part.mistake), optional(&part.hint), optional(&part.place));
             let (points, of) = (part.points.to_string(), part.of.to_string());
-            line(&part.part, part.verdict.word(), points, of, [&part.says, &mistake, &hint, &place]);
+            line(
+                &part.part,
+                part.verdict.word(),
+                points,
+                of,
+                [&part.says, &mistake, &hint, &place],
+            );
         }
         let says = match one.by_hand {
             0 => String::new(),
@@ -40,15 +53,26 @@ pub fn csv(all: &[Graded]) -> String {
         };
         // What was not graded has no points, not none of none.
         let total = |x: String| if one.parts.is_empty() { String::new() } else { x };
-        line("total", "", total(one.points.to_string()), total(one.of.to_string()), [&says, "", "", &one.file]);
+        line(
+            "total",
+            "",
+            total(one.points.to_string()),
+            total(one.of.to_string()),
+            [&says, "", "", &one.file],
+        );
     }
     text
 }
 
 /// A cell, quoted where it has to be.
 fn cell(text: &str) -> String {
-    let text: String = guarded(text).chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect();
-    if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+    let text: String =
+        guarded(text).chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect();
+    if text.contains([',', '"', '\n']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text
+    }
 }
 
 /// Everything, as one JSON document.
@@ -98,14 +122,19 @@ fn test(part: &GradedPart) -> Value {
     });
     // What a person marks is neither passed nor failed.
     if part.verdict != Verdict::ByHand {
-        test["status"] =
-            json!(if matches!(part.verdict, Verdict::Right | Verdict::Follows) { "passed" } else { "failed" });
+        test["status"] = json!(if matches!(part.verdict, Verdict::Right | Verdict::Follows) {
+            "passed"
+        } else {
+            "failed"
+        });
     }
     test
 }
 
 fn written(document: &Value) -> Result<String, ExamError> {
-    serde_json::to_string_pretty(document).map(|text| text + "\n").map_err(|error| ExamError::Key(error.to_string()))
+    serde_json::to_string_pretty(document)
+        .map(|text| text + "\n")
+        .map_err(|error| ExamError::Key(error.to_string()))
 }
 
 #[cfg(test)]

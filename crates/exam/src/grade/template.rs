@@ -8,7 +8,8 @@ use crate::counted::counted;
 use crate::generate::{Answer, Posed, PosedPart};
 use crate::question::{AnswerSpec, ProblemSet};
 
-/// The template of a submission for one variant. It depends on what is asked alone, not on the answers.
+/// The template of a submission for one variant. It depends on what is asked alone, not on the
+/// answers.
 pub fn template(set: &ProblemSet, posed: &[Posed<'_>], variant: usize) -> String {
     let mut text = format!(
         "# Your answers, a line each. Leave what you do not answer empty; keep the names of the parts.\n\
@@ -17,11 +18,19 @@ pub fn template(set: &ProblemSet, posed: &[Posed<'_>], variant: usize) -> String
         set.exam
     );
     for (number, question) in posed.iter().enumerate() {
-        text += &format!("  # {}. {}\n", number + 1, question.question.question.title.replace('\n', " "));
+        text += &format!(
+            "  # {}. {}\n",
+            number + 1,
+            question.question.question.title.replace('\n', " ")
+        );
         for (at, part) in question.parts.iter().enumerate() {
             let points = question.written(part).0.points;
             let s = if points == 1 { "" } else { "s" };
-            text += &format!("  # {points} point{s}: {}\n  {}:\n", how(question, part), part_id(number, at));
+            text += &format!(
+                "  # {points} point{s}: {}\n  {}:\n",
+                how(question, part),
+                part_id(number, at)
+            );
         }
     }
     text
@@ -30,13 +39,15 @@ pub fn template(set: &ProblemSet, posed: &[Posed<'_>], variant: usize) -> String
 /// Entries up to which a matrix is written out.
 const WRITTEN: usize = 12;
 
-/// How something of these extents is written, a number without any: `1`, `[[1, 0, 0]]`, `[5 rows of 5 numbers]`.
+/// How something of these extents is written, a number without any: `1`, `[[1, 0, 0]]`,
+/// `[5 rows of 5 numbers]`.
 pub(super) fn sample(extents: Option<(usize, usize)>) -> String {
     let Some((rows, cols)) = extents else { return "1".to_owned() };
     if rows * cols > WRITTEN {
         return format!("[{rows} rows of {cols} numbers]");
     }
-    let row = |i: usize| (0..cols).map(|j| if i == j { "1" } else { "0" }).collect::<Vec<_>>().join(", ");
+    let row =
+        |i: usize| (0..cols).map(|j| if i == j { "1" } else { "0" }).collect::<Vec<_>>().join(", ");
     format!("[{}]", (0..rows).map(|i| format!("[{}]", row(i))).collect::<Vec<_>>().join(", "))
 }
 
@@ -53,7 +64,9 @@ fn how(posed: &Posed<'_>, part: &PosedPart) -> String {
         (AnswerSpec::Shape(_), _) => "extents, [2, 3]".to_owned(),
         (AnswerSpec::Largest(_), _) => "a column for each row, [3, 1]".to_owned(),
         (AnswerSpec::Choice(_), _) => "the letter of an option".to_owned(),
-        (AnswerSpec::Statements(_), _) => "true or false for each statement, [true, false]".to_owned(),
+        (AnswerSpec::Statements(_), _) => {
+            "true or false for each statement, [true, false]".to_owned()
+        }
         (AnswerSpec::Ordering(_), _) => "letters in order, [B, A]".to_owned(),
         (AnswerSpec::Expression(_), _) => "a formula in quotes, \"A @ B.T\"".to_owned(),
         (AnswerSpec::Design(property), _) => {

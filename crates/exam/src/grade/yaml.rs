@@ -39,12 +39,17 @@ pub(super) fn read(file: &str, text: &str) -> Submission {
                 },
                 hint: Some(HINT.to_owned()),
             };
-            return Submission { file: file.to_owned(), trouble: vec![trouble], ..Submission::default() };
+            return Submission {
+                file: file.to_owned(),
+                trouble: vec![trouble],
+                ..Submission::default()
+            };
         }
     };
     let word = |node: &Option<YamlNode>| node.as_ref().and_then(|node| scalar(&node.node(text)));
-    let place =
-        |node: &YamlNode| format!("{file}:{}", text.get(..node.offset()).unwrap_or("").matches('\n').count() + 1);
+    let place = |node: &YamlNode| {
+        format!("{file}:{}", text.get(..node.offset()).unwrap_or("").matches('\n').count() + 1)
+    };
     Submission {
         student: word(&written.student),
         file: file.to_owned(),
@@ -54,7 +59,11 @@ pub(super) fn read(file: &str, text: &str) -> Submission {
             .answers
             .unwrap_or_default()
             .iter()
-            .map(|(part, node)| Given { part: part.clone(), answer: node.node(text), place: place(node) })
+            .map(|(part, node)| Given {
+                part: part.clone(),
+                answer: node.node(text),
+                place: place(node),
+            })
             .collect(),
         trouble: Vec::new(),
     }
@@ -62,7 +71,8 @@ pub(super) fn read(file: &str, text: &str) -> Submission {
 
 /// One submission, or a list of them.
 pub(super) fn read_json(file: &str, text: &str) -> Vec<Submission> {
-    let unreadable = |says: String| vec![Submission::unreadable(file, format!("JSON: {says}"), Some(HINT))];
+    let unreadable =
+        |says: String| vec![Submission::unreadable(file, format!("JSON: {says}"), Some(HINT))];
     let raw: &RawValue = match serde_json::from_str(text) {
         Ok(raw) => raw,
         Err(error) => return unreadable(json_trouble(&error.to_string())),
@@ -87,7 +97,9 @@ pub(super) fn read_json(file: &str, text: &str) -> Vec<Submission> {
 }
 
 fn of_json(file: &str, place: &str, node: Node) -> Result<Submission, String> {
-    let Node::Named(entries) = node else { return Err("expected an object with `answers`".to_owned()) };
+    let Node::Named(entries) = node else {
+        return Err("expected an object with `answers`".to_owned());
+    };
     let mut submission = Submission { file: file.to_owned(), ..Submission::default() };
     for (name, node) in entries {
         match (name.as_str(), node) {
@@ -103,7 +115,9 @@ fn of_json(file: &str, place: &str, node: Node) -> Result<Submission, String> {
             ("answers", Node::Missing) => {}
             ("answers", _) => return Err("answers: expected an object, a part each".to_owned()),
             (other, _) => {
-                return Err(format!("expected `exam`, `variant`, `student` and `answers`, got `{other}`"));
+                return Err(format!(
+                    "expected `exam`, `variant`, `student` and `answers`, got `{other}`"
+                ));
             }
         }
     }

@@ -82,8 +82,8 @@ pub enum Block {
     Figure(Figure),
 }
 
-/// Whether each block belongs on one page with the next: the words of a part and the room for its answer do, and what a question
-/// begins with and its first part.
+/// Whether each block belongs on one page with the next: the words of a part and the room for its
+/// answer do, and what a question begins with and its first part.
 pub(super) fn kept(blocks: &[Block]) -> Vec<bool> {
     let mut has_room = false;
     let mut kept: Vec<bool> = blocks

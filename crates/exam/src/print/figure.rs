@@ -1,4 +1,5 @@
-//! Drawings as SVG: a heat map with its numbers, or a curve for each row. Grey alone, light on ink, with words for screen readers.
+//! Drawings as SVG: a heat map with its numbers, or a curve for each row. Grey alone, light on ink,
+//! with words for screen readers.
 
 use qkvet_prove::render::{Style, render};
 
@@ -8,11 +9,17 @@ use crate::question::Drawing;
 
 /// The drawing as one `<svg>` without blank lines, which Markdown keeps together.
 pub(super) fn svg(figure: &Figure) -> String {
-    let rows: Vec<Vec<f64>> =
-        figure.numbers.rows.iter().map(|row| row.iter().map(|text| text.parse().unwrap_or(0.0)).collect()).collect();
+    let rows: Vec<Vec<f64>> = figure
+        .numbers
+        .rows
+        .iter()
+        .map(|row| row.iter().map(|text| text.parse().unwrap_or(0.0)).collect())
+        .collect();
     let of = figure.plot.names.first().cloned().unwrap_or_else(|| render(&figure.of, Style::Words));
     match figure.plot.drawing {
-        Drawing::Heat => heat(&rows, &format!("heat map of {of}, rows are queries and columns are keys")),
+        Drawing::Heat => {
+            heat(&rows, &format!("heat map of {of}, rows are queries and columns are keys"))
+        }
         Drawing::Curves => curves(&rows, &told(&figure.plot.names, &rows)),
     }
 }
@@ -42,7 +49,10 @@ fn frame(width: usize, height: usize, title: &str, inner: &str) -> String {
 
 /// The least and the largest entry; a range that is not empty.
 fn range(rows: &[Vec<f64>]) -> (f64, f64) {
-    let (low, high) = rows.iter().flatten().fold((0.0_f64, 0.0_f64), |(low, high), x| (low.min(*x), high.max(*x)));
+    let (low, high) = rows
+        .iter()
+        .flatten()
+        .fold((0.0_f64, 0.0_f64), |(low, high), x| (low.min(*x), high.max(*x)));
     if high - low > 0.0 { (low, high) } else { (low, low + 1.0) }
 }
 
@@ -112,12 +122,20 @@ fn curves(rows: &[Vec<f64>], title: &str) -> String {
         let points: Vec<(f64, f64)> = row.iter().enumerate().map(|(at, x)| place(at, *x)).collect();
         let path: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let dash = DASHES[number % DASHES.len()];
-        inner += &format!("<polyline points=\"{}\" fill=\"none\" stroke=\"#111\"{dash}/>", path.join(" "));
+        inner += &format!(
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"#111\"{dash}/>",
+            path.join(" ")
+        );
         for (x, y) in &points {
             inner += &format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.5\" fill=\"#111\"/>");
         }
         if let Some((x, y)) = points.last() {
-            inner += &format!("<text x=\"{:.1}\" y=\"{:.1}\" fill=\"#111\">{}</text>", x + 8.0, y + 4.0, number + 1);
+            inner += &format!(
+                "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"#111\">{}</text>",
+                x + 8.0,
+                y + 4.0,
+                number + 1
+            );
         }
     }
     frame(WIDTH, HEIGHT, title, &inner)
@@ -130,7 +148,8 @@ mod tests {
     use crate::question::Plot;
 
     fn figure(drawing: Drawing, rows: &[&[&str]]) -> Figure {
-        let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(ToString::to_string).collect()).collect();
+        let rows: Vec<Vec<String>> =
+            rows.iter().map(|row| row.iter().map(ToString::to_string).collect()).collect();
         let of = qkvet_spec::syntax::parse("A @ V").unwrap_or_else(|error| panic!("{error}"));
         Figure {
             plot: Plot { drawing, names: vec!["one head".to_owned()] },
@@ -142,7 +161,14 @@ mod tests {
     #[test]
     fn larger_entries_are_darker_and_all_are_written() {
         let drawn = svg(&figure(Drawing::Heat, &[&["1.0000", "0.0000"], &["0.2500", "0.7500"]]));
-        for part in ["rgb(159,159,159)", "rgb(255,255,255)", "rgb(231,231,231)", ">0.25<", "role=\"img\"", "<title>"] {
+        for part in [
+            "rgb(159,159,159)",
+            "rgb(255,255,255)",
+            "rgb(231,231,231)",
+            ">0.25<",
+            "role=\"img\"",
+            "<title>",
+        ] {
             assert!(drawn.contains(part), "{part}\n{drawn}");
         }
         assert!(!drawn.contains('\n'));
@@ -150,17 +176,23 @@ mod tests {
 
     #[test]
     fn curves_have_a_point_for_each_entry() {
-        let drawn = svg(&figure(Drawing::Curves, &[&["0.0", "1.0", "0.5"], &["0.5", "0.5", "0.5"]]));
+        let drawn =
+            svg(&figure(Drawing::Curves, &[&["0.0", "1.0", "0.5"], &["0.5", "0.5", "0.5"]]));
         assert_eq!(drawn.matches("<circle").count(), 6);
         // The least entry stands on the axis, the largest at its top.
         assert!(drawn.contains("points=\"40.0,140.0 210.0,40.0 380.0,90.0\""), "{drawn}");
         assert!(
-            drawn.contains("aria-label=\"curve 1, one head: 0.00, 1.00, 0.50; curve 2: 0.50, 0.50, 0.50\""),
+            drawn.contains(
+                "aria-label=\"curve 1, one head: 0.00, 1.00, 0.50; curve 2: 0.50, 0.50, 0.50\""
+            ),
             "{drawn}"
         );
         // A weight of .99 does not reach the top, which is 1.
         let drawn = svg(&figure(Drawing::Curves, &[&["0.0", "0.99"]]));
-        assert!(drawn.contains(">1.00<") && drawn.contains("380.0,41.0") && !drawn.contains(">0.99<"), "{drawn}");
+        assert!(
+            drawn.contains(">1.00<") && drawn.contains("380.0,41.0") && !drawn.contains(">0.99<"),
+            "{drawn}"
+        );
         // A single entry or none is no reason to divide by 0.
         for rows in [&[&["0"][..]][..], &[]] {
             assert!(!svg(&figure(Drawing::Curves, rows)).contains("NaN"));

@@ -1,4 +1,5 @@
-//! HTML with MathML: one file, no scripts, nothing fetched. Every formula has its words for screen readers.
+//! HTML with MathML: one file, no scripts, nothing fetched. Every formula has its words for screen
+//! readers.
 //!
 //! A fragment of it, which is well-formed XML, goes into the files of learning management systems.
 
@@ -10,7 +11,8 @@ use super::figure::{caption, svg};
 use super::lines::broken;
 use crate::counted::of_points;
 
-/// Brackets of matrices are drawn round them: those of fonts without a table for mathematics do not grow.
+/// Brackets of matrices are drawn round them: those of fonts without a table for mathematics do not
+/// grow.
 const STYLE: &str = "\
 :root { color-scheme: light }
 body { font: 17px/1.5 Georgia, 'Times New Roman', serif; color: #111; background: #fff; max-width: 46rem; margin: 2rem auto; padding: 0 1rem }
@@ -37,11 +39,18 @@ mtable:has(+ mo) { border: solid; border-width: 0 .07em; padding: 0 .25em; margi
 ";
 
 pub(super) fn print(document: &Document) -> String {
-    let mut text = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n".to_owned();
+    let mut text =
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n".to_owned();
     text += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
-    text += &format!("<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n", escape(&document.title));
-    text +=
-        &format!("<h1>{}</h1>\n<p class=\"subtitle\">{}</p>\n", escape(&document.title), escape(&document.subtitle));
+    text += &format!(
+        "<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
+        escape(&document.title)
+    );
+    text += &format!(
+        "<h1>{}</h1>\n<p class=\"subtitle\">{}</p>\n",
+        escape(&document.title),
+        escape(&document.subtitle)
+    );
     let mut is_open = false;
     for (block, is_kept) in document.blocks.iter().zip(kept(&document.blocks)) {
         if is_kept && !is_open {
@@ -88,7 +97,11 @@ fn printed(block: &Block, maths: Maths) -> String {
     let inlines = |line: &[Inline]| inlines(line, maths);
     match block {
         Block::Question { title, points } => {
-            format!("<h2><span class=\"points\">{}</span>{}</h2>", of_points(*points), escape(title))
+            format!(
+                "<h2><span class=\"points\">{}</span>{}</h2>",
+                of_points(*points),
+                escape(title)
+            )
         }
         Block::Part { letter, points, text } => format!(
             "<p class=\"part\"><span class=\"points\">[{points}]</span><strong>({letter})</strong> {}</p>",
@@ -106,7 +119,9 @@ fn printed(block: &Block, maths: Maths) -> String {
         Block::Display(line) => format!("<div class=\"display\">{}</div>", inlines(line)),
         Block::List(marker, items) => list(*marker, items, maths),
         Block::Figure(figure) => {
-            let note = caption(figure).map(|words| format!("<p class=\"note\">{words}</p>")).unwrap_or_default();
+            let note = caption(figure)
+                .map(|words| format!("<p class=\"note\">{words}</p>"))
+                .unwrap_or_default();
             format!("<div class=\"display\">{}</div>{note}", svg(figure))
         }
         Block::Room(lines) => format!("<div style=\"min-height: {lines}lh\"></div>"),
@@ -128,7 +143,9 @@ fn list(marker: Marker, items: &[Vec<Inline>], maths: Maths) -> String {
     match marker {
         Marker::Number => format!("<ol>{items}</ol>"),
         Marker::Dot => format!("<ul>{items}</ul>"),
-        Marker::Letter | Marker::Box | Marker::TrueFalse => format!("<ul class=\"options\">{items}</ul>"),
+        Marker::Letter | Marker::Box | Marker::TrueFalse => {
+            format!("<ul class=\"options\">{items}</ul>")
+        }
     }
 }
 

@@ -32,8 +32,10 @@ const MOST_LINES: usize = 40;
 
 pub(super) fn print(document: &Document) -> String {
     let mut text = PREAMBLE.to_owned();
-    // Formulas between words are not broken everywhere: lines end where they can, and none is too long.
-    text += &format!("\\newcommand{{\\sheet}}{{{}}}\n\\pagestyle{{plain}}\n", escape(&document.footer));
+    // Formulas between words are not broken everywhere: lines end where they can, and none is too
+    // long.
+    text +=
+        &format!("\\newcommand{{\\sheet}}{{{}}}\n\\pagestyle{{plain}}\n", escape(&document.footer));
     text += "\\begin{document}\n\\raggedright\n";
     text += &format!("\\section*{{{}}}\n{}\n", escape(&document.title), escape(&document.subtitle));
     let kept = kept(&document.blocks);
@@ -54,7 +56,8 @@ pub(super) fn print(document: &Document) -> String {
             Block::Display(line) => page::display(line),
             Block::Figure(figure) => page::display(&figure.written()),
             Block::List(marker, items) => {
-                let items: String = items.iter().enumerate().map(|(at, item)| entry(*marker, at, item)).collect();
+                let items: String =
+                    items.iter().enumerate().map(|(at, item)| entry(*marker, at, item)).collect();
                 format!("\\begin{{itemize}}\n{items}\\end{{itemize}}\n")
             }
             Block::Room(lines) => format!("\\vspace{{{lines}\\baselineskip}}\n"),

@@ -8,7 +8,8 @@ use super::document::Inline;
 /// Signs of a formula that fits on a line for sure.
 const FITS: usize = 56;
 
-/// The formula with relations, and the sums of long sides, in pieces; one that is short, or has neither, as it is.
+/// The formula with relations, and the sums of long sides, in pieces; one that is short, or has
+/// neither, as it is.
 pub(super) fn broken(expr: &Expr) -> Vec<Inline> {
     broken_where(expr, &|expr| written(expr).chars().count() <= FITS)
 }
@@ -65,7 +66,9 @@ fn terms(expr: &Expr) -> Pieces<'_> {
     let is_signed = |x: &Expr| matches!(&x.kind, ExprKind::Unary(UnaryOp::Neg, _));
     match &expr.kind {
         // What needs parentheses stays together with its sign.
-        ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), x, y) if !is_sum(y) && !is_signed(y) => {
+        ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), x, y)
+            if !is_sum(y) && !is_signed(y) =>
+        {
             let mut all = terms(x);
             all.push((Some(if *op == BinaryOp::Add { "+" } else { "−" }), y));
             all

@@ -15,7 +15,8 @@ pub(super) fn print(document: &Document) -> String {
     text
 }
 
-/// Blocks one after the other, with a free line between them; room for answers is left to what shows them.
+/// Blocks one after the other, with a free line between them; room for answers is left to what
+/// shows them.
 pub(crate) fn blocks(blocks: &[Block]) -> String {
     let is_shown = |block: &&Block| !matches!(block, Block::Room(_) | Block::Line(_));
     // Many that show Markdown take drawings out.
@@ -28,19 +29,28 @@ pub(crate) fn blocks(blocks: &[Block]) -> String {
 
 fn printed(block: &Block) -> String {
     match block {
-        Block::Question { title, points } => format!("## {} ({})\n", escape(title), of_points(*points)),
-        Block::Part { letter, points, text } => format!("**({letter})** {} *[{points}]*\n", inlines(text)),
+        Block::Question { title, points } => {
+            format!("## {} ({})\n", escape(title), of_points(*points))
+        }
+        Block::Part { letter, points, text } => {
+            format!("**({letter})** {} *[{points}]*\n", inlines(text))
+        }
         Block::Label(label) => format!("**{}**\n", escape(label)),
         Block::Paragraph(line) => format!("{}\n", inlines(line)),
         Block::Display(line) => display(line),
-        Block::List(marker, items) => items.iter().enumerate().map(|(at, item)| entry(*marker, at, item)).collect(),
+        Block::List(marker, items) => {
+            items.iter().enumerate().map(|(at, item)| entry(*marker, at, item)).collect()
+        }
         Block::Figure(figure) => {
             let note = caption(figure).map(|words| format!("\n{words}\n")).unwrap_or_default();
             format!("{}\n{note}", svg(figure))
         }
-        // Lines of a space that is kept, with a break between two: a break behind the last would be printed as it stands.
+        // Lines of a space that is kept, with a break between two: a break behind the last would be
+        // printed as it stands.
         Block::Room(lines) => vec!["&nbsp;"; *lines].join("\\\n") + "\n",
-        Block::Line(before) => format!("{}\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\n", inlines(before)),
+        Block::Line(before) => {
+            format!("{}\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\n", inlines(before))
+        }
     }
 }
 

@@ -38,7 +38,10 @@ impl Piece {
             return self.latex();
         }
         let Self { lead, body, tail } = self;
-        format!("{lead}\\resizebox{{{:.2}\\linewidth}}{{!}}{{$\\displaystyle {body}$}}{tail}", (most - SIGN) / LINE)
+        format!(
+            "{lead}\\resizebox{{{:.2}\\linewidth}}{{!}}{{$\\displaystyle {body}$}}{tail}",
+            (most - SIGN) / LINE
+        )
     }
 }
 
@@ -50,7 +53,10 @@ pub(super) fn display(line: &[Inline]) -> String {
         return format!("\\[\n{tall}{whole}\n\\]\n");
     }
     let lines = lines(&pieces(line, &|expr| fits(expr, LINE - INDENT - SIGN)));
-    format!("\\[\n{tall}\\begin{{aligned}}\n&{}\n\\end{{aligned}}\n\\]\n", lines.join(" \\\\\n&\\quad\\quad "))
+    format!(
+        "\\[\n{tall}\\begin{{aligned}}\n&{}\n\\end{{aligned}}\n\\]\n",
+        lines.join(" \\\\\n&\\quad\\quad ")
+    )
 }
 
 /// A formula between words; a long one in parts between which a line may end.
@@ -64,10 +70,13 @@ pub(super) fn inline(expr: &Expr) -> String {
     all.join(" ")
 }
 
-/// Whether fractions stand in a matrix, which would touch each other in rows as close as those of numbers.
+/// Whether fractions stand in a matrix, which would touch each other in rows as close as those of
+/// numbers.
 fn is_tall(latex: &str) -> bool {
     latex.split("\\begin{bmatrix}").skip(1).any(|rest| {
-        rest.split("\\end{bmatrix}").next().is_some_and(|matrix| matrix.contains("\\\\") && matrix.contains("\\frac"))
+        rest.split("\\end{bmatrix}")
+            .next()
+            .is_some_and(|matrix| matrix.contains("\\\\") && matrix.contains("\\frac"))
     })
 }
 
@@ -106,15 +115,21 @@ fn pieces(line: &[Inline], fits: &dyn Fn(&Expr) -> bool) -> Vec<Piece> {
     }) {
         match &inline {
             Inline::Math(expr) => {
-                all.push(Piece { lead: std::mem::take(&mut lead), body: render(expr, Style::Latex), tail: "" });
+                all.push(Piece {
+                    lead: std::mem::take(&mut lead),
+                    body: render(expr, Style::Latex),
+                    tail: "",
+                });
             }
-            Inline::Text(text) | Inline::Strong(text) | Inline::Code(text) => match (text.trim(), all.last_mut()) {
-                (",", Some(last)) => last.tail = r",\quad ",
-                (text, _) => match sign(text) {
-                    Some(sign) => lead += sign,
-                    None => all.extend(words(text, std::mem::take(&mut lead))),
-                },
-            },
+            Inline::Text(text) | Inline::Strong(text) | Inline::Code(text) => {
+                match (text.trim(), all.last_mut()) {
+                    (",", Some(last)) => last.tail = r",\quad ",
+                    (text, _) => match sign(text) {
+                        Some(sign) => lead += sign,
+                        None => all.extend(words(text, std::mem::take(&mut lead))),
+                    },
+                }
+            }
         }
     }
     all.extend(Some(Piece { lead, ..Piece::default() }).filter(|piece| !piece.lead.is_empty()));
@@ -172,7 +187,9 @@ mod tests {
     fn no_line_of_any_sheet_or_key_runs_off_the_page() {
         let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
         let (mut seen, mut broken, mut smaller) = (0, 0, 0);
-        for (path, text) in Catalog::texts("exams").into_iter().filter(|(path, _)| !path.contains("/questions/")) {
+        for (path, text) in
+            Catalog::texts("exams").into_iter().filter(|(path, _)| !path.contains("/questions/"))
+        {
             let set = Source { path, text: text.to_owned() };
             let files = build(&Request { set, own: Vec::new(), variants: 3, seed: 11 }, &catalog);
             for file in files.unwrap_or_else(|error| panic!("{error}")) {
@@ -203,7 +220,8 @@ mod tests {
         let expr = qkvet_spec::syntax::parse(&row).unwrap_or_else(|error| panic!("{error}"));
         for text in [display(&[Inline::math(expr.clone())]), inline(&expr)] {
             assert!(
-                text.contains("\\resizebox{0.") && text.contains("\\linewidth}{!}{$\\displaystyle \\begin{bmatrix}"),
+                text.contains("\\resizebox{0.")
+                    && text.contains("\\linewidth}{!}{$\\displaystyle \\begin{bmatrix}"),
                 "{text}"
             );
         }
@@ -216,7 +234,11 @@ mod tests {
     fn long_words_stand_on_lines_of_their_own() {
         let reason = "because ".repeat(30);
         let expr = qkvet_spec::syntax::parse("A == B").unwrap_or_else(|error| panic!("{error}"));
-        let text = display(&[Inline::text("= "), Inline::math(expr), Inline::text(format!("  ({reason})"))]);
+        let text = display(&[
+            Inline::text("= "),
+            Inline::math(expr),
+            Inline::text(format!("  ({reason})")),
+        ]);
         let lines = displayed(&format!("\n{text}")).len();
         assert!(lines >= 3 && text.matches("because").count() == 30, "{text}");
     }

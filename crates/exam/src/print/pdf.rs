@@ -6,7 +6,8 @@ use crate::file::{Exported, File};
 /// Whether this program makes PDFs: it was built with the feature `pdf`.
 pub const HAS_PDF: bool = cfg!(feature = "pdf");
 
-/// A PDF/UA-1 beside each Typst source among the files of an exam, as secret as that is. The same sources give the same bytes.
+/// A PDF/UA-1 beside each Typst source among the files of an exam, as secret as that is. The same
+/// sources give the same bytes.
 ///
 /// # Errors
 /// A program that was built without the feature `pdf`; a document that the typesetter refuses.
@@ -22,7 +23,8 @@ pub fn pdfs(files: &[File]) -> Result<Vec<Exported>, ExamError> {
         .collect()
 }
 
-/// A PDF/UA-1 beside each Typst source among the files of an exam, as secret as that is. The same sources give the same bytes.
+/// A PDF/UA-1 beside each Typst source among the files of an exam, as secret as that is. The same
+/// sources give the same bytes.
 ///
 /// # Errors
 /// A program that was built without the feature `pdf`; a document that the typesetter refuses.

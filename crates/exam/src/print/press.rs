@@ -1,4 +1,5 @@
-//! PDF from Typst source by the embedded compiler: PDF/UA-1, nothing read from the machine, no date, the same bytes every time.
+//! PDF from Typst source by the embedded compiler: PDF/UA-1, nothing read from the machine, no
+//! date, the same bytes every time.
 
 use typst::diag::{FileError, FileResult, SourceDiagnostic};
 use typst::foundations::{Bytes, Datetime, Duration, Smart};
@@ -25,9 +26,11 @@ impl Press {
     /// # Errors
     /// Never with this compiler; one without PDF/UA-1.
     pub(super) fn new() -> Result<Self, ExamError> {
-        let standards = PdfStandards::new(&[PdfStandard::Ua_1])
-            .map_err(|error| ExamError::Pdf { what: "PDF/UA-1".to_owned(), reason: error.message().to_string() })?;
-        let fonts: Vec<Font> = typst_assets::fonts().flat_map(|data| Font::iter(Bytes::new(data))).collect();
+        let standards = PdfStandards::new(&[PdfStandard::Ua_1]).map_err(|error| {
+            ExamError::Pdf { what: "PDF/UA-1".to_owned(), reason: error.message().to_string() }
+        })?;
+        let fonts: Vec<Font> =
+            typst_assets::fonts().flat_map(|data| Font::iter(Bytes::new(data))).collect();
         Ok(Self {
             library: LazyHash::new(Library::default()),
             book: LazyHash::new(FontBook::from_fonts(&fonts)),
@@ -47,7 +50,8 @@ impl Press {
     pub(super) fn pdf(&self, what: &str, source: &str) -> Result<Vec<u8>, ExamError> {
         let failed = |reason: String| ExamError::Pdf { what: what.to_owned(), reason };
         let path = VirtualPath::new("main.typ").map_err(|error| failed(format!("{error:?}")))?;
-        let main = Source::new(RootedPath::new(VirtualRoot::Project, path).intern(), source.to_owned());
+        let main =
+            Source::new(RootedPath::new(VirtualRoot::Project, path).intern(), source.to_owned());
         let sheet = Sheet { press: self, main };
         // What the document before left behind is of no use to this one.
         typst::comemo::evict(0);

@@ -48,7 +48,8 @@ mod tests {
 
     #[test]
     fn rows_and_columns_are_called_so_in_every_print() {
-        let mut expr = parse("row(A @ B.T, i) + 2 * col(A, j) @ row(B, k)").unwrap_or_else(|error| panic!("{error}"));
+        let mut expr = parse("row(A @ B.T, i) + 2 * col(A, j) @ row(B, k)")
+            .unwrap_or_else(|error| panic!("{error}"));
         let mut drawn = Drawn::default();
         drawn.parameters.insert("i".to_owned(), Parameter::Index(2));
         expr = numbered(expr, &drawn);

@@ -12,7 +12,10 @@ pub fn sheet_document(set: &ProblemSet, posed: &[Posed<'_>], variant: usize) -> 
     let points: u32 = posed.iter().map(points).sum();
     let mut document = Document {
         title: set.title.clone(),
-        subtitle: format!("Variant {variant} · {} · Name: ____________________________", of_points(points)),
+        subtitle: format!(
+            "Variant {variant} · {} · Name: ____________________________",
+            of_points(points)
+        ),
         footer: format!("{} · variant {variant}", set.title),
         blocks: Vec::new(),
     };
@@ -20,7 +23,9 @@ pub fn sheet_document(set: &ProblemSet, posed: &[Posed<'_>], variant: usize) -> 
         document.blocks.extend(blocks(first, intro));
     }
     if posed.iter().any(|posed| posed.parts.iter().any(|part| is_number(posed, part))) {
-        document.blocks.push(Block::Paragraph(vec![Inline::text("Write numbers alone, without units.")]));
+        document
+            .blocks
+            .push(Block::Paragraph(vec![Inline::text("Write numbers alone, without units.")]));
     }
     for (at, question) in posed.iter().enumerate() {
         document.blocks.extend(head(question, at));
@@ -45,7 +50,10 @@ pub(super) fn points(posed: &Posed<'_>) -> u32 {
 /// Number, title and what stands before the parts.
 pub(super) fn head(posed: &Posed<'_>, at: usize) -> Vec<Block> {
     let question = &posed.question.question;
-    let mut all = vec![Block::Question { title: format!("{}. {}", at + 1, question.title), points: points(posed) }];
+    let mut all = vec![Block::Question {
+        title: format!("{}. {}", at + 1, question.title),
+        points: points(posed),
+    }];
     if let Some(prompt) = &question.prompt {
         all.extend(blocks(posed, prompt));
     }
@@ -73,7 +81,8 @@ pub(super) fn asked(posed: &Posed<'_>, part: &PosedPart, at: usize) -> Vec<Block
     }
     if let Some(mut how) = how(&written.answer) {
         // Other systems take decimals alone.
-        if matches!(&written.answer, AnswerSpec::Value(value) if value.places.is_some() && !value.choices) {
+        if matches!(&written.answer, AnswerSpec::Value(value) if value.places.is_some() && !value.choices)
+        {
             how += " An exact result earns full marks too.";
         }
         all.push(Block::Paragraph(vec![Inline::text(how)]));
@@ -160,9 +169,10 @@ fn room(posed: &Posed<'_>, part: &PosedPart) -> Block {
         AnswerSpec::Value(value) if value.choices => Block::Room(3),
         AnswerSpec::Value(_) => Block::Room((4 + entries(part)).clamp(6, 24)),
         AnswerSpec::Choice(_) | AnswerSpec::Statements(_) => Block::Room(1),
-        AnswerSpec::Shape(_) | AnswerSpec::Ordering(_) | AnswerSpec::Largest(_) | AnswerSpec::Expression(_) => {
-            Block::Line(vec![Inline::text("Answer: ")])
-        }
+        AnswerSpec::Shape(_)
+        | AnswerSpec::Ordering(_)
+        | AnswerSpec::Largest(_)
+        | AnswerSpec::Expression(_) => Block::Line(vec![Inline::text("Answer: ")]),
         AnswerSpec::Proof(_) => Block::Room(9),
         AnswerSpec::Design(design) => Block::Room((6 + 3 * design.example.len()).min(24)),
         AnswerSpec::Text(text) => Block::Room(text.lines.unwrap_or(4).clamp(1, 40)),

@@ -24,7 +24,11 @@ pub(super) fn with_signs(text: &str, plain: impl Fn(char) -> String) -> String {
             length += 1;
             rest.next();
         }
-        all += &if length == 1 { format!("${mark}{script}$") } else { format!("${mark}{{{script}}}$") };
+        all += &if length == 1 {
+            format!("${mark}{script}$")
+        } else {
+            format!("${mark}{{{script}}}$")
+        };
     }
     all
 }

@@ -1,4 +1,5 @@
-//! What an instructor gets: the questions again, their answers, the worked steps, and what mistakes give.
+//! What an instructor gets: the questions again, their answers, the worked steps, and what mistakes
+//! give.
 
 use qkvet_prove::outcome::{Line, Shown as Stands};
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
@@ -14,7 +15,12 @@ use crate::proofs::{Proofs, Proven};
 use crate::question::{AnswerSpec, Choice, Ordering, ProblemSet, Statement, Statements};
 
 /// The key of a variant.
-pub fn key_document(set: &ProblemSet, posed: &[Posed<'_>], variant: usize, proofs: &Proofs) -> Document {
+pub fn key_document(
+    set: &ProblemSet,
+    posed: &[Posed<'_>],
+    variant: usize,
+    proofs: &Proofs,
+) -> Document {
     let total: u32 = posed.iter().map(points).sum();
     let mut document = Document {
         title: format!("{}: key", set.title),
@@ -66,11 +72,15 @@ pub(crate) fn solution(posed: &Posed<'_>, part: &PosedPart, proofs: &Proofs) -> 
             let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
             all.push(Block::Paragraph(vec![Inline::Strong(columns.join(", "))]));
         }
-        (AnswerSpec::Choice(choice), Answer::Choice(order)) => all.extend(choice_key(posed, choice, order)),
+        (AnswerSpec::Choice(choice), Answer::Choice(order)) => {
+            all.extend(choice_key(posed, choice, order))
+        }
         (AnswerSpec::Statements(statements), Answer::Statements(picked)) => {
             all.push(statements_key(posed, statements, picked));
         }
-        (AnswerSpec::Ordering(ordering), Answer::Ordering(order)) => all.extend(ordering_key(posed, ordering, order)),
+        (AnswerSpec::Ordering(ordering), Answer::Ordering(order)) => {
+            all.extend(ordering_key(posed, ordering, order))
+        }
         (AnswerSpec::Expression(expression), _) => {
             all.extend(checked.beside.clone().map(|is| Block::Display(vec![Inline::math(is)])));
             if let Some(law) = &expression.law {
@@ -90,8 +100,14 @@ pub(crate) fn solution(posed: &Posed<'_>, part: &PosedPart, proofs: &Proofs) -> 
                     let property = relation(BinaryOp::Le, bound.shown, most.clone());
                     all.push(Block::Display(vec![Inline::math(property)]));
                     let (left, right) = (shown(posed, &bound.of, 8), shown(posed, most, 8));
-                    if let (Some(left), Some(right)) = (left.decimals.or(left.exact), right.decimals.or(right.exact)) {
-                        all.push(Block::Display(vec![Inline::math(relation(BinaryOp::Le, left, right))]));
+                    if let (Some(left), Some(right)) =
+                        (left.decimals.or(left.exact), right.decimals.or(right.exact))
+                    {
+                        all.push(Block::Display(vec![Inline::math(relation(
+                            BinaryOp::Le,
+                            left,
+                            right,
+                        ))]));
                     }
                 }
             }
@@ -107,7 +123,9 @@ pub(crate) fn solution(posed: &Posed<'_>, part: &PosedPart, proofs: &Proofs) -> 
     if !steps.is_empty() || written.because.is_some() {
         all.push(Block::Label("Steps".to_owned()));
         all.extend(steps);
-        all.extend(written.because.as_ref().map(|because| blocks(posed, because)).unwrap_or_default());
+        all.extend(
+            written.because.as_ref().map(|because| blocks(posed, because)).unwrap_or_default(),
+        );
     }
     all.extend(mistakes(&part.mistakes, matches!(written.answer, AnswerSpec::Shape(_))));
     all
@@ -178,7 +196,9 @@ fn statements_key(posed: &Posed<'_>, statements: &Statements, picked: &[(bool, u
     let entry = |(right, at): &(bool, usize)| {
         let bank: &[Statement] = if *right { &statements.right } else { &statements.wrong };
         let mut entry = vec![Inline::Strong(if *right { "true. " } else { "false. " }.to_owned())];
-        entry.extend(bank.get(*at).map(|statement| line(posed, &statement.because)).unwrap_or_default());
+        entry.extend(
+            bank.get(*at).map(|statement| line(posed, &statement.because)).unwrap_or_default(),
+        );
         entry
     };
     Block::List(Marker::Number, picked.iter().map(entry).collect())
@@ -194,7 +214,10 @@ fn ordering_key(posed: &Posed<'_>, ordering: &Ordering, order: &[usize]) -> Vec<
         entry
     };
     if !ordering.strangers.is_empty() {
-        all.push(Block::List(Marker::Dot, ordering.strangers.iter().enumerate().map(stranger).collect()));
+        all.push(Block::List(
+            Marker::Dot,
+            ordering.strangers.iter().enumerate().map(stranger).collect(),
+        ));
     }
     all
 }
@@ -249,8 +272,11 @@ fn mistakes(mistakes: &[Mistaken], are_shapes: bool) -> Vec<Block> {
         return Vec::new();
     }
     let entry = |mistake: &Mistaken| {
-        let mut entry =
-            if are_shapes { vec![Inline::text(extents(&mistake.numbers))] } else { number(&mistake.numbers) };
+        let mut entry = if are_shapes {
+            vec![Inline::text(extents(&mistake.numbers))]
+        } else {
+            number(&mistake.numbers)
+        };
         entry.push(Inline::text(": "));
         entry.extend(with_names(&mistake.says));
         entry

@@ -1,11 +1,13 @@
-//! Typst source, from which `typst compile --pdf-standard ua-1` makes an accessible PDF: every formula has its words.
+//! Typst source, from which `typst compile --pdf-standard ua-1` makes an accessible PDF: every
+//! formula has its words.
 
 use qkvet_prove::render::{Style, render, typst_string};
 use qkvet_spec::syntax::Expr;
 
 use super::document::{Block, Document, Inline, Marker, kept, letter};
 
-/// Formulas between words take the room that they need: of the leading of their paragraph, which they would reach into, they have none.
+/// Formulas between words take the room that they need: of the leading of their paragraph, which
+/// they would reach into, they have none.
 const PREAMBLE: &str = "\
 #let foot = context align(center, text(size: .8em)[#sheet · #counter(page).display(\"1 of 1\", both: true)])
 #set page(paper: \"a4\", margin: 22mm, numbering: \"1\", footer: foot)
@@ -26,7 +28,8 @@ const PREAMBLE: &str = "\
 
 ";
 
-/// Questions after which a long document goes on with a new page: Typst sets what lies between such pages side by side.
+/// Questions after which a long document goes on with a new page: Typst sets what lies between such
+/// pages side by side.
 const RUN: usize = 10;
 
 pub(super) fn print(document: &Document) -> String {
@@ -45,7 +48,11 @@ pub(super) fn print(document: &Document) -> String {
         }
         let printed = printed(block);
         let is_sticky = matches!(block, Block::Question { .. } | Block::Part { .. });
-        text += &if is_kept && !is_sticky { format!("\n#kept[{printed}]\n") } else { format!("\n{printed}\n") };
+        text += &if is_kept && !is_sticky {
+            format!("\n#kept[{printed}]\n")
+        } else {
+            format!("\n{printed}\n")
+        };
     }
     text
 }
@@ -56,7 +63,10 @@ fn printed(block: &Block) -> String {
             format!("#heading(level: 2, [#{};#points({points})])", typst_string(title))
         }
         Block::Part { letter, points, text } => {
-            format!("#block(above: 1.3em, sticky: true)[*({letter})* {}#points({points})]", inlines(text))
+            format!(
+                "#block(above: 1.3em, sticky: true)[*({letter})* {}#points({points})]",
+                inlines(text)
+            )
         }
         Block::Label(label) => format!("#block(sticky: true, strong({}))", typst_string(label)),
         Block::Paragraph(line) => format!("{}\n", inlines(line)),

@@ -1,21 +1,30 @@
 //! How wide a formula is on paper: an estimate that is not below what TeX makes of it.
 //!
-//! It is derived from the metrics of Computer Modern at its own size (widths and italic corrections of `cmmi10` and `cmr10`, rounded
-//! up), the spaces that TeX puts around operators, relations and commas, and the widest form of each delimiter. Exponents and indices
-//! are taken at 0.82 of the size, which no smaller size of the family exceeds.
+//! It is derived from the metrics of Computer Modern at its own size (widths and italic corrections
+//! of `cmmi10` and `cmr10`, rounded up), the spaces that TeX puts around operators, relations and
+//! commas, and the widest form of each delimiter. Exponents and indices are taken at 0.82 of the
+//! size, which no smaller size of the family exceeds.
 
 /// Widths of a to z in formulas, in hundredths of the size.
-const ITALIC_LOWER: [u16; 26] =
-    [53, 43, 44, 53, 47, 60, 52, 58, 35, 47, 56, 32, 88, 61, 49, 51, 49, 48, 47, 37, 58, 53, 75, 58, 53, 51];
+const ITALIC_LOWER: [u16; 26] = [
+    53, 43, 44, 53, 47, 60, 52, 58, 35, 47, 56, 32, 88, 61, 49, 51, 49, 48, 47, 37, 58, 53, 75, 58,
+    53, 51,
+];
 /// Widths of A to Z in formulas.
-const ITALIC_UPPER: [u16; 26] =
-    [76, 81, 79, 86, 80, 79, 79, 92, 52, 66, 93, 69, 108, 92, 80, 79, 80, 77, 68, 73, 80, 81, 109, 91, 81, 76];
+const ITALIC_UPPER: [u16; 26] = [
+    76, 81, 79, 86, 80, 79, 79, 92, 52, 66, 93, 69, 108, 92, 80, 79, 80, 77, 68, 73, 80, 81, 109,
+    91, 81, 76,
+];
 /// Widths of a to z in words.
-const ROMAN_LOWER: [u16; 26] =
-    [51, 56, 45, 56, 45, 31, 51, 56, 28, 31, 53, 28, 84, 56, 51, 56, 53, 40, 40, 39, 56, 53, 73, 53, 53, 45];
+const ROMAN_LOWER: [u16; 26] = [
+    51, 56, 45, 56, 45, 31, 51, 56, 28, 31, 53, 28, 84, 56, 51, 56, 53, 40, 40, 39, 56, 53, 73, 53,
+    53, 45,
+];
 /// Widths of A to Z in words.
-const ROMAN_UPPER: [u16; 26] =
-    [76, 71, 73, 77, 69, 66, 79, 76, 37, 52, 78, 63, 92, 76, 78, 69, 78, 74, 56, 73, 76, 76, 103, 76, 76, 62];
+const ROMAN_UPPER: [u16; 26] = [
+    76, 71, 73, 77, 69, 66, 79, 76, 37, 52, 78, 63, 92, 76, 78, 69, 78, 74, 56, 73, 76, 76, 103,
+    76, 76, 62,
+];
 /// Spaces around an operator, a relation, and behind a comma.
 const OPERATOR: f64 = 2.0 * 0.223;
 const RELATION: f64 = 2.0 * 0.278;
@@ -88,7 +97,8 @@ impl<'a> Measure<'a> {
         }
         let after = &rest[1..];
         let letters = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
-        let length = if letters == 0 { after.chars().next().map_or(0, char::len_utf8) } else { letters };
+        let length =
+            if letters == 0 { after.chars().next().map_or(0, char::len_utf8) } else { letters };
         self.rest = &after[length..];
         Some(Token::Command(&after[..length]))
     }
@@ -178,12 +188,11 @@ impl<'a> Measure<'a> {
             "times" | "setminus" => 0.778 + OPERATOR,
             "leq" | "geq" | "le" | "ge" | "neq" | "approx" | "in" | "equiv" => 0.778 + RELATION,
             "{" | "}" | "_" => 0.5,
-            "Gamma" | "Delta" | "Theta" | "Lambda" | "Xi" | "Pi" | "Sigma" | "Upsilon" | "Phi" | "Psi" | "Omega" => {
-                0.92
-            }
-            "alpha" | "beta" | "gamma" | "delta" | "varepsilon" | "zeta" | "eta" | "theta" | "iota" | "kappa"
-            | "lambda" | "mu" | "nu" | "xi" | "pi" | "rho" | "sigma" | "tau" | "upsilon" | "varphi" | "chi" | "psi"
-            | "omega" => 0.69,
+            "Gamma" | "Delta" | "Theta" | "Lambda" | "Xi" | "Pi" | "Sigma" | "Upsilon" | "Phi"
+            | "Psi" | "Omega" => 0.92,
+            "alpha" | "beta" | "gamma" | "delta" | "varepsilon" | "zeta" | "eta" | "theta"
+            | "iota" | "kappa" | "lambda" | "mu" | "nu" | "xi" | "pi" | "rho" | "sigma" | "tau"
+            | "upsilon" | "varphi" | "chi" | "psi" | "omega" => 0.69,
             "top" => 0.778,
             _ => WIDEST,
         }
@@ -213,7 +222,8 @@ impl<'a> Measure<'a> {
         }
         #[expect(clippy::cast_precision_loss, reason = "columns are few")]
         let between = (columns.len().saturating_sub(1)) as f64;
-        let (space, delimiters) = if kind == "cases" { (1.0, DELIMITER + 0.2) } else { (0.92, 2.0 * 0.68) };
+        let (space, delimiters) =
+            if kind == "cases" { (1.0, DELIMITER + 0.2) } else { (0.92, 2.0 * 0.68) };
         columns.iter().sum::<f64>() + between * space + delimiters
     }
 }
@@ -222,7 +232,8 @@ impl<'a> Measure<'a> {
 mod tests {
     use super::*;
 
-    /// Widths that TeX gives in text of 10 points: `\setbox0\hbox{$\displaystyle ...$}\showthe\wd0`.
+    /// Widths that TeX gives in text of 10 points:
+    /// `\setbox0\hbox{$\displaystyle ...$}\showthe\wd0`.
     const SET: [(&str, f64); 11] = [
         (r"\operatorname{softmax}\left(\frac{Q \, K^{\top}}{\sqrt{d_{k}}}\right) \, V", 90.21),
         (
@@ -233,7 +244,10 @@ mod tests {
             r"\left\lVert \operatorname{softmax}(q \, I_{n}^{\top}) - \frac{(I_{n})_{a,:} + (I_{n})_{c,:}}{2}\right\rVert_{\operatorname{max}} \leq 0.005",
             203.44,
         ),
-        (r"\operatorname{Var}[q \, k^{\top}] = d_{k} \, (\sigma^{4} + 2 \, \mu^{2} \, \sigma^{2})", 124.99),
+        (
+            r"\operatorname{Var}[q \, k^{\top}] = d_{k} \, (\sigma^{4} + 2 \, \mu^{2} \, \sigma^{2})",
+            124.99,
+        ),
         (r"\mathbb{E}[q \, k^{\top}] = \sum_{t < d_{k}} \mathbb{E}[q_{t} \, k_{t}]", 94.39),
         (r"W_{\text{Q}} = 4 \, \frac{a^{\top} \, d + d^{\top} \, c}{\beta^{2}}", 87.56),
         (r"m = \operatorname{ln}\left(\frac{(n - 1) \, (f - 1)}{2}\right) \approx 4.7362", 153.99),
@@ -250,13 +264,18 @@ mod tests {
     fn no_formula_is_wider_than_its_estimate() {
         for (latex, points) in SET {
             let estimate = 10.0 * width(latex);
-            assert!(points <= estimate && estimate <= 1.5 * points + 5.0, "{latex}: {points}, estimated {estimate:.2}");
+            assert!(
+                points <= estimate && estimate <= 1.5 * points + 5.0,
+                "{latex}: {points}, estimated {estimate:.2}"
+            );
         }
     }
 
     #[test]
     fn what_cannot_be_read_is_measured_all_the_same() {
-        for latex in ["}", "\\", "a}b", "\\begin{bmatrix} 1 & 2", "\\frac{1", "{&}", "\\end", "\\left", "é^"] {
+        for latex in
+            ["}", "\\", "a}b", "\\begin{bmatrix} 1 & 2", "\\frac{1", "{&}", "\\end", "\\left", "é^"]
+        {
             assert!(width(latex).is_finite(), "{latex}");
         }
     }

@@ -22,7 +22,8 @@ pub(super) fn chain(a: Expr, b: Expr, c: Expr) -> Expr {
     Expr { kind: ExprKind::Binary(BinaryOp::And, Box::new(first), Box::new(second)), span: 0..0 }
 }
 
-/// The value of a formula: its exact form if it can be read, and its decimals if it is not rational.
+/// The value of a formula: its exact form if it can be read, and its decimals if it is not
+/// rational.
 pub(super) struct Shown {
     pub(super) exact: Option<Expr>,
     pub(super) decimals: Option<Expr>,
@@ -110,7 +111,8 @@ pub(crate) fn blocks(posed: &Posed<'_>, text: &Formula) -> Vec<Block> {
 
 /// A matrix to be drawn; nothing where it has no numbers.
 fn figure(posed: &Posed<'_>, plot: &Plot, expr: &Expr) -> Option<Block> {
-    let numbers = posed.worked.value(expr).ok().and_then(|value| of_value(&value, Some(PLACES)).ok())?;
+    let numbers =
+        posed.worked.value(expr).ok().and_then(|value| of_value(&value, Some(PLACES)).ok())?;
     Some(Block::Figure(Figure { plot: plot.clone(), of: expr.clone(), numbers }))
 }
 
@@ -137,7 +139,9 @@ pub(crate) fn with_names(text: &str) -> Vec<Inline> {
         let length = rest.find(|c| !is_of_name(c)).unwrap_or(rest.len()).max(c.len_utf8());
         let (piece, after) = rest.split_at(length);
         rest = after;
-        let index = piece.strip_prefix(|c: char| c.is_ascii_alphabetic()).and_then(|rest| rest.strip_prefix('_'));
+        let index = piece
+            .strip_prefix(|c: char| c.is_ascii_alphabetic())
+            .and_then(|rest| rest.strip_prefix('_'));
         if !index.is_some_and(|index| !index.is_empty() && !index.contains('_')) {
             words += piece;
             continue;
@@ -145,7 +149,11 @@ pub(crate) fn with_names(text: &str) -> Vec<Inline> {
         let name = Expr { kind: ExprKind::Name(piece.to_owned()), span: 0..0 };
         let formula = match words.pop() {
             Some('√') => {
-                let kind = ExprKind::Apply { function: "sqrt".to_owned(), args: vec![name], named: Vec::new() };
+                let kind = ExprKind::Apply {
+                    function: "sqrt".to_owned(),
+                    args: vec![name],
+                    named: Vec::new(),
+                };
                 Expr { kind, span: 0..0 }
             }
             other => {
@@ -185,7 +193,10 @@ mod tests {
             };
             with_names(text).iter().map(one).collect()
         };
-        assert_eq!(shown("divided by 1/√d_k, not by d_k: h % h_k"), "divided by 1/<√d_k>, not by <d_k>: h % <h_k>");
+        assert_eq!(
+            shown("divided by 1/√d_k, not by d_k: h % h_k"),
+            "divided by 1/<√d_k>, not by <d_k>: h % <h_k>"
+        );
         for text in ["masked_fill is code", "√2 and nothing", "a_ and _b and a_b_c", ""] {
             assert_eq!(shown(text), text);
         }

@@ -108,16 +108,19 @@ pub struct Ordering {
 }
 
 impl Ordering {
-    /// Whether a line belongs before another, both by number from 0; lines that belong nowhere stand in no order.
+    /// Whether a line belongs before another, both by number from 0; lines that belong nowhere
+    /// stand in no order.
     pub fn is_before(&self, line: usize, other: usize) -> bool {
-        let is_free = |pair: &[usize; 2]| *pair == [line + 1, other + 1] || *pair == [other + 1, line + 1];
+        let is_free =
+            |pair: &[usize; 2]| *pair == [line + 1, other + 1] || *pair == [other + 1, line + 1];
         line < other && other < self.lines.len() && !self.any_order.iter().any(is_free)
     }
 
     /// The lines directly before a line, from 0.
     pub fn directly_before(&self, line: usize) -> Vec<usize> {
-        let is_between =
-            |first: usize| (first + 1..line).any(|at| self.is_before(first, at) && self.is_before(at, line));
+        let is_between = |first: usize| {
+            (first + 1..line).any(|at| self.is_before(first, at) && self.is_before(at, line))
+        };
         (0..line).filter(|first| self.is_before(*first, line) && !is_between(*first)).collect()
     }
 
@@ -140,8 +143,8 @@ impl Ordering {
             if low == high || *low == 0 || *high > n {
                 return Some(format!("expected two lines from 1 to {n}, got [{first}, {second}]"));
             }
-            if let Some(held) =
-                (*low..high - 1).find(|at| self.is_before(low - 1, *at) && self.is_before(*at, high - 1))
+            if let Some(held) = (*low..high - 1)
+                .find(|at| self.is_before(low - 1, *at) && self.is_before(*at, high - 1))
             {
                 return Some(format!(
                     "expected lines of which either may stand first, got [{first}, {second}], between which line {} must stand",

@@ -1,17 +1,20 @@
-//! A question checked as a whole: every formula parsed, typed and shaped, every reference leading somewhere.
+//! A question checked as a whole: every formula parsed, typed and shaped, every reference leading
+//! somewhere.
 
 use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 use qkvet_spec::shape::{DIMENSIONS, LawError, check_law};
 use qkvet_spec::syntax::{Expr, ExprError, parse};
-use qkvet_spec::{Catalog, CheckedLaw, Fault, Formula, Law, Meaning, SpecError, located, parse_yaml};
+use qkvet_spec::{
+    Catalog, CheckedLaw, Fault, Formula, Law, Meaning, SpecError, located, parse_yaml,
+};
 
 use super::prose::places;
 use super::room;
 use super::{
-    AnswerSpec, CheckedMistake, Choice, Domain, Ordering, Paragraph, Part, Piece, Property, Question, Size, Slip,
-    Statement, Statements, prose,
+    AnswerSpec, CheckedMistake, Choice, Domain, Ordering, Paragraph, Part, Piece, Property,
+    Question, Size, Slip, Statement, Statements, prose,
 };
 
 /// A question whose formulas fit.
@@ -40,7 +43,8 @@ pub struct CheckedQuestion {
 pub struct CheckedPart {
     /// The formula whose value is the answer; of a design the distance from what is wanted.
     pub of: Option<Expr>,
-    /// The same by another way, or the answer of which `of` is the value; of a design what the distance may be at most.
+    /// The same by another way, or the answer of which `of` is the value; of a design what the
+    /// distance may be at most.
     pub beside: Option<Expr>,
     /// Mistakes that people make here.
     pub mistakes: Vec<CheckedMistake>,
@@ -50,7 +54,8 @@ impl CheckedQuestion {
     /// Reads and checks one question.
     ///
     /// # Errors
-    /// YAML errors, unknown names, types and shapes that do not fit, unknown faults and laws: each with its place.
+    /// YAML errors, unknown names, types and shapes that do not fit, unknown faults and laws: each
+    /// with its place.
     pub fn from_yaml(path: &str, source: &str, catalog: &Catalog) -> Result<Self, SpecError> {
         let question: Question = parse_yaml(path, source)?;
         Checker { path, source, catalog, question: &question }
@@ -65,8 +70,8 @@ impl CheckedQuestion {
         self.question.parts.get(part).and_then(|part| part.prompt.offset).unwrap_or(0)
     }
 
-    /// Names in formulas of prose that the question does not define, each with its line. Single letters, with or without an index, and
-    /// Greek ones stand for themselves.
+    /// Names in formulas of prose that the question does not define, each with its line. Single
+    /// letters, with or without an index, and Greek ones stand for themselves.
     pub fn strangers(&self) -> Vec<(usize, String)> {
         let question = &self.question;
         let mut all: Vec<(usize, String)> = Vec::new();
@@ -80,7 +85,12 @@ impl CheckedQuestion {
                     texts.extend(choice.wrong.iter().flat_map(|one| [&one.says, &one.because]));
                 }
                 AnswerSpec::Statements(bank) => {
-                    texts.extend(bank.right.iter().chain(&bank.wrong).flat_map(|one| [&one.says, &one.because]));
+                    texts.extend(
+                        bank.right
+                            .iter()
+                            .chain(&bank.wrong)
+                            .flat_map(|one| [&one.says, &one.because]),
+                    );
                 }
                 _ => {}
             }
@@ -94,7 +104,8 @@ impl CheckedQuestion {
                 || question.sizes.contains_key(name)
         };
         for text in texts {
-            let pieces = prose(text).unwrap_or_default().into_iter().flat_map(|paragraph| paragraph.pieces);
+            let pieces =
+                prose(text).unwrap_or_default().into_iter().flat_map(|paragraph| paragraph.pieces);
             for piece in pieces {
                 let Piece::Formula(expr) = piece else { continue };
                 expr.each_name(&mut |name| {
@@ -102,7 +113,11 @@ impl CheckedQuestion {
                         return;
                     }
                     let start = text.offset.unwrap_or(0);
-                    let at = self.source.get(start..).and_then(|rest| rest.find(name)).map_or(start, |at| start + at);
+                    let at = self
+                        .source
+                        .get(start..)
+                        .and_then(|rest| rest.find(name))
+                        .map_or(start, |at| start + at);
                     let line = self.source.get(..at).unwrap_or_default().matches('\n').count() + 1;
                     all.push((line, name.to_owned()));
                 });
@@ -119,8 +134,8 @@ const MOST_POINTS: u32 = 1000;
 
 /// Letters that stand for themselves.
 const GREEK: [&str; 16] = [
-    "alpha", "beta", "gamma", "delta", "epsilon", "eta", "theta", "kappa", "lambda", "mu", "pi", "rho", "sigma", "tau",
-    "phi", "omega",
+    "alpha", "beta", "gamma", "delta", "epsilon", "eta", "theta", "kappa", "lambda", "mu", "pi",
+    "rho", "sigma", "tau", "phi", "omega",
 ];
 
 struct Checker<'a> {
@@ -136,14 +151,18 @@ impl Checker<'_> {
     fn check(&self) -> Result<CheckedQuestion, SpecError> {
         let question = self.question;
         if !(1..=5).contains(&question.difficulty) {
-            return Err(self.plain(format!("difficulty: expected 1 to 5, got {}", question.difficulty)));
+            return Err(
+                self.plain(format!("difficulty: expected 1 to 5, got {}", question.difficulty))
+            );
         }
         if question.parts.is_empty() {
             return Err(self.plain("parts: expected at least one, got none".to_owned()));
         }
         if question.parts.len() > MOST_PARTS {
             let (first, n) = (MOST_PARTS + 1, question.parts.len());
-            return Err(self.plain(format!("parts.{first}: expected {MOST_PARTS} parts at most, got {n}")));
+            return Err(
+                self.plain(format!("parts.{first}: expected {MOST_PARTS} parts at most, got {n}"))
+            );
         }
         let at = |place: String, formula: &Formula| {
             let formula = formula.clone();
@@ -151,14 +170,19 @@ impl Checker<'_> {
         };
         let mut sizes = Vec::new();
         for (name, formula) in &question.sizes {
-            sizes.push((name.clone(), Size::parse(formula).map_err(at(format!("sizes.{name}"), formula))?));
+            sizes.push((
+                name.clone(),
+                Size::parse(formula).map_err(at(format!("sizes.{name}"), formula))?,
+            ));
         }
         let mut draw: Vec<(String, Domain)> = Vec::new();
         let greatest = room::greatest(&sizes);
         for (name, formula) in &question.draw {
             let above: Vec<&str> = draw.iter().map(|(name, _)| name.as_str()).collect();
-            let domain = Domain::parse(formula, &above).map_err(at(format!("draw.{name}"), formula))?;
-            room::of_domain(&domain, &formula.text, &greatest).map_err(at(format!("draw.{name}"), formula))?;
+            let domain =
+                Domain::parse(formula, &above).map_err(at(format!("draw.{name}"), formula))?;
+            room::of_domain(&domain, &formula.text, &greatest)
+                .map_err(at(format!("draw.{name}"), formula))?;
             draw.push((name.clone(), domain));
         }
         let given = self.given(&sizes, &draw);
@@ -181,34 +205,58 @@ impl Checker<'_> {
         let mut lets = question.lets.clone();
         lets.extend(values);
         for (name, expr) in &self.law(&given, &lets, None)?.lets {
-            let formula = lets.get(name).cloned().unwrap_or_else(|| Formula { text: String::new(), offset: None });
+            let formula = lets
+                .get(name)
+                .cloned()
+                .unwrap_or_else(|| Formula { text: String::new(), offset: None });
             room::of_formula(expr, &greatest).map_err(at(name.clone(), &formula))?;
         }
-        Ok(CheckedQuestion { question: question.clone(), sizes, draw, law, keep, load, parts, source: String::new() })
+        Ok(CheckedQuestion {
+            question: question.clone(),
+            sizes,
+            draw,
+            law,
+            keep,
+            load,
+            parts,
+            source: String::new(),
+        })
     }
 
     /// Extents and parameters as the variables of a law.
     fn given(&self, sizes: &[(String, Size)], draw: &[(String, Domain)]) -> Lets {
         let mut given = Lets::new();
-        for (name, Size { low, high }) in sizes.iter().filter(|(name, _)| !DIMENSIONS.contains(&name.as_str())) {
+        for (name, Size { low, high }) in
+            sizes.iter().filter(|(name, _)| !DIMENSIONS.contains(&name.as_str()))
+        {
             let offset = self.question.sizes.get(name).and_then(|formula| formula.offset);
             given.insert(name.clone(), Formula { text: format!("dim({low}..{high})"), offset });
         }
         for ((name, domain), formula) in draw.iter().zip(self.question.draw.values()) {
-            given.insert(name.clone(), Formula { text: domain.in_laws(&formula.text), offset: formula.offset });
+            given.insert(
+                name.clone(),
+                Formula { text: domain.in_laws(&formula.text), offset: formula.offset },
+            );
         }
         given
     }
 
     /// The question as a law, with `1 <= 2` for a statement if there is none.
-    fn law(&self, given: &Lets, lets: &Lets, expect: Option<&Formula>) -> Result<CheckedLaw, SpecError> {
+    fn law(
+        &self,
+        given: &Lets,
+        lets: &Lets,
+        expect: Option<&Formula>,
+    ) -> Result<CheckedLaw, SpecError> {
         let law = Law {
             law: self.question.question.clone(),
             title: self.question.title.clone(),
             given: given.clone(),
             lets: lets.clone(),
             condition: None,
-            expect: Some(expect.cloned().unwrap_or(Formula { text: "1 <= 2".to_owned(), offset: None })),
+            expect: Some(
+                expect.cloned().unwrap_or(Formula { text: "1 <= 2".to_owned(), offset: None }),
+            ),
             through: Vec::new(),
             observe: None,
             misfit: None,
@@ -235,18 +283,22 @@ impl Checker<'_> {
         let lets = &self.question.lets;
         if let Some(step) = part.steps.iter().find(|step| !lets.contains_key(*step)) {
             let known = lets.keys().cloned().collect::<Vec<_>>().join(", ");
-            return Err(
-                self.plain(format!("{}: expected steps of `let`, got `{step}`; known: {known}", place("steps")))
-            );
+            return Err(self.plain(format!(
+                "{}: expected steps of `let`, got `{step}`; known: {known}",
+                place("steps")
+            )));
         }
         if !(1..=MOST_POINTS).contains(&part.points) {
             let got = part.points;
-            return Err(self.plain(format!("{}: expected 1 to {MOST_POINTS}, got {got}", place("points"))));
+            return Err(
+                self.plain(format!("{}: expected 1 to {MOST_POINTS}, got {got}", place("points")))
+            );
         }
         if let Some((name, share)) = part.credit.misfit() {
-            return Err(
-                self.plain(format!("{}: expected a share from 0 to 1, got {share}", place(&format!("credit.{name}"))))
-            );
+            return Err(self.plain(format!(
+                "{}: expected a share from 0 to 1, got {share}",
+                place(&format!("credit.{name}"))
+            )));
         }
         let mut checked = CheckedPart::default();
         let mut typed = |what: &str, formula: &Formula| -> Result<Expr, SpecError> {
@@ -256,7 +308,8 @@ impl Checker<'_> {
         match &part.answer {
             AnswerSpec::Value(value) => {
                 checked.of = Some(typed("answer.of", &value.of)?);
-                checked.beside = value.check.as_ref().map(|check| typed("answer.check", check)).transpose()?;
+                checked.beside =
+                    value.check.as_ref().map(|check| typed("answer.check", check)).transpose()?;
                 if value.places.is_some_and(|places| !(1..=12).contains(&places)) {
                     return Err(self.plain(format!("{}: expected 1 to 12", place("answer.places"))));
                 }
@@ -273,28 +326,40 @@ impl Checker<'_> {
             AnswerSpec::Expression(expression) => {
                 checked.of = Some(typed("answer.equals", &expression.equals)?);
                 checked.beside = Some(typed("answer.is", &expression.is)?);
-                expression.law.iter().try_for_each(|law| self.known_law(&place("answer.law"), law))?;
+                expression
+                    .law
+                    .iter()
+                    .try_for_each(|law| self.known_law(&place("answer.law"), law))?;
             }
             AnswerSpec::Design(Property { example, distance, at_most, rubric }) => {
                 checked.of = Some(typed("answer.distance", distance)?);
                 checked.beside = Some(typed("answer.at_most", at_most)?);
                 if let Some(name) = example.iter().find(|name| !lets.contains_key(*name)) {
-                    return Err(
-                        self.plain(format!("{}: expected steps of `let`, got `{name}`", place("answer.example")))
-                    );
+                    return Err(self.plain(format!(
+                        "{}: expected steps of `let`, got `{name}`",
+                        place("answer.example")
+                    )));
                 }
                 self.all_prose(&place("answer.rubric"), rubric, values)?;
             }
             AnswerSpec::Choice(Choice { right, wrong }) => {
                 if wrong.is_empty() || wrong.len() > 7 {
-                    return Err(self.plain(format!("{}: expected 1 to 7, got {}", place("answer.wrong"), wrong.len())));
+                    return Err(self.plain(format!(
+                        "{}: expected 1 to 7, got {}",
+                        place("answer.wrong"),
+                        wrong.len()
+                    )));
                 }
                 self.prose_of(&place("answer.right"), Some(right), values)?;
                 self.statements(&place("answer.wrong"), wrong, values)?;
                 self.distinct(std::iter::once(right).chain(wrong.iter().map(|one| &one.says)))?;
             }
             AnswerSpec::Statements(Statements { pick, right, wrong }) => {
-                if *pick < 2 || *pick > right.len() + wrong.len() || right.is_empty() || wrong.is_empty() {
+                if *pick < 2
+                    || *pick > right.len() + wrong.len()
+                    || right.is_empty()
+                    || wrong.is_empty()
+                {
                     return Err(self.plain(format!(
                         "{}: expected 2 to {} with statements of both kinds, got {pick}",
                         place("answer.pick"),
@@ -332,7 +397,14 @@ impl Checker<'_> {
         }
         for (at, spec) in part.mistakes.iter().enumerate() {
             let place = format!("parts.{number}.mistakes.{}", at + 1);
-            checked.mistakes.push(self.mistake(&place, spec, given, law, values, &checked.beside)?);
+            checked.mistakes.push(self.mistake(
+                &place,
+                spec,
+                given,
+                law,
+                values,
+                &checked.beside,
+            )?);
         }
         Ok(checked)
     }
@@ -347,26 +419,39 @@ impl Checker<'_> {
         beside: &Option<Expr>,
     ) -> Result<CheckedMistake, SpecError> {
         if let Some(share) = spec.credit.filter(|share| !(0.0..=1.0).contains(share)) {
-            return Err(self.plain(format!("{place}.credit: expected a share from 0 to 1, got {share}")));
+            return Err(
+                self.plain(format!("{place}.credit: expected a share from 0 to 1, got {share}"))
+            );
         }
-        let kinds = [spec.fault.is_some(), !spec.with.is_empty() || !spec.rounds.is_empty(), spec.gives.is_some()];
+        let kinds = [
+            spec.fault.is_some(),
+            !spec.with.is_empty() || !spec.rounds.is_empty(),
+            spec.gives.is_some(),
+        ];
         if kinds.iter().filter(|is| **is).count() != 1 {
-            return Err(self.plain(format!("{place}: expected one of `fault`, `gives`, and `with` or `rounds`")));
+            return Err(self.plain(format!(
+                "{place}: expected one of `fault`, `gives`, and `with` or `rounds`"
+            )));
         }
         if let Some(id) = &spec.fault {
             let fault: &Fault = Catalog::find("fault", &self.catalog.faults, id)
                 .map_err(|error| self.plain(format!("{place}: {error}")))?;
             if fault.meaning.is_empty() || !fault.student {
-                let got =
-                    format!("{place}: expected a fault that students make and that patches the meaning, got `{id}`");
+                let got = format!(
+                    "{place}: expected a fault that students make and that patches the meaning, got `{id}`"
+                );
                 return Err(self.plain(got));
             }
-            if beside.as_ref().is_none_or(|check| check.application_of(&["attention", "weights"]).is_none()) {
-                return Err(
-                    self.plain(format!("{place}: expected `check` with a call of `attention` that `{id}` patches"))
-                );
+            if beside
+                .as_ref()
+                .is_none_or(|check| check.application_of(&["attention", "weights"]).is_none())
+            {
+                return Err(self.plain(format!(
+                    "{place}: expected `check` with a call of `attention` that `{id}` patches"
+                )));
             }
-            let says = spec.says.clone().unwrap_or_else(|| format!("{}. {}", fault.title, fault.tell));
+            let says =
+                spec.says.clone().unwrap_or_else(|| format!("{}. {}", fault.title, fault.tell));
             let slip = Slip::Fault(Box::new(fault.meaning.apply(&Meaning::standard())));
             return Ok(CheckedMistake { says, credit: spec.credit, slip });
         }
@@ -375,18 +460,23 @@ impl Checker<'_> {
         };
         if let Some(gives) = &spec.gives {
             values.insert(format!("{place}.gives"), gives.clone());
-            let expr = gives.parse().map_err(|error| self.misplaced(place.to_owned(), gives.clone(), error))?;
+            let expr = gives
+                .parse()
+                .map_err(|error| self.misplaced(place.to_owned(), gives.clone(), error))?;
             return Ok(CheckedMistake { says, credit: spec.credit, slip: Slip::Answer(expr) });
         }
         let mut lets = self.question.lets.clone();
         for name in spec.with.keys().chain(spec.rounds.keys()) {
             if !lets.contains_key(name) {
                 let known = lets.keys().cloned().collect::<Vec<_>>().join(", ");
-                return Err(self.plain(format!("{place}: expected steps of `let`, got `{name}`; known: {known}")));
+                return Err(self.plain(format!(
+                    "{place}: expected steps of `let`, got `{name}`; known: {known}"
+                )));
             }
         }
         lets.extend(spec.with.clone());
-        let changed = if spec.with.is_empty() { law.clone() } else { self.law(given, &lets, None)? };
+        let changed =
+            if spec.with.is_empty() { law.clone() } else { self.law(given, &lets, None)? };
         let mut anew: Vec<String> = Vec::new();
         for (name, expr) in &changed.lets {
             let mut is_new = spec.with.contains_key(name) || spec.rounds.contains_key(name);
@@ -405,23 +495,41 @@ impl Checker<'_> {
             .map_err(|error| self.plain(format!("{place}: {error}")))
     }
 
-    fn statements(&self, place: &str, statements: &[Statement], values: &mut Lets) -> Result<(), SpecError> {
+    fn statements(
+        &self,
+        place: &str,
+        statements: &[Statement],
+        values: &mut Lets,
+    ) -> Result<(), SpecError> {
         for (at, statement) in statements.iter().enumerate() {
             self.prose_of(&format!("{place}.{}.says", at + 1), Some(&statement.says), values)?;
-            self.prose_of(&format!("{place}.{}.because", at + 1), Some(&statement.because), values)?;
+            self.prose_of(
+                &format!("{place}.{}.because", at + 1),
+                Some(&statement.because),
+                values,
+            )?;
         }
         Ok(())
     }
 
-    fn all_prose(&self, place: &str, texts: &[Formula], values: &mut Lets) -> Result<(), SpecError> {
-        texts
-            .iter()
-            .enumerate()
-            .try_for_each(|(at, text)| self.prose_of(&format!("{place}.{}", at + 1), Some(text), values))
+    fn all_prose(
+        &self,
+        place: &str,
+        texts: &[Formula],
+        values: &mut Lets,
+    ) -> Result<(), SpecError> {
+        texts.iter().enumerate().try_for_each(|(at, text)| {
+            self.prose_of(&format!("{place}.{}", at + 1), Some(text), values)
+        })
     }
 
     /// Reads prose and notes the formulas whose values it prints, to be checked with all others.
-    fn prose_of(&self, place: &str, text: Option<&Formula>, values: &mut Lets) -> Result<(), SpecError> {
+    fn prose_of(
+        &self,
+        place: &str,
+        text: Option<&Formula>,
+        values: &mut Lets,
+    ) -> Result<(), SpecError> {
         let Some(text) = text else { return Ok(()) };
         let read: Vec<Paragraph> =
             prose(text).map_err(|error| self.misplaced(place.to_owned(), text.clone(), error))?;
@@ -430,10 +538,14 @@ impl Checker<'_> {
         for (at, expr) in pieces.flat_map(|piece| piece.values()).enumerate() {
             let start = places.get(at).and_then(|start| located(self.source, text, *start..*start));
             // Its own text is not kept; printing it again gives one that reads the same.
-            let formula = Formula { text: written(expr), offset: start.map(|start| start.start).or(text.offset) };
+            let formula = Formula {
+                text: written(expr),
+                offset: start.map(|start| start.start).or(text.offset),
+            };
             if parse(&formula.text).is_err() {
-                let told =
-                    format!("{place}: expected formulas of fewer brackets in brackets, got one that is too deep");
+                let told = format!(
+                    "{place}: expected formulas of fewer brackets in brackets, got one that is too deep"
+                );
                 return Err(self.plain(told));
             }
             values.insert(format!("{place} formula {}", at + 1), formula);
@@ -448,7 +560,8 @@ impl Checker<'_> {
             let words = text.text.split_whitespace().collect::<Vec<_>>().join(" ");
             if !seen.insert(words.clone()) {
                 let at = text.offset.unwrap_or(0);
-                let message = format!("text: expected another than all beside it, got `{words}` twice");
+                let message =
+                    format!("text: expected another than all beside it, got `{words}` twice");
                 return Err(SpecError::at(self.path, self.source, at..at + 1, &message, None));
             }
         }
@@ -468,27 +581,31 @@ impl Checker<'_> {
         }
     }
 
-    /// Where the last word of a path stands, as far as the file can be followed: parts begin at their prompts.
+    /// Where the last word of a path stands, as far as the file can be followed: parts begin at
+    /// their prompts.
     fn span_of(&self, path: &str) -> Option<std::ops::Range<usize>> {
         let mut words = path.split('.').peekable();
         if words.peek() != Some(&"parts") || !path.contains('.') {
             let start = self.source.match_indices(path).map(|(at, _)| at);
             let is_key = |at: &usize| {
-                self.source[at + path.len()..].starts_with(':') && (*at == 0 || self.source[..*at].ends_with('\n'))
+                self.source[at + path.len()..].starts_with(':')
+                    && (*at == 0 || self.source[..*at].ends_with('\n'))
             };
             return start.into_iter().find(is_key).map(|at| at..at + path.len());
         }
         words.next();
         let number: usize = words.next()?.parse().ok()?;
         let prompt = |number: usize| self.question.parts.get(number.checked_sub(1)?)?.prompt.offset;
-        let (mut span, end) = (prompt(number)?..prompt(number)? + 1, prompt(number + 1).unwrap_or(self.source.len()));
+        let (mut span, end) =
+            (prompt(number)?..prompt(number)? + 1, prompt(number + 1).unwrap_or(self.source.len()));
         for word in words {
             let rest = self.source.get(span.start..end)?;
             let entry = word.parse::<usize>().ok().map(|entry| (entry, "- "));
             let found = match entry {
-                Some((entry, mark)) => {
-                    rest.match_indices(mark).nth(entry.saturating_sub(1)).map(|(at, _)| (at, mark.len()))
-                }
+                Some((entry, mark)) => rest
+                    .match_indices(mark)
+                    .nth(entry.saturating_sub(1))
+                    .map(|(at, _)| (at, mark.len())),
                 None => rest.find(&format!("{word}:")).map(|at| (at, word.len())),
             };
             if let Some((at, len)) = found {

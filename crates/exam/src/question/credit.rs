@@ -26,8 +26,13 @@ impl Default for Credit {
 impl Credit {
     /// The first share that is none, by name.
     pub(super) fn misfit(&self) -> Option<(&'static str, f64)> {
-        [("mistake", self.mistake), ("coarse", self.coarse), ("entries", self.entries), ("follows", self.follows)]
-            .into_iter()
-            .find(|(_, share)| !(0.0..=1.0).contains(share))
+        [
+            ("mistake", self.mistake),
+            ("coarse", self.coarse),
+            ("entries", self.entries),
+            ("follows", self.follows),
+        ]
+        .into_iter()
+        .find(|(_, share)| !(0.0..=1.0).contains(share))
     }
 }

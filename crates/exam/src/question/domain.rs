@@ -66,11 +66,21 @@ impl Size {
         let (low, high) = match &expr.kind {
             ExprKind::Number(_) => (whole(&expr)?, whole(&expr)?),
             ExprKind::Interval(low, high) => (whole(low)?, whole(high)?),
-            _ => return Err(ExprError::new(expr.span, "extent: expected a number or a range such as `2..4`")),
+            _ => {
+                return Err(ExprError::new(
+                    expr.span,
+                    "extent: expected a number or a range such as `2..4`",
+                ));
+            }
         };
         match (usize::try_from(low), usize::try_from(high)) {
-            (Ok(low), Ok(high)) if 1 <= low && low <= high && high <= 4096 => Ok(Self { low, high }),
-            _ => Err(ExprError::new(expr.span, "extent: expected whole numbers from 1 to 4096, the least first")),
+            (Ok(low), Ok(high)) if 1 <= low && low <= high && high <= 4096 => {
+                Ok(Self { low, high })
+            }
+            _ => Err(ExprError::new(
+                expr.span,
+                "extent: expected whole numbers from 1 to 4096, the least first",
+            )),
         }
     }
 }
@@ -82,15 +92,22 @@ impl Domain {
     /// What is no domain, with the known ones.
     pub fn parse(formula: &Formula, above: &[&str]) -> Result<Self, ExprError> {
         let expr = formula.parse()?;
-        let unknown = || ExprError::new(expr.span.clone(), "domain: expected a known one").hint(KNOWN);
+        let unknown =
+            || ExprError::new(expr.span.clone(), "domain: expected a known one").hint(KNOWN);
         let ExprKind::Apply { function, args, named } = &expr.kind else { return Err(unknown()) };
         if let Some((_, value)) = named.iter().find(|_| function != "index") {
-            return Err(ExprError::new(value.span.clone(), format!("`{function}`: expected no named argument")));
+            return Err(ExprError::new(
+                value.span.clone(),
+                format!("`{function}`: expected no named argument"),
+            ));
         }
         let per = if function.starts_with("hal") { 2 } else { 1 };
         let range = |expr: &Expr| {
             let ExprKind::Interval(low, high) = &expr.kind else {
-                return Err(ExprError::new(expr.span.clone(), "range: expected `low..high` with whole numbers"));
+                return Err(ExprError::new(
+                    expr.span.clone(),
+                    "range: expected `low..high` with whole numbers",
+                ));
             };
             let (low, high) = (whole(low)? * per, whole(high)? * per);
             if low > high || low < -64 * per || high > 64 * per {
@@ -110,18 +127,24 @@ impl Domain {
                 let (low, high) = range(values)?;
                 Self::Number { per, low, high }
             }
-            ("one_of", values @ [_, ..]) => Self::OneOf(values.iter().map(number).collect::<Result<_, _>>()?),
+            ("one_of", values @ [_, ..]) => {
+                Self::OneOf(values.iter().map(number).collect::<Result<_, _>>()?)
+            }
             ("index", [of]) => {
                 let mut not = Vec::new();
                 for (key, value) in named {
                     match &value.kind {
-                        ExprKind::Name(other) if key == "not" && above.contains(&other.as_str()) => {
+                        ExprKind::Name(other)
+                            if key == "not" && above.contains(&other.as_str()) =>
+                        {
                             not.push(other.clone())
                         }
                         ExprKind::Tuple(others) if key == "not" => {
                             for other in others {
                                 match &other.kind {
-                                    ExprKind::Name(name) if above.contains(&name.as_str()) => not.push(name.clone()),
+                                    ExprKind::Name(name) if above.contains(&name.as_str()) => {
+                                        not.push(name.clone())
+                                    }
                                     _ => {
                                         return Err(ExprError::new(
                                             other.span.clone(),
@@ -131,7 +154,12 @@ impl Domain {
                                 }
                             }
                         }
-                        _ => return Err(ExprError::new(value.span.clone(), "`not`: expected an index drawn above")),
+                        _ => {
+                            return Err(ExprError::new(
+                                value.span.clone(),
+                                "`not`: expected an index drawn above",
+                            ));
+                        }
                     }
                 }
                 Self::Index { of: of.clone(), not }
@@ -152,7 +180,8 @@ impl Domain {
         }
     }
 
-    /// The domain of the law language that values of this one belong to; `source` is the text that this one was read from.
+    /// The domain of the law language that values of this one belong to; `source` is the text that
+    /// this one was read from.
     pub(super) fn in_laws(&self, source: &str) -> String {
         let text = |expr: &Expr| source.get(expr.span.clone()).unwrap_or_default().to_owned();
         match self {

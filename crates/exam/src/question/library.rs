@@ -20,8 +20,12 @@ impl Library {
         let mut library = Self::default();
         for (path, source) in Catalog::texts("exams/questions") {
             let id = library.add(&path, source, catalog)?;
-            if path.rsplit('/').next().and_then(|file| file.strip_suffix(".yaml")) != Some(id.as_str()) {
-                return Err(SpecError::plain(format!("question at {path}: expected the file name, got `{id}`")));
+            if path.rsplit('/').next().and_then(|file| file.strip_suffix(".yaml"))
+                != Some(id.as_str())
+            {
+                return Err(SpecError::plain(format!(
+                    "question at {path}: expected the file name, got `{id}`"
+                )));
             }
         }
         Ok(library)
@@ -31,7 +35,12 @@ impl Library {
     ///
     /// # Errors
     /// What does not fit, with its place.
-    pub fn add(&mut self, path: &str, source: &str, catalog: &Catalog) -> Result<String, SpecError> {
+    pub fn add(
+        &mut self,
+        path: &str,
+        source: &str,
+        catalog: &Catalog,
+    ) -> Result<String, SpecError> {
         let question = CheckedQuestion::from_yaml(path, source, catalog)?;
         let id = question.question.question.clone();
         self.questions.insert(id.clone(), question);
@@ -55,8 +64,9 @@ impl Library {
     pub fn of_item(&self, set: (&str, &str), item: &Item) -> Result<&CheckedQuestion, SpecError> {
         let id = item.question.text.as_str();
         let at = item.question.offset.unwrap_or(0);
-        let place =
-            |message: String, hint: Option<&str>| SpecError::at(set.0, set.1, at..at + id.len(), &message, hint);
+        let place = |message: String, hint: Option<&str>| {
+            SpecError::at(set.0, set.1, at..at + id.len(), &message, hint)
+        };
         let Some(question) = self.questions.get(id) else {
             let hint = nearest(id, self.questions.keys().map(String::as_str)).map_or_else(
                 || {
@@ -69,9 +79,10 @@ impl Library {
         };
         let n = question.parts.len();
         match item.parts.iter().find(|part| !(1..=n).contains(*part)) {
-            Some(part) => {
-                Err(place(format!("parts of question `{id}`: expected numbers from 1 to {n}, got {part}"), None))
-            }
+            Some(part) => Err(place(
+                format!("parts of question `{id}`: expected numbers from 1 to {n}, got {part}"),
+                None,
+            )),
             None => Ok(question),
         }
     }
@@ -80,7 +91,12 @@ impl Library {
     ///
     /// # Errors
     /// As [`Library::of_item`].
-    pub fn of_set(&self, path: &str, source: &str, set: &ProblemSet) -> Result<Vec<&CheckedQuestion>, SpecError> {
+    pub fn of_set(
+        &self,
+        path: &str,
+        source: &str,
+        set: &ProblemSet,
+    ) -> Result<Vec<&CheckedQuestion>, SpecError> {
         set.questions.iter().map(|item| self.of_item((path, source), item)).collect()
     }
 }

@@ -6,7 +6,8 @@ use qkvet_spec::{CheckedLaw, Formula, Meaning};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A mistake: a fault of `specs/faults/` in `check`, other formulas for some steps, steps that are rounded, or another answer.
+/// A mistake: a fault of `specs/faults/` in `check`, other formulas for some steps, steps that are
+/// rounded, or another answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MistakeSpec {

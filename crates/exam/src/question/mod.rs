@@ -17,7 +17,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use answer::{
-    AnswerSpec, Choice, Expression, Largest, Ordering, Proof, Property, Statement, Statements, Text, Value,
+    AnswerSpec, Choice, Expression, Largest, Ordering, Proof, Property, Statement, Statements,
+    Text, Value,
 };
 pub use check::{CheckedPart, CheckedQuestion};
 pub use credit::Credit;
@@ -56,7 +57,8 @@ pub struct Question {
     /// Conditions on the numbers, under which the question is a good one.
     #[serde(default)]
     pub keep: Vec<Formula>,
-    /// The band of the load of an instance, a range `30..44`, which keeps variants equally hard; absent: any.
+    /// The band of the load of an instance, a range `30..44`, which keeps variants equally hard;
+    /// absent: any.
     #[serde(default)]
     #[schemars(with = "Option<schema::Plain>")]
     pub load: Option<Formula>,

@@ -1,8 +1,9 @@
 //! Prose with formulas in it.
 //!
-//! `$Q @ K.T$` is a formula, `$=S$` its value, `$$X; W$$` stands on a line of its own and says `X = value, W = value`,
-//! `$#A$` draws a matrix as a heat map, `$~A; one; other$` its rows as curves with these names, `` `code` `` is code. A blank line ends a
-//! paragraph; lines that begin with `- ` are a list.
+//! `$Q @ K.T$` is a formula, `$=S$` its value, `$$X; W$$` stands on a line of its own and says
+//! `X = value, W = value`, `$#A$` draws a matrix as a heat map, `$~A; one; other$` its rows as
+//! curves with these names, `` `code` `` is code. A blank line ends a paragraph; lines that begin
+//! with `- ` are a list.
 
 use qkvet_spec::Formula;
 use qkvet_spec::syntax::{Expr, ExprError, parse};
@@ -96,9 +97,13 @@ struct Whole<'a> {
 }
 
 impl Whole<'_> {
-    /// Where a word stands that has not been passed; where lines were joined it is not found, and the last place stands for it.
+    /// Where a word stands that has not been passed; where lines were joined it is not found, and
+    /// the last place stands for it.
     fn find(&self, word: &str) -> usize {
-        self.text.get(self.from..).and_then(|rest| rest.find(word)).map_or(self.from, |at| self.from + at)
+        self.text
+            .get(self.from..)
+            .and_then(|rest| rest.find(word))
+            .map_or(self.from, |at| self.from + at)
     }
 
     fn pass(&mut self, word: &str) {
@@ -138,7 +143,10 @@ fn pieces(words: &str, whole: &mut Whole<'_>) -> Result<Vec<Piece>, ExprError> {
         let inner = &rest[at + mark.len()..];
         let Some(end) = inner.find(mark) else {
             let start = whole.find(mark);
-            return Err(ExprError::new(start..start + 1, format!("prose: expected a closing `{mark}`, got the end")));
+            return Err(ExprError::new(
+                start..start + 1,
+                format!("prose: expected a closing `{mark}`, got the end"),
+            ));
         };
         whole.pass(mark);
         let formula = inner[..end].trim();
@@ -147,14 +155,19 @@ fn pieces(words: &str, whole: &mut Whole<'_>) -> Result<Vec<Piece>, ExprError> {
         let mut drawn = |drawing| -> Result<Piece, ExprError> {
             let mut all = value.split(';');
             let expr = whole.value(all.next().unwrap_or_default())?;
-            Ok(Piece::Figure(Plot { drawing, names: all.map(|name| name.trim().to_owned()).collect() }, expr))
+            Ok(Piece::Figure(
+                Plot { drawing, names: all.map(|name| name.trim().to_owned()).collect() },
+                expr,
+            ))
         };
         pieces.push(match (mark, first) {
             ("`", _) => {
                 whole.pass(&inner[..end]);
                 Piece::Code(inner[..end].to_owned())
             }
-            ("$$", _) => Piece::Equations(formula.split(';').map(|one| whole.value(one)).collect::<Result<_, _>>()?),
+            ("$$", _) => Piece::Equations(
+                formula.split(';').map(|one| whole.value(one)).collect::<Result<_, _>>()?,
+            ),
             (_, Some('#')) => drawn(Drawing::Heat)?,
             (_, Some('~')) => drawn(Drawing::Curves)?,
             (_, Some(_)) => Piece::Value(whole.value(value)?),
@@ -190,7 +203,9 @@ mod tests {
 
     #[test]
     fn prose_has_words_formulas_values_and_lists() {
-        let read = prose(&formula("Let $X @ W$ be\n`x` $=X$.\n\n- one\n- two\n  lines\n\n$$X; W$$")).unwrap();
+        let read =
+            prose(&formula("Let $X @ W$ be\n`x` $=X$.\n\n- one\n- two\n  lines\n\n$$X; W$$"))
+                .unwrap();
         assert_eq!(read.iter().map(|p| p.item).collect::<Vec<_>>(), [false, true, true, false]);
         assert_eq!(read[0].pieces.len(), 7);
         assert!(matches!(&read[0].pieces[4], Piece::Text(space) if space == " "));
@@ -204,7 +219,9 @@ mod tests {
         assert!(
             matches!(&read[0].pieces[0], Piece::Figure(plot, _) if plot.drawing == Drawing::Heat && plot.names.is_empty())
         );
-        assert!(matches!(&read[0].pieces[2], Piece::Figure(plot, _) if plot.names == ["one head", "two"]));
+        assert!(
+            matches!(&read[0].pieces[2], Piece::Figure(plot, _) if plot.names == ["one head", "two"])
+        );
     }
 
     #[test]

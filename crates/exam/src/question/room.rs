@@ -6,7 +6,8 @@ use super::{Domain, Size};
 use crate::answer::{Drawn, extent};
 use crate::given::MOST_CELLS;
 
-/// Rows, and columns, of a matrix that is drawn: products of such ones have no more entries than one answer.
+/// Rows, and columns, of a matrix that is drawn: products of such ones have no more entries than
+/// one answer.
 const MOST_EXTENT: usize = 64;
 
 /// What is to be done.
@@ -25,15 +26,19 @@ pub(super) fn greatest(sizes: &[(String, Size)]) -> Drawn {
 /// A matrix that is too large.
 pub(super) fn of_domain(domain: &Domain, written: &str, greatest: &Drawn) -> Result<(), ExprError> {
     let Some((rows, cols)) = domain.extents() else { return Ok(()) };
-    let (Ok(rows), Ok(cols)) = (extent(rows, greatest), extent(cols, greatest)) else { return Ok(()) };
+    let (Ok(rows), Ok(cols)) = (extent(rows, greatest), extent(cols, greatest)) else {
+        return Ok(());
+    };
     if rows.max(cols) <= MOST_EXTENT {
         return Ok(());
     }
-    let message = format!("matrix: expected at most {MOST_EXTENT} rows and columns, got {rows} × {cols}");
+    let message =
+        format!("matrix: expected at most {MOST_EXTENT} rows and columns, got {rows} × {cols}");
     Err(ExprError::new(0..written.len(), message).hint(HINT))
 }
 
-/// Whether the matrices that a formula makes of nothing, as `ones(n, m)` and `eye(n)`, are no larger than an answer may be.
+/// Whether the matrices that a formula makes of nothing, as `ones(n, m)` and `eye(n)`, are no
+/// larger than an answer may be.
 ///
 /// # Errors
 /// The first that is larger.
@@ -41,7 +46,8 @@ pub(super) fn of_formula(expr: &Expr, greatest: &Drawn) -> Result<(), ExprError>
     if let ExprKind::Apply { function, args, .. } = &expr.kind
         && ["ones", "zeros", "eye"].contains(&function.as_str())
     {
-        let extents: Vec<usize> = args.iter().filter_map(|arg| extent(arg, greatest).ok()).collect();
+        let extents: Vec<usize> =
+            args.iter().filter_map(|arg| extent(arg, greatest).ok()).collect();
         let (rows, cols) = match (function.as_str(), extents.as_slice()) {
             ("eye", [n]) => (*n, *n),
             (_, [n]) => (*n, 1),
@@ -49,7 +55,8 @@ pub(super) fn of_formula(expr: &Expr, greatest: &Drawn) -> Result<(), ExprError>
             _ => (0, 0),
         };
         if rows.saturating_mul(cols) > MOST_CELLS {
-            let message = format!("matrix: expected at most {MOST_CELLS} entries, got {rows} × {cols}");
+            let message =
+                format!("matrix: expected at most {MOST_CELLS} entries, got {rows} × {cols}");
             return Err(ExprError::new(expr.span.clone(), message).hint(HINT));
         }
     }

@@ -41,10 +41,15 @@ impl ProblemSet {
     pub fn from_yaml(path: &str, source: &str) -> Result<Self, SpecError> {
         let set: Self = parse_yaml(path, source)?;
         if set.questions.is_empty() {
-            return Err(SpecError::plain(format!("questions at {path}: expected at least one, got none")));
+            return Err(SpecError::plain(format!(
+                "questions at {path}: expected at least one, got none"
+            )));
         }
         if !set.exam.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') || set.exam.is_empty() {
-            let got = format!("exam at {path}: expected an id of letters, digits and `-`, got `{}`", set.exam);
+            let got = format!(
+                "exam at {path}: expected an id of letters, digits and `-`, got `{}`",
+                set.exam
+            );
             return Err(SpecError::plain(got));
         }
         Ok(set)

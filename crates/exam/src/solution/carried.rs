@@ -1,7 +1,7 @@
 //! Where the numbers lie that somebody goes on with after a slip.
 //!
-//! A written decimal stands for any number within half a unit of its last digit, one that was cut off within a whole one; which of them a
-//! calculator kept is not known.
+//! A written decimal stands for any number within half a unit of its last digit, one that was cut
+//! off within a whole one; which of them a calculator kept is not known.
 
 use std::collections::HashMap;
 
@@ -57,8 +57,12 @@ impl Span {
     }
 
     fn times(&self, other: &Self) -> Option<Self> {
-        let ends =
-            [(&self.low, &other.low), (&self.low, &other.high), (&self.high, &other.low), (&self.high, &other.high)];
+        let ends = [
+            (&self.low, &other.low),
+            (&self.low, &other.high),
+            (&self.high, &other.low),
+            (&self.high, &other.high),
+        ];
         let ends = ends.map(|(x, y)| x * y);
         Some(Self { low: ends.iter().min()?.clone(), high: ends.iter().max()?.clone() })
     }
@@ -111,11 +115,16 @@ impl Carried {
     pub(super) fn rows(&self, step: Step, chain: &Chain) -> Option<Vec<Vec<Span>>> {
         let rows = |step: Step| self.steps.get(step.letter());
         match step {
-            Step::Queries | Step::Keys | Step::Values | Step::Scale => spans(&chain.rows(step.formula()).ok()?),
+            Step::Queries | Step::Keys | Step::Values | Step::Scale => {
+                spans(&chain.rows(step.formula()).ok()?)
+            }
             Step::Scores => product(rows(Step::Queries)?, &transposed(rows(Step::Keys)?)),
             Step::Scaled => {
                 let scale = rows(Step::Scale)?.first()?.first()?;
-                rows(Step::Scores)?.iter().map(|row| row.iter().map(|x| x.times(scale)).collect()).collect()
+                rows(Step::Scores)?
+                    .iter()
+                    .map(|row| row.iter().map(|x| x.times(scale)).collect())
+                    .collect()
             }
             Step::Weights => rows(Step::Scaled)?.iter().map(|row| softmax(row)).collect(),
             Step::Output => product(rows(Step::Weights)?, rows(Step::Values)?),
@@ -139,10 +148,16 @@ impl Carried {
         self.steps.values().flatten().flatten().all(|span| &span.high - &span.low <= most)
     }
 
-    /// Goes on with what was written for a value, if it is that value exactly; else with all that it stands for.
+    /// Goes on with what was written for a value, if it is that value exactly; else with all that
+    /// it stands for.
     pub(super) fn set_for(&mut self, step: Step, entry: &Entry, value: &[Vec<Real>]) {
-        let is_exact = entry.rows.iter().flatten().zip(value.iter().flatten()).all(|(x, value)| x.is(value));
-        if is_exact { self.put(step, spans(value)) } else { self.set(step, entry, None, Off::HalfUnit) }
+        let is_exact =
+            entry.rows.iter().flatten().zip(value.iter().flatten()).all(|(x, value)| x.is(value));
+        if is_exact {
+            self.put(step, spans(value))
+        } else {
+            self.set(step, entry, None, Off::HalfUnit)
+        }
     }
 
     fn put(&mut self, step: Step, rows: Option<Vec<Vec<Span>>>) {
@@ -152,18 +167,27 @@ impl Carried {
         };
     }
 
-    /// Goes on with what was written. A row that follows lies where it was computed as well; one entry of another row that
-    /// seems to follow may have changed in digits that are not seen.
-    pub(super) fn set(&mut self, step: Step, entry: &Entry, computed: Option<&[Vec<Span>]>, off: Off) {
+    /// Goes on with what was written. A row that follows lies where it was computed as well; one
+    /// entry of another row that seems to follow may have changed in digits that are not seen.
+    pub(super) fn set(
+        &mut self,
+        step: Step,
+        entry: &Entry,
+        computed: Option<&[Vec<Span>]>,
+        off: Off,
+    ) {
         let decimals = entry.decimals();
         let right = entry.rows.iter().flatten().zip(computed.into_iter().flatten().flatten());
         let mut right = right.filter(|(x, span)| span.meets(x, decimals)).peekable();
         // Where all that is right is exactly so, nothing was rounded.
         let is_exact = right.peek().is_some() && right.all(|(x, span)| span.is(x));
-        let written = |x: &Stated, off| if is_exact { Span::of(&x.value) } else { Span::written(x, decimals, off) };
+        let written = |x: &Stated, off| {
+            if is_exact { Span::of(&x.value) } else { Span::written(x, decimals, off) }
+        };
         let rows = entry.rows.iter().enumerate().map(|(i, row)| {
             let computed = computed.and_then(|rows| rows.get(i)).filter(|spans| {
-                spans.len() == row.len() && spans.iter().zip(row).all(|(span, x)| span.meets(x, decimals))
+                spans.len() == row.len()
+                    && spans.iter().zip(row).all(|(span, x)| span.meets(x, decimals))
             });
             let span = |(j, x)| match computed {
                 Some(spans) => written(x, Off::HalfUnit).map(|span| span.within(&spans[j])),
@@ -210,15 +234,22 @@ fn product(left: &[Vec<Span>], right: &[Vec<Span>]) -> Option<Vec<Vec<Span>>> {
 fn softmax(row: &[Span]) -> Option<Vec<Span>> {
     // The largest is taken off, so that 40 decimals of the powers are enough.
     let most = row.iter().map(|x| &x.high).max()?;
-    let powers: Vec<Span> =
-        row.iter().map(|x| Span { low: &x.low - most, high: &x.high - most }.exp()).collect::<Option<_>>()?;
+    let powers: Vec<Span> = row
+        .iter()
+        .map(|x| Span { low: &x.low - most, high: &x.high - most }.exp())
+        .collect::<Option<_>>()?;
     let weight = |at: usize| {
         let others = powers.iter().enumerate().filter(|(j, _)| *j != at).map(|(_, x)| x);
         let others = others.fold(Span::zero(), |sum, x| sum.plus(x));
         let power = &powers[at];
         // Nothing at all has no share of nothing.
-        let share = |x: &Exact, others: &Exact| if x.is_zero() { Ok(0.into()) } else { x.divide(&(x + others)) };
-        Some(Span { low: share(&power.low, &others.high).ok()?, high: share(&power.high, &others.low).ok()? })
+        let share = |x: &Exact, others: &Exact| {
+            if x.is_zero() { Ok(0.into()) } else { x.divide(&(x + others)) }
+        };
+        Some(Span {
+            low: share(&power.low, &others.high).ok()?,
+            high: share(&power.high, &others.low).ok()?,
+        })
     };
     (0..row.len()).map(weight).collect()
 }

@@ -56,10 +56,16 @@ impl Chain {
             instance.values.insert(letter.to_owned(), value_of(entry, name == "scale"));
         }
         let cols = |names: [&str; 2]| {
-            names.iter().find_map(|name| written.given.get(*name)).map_or(1, |entry| entry.extents().1)
+            names
+                .iter()
+                .find_map(|name| written.given.get(*name))
+                .map_or(1, |entry| entry.extents().1)
         };
         let rows = |names: [&str; 2]| {
-            names.iter().find_map(|name| written.given.get(*name)).map_or(1, |entry| entry.extents().0)
+            names
+                .iter()
+                .find_map(|name| written.given.get(*name))
+                .map_or(1, |entry| entry.extents().0)
         };
         let extents: IndexMap<&str, usize> = [
             ("n_q", rows(["Q", "X"])),
@@ -79,9 +85,11 @@ impl Chain {
         self.instance.values.contains_key(step.letter())
     }
 
-    /// The value of a formula in the letters. Where exact forms get too long, 40 decimals of the letters stand for them.
+    /// The value of a formula in the letters. Where exact forms get too long, 40 decimals of the
+    /// letters stand for them.
     fn value(&self, formula: &str) -> Result<Value, NoValue> {
-        let unknown = || NoValue::Unknown(format!("formula `{formula}`: expected one of the law language"));
+        let unknown =
+            || NoValue::Unknown(format!("formula `{formula}`: expected one of the law language"));
         let expr = parse(formula).map_err(|_| unknown())?;
         let law = LAW.as_ref().ok_or_else(unknown)?;
         match evaluate(law, &expr, &self.instance) {
@@ -122,7 +130,13 @@ impl Chain {
         let data: Vec<Real> = rows.iter().flatten().cloned().collect();
         let value = match (step, data.first()) {
             (Step::Scale, Some(x)) => Value::Number(x.clone()),
-            _ => Value::Matrices(ExactMatrices { batch: None, heads: None, rows: rows.len(), cols, data }),
+            _ => Value::Matrices(ExactMatrices {
+                batch: None,
+                heads: None,
+                rows: rows.len(),
+                cols,
+                data,
+            }),
         };
         self.instance.values.insert(step.letter().to_owned(), value);
     }

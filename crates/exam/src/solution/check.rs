@@ -72,12 +72,24 @@ struct Bases {
 /// Checks a solution.
 pub fn check(written: &Written) -> CheckedSolution {
     let given = Chain::given(written);
-    let mut bases = Bases { truth: given.clone(), own: given.clone(), unrounded: given, carried: None, is_known: true };
+    let mut bases = Bases {
+        truth: given.clone(),
+        own: given.clone(),
+        unrounded: given,
+        carried: None,
+        is_known: true,
+    };
     let mut steps = Vec::new();
     for (step, entry) in &written.steps {
         let found = bases.step(*step, entry);
         let (found, slip, says) = found.unwrap_or_else(|reason| bases.alone(*step, entry, &reason));
-        steps.push(CheckedStep { step: step.name(), place: entry.place.clone(), found, slip, says });
+        steps.push(CheckedStep {
+            step: step.name(),
+            place: entry.place.clone(),
+            found,
+            slip,
+            says,
+        });
     }
     let first = steps.iter().find(|step| step.found == Found::Slip).map(|step| step.step);
     let undecided = steps.iter().filter(|step| step.found == Found::Undecided).count();
@@ -86,7 +98,11 @@ pub fn check(written: &Written) -> CheckedSolution {
 
 impl Bases {
     /// Checks one step, and goes on with what was written.
-    fn step(&mut self, step: Step, entry: &Entry) -> Result<(Found, Option<Slip>, Vec<String>), NoValue> {
+    fn step(
+        &mut self,
+        step: Step,
+        entry: &Entry,
+    ) -> Result<(Found, Option<Slip>, Vec<String>), NoValue> {
         for chain in [&mut self.truth, &mut self.own, &mut self.unrounded] {
             chain.fill(step)?;
         }
@@ -95,7 +111,8 @@ impl Bases {
         }
         let stated = entry.values();
         let right = self.truth.rows(step.formula());
-        let computed = self.carried.as_ref().and_then(|carried| carried.rows(step, &self.unrounded));
+        let computed =
+            self.carried.as_ref().and_then(|carried| carried.rows(step, &self.unrounded));
         let (found, exactly) = self.judge(step, entry, computed.as_deref())?;
         self.carry(step, entry, (found.1, exactly.as_deref()), computed);
         self.own.set(step, &stated);
@@ -133,9 +150,14 @@ impl Bases {
         self.is_known &= slip.is_none() || carried.is_known();
     }
 
-    /// What can be said of a step whose right value has no exact form here: whether it breaks a law, and whether it follows from what
-    /// is written before it.
-    fn alone(&mut self, step: Step, entry: &Entry, reason: &NoValue) -> (Found, Option<Slip>, Vec<String>) {
+    /// What can be said of a step whose right value has no exact form here: whether it breaks a
+    /// law, and whether it follows from what is written before it.
+    fn alone(
+        &mut self,
+        step: Step,
+        entry: &Entry,
+        reason: &NoValue,
+    ) -> (Found, Option<Slip>, Vec<String>) {
         let laws = broken_laws(step, entry, &self.own);
         let own = self.own.fill(step).and_then(|()| self.own.rows(step.formula()));
         let stated = entry.values();
@@ -147,9 +169,12 @@ impl Bases {
         let extents = own.as_ref().ok().and_then(|own| other_extents(entry, own));
         match own {
             _ if !laws.is_empty() => (Found::Slip, Some(Slip::Arithmetic), laws),
-            _ if extents.is_some() => (Found::Slip, Some(Slip::Extents), extents.into_iter().collect()),
+            _ if extents.is_some() => {
+                (Found::Slip, Some(Slip::Extents), extents.into_iter().collect())
+            }
             Ok(own) if all_stand_for(entry, &own) => {
-                let says = "follows from what is written before it, of which not all was decided".to_owned();
+                let says = "follows from what is written before it, of which not all was decided"
+                    .to_owned();
                 (Found::Follows, None, vec![says])
             }
             _ => (Found::Undecided, None, vec![reason.to_string()]),
@@ -180,23 +205,31 @@ impl Bases {
             let span = computed.and_then(|rows| rows.get(i)?.get(j));
             span.is_some_and(|span| span.meets(&entry.rows[i][j], decimals))
         };
-        let wrong_in = |rows: &[Vec<Real>]| wrong(entry, rows).into_iter().filter(|(i, j)| !follows(*i, *j));
+        let wrong_in =
+            |rows: &[Vec<Real>]| wrong(entry, rows).into_iter().filter(|(i, j)| !follows(*i, *j));
         let fits = other_extents(entry, &exactly).is_none();
         if all_stand_for(entry, &right) {
             let is_told = !fits || wrong_in(&exactly).next().is_some();
-            let says = is_told.then(|| "right, though it does not follow from what is written before it".to_owned());
+            let says = is_told.then(|| {
+                "right, though it does not follow from what is written before it".to_owned()
+            });
             return Ok(((Found::Right, None, says.into_iter().collect()), Some(right)));
         }
         // Entries that are right, or may follow, are no slip.
         let from_truth: HashSet<_> = wrong(entry, &right).into_iter().collect();
-        let unlike: Vec<_> = wrong(entry, &exactly).into_iter().filter(|at| from_truth.contains(at)).collect();
-        let accused =
-            |rows: &[Vec<Real>]| -> Vec<(usize, usize)> { wrong_in(rows).filter(|at| unlike.contains(at)).collect() };
+        let unlike: Vec<_> =
+            wrong(entry, &exactly).into_iter().filter(|at| from_truth.contains(at)).collect();
+        let accused = |rows: &[Vec<Real>]| -> Vec<(usize, usize)> {
+            wrong_in(rows).filter(|at| unlike.contains(at)).collect()
+        };
         let own = self.own.rows(formula);
         let is_rounded = own.as_ref().is_ok_and(|own| all_stand_for(entry, own));
         let is_seen = is_rounded && self.is_known && !unlike.is_empty();
         if fits && !is_seen && accused(&exactly).is_empty() {
-            return Ok(((Found::Follows, None, vec!["follows from the steps before it".to_owned()]), None));
+            return Ok((
+                (Found::Follows, None, vec!["follows from the steps before it".to_owned()]),
+                None,
+            ));
         }
         let early = |what: String, laws: Vec<String>| {
             let says = std::iter::once(format!("numbers were rounded before going on{what}"));
@@ -225,7 +258,9 @@ impl Bases {
         }
         // The fewest wrong entries say most.
         let mut best = (accused(&exactly), &exactly, &self.unrounded);
-        for (rows, chain) in own.as_ref().ok().map(|own| (own, &self.own)).into_iter().chain([(&right, &self.truth)]) {
+        for (rows, chain) in
+            own.as_ref().ok().map(|own| (own, &self.own)).into_iter().chain([(&right, &self.truth)])
+        {
             let at = accused(rows);
             if !at.is_empty() && at.len() < best.0.len() {
                 best = (at, rows, chain);
@@ -235,25 +270,36 @@ impl Bases {
         Ok(((Found::Slip, Some(slip), says.into_iter().chain(laws).collect()), None))
     }
 
-    /// What of the steps before was rounded, and to how many decimals, though it is written with more, or not at all: what is written
-    /// follows from that.
+    /// What of the steps before was rounded, and to how many decimals, though it is written with
+    /// more, or not at all: what is written follows from that.
     fn rounded_unseen(&self, step: Step, entry: &Entry) -> Option<(&'static str, usize)> {
         let mut tries = [3, 2, 1].into_iter().flat_map(|places| {
             let chains = [&self.unrounded, &self.own].into_iter();
-            chains.flat_map(move |chain| step.sources().iter().map(move |source| (places, chain, *source)))
+            chains.flat_map(move |chain| {
+                step.sources().iter().map(move |source| (places, chain, *source))
+            })
         });
         tries.find_map(|(places, chain, (steps, what))| {
-            let rows = chain.coarser(steps, places).and_then(|chain| chain.rows(step.formula())).ok()?;
+            let rows =
+                chain.coarser(steps, places).and_then(|chain| chain.rows(step.formula())).ok()?;
             all_stand_for(entry, &rows).then_some((what, places))
         })
     }
 
     /// A mistake that gives what is written, from any of the bases.
-    fn named(&self, step: Step, entry: &Entry, exactly: &[Vec<Real>]) -> Option<(Slip, String, Vec<Vec<Real>>)> {
+    fn named(
+        &self,
+        step: Step,
+        entry: &Entry,
+        exactly: &[Vec<Real>],
+    ) -> Option<(Slip, String, Vec<Vec<Real>>)> {
         let bases = [
             (&self.unrounded, ""),
             (&self.own, " (from rounded numbers)"),
-            (&self.truth, " (and it follows from the right numbers, not from those written before it)"),
+            (
+                &self.truth,
+                " (and it follows from the right numbers, not from those written before it)",
+            ),
         ];
         for (chain, from) in bases {
             for (slip, formula, says) in step.mistakes() {
@@ -285,21 +331,27 @@ fn from_rounded(entry: &Entry, exactly: &[Vec<Real>], unlike: &[(usize, usize)])
 /// What is to be said of a step that has other extents than its value.
 fn other_extents(entry: &Entry, value: &[Vec<Real>]) -> Option<String> {
     let (expected, got) = ((value.len(), value.first().map_or(0, Vec::len)), entry.extents());
-    (got != expected).then(|| format!("expected {} × {} numbers, got {} × {}", expected.0, expected.1, got.0, got.1))
+    (got != expected).then(|| {
+        format!("expected {} × {} numbers, got {} × {}", expected.0, expected.1, got.0, got.1)
+    })
 }
 
 fn same(x: &[Vec<Real>], y: &[Vec<Real>]) -> bool {
     x.len() == y.len()
         && x.iter().zip(y).all(|(x, y)| {
-            x.len() == y.len() && x.iter().zip(y).all(|(x, y)| x.compare(y).is_ok_and(std::cmp::Ordering::is_eq))
+            x.len() == y.len()
+                && x.iter().zip(y).all(|(x, y)| x.compare(y).is_ok_and(std::cmp::Ordering::is_eq))
         })
 }
 
 /// Weights by other rules: over the whole matrix, without the sum, the largest alone.
 fn other_softmax(chain: &Chain, entry: &Entry) -> Option<(Slip, String, Vec<Vec<Real>>)> {
     let scores = chain.rows("S").ok()?;
-    let powers: Vec<Vec<Exact>> =
-        scores.iter().map(|row| row.iter().map(Real::exp).collect::<Result<_, _>>()).collect::<Result<_, _>>().ok()?;
+    let powers: Vec<Vec<Exact>> = scores
+        .iter()
+        .map(|row| row.iter().map(Real::exp).collect::<Result<_, _>>())
+        .collect::<Result<_, _>>()
+        .ok()?;
     let plain = |rows: &[Vec<Exact>]| -> Vec<Vec<Real>> {
         rows.iter().map(|row| row.iter().cloned().map(Real::from).collect()).collect()
     };
@@ -317,7 +369,8 @@ fn other_softmax(chain: &Chain, entry: &Entry) -> Option<(Slip, String, Vec<Vec<
                 best = at;
             }
         }
-        largest.push((0..row.len()).map(|at| Exact::from(i64::from(at == best))).collect::<Vec<_>>());
+        largest
+            .push((0..row.len()).map(|at| Exact::from(i64::from(at == best))).collect::<Vec<_>>());
     }
     [
         (Slip::WrongAxis, "the softmax ran over the whole matrix, not over rows", over_all),

@@ -9,7 +9,8 @@ use super::names::{Slip, Step};
 use super::written::Entry;
 use crate::given::{Form, Stated, is_within};
 
-/// Whether a written number stands for a value: digits within half a unit of the last, everything else exactly.
+/// Whether a written number stands for a value: digits within half a unit of the last, everything
+/// else exactly.
 pub(super) fn stands_for(x: &Stated, value: &Real, decimals: Option<usize>) -> bool {
     if x.is(value) {
         return true;
@@ -19,8 +20,11 @@ pub(super) fn stands_for(x: &Stated, value: &Real, decimals: Option<usize>) -> b
         Form::Expression => x.is_near(value, 36),
         Form::Decimal(0) => match decimals {
             Some(decimals) => x.is_near(value, decimals),
-            // Whole numbers alone are exact; of what is not rational they stand for what is nearly whole.
-            None => value.plain().is_ok_and(|value| value.rational().is_none()) && x.is_near(value, 1),
+            // Whole numbers alone are exact; of what is not rational they stand for what is nearly
+            // whole.
+            None => {
+                value.plain().is_ok_and(|value| value.rational().is_none()) && x.is_near(value, 1)
+            }
         },
         Form::Decimal(stated) => x.is_near(value, stated),
     }
@@ -31,7 +35,12 @@ pub(super) fn all_stand_for(entry: &Entry, rows: &[Vec<Real>]) -> bool {
     let decimals = entry.decimals();
     entry.rows.len() == rows.len()
         && entry.rows.iter().zip(rows).all(|(x, y)| x.len() == y.len())
-        && entry.rows.iter().flatten().zip(rows.iter().flatten()).all(|(x, y)| stands_for(x, y, decimals))
+        && entry
+            .rows
+            .iter()
+            .flatten()
+            .zip(rows.iter().flatten())
+            .all(|(x, y)| stands_for(x, y, decimals))
 }
 
 /// Entries that do not, by row and column.
@@ -48,15 +57,22 @@ pub(super) fn wrong(entry: &Entry, rows: &[Vec<Real>]) -> Vec<(usize, usize)> {
     wrong
 }
 
-/// A value to read beside a written number: in decimals, as many as it has and so many that they differ, beside decimals; else exact, if
-/// it is rational and short.
+/// A value to read beside a written number: in decimals, as many as it has and so many that they
+/// differ, beside decimals; else exact, if it is rational and short.
 pub(super) fn beside(value: &Real, x: &Stated, decimals: Option<usize>) -> String {
     let places = match x.form {
         Form::Decimal(0) => decimals,
         Form::Decimal(places) => Some(places),
         Form::Expression => None,
     };
-    let exact = || value.plain().ok().and_then(Exact::rational).map(|x| x.to_string()).filter(|text| text.len() <= 8);
+    let exact = || {
+        value
+            .plain()
+            .ok()
+            .and_then(Exact::rational)
+            .map(|x| x.to_string())
+            .filter(|text| text.len() <= 8)
+    };
     match (places, exact()) {
         (None, Some(text)) => text,
         (places, _) => {
@@ -68,7 +84,8 @@ pub(super) fn beside(value: &Real, x: &Stated, decimals: Option<usize>) -> Strin
     }
 }
 
-/// Whether a number was cut off or rounded the other way: it is less than a unit of its last digit from the value.
+/// Whether a number was cut off or rounded the other way: it is less than a unit of its last digit
+/// from the value.
 fn is_cut(x: &Stated, value: &Real, decimals: Option<usize>) -> bool {
     let half = radius(x, decimals);
     let unit = Real::from(&half + &half);
@@ -88,7 +105,13 @@ pub(super) fn slips(
     let is = |i: usize, j: usize, value: &Real| stands_for(&entry.rows[i][j], value, decimals);
     let told = |(i, j): (usize, usize)| {
         let x = &entry.rows[i][j];
-        format!("entry ({}, {}): expected {}, got {}", i + 1, j + 1, beside(&right[i][j], x, decimals), x.text)
+        format!(
+            "entry ({}, {}): expected {}, got {}",
+            i + 1,
+            j + 1,
+            beside(&right[i][j], x, decimals),
+            x.text
+        )
     };
     if wrong.iter().all(|(i, j)| is_cut(&entry.rows[*i][*j], &right[*i][*j], decimals)) {
         let says = wrong.iter().map(|at| format!("not rounded to the nearest in {}", told(*at)));
@@ -102,7 +125,8 @@ pub(super) fn slips(
         && is(i, j, &right[k][l])
         && is(k, l, &right[i][j])
     {
-        let says = format!("entries ({}, {}) and ({}, {}) are exchanged", i + 1, j + 1, k + 1, l + 1);
+        let says =
+            format!("entries ({}, {}) and ({}, {}) are exchanged", i + 1, j + 1, k + 1, l + 1);
         return (Slip::EntriesExchanged, vec![says]);
     }
     if let Some(says) = exchanged(step, entry, right, chain) {
@@ -131,7 +155,10 @@ pub(super) fn slips(
         }
     }
     let first = kinds.first().copied().unwrap_or(Slip::Arithmetic);
-    (if kinds.iter().all(|kind| *kind == first) { first } else { Slip::Arithmetic }, shortened(says))
+    (
+        if kinds.iter().all(|kind| *kind == first) { first } else { Slip::Arithmetic },
+        shortened(says),
+    )
 }
 
 fn shortened(mut says: Vec<String>) -> Vec<String> {
@@ -143,8 +170,8 @@ fn shortened(mut says: Vec<String>) -> Vec<String> {
     says
 }
 
-/// What alone explains an entry: its sign, or a term of a product that has the other sign, is missing, or is there twice. More than
-/// two that fit explain nothing.
+/// What alone explains an entry: its sign, or a term of a product that has the other sign, is
+/// missing, or is there twice. More than two that fit explain nothing.
 fn causes(
     step: Step,
     chain: &Chain,
@@ -173,7 +200,9 @@ fn terms(
     let (left, right) = step.factors()?;
     let (left, right) = (chain.rows(left).ok()?, chain.rows(right).ok()?);
     let mut causes = Vec::new();
-    for (k, (x, y)) in left.get(i)?.iter().zip(right.iter().filter_map(|row| row.get(j))).enumerate() {
+    for (k, (x, y)) in
+        left.get(i)?.iter().zip(right.iter().filter_map(|row| row.get(j))).enumerate()
+    {
         let term = x.times(y).ok()?;
         if term.compare(&0.into()).ok()?.is_eq() {
             continue;
@@ -215,8 +244,11 @@ fn rank_law(entry: &Entry, chain: &Chain) -> Option<String> {
     }
     let rank = rank(rows)?;
     let law = "the rank of Q Kᵀ is at most d_k";
-    (rank > width)
-        .then(|| format!("the rank of these scores is {rank}, but {law} = {width}: no queries and keys have them"))
+    (rank > width).then(|| {
+        format!(
+            "the rank of these scores is {rank}, but {law} = {width}: no queries and keys have them"
+        )
+    })
 }
 
 /// The rank by elimination, exactly.
@@ -224,7 +256,9 @@ fn rank(mut rows: Vec<Vec<Exact>>) -> Option<usize> {
     let cols = rows.first()?.len();
     let mut rank = 0;
     for col in 0..cols {
-        let Some(pivot) = (rank..rows.len()).find(|row| !rows[*row][col].is_zero()) else { continue };
+        let Some(pivot) = (rank..rows.len()).find(|row| !rows[*row][col].is_zero()) else {
+            continue;
+        };
         rows.swap(rank, pivot);
         let inverse = rows[rank][col].inverse().ok()?;
         let pivot = rows[rank].clone();
@@ -284,10 +318,15 @@ fn range_law(entry: &Entry, chain: &Chain) -> Vec<String> {
             };
             let near = column.iter().any(|value| x.is_near(value, decimals));
             let all = |order: fn(std::cmp::Ordering) -> bool| {
-                !column.is_empty() && column.iter().all(|value| x.value.compare(value).is_ok_and(order))
+                !column.is_empty()
+                    && column.iter().all(|value| x.value.compare(value).is_ok_and(order))
             };
             if !near && (all(std::cmp::Ordering::is_gt) || all(std::cmp::Ordering::is_lt)) {
-                says.push(format!("entry ({}, {}) is outside the values that it is a mean of", i + 1, j + 1));
+                says.push(format!(
+                    "entry ({}, {}) is outside the values that it is a mean of",
+                    i + 1,
+                    j + 1
+                ));
             }
         }
     }

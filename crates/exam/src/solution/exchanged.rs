@@ -10,23 +10,34 @@ use super::written::Entry;
 /// Rows and columns of which pairs are tried.
 const MOST: usize = 16;
 
-/// Two rows or columns that explain every entry by having changed places; `right` has the right entries.
-pub(super) fn exchanged(step: Step, entry: &Entry, right: &[Vec<Real>], chain: &Chain) -> Option<String> {
+/// Two rows or columns that explain every entry by having changed places; `right` has the right
+/// entries.
+pub(super) fn exchanged(
+    step: Step,
+    entry: &Entry,
+    right: &[Vec<Real>],
+    chain: &Chain,
+) -> Option<String> {
     let is = |rows: &[Vec<Real>]| all_stand_for(entry, rows);
     pairs(right.len())
         .find(|(a, b)| is(&rows_exchanged(right, *a, *b)))
         .map(|pair| says("rows", pair, ""))
         .or_else(|| {
             let cols = right.first().map_or(0, Vec::len);
-            pairs(cols).find(|(a, b)| is(&cols_exchanged(right, *a, *b))).map(|pair| says("columns", pair, ""))
+            pairs(cols)
+                .find(|(a, b)| is(&cols_exchanged(right, *a, *b)))
+                .map(|pair| says("columns", pair, ""))
         })
         .or_else(|| {
             let (left, factor) = step.factors()?;
             let (left, other) = (chain.rows(left).ok()?, chain.rows(factor).ok()?);
             // Rows of `Kᵀ` are columns of `K`.
-            let (name, what) = factor.strip_suffix(".T").map_or((factor, "rows"), |name| (name, "columns"));
+            let (name, what) =
+                factor.strip_suffix(".T").map_or((factor, "rows"), |name| (name, "columns"));
             pairs(other.len())
-                .find(|(a, b)| product(&left, &rows_exchanged(&other, *a, *b)).is_some_and(|rows| is(&rows)))
+                .find(|(a, b)| {
+                    product(&left, &rows_exchanged(&other, *a, *b)).is_some_and(|rows| is(&rows))
+                })
                 .map(|pair| says(what, pair, &format!(" of {name}")))
         })
 }

@@ -1,8 +1,9 @@
 //! Worked solutions of one head of attention, checked step by step.
 //!
-//! Each step is held against what follows from the student's own steps before it, rounded and not, and against the truth; the
-//! first that follows from nothing is where the slip is. After a slip, written decimals stand for all that they may be rounded from.
-//! Values are exact, or known to 40 decimals where exact forms get too long.
+//! Each step is held against what follows from the student's own steps before it, rounded and not,
+//! and against the truth; the first that follows from nothing is where the slip is. After a slip,
+//! written decimals stand for all that they may be rounded from. Values are exact, or known to 40
+//! decimals where exact forms get too long.
 
 mod carried;
 mod chain;

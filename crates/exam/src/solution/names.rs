@@ -24,8 +24,16 @@ pub enum Step {
 }
 
 /// All steps in order.
-pub const STEPS: [Step; 8] =
-    [Step::Queries, Step::Keys, Step::Values, Step::Scores, Step::Scale, Step::Scaled, Step::Weights, Step::Output];
+pub const STEPS: [Step; 8] = [
+    Step::Queries,
+    Step::Keys,
+    Step::Values,
+    Step::Scores,
+    Step::Scale,
+    Step::Scaled,
+    Step::Weights,
+    Step::Output,
+];
 
 /// What a slip is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -193,9 +201,21 @@ impl Step {
             Self::Weights => &[
                 (MissingScale, "softmax_rows(R)", "the scale was left out"),
                 (WrongAxis, "softmax_rows(S.T).T", "the softmax ran over columns, not rows"),
-                (WrongAxis, "softmax_rows(R.T).T", "the softmax ran over columns, not rows, and without the scale"),
-                (WrongScale, "softmax_rows(R / d_k)", "the scores were divided by d_k, not by its root"),
-                (WrongScale, "softmax_rows(R / s)", "the scores were divided by the factor, not multiplied"),
+                (
+                    WrongAxis,
+                    "softmax_rows(R.T).T",
+                    "the softmax ran over columns, not rows, and without the scale",
+                ),
+                (
+                    WrongScale,
+                    "softmax_rows(R / d_k)",
+                    "the scores were divided by d_k, not by its root",
+                ),
+                (
+                    WrongScale,
+                    "softmax_rows(R / s)",
+                    "the scores were divided by the factor, not multiplied",
+                ),
                 (MisplacedScale, "s * softmax_rows(R)", "the scale was applied after the softmax"),
                 (MisplacedScale, "softmax_rows(s * S)", "the scale was applied twice"),
                 (NoSoftmax, "S", "the softmax was left out"),

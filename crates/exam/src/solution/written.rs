@@ -89,7 +89,9 @@ impl Written {
             let is_derived = given.contains_key("X") && given.contains_key(&weights);
             if is_derived == given.contains_key(name) {
                 let got = if is_derived { "both" } else { "neither" };
-                let message = format!("given at {path}: expected `{name}`, or `X` and `{weights}`, got {got}");
+                let message = format!(
+                    "given at {path}: expected `{name}`, or `X` and `{weights}`, got {got}"
+                );
                 return Err(SpecError::plain(message));
             }
         }
@@ -105,14 +107,22 @@ impl Written {
             if let Some(entry) = entry(path, source, name, node)? {
                 if given.contains_key(name) {
                     let message = format!("`{name}`: expected a step that is not given");
-                    return Err(SpecError::at(path, source, node.offset()..node.offset() + 1, &message, None));
+                    return Err(SpecError::at(
+                        path,
+                        source,
+                        node.offset()..node.offset() + 1,
+                        &message,
+                        None,
+                    ));
                 }
                 steps.push((step, entry));
             }
         }
         steps.sort_by_key(|(step, _)| *step);
         if steps.is_empty() {
-            return Err(SpecError::plain(format!("steps at {path}: expected numbers for one at least, got none")));
+            return Err(SpecError::plain(format!(
+                "steps at {path}: expected numbers for one at least, got none"
+            )));
         }
         Ok(Self { title: file.solution.unwrap_or_else(|| path.to_owned()), given, steps })
     }
@@ -148,15 +158,28 @@ fn fits(given: &IndexMap<String, Entry>) -> Result<(), (String, String)> {
     Ok(())
 }
 
-fn unknown(path: &str, source: &str, (what, name): (&str, &str), node: &YamlNode, known: &[&str]) -> SpecError {
-    let hint = nearest(name, known.iter().copied())
-        .map_or_else(|| format!("known: {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
+fn unknown(
+    path: &str,
+    source: &str,
+    (what, name): (&str, &str),
+    node: &YamlNode,
+    known: &[&str],
+) -> SpecError {
+    let hint = nearest(name, known.iter().copied()).map_or_else(
+        || format!("known: {}", known.join(", ")),
+        |near| format!("did you mean `{near}`?"),
+    );
     let message = format!("{what}: expected one of the known names, got `{}`", name.escape_debug());
     SpecError::at(path, source, node.offset()..node.offset() + 1, &message, Some(&hint))
 }
 
 /// Numbers, or nothing where nothing was written.
-fn entry(path: &str, source: &str, name: &str, node: &YamlNode) -> Result<Option<Entry>, SpecError> {
+fn entry(
+    path: &str,
+    source: &str,
+    name: &str,
+    node: &YamlNode,
+) -> Result<Option<Entry>, SpecError> {
     let at = node.offset();
     let wrong = |message: String| {
         let hint = "write a matrix by rows, [[1, 2], [3, 4]], and numbers as 0.25, 5/2 or exp(1/2)";
@@ -173,16 +196,24 @@ fn entry(path: &str, source: &str, name: &str, node: &YamlNode) -> Result<Option
     };
     let cols = texts.first().map_or(0, Vec::len);
     if texts.len() > MOST_EXTENT || cols > MOST_EXTENT || cols == 0 {
-        return Err(wrong(format!("expected 1 to {MOST_EXTENT} rows and columns, got {} × {cols}", texts.len())));
+        return Err(wrong(format!(
+            "expected 1 to {MOST_EXTENT} rows and columns, got {} × {cols}",
+            texts.len()
+        )));
     }
     let mut rows = Vec::new();
     for (i, texts) in texts.iter().enumerate() {
         if texts.len() != cols {
-            return Err(wrong(format!("row {}: expected {cols} numbers as in the first, got {}", i + 1, texts.len())));
+            return Err(wrong(format!(
+                "row {}: expected {cols} numbers as in the first, got {}",
+                i + 1,
+                texts.len()
+            )));
         }
         let mut row = Vec::new();
         for (j, text) in texts.iter().enumerate() {
-            let x = Stated::read(text).map_err(|reason| wrong(format!("row {}, column {}: {reason}", i + 1, j + 1)))?;
+            let x = Stated::read(text)
+                .map_err(|reason| wrong(format!("row {}, column {}: {reason}", i + 1, j + 1)))?;
             row.push(x);
         }
         rows.push(row);

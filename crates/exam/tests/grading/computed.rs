@@ -1,10 +1,12 @@
-//! Numbers as programs print them, answers with signs of other programs, options that are numbers, and bounds that end.
+//! Numbers as programs print them, answers with signs of other programs, options that are numbers,
+//! and bounds that end.
 
 use qkvet_exam::grade::{Verdict, read};
 
 use super::{catalog, graded, of_own, part};
 
-/// 1/6, 647/125, options 3, 4 and 5, a bound of 0.00006, a matrix of small and large numbers, and a row.
+/// 1/6, 647/125, options 3, 4 and 5, a bound of 0.00006, a matrix of small and large numbers, and a
+/// row.
 const COMPUTED: &str = "\
 question: own
 title: Own
@@ -47,10 +49,13 @@ fn numbers_of_programs_and_signs_of_others_are_read() {
     let (grader, key) = of_own(COMPUTED, &catalog);
     let right = {
         use qkvet_exam::generate::Answer;
-        let Answer::Numbers { key, choices } = &key.questions[0].parts[2].answer else { panic!("options") };
+        let Answer::Numbers { key, choices } = &key.questions[0].parts[2].answer else {
+            panic!("options")
+        };
         choices.iter().position(|one| one.looks_like(key)).expect("the right one")
     };
-    let (right, other) = (char::from(b'A' + u8::try_from(right).unwrap_or(0)), if right == 0 { 'B' } else { 'A' });
+    let (right, other) =
+        (char::from(b'A' + u8::try_from(right).unwrap_or(0)), if right == 0 { 'B' } else { 'A' });
     let options = [(format!("1c: {right}"), 2.0), (format!("1c: {other}"), 0.0)];
     for (answer, points) in options {
         let all = graded(&grader, &format!("  {answer}\n"));
@@ -89,7 +94,10 @@ fn numbers_of_programs_and_signs_of_others_are_read() {
     ] {
         let all = graded(&grader, &format!("  {answer}\n"));
         let part = part(&all, &answer[..2]);
-        assert!((part.points - points).abs() < 0.006 && part.says.contains(says), "{answer}: {part:?}");
+        assert!(
+            (part.points - points).abs() < 0.006 && part.says.contains(says),
+            "{answer}: {part:?}"
+        );
     }
     for (answer, says, hint) in [
         ("1c: 2", "expected one option from A to C", "its letter"),
@@ -102,7 +110,8 @@ fn numbers_of_programs_and_signs_of_others_are_read() {
         let told = part.hint.as_deref().unwrap_or_default();
         assert!(part.says.contains(says) && told.contains(hint), "{answer}: {part:?}");
     }
-    let wide = format!("student{}\n{}", ",".repeat(999), format!("a{}\n", ",".repeat(999)).repeat(200));
+    let wide =
+        format!("student{}\n{}", ",".repeat(999), format!("a{}\n", ",".repeat(999)).repeat(200));
     let all: usize = read("a.csv", wide.as_bytes()).iter().map(|one| one.answers.len()).sum();
     assert_eq!(all, 0, "empty cells are no answers");
 }
@@ -140,13 +149,15 @@ parts:
 fn steps_side_by_side_are_carried_on_and_roundings_are_named() {
     let catalog = catalog();
     let (grader, _) = of_own(SIDE, &catalog);
-    // Rows of R are 5 and 7, weights 1/(1 + e^(2/3)) = 0.3392 and 0.6608, the output 10 * 0.3392 + 90 * 0.6608 = 62.861.
+    // Rows of R are 5 and 7, weights 1/(1 + e^(2/3)) = 0.3392 and 0.6608, the output 10 * 0.3392 +
+    // 90 * 0.6608 = 62.861.
     let all = graded(
         &grader,
         "  1a: [[1, 2, 3, 1], [1, 2, 3, 2]]\n  1b: [[5, 7], [5, 7]]\n  1c: [[0.34, 0.66], [0.34, 0.66]]\n  1d: [62.861, 62.861]\n",
     );
     assert!(all.parts.iter().all(|part| part.verdict == Verdict::Right), "{all:?}");
-    // 3 for 1 in K: R has 9 and 7, weights of that 0.66 and 0.34, the output 37.139; as rounded 37.2.
+    // 3 for 1 in K: R has 9 and 7, weights of that 0.66 and 0.34, the output 37.139; as rounded
+    // 37.2.
     let slip = "  1a: [[1, 2, 3, 3], [1, 2, 3, 2]]\n  1b: [[9, 7], [9, 7]]\n  1c: [[0.66, 0.34], [0.66, 0.34]]\n";
     for output in ["[37.139, 37.139]", "[37.2, 37.2]"] {
         let all = graded(&grader, &format!("{slip}  1d: {output}\n"));

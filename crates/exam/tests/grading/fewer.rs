@@ -92,7 +92,10 @@ fn fewer_digits_earn_only_what_they_tell() {
     ] {
         let all = graded(&grader, &format!("  {answer}\n"));
         let part = part(&all, &answer[..2]);
-        assert!((part.points - points).abs() < 1e-9 && part.says.contains(says), "{answer}: {part:?}");
+        assert!(
+            (part.points - points).abs() < 1e-9 && part.says.contains(says),
+            "{answer}: {part:?}"
+        );
     }
 }
 
@@ -125,7 +128,10 @@ fn zeros_at_the_end_may_be_dropped_beside_entries_that_have_enough_digits() {
     ] {
         let all = graded(&grader, &format!("  1h: {answer}\n"));
         let part = part(&all, "1h");
-        assert!((part.points - points).abs() < 1e-9 && part.says.contains(says), "{answer}: {part:?}");
+        assert!(
+            (part.points - points).abs() < 1e-9 && part.says.contains(says),
+            "{answer}: {part:?}"
+        );
     }
 }
 
@@ -165,10 +171,13 @@ fn a_design_is_the_same_in_every_kind_of_file() {
             assert_eq!(part(&all, id).verdict, Verdict::Right, "{file} {text}: {all:?}");
         }
     }
-    for (text, says) in
-        [("{q: 3}", "expected x, got `q`"), ("{x: 3, x: 3}", "expected `x` once"), ("{x: 9}", "does not hold")]
-    {
-        let all = grader.grade(&read("a.csv", format!("student,variant,1f\nAda,1,\"{text}\"\n").as_bytes())[0]);
+    for (text, says) in [
+        ("{q: 3}", "expected x, got `q`"),
+        ("{x: 3, x: 3}", "expected `x` once"),
+        ("{x: 9}", "does not hold"),
+    ] {
+        let all = grader
+            .grade(&read("a.csv", format!("student,variant,1f\nAda,1,\"{text}\"\n").as_bytes())[0]);
         assert!(part(&all, "1f").says.contains(says), "{text}: {all:?}");
     }
 }
@@ -177,9 +186,15 @@ fn a_design_is_the_same_in_every_kind_of_file() {
 fn of_options_that_are_matrices_a_letter_is_asked() {
     let catalog = catalog();
     let keys = keys(&set("convex-hull"), Vec::new(), 1, &catalog);
-    let has_options = |answer: &Answer| matches!(answer, Answer::Numbers { choices, .. } if !choices.is_empty());
-    let at = keys[0].questions[0].parts.iter().position(|part| has_options(&part.answer)).expect("options");
-    let grader = qkvet_exam::grade::Grader::new(keys, &catalog).unwrap_or_else(|error| panic!("{error}"));
+    let has_options =
+        |answer: &Answer| matches!(answer, Answer::Numbers { choices, .. } if !choices.is_empty());
+    let at = keys[0].questions[0]
+        .parts
+        .iter()
+        .position(|part| has_options(&part.answer))
+        .expect("options");
+    let grader =
+        qkvet_exam::grade::Grader::new(keys, &catalog).unwrap_or_else(|error| panic!("{error}"));
     for answer in ["Z", "option Z", "A or B"] {
         let all = graded(&grader, &format!("  {}: {answer}\n", part_id(0, at)));
         let part = part(&all, &part_id(0, at));

@@ -13,7 +13,11 @@ fn what_follows_from_an_own_wrong_answer_is_not_punished_twice() {
     assert_eq!((follows.points, follows.verdict), (4.0, Verdict::Follows), "{follows:?}");
     assert!(follows.says.contains("follows from the answer to 1b"), "{follows:?}");
     let alone = graded(&grader, "  1c: [[2, 4/3], [4/3, 4/3]]\n");
-    assert_eq!((part(&alone, "1c").points, part(&alone, "1c").verdict), (1.5, Verdict::Partial), "{alone:?}");
+    assert_eq!(
+        (part(&alone, "1c").points, part(&alone, "1c").verdict),
+        (1.5, Verdict::Partial),
+        "{alone:?}"
+    );
 }
 
 /// k = 2: s = 3, u = 9 and a step that takes a root of s.
@@ -101,7 +105,10 @@ fn what_is_right_as_far_as_it_goes_is_no_mistake() {
     // 0.953 to two decimals is 0.95, and so is what the mistake gives.
     let coarse = graded(&grader, "  1d: 0.95\n");
     let found = part(&coarse, "1d");
-    assert!(found.mistake.is_none() && found.says.contains("to 2 decimals where 3 are asked"), "{found:?}");
+    assert!(
+        found.mistake.is_none() && found.says.contains("to 2 decimals where 3 are asked"),
+        "{found:?}"
+    );
     assert_eq!(found.verdict, Verdict::Partial, "{found:?}");
     let mistaken = graded(&grader, "  1d: 0.949\n");
     assert!(part(&mistaken, "1d").verdict != Verdict::Follows, "{mistaken:?}");

@@ -1,4 +1,5 @@
-//! Submissions of all kinds against keys: what is right, what earns a part of the points, and what cannot be read.
+//! Submissions of all kinds against keys: what is right, what earns a part of the points, and what
+//! cannot be read.
 
 mod computed;
 mod fewer;
@@ -20,8 +21,10 @@ fn catalog() -> Catalog {
 
 fn keys(set: &str, own: Vec<Source>, variants: usize, catalog: &Catalog) -> Vec<Key> {
     let set = Source { path: "set.yaml".to_owned(), text: set.to_owned() };
-    let files = build(&Request { set, own, variants, seed: 11 }, catalog).unwrap_or_else(|error| panic!("{error}"));
-    let keys = files.iter().filter(|file| file.path.starts_with("key/") && file.path.ends_with(".json"));
+    let files = build(&Request { set, own, variants, seed: 11 }, catalog)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let keys =
+        files.iter().filter(|file| file.path.starts_with("key/") && file.path.ends_with(".json"));
     keys.map(|file| Key::from_json(&file.text).unwrap_or_else(|error| panic!("{error}"))).collect()
 }
 
@@ -36,7 +39,11 @@ fn graded(grader: &Grader, answers: &str) -> Graded {
 }
 
 fn part<'a>(graded: &'a Graded, id: &str) -> &'a GradedPart {
-    graded.parts.iter().find(|part| part.part == id).unwrap_or_else(|| panic!("no part {id}: {graded:?}"))
+    graded
+        .parts
+        .iter()
+        .find(|part| part.part == id)
+        .unwrap_or_else(|| panic!("no part {id}: {graded:?}"))
 }
 
 fn matrix(rows: &[Vec<String>]) -> String {
@@ -60,11 +67,14 @@ fn right(key: &Key) -> String {
             let letter = |at: usize| char::from(b'A' + u8::try_from(at).unwrap_or(0));
             let answer = match &part.answer {
                 Answer::Numbers { key, choices } if !choices.is_empty() => {
-                    letter(choices.iter().position(|choice| choice == key).unwrap_or(99)).to_string()
+                    letter(choices.iter().position(|choice| choice == key).unwrap_or(99))
+                        .to_string()
                 }
                 Answer::Numbers { key, .. } => matrix(&key.rows),
                 Answer::Largest(columns) => format!("{columns:?}"),
-                Answer::Choice(order) => letter(order.iter().position(|at| *at == 0).unwrap_or(99)).to_string(),
+                Answer::Choice(order) => {
+                    letter(order.iter().position(|at| *at == 0).unwrap_or(99)).to_string()
+                }
                 Answer::Statements(picked) => {
                     format!("{:?}", picked.iter().map(|(right, _)| right).collect::<Vec<_>>())
                 }
@@ -75,7 +85,12 @@ fn right(key: &Key) -> String {
                     // What comes behind the last line belongs nowhere; `split_heads` has four.
                     format!(
                         "[{}]",
-                        lines.iter().take(4).map(|(_, letter)| letter.to_string()).collect::<Vec<_>>().join(", ")
+                        lines
+                            .iter()
+                            .take(4)
+                            .map(|(_, letter)| letter.to_string())
+                            .collect::<Vec<_>>()
+                            .join(", ")
                     )
                 }
                 Answer::AsWritten => "\"words\"".to_owned(),
@@ -112,13 +127,18 @@ fn right_answers_of_every_question_have_all_their_points_and_each_mistake_is_nam
         for (at, keyed) in key.questions[0].parts.iter().enumerate() {
             for mistake in &keyed.mistakes {
                 let name = part_id(0, at);
-                let one = graded(&grader, &format!("  {name}: {}\n", matrix(&mistake.numbers.rows)));
+                let one =
+                    graded(&grader, &format!("  {name}: {}\n", matrix(&mistake.numbers.rows)));
                 let part = part(&one, &name);
                 assert_eq!(part.mistake.as_deref(), Some(mistake.says.as_str()), "{id}: {part:?}");
                 // An option is ticked, and whoever guesses ticks one too.
-                let is_option = matches!(&keyed.answer, Answer::Numbers { choices, .. } if !choices.is_empty());
-                let (points, verdict) =
-                    if is_option { (0.0, Verdict::Wrong) } else { (f64::from(part.of) / 2.0, Verdict::Partial) };
+                let is_option =
+                    matches!(&keyed.answer, Answer::Numbers { choices, .. } if !choices.is_empty());
+                let (points, verdict) = if is_option {
+                    (0.0, Verdict::Wrong)
+                } else {
+                    (f64::from(part.of) / 2.0, Verdict::Partial)
+                };
                 assert!((part.points - points).abs() < 0.01 && part.verdict == verdict, "{part:?}");
                 mistakes += 1;
             }
@@ -168,9 +188,12 @@ parts:
 ";
 
 fn known(catalog: &Catalog) -> Grader {
-    let text = KNOWN.replace("  t: exp", "  q: row(A, 1) / 4\n  t: exp").replace("row(A, 1)", "ones(1, 2)");
+    let text = KNOWN
+        .replace("  t: exp", "  q: row(A, 1) / 4\n  t: exp")
+        .replace("row(A, 1)", "ones(1, 2)");
     let own = vec![Source { path: "questions/known.yaml".to_owned(), text }];
-    Grader::new(keys(&set("known"), own, 1, catalog), catalog).unwrap_or_else(|error| panic!("{error}"))
+    Grader::new(keys(&set("known"), own, 1, catalog), catalog)
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
@@ -192,14 +215,24 @@ fn numbers_are_held_against_the_stated_precision_and_the_rule_of_the_question() 
         ("1a: -0.707", Verdict::Wrong, 0.0, "wrong sign"),
         ("1a: 1.707", Verdict::Partial, 1.0, "one too many"),
         ("1a: seven", Verdict::Unreadable, 0.0, "expected a number"),
-        ("1a: 0,7", Verdict::Unreadable, 0.0, "expected one number with a decimal point, got `0,7`"),
+        (
+            "1a: 0,7",
+            Verdict::Unreadable,
+            0.0,
+            "expected one number with a decimal point, got `0,7`",
+        ),
         ("1a: [0.7, 1, 2]", Verdict::Wrong, 0.0, "expected one number, got 3 numbers"),
         ("1a: 0.707 m", Verdict::Unreadable, 0.0, "expected a number alone, got `m` behind it"),
         ("1a: 70.7%", Verdict::Unreadable, 0.0, "expected the number itself, got one in percent"),
         ("1b: [[1/3, 1/3], [1/3, 1/3]]", Verdict::Right, 4.0, ""),
         ("1b: 1/3 1/3; 2/6 1/3", Verdict::Right, 4.0, ""),
         ("1b: [[0.33, 0.33], [0.33, 0.33]]", Verdict::Partial, 2.0, "the exact value is asked"),
-        ("1b: [[1/3, 1/3], [1/3, 1/4]]", Verdict::Partial, 2.4, "3 of 4 entries are right; another value in (2, 2)"),
+        (
+            "1b: [[1/3, 1/3], [1/3, 1/4]]",
+            Verdict::Partial,
+            2.4,
+            "3 of 4 entries are right; another value in (2, 2)",
+        ),
         ("1b: [[1/3, 1/3], [1/3, -1/3]]", Verdict::Partial, 2.4, "wrong sign in (2, 2)"),
         ("1b: [[1/3, 1/3]]", Verdict::Wrong, 0.0, "expected a matrix of 2 × 2, got 1 × 2"),
         ("1b: [[1/3, 1/3], [1/3]]", Verdict::Wrong, 0.0, "rows of different length"),
@@ -208,7 +241,12 @@ fn numbers_are_held_against_the_stated_precision_and_the_rule_of_the_question() 
         ("1d: 0.5989", Verdict::Right, 2.0, ""),
         ("1e: [[0.5, -1/2]]", Verdict::Right, 2.0, "property"),
         ("1e: {q: [0.5, 0.5]}", Verdict::Right, 2.0, "property"),
-        ("1e: \"q = [0.5, 0.6]\"", Verdict::Wrong, 0.0, "left side is 1.100000, the right 1.000000"),
+        (
+            "1e: \"q = [0.5, 0.6]\"",
+            Verdict::Wrong,
+            0.0,
+            "left side is 1.100000, the right 1.000000",
+        ),
         ("1e: {p: [0.5, 0.5]}", Verdict::Unreadable, 0.0, "expected q, got `p`"),
         ("1e: [1, 2, 3]", Verdict::Unreadable, 0.0, "expected 1 × 2"),
         ("1f: g * 2", Verdict::Right, 1.0, ""),
@@ -223,7 +261,11 @@ fn numbers_are_held_against_the_stated_precision_and_the_rule_of_the_question() 
     ] {
         let all = graded(&grader, &format!("  {answer}\n"));
         assert!(all.trouble.is_empty(), "{answer}: {:?}", all.trouble);
-        let name = if answer.starts_with("Q1") || answer.starts_with("known") { "1a" } else { &answer[..2] };
+        let name = if answer.starts_with("Q1") || answer.starts_with("known") {
+            "1a"
+        } else {
+            &answer[..2]
+        };
         let part = part(&all, name);
         assert_eq!((part.verdict, part.points), (verdict, points), "{answer}: {part:?}");
         assert!(part.says.contains(says), "{answer}: {part:?}");
@@ -240,7 +282,9 @@ fn numbers_are_held_against_the_stated_precision_and_the_rule_of_the_question() 
 fn submissions_come_in_four_kinds_of_files() {
     let catalog = catalog();
     let keys = keys(&set("tiny-head"), Vec::new(), 2, &catalog);
-    let Answer::Numbers { key, .. } = &keys[1].questions[0].parts[0].answer else { panic!("numbers") };
+    let Answer::Numbers { key, .. } = &keys[1].questions[0].parts[0].answer else {
+        panic!("numbers")
+    };
     let answer = matrix(&key.rows);
     let grader = Grader::new(keys.clone(), &catalog).unwrap_or_else(|error| panic!("{error}"));
     let notebook = serde_json::json!({"cells": [
@@ -248,13 +292,20 @@ fn submissions_come_in_four_kinds_of_files() {
         "metadata": {"qkvet": {"exam": "x", "variant": 2}}});
     for (file, text) in [
         ("a.yaml", format!("exam: x\nvariant: 2\nanswers:\n  1a: {answer}\n")),
-        ("a.json", format!("{{\"exam\": \"x\", \"variant\": 2, \"answers\": {{\"1a\": {answer}}}}}")),
+        (
+            "a.json",
+            format!("{{\"exam\": \"x\", \"variant\": 2, \"answers\": {{\"1a\": {answer}}}}}"),
+        ),
         ("a.json", format!("[{{\"variant\": \"2\", \"answers\": {{\"1a\": \"{answer}\"}}}}]")),
         ("a.csv", format!("student,variant,1a\na,2,\"{answer}\"\n")),
         ("a.ipynb", notebook.to_string()),
     ] {
         let all = grader.all(&read(file, text.as_bytes()));
-        assert_eq!((all.len(), all[0].student.as_str(), all[0].variant), (1, "a", Some(2)), "{file}: {all:?}");
+        assert_eq!(
+            (all.len(), all[0].student.as_str(), all[0].variant),
+            (1, "a", Some(2)),
+            "{file}: {all:?}"
+        );
         assert_eq!(all[0].parts[0].verdict, Verdict::Right, "{file}: {all:?}");
         assert!(all[0].trouble.is_empty(), "{file}: {all:?}");
     }
@@ -305,7 +356,8 @@ fn bad_submissions_are_told_and_never_end_the_run() {
     for number in 0..400_usize {
         let mut stream = qkvet_exam::generate::Stream::new(3, &["garbage", &number.to_string()]);
         let letters = b"variant: 1\nanswers{}[],\"'#&*!|>%@`1a=-.e(^)\\\x00\xc3\xa4";
-        let bytes: Vec<u8> = (0..stream.below(80)).map(|_| letters[stream.below(letters.len())]).collect();
+        let bytes: Vec<u8> =
+            (0..stream.below(80)).map(|_| letters[stream.below(letters.len())]).collect();
         for file in ["a.yaml", "a.json", "a.csv", "a.ipynb"] {
             let _ = grader.all(&read(file, &bytes));
         }
@@ -323,10 +375,15 @@ fn bad_submissions_are_told_and_never_end_the_run() {
 fn a_key_that_is_not_true_is_refused() {
     let catalog = catalog();
     let mut keys = keys(&set("tiny-head"), Vec::new(), 1, &catalog);
-    let Answer::Numbers { key, .. } = &mut keys[0].questions[0].parts[1].answer else { panic!("numbers") };
+    let Answer::Numbers { key, .. } = &mut keys[0].questions[0].parts[1].answer else {
+        panic!("numbers")
+    };
     key.rows[0][0] = "0.9999".to_owned();
     let error = Grader::new(keys, &catalog).map(|_| ()).expect_err("a wrong key").to_string();
-    assert!(error.contains("key of variant 1") && error.contains("hint: `qkvet exam verify`"), "{error}");
+    assert!(
+        error.contains("key of variant 1") && error.contains("hint: `qkvet exam verify`"),
+        "{error}"
+    );
     assert!(Grader::new(Vec::new(), &catalog).is_err());
 }
 
@@ -335,7 +392,11 @@ fn a_formula_is_in_terms_of_what_is_given_and_written_as_people_do() {
     let catalog = catalog();
     let keys = keys(&set("token-attention"), Vec::new(), 1, &catalog);
     let grader = Grader::new(keys.clone(), &catalog).unwrap_or_else(|error| panic!("{error}"));
-    let at = keys[0].questions[0].parts.iter().position(|part| part.answer == Answer::AsWritten).expect("a formula");
+    let at = keys[0].questions[0]
+        .parts
+        .iter()
+        .position(|part| part.answer == Answer::AsWritten)
+        .expect("a formula");
     let id = part_id(0, at);
     for (formula, verdict, says) in [
         ("Q", Verdict::Wrong, "in terms of what is given, X, W_Q, W_K, W_V"),
@@ -373,7 +434,8 @@ fn nothing_follows_from_an_answer_that_leaves_nothing_to_compute() {
         let sum = |j: usize| values.iter().map(|row| row[j]).sum::<f64>();
         let mean = format!("[\"{}/3\", \"{}/3\"]", sum(0), sum(1));
         let third = "[\"1/3\", \"1/3\", \"1/3\"]";
-        for first in ["[[0, 0, 0], [0, 0, 0]]", "[[1, 1, 1], [2, 2, 2]]", "[[9, 9, 9], [9, 9, 9]]"] {
+        for first in ["[[0, 0, 0], [0, 0, 0]]", "[[1, 1, 1], [2, 2, 2]]", "[[9, 9, 9], [9, 9, 9]]"]
+        {
             let text = format!(
                 "variant: {}\nanswers:\n  1a: {first}\n  1b: [{third}, {third}]\n  1c: [{mean}, {mean}]\n",
                 key.variant
@@ -381,7 +443,10 @@ fn nothing_follows_from_an_answer_that_leaves_nothing_to_compute() {
             let all = grader.grade(&read("zero.yaml", text.as_bytes())[0]);
             for id in ["1a", "1b", "1c"] {
                 let part = part(&all, id);
-                assert!(part.verdict != Verdict::Follows && part.points <= f64::from(part.of) / 2.0, "{part:?}");
+                assert!(
+                    part.verdict != Verdict::Follows && part.points <= f64::from(part.of) / 2.0,
+                    "{part:?}"
+                );
             }
             assert!(all.points <= 2.5, "{all:?}");
         }
@@ -389,12 +454,21 @@ fn nothing_follows_from_an_answer_that_leaves_nothing_to_compute() {
     // What earned nothing and is no known mistake is not carried on.
     let (grader, _) = of_own(CHAIN, &catalog);
     let all = graded(&grader, "  1a: [[7, 8], [9, 10]]\n  1b: [[14, 16], [18, 20]]\n");
-    assert_eq!((part(&all, "1a").verdict, part(&all, "1b").verdict), (Verdict::Wrong, Verdict::Wrong), "{all:?}");
+    assert_eq!(
+        (part(&all, "1a").verdict, part(&all, "1b").verdict),
+        (Verdict::Wrong, Verdict::Wrong),
+        "{all:?}"
+    );
     let all = graded(&grader, "  1a: [[2, 4], [3, 6]]\n  1b: [[4, 8], [6, 12]]\n");
-    assert_eq!((part(&all, "1a").verdict, part(&all, "1b").verdict), (Verdict::Partial, Verdict::Follows), "{all:?}");
+    assert_eq!(
+        (part(&all, "1a").verdict, part(&all, "1b").verdict),
+        (Verdict::Partial, Verdict::Follows),
+        "{all:?}"
+    );
 }
 
-/// A = [[1, 2], [3, 4]], M = A, N = 2 M; two designs with the same names, and lines of which two commute.
+/// A = [[1, 2], [3, 4]], M = A, N = 2 M; two designs with the same names, and lines of which two
+/// commute.
 const CHAIN: &str = "\
 question: own
 title: Own
@@ -449,13 +523,18 @@ fn a_bound_is_met_that_the_sheet_prints() {
     let catalog = catalog();
     let (grader, _) = of_own(CHAIN, &catalog);
     // √2/300 = 0.004714… is printed as 0.0047, below it; 0.00475 is too far.
-    for (entry, verdict) in [("1.0047", Verdict::Right), ("1.004714", Verdict::Right), ("1.00475", Verdict::Wrong)] {
+    for (entry, verdict) in
+        [("1.0047", Verdict::Right), ("1.004714", Verdict::Right), ("1.00475", Verdict::Wrong)]
+    {
         let all = graded(&grader, &format!("  1c: [{entry}, 1]\n"));
         assert_eq!(part(&all, "1c").verdict, verdict, "{entry}: {all:?}");
     }
-    // Where what is printed is above the bound, what is within it is right: √3/300 = 0.005773… is printed as 0.0058.
+    // Where what is printed is above the bound, what is within it is right: √3/300 = 0.005773… is
+    // printed as 0.0058.
     let (grader, _) = of_own(&CHAIN.replace("sqrt(2) / 300", "sqrt(3) / 300"), &catalog);
-    for (entry, verdict) in [("1.0058", Verdict::Right), ("1.00579", Verdict::Right), ("1.00581", Verdict::Wrong)] {
+    for (entry, verdict) in
+        [("1.0058", Verdict::Right), ("1.00579", Verdict::Right), ("1.00581", Verdict::Wrong)]
+    {
         let all = graded(&grader, &format!("  1c: [{entry}, 1]\n"));
         assert_eq!(part(&all, "1c").verdict, verdict, "{entry}: {all:?}");
     }
@@ -471,7 +550,9 @@ fn a_design_that_need_not_change_is_taken_over() {
     };
     let (verdict, points, says) = of("  1c: [1, 1]\n  1d:\n");
     assert!(
-        verdict == Verdict::Right && points > 1.99 && says.contains("the one to 1c has this property too"),
+        verdict == Verdict::Right
+            && points > 1.99
+            && says.contains("the one to 1c has this property too"),
         "{says}"
     );
     assert_eq!(of("  1c: [0.5, 1.5]\n").0, Verdict::Missing);
@@ -485,12 +566,17 @@ fn lines_that_commute_are_right_in_either_order() {
     let (grader, key) = of_own(CHAIN, &catalog);
     let Answer::Ordering(order) = &key.questions[0].parts[4].answer else { panic!("lines") };
     let letters = |lines: &[usize]| -> String {
-        let letter = |line: &usize| order.iter().position(|at| at == line).and_then(|at| u8::try_from(at).ok());
+        let letter = |line: &usize| {
+            order.iter().position(|at| at == line).and_then(|at| u8::try_from(at).ok())
+        };
         lines.iter().filter_map(letter).map(|at| char::from(b'A' + at)).collect()
     };
-    for (lines, points) in
-        [([0, 1, 2, 3, 4], 5.0), ([0, 2, 1, 3, 4], 5.0), ([1, 0, 2, 3, 4], 4.0), ([0, 2, 3, 1, 4], 4.0)]
-    {
+    for (lines, points) in [
+        ([0, 1, 2, 3, 4], 5.0),
+        ([0, 2, 1, 3, 4], 5.0),
+        ([1, 0, 2, 3, 4], 4.0),
+        ([0, 2, 3, 1, 4], 4.0),
+    ] {
         let all = graded(&grader, &format!("  1e: {}\n", letters(&lines)));
         assert!((part(&all, "1e").points - points).abs() < 1e-9, "{lines:?}: {all:?}");
     }
@@ -498,17 +584,26 @@ fn lines_that_commute_are_right_in_either_order() {
     let exported = |target| {
         let files = export(target, std::slice::from_ref(&key), Credit::default(), &catalog);
         let files = files.unwrap_or_else(|error| panic!("{error}"));
-        files.iter().map(|file| String::from_utf8_lossy(&file.bytes).into_owned()).collect::<String>()
+        files
+            .iter()
+            .map(|file| String::from_utf8_lossy(&file.bytes).into_owned())
+            .collect::<String>()
     };
     let lines = exported(Target::PrairieLearn);
-    for depends in
-        ["tag=\"1\" depends=\"\"", "tag=\"2\" depends=\"1\"", "tag=\"3\" depends=\"1\"", "tag=\"4\" depends=\"2,3\""]
-    {
+    for depends in [
+        "tag=\"1\" depends=\"\"",
+        "tag=\"2\" depends=\"1\"",
+        "tag=\"3\" depends=\"1\"",
+        "tag=\"4\" depends=\"2,3\"",
+    ] {
         assert!(lines.contains(depends), "{depends}: {lines}");
     }
     for target in [Target::Moodle, Target::Qti21] {
         let text = exported(target);
-        assert!(target == Target::Qti21 || text.contains("line 2 or 3") && !text.contains("line 2<"), "{text}");
+        assert!(
+            target == Target::Qti21 || text.contains("line 2 or 3") && !text.contains("line 2<"),
+            "{text}"
+        );
     }
     assert!(exported(Target::Notebook).contains("_text.index(b)"));
     for wrong in ["[[1, 3]]", "[[2, 9]]", "[[2, 2]]"] {
@@ -517,7 +612,8 @@ fn lines_that_commute_are_right_in_either_order() {
             text: CHAIN.replace("any_order: [[2, 3]]", &format!("any_order: {wrong}")),
         }];
         let set = Source { path: "set.yaml".to_owned(), text: set("own") };
-        let error = build(&Request { set, own, variants: 1, seed: 1 }, &catalog).expect_err("a pair that is none");
+        let error = build(&Request { set, own, variants: 1, seed: 1 }, &catalog)
+            .expect_err("a pair that is none");
         assert!(error.to_string().contains("answer.any_order: expected"), "{error}");
     }
 }
@@ -543,7 +639,11 @@ fn digits_in_groups_units_and_percent_are_read_or_told() {
         ("1h: [[2], [1]]", Verdict::Wrong, "another value"),
         ("1h: [[1], [2], [3]]", Verdict::Wrong, "expected a matrix of 1 × 2, got 3 × 1"),
         ("1i: (1, 1, 2, 3)", Verdict::Right, ""),
-        ("1i: (2, 3)", Verdict::Partial, "expected 4 extents, got 2: the first, which are 1, are left out"),
+        (
+            "1i: (2, 3)",
+            Verdict::Partial,
+            "expected 4 extents, got 2: the first, which are 1, are left out",
+        ),
         ("1i: (2, 4)", Verdict::Wrong, "expected 4 extents, got 2"),
         ("1i: 1x1x2x3", Verdict::Right, ""),
     ] {
@@ -553,15 +653,23 @@ fn digits_in_groups_units_and_percent_are_read_or_told() {
     }
     // A formula of a spreadsheet names no part.
     let all = graded(&grader, "  \"=1+1\": 3\n");
-    assert!(all.trouble.iter().any(|one| one.says.contains("part `=1+1`: expected one of the sheet")), "{all:?}");
+    assert!(
+        all.trouble.iter().any(|one| one.says.contains("part `=1+1`: expected one of the sheet")),
+        "{all:?}"
+    );
 }
 
 #[test]
 fn a_key_is_held_against_its_seed_before_it_is_used() {
     let catalog = catalog();
     let good = keys(&set("which-products"), Vec::new(), 2, &catalog);
-    let error = |keys: Vec<Key>| Grader::new(keys, &catalog).map(|_| ()).expect_err("a wrong key").to_string();
-    assert!(Grader::new(good.clone(), &catalog).is_ok() && Grader::new(vec![good[1].clone()], &catalog).is_ok());
+    let error = |keys: Vec<Key>| {
+        Grader::new(keys, &catalog).map(|_| ()).expect_err("a wrong key").to_string()
+    };
+    assert!(
+        Grader::new(good.clone(), &catalog).is_ok()
+            && Grader::new(vec![good[1].clone()], &catalog).is_ok()
+    );
     let mut swapped = good.clone();
     let order = swapped[1].questions[0].parts.iter_mut().find_map(|part| match &mut part.answer {
         Answer::Choice(order) => Some(order),

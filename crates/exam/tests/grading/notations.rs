@@ -5,7 +5,8 @@ use qkvet_exam::grade::{Grader, Verdict, read};
 
 use super::{catalog, graded, keys, of_own, part, set};
 
-/// M = [[1, -1], [2, 0]] / √2, two blocks K = [[1], [2]] and V = [[3, 4], [5, 6]], a row, a column, a shape, options.
+/// M = [[1, -1], [2, 0]] / √2, two blocks K = [[1], [2]] and V = [[3, 4], [5, 6]], a row, a column,
+/// a shape, options.
 const BLOCKS: &str = "\
 question: own
 title: Own
@@ -55,12 +56,20 @@ fn what_is_right_is_right_in_every_usual_notation_and_what_is_wrong_stays_wrong(
         ("1a: 1/sqrt(2) * [[1, -1], [2, 0]]", Verdict::Right, "exact value"),
         ("1a: 2^{-1/2} [[1, -1], [2, 0]]", Verdict::Right, "exact value"),
         ("1a: '[[1, -1], [2, 0]] / √2'", Verdict::Right, "exact value"),
-        (r"1a: '\frac{1}{\sqrt2}\begin{bmatrix} 1 & -1 \\ 2 & 0 \end{bmatrix}'", Verdict::Right, "exact value"),
+        (
+            r"1a: '\frac{1}{\sqrt2}\begin{bmatrix} 1 & -1 \\ 2 & 0 \end{bmatrix}'",
+            Verdict::Right,
+            "exact value",
+        ),
         ("1a: 'M = 1/√2 {{1, -1}, {2, 0}}'", Verdict::Right, "exact value"),
         ("1a: 1/2 * [[1, -1], [2, 0]]", Verdict::Partial, "1 of 4 entries are right"),
         ("1a: 1/sqrt(2) * [[1, 1], [2, 0]]", Verdict::Partial, "wrong sign in (1, 2)"),
         ("1a: 1 + 1/sqrt(2) * [[1, -1], [2, 0]]", Verdict::Unreadable, ""),
-        ("1a: 1/sqrt(2) * [[1, -1, 0], [2, 0, 0]]", Verdict::Wrong, "expected a matrix of 2 × 2, got 2 × 3"),
+        (
+            "1a: 1/sqrt(2) * [[1, -1, 0], [2, 0, 0]]",
+            Verdict::Wrong,
+            "expected a matrix of 2 × 2, got 2 × 3",
+        ),
         ("1b: '[1, 3, 4], [2, 5, 6]'", Verdict::Right, ""),
         ("1b: (1 3 4), (2 5 6)", Verdict::Right, ""),
         ("1b: '{{1, 3, 4}, {2, 5, 6}}'", Verdict::Right, ""),
@@ -100,7 +109,11 @@ fn an_option_may_be_called_one() {
     let catalog = catalog();
     let keys = keys(&set("several-heads"), Vec::new(), 1, &catalog);
     let Answer::Choice(order) = &keys[0].questions[0].parts[2].answer else { panic!("options") };
-    let right = order.iter().position(|at| *at == 0).and_then(|at| u8::try_from(at).ok()).expect("the right one");
+    let right = order
+        .iter()
+        .position(|at| *at == 0)
+        .and_then(|at| u8::try_from(at).ok())
+        .expect("the right one");
     let letter = char::from(b'a' + right);
     let other = char::from(b'a' + (right + 1) % 4);
     let grader = Grader::new(keys.clone(), &catalog).unwrap_or_else(|error| panic!("{error}"));
@@ -120,7 +133,9 @@ fn what_is_no_number_costs_its_own_part_alone() {
     let catalog = catalog();
     let (grader, _) = of_own(BLOCKS, &catalog);
     for word in [".nan", ".inf", "-.inf", "1e999"] {
-        let text = format!("variant: 1\nstudent: Ada\nanswers:\n  1c: [[1, 2]]\n  1d: {word}\n  1h: [[{word}, 1]]\n");
+        let text = format!(
+            "variant: 1\nstudent: Ada\nanswers:\n  1c: [[1, 2]]\n  1d: {word}\n  1h: [[{word}, 1]]\n"
+        );
         let all = grader.grade(&read("ada.yaml", text.as_bytes())[0]);
         assert!(all.trouble.is_empty() && all.student == "Ada", "{word}: {all:?}");
         assert_eq!(part(&all, "1c").verdict, Verdict::Right, "{word}: {all:?}");
@@ -128,7 +143,10 @@ fn what_is_no_number_costs_its_own_part_alone() {
             let part = part(&all, id);
             assert!(part.verdict == Verdict::Unreadable && part.points < 0.01, "{word}: {part:?}");
             assert!(part.says.contains("expected a finite number, got `"), "{word}: {part:?}");
-            assert!(part.place.as_deref().is_some_and(|place| place.starts_with("ada.yaml:")), "{part:?}");
+            assert!(
+                part.place.as_deref().is_some_and(|place| place.starts_with("ada.yaml:")),
+                "{part:?}"
+            );
         }
     }
 }

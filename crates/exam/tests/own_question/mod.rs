@@ -13,7 +13,13 @@ pub(crate) fn variants(library: &Library, n: usize) -> (Vec<Posed<'_>>, Option<E
     let question = library.get("own").unwrap_or_else(|| panic!("no question"));
     let (mut seen, mut all) = (BTreeSet::new(), Vec::new());
     for variant in 1..=n {
-        match pose(question, &[0], (5, &[variant.to_string().as_str()], variant), &mut seen, &catalog) {
+        match pose(
+            question,
+            &[0],
+            (5, &[variant.to_string().as_str()], variant),
+            &mut seen,
+            &catalog,
+        ) {
             Ok(posed) => all.push(posed),
             Err(error) => return (all, Some(error)),
         }

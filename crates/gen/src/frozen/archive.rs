@@ -70,7 +70,11 @@ impl Array {
     }
 
     fn of_numbers(shape: &[usize], data: &[f64]) -> Self {
-        Self { element: Element::Float(Dtype::Float64), shape: shape.to_vec(), bytes: encode(data, Dtype::Float64) }
+        Self {
+            element: Element::Float(Dtype::Float64),
+            shape: shape.to_vec(),
+            bytes: encode(data, Dtype::Float64),
+        }
     }
 
     /// Whether the bytes are as many as the shape and the elements ask for.
@@ -80,8 +84,14 @@ impl Array {
         if expected == Some(self.bytes.len()) {
             return Ok(());
         }
-        let expected = format!("those of {:?} elements of {} bytes", self.shape, self.element.size());
-        Err(GenError::new("bytes", format!("array `{name:.64}`"), expected, self.bytes.len().to_string()))
+        let expected =
+            format!("those of {:?} elements of {} bytes", self.shape, self.element.size());
+        Err(GenError::new(
+            "bytes",
+            format!("array `{name:.64}`"),
+            expected,
+            self.bytes.len().to_string(),
+        ))
     }
 
     /// The tensor that the array holds, its elements being of the format `dtype`.
@@ -92,7 +102,12 @@ impl Array {
             Element::Bool => false,
         };
         if !fits {
-            return Err(GenError::new("format", format!("array `{name:.64}`"), dtype.name(), self.element.name()));
+            return Err(GenError::new(
+                "format",
+                format!("array `{name:.64}`"),
+                dtype.name(),
+                self.element.name(),
+            ));
         }
         self.check_size(name)?;
         Ok(Tensor { dtype, shape: self.shape.clone(), data: decode(&self.bytes, dtype) })
@@ -107,7 +122,10 @@ impl Array {
         if let Some(byte) = self.bytes.iter().find(|byte| **byte > 1) {
             return Err(GenError::new("element", place, "0 or 1", byte.to_string()));
         }
-        Ok(BoolTensor { shape: self.shape.clone(), data: self.bytes.iter().map(|byte| *byte == 1).collect() })
+        Ok(BoolTensor {
+            shape: self.shape.clone(),
+            data: self.bytes.iter().map(|byte| *byte == 1).collect(),
+        })
     }
 }
 
@@ -121,13 +139,17 @@ pub(super) struct Archive {
 impl Archive {
     /// Takes an array out, or says that it is missing.
     pub(super) fn take(&mut self, name: &str) -> Result<Array, GenError> {
-        self.arrays.shift_remove(name).ok_or_else(|| GenError::new("array", format!("`{name}`"), "one", "none"))
+        self.arrays
+            .shift_remove(name)
+            .ok_or_else(|| GenError::new("array", format!("`{name}`"), "one", "none"))
     }
 
     /// Everything must have been taken.
     pub(super) fn check_empty(&self) -> Result<(), GenError> {
         match self.arrays.keys().chain(self.texts.keys()).next() {
-            Some(name) => Err(GenError::new("array", "file", "known names only", format!("`{name:.64}` too"))),
+            Some(name) => {
+                Err(GenError::new("array", "file", "known names only", format!("`{name:.64}` too")))
+            }
             None => Ok(()),
         }
     }
@@ -143,7 +165,8 @@ fn case_archive(frozen: &FrozenCase) -> Result<Archive, GenError> {
     call.options.mask.iter().for_each(|mask| drop(add("mask", Array::of_mask(mask))));
     call.options.bias.iter().for_each(|bias| drop(add("bias", Array::of(bias))));
     // An answer below binary64's smallest numbers is 0 here, whatever its sign.
-    let answer: Vec<f64> = frozen.answer.values.iter().map(|decimal| decimal.to_f64() + 0.0).collect();
+    let answer: Vec<f64> =
+        frozen.answer.values.iter().map(|decimal| decimal.to_f64() + 0.0).collect();
     add("answer", Array::of_numbers(&frozen.answer.shape, &answer));
     for (contract, bounds) in &frozen.bounds {
         add(&format!("{BOUNDS}{contract}"), Array::of_numbers(&frozen.answer.shape, bounds));
@@ -151,7 +174,9 @@ fn case_archive(frozen: &FrozenCase) -> Result<Archive, GenError> {
     arrays.iter().try_for_each(|(name, array)| array.check_size(name))?;
     let texts = |decimals: &[Decimal]| decimals.iter().map(Decimal::to_string).collect::<Vec<_>>();
     let is_lossy = texts(&nearest(&answer)?) != texts(&frozen.answer.values);
-    let decimals = is_lossy.then(|| frozen.answer.values.iter().map(raw).collect::<Result<_, _>>()).transpose()?;
+    let decimals = is_lossy
+        .then(|| frozen.answer.values.iter().map(raw).collect::<Result<_, _>>())
+        .transpose()?;
     let facts = Facts { decimals, ..Facts::of(frozen) };
     let texts = IndexMap::from([(CASE.to_owned(), lay_out(&facts))]);
     Ok(Archive { texts, arrays })
@@ -168,7 +193,8 @@ fn nearest(data: &[f64]) -> Result<Vec<Decimal>, GenError> {
 
 /// Decimals that must be the numbers beside them.
 fn same_numbers(decimals: &[Box<RawValue>], data: &[f64]) -> Result<Vec<Decimal>, GenError> {
-    let values = decimals.iter().map(|raw| decimal(raw, "`decimals`")).collect::<Result<Vec<_>, _>>()?;
+    let values =
+        decimals.iter().map(|raw| decimal(raw, "`decimals`")).collect::<Result<Vec<_>, _>>()?;
     let bits = |x: f64| (x + 0.0).to_bits();
     if values.iter().map(|value| bits(value.to_f64())).eq(data.iter().map(|x| bits(*x))) {
         return Ok(values);
@@ -177,22 +203,24 @@ fn same_numbers(decimals: &[Box<RawValue>], data: &[f64]) -> Result<Vec<Decimal>
 }
 
 fn case_of_archive(mut archive: Archive) -> Result<FrozenCase, GenError> {
-    let facts = archive
-        .texts
-        .shift_remove(CASE)
-        .ok_or_else(|| GenError::new("text", format!("`{CASE}`"), "the facts of a frozen case", "none"))?;
+    let facts = archive.texts.shift_remove(CASE).ok_or_else(|| {
+        GenError::new("text", format!("`{CASE}`"), "the facts of a frozen case", "none")
+    })?;
     let mut facts: Facts = parse(&facts, "the facts of a frozen case")?;
     let dtype = facts.dtype;
-    let (query, key, value) = (archive.take("query")?, archive.take("key")?, archive.take("value")?);
+    let (query, key, value) =
+        (archive.take("query")?, archive.take("key")?, archive.take("value")?);
     let mask = archive.arrays.shift_remove("mask").map(|mask| mask.mask("mask")).transpose()?;
-    let bias = archive.arrays.shift_remove("bias").map(|bias| bias.tensor("bias", dtype)).transpose()?;
+    let bias =
+        archive.arrays.shift_remove("bias").map(|bias| bias.tensor("bias", dtype)).transpose()?;
     let answer = archive.take("answer")?.tensor("answer", Dtype::Float64)?;
     let values = match facts.decimals.take() {
         None => nearest(&answer.data)?,
         Some(decimals) => same_numbers(&decimals, &answer.data)?,
     };
     let mut bounds = IndexMap::new();
-    let mut names: Vec<String> = archive.arrays.keys().filter(|name| name.starts_with(BOUNDS)).cloned().collect();
+    let mut names: Vec<String> =
+        archive.arrays.keys().filter(|name| name.starts_with(BOUNDS)).cloned().collect();
     names.sort_unstable();
     for name in names {
         let Tensor { shape, data, .. } = archive.take(&name)?.tensor(&name, Dtype::Float64)?;
@@ -211,11 +239,12 @@ fn case_of_archive(mut archive: Archive) -> Result<FrozenCase, GenError> {
     assemble(facts, tensors)
 }
 
-/// The case as a safetensors file: tensors `query`, `key`, `value`, `mask` and `bias` where they are on, `answer` and
-/// `bounds/<contract>` in float64 (infinite where nothing can be said); everything else as JSON in the metadata `case`.
+/// The case as a safetensors file: tensors `query`, `key`, `value`, `mask` and `bias` where they
+/// are on, `answer` and `bounds/<contract>` in float64 (infinite where nothing can be said);
+/// everything else as JSON in the metadata `case`.
 ///
-/// The answer is the certified decimal rounded to float64; the bounds allow for it. Where that loses digits, the decimals
-/// are in the metadata too. The same case gives the same bytes.
+/// The answer is the certified decimal rounded to float64; the bounds allow for it. Where that
+/// loses digits, the decimals are in the metadata too. The same case gives the same bytes.
 ///
 /// # Errors
 /// A case that is no call of attention.
@@ -226,13 +255,15 @@ pub fn case_to_safetensors(frozen: &FrozenCase) -> Result<Vec<u8>, GenError> {
 /// Reads a case from a safetensors file.
 ///
 /// # Errors
-/// Anything but what [`case_to_safetensors`] writes, with its place; an id that is not the content's.
+/// Anything but what [`case_to_safetensors`] writes, with its place; an id that is not the
+/// content's.
 pub fn case_from_safetensors(bytes: &[u8]) -> Result<FrozenCase, GenError> {
     case_of_archive(safetensors::read(bytes, CASE)?)
 }
 
-/// The case as a NumPy archive: arrays named as in [`case_to_safetensors`], everything else as JSON in the text `case`.
-/// bfloat16 and float8 have no name in NumPy: their storage bits come as unsigned integers of the same size.
+/// The case as a NumPy archive: arrays named as in [`case_to_safetensors`], everything else as JSON
+/// in the text `case`. bfloat16 and float8 have no name in NumPy: their storage bits come as
+/// unsigned integers of the same size.
 ///
 /// Entries are stored, not compressed, without times: the same case gives the same bytes.
 ///

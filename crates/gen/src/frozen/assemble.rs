@@ -1,4 +1,5 @@
-//! From the parts of a stored frozen case, whatever they were stored in, to a case that can be trusted.
+//! From the parts of a stored frozen case, whatever they were stored in, to a case that can be
+//! trusted.
 
 use indexmap::IndexMap;
 use qkvet_engine::digits::{Answer, Decimal};
@@ -84,7 +85,8 @@ pub(super) fn shape_of(dims: &Dims, name: &str) -> [usize; 4] {
     }
 }
 
-/// Puts a case together; every shape, element and word is checked, and the id must be the content's.
+/// Puts a case together; every shape, element and word is checked, and the id must be the
+/// content's.
 pub(super) fn assemble(facts: Facts, tensors: Tensors) -> Result<FrozenCase, GenError> {
     check_id(&facts.id, "`id`")?;
     let id = facts.id.clone();
@@ -94,11 +96,21 @@ pub(super) fn assemble(facts: Facts, tensors: Tensors) -> Result<FrozenCase, Gen
 fn checked(facts: Facts, tensors: Tensors) -> Result<FrozenCase, GenError> {
     check_format(facts.format)?;
     if facts.law != VALUE {
-        return Err(GenError::new("law", "`law`", format!("`{VALUE}`"), format!("`{:.64}`", facts.law)));
+        return Err(GenError::new(
+            "law",
+            "`law`",
+            format!("`{VALUE}`"),
+            format!("`{:.64}`", facts.law),
+        ));
     }
     check_dims(&facts.dims, "`dims`")?;
     if !(1..=MOST_DIGITS).contains(&facts.digits) {
-        return Err(GenError::new("number", "`digits`", format!("1 to {MOST_DIGITS}"), facts.digits.to_string()));
+        return Err(GenError::new(
+            "number",
+            "`digits`",
+            format!("1 to {MOST_DIGITS}"),
+            facts.digits.to_string(),
+        ));
     }
     for (field, value) in &facts.conventions.0 {
         check_word(field, "`conventions`")?;
@@ -114,7 +126,12 @@ fn checked(facts: Facts, tensors: Tensors) -> Result<FrozenCase, GenError> {
     }
     check_shape("answer", &answer_shape, values.len(), &facts.dims)?;
     if let Some(decimal) = values.iter().find(|decimal| !decimal.to_f64().is_finite()) {
-        return Err(GenError::new("element", "answer", "numbers that binary64 can hold", format!("{decimal:.64}")));
+        return Err(GenError::new(
+            "element",
+            "answer",
+            "numbers that binary64 can hold",
+            format!("{decimal:.64}"),
+        ));
     }
     let mut allowed = IndexMap::new();
     for (contract, (shape, data)) in bounds {
@@ -122,7 +139,12 @@ fn checked(facts: Facts, tensors: Tensors) -> Result<FrozenCase, GenError> {
         check_word(&contract, "`bounds`")?;
         check_shape(&place, &shape, data.len(), &facts.dims)?;
         if let Some(bound) = data.iter().find(|bound| bound.is_nan() || **bound < 0.0) {
-            return Err(GenError::new("bound", place, "numbers that are not negative", format!("{bound:?}")));
+            return Err(GenError::new(
+                "bound",
+                place,
+                "numbers that are not negative",
+                format!("{bound:?}"),
+            ));
         }
         allowed.insert(contract, data);
     }
@@ -132,15 +154,27 @@ fn checked(facts: Facts, tensors: Tensors) -> Result<FrozenCase, GenError> {
         value,
         return_weights: false,
         return_lse: false,
-        options: CallOptions { scale: facts.scale, causal: facts.causal, mask, bias, ..CallOptions::default() },
+        options: CallOptions {
+            scale: facts.scale,
+            causal: facts.causal,
+            mask,
+            bias,
+            ..CallOptions::default()
+        },
     };
     let case = case_of(&call);
     call_of(&case)?;
     let id = case_id(&case);
     if id != facts.id {
-        return Err(GenError::new("id", "`id`", format!("`{id}`, the content's"), format!("`{}`", facts.id)));
+        return Err(GenError::new(
+            "id",
+            "`id`",
+            format!("`{id}`, the content's"),
+            format!("`{}`", facts.id),
+        ));
     }
-    // The text does not say which numbers are exact; taken as rounded, none claims more than is known.
+    // The text does not say which numbers are exact; taken as rounded, none claims more than is
+    // known.
     let values = values.into_iter().map(|decimal| decimal.rounded_to(facts.digits)).collect();
     Ok(FrozenCase {
         id,

@@ -13,11 +13,16 @@ pub(super) const VALUE: &str = "value";
 /// The one call of a case of the law `value`: `Q`, `K`, `V` and the options as they are.
 ///
 /// # Errors
-/// A case of another law, other options than scale, causal, mask and bias, other variables than `Q`, `K` and `V`, shapes that do not fit the extents, elements that the format
-/// does not have.
+/// A case of another law, other options than scale, causal, mask and bias, other variables than
+/// `Q`, `K` and `V`, shapes that do not fit the extents, elements that the format does not have.
 pub fn call_of(case: &Case) -> Result<Call, GenError> {
     if case.law != VALUE {
-        return Err(GenError::new("law", "case", format!("`{VALUE}`, a single call"), format!("`{:.64}`", case.law)));
+        return Err(GenError::new(
+            "law",
+            "case",
+            format!("`{VALUE}`, a single call"),
+            format!("`{:.64}`", case.law),
+        ));
     }
     check_dims(&case.dims, "dims")?;
     let d = case.dims;
@@ -30,7 +35,11 @@ pub fn call_of(case: &Case) -> Result<Call, GenError> {
                     && m.data.len() == d.b * heads * rows * cols =>
             {
                 check_elements(&m.data, case.dtype, &place)?;
-                Ok(Tensor { dtype: case.dtype, shape: vec![d.b, heads, rows, cols], data: m.data.clone() })
+                Ok(Tensor {
+                    dtype: case.dtype,
+                    shape: vec![d.b, heads, rows, cols],
+                    data: m.data.clone(),
+                })
             }
             Some(_) => Err(GenError::new("value", place, expected, "another")),
             None => Err(GenError::new("value", place, expected, "none")),
@@ -38,7 +47,8 @@ pub fn call_of(case: &Case) -> Result<Call, GenError> {
     };
     let (query, key) = (tensor("Q", d.h_q, d.n_q, d.d_k)?, tensor("K", d.h_k, d.n_k, d.d_k)?);
     let value = tensor("V", d.h_k, d.n_k, d.d_v)?;
-    if let Some(name) = case.bindings.keys().find(|name| !["Q", "K", "V"].contains(&name.as_str())) {
+    if let Some(name) = case.bindings.keys().find(|name| !["Q", "K", "V"].contains(&name.as_str()))
+    {
         return Err(GenError::new("variable", "case", "Q, K and V", format!("`{name:.32}` too")));
     }
     if let Some(option) = case.options.on().iter().find(|option| is_extended(*option)) {
@@ -46,21 +56,41 @@ pub fn call_of(case: &Case) -> Result<Call, GenError> {
         return Err(GenError::new("option", "case", expected, format!("`{option}`")));
     }
     check_option_values(&case.options, &d, case.dtype)?;
-    Ok(Call { query, key, value, options: case.options.clone(), return_weights: false, return_lse: false })
+    Ok(Call {
+        query,
+        key,
+        value,
+        options: case.options.clone(),
+        return_weights: false,
+        return_lse: false,
+    })
 }
 
-/// The case of the law `value` that makes this call; its [`case_id`](crate::case_id) is the call's id.
+/// The case of the law `value` that makes this call; its [`case_id`](crate::case_id) is the call's
+/// id.
 ///
 /// The three tensors have four axes each, as every [`Call`] has.
 pub fn case_of(call: &Call) -> Case {
     let matrices = |tensor: &Tensor| {
         let axis = |at: usize| tensor.shape.get(at).copied().unwrap_or(1);
         let data = tensor.data.clone();
-        let m = Matrices { batch: Some(axis(0)), heads: Some(axis(1)), rows: axis(2), cols: axis(3), data };
+        let m = Matrices {
+            batch: Some(axis(0)),
+            heads: Some(axis(1)),
+            rows: axis(2),
+            cols: axis(3),
+            data,
+        };
         Binding::Matrices(m)
     };
     let named = [("Q", &call.query), ("K", &call.key), ("V", &call.value)];
     let bindings: IndexMap<String, Binding> =
         named.into_iter().map(|(name, tensor)| (name.to_owned(), matrices(tensor))).collect();
-    Case { law: VALUE.to_owned(), dtype: call.dtype(), dims: call.dims(), options: call.options.clone(), bindings }
+    Case {
+        law: VALUE.to_owned(),
+        dtype: call.dtype(),
+        dims: call.dims(),
+        options: call.options.clone(),
+        bindings,
+    }
 }

@@ -17,12 +17,17 @@ struct Single {
     case: CaseDocument,
 }
 
-/// The case as a JSON document `{"format": 1, "dtype": ..., "case": {...}}`, the case as in a group.
+/// The case as a JSON document `{"format": 1, "dtype": ..., "case": {...}}`, the case as in a
+/// group.
 ///
 /// # Errors
 /// A case that is no call of attention.
 pub fn case_to_json(frozen: &FrozenCase) -> Result<String, GenError> {
-    Ok(lay_out(&Single { format: FROZEN_FORMAT, dtype: frozen.case.dtype, case: CaseDocument::new(frozen)? }))
+    Ok(lay_out(&Single {
+        format: FROZEN_FORMAT,
+        dtype: frozen.case.dtype,
+        case: CaseDocument::new(frozen)?,
+    }))
 }
 
 /// Reads a case from a JSON document.

@@ -41,9 +41,13 @@ pub(super) struct CaseDocument {
 impl CaseDocument {
     pub(super) fn new(frozen: &FrozenCase) -> Result<Self, GenError> {
         let call = call_of(&frozen.case)?;
-        let Facts { id, law, dims, conventions, hunts, scale, causal, digits, .. } = Facts::of(frozen);
+        let Facts { id, law, dims, conventions, hunts, scale, causal, digits, .. } =
+            Facts::of(frozen);
         let shape = &frozen.answer.shape;
-        let bounds = frozen.bounds.iter().map(|(contract, data)| (contract.clone(), BoundRows::new(shape, data)));
+        let bounds = frozen
+            .bounds
+            .iter()
+            .map(|(contract, data)| (contract.clone(), BoundRows::new(shape, data)));
         Ok(Self {
             id,
             law,
@@ -123,9 +127,13 @@ impl DecimalRows {
 
     fn decimals(self) -> Result<(Vec<usize>, Vec<Decimal>), GenError> {
         check_rows(&self.shape, self.rows.iter().map(Vec::len), "answer")?;
-        let decimal = |(row, raw): (usize, &RawValue)| decimal(raw, &format!("row {row} of answer"));
-        let entries =
-            self.rows.iter().enumerate().flat_map(|(row, entries)| entries.iter().map(move |raw| (row, &**raw)));
+        let decimal =
+            |(row, raw): (usize, &RawValue)| decimal(raw, &format!("row {row} of answer"));
+        let entries = self
+            .rows
+            .iter()
+            .enumerate()
+            .flat_map(|(row, entries)| entries.iter().map(move |raw| (row, &**raw)));
         Ok((self.shape, entries.map(decimal).collect::<Result<_, _>>()?))
     }
 }
@@ -140,13 +148,15 @@ struct BoundRows {
 
 impl BoundRows {
     fn new(shape: &[usize], bounds: &[f64]) -> Self {
-        let row = |row: &[f64]| row.iter().map(|bound| bound.is_finite().then_some(*bound)).collect();
+        let row =
+            |row: &[f64]| row.iter().map(|bound| bound.is_finite().then_some(*bound)).collect();
         Self { shape: shape.to_vec(), rows: bounds.chunks(width(shape)).map(row).collect() }
     }
 
     fn bounds(self, place: &str) -> Result<(Vec<usize>, Vec<f64>), GenError> {
         check_rows(&self.shape, self.rows.iter().map(Vec::len), place)?;
-        let bounds = self.rows.iter().flatten().map(|bound| bound.unwrap_or(f64::INFINITY)).collect();
+        let bounds =
+            self.rows.iter().flatten().map(|bound| bound.unwrap_or(f64::INFINITY)).collect();
         Ok((self.shape, bounds))
     }
 }

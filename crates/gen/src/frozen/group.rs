@@ -1,4 +1,5 @@
-//! Groups: the frozen cases of a format and a set of options as one text, laid out for people, JSON for programs.
+//! Groups: the frozen cases of a format and a set of options as one text, laid out for people, JSON
+//! for programs.
 
 use qkvet_spec::{CallOption, Case, Dtype, Suite};
 use serde::{Deserialize, Serialize};
@@ -44,7 +45,10 @@ pub fn group_name(case: &Case) -> String {
 }
 
 /// Sorts cases into groups; groups by name, cases in the order given.
-pub fn frozen_groups(suite: &Suite, cases: impl IntoIterator<Item = FrozenCase>) -> Vec<FrozenGroup> {
+pub fn frozen_groups(
+    suite: &Suite,
+    cases: impl IntoIterator<Item = FrozenCase>,
+) -> Vec<FrozenGroup> {
     let version = suite.frozen.as_ref().map_or_else(String::new, |frozen| frozen.version.clone());
     let mut groups: Vec<FrozenGroup> = Vec::new();
     for case in cases {
@@ -64,7 +68,8 @@ pub fn frozen_groups(suite: &Suite, cases: impl IntoIterator<Item = FrozenCase>)
     groups
 }
 
-/// The group as a JSON document, one row of numbers a line. Answers are written as the decimals that they are.
+/// The group as a JSON document, one row of numbers a line. Answers are written as the decimals
+/// that they are.
 ///
 /// # Errors
 /// A case that is no call of attention.
@@ -83,8 +88,9 @@ pub fn write_group(group: &FrozenGroup) -> Result<String, GenError> {
 /// Reads a group, with or without the header of a snapshot.
 ///
 /// # Errors
-/// Anything but what [`write_group`] writes, with its place: unknown, missing and repeated fields, elements that the format
-/// does not have, an id that is not the content's, a case that belongs to another group or comes twice.
+/// Anything but what [`write_group`] writes, with its place: unknown, missing and repeated fields,
+/// elements that the format does not have, an id that is not the content's, a case that belongs to
+/// another group or comes twice.
 pub fn read_group(text: &str) -> Result<FrozenGroup, GenError> {
     let document: GroupDocument = parse(strip_snapshot_header(text)?, "a group of frozen cases")?;
     check_format(document.format)?;
@@ -96,9 +102,13 @@ pub fn read_group(text: &str) -> Result<FrozenGroup, GenError> {
         let case = case.case(dtype)?;
         let name = group_name(&case.case);
         if name != group {
-            return Err(
-                GenError::new("group", "`group`", format!("`{name}`"), format!("`{group:.64}`")).of_case(&case.id)
-            );
+            return Err(GenError::new(
+                "group",
+                "`group`",
+                format!("`{name}`"),
+                format!("`{group:.64}`"),
+            )
+            .of_case(&case.id));
         }
         cases.push(case);
     }
@@ -111,8 +121,8 @@ pub fn read_group(text: &str) -> Result<FrozenGroup, GenError> {
     Ok(FrozenGroup { suite: document.suite, version: document.version, group, dtype, cases })
 }
 
-/// The document in a snapshot file: what follows the header between two lines `---`. Text without a header is returned as
-/// it is.
+/// The document in a snapshot file: what follows the header between two lines `---`. Text without a
+/// header is returned as it is.
 ///
 /// # Errors
 /// A header that does not end.

@@ -15,9 +15,10 @@ use crate::validate::check_version;
 
 /// What is frozen of a suite.
 ///
-/// `version` is a semantic version of the answers. Its first part moves when a case or an answer is changed or taken away:
-/// never, unless an answer was wrong. The second moves when cases, contracts, conventions or hunted faults are added, the
-/// third when only the layout of the text changes.
+/// `version` is a semantic version of the answers. Its first part moves when a case or an answer is
+/// changed or taken away: never, unless an answer was wrong. The second moves when cases,
+/// contracts, conventions or hunted faults are added, the third when only the layout of the text
+/// changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
@@ -66,7 +67,8 @@ pub struct LargerEntry {
 }
 
 impl LargerEntry {
-    /// The entry of a case whose file holds `bytes`, as [`case_to_safetensors`](super::case_to_safetensors) makes them.
+    /// The entry of a case whose file holds `bytes`, as
+    /// [`case_to_safetensors`](super::case_to_safetensors) makes them.
     pub fn new(frozen: &FrozenCase, bytes: &[u8]) -> Self {
         Self {
             id: frozen.id.clone(),
@@ -91,7 +93,11 @@ impl Manifest {
     ///
     /// # Errors
     /// A case that is no call of attention.
-    pub fn new(suite: &Suite, groups: &[FrozenGroup], larger: Vec<LargerEntry>) -> Result<Self, GenError> {
+    pub fn new(
+        suite: &Suite,
+        groups: &[FrozenGroup],
+        larger: Vec<LargerEntry>,
+    ) -> Result<Self, GenError> {
         let entry = |group: &FrozenGroup| {
             Ok(GroupEntry {
                 group: group.group.clone(),
@@ -103,27 +109,30 @@ impl Manifest {
         Ok(Self {
             format: FROZEN_FORMAT,
             suite: suite.suite.clone(),
-            version: suite.frozen.as_ref().map_or_else(String::new, |frozen| frozen.version.clone()),
+            version: suite
+                .frozen
+                .as_ref()
+                .map_or_else(String::new, |frozen| frozen.version.clone()),
             seed: SEED,
             groups: groups.iter().map(entry).collect::<Result<_, GenError>>()?,
             larger,
         })
     }
 
-    /// Reads the file of one of the groups and checks that it is the one that the manifest speaks of.
+    /// Reads the file of one of the groups and checks that it is the one that the manifest speaks
+    /// of.
     ///
     /// # Errors
     /// A group that is not listed here, another hash, and everything that [`read_group`] refuses.
     pub fn read_group(&self, file: &str, text: &str) -> Result<FrozenGroup, GenError> {
-        let entry = self
-            .groups
-            .iter()
-            .find(|entry| entry.file == file)
-            .ok_or_else(|| GenError::new("group", "manifest", "a file that is listed", format!("`{file:.64}`")))?;
+        let entry = self.groups.iter().find(|entry| entry.file == file).ok_or_else(|| {
+            GenError::new("group", "manifest", "a file that is listed", format!("`{file:.64}`"))
+        })?;
         check_content(file, &entry.sha256, strip_snapshot_header(text)?.as_bytes())?;
         let group = read_group(text)?;
         let same = group.cases.iter().map(|case| &case.id).eq(&entry.cases)
-            && (&group.suite, &group.version, &group.group) == (&self.suite, &self.version, &entry.group);
+            && (&group.suite, &group.version, &group.group)
+                == (&self.suite, &self.version, &entry.group);
         if same {
             return Ok(group);
         }
@@ -153,7 +162,8 @@ pub fn write_manifest(manifest: &Manifest) -> String {
 /// Reads a manifest, with or without the header of a snapshot.
 ///
 /// # Errors
-/// Anything but what [`write_manifest`] writes, with its place; names that are no plain file names, ids that come twice.
+/// Anything but what [`write_manifest`] writes, with its place; names that are no plain file names,
+/// ids that come twice.
 pub fn read_manifest(text: &str) -> Result<Manifest, GenError> {
     let manifest: Manifest = parse(strip_snapshot_header(text)?, "a manifest of frozen cases")?;
     check_format(manifest.format)?;
@@ -172,11 +182,14 @@ pub fn read_manifest(text: &str) -> Result<Manifest, GenError> {
         check_file(&entry.file, &entry.id, "safetensors", &entry.id)?;
     }
     let groups = manifest.groups.iter().flat_map(|entry| &entry.cases);
-    let mut names: Vec<&String> = groups.chain(manifest.larger.iter().map(|entry| &entry.id)).collect();
+    let mut names: Vec<&String> =
+        groups.chain(manifest.larger.iter().map(|entry| &entry.id)).collect();
     names.extend(manifest.groups.iter().map(|entry| &entry.file));
     names.sort_unstable();
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(GenError::new("name", "manifest", "each once", format!("{} twice", pair[0]))),
+        Some(pair) => {
+            Err(GenError::new("name", "manifest", "each once", format!("{} twice", pair[0])))
+        }
         None => Ok(manifest),
     }
 }

@@ -37,8 +37,10 @@ pub(super) fn write_array(array: &Array) -> Vec<u8> {
     };
     let extents: String = array.shape.iter().map(|n| format!("{n}, ")).collect();
     // A tuple of one keeps its comma.
-    let extents =
-        extents.strip_suffix(' ').filter(|_| array.shape.len() == 1).unwrap_or(extents.trim_end_matches(", "));
+    let extents = extents
+        .strip_suffix(' ')
+        .filter(|_| array.shape.len() == 1)
+        .unwrap_or(extents.trim_end_matches(", "));
     let mut bytes = header(descr, extents);
     bytes.extend_from_slice(&array.bytes);
     bytes
@@ -50,9 +52,11 @@ pub(super) fn write_text(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Version 1.0 with spaces up to a multiple of 64 bytes, as NumPy writes it; version 2.0 where the header is long.
+/// Version 1.0 with spaces up to a multiple of 64 bytes, as NumPy writes it; version 2.0 where the
+/// header is long.
 fn header(descr: &str, extents: &str) -> Vec<u8> {
-    let mut text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({extents}), }}");
+    let mut text =
+        format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({extents}), }}");
     let lead = MAGIC.len() + 4;
     let padding = 63 - (lead + text.len()) % 64;
     text.extend(std::iter::repeat_n(' ', padding));
@@ -68,30 +72,50 @@ fn header(descr: &str, extents: &str) -> Vec<u8> {
 /// Reads one entry.
 pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Entry, GenError> {
     let place = format!("array `{name:.64}`");
-    let wrong = |what: &str, expected: &str, got: String| Err(GenError::new(what, place.clone(), expected, got));
-    let Some((version, rest)) = bytes.strip_prefix(MAGIC).and_then(|rest| rest.split_first_chunk::<2>()) else {
+    let wrong = |what: &str, expected: &str, got: String| {
+        Err(GenError::new(what, place.clone(), expected, got))
+    };
+    let Some((version, rest)) =
+        bytes.strip_prefix(MAGIC).and_then(|rest| rest.split_first_chunk::<2>())
+    else {
         return wrong("file", "NumPy's .npy format", "something else".to_owned());
     };
     let length = match version[0] {
-        1 => rest.split_first_chunk::<2>().map(|(n, rest)| (usize::from(u16::from_le_bytes(*n)), rest)),
-        2 | 3 => rest.split_first_chunk::<4>().map(|(n, rest)| (u32::from_le_bytes(*n) as usize, rest)),
+        1 => rest
+            .split_first_chunk::<2>()
+            .map(|(n, rest)| (usize::from(u16::from_le_bytes(*n)), rest)),
+        2 | 3 => {
+            rest.split_first_chunk::<4>().map(|(n, rest)| (u32::from_le_bytes(*n) as usize, rest))
+        }
         other => return wrong("version", "1, 2 or 3", other.to_string()),
     };
-    let Some((length, rest)) = length.filter(|(length, rest)| *length <= rest.len().min(LONGEST)) else {
+    let Some((length, rest)) = length.filter(|(length, rest)| *length <= rest.len().min(LONGEST))
+    else {
         return wrong("header", "all of it", "its beginning".to_owned());
     };
     let (text, data) = rest.split_at(length);
     let Some(header) = std::str::from_utf8(text).ok().and_then(Header::parse) else {
         let shown = String::from_utf8_lossy(&text[..text.len().min(80)]).into_owned();
-        return wrong("header", "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", format!("`{shown}`"));
+        return wrong(
+            "header",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }",
+            format!("`{shown}`"),
+        );
     };
     if header.descr.starts_with("<U") || header.descr.starts_with("|S") {
         return match text_of(&header, data) {
             Some(text) => Ok(Entry::Text(text)),
-            None => wrong("text", "one string without axes", format!("`{}` {:?}", header.descr, header.shape)),
+            None => wrong(
+                "text",
+                "one string without axes",
+                format!("`{}` {:?}", header.descr, header.shape),
+            ),
         };
     }
-    let floats = Dtype::ALL.into_iter().find(|dtype| descr(*dtype) == Some(&header.descr)).map(Element::Float);
+    let floats = Dtype::ALL
+        .into_iter()
+        .find(|dtype| descr(*dtype) == Some(&header.descr))
+        .map(Element::Float);
     let element = match (floats, header.descr.as_str()) {
         (Some(float), _) => float,
         (None, "|b1") => Element::Bool,
@@ -180,7 +204,9 @@ impl Header {
                 "shape" => {
                     let (inside, _) = value.strip_prefix('(')?.split_once(')')?;
                     let all = inside.split(',').map(str::trim).filter(|n| !n.is_empty());
-                    let all = all.map(|n| n.trim_end_matches('L').parse().ok()).collect::<Option<Vec<usize>>>()?;
+                    let all = all
+                        .map(|n| n.trim_end_matches('L').parse().ok())
+                        .collect::<Option<Vec<usize>>>()?;
                     shape.replace(all).is_none().then_some(inside.len() + 2)?
                 }
                 _ => return None,
@@ -212,7 +238,10 @@ mod tests {
             });
             assert_eq!(Header::parse(text), expected, "{text}");
         };
-        check("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }   \n", Some(("<f4", false, &[2, 3])));
+        check(
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }   \n",
+            Some(("<f4", false, &[2, 3])),
+        );
         check("{'shape': (5,), 'descr': '|u1', 'fortran_order': True}", Some(("|u1", true, &[5])));
         check("{'descr': '<U4', 'fortran_order': False, 'shape': ()}", Some(("<U4", false, &[])));
         for text in [
@@ -234,7 +263,8 @@ mod tests {
     #[test]
     fn columns_first_is_turned() {
         // [[0, 1, 2], [3, 4, 5]] as NumPy stores it columns first.
-        let array = Array { element: Element::Bits(1), shape: vec![2, 3], bytes: vec![0, 3, 1, 4, 2, 5] };
+        let array =
+            Array { element: Element::Bits(1), shape: vec![2, 3], bytes: vec![0, 3, 1, 4, 2, 5] };
         assert_eq!(row_major(&array), [0, 1, 2, 3, 4, 5]);
     }
 

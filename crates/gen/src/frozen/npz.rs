@@ -13,14 +13,18 @@ use crate::GenError;
 const MOST_ENTRIES: usize = 64;
 
 pub(super) fn write(archive: &Archive) -> Result<Vec<u8>, GenError> {
-    let failed = |error: &dyn std::fmt::Display| GenError::new("file", "archive", "a zip file", error.to_string());
+    let failed = |error: &dyn std::fmt::Display| {
+        GenError::new("file", "archive", "a zip file", error.to_string())
+    };
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Stored)
         .last_modified_time(DateTime::default())
         .unix_permissions(0o644);
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
     let texts = archive.texts.iter().map(|(name, text)| (name, npy::write_text(text)));
-    for (name, bytes) in texts.chain(archive.arrays.iter().map(|(name, array)| (name, npy::write_array(array)))) {
+    for (name, bytes) in
+        texts.chain(archive.arrays.iter().map(|(name, array)| (name, npy::write_array(array))))
+    {
         let options = options.large_file(u32::try_from(bytes.len()).is_err());
         writer.start_file(format!("{name}.npy"), options).map_err(|error| failed(&error))?;
         writer.write_all(&bytes).map_err(|error| failed(&error))?;
@@ -31,10 +35,12 @@ pub(super) fn write(archive: &Archive) -> Result<Vec<u8>, GenError> {
 /// Reads all entries. They are stored, so nothing can be larger than the file that it is in.
 pub(super) fn read(bytes: &[u8]) -> Result<Archive, GenError> {
     let failed = |place: &str, error: &dyn std::fmt::Display| {
-        let expected = "a zip file of stored entries, as numpy.savez writes it (not savez_compressed)";
+        let expected =
+            "a zip file of stored entries, as numpy.savez writes it (not savez_compressed)";
         GenError::new("file", place, expected, error.to_string())
     };
-    let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| failed("its directory", &error))?;
+    let mut zip =
+        ZipArchive::new(Cursor::new(bytes)).map_err(|error| failed("its directory", &error))?;
     if zip.len() > MOST_ENTRIES {
         return Err(GenError::new(
             "entries",
@@ -55,14 +61,28 @@ pub(super) fn read(bytes: &[u8]) -> Result<Archive, GenError> {
             ));
         }
         let Some(stem) = name.strip_suffix(".npy") else {
-            return Err(GenError::new("entry", place, "a name that ends in .npy", format!("`{name:.64}`")));
+            return Err(GenError::new(
+                "entry",
+                place,
+                "a name that ends in .npy",
+                format!("`{name:.64}`"),
+            ));
         };
         let mut content = Vec::new();
         let limit = bytes.len() as u64;
-        entry.by_ref().take(limit).read_to_end(&mut content).map_err(|error| failed(&place, &error))?;
+        entry
+            .by_ref()
+            .take(limit)
+            .read_to_end(&mut content)
+            .map_err(|error| failed(&place, &error))?;
         let known = archive.arrays.contains_key(stem) || archive.texts.contains_key(stem);
         if known {
-            return Err(GenError::new("entry", place, "each name once", format!("`{name:.64}` again")));
+            return Err(GenError::new(
+                "entry",
+                place,
+                "each name once",
+                format!("`{name:.64}` again"),
+            ));
         }
         match npy::read(stem, &content)? {
             Entry::Array(array) => drop(archive.arrays.insert(stem.to_owned(), array)),

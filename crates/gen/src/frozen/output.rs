@@ -17,7 +17,8 @@ const DTYPE: &str = "dtype";
 pub struct StoredOutput {
     /// Id of the case, where the file says it; else the file's name must.
     pub id: Option<String>,
-    /// The output as it is stored: its shape and format are a claim, its elements may be NaN or infinite.
+    /// The output as it is stored: its shape and format are a claim, its elements may be NaN or
+    /// infinite.
     pub output: Tensor,
 }
 
@@ -37,7 +38,12 @@ fn stored(mut archive: Archive) -> Result<StoredOutput, GenError> {
         (Some(name), _) => dtype(&name)?,
         (None, Element::Float(dtype)) => dtype,
         (None, _) => {
-            return Err(GenError::new("format", "`dtype`", "a text that names the format of the output", "none"));
+            return Err(GenError::new(
+                "format",
+                "`dtype`",
+                "a text that names the format of the output",
+                "none",
+            ));
         }
     };
     archive.check_empty()?;
@@ -52,7 +58,8 @@ pub(super) fn dtype(name: &str) -> Result<Dtype, GenError> {
     })
 }
 
-/// An output as a safetensors file: the tensor `output`, metadata `id`. NaN is stored as the quiet NaN.
+/// An output as a safetensors file: the tensor `output`, metadata `id`. NaN is stored as the quiet
+/// NaN.
 ///
 /// # Errors
 /// A tensor whose elements are not as many as its shape says, an id that is none.
@@ -60,8 +67,8 @@ pub fn output_to_safetensors(id: &str, output: &Tensor) -> Result<Vec<u8>, GenEr
     safetensors::write(&archive(id, output)?)
 }
 
-/// Reads an output from a safetensors file with the one tensor `output`; the metadata `id` may be absent, and others are
-/// not looked at.
+/// Reads an output from a safetensors file with the one tensor `output`; the metadata `id` may be
+/// absent, and others are not looked at.
 ///
 /// # Errors
 /// Other tensors, a format that is none of floating-point numbers, sizes that do not fit.
@@ -69,7 +76,8 @@ pub fn output_from_safetensors(bytes: &[u8]) -> Result<StoredOutput, GenError> {
     stored(safetensors::read(bytes, ID)?)
 }
 
-/// An output as a NumPy archive: the array `output`, texts `id` and `dtype`. bfloat16 and float8 come as unsigned integers.
+/// An output as a NumPy archive: the array `output`, texts `id` and `dtype`. bfloat16 and float8
+/// come as unsigned integers.
 ///
 /// # Errors
 /// A tensor whose elements are not as many as its shape says, an id that is none.
@@ -79,11 +87,12 @@ pub fn output_to_npz(id: &str, output: &Tensor) -> Result<Vec<u8>, GenError> {
     npz::write(&archive)
 }
 
-/// Reads an output from a NumPy archive: `numpy.savez(file, output=output, dtype="bfloat16")`. The text `id` may be absent,
-/// and `dtype` where NumPy has a name for the format.
+/// Reads an output from a NumPy archive: `numpy.savez(file, output=output, dtype="bfloat16")`. The
+/// text `id` may be absent, and `dtype` where NumPy has a name for the format.
 ///
 /// # Errors
-/// Other entries, compressed entries, a format that is none of floating-point numbers, sizes that do not fit.
+/// Other entries, compressed entries, a format that is none of floating-point numbers, sizes that
+/// do not fit.
 pub fn output_from_npz(bytes: &[u8]) -> Result<StoredOutput, GenError> {
     stored(npz::read(bytes)?)
 }

@@ -65,14 +65,17 @@ impl Number {
     }
 }
 
-/// An output as `{"format": 1, "id": ..., "dtype": ..., "output": {"shape": ..., "rows": ...}}`: row by row, `"nan"`, `"inf"`
-/// and `"-inf"` in quotes.
+/// An output as `{"format": 1, "id": ..., "dtype": ..., "output": {"shape": ..., "rows": ...}}`:
+/// row by row, `"nan"`, `"inf"` and `"-inf"` in quotes.
 ///
 /// # Errors
 /// A tensor whose elements are not as many as its shape says, an id that is none.
 pub fn output_to_json(id: &str, output: &Tensor) -> Result<String, GenError> {
     check_id(id, "`id`")?;
-    let rows = output.data.chunks(width(&output.shape)).map(|row| row.iter().map(|x| Number::new(*x)).collect());
+    let rows = output
+        .data
+        .chunks(width(&output.shape))
+        .map(|row| row.iter().map(|x| Number::new(*x)).collect());
     let rows = Rows { shape: output.shape.clone(), rows: rows.collect() };
     check_rows(&rows.shape, rows.rows.iter().map(Vec::len), "output")?;
     let document = OutputDocument {
@@ -87,7 +90,8 @@ pub fn output_to_json(id: &str, output: &Tensor) -> Result<String, GenError> {
 /// Reads an output from a JSON document; `id` may be absent.
 ///
 /// # Errors
-/// Anything but what [`output_to_json`] writes, with its place; elements that the format does not have.
+/// Anything but what [`output_to_json`] writes, with its place; elements that the format does not
+/// have.
 pub fn output_from_json(text: &str) -> Result<StoredOutput, GenError> {
     let document: OutputDocument = parse(text, "an output")?;
     check_format(document.format)?;
@@ -97,7 +101,12 @@ pub fn output_from_json(text: &str) -> Result<StoredOutput, GenError> {
     check_rows(&shape, rows.iter().map(Vec::len), "output")?;
     let data: Vec<f64> = rows.iter().flatten().map(|number| number.value()).collect();
     if let Some(x) = data.iter().find(|x| !is_representable(**x, dtype)) {
-        return Err(GenError::new("element", "output", format!("numbers of {dtype}"), format!("{x:?}")));
+        return Err(GenError::new(
+            "element",
+            "output",
+            format!("numbers of {dtype}"),
+            format!("{x:?}"),
+        ));
     }
     Ok(StoredOutput { id: document.id, output: Tensor { dtype, shape, data } })
 }

@@ -17,19 +17,25 @@ pub struct FrozenPlans {
     pub larger: Vec<CasePlan>,
 }
 
-/// The plans that a suite freezes for the given formats, format by format; none where it has no section `frozen`.
+/// The plans that a suite freezes for the given formats, format by format; none where it has no
+/// section `frozen`.
 ///
-/// Leaving out a format moves no other plan. The kept cases have the manifest's seed, 0; another gives others of the same kind.
+/// Leaving out a format moves no other plan. The kept cases have the manifest's seed, 0; another
+/// gives others of the same kind.
 ///
 /// # Errors
 /// A suite that cannot be combined into cases, or a catalog without the law `value`.
-pub fn frozen_plans(catalog: &Catalog, suite: &Suite, dtypes: &[Dtype], seed: u64) -> Result<FrozenPlans, GenError> {
+pub fn frozen_plans(
+    catalog: &Catalog,
+    suite: &Suite,
+    dtypes: &[Dtype],
+    seed: u64,
+) -> Result<FrozenPlans, GenError> {
     check_suite(suite)?;
     let Some(frozen) = &suite.frozen else { return Ok(FrozenPlans::default()) };
-    let law = catalog
-        .laws
-        .get(VALUE)
-        .ok_or_else(|| GenError::new("law", "catalog", format!("`{VALUE}`, a single call"), "none"))?;
+    let law = catalog.laws.get(VALUE).ok_or_else(|| {
+        GenError::new("law", "catalog", format!("`{VALUE}`, a single call"), "none")
+    })?;
     let plain = Suite { rounds: 1, extended: None, ..suite.clone() };
     let small = Suite { shapes: frozen.shapes.clone(), limit: frozen.limit, ..plain.clone() };
     let large = Suite { limit: Some(frozen.larger), alone: 0, ..plain };

@@ -29,18 +29,30 @@ fn element(kind: Kind) -> Option<Element> {
     floats.chain([Element::Bool]).find(|element| self::kind(*element) == Some(kind))
 }
 
-/// One text at most: the container writes several in the order of a hash map, which is another one each time.
+/// One text at most: the container writes several in the order of a hash map, which is another one
+/// each time.
 pub(super) fn write(archive: &Archive) -> Result<Vec<u8>, GenError> {
     if archive.texts.len() > 1 {
-        return Err(GenError::new("texts", "metadata", "one at most", archive.texts.len().to_string()));
+        return Err(GenError::new(
+            "texts",
+            "metadata",
+            "one at most",
+            archive.texts.len().to_string(),
+        ));
     }
     let failed = |name: &str, error: &dyn std::fmt::Display| {
-        GenError::new("array", format!("`{name}`"), "one that safetensors can hold", error.to_string())
+        GenError::new(
+            "array",
+            format!("`{name}`"),
+            "one that safetensors can hold",
+            error.to_string(),
+        )
     };
     let mut views = Vec::with_capacity(archive.arrays.len());
     for (name, array) in &archive.arrays {
         let kind = kind(array.element).ok_or_else(|| failed(name, &"bits without a format"))?;
-        let view = TensorView::new(kind, array.shape.clone(), &array.bytes).map_err(|error| failed(name, &error))?;
+        let view = TensorView::new(kind, array.shape.clone(), &array.bytes)
+            .map_err(|error| failed(name, &error))?;
         views.push((name.as_str(), view));
     }
     let texts = archive.texts.iter().map(|(name, text)| (name.clone(), text.clone())).collect();
@@ -49,8 +61,9 @@ pub(super) fn write(archive: &Archive) -> Result<Vec<u8>, GenError> {
 
 /// Reads all arrays, and the text of this name; other metadata are somebody else's.
 pub(super) fn read(bytes: &[u8], text: &str) -> Result<Archive, GenError> {
-    let failed =
-        |error: &dyn std::fmt::Display| GenError::new("file", "its header", "a safetensors file", error.to_string());
+    let failed = |error: &dyn std::fmt::Display| {
+        GenError::new("file", "its header", "a safetensors file", error.to_string())
+    };
     let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| failed(&error))?;
     let file = SafeTensors::deserialize(bytes).map_err(|error| failed(&error))?;
     let mut archive = Archive::default();

@@ -66,7 +66,9 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for UniqueVisitor<T> {
         let mut all = IndexMap::new();
         while let Some(name) = map.next_key::<String>()? {
             if all.contains_key(&name) {
-                return Err(A::Error::custom(format!("entry `{name:.64}`: expected once, got twice")));
+                return Err(A::Error::custom(format!(
+                    "entry `{name:.64}`: expected once, got twice"
+                )));
             }
             all.insert(name, map.next_value()?);
         }

@@ -71,7 +71,9 @@ impl Options {
     }
 
     pub(super) fn options(self, dtype: Dtype) -> Result<CallOptions, GenError> {
-        let by_head = |data: Option<Vec<f64>>| data.map(|data| Tensor { dtype, shape: vec![data.len()], data });
+        let by_head = |data: Option<Vec<f64>>| {
+            data.map(|data| Tensor { dtype, shape: vec![data.len()], data })
+        };
         Ok(CallOptions {
             scale: self.scale,
             causal: self.causal,
@@ -119,13 +121,15 @@ impl Value {
             Binding::Index(n) => Self::Index(*n),
             Binding::Indices(all) => Self::Indices(all.clone()),
             Binding::Real(x) => Self::Real(*x),
-            Binding::Matrices(Matrices { batch, heads, rows, cols, data }) => Self::Matrices(MatrixRows {
-                batch: *batch,
-                heads: *heads,
-                rows: *rows,
-                cols: *cols,
-                data: data.chunks((*cols).max(1)).map(<[f64]>::to_vec).collect(),
-            }),
+            Binding::Matrices(Matrices { batch, heads, rows, cols, data }) => {
+                Self::Matrices(MatrixRows {
+                    batch: *batch,
+                    heads: *heads,
+                    rows: *rows,
+                    cols: *cols,
+                    data: data.chunks((*cols).max(1)).map(<[f64]>::to_vec).collect(),
+                })
+            }
         }
     }
 
@@ -187,10 +191,14 @@ impl<'de> Visitor<'de> for BindingsVisitor {
         let mut bindings = IndexMap::new();
         while let Some(name) = map.next_key::<String>()? {
             if !is_variable(&name) {
-                return Err(A::Error::custom(format!("variable `{name:.32}`: expected a short word")));
+                return Err(A::Error::custom(format!(
+                    "variable `{name:.32}`: expected a short word"
+                )));
             }
             if bindings.contains_key(&name) {
-                return Err(A::Error::custom(format!("variable `{name}`: expected once, got twice")));
+                return Err(A::Error::custom(format!(
+                    "variable `{name}`: expected once, got twice"
+                )));
             }
             let value = map.next_value()?;
             bindings.insert(name, value);

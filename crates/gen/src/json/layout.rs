@@ -38,9 +38,12 @@ impl Layout {
 }
 
 impl Formatter for Layout {
-    /// Whole numbers without a point; −0 keeps it, because a reader that takes it for a whole number would lose its sign.
+    /// Whole numbers without a point; −0 keeps it, because a reader that takes it for a whole
+    /// number would lose its sign.
     fn write_f64<W: ?Sized + Write>(&mut self, writer: &mut W, value: f64) -> Result<()> {
-        let whole = value.fract() == 0.0 && value.abs() < 1e15 && (value != 0.0 || value.is_sign_positive());
+        let whole = value.fract() == 0.0
+            && value.abs() < 1e15
+            && (value != 0.0 || value.is_sign_positive());
         if whole { write!(writer, "{value:.0}") } else { CompactFormatter.write_f64(writer, value) }
     }
 

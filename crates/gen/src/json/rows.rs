@@ -26,7 +26,8 @@ impl MaskRows {
             '1' => Ok(true),
             other => Err(GenError::new("element", place, "0 or 1", format!("{other:?}"))),
         };
-        let data = self.rows.iter().flat_map(|row| row.chars().map(bit)).collect::<Result<_, _>>()?;
+        let data =
+            self.rows.iter().flat_map(|row| row.chars().map(bit)).collect::<Result<_, _>>()?;
         Ok(BoolTensor { shape: self.shape, data })
     }
 }
@@ -41,7 +42,10 @@ pub(crate) struct FloatRows {
 
 impl FloatRows {
     pub(crate) fn new(shape: &[usize], data: &[f64]) -> Self {
-        Self { shape: shape.to_vec(), rows: data.chunks(width(shape)).map(<[f64]>::to_vec).collect() }
+        Self {
+            shape: shape.to_vec(),
+            rows: data.chunks(width(shape)).map(<[f64]>::to_vec).collect(),
+        }
     }
 
     pub(crate) fn tensor(self, place: &str, dtype: Dtype) -> Result<Tensor, GenError> {

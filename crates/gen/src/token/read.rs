@@ -2,7 +2,9 @@
 
 use indexmap::IndexMap;
 use qkvet_engine::format::round;
-use qkvet_spec::{Binding, BoolTensor, CallOptions, Case, Dims, Dtype, Matrices, Packed, Tensor, Window};
+use qkvet_spec::{
+    Binding, BoolTensor, CallOptions, Case, Dims, Dtype, Matrices, Packed, Tensor, Window,
+};
 
 use super::{Version, extents_of};
 use crate::GenError;
@@ -21,31 +23,45 @@ struct Part<'a> {
     at: usize,
 }
 
-/// Reads a token that [`token`](super::token) wrote. Whether it fits its law is for [`check_case`](crate::check_case) to say.
+/// Reads a token that [`token`](super::token) wrote. Whether it fits its law is for
+/// [`check_case`](crate::check_case) to say.
 ///
 /// # Errors
-/// Anything but a token of version 1 or 2: unknown, repeated and misplaced parts, extents that do not fit the elements, numbers
-/// that the format does not have.
+/// Anything but a token of version 1 or 2: unknown, repeated and misplaced parts, extents that do
+/// not fit the elements, numbers that the format does not have.
 pub fn from_token(text: &str) -> Result<Case, GenError> {
     if text.len() > LONGEST_READ {
-        return Err(GenError::new("token", "its end", format!("{LONGEST_READ} bytes at most"), text.len().to_string()));
+        return Err(GenError::new(
+            "token",
+            "its end",
+            format!("{LONGEST_READ} bytes at most"),
+            text.len().to_string(),
+        ));
     }
     let start = Part { text, at: 1 };
-    let (version, rest) = start.split(':').ok_or_else(|| start.wrong("token", "`qk1:` and a law"))?;
+    let (version, rest) =
+        start.split(':').ok_or_else(|| start.wrong("token", "`qk1:` and a law"))?;
     let known = Version::ALL.into_iter().find(|known| known.prefix() == version.text);
     let version = known.ok_or_else(|| version.wrong("version", "`qk1` or `qk2`"))?;
     let mut parts = rest.parts(';');
     let law = parts.next().filter(|law| is_law(law.text));
     let law = law.ok_or_else(|| rest.wrong("law", "lower-case words joined by hyphens"))?;
-    let dtype = parts.next().ok_or_else(|| rest.after().wrong("format", "`;` and a number format"))?;
+    let dtype =
+        parts.next().ok_or_else(|| rest.after().wrong("format", "`;` and a number format"))?;
     let known = Dtype::ALL.map(Dtype::name).join(", ");
-    let dtype = Dtype::from_name(dtype.text).ok_or_else(|| dtype.wrong("format", &format!("one of {known}")))?;
+    let dtype = Dtype::from_name(dtype.text)
+        .ok_or_else(|| dtype.wrong("format", &format!("one of {known}")))?;
     let (options, bindings) = (CallOptions::default(), IndexMap::new());
     let mut reader = Reader { version, dtype, dims: None, options, bindings, seen: 0 };
     parts.try_for_each(|part| reader.part(part))?;
     let Reader { dims, options, bindings, .. } = reader;
     let dims = dims.or_else(|| extents_of(&bindings)).ok_or_else(|| {
-        GenError::new("extents", "the token", "`dims=b,h_q,h_k,n_q,n_k,d_k,d_v` where Q, K, V do not show them", "none")
+        GenError::new(
+            "extents",
+            "the token",
+            "`dims=b,h_q,h_k,n_q,n_k,d_k,d_v` where Q, K, V do not show them",
+            "none",
+        )
     })?;
     check_dims(&dims, "the token")?;
     check_option_values(&options, &dims, dtype)?;
@@ -84,14 +100,21 @@ impl<'a> Part<'a> {
     }
 
     fn wrong(self, what: &str, expected: &str) -> GenError {
-        let got = if self.text.is_empty() { "nothing".to_owned() } else { format!("`{:.40}`", self.text) };
+        let got = if self.text.is_empty() {
+            "nothing".to_owned()
+        } else {
+            format!("`{:.40}`", self.text)
+        };
         GenError::new(what, self.place(), expected, got)
     }
 
     fn size(self) -> Result<usize, GenError> {
-        let digits = self.text.len() <= MOST_DIGITS && self.text.bytes().all(|c| c.is_ascii_digit());
+        let digits =
+            self.text.len() <= MOST_DIGITS && self.text.bytes().all(|c| c.is_ascii_digit());
         let size = self.text.parse().ok().filter(|_| digits);
-        size.ok_or_else(|| self.wrong("number", &format!("a whole number of at most {MOST_DIGITS} digits")))
+        size.ok_or_else(|| {
+            self.wrong("number", &format!("a whole number of at most {MOST_DIGITS} digits"))
+        })
     }
 
     fn sizes(self) -> Result<Vec<usize>, GenError> {
@@ -100,7 +123,8 @@ impl<'a> Part<'a> {
 
     /// The number of the format that the decimal rounds to.
     fn number(self, dtype: Dtype) -> Result<f64, GenError> {
-        let decimal = self.text.bytes().all(|c| c.is_ascii_digit() || matches!(c, b'.' | b'-' | b'e'));
+        let decimal =
+            self.text.bytes().all(|c| c.is_ascii_digit() || matches!(c, b'.' | b'-' | b'e'));
         let number = self.text.parse::<f64>().ok().filter(|_| decimal).map(|x| round(x, dtype));
         let number = number.ok_or_else(|| self.wrong("number", "a decimal number"))?;
         check_elements(&[number], dtype, &self.place())?;
@@ -129,7 +153,10 @@ impl Reader {
         };
         if option < self.seen {
             let order = options.join(", ");
-            return Err(name.wrong("option", &format!("each once, in the order {order}, before the variables")));
+            return Err(name.wrong(
+                "option",
+                &format!("each once, in the order {order}, before the variables"),
+            ));
         }
         self.seen = option + 1;
         match name.text {
@@ -145,9 +172,11 @@ impl Reader {
             "key_lengths" => self.options.key_lengths = Some(value.sizes()?),
             "query_lengths" => self.options.query_lengths = Some(value.sizes()?),
             "packed" => {
-                let (queries, keys) =
-                    value.split(':').ok_or_else(|| value.wrong("value", "offsets, `:` and offsets"))?;
-                self.options.packed = Some(Packed { query_offsets: queries.sizes()?, key_offsets: keys.sizes()? });
+                let (queries, keys) = value
+                    .split(':')
+                    .ok_or_else(|| value.wrong("value", "offsets, `:` and offsets"))?;
+                self.options.packed =
+                    Some(Packed { query_offsets: queries.sizes()?, key_offsets: keys.sizes()? });
             }
             _ => {
                 let (axes, data) = shaped(value)?;
@@ -186,7 +215,10 @@ impl Reader {
                 (lead(batch)?, lead(heads)?, rows.size()?, cols.size()?)
             }
             _ => {
-                return Err(axes.wrong("value", "an index, `dim:`, `real:`, `set:` or extents such as 2x2 or 1x1x2x2"));
+                return Err(axes.wrong(
+                    "value",
+                    "an index, `dim:`, `real:`, `set:` or extents such as 2x2 or 1x1x2x2",
+                ));
             }
         };
         let data = self.elements(data, &[batch.unwrap_or(1), heads.unwrap_or(1), rows, cols])?;
@@ -194,12 +226,14 @@ impl Reader {
     }
 
     fn by_head(&self, data: Part<'_>) -> Result<Tensor, GenError> {
-        let data = data.list(',').map(|part| part.number(self.dtype)).collect::<Result<Vec<_>, _>>()?;
+        let data =
+            data.list(',').map(|part| part.number(self.dtype)).collect::<Result<Vec<_>, _>>()?;
         Ok(Tensor { dtype: self.dtype, shape: vec![data.len()], data })
     }
 
     fn elements(&self, data: Part<'_>, shape: &[usize]) -> Result<Vec<f64>, GenError> {
-        let numbers = data.list(',').map(|part| part.number(self.dtype)).collect::<Result<Vec<_>, _>>()?;
+        let numbers =
+            data.list(',').map(|part| part.number(self.dtype)).collect::<Result<Vec<_>, _>>()?;
         check_count(data, numbers.len(), shape)?;
         Ok(numbers)
     }
@@ -215,7 +249,9 @@ fn dims(value: Part<'_>) -> Result<Dims, GenError> {
 
 fn window(value: Part<'_>) -> Result<Window, GenError> {
     let side = |side: Part<'_>| if side.text == "_" { Ok(None) } else { side.size().map(Some) };
-    let (left, right) = value.split(',').ok_or_else(|| value.wrong("window", "two numbers of keys, `_` for all"))?;
+    let (left, right) = value
+        .split(',')
+        .ok_or_else(|| value.wrong("window", "two numbers of keys, `_` for all"))?;
     Ok(Window { left: side(left)?, right: side(right)? })
 }
 

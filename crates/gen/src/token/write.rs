@@ -10,17 +10,21 @@ use crate::validate::is_law;
 
 /// The case in one line of at most 400 characters; `None` if it does not fit there.
 ///
-/// `qk1:LAW;FORMAT` and then, joined by `;` and only where they are needed: `dims=b,h_q,h_k,n_q,n_k,d_k,d_v` (only if `Q`,
-/// `K` and `V` do not show the extents), `causal`, `scale=0.5`, `mask=1x1x1x2:01`, `bias=2x2:0,-1,0.5,3`, and the variables
-/// in order: an index `j=3`, an extent `n=dim:3`, a real number `t=real:0.5`, indices `S=set:0,2`, matrices `P=2x2:0,1,1,0`
-/// with batch and heads in front where they have them (`1x2x3x4`; `2x_x3x4` for a batch without heads, `_x2x3x4` for heads
-/// without a batch). A number is the shortest decimal that the format rounds to it.
+/// `qk1:LAW;FORMAT` and then, joined by `;` and only where they are needed:
+/// `dims=b,h_q,h_k,n_q,n_k,d_k,d_v` (only if `Q`, `K` and `V` do not show the extents), `causal`,
+/// `scale=0.5`, `mask=1x1x1x2:01`, `bias=2x2:0,-1,0.5,3`, and the variables in order: an index
+/// `j=3`, an extent `n=dim:3`, a real number `t=real:0.5`, indices `S=set:0,2`, matrices
+/// `P=2x2:0,1,1,0` with batch and heads in front where they have them (`1x2x3x4`; `2x_x3x4` for a
+/// batch without heads, `_x2x3x4` for heads without a batch). A number is the shortest decimal that
+/// the format rounds to it.
 ///
-/// A case with softcap, window, sinks, ALiBi, lengths or packed sequences begins with `qk2:` and has, behind the bias, `softcap=30`,
-/// `window=2,0` (`_` for a side without end), `sinks=0,-2048`, `alibi_slopes=0.5,0.25`, `key_lengths=3,0`, `query_lengths=3,0`,
-/// `packed=0,2,5:0,3,7` (offsets of the queries, of the keys).
+/// A case with softcap, window, sinks, ALiBi, lengths or packed sequences begins with `qk2:` and
+/// has, behind the bias, `softcap=30`, `window=2,0` (`_` for a side without end), `sinks=0,-2048`,
+/// `alibi_slopes=0.5,0.25`, `key_lengths=3,0`, `query_lengths=3,0`, `packed=0,2,5:0,3,7` (offsets
+/// of the queries, of the keys).
 ///
-/// The characters are letters, digits and `_:;=,.-`: single quotes or none do for every shell in which `;` is quoted.
+/// The characters are letters, digits and `_:;=,.-`: single quotes or none do for every shell in
+/// which `;` is quoted.
 ///
 /// # Example
 /// ```
@@ -31,7 +35,8 @@ use crate::validate::is_law;
 /// ```
 pub fn token(case: &Case) -> Option<String> {
     let dtype = case.dtype;
-    let version = if case.options.on().iter().any(is_extended) { Version::Two } else { Version::One };
+    let version =
+        if case.options.on().iter().any(is_extended) { Version::Two } else { Version::One };
     if !is_law(&case.law) || !case.bindings.keys().all(|name| version.is_name(name)) {
         return None;
     }
@@ -79,13 +84,19 @@ fn extended(options: &CallOptions, dtype: Dtype, items: &mut Vec<String>) -> Opt
         }
         items.push(format!("{name}={}", numbers(&tensor.data, dtype)?));
     }
-    for (name, lengths) in [("key_lengths", &options.key_lengths), ("query_lengths", &options.query_lengths)] {
+    for (name, lengths) in
+        [("key_lengths", &options.key_lengths), ("query_lengths", &options.query_lengths)]
+    {
         if let Some(lengths) = lengths {
             items.push(format!("{name}={}", joined(short(lengths)?, ",")));
         }
     }
     if let Some(Packed { query_offsets, key_offsets }) = &options.packed {
-        items.push(format!("packed={}:{}", joined(short(query_offsets)?, ","), joined(short(key_offsets)?, ",")));
+        items.push(format!(
+            "packed={}:{}",
+            joined(short(query_offsets)?, ","),
+            joined(short(key_offsets)?, ",")
+        ));
     }
     Some(())
 }
@@ -120,7 +131,8 @@ fn numbers(data: &[f64], dtype: Dtype) -> Option<String> {
     Some(short(data)?.iter().map(|x| number(*x, dtype)).collect::<Option<Vec<_>>>()?.join(","))
 }
 
-/// The shortest decimal that rounds to `x` in the format; `None` for what is not a finite number of it.
+/// The shortest decimal that rounds to `x` in the format; `None` for what is not a finite number of
+/// it.
 fn number(x: f64, dtype: Dtype) -> Option<String> {
     if !x.is_finite() || !is_representable(x, dtype) {
         return None;

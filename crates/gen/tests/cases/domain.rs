@@ -8,9 +8,14 @@ use qkvet_spec::Binding;
 use crate::{built, catalog, law, matrices};
 
 /// Draws plans by a fixed seed; what cannot be drawn is an error, not a skip.
-pub(crate) fn for_each_plan(plans: impl Strategy<Value = CasePlan>, count: usize, mut check: impl FnMut(CasePlan)) {
+pub(crate) fn for_each_plan(
+    plans: impl Strategy<Value = CasePlan>,
+    count: usize,
+    mut check: impl FnMut(CasePlan),
+) {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
-    let mut runner = TestRunner::new_with_rng(Config { failure_persistence: None, ..Config::default() }, rng);
+    let mut runner =
+        TestRunner::new_with_rng(Config { failure_persistence: None, ..Config::default() }, rng);
     for _ in 0..count {
         check(plans.new_tree(&mut runner).unwrap().current());
     }
@@ -38,9 +43,11 @@ fn every_plan_builds_always_into_the_same_case() {
 
 #[test]
 fn drawn_variables_lie_in_their_domains() {
-    let law = law("law: x\ntitle: t\ngiven:\n  n: dim(2..5)\n  P: permutation(n)\n  S: subset(n_k)\n  i: index(n)\n  \
+    let law = law(
+        "law: x\ntitle: t\ngiven:\n  n: dim(2..5)\n  P: permutation(n)\n  S: subset(n_k)\n  i: index(n)\n  \
                    j: index(n, not=i)\n  t: real(-2..100)\n  Y: matrix(n + 1, 2 * d_v)\nexpect: P @ P.T == eye(n)\n\
-                   options: []\nproof: exact\ncatches: []\n");
+                   options: []\nproof: exact\ncatches: []\n",
+    );
     let mut seen = [false; 5];
     for_each_plan(plan_strategy(&law), 400, |plan| {
         let case = built(&law, &plan);
@@ -52,7 +59,10 @@ fn drawn_variables_lie_in_their_domains() {
         }
         let identity = (0..n).all(|i| permutation.data[i * n + i] == 1.0);
         assert!(!identity, "never the identity");
-        let (Binding::Index(i), Binding::Index(j)) = (&case.bindings["i"], &case.bindings["j"]) else { panic!() };
+        let (Binding::Index(i), Binding::Index(j)) = (&case.bindings["i"], &case.bindings["j"])
+        else {
+            panic!()
+        };
         assert!(i != j && *i < n && *j < n);
         seen[*j] = true;
         let Binding::Indices(subset) = &case.bindings["S"] else { panic!() };

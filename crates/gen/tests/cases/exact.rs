@@ -46,7 +46,10 @@ fn scores_are_zero_or_vanish_in_float64_too() {
     let (mut rows, mut exact, mut last) = (0, 0, 0);
     for seed in 0..3 {
         for (law, plan) in suite_plans(&catalog, "core", seed) {
-            if !matches!(plan.values, Values::Exact | Values::Routed) || plan.law != "value" || plan.alibi.is_some() {
+            if !matches!(plan.values, Values::Exact | Values::Routed)
+                || plan.law != "value"
+                || plan.alibi.is_some()
+            {
                 continue;
             }
             let case = built(law, &plan);
@@ -55,7 +58,9 @@ fn scores_are_zero_or_vanish_in_float64_too() {
             if plan.scale.value() != Some(0.0) && plan.softcap.is_none() {
                 rows += all;
                 exact += powers;
-                for_each_score(&case, |_, _, _, j, dot| last += usize::from(dot == 0.0 && j + 1 == case.dims.n_k));
+                for_each_score(&case, |_, _, _, j, dot| {
+                    last += usize::from(dot == 0.0 && j + 1 == case.dims.n_k)
+                });
             }
         }
     }
@@ -63,13 +68,15 @@ fn scores_are_zero_or_vanish_in_float64_too() {
     assert!(last > 100, "the last key is alive {last} times");
 }
 
-/// Widths at which the default scale is so small that float16 cannot hold a vanishing score: every key is alive.
+/// Widths at which the default scale is so small that float16 cannot hold a vanishing score: every
+/// key is alive.
 #[test]
 fn where_float16_cannot_hold_the_score_every_key_is_alive() {
     let catalog = catalog();
     let law = &catalog.laws["value"];
     for (dtype, alive) in [(Dtype::Float16, true), (Dtype::Bfloat16, false)] {
-        let mut plan = crate::plain(law, qkvet_spec::Dims { d_k: 4096, n_k: 8, ..crate::DIMS }, Values::Exact);
+        let mut plan =
+            crate::plain(law, qkvet_spec::Dims { d_k: 4096, n_k: 8, ..crate::DIMS }, Values::Exact);
         plan.dtype = dtype;
         let mut dead = 0;
         let case = built(law, &plan);
@@ -79,17 +86,27 @@ fn where_float16_cannot_hold_the_score_every_key_is_alive() {
     }
 }
 
-/// The keys that a query of the routed family sees, by the output of plain arithmetic: `None` where a column is none of 0, 1/m.
+/// The keys that a query of the routed family sees, by the output of plain arithmetic: `None` where
+/// a column is none of 0, 1/m.
 fn read_off(case: &Case, item: usize, head: usize, i: usize) -> Option<Vec<usize>> {
     let (query, key, value) = (matrices(case, "Q"), matrices(case, "K"), matrices(case, "V"));
     let key_head = head / (case.dims.h_q / case.dims.h_k);
     let live: Vec<usize> = (0..case.dims.n_k)
-        .filter(|j| row(query, item, head, i).iter().zip(row(key, item, key_head, *j)).all(|(q, k)| q * k == 0.0))
+        .filter(|j| {
+            row(query, item, head, i)
+                .iter()
+                .zip(row(key, item, key_head, *j))
+                .all(|(q, k)| q * k == 0.0)
+        })
         .collect();
-    let seen: Vec<usize> = live.iter().copied().filter(|j| attends(case, item, head, i, *j)).collect();
+    let seen: Vec<usize> =
+        live.iter().copied().filter(|j| attends(case, item, head, i, *j)).collect();
     let mut output = vec![0.0; case.dims.d_v];
     for j in &seen {
-        output.iter_mut().zip(row(value, item, key_head, *j)).for_each(|(o, v)| *o += v / seen.len() as f64);
+        output
+            .iter_mut()
+            .zip(row(value, item, key_head, *j))
+            .for_each(|(o, v)| *o += v / seen.len() as f64);
     }
     // From here on the output is all there is, beside the live keys and their columns.
     let column = |j: usize| row(value, item, key_head, j).iter().position(|v| *v == 1.0);
@@ -105,19 +122,29 @@ fn the_output_of_the_routed_family_shows_which_keys_are_seen() {
     let catalog = catalog();
     let (mut rows, mut many, mut last) = (0, 0, 0);
     for (law, plan) in suite_plans(&catalog, "core", 1) {
-        let all_alive = plan.softcap.is_some() || plan.alibi.is_some() || plan.scale.value() == Some(0.0);
+        let all_alive =
+            plan.softcap.is_some() || plan.alibi.is_some() || plan.scale.value() == Some(0.0);
         if plan.values != Values::Routed || plan.law != "value" || all_alive {
             continue;
         }
         let case = built(law, &plan);
         check(&case);
         for line in matrices(&case, "V").data.chunks(case.dims.d_v) {
-            assert_eq!((line.iter().sum::<f64>(), line.iter().filter(|v| **v != 0.0).count()), (1.0, 1));
+            assert_eq!(
+                (line.iter().sum::<f64>(), line.iter().filter(|v| **v != 0.0).count()),
+                (1.0, 1)
+            );
         }
         for item in 0..case.dims.b {
-            for (head, i) in (0..case.dims.h_q).flat_map(|head| (0..case.dims.n_q).map(move |i| (head, i))) {
-                let seen = read_off(&case, item, head, i).unwrap_or_else(|| panic!("{item} {head} {i} {plan:?}"));
-                assert!(seen.iter().all(|j| attends(&case, item, head, i, *j)), "{seen:?} {plan:?}");
+            for (head, i) in
+                (0..case.dims.h_q).flat_map(|head| (0..case.dims.n_q).map(move |i| (head, i)))
+            {
+                let seen = read_off(&case, item, head, i)
+                    .unwrap_or_else(|| panic!("{item} {head} {i} {plan:?}"));
+                assert!(
+                    seen.iter().all(|j| attends(&case, item, head, i, *j)),
+                    "{seen:?} {plan:?}"
+                );
                 rows += 1;
                 many += usize::from(seen.len() > 1);
                 last += usize::from(seen.contains(&(case.dims.n_k - 1)));

@@ -1,9 +1,12 @@
-//! Softcap, window, sinks, ALiBi, lengths, packed sequences: what is drawn for them, and their covering array.
+//! Softcap, window, sinks, ALiBi, lengths, packed sequences: what is drawn for them, and their
+//! covering array.
 
 use std::collections::BTreeSet;
 
 use qkvet_engine::lowering::visibility;
-use qkvet_gen::{AlibiChoice, CasePlan, SequenceChoice, SinkChoice, SoftcapChoice, plan_strategy, plans};
+use qkvet_gen::{
+    AlibiChoice, CasePlan, SequenceChoice, SinkChoice, SoftcapChoice, plan_strategy, plans,
+};
 use qkvet_spec::{CallOption, Dims, Dtype, Meaning, Suite, Values};
 
 use crate::{DIMS, attends, built, catalog, is_extended, plain, suite_plans};
@@ -40,7 +43,8 @@ fn without_a_limit_every_pair_of_extended_choices_occurs() {
     suite.extended.as_mut().unwrap().limit = None;
     let all = plans(&suite, &[&catalog.laws["value"]], &[Dtype::Float32], 0);
     let extended: Vec<_> = all.iter().filter(|plan| is_extended(plan)).map(choices).collect();
-    let levels: Vec<BTreeSet<&String>> = (0..11).map(|at| extended.iter().map(|row| &row[at]).collect()).collect();
+    let levels: Vec<BTreeSet<&String>> =
+        (0..11).map(|at| extended.iter().map(|row| &row[at]).collect()).collect();
     let counts: Vec<usize> = levels.iter().map(BTreeSet::len).collect();
     assert_eq!(counts, [22, 11, 6, 2, 7, 6, 4, 11, 3, 3, 5]);
     for left in 0..11 {
@@ -84,7 +88,12 @@ fn core_keeps_every_extended_choice_of_every_law_that_has_it() {
             for choice in AlibiChoice::ALL {
                 occurs(CallOption::AlibiSlopes, &|plan| plan.alibi == Some(choice));
             }
-            for option in [CallOption::Window, CallOption::KeyLengths, CallOption::QueryLengths, CallOption::Packed] {
+            for option in [
+                CallOption::Window,
+                CallOption::KeyLengths,
+                CallOption::QueryLengths,
+                CallOption::Packed,
+            ] {
                 occurs(option, &|plan| plan.has(option));
             }
         }
@@ -102,7 +111,8 @@ fn every_extended_option_of_a_plan_is_on_in_its_case_and_no_other() {
     }
 }
 
-/// The engine and the words of the options, written down once more in this test, agree on who sees what.
+/// The engine and the words of the options, written down once more in this test, agree on who sees
+/// what.
 #[test]
 fn drawn_options_mean_what_they_say() {
     let catalog = catalog();
@@ -113,7 +123,8 @@ fn drawn_options_mean_what_they_say() {
         let visible = visibility(&Meaning::standard(), case.dims, case.dtype, &case.options);
         let Dims { h_q, n_q, n_k, .. } = case.dims;
         for (at, sees) in visible.iter().enumerate() {
-            let (item, head, i, j) = (at / (h_q * n_q * n_k), at / (n_q * n_k) % h_q, at / n_k % n_q, at % n_k);
+            let (item, head, i, j) =
+                (at / (h_q * n_q * n_k), at / (n_q * n_k) % h_q, at / n_k % n_q, at % n_k);
             assert_eq!(*sees, attends(&case, item, head, i, j), "{item} {head} {i} {j} {plan:?}");
             seen += usize::from(*sees);
             hidden += usize::from(!*sees);
@@ -135,13 +146,16 @@ fn lengths_differ_and_reach_both_ends() {
     for seed in 0..20 {
         let dims = Dims { b: 5, ..DIMS };
         let options = built(law, &with(SequenceChoice::BothLengths, dims, seed)).options;
-        for (lengths, n) in [(options.key_lengths.unwrap(), dims.n_k), (options.query_lengths.unwrap(), dims.n_q)] {
+        for (lengths, n) in
+            [(options.key_lengths.unwrap(), dims.n_k), (options.query_lengths.unwrap(), dims.n_q)]
+        {
             let distinct: BTreeSet<usize> = lengths.iter().copied().collect();
             assert_eq!(distinct.len(), 5, "{lengths:?}");
             assert!(distinct.contains(&0) && distinct.contains(&n), "{lengths:?}");
         }
         // One item: some keys, not all.
-        let options = built(law, &with(SequenceChoice::KeyLengths, Dims { b: 1, ..DIMS }, seed)).options;
+        let options =
+            built(law, &with(SequenceChoice::KeyLengths, Dims { b: 1, ..DIMS }, seed)).options;
         assert!((1..DIMS.n_k).contains(&options.key_lengths.unwrap()[0]));
         assert!(options.query_lengths.is_none());
     }
@@ -154,13 +168,16 @@ fn packed_sequences_differ_in_length_and_one_of_several_is_empty() {
     let (mut counts, mut lacks) = (BTreeSet::new(), BTreeSet::new());
     for seed in 0..60 {
         let packed = built(law, &with(SequenceChoice::Packed, DIMS, seed)).options.packed.unwrap();
-        let lengths = |offsets: &[usize]| offsets.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>();
+        let lengths = |offsets: &[usize]| {
+            offsets.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>()
+        };
         let (queries, keys) = (lengths(&packed.query_offsets), lengths(&packed.key_offsets));
         counts.insert(queries.len());
         for lengths in [&queries, &keys] {
             assert!(lengths.iter().any(|length| *length != lengths[0]), "{packed:?}");
         }
-        let empty: Vec<usize> = (0..keys.len()).filter(|at| keys[*at] == 0 || queries[*at] == 0).collect();
+        let empty: Vec<usize> =
+            (0..keys.len()).filter(|at| keys[*at] == 0 || queries[*at] == 0).collect();
         assert_eq!(empty.len(), usize::from(keys.len() > 2), "{packed:?}");
         lacks.extend(empty.iter().map(|at| (queries[*at] == 0, keys[*at] == 0)));
     }
@@ -178,13 +195,19 @@ fn heads_have_sinks_and_slopes_of_their_own() {
     let law = &catalog.laws["value"];
     let mut plan = plain(law, DIMS, Values::Normal);
     plan.alibi = Some(AlibiChoice::Geometric);
-    assert_eq!(built(law, &plan).options.alibi_slopes.unwrap().data, [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015_625]);
+    assert_eq!(
+        built(law, &plan).options.alibi_slopes.unwrap().data,
+        [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015_625]
+    );
     plan.alibi = Some(AlibiChoice::Signed);
     let signed = built(law, &plan).options.alibi_slopes.unwrap().data;
     assert!(signed.iter().any(|slope| *slope < 0.0) && signed.iter().any(|slope| *slope > 0.0));
     plan.sinks = Some(SinkChoice::Far);
     let far = built(law, &plan).options.sinks.unwrap().data;
-    assert!(far.iter().any(|sink| *sink >= 64.0) && far.iter().any(|sink| *sink <= -64.0), "{far:?}");
+    assert!(
+        far.iter().any(|sink| *sink >= 64.0) && far.iter().any(|sink| *sink <= -64.0),
+        "{far:?}"
+    );
     plan.sinks = Some(SinkChoice::Near);
     let near = built(law, &plan).options.sinks.unwrap().data;
     assert!(near.iter().all(|sink| (sink * 2.0).fract() == 0.0 && sink.abs() <= 4.0));

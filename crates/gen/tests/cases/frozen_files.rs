@@ -1,12 +1,13 @@
-//! Files of tensors: every bit comes back in every container, and whatever else is in a file ends in an error.
+//! Files of tensors: every bit comes back in every container, and whatever else is in a file ends
+//! in an error.
 
 use proptest::prelude::*;
 use qkvet_engine::format::{decode, encode, max_finite, smallest_subnormal};
 use qkvet_gen::GenError;
 use qkvet_gen::frozen::{
-    FrozenCase, StoredOutput, case_from_json, case_from_npz, case_from_safetensors, case_to_json, case_to_npz,
-    case_to_safetensors, output_from_json, output_from_npz, output_from_safetensors, output_to_json, output_to_npz,
-    output_to_safetensors, read_group, read_manifest,
+    FrozenCase, StoredOutput, case_from_json, case_from_npz, case_from_safetensors, case_to_json,
+    case_to_npz, case_to_safetensors, output_from_json, output_from_npz, output_from_safetensors,
+    output_to_json, output_to_npz, output_to_safetensors, read_group, read_manifest,
 };
 use qkvet_spec::{Dtype, Tensor};
 
@@ -38,15 +39,21 @@ fn cases_come_back_bit_by_bit() {
             let back = read(&bytes).unwrap();
             assert!(write(&back).unwrap() == bytes, "{} does not come back", case.id);
             assert_eq!(back.case, case.case);
-            assert!(case_to_json(&back).unwrap() == case_to_json(&case).unwrap(), "{} loses something", case.id);
+            assert!(
+                case_to_json(&back).unwrap() == case_to_json(&case).unwrap(),
+                "{} loses something",
+                case.id
+            );
         }
     }
 }
 
-/// Every bit pattern of a format of up to 16 bits, the edges of the others; NaN as the one quiet NaN.
+/// Every bit pattern of a format of up to 16 bits, the edges of the others; NaN as the one quiet
+/// NaN.
 fn patterns(dtype: Dtype) -> Vec<f64> {
     if dtype.size() <= 2 {
-        let all = (0..1u32 << (8 * dtype.size())).flat_map(|bits| bits.to_le_bytes().into_iter().take(dtype.size()));
+        let all = (0..1u32 << (8 * dtype.size()))
+            .flat_map(|bits| bits.to_le_bytes().into_iter().take(dtype.size()));
         return decode(&all.collect::<Vec<u8>>(), dtype);
     }
     let edges = [0.0, 1.0, 1.0 / 3.0, max_finite(dtype), smallest_subnormal(dtype), f64::INFINITY];
@@ -66,7 +73,11 @@ fn outputs_come_back_bit_by_bit() {
                 let back = read(&bytes).unwrap();
                 assert_eq!(back.id.as_deref(), Some(ID));
                 assert_eq!((back.output.dtype, &back.output.shape), (dtype, &output.shape));
-                assert_eq!(encode(&back.output.data, dtype), encode(&output.data, dtype), "{dtype}");
+                assert_eq!(
+                    encode(&back.output.data, dtype),
+                    encode(&output.data, dtype),
+                    "{dtype}"
+                );
             }
         }
     }
@@ -89,7 +100,10 @@ fn ill_formed_outputs_are_not_written() {
     for (write, _) in OUTPUTS {
         assert!(write(&output).is_err());
     }
-    assert!(output_to_npz("../x", &Tensor { dtype: Dtype::Float32, shape: vec![1], data: vec![0.0] }).is_err());
+    assert!(
+        output_to_npz("../x", &Tensor { dtype: Dtype::Float32, shape: vec![1], data: vec![0.0] })
+            .is_err()
+    );
 }
 
 #[test]
@@ -132,20 +146,37 @@ fn changed_files_are_refused() {
         refused(case_from_safetensors, &patched(&bytes, from.as_bytes(), to.as_bytes()), expected);
     };
     check("\"answer\"", "\"answre\"", "array at `answer`: expected one, got none");
-    check("\"bounds/f32\"", "\"bounds_f32\"", "array at file: expected known names only, got `bounds_f32` too");
+    check(
+        "\"bounds/f32\"",
+        "\"bounds_f32\"",
+        "array at file: expected known names only, got `bounds_f32` too",
+    );
     check("\"case\"", "\"cave\"", "text at `case`");
-    check("\"BOOL\"", "\"I8\"  ", "format at array `mask`: expected bool or a floating-point format");
+    check(
+        "\"BOOL\"",
+        "\"I8\"  ",
+        "format at array `mask`: expected bool or a floating-point format",
+    );
     check("\\\"format\\\": 1", "\\\"format\\\": 9", "document at `format` of case");
     check("\\\"scale\\\": 0.09375", "\\\"scale\\\": 0.12500", "the content's");
-    check("\\\"float32\\\"", "\\\"float64\\\"", "format at array `bias`: expected float64, got float32");
+    check(
+        "\\\"float32\\\"",
+        "\\\"float64\\\"",
+        "format at array `bias`: expected float64, got float32",
+    );
     // The decimals beside an answer in float64 must be the answer's.
     let wide = case_to_safetensors(&small(Dtype::Float64)).unwrap();
-    let find =
-        |text: &str, from: usize| from + wide[from..].windows(text.len()).position(|w| w == text.as_bytes()).unwrap();
+    let find = |text: &str, from: usize| {
+        from + wide[from..].windows(text.len()).position(|w| w == text.as_bytes()).unwrap()
+    };
     let digit = find("0.", find("decimals", 0)) + 2;
     let mut other = wide.clone();
     other[digit] ^= 1;
-    refused(case_from_safetensors, &other, "numbers at `decimals`: expected those of the array `answer`");
+    refused(
+        case_from_safetensors,
+        &other,
+        "numbers at `decimals`: expected those of the array `answer`",
+    );
     let mut one_bit = bytes.clone();
     // Answer and bounds come first: behind them lie the inputs, on which the id depends.
     *one_bit.last_mut().unwrap() ^= 1;
@@ -153,18 +184,29 @@ fn changed_files_are_refused() {
     let mut longer = bytes;
     longer.push(0);
     assert!(case_from_safetensors(&longer).is_err());
-    refused(case_from_safetensors, &u64::MAX.to_le_bytes(), "file at its header: expected a safetensors file");
+    refused(
+        case_from_safetensors,
+        &u64::MAX.to_le_bytes(),
+        "file at its header: expected a safetensors file",
+    );
 }
 
 #[test]
 fn hostile_archives_are_refused() {
     let output = Tensor { dtype: Dtype::Bfloat16, shape: vec![1, 2, 3], data: vec![1.0; 6] };
     let bytes = output_to_npz(ID, &output).unwrap();
-    let check = |from: &[u8], to: &[u8], expected: &str| refused(output_from_npz, &patched(&bytes, from, to), expected);
+    let check = |from: &[u8], to: &[u8], expected: &str| {
+        refused(output_from_npz, &patched(&bytes, from, to), expected)
+    };
     // The checksum of an entry covers its bytes, so a change inside it is noticed by the container.
     check(b"(1, 2, 3)", b"(9, 9, 9)", "file at entry 2");
-    let renamed = patched(&patched(&bytes, b"output.npy", b"output.npz"), b"output.npy", b"output.npz");
-    refused(output_from_npz, &renamed, "entry at entry 2: expected a name that ends in .npy, got `output.npz`");
+    let renamed =
+        patched(&patched(&bytes, b"output.npy", b"output.npz"), b"output.npy", b"output.npz");
+    refused(
+        output_from_npz,
+        &renamed,
+        "entry at entry 2: expected a name that ends in .npy, got `output.npz`",
+    );
     // The method of the first local header: deflated.
     let mut deflated = bytes.clone();
     deflated[8] = 8;
@@ -182,24 +224,48 @@ fn hostile_archives_are_refused() {
 fn names_of_formats_are_not_guessed() {
     let tensor = |dtype| Tensor { dtype, shape: vec![1], data: vec![1.0] };
     for (write, read) in OUTPUTS {
-        assert_eq!(read(&write(&tensor(Dtype::Float16)).unwrap()).unwrap().output.dtype, Dtype::Float16);
-        assert_eq!(read(&write(&tensor(Dtype::Bfloat16)).unwrap()).unwrap().output.dtype, Dtype::Bfloat16);
+        assert_eq!(
+            read(&write(&tensor(Dtype::Float16)).unwrap()).unwrap().output.dtype,
+            Dtype::Float16
+        );
+        assert_eq!(
+            read(&write(&tensor(Dtype::Bfloat16)).unwrap()).unwrap().output.dtype,
+            Dtype::Bfloat16
+        );
     }
     let json = |text: &str, expected: &str| refused(json_output, text.as_bytes(), expected);
     json(
         r#"{"format":1,"dtype":"int8","output":{"shape":[1],"rows":[[1]]}}"#,
         "format at `dtype`: expected one of float64, float32, bfloat16, float16",
     );
-    json(r#"{"format":1,"dtype":"float16","output":{"shape":[1],"rows":[[0.1]]}}"#, "element at output");
-    json(r#"{"format":1,"dtype":"float16","output":{"shape":[1],"rows":[["0.1"]]}}"#, "document at line 1");
-    json(r#"{"format":1,"dtype":"float16","output":{"shape":[1],"rows":[[NaN]]}}"#, "document at line 1");
-    json(r#"{"format":1,"dtype":"float16","output":{"shape":[2],"rows":[[1]]}}"#, "elements at row 0 of output");
+    json(
+        r#"{"format":1,"dtype":"float16","output":{"shape":[1],"rows":[[0.1]]}}"#,
+        "element at output",
+    );
+    json(
+        r#"{"format":1,"dtype":"float16","output":{"shape":[1],"rows":[["0.1"]]}}"#,
+        "document at line 1",
+    );
+    json(
+        r#"{"format":1,"dtype":"float16","output":{"shape":[1],"rows":[[NaN]]}}"#,
+        "document at line 1",
+    );
+    json(
+        r#"{"format":1,"dtype":"float16","output":{"shape":[2],"rows":[[1]]}}"#,
+        "elements at row 0 of output",
+    );
     json(
         r#"{"format":1,"dtype":"float16","output":{"shape":[18446744073709551615,9,1],"rows":[[1]]}}"#,
         "rows at output",
     );
-    json(r#"{"format":2,"dtype":"float16","output":{"shape":[1],"rows":[[1]]}}"#, "document at `format`");
-    json(r#"{"format":1,"id":"x","dtype":"float16","output":{"shape":[1],"rows":[[1]]}}"#, "id at `id`");
+    json(
+        r#"{"format":2,"dtype":"float16","output":{"shape":[1],"rows":[[1]]}}"#,
+        "document at `format`",
+    );
+    json(
+        r#"{"format":1,"id":"x","dtype":"float16","output":{"shape":[1],"rows":[[1]]}}"#,
+        "id at `id`",
+    );
 }
 
 /// Reads bytes as everything; what comes of it does not matter.

@@ -1,8 +1,9 @@
 //! Frozen cases: what freezing promises, and the text that is kept, which a reader must not trust.
 
 use qkvet_gen::frozen::{
-    FrozenCase, LargerEntry, Manifest, call_of, case_from_json, case_of, case_to_json, case_to_safetensors, freeze,
-    frozen_groups, frozen_plans, read_group, read_manifest, strip_snapshot_header, write_group, write_manifest,
+    FrozenCase, LargerEntry, Manifest, call_of, case_from_json, case_of, case_to_json,
+    case_to_safetensors, freeze, frozen_groups, frozen_plans, read_group, read_manifest,
+    strip_snapshot_header, write_group, write_manifest,
 };
 use qkvet_gen::{case_id, check_suite};
 use qkvet_spec::{Binding, BroadcastForm, Case, Dims, Dtype, MaskPattern, Suite, Values};
@@ -13,7 +14,8 @@ use crate::{built, catalog, plain};
 fn call_with_options(dtype: Dtype) -> Case {
     let catalog = catalog();
     let law = &catalog.laws["value"];
-    let mut plan = plain(law, Dims { b: 1, h_q: 2, h_k: 1, n_q: 2, n_k: 3, d_k: 2, d_v: 1 }, Values::Normal);
+    let mut plan =
+        plain(law, Dims { b: 1, h_q: 2, h_k: 1, n_q: 2, n_k: 3, d_k: 2, d_v: 1 }, Values::Normal);
     plan.dtype = dtype;
     plan.mask = Some((MaskPattern::LeadingBlock, BroadcastForm::Shared));
     plan.bias = Some(BroadcastForm::PerKey);
@@ -31,7 +33,10 @@ pub(crate) fn smoke() -> Vec<FrozenCase> {
     let catalog = catalog();
     let suite = &catalog.suites["smoke"];
     let plans = frozen_plans(&catalog, suite, &suite.dtypes, 0).unwrap().text;
-    plans.iter().map(|plan| freeze(&catalog, &built(&catalog.laws["value"], plan)).unwrap()).collect()
+    plans
+        .iter()
+        .map(|plan| freeze(&catalog, &built(&catalog.laws["value"], plan)).unwrap())
+        .collect()
 }
 
 #[test]
@@ -68,14 +73,24 @@ fn what_is_no_single_call_is_refused() {
 #[test]
 fn conventions_and_hunted_faults_are_those_that_matter() {
     let case = small(Dtype::Float32);
-    // Two queries, three keys: upper-left differs; the mask is a mixed one; one key/value head has no map to differ in.
+    // Two queries, three keys: upper-left differs; the mask is a mixed one; one key/value head has
+    // no map to differ in.
     let fields: Vec<&str> = case.conventions.keys().map(String::as_str).collect();
-    assert!(fields.contains(&"causal") && fields.contains(&"mask") && !fields.contains(&"head-map"), "{fields:?}");
+    assert!(
+        fields.contains(&"causal") && fields.contains(&"mask") && !fields.contains(&"head-map"),
+        "{fields:?}"
+    );
     assert_eq!(case.conventions["causal"], "lower-right");
     for fault in ["causal-upper-left", "mask-inverted", "scale-ignored", "softmax-over-queries"] {
         assert!(case.hunts.iter().any(|id| id == fault), "{fault}");
     }
-    for fault in ["query-overwritten", "not-repeatable", "scale-inverse-d", "last-tile-dropped", "gqa-modulo"] {
+    for fault in [
+        "query-overwritten",
+        "not-repeatable",
+        "scale-inverse-d",
+        "last-tile-dropped",
+        "gqa-modulo",
+    ] {
         assert!(case.hunts.iter().all(|id| id != fault), "{fault}");
     }
     let mut plain_call = call_with_options(Dtype::Float32);
@@ -89,7 +104,10 @@ fn bounds_are_those_of_every_frozen_contract_of_the_format() {
     let catalog = catalog();
     for dtype in catalog.suites["core"].dtypes.clone() {
         let case = small(dtype);
-        let contracts = catalog.contracts.values().filter(|contract| contract.frozen && contract.dtype == dtype);
+        let contracts = catalog
+            .contracts
+            .values()
+            .filter(|contract| contract.frozen && contract.dtype == dtype);
         assert!(case.bounds.keys().eq(contracts.map(|contract| &contract.contract)));
         let default = &case.bounds[&catalog.default_contract(dtype).unwrap().contract];
         for bounds in case.bounds.values() {
@@ -113,7 +131,10 @@ fn text_comes_back() {
         for case in &group.cases {
             let text = case_to_json(case).unwrap();
             let back = case_from_json(&text).unwrap();
-            assert_eq!((&back.case, &back.bounds, &back.hunts), (&case.case, &case.bounds, &case.hunts));
+            assert_eq!(
+                (&back.case, &back.bounds, &back.hunts),
+                (&case.case, &case.bounds, &case.hunts)
+            );
             // The error never gets smaller.
             for (read, frozen) in back.answer.values.iter().zip(&case.answer.values) {
                 assert_eq!(read.to_string(), frozen.to_string());
@@ -142,16 +163,28 @@ fn hostile_text_is_refused() {
         assert!(error.contains(expected), "{error}\nlacks {expected}");
     };
     let swap = |from: &'static str, to: &'static str| move |text: &str| text.replacen(from, to, 1);
-    check(&|_| String::new(), "document at line 1 column 0: expected a group of frozen cases, got EOF");
-    check(&|_| "---\nno end".to_owned(), "header at snapshot: expected a second line `---`, got none");
+    check(
+        &|_| String::new(),
+        "document at line 1 column 0: expected a group of frozen cases, got EOF",
+    );
+    check(
+        &|_| "---\nno end".to_owned(),
+        "header at snapshot: expected a second line `---`, got none",
+    );
     check(&|_| "[".repeat(100_000), "document at line 1");
     check(&|text| text[..text.len() / 2].to_owned(), "EOF while parsing");
     check(&swap("\"format\": 1", "\"format\": 2"), "document at `format`: expected 1, got 2");
     check(&swap("\"smoke\"", "\"../smoke\""), "word at `suite`");
-    check(&swap("\"1.0.0\"", "\"1.0\""), "version at `version`: expected MAJOR.MINOR.PATCH, got `1.0`");
+    check(
+        &swap("\"1.0.0\"", "\"1.0\""),
+        "version at `version`: expected MAJOR.MINOR.PATCH, got `1.0`",
+    );
     check(&swap("float32-scale", "float32"), "group at `group` of case c-");
     check(&swap("\"dtype\": \"float32\"", "\"dtype\": \"float64\""), "the content's");
-    check(&swap("\"dtype\": \"float32\"", "\"dtype\": \"float16\""), "element at variable `Q` of case");
+    check(
+        &swap("\"dtype\": \"float32\"", "\"dtype\": \"float16\""),
+        "element at variable `Q` of case",
+    );
     check(&swap("\"hunts\"", "\"hunt\""), "unknown field `hunt`");
     check(&swap("\"scale\"", "\"scale\": null, \"scale\""), "duplicate field `scale`");
     check(&swap("\"scale\": 0.09375,", ""), "missing field `scale`");
@@ -162,16 +195,23 @@ fn hostile_text_is_refused() {
     check(&swap("\"n_k\": 3", "\"n_k\": 0"), "extent `n_k` at `dims` of case");
     check(&swap("\"digits\": 12", "\"digits\": 0"), "number at `digits` of case");
     check(&swap("\"digits\": 12", "\"digits\": 4000000000"), "number at `digits` of case");
-    check(&swap("\"causal\": \"lower-right\"", "\"causal\": \"Lower right\""), "word at `conventions` of case");
+    check(
+        &swap("\"causal\": \"lower-right\"", "\"causal\": \"Lower right\""),
+        "word at `conventions` of case",
+    );
     check(
         &swap("\"causal\": \"lower-right\"", "\"mask\": \"x\", \"mask\": \"x\""),
         "entry `mask`: expected once, got twice",
     );
     check(&swap("\"f32\":", "\"f/32\":"), "word at `bounds` of case");
-    check(&|text| text.replacen(id, "c-0", 1), "id at `id`: expected `c-` and 16 hexadecimal digits");
+    check(
+        &|text| text.replacen(id, "c-0", 1),
+        "id at `id`: expected `c-` and 16 hexadecimal digits",
+    );
     check(&|text| text.replacen(id, "c-0123456789abcdef", 1), "the content's");
     let answer = good.find("\"answer\"").unwrap();
-    let first_number = good[answer..].find("\n          [").unwrap() + answer + "\n          [".len();
+    let first_number =
+        good[answer..].find("\n          [").unwrap() + answer + "\n          [".len();
     let with = |number: &'static str| {
         let end = first_number + good[first_number..].find(']').unwrap();
         move |text: &str| format!("{}{number}{}", &text[..first_number], &text[end..])
@@ -183,7 +223,8 @@ fn hostile_text_is_refused() {
     check(&with("NaN"), "expected value");
     let bounds = good.find("\"bounds\"").unwrap();
     let bound = |number: &'static str| {
-        let start = bounds + good[bounds..].find("\n            [").unwrap() + "\n            [".len();
+        let start =
+            bounds + good[bounds..].find("\n            [").unwrap() + "\n            [".len();
         let end = start + good[start..].find(']').unwrap();
         move |text: &str| format!("{}{number}{}", &text[..start], &text[end..])
     };
@@ -215,12 +256,26 @@ fn manifests_are_checked() {
     let text = write_group(&groups[0]).unwrap();
     let name = format!("{}.snap", groups[0].group);
     assert_eq!(write_group(&manifest.read_group(&name, &text).unwrap()).unwrap(), text);
-    assert!(manifest.read_group(&name, &format!("{text} ")).unwrap_err().to_string().starts_with("sha256 at file"));
-    assert!(manifest.read_group("other.snap", &text).unwrap_err().to_string().starts_with("group at manifest"));
+    assert!(
+        manifest
+            .read_group(&name, &format!("{text} "))
+            .unwrap_err()
+            .to_string()
+            .starts_with("sha256 at file")
+    );
+    assert!(
+        manifest
+            .read_group("other.snap", &text)
+            .unwrap_err()
+            .to_string()
+            .starts_with("group at manifest")
+    );
     let mut other = manifest.clone();
     other.groups[0].cases.reverse();
     other.groups[0].cases.push("c-0000000000000000".to_owned());
-    assert!(other.read_group(&name, &text).unwrap_err().to_string().contains("cases of the manifest"));
+    assert!(
+        other.read_group(&name, &text).unwrap_err().to_string().contains("cases of the manifest")
+    );
     let check = |from: &str, to: &str, expected: &str| {
         let text = good.replacen(from, to, 1);
         assert_ne!(text, good);
@@ -254,7 +309,10 @@ fn formats_can_be_left_out_and_suites_without_frozen_cases_have_none() {
     assert!(frozen.shapes.iter().all(|dims| few.text.iter().any(|plan| plan.dims == *dims)));
     assert_eq!(all.larger.len(), frozen.larger * suite.dtypes.len());
     let none = Suite { frozen: None, ..suite.clone() };
-    assert_eq!(frozen_plans(&catalog, &none, &suite.dtypes, 0).unwrap(), qkvet_gen::frozen::FrozenPlans::default());
+    assert_eq!(
+        frozen_plans(&catalog, &none, &suite.dtypes, 0).unwrap(),
+        qkvet_gen::frozen::FrozenPlans::default()
+    );
 }
 
 #[test]
@@ -266,9 +324,15 @@ fn ill_formed_sections_are_refused() {
         check_suite(&suite).unwrap_err().to_string()
     };
     let version = message(&|frozen| frozen.version = "1.0".to_owned());
-    assert_eq!(version, "version at `frozen.version` of suite core: expected MAJOR.MINOR.PATCH, got `1.0`");
+    assert_eq!(
+        version,
+        "version at `frozen.version` of suite core: expected MAJOR.MINOR.PATCH, got `1.0`"
+    );
     for version in ["", "1.0.0.0", "1.0.x", "01.0.0", "1..0", "+1.0.0"] {
-        assert!(message(&|frozen| frozen.version = version.to_owned()).starts_with("version at"), "{version}");
+        assert!(
+            message(&|frozen| frozen.version = version.to_owned()).starts_with("version at"),
+            "{version}"
+        );
     }
     assert!(message(&|frozen| frozen.shapes.clear()).starts_with("list at `frozen.shapes`"));
     assert!(message(&|frozen| frozen.shapes[1].h_k = 5).starts_with("heads at `frozen.shapes[1]`"));

@@ -27,7 +27,11 @@ fn law(yaml: &str) -> CheckedLaw {
 }
 
 /// Plans of a suite in the catalog, each with its law.
-fn suite_plans<'a>(catalog: &'a Catalog, suite: &str, seed: u64) -> Vec<(&'a CheckedLaw, CasePlan)> {
+fn suite_plans<'a>(
+    catalog: &'a Catalog,
+    suite: &str,
+    seed: u64,
+) -> Vec<(&'a CheckedLaw, CasePlan)> {
     let suite = &catalog.suites[suite];
     let laws = catalog.suite_laws(suite).unwrap();
     let plans = plans(suite, &laws, &suite.dtypes, seed);
@@ -82,8 +86,8 @@ fn row(matrices: &Matrices, item: usize, head: usize, row: usize) -> &[f64] {
     &matrices.data[at..at + matrices.cols]
 }
 
-/// Calls `visit(item, query head, query, key, dot product)`; the dot products of generated cases are exact in float64 up to
-/// the last place.
+/// Calls `visit(item, query head, query, key, dot product)`; the dot products of generated cases
+/// are exact in float64 up to the last place.
 fn for_each_score(case: &Case, mut visit: impl FnMut(usize, usize, usize, usize, f64)) {
     let (query, key) = (matrices(case, "Q"), matrices(case, "K"));
     let Dims { b, h_q, h_k, n_q, n_k, .. } = case.dims;
@@ -103,12 +107,16 @@ fn scale(case: &Case) -> f64 {
     case.options.scale.unwrap_or_else(|| 1.0 / (case.dims.d_k as f64).sqrt())
 }
 
-/// Whether a query sees a key, from the words of the options: sequence by sequence, the last query at the last key.
+/// Whether a query sees a key, from the words of the options: sequence by sequence, the last query
+/// at the last key.
 fn attends(case: &Case, item: usize, head: usize, i: usize, j: usize) -> bool {
     let options = &case.options;
-    let masked = options.mask.as_ref().is_none_or(|mask| mask.data[offset(&mask.shape, item, head, i, j)]);
+    let masked =
+        options.mask.as_ref().is_none_or(|mask| mask.data[offset(&mask.shape, item, head, i, j)]);
     let spans = match &options.packed {
-        Some(packed) => packed.query_offsets.windows(2).zip(packed.key_offsets.windows(2)).collect(),
+        Some(packed) => {
+            packed.query_offsets.windows(2).zip(packed.key_offsets.windows(2)).collect()
+        }
         None => Vec::new(),
     };
     let own = spans.iter().find(|(queries, _)| queries[0] <= i && i < queries[1]);
@@ -126,8 +134,8 @@ fn attends(case: &Case, item: usize, head: usize, i: usize, j: usize) -> bool {
     let (queries_left, keys_left) = (queries.end - i, keys.end - j);
     let ahead = queries_left as i64 - keys_left as i64;
     let window = options.window.unwrap_or_default();
-    let near =
-        window.left.is_none_or(|left| -ahead <= left as i64) && window.right.is_none_or(|right| ahead <= right as i64);
+    let near = window.left.is_none_or(|left| -ahead <= left as i64)
+        && window.right.is_none_or(|right| ahead <= right as i64);
     masked && near && (ahead <= 0 || !options.causal)
 }
 

@@ -21,21 +21,28 @@ fn check(seed: u64) -> usize {
             _ => continue,
         };
         let case = built(law, &plan);
-        let (Binding::Index(large), Binding::Real(margin)) = (&case.bindings["j"], &case.bindings["t"]) else {
+        let (Binding::Index(large), Binding::Real(margin)) =
+            (&case.bindings["j"], &case.bindings["t"])
+        else {
             panic!()
         };
         let (query, key) = (matrices(&case, "Q"), matrices(&case, "K"));
-        let dot = |q: &[f64], k: &[f64]| q.iter().zip(k).map(|(x, y)| fixed(*x) * fixed(*y)).sum::<i128>();
+        let dot = |q: &[f64], k: &[f64]| {
+            q.iter().zip(k).map(|(x, y)| fixed(*x) * fixed(*y)).sum::<i128>()
+        };
         let Dims { b, h_q, h_k, n_q, n_k, d_k, .. } = case.dims;
         for item in 0..b {
-            for (head, key_head) in (0..h_q).flat_map(|head| (0..h_k).map(move |key_head| (head, key_head))) {
+            for (head, key_head) in
+                (0..h_q).flat_map(|head| (0..h_k).map(move |key_head| (head, key_head)))
+            {
                 for (i, other) in (0..n_q).flat_map(|i| (0..n_k).map(move |j| (i, j))) {
                     if other == *large {
                         continue;
                     }
                     let q = row(query, item, head, i);
                     // In units of 2^−32.
-                    let gap = dot(q, row(key, item, key_head, *large)) - dot(q, row(key, item, key_head, other));
+                    let gap = dot(q, row(key, item, key_head, *large))
+                        - dot(q, row(key, item, key_head, other));
                     let margin = fixed(*margin) << 16;
                     match case.options.scale {
                         Some(scale) => {
@@ -45,7 +52,10 @@ fn check(seed: u64) -> usize {
                         None => {
                             // gap / √d_k ≥ margin, squared.
                             let gap = sign * gap;
-                            assert!(gap > 0 && gap * gap >= margin * margin * d_k as i128, "{gap} {margin} {plan:?}");
+                            assert!(
+                                gap > 0 && gap * gap >= margin * margin * d_k as i128,
+                                "{gap} {margin} {plan:?}"
+                            );
                         }
                     }
                     pairs += 1;

@@ -39,7 +39,9 @@ fn every_form_has_its_shape() {
         plan.bias = Some(form);
         let bias = built(law, &plan).options.bias.unwrap();
         assert_eq!(bias.shape, shape);
-        assert!(bias.data.iter().all(|x| (x * 8.0).fract() == 0.0 && (x.abs() <= 4.0 || *x == -8.0)));
+        assert!(
+            bias.data.iter().all(|x| (x * 8.0).fract() == 0.0 && (x.abs() <= 4.0 || *x == -8.0))
+        );
     }
 }
 
@@ -57,7 +59,10 @@ fn only_the_pattern_of_empty_rows_has_rows_that_see_nothing() {
                     MaskPattern::Padding,
                 ] {
                     let mask = mask(pattern, form, dims, seed);
-                    assert!(rows(&mask).iter().all(|row| seen(row) > 0), "{pattern:?} {form:?} {n_k}");
+                    assert!(
+                        rows(&mask).iter().all(|row| seen(row) > 0),
+                        "{pattern:?} {form:?} {n_k}"
+                    );
                 }
                 let mask = mask(MaskPattern::EmptyRows, form, dims, seed);
                 assert!(rows(&mask).iter().any(|row| seen(row) == 0));

@@ -1,9 +1,12 @@
 //! Shrinking reaches known minima, keeps the failure and ends in time.
 
 use qkvet_gen::{
-    AlibiChoice, CasePlan, SHRINK_BUDGET, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice, plan_strategy, shrink,
+    AlibiChoice, CasePlan, SHRINK_BUDGET, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice,
+    plan_strategy, shrink,
 };
-use qkvet_spec::{BroadcastForm, CallOption, Case, CheckedLaw, Dims, Dtype, MaskPattern, Values, Window};
+use qkvet_spec::{
+    BroadcastForm, CallOption, Case, CheckedLaw, Dims, Dtype, MaskPattern, Values, Window,
+};
 
 use crate::{catalog, matrices, plain};
 
@@ -19,7 +22,11 @@ fn start(law: &CheckedLaw) -> CasePlan {
         sinks: Some(SinkChoice::Far),
         alibi: Some(AlibiChoice::Signed),
         sequences: Some(SequenceChoice::BothLengths),
-        ..plain(law, Dims { b: 4, h_q: 6, h_k: 2, n_q: 5, n_k: 300, d_k: 40, d_v: 24 }, Values::Heavy)
+        ..plain(
+            law,
+            Dims { b: 4, h_q: 6, h_k: 2, n_q: 5, n_k: 300, d_k: 40, d_v: 24 },
+            Values::Heavy,
+        )
     }
 }
 
@@ -51,7 +58,11 @@ fn what_always_fails_ends_at_one_number() {
     let (plan, evaluations) = minimum(|_, _| true);
     assert_eq!(plan.dims, ONE);
     assert!(
-        plan.mask.is_none() && plan.bias.is_none() && !plan.causal && plan.scale == ScaleChoice::Default && plan.tiny
+        plan.mask.is_none()
+            && plan.bias.is_none()
+            && !plan.causal
+            && plan.scale == ScaleChoice::Default
+            && plan.tiny
     );
     assert!(CallOption::ALL.iter().all(|option| !plan.has(*option)));
     assert!(evaluations <= 14, "{evaluations}");
@@ -61,7 +72,8 @@ fn what_always_fails_ends_at_one_number() {
 fn extents_reach_the_boundary() {
     let (plan, _) = minimum(|plan, _| plan.dims.n_k > plan.dims.n_q);
     assert_eq!(plan.dims, Dims { n_k: 2, ..ONE });
-    let (plan, evaluations) = minimum(|plan, _| !plan.dims.n_k.is_multiple_of(64) && plan.dims.n_k > 64);
+    let (plan, evaluations) =
+        minimum(|plan, _| !plan.dims.n_k.is_multiple_of(64) && plan.dims.n_k > 64);
     assert_eq!(plan.dims, Dims { n_k: 65, ..ONE });
     assert!(evaluations <= 50, "{evaluations}");
     let (plan, _) = minimum(|plan, _| plan.dims.h_k > 1 && plan.dims.h_q > plan.dims.h_k);
@@ -73,7 +85,12 @@ fn extents_reach_the_boundary() {
 #[test]
 fn options_stay_only_where_they_are_needed() {
     let (plan, _) = minimum(|plan, _| plan.causal && plan.dims.n_q != plan.dims.n_k);
-    assert!(plan.causal && plan.mask.is_none() && plan.bias.is_none() && plan.scale == ScaleChoice::Default);
+    assert!(
+        plan.causal
+            && plan.mask.is_none()
+            && plan.bias.is_none()
+            && plan.scale == ScaleChoice::Default
+    );
     assert_eq!(plan.dims, Dims { n_k: 2, ..ONE });
     let (plan, _) = minimum(|plan, _| plan.mask.is_some());
     assert_eq!(plan.mask, Some((MaskPattern::LeadingBlock, BroadcastForm::Shared)));
@@ -85,22 +102,43 @@ fn options_stay_only_where_they_are_needed() {
 
 #[test]
 fn extended_options_that_are_needed_end_at_their_simplest() {
-    let check = |needed: &dyn Fn(&CasePlan) -> bool, simplest: &dyn Fn(&CasePlan) -> bool, options: &[CallOption]| {
+    let check = |needed: &dyn Fn(&CasePlan) -> bool,
+                 simplest: &dyn Fn(&CasePlan) -> bool,
+                 options: &[CallOption]| {
         let (plan, _) = minimum(|plan, _| needed(plan));
-        let on: Vec<CallOption> = CallOption::ALL.into_iter().filter(|option| plan.has(*option)).collect();
+        let on: Vec<CallOption> =
+            CallOption::ALL.into_iter().filter(|option| plan.has(*option)).collect();
         assert_eq!(on, options);
         assert!(simplest(&plan), "{plan:?}");
     };
-    check(&|plan| plan.softcap.is_some(), &|plan| plan.softcap == Some(SoftcapChoice::Thirty), &[CallOption::Softcap]);
+    check(
+        &|plan| plan.softcap.is_some(),
+        &|plan| plan.softcap == Some(SoftcapChoice::Thirty),
+        &[CallOption::Softcap],
+    );
     let simplest = Window { left: Some(2), right: Some(0) };
-    check(&|plan| plan.window.is_some(), &|plan| plan.window == Some(simplest), &[CallOption::Window]);
-    check(&|plan| plan.sinks.is_some(), &|plan| plan.sinks == Some(SinkChoice::Near), &[CallOption::Sinks]);
+    check(
+        &|plan| plan.window.is_some(),
+        &|plan| plan.window == Some(simplest),
+        &[CallOption::Window],
+    );
+    check(
+        &|plan| plan.sinks.is_some(),
+        &|plan| plan.sinks == Some(SinkChoice::Near),
+        &[CallOption::Sinks],
+    );
     let geometric = Some(AlibiChoice::Geometric);
-    check(&|plan| plan.alibi.is_some(), &|plan| plan.alibi == geometric, &[CallOption::AlibiSlopes]);
+    check(
+        &|plan| plan.alibi.is_some(),
+        &|plan| plan.alibi == geometric,
+        &[CallOption::AlibiSlopes],
+    );
     check(&|plan| plan.has(CallOption::KeyLengths), &|_| true, &[CallOption::KeyLengths]);
     check(&|plan| plan.has(CallOption::QueryLengths), &|_| true, &[CallOption::QueryLengths]);
     // What is needed as it is stays.
-    let far = |plan: &CasePlan| plan.sinks == Some(SinkChoice::Far) && plan.softcap == Some(SoftcapChoice::Four);
+    let far = |plan: &CasePlan| {
+        plan.sinks == Some(SinkChoice::Far) && plan.softcap == Some(SoftcapChoice::Four)
+    };
     check(&far, &far, &[CallOption::Softcap, CallOption::Sinks]);
 }
 

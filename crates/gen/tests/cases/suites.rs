@@ -16,11 +16,14 @@ fn ids(suite: &str, seed: u64) -> Vec<(String, String)> {
 }
 
 fn plans_ids(plans: &[(&CheckedLaw, CasePlan)]) -> Vec<(String, String)> {
-    plans.iter().map(|(law, plan)| (format!("{} {}", plan.law, plan.dtype), case_id(&built(law, plan)))).collect()
+    plans
+        .iter()
+        .map(|(law, plan)| (format!("{} {}", plan.law, plan.dtype), case_id(&built(law, plan))))
+        .collect()
 }
 
-/// Ids of smoke and a hash of all ids of core, the extended cases and those of refusal apart. A change here means that stored ids mean other cases:
-/// say why in the commit.
+/// Ids of smoke and a hash of all ids of core, the extended cases and those of refusal apart. A
+/// change here means that stored ids mean other cases: say why in the commit.
 #[test]
 fn ids_are_the_same_on_every_machine() {
     let catalog = catalog();
@@ -32,10 +35,12 @@ fn ids_are_the_same_on_every_machine() {
     for suffix in ["", "-extended", "-refusal"] {
         let of = |suite: &str| {
             let plans = suite_plans(&catalog, suite, 0);
-            let chosen: Vec<_> = plans.into_iter().filter(|(law, plan)| group(law, plan) == suffix).collect();
+            let chosen: Vec<_> =
+                plans.into_iter().filter(|(law, plan)| group(law, plan) == suffix).collect();
             plans_ids(&chosen)
         };
-        let smoke: Vec<String> = of("smoke").into_iter().map(|(group, id)| format!("{id} {group}")).collect();
+        let smoke: Vec<String> =
+            of("smoke").into_iter().map(|(group, id)| format!("{id} {group}")).collect();
         insta::assert_snapshot!(format!("smoke{suffix}"), smoke.join("\n"));
         let core = summary(of("core"));
         insta::assert_snapshot!(format!("core{suffix}"), core);
@@ -75,7 +80,8 @@ fn leaving_out_laws_and_formats_shifts_nothing() {
     let all = plans(suite, &laws, &suite.dtypes, 5);
     let kept = plans(suite, &few, &[Dtype::Float16], 5);
     let chosen = |law: &String| few.iter().any(|few| few.law.law == *law);
-    let expected: Vec<_> = all.into_iter().filter(|plan| plan.dtype == Dtype::Float16 && chosen(&plan.law)).collect();
+    let expected: Vec<_> =
+        all.into_iter().filter(|plan| plan.dtype == Dtype::Float16 && chosen(&plan.law)).collect();
     assert_eq!(kept, expected);
 }
 
@@ -88,7 +94,10 @@ fn suites_are_as_large_as_they_promise() {
         assert!((low..=high).contains(&plans.len()), "{suite}: {}", plans.len());
         for law in catalog.asking_laws().map(|law| &law.law.law) {
             for dtype in Dtype::CHECKED {
-                assert!(plans.iter().any(|(_, plan)| plan.law == *law && plan.dtype == dtype), "{suite} {law} {dtype}");
+                assert!(
+                    plans.iter().any(|(_, plan)| plan.law == *law && plan.dtype == dtype),
+                    "{suite} {law} {dtype}"
+                );
             }
         }
     }
@@ -129,7 +138,12 @@ fn without_a_limit_every_pair_of_choices_occurs() {
             assert!(plans.iter().any(|plan| plan.dims == *dims && plan.values == *values));
         }
         for pattern in &suite.masks {
-            assert!(plans.iter().any(|plan| plan.dims == *dims && plan.mask.is_some_and(|mask| mask.0 == *pattern)));
+            assert!(
+                plans
+                    .iter()
+                    .any(|plan| plan.dims == *dims
+                        && plan.mask.is_some_and(|mask| mask.0 == *pattern))
+            );
         }
     }
     for pattern in &suite.masks {
@@ -157,7 +171,9 @@ fn every_element_is_a_number_of_the_format() {
         for (name, binding) in &case.bindings {
             match binding {
                 Binding::Real(x) => assert!(exact(x), "{name} {plan:?}"),
-                Binding::Matrices(matrices) => assert!(matrices.data.iter().all(exact), "{name} {plan:?}"),
+                Binding::Matrices(matrices) => {
+                    assert!(matrices.data.iter().all(exact), "{name} {plan:?}")
+                }
                 _ => {}
             }
         }
@@ -175,13 +191,21 @@ fn suites_that_no_call_can_have_are_refused() {
         "heads at `shapes[1]` of suite core: expected h_q to be a multiple of h_k, got h_q = 6, h_k = 4"
     );
     suite.shapes[1].h_k = 0;
-    assert_eq!(message(&suite), "extent `h_k` at `shapes[1]` of suite core: expected 1 to 65536, got 0");
+    assert_eq!(
+        message(&suite),
+        "extent `h_k` at `shapes[1]` of suite core: expected 1 to 65536, got 0"
+    );
     suite.shapes[1] = Dims { b: 65536, h_q: 65536, h_k: 65536, n_q: 65536, ..suite.shapes[0] };
-    assert!(message(&suite).contains("`shapes[1]` of suite core: expected 134217728 elements at most"));
+    assert!(
+        message(&suite).contains("`shapes[1]` of suite core: expected 134217728 elements at most")
+    );
     let suite = Suite { strength: 4, ..core.clone() };
     assert_eq!(message(&suite), "number at `strength` of suite core: expected 1, 2 or 3, got 4");
     let suite = Suite { values: Vec::new(), ..core };
-    assert_eq!(message(&suite), "list at `values` of suite core: expected at least one entry, got none");
+    assert_eq!(
+        message(&suite),
+        "list at `values` of suite core: expected at least one entry, got none"
+    );
 }
 
 #[test]
@@ -189,11 +213,17 @@ fn every_option_also_occurs_alone() {
     let catalog = catalog();
     let suite = &catalog.suites["core"];
     let plans = plans(suite, &[&catalog.laws["value"]], &[Dtype::Float32], 0);
-    let on = |plan: &CasePlan| CallOption::ALL.into_iter().filter(|option| plan.has(*option)).collect::<Vec<_>>();
+    let on = |plan: &CasePlan| {
+        CallOption::ALL.into_iter().filter(|option| plan.has(*option)).collect::<Vec<_>>()
+    };
     for option in CallOption::ALL {
         let alone = plans.iter().filter(|plan| on(plan) == [option]).count();
         // Lengths and packed sequences share their turns.
-        let least = if plans.iter().any(|plan| plan.sequences.is_some() && plan.has(option)) { 1 } else { suite.alone };
+        let least = if plans.iter().any(|plan| plan.sequences.is_some() && plan.has(option)) {
+            1
+        } else {
+            suite.alone
+        };
         assert!(alone >= least, "option {option}: {alone}");
     }
 }

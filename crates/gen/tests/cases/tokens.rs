@@ -3,7 +3,8 @@
 use indexmap::IndexMap;
 use proptest::prelude::*;
 use qkvet_gen::{
-    CasePlan, ScaleChoice, case_id, check_case, from_token, is_token, plan_strategy, shrink, to_json, token,
+    CasePlan, ScaleChoice, case_id, check_case, from_token, is_token, plan_strategy, shrink,
+    to_json, token,
 };
 use qkvet_spec::{Binding, CallOption, CallOptions, Case, Dims, Dtype, Matrices, Packed, Window};
 
@@ -44,17 +45,28 @@ fn a_token_of_version_2_holds_every_option() {
     let case = from_token(EXTENDED).unwrap();
     assert_eq!(round_trip(&case).as_deref(), Some(EXTENDED));
     let options = case.options;
-    assert_eq!((options.softcap, options.window), (Some(0.5), Some(Window { left: Some(2), right: None })));
+    assert_eq!(
+        (options.softcap, options.window),
+        (Some(0.5), Some(Window { left: Some(2), right: None }))
+    );
     assert_eq!(options.alibi_slopes.unwrap().data, [f64::from(0.1f32)]);
-    assert_eq!((options.key_lengths.unwrap(), options.query_lengths.unwrap()), (vec![3, 0], vec![1, 2]));
+    assert_eq!(
+        (options.key_lengths.unwrap(), options.query_lengths.unwrap()),
+        (vec![3, 0], vec![1, 2])
+    );
     let text = "qk2:value;float32;dims=2,1,1,2,3,1,1;packed=0,0,2:0,3,3;j=1";
     let case = from_token(text).unwrap();
     assert_eq!(round_trip(&case).as_deref(), Some(text));
-    assert_eq!(case.options.packed, Some(Packed { query_offsets: vec![0, 0, 2], key_offsets: vec![0, 3, 3] }));
+    assert_eq!(
+        case.options.packed,
+        Some(Packed { query_offsets: vec![0, 0, 2], key_offsets: vec![0, 3, 3] })
+    );
     // What version 1 says stays: there these are names of variables.
     let case = from_token("qk1:value;float32;dims=2,1,1,2,3,1,1;softcap=3;window=1").unwrap();
     assert_eq!(case.bindings["window"], Binding::Index(1));
-    assert!(case.options == CallOptions::default() && round_trip(&case).unwrap().starts_with("qk1:"));
+    assert!(
+        case.options == CallOptions::default() && round_trip(&case).unwrap().starts_with("qk1:")
+    );
     // Version 2 without need of it is read, and written as version 1.
     let plain = from_token("qk2:value;float32;dims=2,1,1,2,3,1,1;j=1").unwrap();
     assert_eq!(round_trip(&plain).as_deref(), Some("qk1:value;float32;dims=2,1,1,2,3,1,1;j=1"));
@@ -70,23 +82,55 @@ fn options_with_softcap() -> CallOptions {
 fn options_that_no_call_can_have_are_refused() {
     let check = |from: &str, to: &str, expected: &str| {
         assert!(EXTENDED.contains(from), "{from}");
-        assert_eq!(from_token(&EXTENDED.replacen(from, to, 1)).expect_err(to).to_string(), expected, "{to}");
+        assert_eq!(
+            from_token(&EXTENDED.replacen(from, to, 1)).expect_err(to).to_string(),
+            expected,
+            "{to}"
+        );
     };
     check("softcap=0.5", "softcap=0", "number at softcap: expected more than 0, got 0.0");
     check("softcap=0.5", "softcap=-1", "number at softcap: expected more than 0, got -1.0");
-    check("window=2,_", "window=_,_", "window at window: expected `left`, `right` or both, got neither");
+    check(
+        "window=2,_",
+        "window=_,_",
+        "window at window: expected `left`, `right` or both, got neither",
+    );
     check(
         "window=2,_",
         "window=2",
         "window at character 57 of the token: expected two numbers of keys, `_` for all, got `2`",
     );
-    check("window=2,_", "window=2,999999999", "window at window: expected 0 to 536870912 keys, got 999999999");
-    check("sinks=-2048", "sinks=1,2", "shape at sinks: expected [1], one number a query head, got [2]");
-    check("slopes=0.1", "slopes=", "shape at alibi_slopes: expected [1], one number a query head, got [0]");
-    check("key_lengths=3,0", "key_lengths=3", "lengths at key_lengths: expected 2, one a batch item, got 1");
+    check(
+        "window=2,_",
+        "window=2,999999999",
+        "window at window: expected 0 to 536870912 keys, got 999999999",
+    );
+    check(
+        "sinks=-2048",
+        "sinks=1,2",
+        "shape at sinks: expected [1], one number a query head, got [2]",
+    );
+    check(
+        "slopes=0.1",
+        "slopes=",
+        "shape at alibi_slopes: expected [1], one number a query head, got [0]",
+    );
+    check(
+        "key_lengths=3,0",
+        "key_lengths=3",
+        "lengths at key_lengths: expected 2, one a batch item, got 1",
+    );
     check("key_lengths=3,0", "key_lengths=3,4", "length at key_lengths: expected 0 to 3, got 4");
-    check("query_lengths=1,2", "query_lengths=3,1", "length at query_lengths: expected 0 to 2, got 3");
-    check(";j=1", ";packed=0,2:0,3", "option at packed: expected no lengths beside it, got lengths");
+    check(
+        "query_lengths=1,2",
+        "query_lengths=3,1",
+        "length at query_lengths: expected 0 to 2, got 3",
+    );
+    check(
+        ";j=1",
+        ";packed=0,2:0,3",
+        "option at packed: expected no lengths beside it, got lengths",
+    );
     let packed = |value: &str, expected: &str| {
         let text = format!("qk2:value;float32;dims=2,1,1,2,3,1,1;packed={value}");
         assert_eq!(from_token(&text).expect_err(value).to_string(), expected, "{value}");
@@ -97,15 +141,26 @@ fn options_that_no_call_can_have_are_refused() {
     packed("0,2,1,2:0,1,2,3", &format!("{place} [0, 2, 1, 2]"));
     packed("0:0,3", &format!("{place} [0]"));
     packed(":0,3", &format!("{place} []"));
-    packed("0,2:0,4", "offsets at packed.key_offsets: expected ascending ones from 0 to 3, got [0, 4]");
-    packed("0,2:0,1,3", "offsets at packed.key_offsets: expected 2, as many as of the queries, got 3");
-    packed("0,2", "value at character 45 of the token: expected offsets, `:` and offsets, got `0,2`");
+    packed(
+        "0,2:0,4",
+        "offsets at packed.key_offsets: expected ascending ones from 0 to 3, got [0, 4]",
+    );
+    packed(
+        "0,2:0,1,3",
+        "offsets at packed.key_offsets: expected 2, as many as of the queries, got 3",
+    );
+    packed(
+        "0,2",
+        "value at character 45 of the token: expected offsets, `:` and offsets, got `0,2`",
+    );
 }
 
-/// The plan made small in every direction at once, as shrinking would, and still of its own options.
+/// The plan made small in every direction at once, as shrinking would, and still of its own
+/// options.
 fn tiny(law: &qkvet_spec::CheckedLaw, plan: &CasePlan) -> CasePlan {
     let keeps = |small: &CasePlan| {
-        CallOption::ALL.iter().all(|option| small.has(*option) == plan.has(*option)) && small.scale == plan.scale
+        CallOption::ALL.iter().all(|option| small.has(*option) == plan.has(*option))
+            && small.scale == plan.scale
     };
     shrink(law, plan, 40, &mut |small, _| keeps(small))
 }
@@ -198,12 +253,18 @@ fn what_is_not_a_token_is_refused_at_its_character() {
     };
     check("", "token at character 1 of the token: expected `qk1:` and a law, got nothing");
     check("value", "token at character 1 of the token: expected `qk1:` and a law, got `value`");
-    check("qk3:value;float32", "version at character 1 of the token: expected `qk1` or `qk2`, got `qk3`");
+    check(
+        "qk3:value;float32",
+        "version at character 1 of the token: expected `qk1` or `qk2`, got `qk3`",
+    );
     check(
         "qk1:Value;float32",
         "law at character 5 of the token: expected lower-case words joined by hyphens, got `Value;float32`",
     );
-    check("qk1:value", "format at character 10 of the token: expected `;` and a number format, got nothing");
+    check(
+        "qk1:value",
+        "format at character 10 of the token: expected `;` and a number format, got nothing",
+    );
     check(
         "qk1:value;float8",
         "format at character 11 of the token: expected one of float64, float32, bfloat16, float16, float8_e4m3fn, float8_e5m2, got `float8`",
@@ -216,7 +277,10 @@ fn what_is_not_a_token_is_refused_at_its_character() {
         "qk1:value;float32;dims=1,1",
         "extents at character 24 of the token: expected seven: b,h_q,h_k,n_q,n_k,d_k,d_v, got `1,1`",
     );
-    check("qk1:value;float32;dims=1,1,1,1,1,1,0", "extent `d_v` at the token: expected 1 to 65536, got 0");
+    check(
+        "qk1:value;float32;dims=1,1,1,1,1,1,0",
+        "extent `d_v` at the token: expected 1 to 65536, got 0",
+    );
     check(
         "qk1:value;float32;dims=1,3,2,1,1,1,1",
         "heads at the token: expected h_q to be a multiple of h_k, got h_q = 3, h_k = 2",
@@ -225,9 +289,18 @@ fn what_is_not_a_token_is_refused_at_its_character() {
         &swap("scale=0.5", "scale=1e39"),
         "element at character 32 of the token: expected finite numbers of float32, got inf",
     );
-    check(&swap("scale=0.5", "scale=inf"), "number at character 32 of the token: expected a decimal number, got `inf`");
-    check(&swap("scale=0.5", "scale=+1"), "number at character 32 of the token: expected a decimal number, got `+1`");
-    check(&swap("causal", "causal=1"), "option at character 19 of the token: expected `causal` alone, got `causal=1`");
+    check(
+        &swap("scale=0.5", "scale=inf"),
+        "number at character 32 of the token: expected a decimal number, got `inf`",
+    );
+    check(
+        &swap("scale=0.5", "scale=+1"),
+        "number at character 32 of the token: expected a decimal number, got `+1`",
+    );
+    check(
+        &swap("causal", "causal=1"),
+        "option at character 19 of the token: expected `causal` alone, got `causal=1`",
+    );
     check(
         &swap("causal;scale=0.5", "scale=0.5;causal"),
         "option at character 29 of the token: expected each once, in the order dims, causal, scale, mask, bias, before the variables, got `causal`",
@@ -245,7 +318,10 @@ fn what_is_not_a_token_is_refused_at_its_character() {
         &swap("1x1x1x2:01", "1x1x1x3:011"),
         "shape at mask: expected 2 or 4 axes that broadcast to [1, 1, 1, 2], got [1, 1, 1, 3]",
     );
-    check(&swap("K=1x1x2x1:0,1", "K=1x1x2x1:0"), "elements at character 88 of the token: expected 2, got 1");
+    check(
+        &swap("K=1x1x2x1:0,1", "K=1x1x2x1:0"),
+        "elements at character 88 of the token: expected 2, got 1",
+    );
     check(
         &swap("K=1x1x2x1", "K=999999999x999999999x999999999x1"),
         "elements at character 112 of the token: expected fewer, got 2",
@@ -267,7 +343,10 @@ fn what_is_not_a_token_is_refused_at_its_character() {
         &swap("a=3", "ä=3"),
         "variable at character 106 of the token: expected a short word, `=` and a value, got `ä`",
     );
-    check(&format!("qk1:{}", "x".repeat(1 << 16)), "token at its end: expected 65536 bytes at most, got 65540");
+    check(
+        &format!("qk1:{}", "x".repeat(1 << 16)),
+        "token at its end: expected 65536 bytes at most, got 65540",
+    );
 }
 
 #[test]
@@ -275,7 +354,10 @@ fn cases_that_do_not_fit_a_line_have_no_token() {
     let catalog = catalog();
     let law = &catalog.laws["value"];
     let dims = Dims { b: 1, h_q: 1, h_k: 1, n_q: 1, n_k: 200, d_k: 1, d_v: 1 };
-    let plan = CasePlan { scale: ScaleChoice::Half, ..crate::plain(law, dims, qkvet_spec::Values::Normal) };
+    let plan = CasePlan {
+        scale: ScaleChoice::Half,
+        ..crate::plain(law, dims, qkvet_spec::Values::Normal)
+    };
     assert_eq!(token(&built(law, &plan)), None);
     let case = from_token(GOOD).unwrap();
     let mut other = case.clone();
@@ -295,7 +377,8 @@ fn cases_that_do_not_fit_a_line_have_no_token() {
 #[test]
 fn ids_and_files_are_not_tokens() {
     assert!(is_token("qk1:") && is_token("qk12:value;float32"));
-    for other in ["c-0123456789abcdef", "qk", "qk:", "qk1", "qkvet:x", "case.json", "", "c:\\qk1:x"] {
+    for other in ["c-0123456789abcdef", "qk", "qk:", "qk1", "qkvet:x", "case.json", "", "c:\\qk1:x"]
+    {
         assert!(!is_token(other), "{other}");
     }
 }

@@ -18,7 +18,11 @@ fn no_score_comes_near_overflow_in_float16() {
         }
         let scale = scale(&case);
         for_each_score(&case, |item, head, i, j, dot| {
-            let bias = case.options.bias.as_ref().map_or(0.0, |bias| bias.data[offset(&bias.shape, item, head, i, j)]);
+            let bias = case
+                .options
+                .bias
+                .as_ref()
+                .map_or(0.0, |bias| bias.data[offset(&bias.shape, item, head, i, j)]);
             let largest = dot.abs().max((dot * scale + bias).abs());
             assert!(largest < 60_001.0 && largest < max_finite(Dtype::Float16), "{dot} {plan:?}");
         });
@@ -40,10 +44,13 @@ fn lofty_scores_overflow_an_exponential_without_the_maximum() {
         let case = built(law, &plan);
         if plan.scale != ScaleChoice::Zero {
             let (scale, least) = (scale(&case), least(plan.dtype));
-            for_each_score(&case, |_, _, _, _, dot| assert!(dot * scale > least, "{} {plan:?}", dot * scale));
+            for_each_score(&case, |_, _, _, _, dot| {
+                assert!(dot * scale > least, "{} {plan:?}", dot * scale)
+            });
         }
     });
-    // Tokens that are query and key at once: as high above, or, with a negative scale, as far below.
+    // Tokens that are query and key at once: as high above, or, with a negative scale, as far
+    // below.
     let law = &catalog.laws["self-attention-permutation-equivariance"];
     for_each_plan(plan_strategy(law), 100, |mut plan| {
         plan.values = Values::Lofty;
@@ -52,7 +59,8 @@ fn lofty_scores_overflow_an_exponential_without_the_maximum() {
         let (scale, tokens) = (scale(&case), matrices(&case, "X"));
         if plan.scale != ScaleChoice::Zero {
             for (i, j) in (0..tokens.rows).flat_map(|i| (0..tokens.rows).map(move |j| (i, j))) {
-                let dot: f64 = row(tokens, 0, 0, i).iter().zip(row(tokens, 0, 0, j)).map(|(x, y)| x * y).sum();
+                let dot: f64 =
+                    row(tokens, 0, 0, i).iter().zip(row(tokens, 0, 0, j)).map(|(x, y)| x * y).sum();
                 assert!((dot * scale).abs() > least(plan.dtype), "{} {plan:?}", dot * scale);
             }
         }
@@ -85,13 +93,24 @@ fn peaked_scores_spread_by_about_eight_or_three_in_bfloat16() {
 fn an_option_moves_no_other_draw_and_a_smaller_shape_keeps_the_leading_part() {
     let catalog = catalog();
     for (law, plan) in suite_plans(&catalog, "core", 4) {
-        if plan.law != "value" || matches!(plan.values, Values::Exact | Values::Routed | Values::Peaked | Values::Lofty)
+        if plan.law != "value"
+            || matches!(
+                plan.values,
+                Values::Exact | Values::Routed | Values::Peaked | Values::Lofty
+            )
         {
             continue;
         }
         let case = built(law, &plan);
         let off = crate::CasePlan { mask: None, bias: None, causal: false, ..plan.clone() };
-        let off = crate::CasePlan { softcap: None, window: None, sinks: None, alibi: None, sequences: None, ..off };
+        let off = crate::CasePlan {
+            softcap: None,
+            window: None,
+            sinks: None,
+            alibi: None,
+            sequences: None,
+            ..off
+        };
         let bare = built(law, &off);
         assert_eq!(case.bindings, bare.bindings);
         let mut smaller = plan.clone();

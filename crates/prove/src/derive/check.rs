@@ -34,7 +34,8 @@ pub enum CheckError {
     },
 }
 
-/// Checks that a derivation shows `left ≤ right`: that it leads from one to the other and that every step follows.
+/// Checks that a derivation shows `left ≤ right`: that it leads from one to the other and that
+/// every step follows.
 ///
 /// # Errors
 /// The first step that does not follow.
@@ -45,7 +46,11 @@ pub fn check(
     facts: &Facts,
 ) -> Result<(), CheckError> {
     let (from, to) = if derivation.upward { (left, right) } else { (right, left) };
-    let ends = |got: &Tree| CheckError::Ends { from: from.to_string(), to: to.to_string(), got: got.to_string() };
+    let ends = |got: &Tree| CheckError::Ends {
+        from: from.to_string(),
+        to: to.to_string(),
+        got: got.to_string(),
+    };
     if derivation.start != *from {
         return Err(ends(&derivation.start));
     }
@@ -54,21 +59,30 @@ pub fn check(
     for (at, Step { by, after }) in derivation.steps.iter().enumerate() {
         let follows = match by {
             Move::Rule { name, forward } => {
-                let step = rewrite::Step { rule: name.clone(), forward: *forward, after: after.clone() };
+                let step =
+                    rewrite::Step { rule: name.clone(), forward: *forward, after: after.clone() };
                 is_step(&step, before, names)
             }
-            Move::Lemma(name) => LEMMAS.iter().find(|lemma| lemma.name == name).is_some_and(|lemma| {
-                let (smaller, larger) = if derivation.upward { (before, after) } else { (after, before) };
-                follows(lemma, (smaller, larger), names, facts)
-            }),
+            Move::Lemma(name) => {
+                LEMMAS.iter().find(|lemma| lemma.name == name).is_some_and(|lemma| {
+                    let (smaller, larger) =
+                        if derivation.upward { (before, after) } else { (after, before) };
+                    follows(lemma, (smaller, larger), names, facts)
+                })
+            }
             Move::Arithmetic => are_equal(before, after),
             Move::More => {
-                let (smaller, larger) = if derivation.upward { (before, after) } else { (after, before) };
+                let (smaller, larger) =
+                    if derivation.upward { (before, after) } else { (after, before) };
                 is_at_most(smaller, larger, facts)
             }
         };
         if !follows || claimed.is_none() || shape(after, names) != claimed {
-            return Err(CheckError::Step { step: at + 1, by: format!("{by:?}"), got: after.to_string() });
+            return Err(CheckError::Step {
+                step: at + 1,
+                by: format!("{by:?}"),
+                got: after.to_string(),
+            });
         }
         before = after;
     }
@@ -76,7 +90,12 @@ pub fn check(
 }
 
 /// Whether the terms differ in one part, by the lemma, and the whole grows with that part.
-fn follows(lemma: &Lemma, (smaller, larger): (&Tree, &Tree), names: &Shapes, facts: &Facts) -> bool {
+fn follows(
+    lemma: &Lemma,
+    (smaller, larger): (&Tree, &Tree),
+    names: &Shapes,
+    facts: &Facts,
+) -> bool {
     let (mut smaller, mut larger) = (smaller, larger);
     loop {
         if is_instance(lemma, (smaller, larger), names, facts) {
@@ -102,7 +121,12 @@ fn follows(lemma: &Lemma, (smaller, larger): (&Tree, &Tree), names: &Shapes, fac
 }
 
 /// Whether the terms are the sides of the lemma, and what it needs is so.
-fn is_instance(lemma: &Lemma, (smaller, larger): (&Tree, &Tree), names: &Shapes, facts: &Facts) -> bool {
+fn is_instance(
+    lemma: &Lemma,
+    (smaller, larger): (&Tree, &Tree),
+    names: &Shapes,
+    facts: &Facts,
+) -> bool {
     let (Some(left), Some(right)) = (Tree::parse(lemma.left), Tree::parse(lemma.right)) else {
         return false;
     };
@@ -119,9 +143,13 @@ fn is_instance(lemma: &Lemma, (smaller, larger): (&Tree, &Tree), names: &Shapes,
                     .into_iter()
                     .flat_map(|bound| {
                         let value = |name: &str| bound.get(name).cloned();
-                        let is = |name: &str, tree: &Tree| bound.get(name).is_none_or(|known| known == tree);
+                        let is = |name: &str, tree: &Tree| {
+                            bound.get(name).is_none_or(|known| known == tree)
+                        };
                         let more = meets(*need, facts, names, &value, &is);
-                        more.into_iter().map(|more| bound.clone().into_iter().chain(more).collect()).collect::<Vec<_>>()
+                        more.into_iter()
+                            .map(|more| bound.clone().into_iter().chain(more).collect())
+                            .collect::<Vec<_>>()
                     })
                     .collect();
             }

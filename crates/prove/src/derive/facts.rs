@@ -27,7 +27,9 @@ pub struct Facts {
 impl Facts {
     /// What the law declares; `scores` are those of its queries and keys.
     pub(crate) fn of(law: &CheckedLaw, scores: &Tree) -> Self {
-        let least = |name: &str| law.law.condition.as_ref().map_or(1, |condition| condition.least(name).max(1));
+        let least = |name: &str| {
+            law.law.condition.as_ref().map_or(1, |condition| condition.least(name).max(1))
+        };
         let extents = DIMENSIONS.map(|name| (name.to_owned(), least(name))).into();
         let mut facts = Self { extents, ..Self::default() };
         for given in &law.given {
@@ -37,7 +39,11 @@ impl Facts {
                     facts.separated.push([scores.clone(), row(j), Tree::leaf(margin)]);
                 }
                 Domain::Opposed { j, margin } => {
-                    facts.opposed.push([scores.clone(), row(&format!("not-{j}")), Tree::leaf(margin)]);
+                    facts.opposed.push([
+                        scores.clone(),
+                        row(&format!("not-{j}")),
+                        Tree::leaf(margin),
+                    ]);
                 }
                 Domain::Real { low, .. } if *low == 0.0 => {
                     facts.non_negative.extend(given.names.iter().cloned());
@@ -61,7 +67,8 @@ impl Facts {
     /// Whether a number is not negative, by its factors.
     pub(crate) fn is_non_negative_number(&self, text: &str) -> bool {
         Monomial::parse(text).is_some_and(|number| {
-            number.ratio().0 >= 0 && number.symbols().iter().all(|symbol| self.is_non_negative_symbol(symbol))
+            number.ratio().0 >= 0
+                && number.symbols().iter().all(|symbol| self.is_non_negative_symbol(symbol))
         })
     }
 
@@ -71,9 +78,11 @@ impl Facts {
     }
 }
 
-/// The names that the law's declarations give in every way that meets a need, beside those that are bound; empty if it is not met.
+/// The names that the law's declarations give in every way that meets a need, beside those that are
+/// bound; empty if it is not met.
 ///
-/// `bound` gives what a name of the lemma stands for, and whether a term of the declaration is that.
+/// `bound` gives what a name of the lemma stands for, and whether a term of the declaration is
+/// that.
 pub(crate) fn meets(
     need: Need,
     facts: &Facts,
@@ -82,7 +91,9 @@ pub(crate) fn meets(
     is: &dyn Fn(&str, &Tree) -> bool,
 ) -> Vec<Vec<(&'static str, Tree)>> {
     let yes = |holds: bool| if holds { vec![Vec::new()] } else { Vec::new() };
-    let term = |name: &str, holds: &dyn Fn(&Tree) -> bool| yes(bound(name).is_some_and(|tree| holds(&tree)));
+    let term = |name: &str, holds: &dyn Fn(&Tree) -> bool| {
+        yes(bound(name).is_some_and(|tree| holds(&tree)))
+    };
     match need {
         Need::Averages(a) => term(a, &is_average),
         Need::PartialAverages(a) => term(a, &is_partial_average),
@@ -115,7 +126,9 @@ fn is_average(tree: &Tree) -> bool {
         // A column of ones has rows of one weight.
         ("perm" | "sel" | "eye" | "one", [_]) => true,
         ("*", factors) => factors.iter().all(is_average),
-        ("sc", [half, sum]) if *half == Tree::leaf("1/2") && sum.is("+", 2) => sum.args.iter().all(is_average),
+        ("sc", [half, sum]) if *half == Tree::leaf("1/2") && sum.is("+", 2) => {
+            sum.args.iter().all(is_average)
+        }
         _ => false,
     }
 }
@@ -157,7 +170,8 @@ mod tests {
             extents: BTreeMap::from([("n".to_owned(), 1)]),
         };
         let met = |need: Need, text: &str| meets_with(need, &facts, &[("?a", text)]);
-        let averages = ["(soft z all none)", "(sel j)", "(* (one n) (sel j))", "(sc 1/2 (+ (sel i) (sel j)))"];
+        let averages =
+            ["(soft z all none)", "(sel j)", "(* (one n) (sel j))", "(sc 1/2 (+ (sel i) (sel j)))"];
         let others = [
             "(soft z m none)",
             "(soft z all s)",
@@ -173,16 +187,34 @@ mod tests {
                 && !met(Need::PartialAverages("?a"), "(sc 2 (soft z m s))")
         );
         assert!(met(Need::NonNegative("?a"), "(soft z m s)") && !met(Need::NonNegative("?a"), "z"));
-        for (number, is_met) in
-            [("2", true), ("t", true), ("2*t", true), ("inv(n)", true), ("-1", false), ("-1*t", false), ("u", false)]
-        {
+        for (number, is_met) in [
+            ("2", true),
+            ("t", true),
+            ("2*t", true),
+            ("inv(n)", true),
+            ("-1", false),
+            ("-1*t", false),
+            ("u", false),
+        ] {
             assert_eq!(met(Need::NonNegativeNumber("?a"), number), is_met, "{number}");
         }
-        assert!(met(Need::Column("?a"), "X") && !met(Need::Column("?a"), "x") && !met(Need::Column("?a"), "A"));
-        assert!(met(Need::Row("?a"), "x") && !met(Need::Row("?a"), "X") && !met(Need::Row("?a"), "A"));
-        let apart = |i: &str, j: &str| meets_with(Need::Apart("?i", "?j"), &facts, &[("?i", i), ("?j", j)]);
+        assert!(
+            met(Need::Column("?a"), "X")
+                && !met(Need::Column("?a"), "x")
+                && !met(Need::Column("?a"), "A")
+        );
+        assert!(
+            met(Need::Row("?a"), "x") && !met(Need::Row("?a"), "X") && !met(Need::Row("?a"), "A")
+        );
+        let apart =
+            |i: &str, j: &str| meets_with(Need::Apart("?i", "?j"), &facts, &[("?i", i), ("?j", j)]);
         assert!(apart("c!=a:n", "a:n") && apart("a:n", "c!=a:n"));
-        assert!(!apart("c:n", "a:n") && !apart("a:n", "a:n") && !apart("c!=a:n", "b:n") && !apart("c!=a:n", "a:m"));
+        assert!(
+            !apart("c:n", "a:n")
+                && !apart("a:n", "a:n")
+                && !apart("c!=a:n", "b:n")
+                && !apart("c!=a:n", "a:m")
+        );
         let separated = Need::Separated("?z", "?j", "?t");
         assert!(meets_with(separated, &facts, &[("?z", "z"), ("?j", "j:n_k")]));
         assert!(!meets_with(separated, &facts, &[("?z", "y"), ("?j", "j:n_k")]));

@@ -1,9 +1,12 @@
-//! The base of inequalities. Everything that a derivation proves rests on these lines and on the rules of rewriting.
+//! The base of inequalities. Everything that a derivation proves rests on these lines and on the
+//! rules of rewriting.
 //!
-//! Each is tested numerically on random matrices, and so is a wrong variant of each, which has to fail.
+//! Each is tested numerically on random matrices, and so is a wrong variant of each, which has to
+//! fail.
 
-/// `left ≤ right`, element by element, for all matrices of fitting shapes for which what it needs is so. Names that begin with `?`
-/// stand for any term; `(rows ?a)` and `(cols ?a)` are extents of what `?a` stands for.
+/// `left ≤ right`, element by element, for all matrices of fitting shapes for which what it needs
+/// is so. Names that begin with `?` stand for any term; `(rows ?a)` and `(cols ?a)` are extents of
+/// what `?a` stands for.
 #[derive(Clone, Copy, Debug)]
 pub struct Lemma {
     /// Its name, never used for another.
@@ -41,15 +44,16 @@ pub enum Need {
     Row(&'static str),
     /// Two names of selections of one row each, which is not the same.
     Apart(&'static str, &'static str),
-    /// Scores, a row of the identity, a number: in every row of the scores the one selected exceeds all others by at least the
-    /// number. Declared by the law.
-    Separated(&'static str, &'static str, &'static str),
-    /// Scores, the other rows of the identity, a number: in every row of the scores the one that is not among them lies below
+    /// Scores, a row of the identity, a number: in every row of the scores the one selected exceeds
     /// all others by at least the number. Declared by the law.
+    Separated(&'static str, &'static str, &'static str),
+    /// Scores, the other rows of the identity, a number: in every row of the scores the one that is
+    /// not among them lies below all others by at least the number. Declared by the law.
     Opposed(&'static str, &'static str, &'static str),
 }
 
-/// The lemmas. `tv` is the total variation distance: the largest, over rows, of half the sum of the differences' magnitudes.
+/// The lemmas. `tv` is the total variation distance: the largest, over rows, of half the sum of the
+/// differences' magnitudes.
 pub const LEMMAS: &[Lemma] = &[
     Lemma {
         name: "triangle",

@@ -1,4 +1,5 @@
-//! Inequalities for all shapes: chains of equalities by rewriting and of lemmas, each used where a larger part makes a larger whole.
+//! Inequalities for all shapes: chains of equalities by rewriting and of lemmas, each used where a
+//! larger part makes a larger whole.
 
 mod check;
 mod facts;

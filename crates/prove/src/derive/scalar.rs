@@ -1,4 +1,5 @@
-//! Numbers that are made of norms, spreads and exponentials: one form for equal ones, and their signs.
+//! Numbers that are made of norms, spreads and exponentials: one form for equal ones, and their
+//! signs.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,8 @@ pub(crate) fn is_scalar(tree: &Tree) -> bool {
     }
 }
 
-/// A sum of products of names, numbers in front. What stands in norms, spreads and distances is not looked into.
+/// A sum of products of names, numbers in front. What stands in norms, spreads and distances is not
+/// looked into.
 pub(crate) type Polynomial = BTreeMap<Vec<String>, RBig>;
 
 /// The polynomial that a number is; `None` for a term that is no number.
@@ -71,7 +73,8 @@ pub(crate) fn are_equal(x: &Tree, y: &Tree) -> bool {
     polynomial(x).is_some_and(|left| Some(left) == polynomial(y))
 }
 
-/// Whether `x ≤ y` because what `y` has more, which is something, is a sum of products of what is not negative.
+/// Whether `x ≤ y` because what `y` has more, which is something, is a sum of products of what is
+/// not negative.
 pub(crate) fn is_at_most(x: &Tree, y: &Tree, facts: &Facts) -> bool {
     let (Some(x), Some(mut more)) = (polynomial(x), polynomial(y)) else { return false };
     x.into_iter().for_each(|(names, factor)| add(&mut more, names, -factor));
@@ -79,7 +82,8 @@ pub(crate) fn is_at_most(x: &Tree, y: &Tree, facts: &Facts) -> bool {
         // Norms, spreads, distances and exponentials stand as terms in parentheses.
         name.contains('(') && !name.starts_with("inv(") || facts.is_non_negative_number(name)
     };
-    !more.is_empty() && more.iter().all(|(names, factor)| *factor > RBig::ZERO && names.iter().all(is_known))
+    !more.is_empty()
+        && more.iter().all(|(names, factor)| *factor > RBig::ZERO && names.iter().all(is_known))
 }
 
 /// Whether a number is not negative, by how it is built.
@@ -88,7 +92,9 @@ pub(crate) fn is_non_negative(tree: &Tree, facts: &Facts) -> bool {
         ("num", [number]) => facts.is_non_negative_number(&number.op),
         ("norm" | "norm2" | "spread" | "exp" | "tv", _) => true,
         ("mul", [x, y]) => is_non_negative(x, facts) && is_non_negative(y, facts),
-        ("+", [x, less]) if let Some(less) = whole(less).filter(|less| *less < 0) => least(x, facts) >= -less,
+        ("+", [x, less]) if let Some(less) = whole(less).filter(|less| *less < 0) => {
+            least(x, facts) >= -less
+        }
         ("+", [x, y]) => is_non_negative(x, facts) && is_non_negative(y, facts),
         _ => false,
     }
@@ -99,10 +105,13 @@ fn whole(tree: &Tree) -> Option<i64> {
     tree.is("num", 1).then(|| tree.args[0].op.parse().ok()).flatten()
 }
 
-/// What a number is at least, of extents and of the exponential of what is not negative; 0 of others.
+/// What a number is at least, of extents and of the exponential of what is not negative; 0 of
+/// others.
 fn least(tree: &Tree, facts: &Facts) -> i64 {
     match (&*tree.op, tree.args.as_slice()) {
-        ("num", [extent]) => whole(tree).or_else(|| facts.extents.get(&*extent.op).copied()).unwrap_or(0),
+        ("num", [extent]) => {
+            whole(tree).or_else(|| facts.extents.get(&*extent.op).copied()).unwrap_or(0)
+        }
         ("exp", [x]) => i64::from(is_non_negative(x, facts)),
         _ => 0,
     }
@@ -110,8 +119,9 @@ fn least(tree: &Tree, facts: &Facts) -> i64 {
 
 /// Whether a number does not fall when a norm, a spread or a distance in it grows.
 ///
-/// A statement about a whole tensor says the same of the largest over its items and heads; it follows from the statement about
-/// each of them if the larger side grows with what is larger for the whole.
+/// A statement about a whole tensor says the same of the largest over its items and heads; it
+/// follows from the statement about each of them if the larger side grows with what is larger for
+/// the whole.
 pub(crate) fn grows(tree: &Tree, facts: &Facts) -> bool {
     match (&*tree.op, tree.args.as_slice()) {
         ("num" | "norm" | "norm2" | "spread" | "tv", _) => true,
@@ -119,14 +129,16 @@ pub(crate) fn grows(tree: &Tree, facts: &Facts) -> bool {
         ("+", parts) => parts.iter().all(|part| grows(part, facts)),
         ("mul", parts) => {
             let is_constant = |part: &Tree| !mentions_matrices(part);
-            parts.iter().all(|part| grows(part, facts) && is_non_negative(part, facts)) || parts.iter().all(is_constant)
+            parts.iter().all(|part| grows(part, facts) && is_non_negative(part, facts))
+                || parts.iter().all(is_constant)
         }
         _ => false,
     }
 }
 
 fn mentions_matrices(tree: &Tree) -> bool {
-    matches!(&*tree.op, "norm" | "norm2" | "spread" | "tv") || tree.args.iter().any(mentions_matrices)
+    matches!(&*tree.op, "norm" | "norm2" | "spread" | "tv")
+        || tree.args.iter().any(mentions_matrices)
 }
 
 #[cfg(test)]
@@ -147,14 +159,22 @@ mod tests {
 
     #[test]
     fn signs_are_known_or_not() {
-        for text in
-            ["(num t)", "(norm A)", "(+ (num n) (num -1))", "(+ (num m) (num -2))", "(+ (exp (norm A)) (num -1))"]
-        {
+        for text in [
+            "(num t)",
+            "(norm A)",
+            "(+ (num n) (num -1))",
+            "(+ (num m) (num -2))",
+            "(+ (exp (norm A)) (num -1))",
+        ] {
             assert!(is_non_negative(&tree(text), &facts()), "{text}");
         }
-        for text in
-            ["(num u)", "(num -1)", "(+ (num n) (num -2))", "(+ (exp (num u)) (num -1))", "(mul (num -1) (norm A))"]
-        {
+        for text in [
+            "(num u)",
+            "(num -1)",
+            "(+ (num n) (num -2))",
+            "(+ (exp (num u)) (num -1))",
+            "(mul (num -1) (norm A))",
+        ] {
             assert!(!is_non_negative(&tree(text), &facts()), "{text}");
         }
     }
@@ -162,9 +182,13 @@ mod tests {
     /// What falls with a norm is not said of all heads.
     #[test]
     fn what_grows_with_norms() {
-        for text in
-            ["(norm A)", "(mul (num t) (norm A))", "(exp (norm A))", "(mul (num -1) (num t))", "(+ (norm A) (num -1))"]
-        {
+        for text in [
+            "(norm A)",
+            "(mul (num t) (norm A))",
+            "(exp (norm A))",
+            "(mul (num -1) (num t))",
+            "(+ (norm A) (num -1))",
+        ] {
             assert!(grows(&tree(text), &facts()), "{text}");
         }
         for text in [

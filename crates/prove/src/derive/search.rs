@@ -20,7 +20,8 @@ const MAX_FORMS: usize = 12;
 /// Lemmas in one chain.
 const MAX_DEPTH: usize = 10;
 
-/// Looks for a derivation of `left ≤ right`; `None` if there is none within the limits, which is no disproof.
+/// Looks for a derivation of `left ≤ right`; `None` if there is none within the limits, which is no
+/// disproof.
 pub fn derive((left, right): (&Tree, &Tree), names: &Shapes, facts: &Facts) -> Option<Derivation> {
     // Zero is the end of a sign, and stays as it is written.
     let of_side = |side: &Tree| if is_zero(side) { side.clone() } else { collected(side, names) };
@@ -52,15 +53,28 @@ fn between(start: &Tree, found: Derivation, end: &Tree) -> Derivation {
 
 fn of_sides((left, right): (&Tree, &Tree), names: &Shapes, facts: &Facts) -> Option<Derivation> {
     // Rules in their own direction alone are quick, and often enough.
-    let ways =
-        [(false, true), (false, false), (true, true)].map(|way| [(way, true), (way, false)]).into_iter().flatten();
+    let ways = [(false, true), (false, false), (true, true)]
+        .map(|way| [(way, true), (way, false)])
+        .into_iter()
+        .flatten();
     // Zero has every form, none of which says where to go.
-    ways.filter(|(.., upward)| !(is_zero(left) && *upward)).find_map(|((coarse, forward_only), upward)| {
-        let (start, end) = if upward { (left, right) } else { (right, left) };
-        let mut search = Search { end, upward, forward_only, coarse, names, facts, spaces: 0, seen: BTreeSet::new() };
-        let steps = search.reach(start, MAX_DEPTH)?;
-        Some(Derivation { upward, start: start.clone(), steps })
-    })
+    ways.filter(|(.., upward)| !(is_zero(left) && *upward)).find_map(
+        |((coarse, forward_only), upward)| {
+            let (start, end) = if upward { (left, right) } else { (right, left) };
+            let mut search = Search {
+                end,
+                upward,
+                forward_only,
+                coarse,
+                names,
+                facts,
+                spaces: 0,
+                seen: BTreeSet::new(),
+            };
+            let steps = search.reach(start, MAX_DEPTH)?;
+            Some(Derivation { upward, start: start.clone(), steps })
+        },
+    )
 }
 
 struct Search<'a> {
@@ -99,7 +113,8 @@ impl Search<'_> {
             if let Some(rest) = self.reach(&place(&way.after), depth - 1)
                 && let Some(steps) = way.steps()
             {
-                let steps = steps.into_iter().map(|Step { by, after }| Step { by, after: place(&after) });
+                let steps =
+                    steps.into_iter().map(|Step { by, after }| Step { by, after: place(&after) });
                 return Some(steps.chain(rest).collect());
             }
         }
@@ -115,8 +130,11 @@ impl Search<'_> {
         let mut ways = Vec::new();
         for path in parts {
             let part = at(term, &path);
-            let is_near = |tree: &&Tree| (tree.op == part.op || !is_scalar(part)) && is_zero(tree) == is_zero(part);
-            let mut targets: Vec<&Tree> = wanted.iter().map(|path| at(self.end, path)).filter(is_near).collect();
+            let is_near = |tree: &&Tree| {
+                (tree.op == part.op || !is_scalar(part)) && is_zero(tree) == is_zero(part)
+            };
+            let mut targets: Vec<&Tree> =
+                wanted.iter().map(|path| at(self.end, path)).filter(is_near).collect();
             // A number without parts is reached as a whole or not at all.
             if path.is_empty() && wanted.is_empty() {
                 targets.push(self.end);
@@ -147,12 +165,16 @@ impl Search<'_> {
         uses.into_iter().map(way).collect()
     }
 
-    /// The lemmas that have a form of the part as one side: their names, that side, and the other; of each the shortest few.
+    /// The lemmas that have a form of the part as one side: their names, that side, and the other;
+    /// of each the shortest few.
     fn uses(&self, space: &Space, part: &Tree) -> Vec<(Option<&'static str>, Tree, Tree)> {
         let smallest = space.forms();
         let mut uses = Vec::new();
         for lemma in LEMMAS.iter().filter(|lemma| self.coarse || !lemma.is_coarse) {
-            let (Some(left), Some(right)) = (Tree::parse(lemma.left), Tree::parse(lemma.right)) else { continue };
+            let (Some(left), Some(right)) = (Tree::parse(lemma.left), Tree::parse(lemma.right))
+            else {
+                continue;
+            };
             let (from, to) = if self.upward { (&left, &right) } else { (&right, &left) };
             if is_scalar(from) != is_scalar(part) {
                 continue;
@@ -162,9 +184,10 @@ impl Search<'_> {
                 for bound in self.meeting(lemma.needs, bound, space) {
                     let bound: BTreeMap<&str, Tree> =
                         bound.iter().map(|(name, tree)| (name.as_str(), tree.clone())).collect();
-                    if let (Some(before), Some(after)) =
-                        (instantiated(from, &bound, self.names), instantiated(to, &bound, self.names))
-                        && shape(&after, self.names) == shape(part, self.names)
+                    if let (Some(before), Some(after)) = (
+                        instantiated(from, &bound, self.names),
+                        instantiated(to, &bound, self.names),
+                    ) && shape(&after, self.names) == shape(part, self.names)
                         && space.are_equal(part, &before)
                     {
                         forms.insert((after.to_string().len(), after.to_string()), (before, after));
@@ -188,7 +211,9 @@ impl Search<'_> {
             let more = ways.into_iter().flat_map(|bound| {
                 let value = |name: &str| bound.get(name).cloned();
                 let is = |name: &str, tree: &Tree| {
-                    bound.get(name).is_none_or(|known| known == tree || space.are_equal(known, tree))
+                    bound
+                        .get(name)
+                        .is_none_or(|known| known == tree || space.are_equal(known, tree))
                 };
                 let found = meets(*need, self.facts, self.names, &value, &is);
                 found
@@ -211,7 +236,8 @@ impl Search<'_> {
     }
 }
 
-/// A way on from a term: one part of it, by rules, becomes the side of a lemma, and that the other side.
+/// A way on from a term: one part of it, by rules, becomes the side of a lemma, and that the other
+/// side.
 struct Way {
     path: Vec<usize>,
     part: Tree,
@@ -222,28 +248,37 @@ struct Way {
 }
 
 impl Way {
-    /// Its steps, of the part alone. Asked of a way that leads to the end: to explain what rules did takes longer than to find it.
+    /// Its steps, of the part alone. Asked of a way that leads to the end: to explain what rules
+    /// did takes longer than to find it.
     fn steps(&self) -> Option<Vec<Step>> {
         let mut steps = by_rules(self.space.borrow_mut().chain(&self.part, &self.before)?);
-        let lemma = self.lemma.map(|name| Step { by: Move::Lemma(name.to_owned()), after: self.after.clone() });
+        let lemma = self
+            .lemma
+            .map(|name| Step { by: Move::Lemma(name.to_owned()), after: self.after.clone() });
         steps.extend(lemma);
         Some(steps)
     }
 }
 
 fn by_rules(chain: rewrite::Chain) -> Vec<Step> {
-    let step =
-        |step: rewrite::Step| Step { by: Move::Rule { name: step.rule, forward: step.forward }, after: step.after };
+    let step = |step: rewrite::Step| Step {
+        by: Move::Rule { name: step.rule, forward: step.forward },
+        after: step.after,
+    };
     chain.steps.into_iter().map(step).collect()
 }
 
-/// The paths to the parts of a term with which it grows: norms, spreads and distances of a number, and a matrix itself.
+/// The paths to the parts of a term with which it grows: norms, spreads and distances of a number,
+/// and a matrix itself.
 fn growing_parts(tree: &Tree, path: &[usize], facts: &Facts, parts: &mut Vec<Vec<usize>>) {
-    let mut go_on = |at: usize| growing_parts(&tree.args[at], &[path, &[at]].concat(), facts, parts);
+    let mut go_on =
+        |at: usize| growing_parts(&tree.args[at], &[path, &[at]].concat(), facts, parts);
     match (&*tree.op, tree.args.as_slice()) {
         ("+", [x, y]) if is_scalar(x) && is_scalar(y) => (0..2).for_each(&mut go_on),
         ("exp", [_]) => go_on(0),
-        ("mul", args) => (0..2).filter(|at| is_non_negative(&args[1 - at], facts)).for_each(&mut go_on),
+        ("mul", args) => {
+            (0..2).filter(|at| is_non_negative(&args[1 - at], facts)).for_each(&mut go_on)
+        }
         ("num", _) => {}
         _ => parts.push(path.to_vec()),
     }

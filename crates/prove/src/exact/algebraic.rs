@@ -1,4 +1,5 @@
-//! Sums of rational multiples of square roots, the field `Q(√2, √3, √5, …)`, and polynomials over it.
+//! Sums of rational multiples of square roots, the field `Q(√2, √3, √5, …)`, and polynomials over
+//! it.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -10,8 +11,9 @@ use smallvec::{SmallVec, smallvec};
 use super::interval::Interval;
 use crate::rational::Rational;
 
-/// `√n · x^k · y^l · …`: the prime factors of a squarefree `n`, ascending, and the powers of indeterminates, by their numbers. Without
-/// either it is 1. Most are one root of one prime, and kept where they stand.
+/// `√n · x^k · y^l · …`: the prime factors of a squarefree `n`, ascending, and the powers of
+/// indeterminates, by their numbers. Without either it is 1. Most are one root of one prime, and
+/// kept where they stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Product {
     powers: SmallVec<[(u32, u32); 2]>,
@@ -31,11 +33,15 @@ impl Product {
         self.primes.iter().fold(UBig::ONE, |product, p| product * *p)
     }
 
-    /// The product, and the whole number that comes out of the roots: `√m · √n = g · √(m·n/g²)` with `g` what both contain.
+    /// The product, and the whole number that comes out of the roots: `√m · √n = g · √(m·n/g²)`
+    /// with `g` what both contain.
     fn times(&self, other: &Self) -> (Self, Rational) {
-        let (both, once): (Primes, Primes) = self.primes.iter().copied().partition(|p| other.primes.contains(p));
-        let mut primes: Primes =
-            once.into_iter().chain(other.primes.iter().copied().filter(|p| !both.contains(p))).collect();
+        let (both, once): (Primes, Primes) =
+            self.primes.iter().copied().partition(|p| other.primes.contains(p));
+        let mut primes: Primes = once
+            .into_iter()
+            .chain(other.primes.iter().copied().filter(|p| !both.contains(p)))
+            .collect();
         primes.sort_unstable();
         let mut powers = self.powers.clone();
         for (symbol, power) in &other.powers {
@@ -44,15 +50,17 @@ impl Product {
                 Err(at) => powers.insert(at, (*symbol, *power)),
             }
         }
-        let outside = both.iter().fold(Rational::ONE, |product, p| product.times(&i64::from(*p).into()));
+        let outside =
+            both.iter().fold(Rational::ONE, |product, p| product.times(&i64::from(*p).into()));
         (Self { powers, primes }, outside)
     }
 }
 
-/// `r + Σ r_p · p` over products `p` other than 1 of a square root and indeterminates, ascending, no `r_p` zero: a polynomial with real
-/// algebraic coefficients; without indeterminates, a number. Square roots of distinct squarefree numbers are independent over the
-/// rationals, so that equal ones have equal terms. The derived order is that of the terms, not of the numbers; those compare by
-/// [`compare`](Self::compare).
+/// `r + Σ r_p · p` over products `p` other than 1 of a square root and indeterminates, ascending,
+/// no `r_p` zero: a polynomial with real algebraic coefficients; without indeterminates, a number.
+/// Square roots of distinct squarefree numbers are independent over the rationals, so that equal
+/// ones have equal terms. The derived order is that of the terms, not of the numbers; those compare
+/// by [`compare`](Self::compare).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Algebraic {
     rational: Rational,
@@ -79,13 +87,18 @@ impl Algebraic {
         match (product.is_one(), factor.is_zero()) {
             (true, _) => factor.into(),
             (false, true) => Self::ZERO,
-            (false, false) => Self { rational: Rational::ZERO, roots: smallvec![(product, factor)] },
+            (false, false) => {
+                Self { rational: Rational::ZERO, roots: smallvec![(product, factor)] }
+            }
         }
     }
 
     /// An indeterminate.
     pub(super) fn symbol(number: u32) -> Self {
-        Self::term(Product { powers: smallvec![(number, 1)], primes: SmallVec::new() }, Rational::ONE)
+        Self::term(
+            Product { powers: smallvec![(number, 1)], primes: SmallVec::new() },
+            Rational::ONE,
+        )
     }
 
     /// Whether indeterminates occur.
@@ -112,7 +125,8 @@ impl Algebraic {
         self.roots.is_empty().then_some(&self.rational)
     }
 
-    /// `√x` of a rational `x ≥ 0`; `None` if it has a prime factor above 2^16 that may stand in the radicand.
+    /// `√x` of a rational `x ≥ 0`; `None` if it has a prime factor above 2^16 that may stand in the
+    /// radicand.
     pub(super) fn root(x: &RBig) -> Option<Self> {
         // √(n/d) = √(n·d) / d.
         let (n, d) = (UBig::try_from(x.numerator().clone()).ok()?, x.denominator());
@@ -135,7 +149,8 @@ impl Algebraic {
                 break;
             }
         }
-        // No prime below 2^16 divides what is left twice; below 2^32 it is 1 or a prime, unless it is a square.
+        // No prime below 2^16 divides what is left twice; below 2^32 it is 1 or a prime, unless it
+        // is a square.
         let root = dashu_int::ops::SquareRoot::sqrt(&rest);
         if &root * &root == rest {
             outside *= root;
@@ -147,7 +162,8 @@ impl Algebraic {
     }
 
     pub(super) fn plus(&self, other: &Self) -> Self {
-        let mut sum = Self { rational: self.rational.plus(&other.rational), roots: self.roots.clone() };
+        let mut sum =
+            Self { rational: self.rational.plus(&other.rational), roots: self.roots.clone() };
         for (radicand, y) in &other.roots {
             match sum.roots.binary_search_by(|(known, _)| known.cmp(radicand)) {
                 Err(at) => sum.roots.insert(at, (radicand.clone(), y.clone())),
@@ -206,12 +222,18 @@ impl Algebraic {
         }
         if let (true, [(radicand, x)]) = (self.rational.is_zero(), self.roots.as_slice()) {
             // 1/(x√n) = √n/(x·n).
-            return Some(Self::term(radicand.clone(), x.times(&RBig::from(radicand.radicand()).into()).inverse()?));
+            return Some(Self::term(
+                radicand.clone(),
+                x.times(&RBig::from(radicand.radicand()).into()).inverse()?,
+            ));
         }
-        // x = a + b√p: 1/x = (a − b√p) / (a² − p·b²), whose denominator is free of √p and not 0, √p being independent.
+        // x = a + b√p: 1/x = (a − b√p) / (a² − p·b²), whose denominator is free of √p and not 0, √p
+        // being independent.
         let p = *self.roots.iter().filter_map(|(radicand, _)| radicand.primes.last()).max()?;
         let mut conjugate = self.clone();
-        for (_, x) in conjugate.roots.iter_mut().filter(|(radicand, _)| radicand.primes.contains(&p)) {
+        for (_, x) in
+            conjugate.roots.iter_mut().filter(|(radicand, _)| radicand.primes.contains(&p))
+        {
             *x = x.negated();
         }
         Some(conjugate.times(&self.times(&conjugate).inverse()?))
@@ -226,15 +248,19 @@ impl Algebraic {
         })
     }
 
-    /// The sign; 0 counts as positive. Of a polynomial that of its last coefficient: an order in which indeterminates are larger than
-    /// every number, which forms are made by and nothing is concluded from.
+    /// The sign; 0 counts as positive. Of a polynomial that of its last coefficient: an order in
+    /// which indeterminates are larger than every number, which forms are made by and nothing is
+    /// concluded from.
     pub(super) fn sign(&self) -> Sign {
         if let Some((last, _)) = self.roots.last().filter(|_| self.is_symbolic()) {
             let of_last = self.roots.iter().filter(|(product, _)| product.powers == last.powers);
             let number = |(product, x): &(Product, Rational)| {
                 (Product { powers: SmallVec::new(), primes: product.primes.clone() }, x.clone())
             };
-            return of_last.map(number).fold(Self::ZERO, |sum, (product, x)| sum.plus(&Self::term(product, x))).sign();
+            return of_last
+                .map(number)
+                .fold(Self::ZERO, |sum, (product, x)| sum.plus(&Self::term(product, x)))
+                .sign();
         }
         match (self.rational.is_zero(), self.roots.as_slice()) {
             (_, []) => return self.rational.sign(),
@@ -297,7 +323,8 @@ impl fmt::Display for Product {
 impl fmt::Display for Algebraic {
     /// `1 − 3·√2/2`: terms by their radicands, the rational one first.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut terms: Vec<(&Product, RBig)> = self.terms().map(|(product, x)| (product, x.big())).collect();
+        let mut terms: Vec<(&Product, RBig)> =
+            self.terms().map(|(product, x)| (product, x.big())).collect();
         terms.sort_by_key(|(product, x)| (product.radicand(), product.powers.clone(), x.clone()));
         if terms.is_empty() {
             return f.write_str("0");
@@ -310,7 +337,8 @@ impl fmt::Display for Algebraic {
                 (_, true) => " - ",
                 (_, false) => " + ",
             })?;
-            let (n, d) = (if negative { -x.numerator() } else { x.numerator().clone() }, x.denominator());
+            let (n, d) =
+                (if negative { -x.numerator() } else { x.numerator().clone() }, x.denominator());
             match (product.is_one(), n == IBig::ONE) {
                 (true, _) => write!(f, "{n}")?,
                 (false, true) => write!(f, "{product}")?,
@@ -334,15 +362,25 @@ mod tests {
 
     #[test]
     fn roots_are_reduced() {
-        for (n, text) in [(0, "0"), (1, "1"), (8, "2·√2"), (12, "2·√3"), (49, "7"), (65537, "√65537"), (30, "√30")]
-        {
+        for (n, text) in [
+            (0, "0"),
+            (1, "1"),
+            (8, "2·√2"),
+            (12, "2·√3"),
+            (49, "7"),
+            (65537, "√65537"),
+            (30, "√30"),
+        ] {
             assert_eq!(root(n).to_string(), text);
         }
         let quotient = RBig::from_parts(IBig::from(9), UBig::from(8u8));
         assert_eq!(Algebraic::root(&quotient).unwrap().to_string(), "3·√2/4");
         // A square of a large prime is a root; a product of two large primes is not factored.
         let p = UBig::from(4_294_967_291u64);
-        assert_eq!(Algebraic::root(&RBig::from(p.clone() * &p)).unwrap().to_string(), p.to_string());
+        assert_eq!(
+            Algebraic::root(&RBig::from(p.clone() * &p)).unwrap().to_string(),
+            p.to_string()
+        );
         assert_eq!(Algebraic::root(&RBig::from(p * UBig::from(4_294_967_279u64))), None);
     }
 

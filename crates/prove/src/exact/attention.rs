@@ -29,7 +29,8 @@ fn signed(n: usize) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-/// Queries and keys that belong together: those of a packed sequence, or those of an item that exist.
+/// Queries and keys that belong together: those of a packed sequence, or those of an item that
+/// exist.
 struct Sequence {
     queries: Range<usize>,
     keys: Range<usize>,
@@ -39,15 +40,28 @@ impl Sequence {
     /// The sequence of query `i` of item `b`; without lengths and packing, everything.
     fn of(options: &ExactOptions, [b, i]: [usize; 2], [n_q, n_k]: [usize; 2]) -> Self {
         if let Some(Packed { query_offsets, key_offsets }) = &options.packed {
-            let spans = |offsets: &[usize]| offsets.windows(2).map(|pair| pair[0]..pair[1]).collect::<Vec<_>>();
-            let own =
-                spans(query_offsets).into_iter().zip(spans(key_offsets)).find(|(queries, _)| queries.contains(&i));
-            return own.map_or(Self { queries: 0..0, keys: 0..0 }, |(queries, keys)| Self { queries, keys });
+            let spans = |offsets: &[usize]| {
+                offsets.windows(2).map(|pair| pair[0]..pair[1]).collect::<Vec<_>>()
+            };
+            let own = spans(query_offsets)
+                .into_iter()
+                .zip(spans(key_offsets))
+                .find(|(queries, _)| queries.contains(&i));
+            return own.map_or(Self { queries: 0..0, keys: 0..0 }, |(queries, keys)| Self {
+                queries,
+                keys,
+            });
         }
         let length = |lengths: &Option<Vec<usize>>, all: usize| {
-            lengths.as_ref().and_then(|lengths| lengths.get(b)).map_or(all, |length| all.min(*length))
+            lengths
+                .as_ref()
+                .and_then(|lengths| lengths.get(b))
+                .map_or(all, |length| all.min(*length))
         };
-        Self { queries: 0..length(&options.query_lengths, n_q), keys: 0..length(&options.key_lengths, n_k) }
+        Self {
+            queries: 0..length(&options.query_lengths, n_q),
+            keys: 0..length(&options.key_lengths, n_k),
+        }
     }
 
     /// How far key `j` is ahead of query `i`, the last query standing at the last key.
@@ -56,7 +70,8 @@ impl Sequence {
     }
 }
 
-/// Whether query `i` of `n_q` sees key `j` of `n_k` by the options; the mask is read at head `h` of `heads`.
+/// Whether query `i` of `n_q` sees key `j` of `n_k` by the options; the mask is read at head `h` of
+/// `heads`.
 pub(super) fn sees(
     options: &ExactOptions,
     [b, h, i, j]: [usize; 4],
@@ -66,7 +81,8 @@ pub(super) fn sees(
     let sequence = Sequence::of(options, [b, i], extents);
     let ahead = sequence.ahead(i, j);
     let in_window = options.window.is_none_or(|window| {
-        window.left.is_none_or(|left| -ahead <= signed(left)) && window.right.is_none_or(|right| ahead <= signed(right))
+        window.left.is_none_or(|left| -ahead <= signed(left))
+            && window.right.is_none_or(|right| ahead <= signed(right))
     });
     let allowed = match &options.mask {
         Some(mask) => !mask.plain_at([b, h, i, j], heads)?.vanishes()?,
@@ -79,20 +95,30 @@ pub(super) fn sees(
 impl ExactOptions {
     /// Checks that lengths and packed sequences are those of `b` items with these extents.
     pub(super) fn fit(&self, b: usize, [n_q, n_k]: [usize; 2]) -> Result<(), NoValue> {
-        for (name, lengths, n) in [("key_lengths", &self.key_lengths, n_k), ("query_lengths", &self.query_lengths, n_q)]
+        for (name, lengths, n) in
+            [("key_lengths", &self.key_lengths, n_k), ("query_lengths", &self.query_lengths, n_q)]
         {
             if let Some(lengths) = lengths
                 && (lengths.len() != b || lengths.iter().any(|length| *length > n))
             {
-                return Err(NoValue::unfit(name, format!("{b} lengths up to {n}"), format!("{lengths:?}")));
+                return Err(NoValue::unfit(
+                    name,
+                    format!("{b} lengths up to {n}"),
+                    format!("{lengths:?}"),
+                ));
             }
         }
         if let Some(Packed { query_offsets, key_offsets }) = &self.packed {
-            let are_offsets =
-                |offsets: &[usize], n| offsets.first() == Some(&0) && offsets.last() == Some(&n) && offsets.is_sorted();
+            let are_offsets = |offsets: &[usize], n| {
+                offsets.first() == Some(&0) && offsets.last() == Some(&n) && offsets.is_sorted()
+            };
             if !are_offsets(query_offsets, n_q) || !are_offsets(key_offsets, n_k) {
                 let expected = format!("offsets from 0 to {n_q} and to {n_k}");
-                return Err(NoValue::unfit("packed", expected, format!("{query_offsets:?} and {key_offsets:?}")));
+                return Err(NoValue::unfit(
+                    "packed",
+                    expected,
+                    format!("{query_offsets:?} and {key_offsets:?}"),
+                ));
             }
         }
         Ok(())
@@ -100,7 +126,8 @@ impl ExactOptions {
 }
 
 impl AttentionCall<'_> {
-    /// `softmax(scale · QKᵀ + bias over the visible keys) · V`, its weights, or the logarithm of the softmax's denominator.
+    /// `softmax(scale · QKᵀ + bias over the visible keys) · V`, its weights, or the logarithm of
+    /// the softmax's denominator.
     ///
     /// A query that sees nothing gives zeros and `−∞`. A sink joins the denominator only.
     pub(super) fn evaluate(&self, want: Want) -> Result<ExactMatrices, NoValue> {
@@ -153,7 +180,8 @@ impl AttentionCall<'_> {
         };
         let mut terms = Vec::new();
         for j in 0..self.key.rows {
-            let term = if sees(self.options, [b, h, i, j], [self.query.rows, self.key.rows], heads)? {
+            let term = if sees(self.options, [b, h, i, j], [self.query.rows, self.key.rows], heads)?
+            {
                 self.term([b, h, i, j], heads, scale)?
             } else {
                 Exact::from(0)
@@ -184,12 +212,18 @@ impl AttentionCall<'_> {
         Ok(row)
     }
 
-    /// `e^(scale · q·k + bias − slope · |i + n_k − n_q − j|)`, with the extents that count for the item or the packed sequence; 0 where
-    /// the bias is `−∞`.
-    fn term(&self, [b, h, i, j]: [usize; 4], heads: Option<usize>, scale: &Exact) -> Result<Exact, NoValue> {
+    /// `e^(scale · q·k + bias − slope · |i + n_k − n_q − j|)`, with the extents that count for the
+    /// item or the packed sequence; 0 where the bias is `−∞`.
+    fn term(
+        &self,
+        [b, h, i, j]: [usize; 4],
+        heads: Option<usize>,
+        scale: &Exact,
+    ) -> Result<Exact, NoValue> {
         let mut score = Exact::from(0);
         for t in 0..self.query.cols {
-            let product = self.query.plain_at([b, h, i, t], heads)? * self.key.plain_at([b, h, j, t], heads)?;
+            let product = self.query.plain_at([b, h, i, t], heads)?
+                * self.key.plain_at([b, h, j, t], heads)?;
             score = (&score + &product).short()?;
         }
         let mut logit = &score * scale;
@@ -214,12 +248,20 @@ impl AttentionCall<'_> {
         self.options.fit(lead.0.unwrap_or(1), extents)?;
         for (name, option) in [("mask", &self.options.mask), ("bias", &self.options.bias)] {
             if let Some(m) = option
-                && ([m.rows, m.cols] != extents || join(lead, m.lead()) != Some(lead) || !m.is_whole())
+                && ([m.rows, m.cols] != extents
+                    || join(lead, m.lead()) != Some(lead)
+                    || !m.is_whole())
             {
-                return Err(NoValue::unfit(name, format!("{extents:?}"), format!("{:?}", [m.rows, m.cols])));
+                return Err(NoValue::unfit(
+                    name,
+                    format!("{extents:?}"),
+                    format!("{:?}", [m.rows, m.cols]),
+                ));
             }
         }
-        for (name, option) in [("sinks", &self.options.sinks), ("alibi_slopes", &self.options.alibi_slopes)] {
+        for (name, option) in
+            [("sinks", &self.options.sinks), ("alibi_slopes", &self.options.alibi_slopes)]
+        {
             if let Some(numbers) = option
                 && numbers.len() != lead.1.unwrap_or(1)
             {

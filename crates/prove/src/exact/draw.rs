@@ -1,6 +1,8 @@
 //! Small instances of a law, from a source of choices.
 
-use qkvet_spec::{CallOption, CheckedLaw, Dims, Domain, Dtype, Given, IndexEnv, OptionSet, Packed, Window};
+use qkvet_spec::{
+    CallOption, CheckedLaw, Dims, Domain, Dtype, Given, IndexEnv, OptionSet, Packed, Window,
+};
 
 use super::evaluate::Evaluator;
 use super::function::area;
@@ -40,7 +42,8 @@ pub(super) fn is_possible(law: &CheckedLaw, dims: Dims) -> bool {
     meets_condition(law, dims, OptionSet::default()) || meets_condition(law, dims, all)
 }
 
-/// Whether the law's condition holds of any extents: of small ones, or of those that it names and few more.
+/// Whether the law's condition holds of any extents: of small ones, or of those that it names and
+/// few more.
 pub(crate) fn says_something(law: &CheckedLaw) -> bool {
     let Some(condition) = &law.law.condition else { return true };
     let least = |name: &str, n: usize| n.max(usize::try_from(condition.least(name)).unwrap_or(0));
@@ -54,11 +57,14 @@ pub(crate) fn says_something(law: &CheckedLaw) -> bool {
     all_extents(3).into_iter().any(|dims| is_possible(law, dims) || is_possible(law, raised(dims)))
 }
 
-/// Extents up to `size`, small ones first, and among those of one size the ones with as many queries as keys last.
+/// Extents up to `size`, small ones first, and among those of one size the ones with as many
+/// queries as keys last.
 pub(super) fn all_extents(size: usize) -> Vec<Dims> {
     let mut all = Vec::new();
     let n = 1..=size;
-    for (b, (h_q, h_k)) in [(1, (1, 1)), (1, (2, 1)), (1, (2, 2)), (1, (4, 2)), (2, (1, 1)), (2, (2, 1)), (2, (4, 2))] {
+    for (b, (h_q, h_k)) in
+        [(1, (1, 1)), (1, (2, 1)), (1, (2, 2)), (1, (4, 2)), (2, (1, 1)), (2, (2, 1)), (2, (4, 2))]
+    {
         for (n_q, n_k) in n.clone().flat_map(|n_q| n.clone().map(move |n_k| (n_q, n_k))) {
             for (d_k, d_v) in n.clone().flat_map(|d_k| n.clone().map(move |d_v| (d_k, d_v))) {
                 all.push(Dims { b, h_q, h_k, n_q, n_k, d_k, d_v });
@@ -84,9 +90,15 @@ pub(super) enum NoInstance {
 }
 
 /// The next instance of the source with these extents.
-pub(super) fn draw(law: &CheckedLaw, dims: Dims, size: usize, source: &mut Source) -> Result<Instance, NoInstance> {
+pub(super) fn draw(
+    law: &CheckedLaw,
+    dims: Dims,
+    size: usize,
+    source: &mut Source,
+) -> Result<Instance, NoInstance> {
     let mut instance = Instance::default();
-    let named = [("b", dims.b), ("h_q", dims.h_q), ("h_k", dims.h_k), ("n_q", dims.n_q), ("n_k", dims.n_k)];
+    let named =
+        [("b", dims.b), ("h_q", dims.h_q), ("h_k", dims.h_k), ("n_q", dims.n_q), ("n_k", dims.n_k)];
     for (name, n) in named.into_iter().chain([("d_k", dims.d_k), ("d_v", dims.d_v)]) {
         instance.extents.insert(name.to_owned(), n);
     }
@@ -95,13 +107,16 @@ pub(super) fn draw(law: &CheckedLaw, dims: Dims, size: usize, source: &mut Sourc
             set_option(&mut instance.options, *option, dims, source);
         }
     }
-    let on = CallOption::ALL.into_iter().filter(|option| is_on(&instance.options, *option)).collect();
+    let on =
+        CallOption::ALL.into_iter().filter(|option| is_on(&instance.options, *option)).collect();
     if !meets_condition(law, dims, on) {
         return Err(NoInstance::Empty);
     }
-    for (name, heads, rows, cols) in
-        [("Q", dims.h_q, dims.n_q, dims.d_k), ("K", dims.h_k, dims.n_k, dims.d_k), ("V", dims.h_k, dims.n_k, dims.d_v)]
-    {
+    for (name, heads, rows, cols) in [
+        ("Q", dims.h_q, dims.n_q, dims.d_k),
+        ("K", dims.h_k, dims.n_k, dims.d_k),
+        ("V", dims.h_k, dims.n_k, dims.d_v),
+    ] {
         let m = source.matrices((Some(dims.b), Some(heads)), rows, cols);
         instance.values.insert(name.to_owned(), Value::Matrices(m));
     }
@@ -133,24 +148,42 @@ fn set_option(options: &mut ExactOptions, option: CallOption, d: Dims, source: &
         CallOption::AlibiSlopes => {
             options.alibi_slopes = Some(
                 (0..d.h_q)
-                    .map(|_| if source.is_every() { source.number() } else { Exact::from(source.entry().abs()) })
+                    .map(|_| {
+                        if source.is_every() {
+                            source.number()
+                        } else {
+                            Exact::from(source.entry().abs())
+                        }
+                    })
                     .collect(),
             );
         }
-        CallOption::KeyLengths => options.key_lengths = Some((0..d.b).map(|_| source.below(d.n_k + 1)).collect()),
-        CallOption::QueryLengths => options.query_lengths = Some((0..d.b).map(|_| source.below(d.n_q + 1)).collect()),
+        CallOption::KeyLengths => {
+            options.key_lengths = Some((0..d.b).map(|_| source.below(d.n_k + 1)).collect())
+        }
+        CallOption::QueryLengths => {
+            options.query_lengths = Some((0..d.b).map(|_| source.below(d.n_q + 1)).collect())
+        }
         CallOption::Packed => {
             // Two sequences, of which one may be empty. They exclude lengths.
             let mut offsets = |n: usize| vec![0, source.below(n + 1), n];
-            options.packed = Some(Packed { query_offsets: offsets(d.n_q), key_offsets: offsets(d.n_k) });
+            options.packed =
+                Some(Packed { query_offsets: offsets(d.n_q), key_offsets: offsets(d.n_k) });
             (options.key_lengths, options.query_lengths) = (None, None);
         }
         CallOption::Softcap => {}
     }
 }
 
-/// Gives the variables of one domain their values, if it has any; `None` for one that is too large, or not of this kind.
-fn bind(given: &Given, dims: Dims, size: usize, instance: &mut Instance, source: &mut Source) -> Option<bool> {
+/// Gives the variables of one domain their values, if it has any; `None` for one that is too large,
+/// or not of this kind.
+fn bind(
+    given: &Given,
+    dims: Dims,
+    size: usize,
+    instance: &mut Instance,
+    source: &mut Source,
+) -> Option<bool> {
     let name = given.names[0].clone();
     // Extents of domains are expressions in extents that are known by now.
     let known = Evaluator { instance: instance.clone() };
@@ -207,8 +240,12 @@ fn bind(given: &Given, dims: Dims, size: usize, instance: &mut Instance, source:
             let (rows, cols) = area(known.extent(rows).ok()?, known.extent(cols).ok()?).ok()?;
             Value::Matrices(source.matrices(lead, rows, cols))
         }
-        Domain::Separated { j, margin } => return draw_margin(instance, dims, j, margin, 1, source).map(|()| true),
-        Domain::Opposed { j, margin } => return draw_margin(instance, dims, j, margin, -1, source).map(|()| true),
+        Domain::Separated { j, margin } => {
+            return draw_margin(instance, dims, j, margin, 1, source).map(|()| true);
+        }
+        Domain::Opposed { j, margin } => {
+            return draw_margin(instance, dims, j, margin, -1, source).map(|()| true);
+        }
     };
     instance.values.insert(name, value);
     Some(true)

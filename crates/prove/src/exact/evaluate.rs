@@ -11,10 +11,12 @@ use super::matrices::{ExactMatrices, join};
 use super::number::{Exact, NotExact};
 use super::real::Real;
 
-/// The value of a formula of `law` on an instance, under the standard meaning. `attention` and `exact` are the same here.
+/// The value of a formula of `law` on an instance, under the standard meaning. `attention` and
+/// `exact` are the same here.
 ///
 /// # Errors
-/// A formula without a value in exact numbers, an option that is not known here, or an instance that does not fit the law.
+/// A formula without a value in exact numbers, an option that is not known here, or an instance
+/// that does not fit the law.
 pub fn evaluate(law: &CheckedLaw, expr: &Expr, instance: &Instance) -> Result<Value, NoValue> {
     Evaluator::new(law, instance)?.value(expr)
 }
@@ -34,10 +36,16 @@ impl Evaluator {
                 [instance.extent("n_q")?, instance.extent("n_k")?],
             );
             if join(lead, m.lead()) != Some(lead) || [m.rows, m.cols] != extents || !m.is_whole() {
-                return Err(NoValue::unfit(name, format!("{extents:?}"), format!("{:?}", [m.rows, m.cols])));
+                return Err(NoValue::unfit(
+                    name,
+                    format!("{extents:?}"),
+                    format!("{:?}", [m.rows, m.cols]),
+                ));
             }
         }
-        instance.options.fit(instance.extent("b")?, [instance.extent("n_q")?, instance.extent("n_k")?])?;
+        instance
+            .options
+            .fit(instance.extent("b")?, [instance.extent("n_q")?, instance.extent("n_k")?])?;
         let mut evaluator = Self { instance: instance.clone() };
         for given in &law.given {
             let (option, absent) = match given.domain {
@@ -51,7 +59,12 @@ impl Evaluator {
                 None => {
                     let lead = (Some(instance.extent("b")?), Some(instance.extent("h_q")?));
                     let all = |_| Ok(Real::from(absent));
-                    ExactMatrices::build(lead, instance.extent("n_q")?, instance.extent("n_k")?, all)?
+                    ExactMatrices::build(
+                        lead,
+                        instance.extent("n_q")?,
+                        instance.extent("n_k")?,
+                        all,
+                    )?
                 }
             };
             evaluator.instance.values.insert(given.names[0].clone(), Value::Matrices(value));
@@ -77,7 +90,9 @@ impl Evaluator {
             }
             ExprKind::Apply { function, args, named } => self.apply(function, args, named)?,
             ExprKind::Binary(op, x, y) => binary(*op, self.value(x)?, self.value(y)?)?,
-            ExprKind::Unary(UnaryOp::Not, _) | ExprKind::Interval(..) => return Err(not_a_value("expression")),
+            ExprKind::Unary(UnaryOp::Not, _) | ExprKind::Interval(..) => {
+                return Err(not_a_value("expression"));
+            }
         })
     }
 
@@ -124,7 +139,8 @@ impl Evaluator {
         let rows = visible.batch.unwrap_or(1) * visible.heads.unwrap_or(1) * visible.rows;
         let is_seen = |x: &Real| x.plain().is_ok_and(|x| !x.is_zero());
         let row = |at: usize| &visible.data[at * visible.cols..(at + 1) * visible.cols];
-        let data: Vec<Real> = (0..rows).map(|at| Real::from(i64::from(row(at).iter().any(is_seen)))).collect();
+        let data: Vec<Real> =
+            (0..rows).map(|at| Real::from(i64::from(row(at).iter().any(is_seen)))).collect();
         Ok(ExactMatrices { cols: 1, data, ..visible })
     }
 
@@ -153,7 +169,11 @@ impl Evaluator {
 
     pub(super) fn extent(&self, expr: &Expr) -> Result<usize, NoValue> {
         let x = self.number(expr)?;
-        let n = x.plain()?.rational().filter(|x| x.is_int()).and_then(|x| usize::try_from(x.into_parts().0).ok());
+        let n = x
+            .plain()?
+            .rational()
+            .filter(|x| x.is_int())
+            .and_then(|x| usize::try_from(x.into_parts().0).ok());
         n.ok_or_else(|| NoValue::unfit("extent", "a whole number from 0", &x))
     }
 
@@ -168,7 +188,9 @@ impl Evaluator {
     pub(super) fn indices(&self, expr: &Expr, limit: usize) -> Result<Vec<usize>, NoValue> {
         match self.value(expr)? {
             Value::Indices(rows) if rows.iter().all(|row| *row < limit) => Ok(rows),
-            Value::Indices(_) => Err(NoValue::unfit("indices", format!("all below {limit}"), "larger ones")),
+            Value::Indices(_) => {
+                Err(NoValue::unfit("indices", format!("all below {limit}"), "larger ones"))
+            }
             other => Err(NoValue::unfit("indices", "a set of indices", other.describe())),
         }
     }
@@ -218,7 +240,8 @@ fn binary(op: BinaryOp, x: Value, y: Value) -> Result<Value, NoValue> {
         BinaryOp::MatMul => {
             let (x, y) = (matrices(x)?, matrices(y)?);
             let lead = join(x.lead(), y.lead()).filter(|_| x.cols == y.rows);
-            let lead = lead.ok_or_else(|| NoValue::unfit("`@`", format!("{} rows", x.cols), y.rows))?;
+            let lead =
+                lead.ok_or_else(|| NoValue::unfit("`@`", format!("{} rows", x.cols), y.rows))?;
             area(x.rows, y.cols)?;
             return Ok(Value::Matrices(x.matmul(&y, lead)?));
         }
@@ -232,18 +255,21 @@ fn binary(op: BinaryOp, x: Value, y: Value) -> Result<Value, NoValue> {
         (Value::Number(x), Value::Number(y)) => Value::Number(combine(&x, &y)?),
         (x, y) => {
             let (x, y) = aligned(x, y)?;
-            let data = x.data.iter().zip(&y.data).map(|(x, y)| combine(x, y)).collect::<Result<_, _>>()?;
+            let data =
+                x.data.iter().zip(&y.data).map(|(x, y)| combine(x, y)).collect::<Result<_, _>>()?;
             Value::Matrices(ExactMatrices { data, ..x })
         }
     })
 }
 
-/// Two values with the same extents: a number meets any matrix, a matrix of fewer heads is repeated by groups.
+/// Two values with the same extents: a number meets any matrix, a matrix of fewer heads is repeated
+/// by groups.
 pub(super) fn aligned(x: Value, y: Value) -> Result<(ExactMatrices, ExactMatrices), NoValue> {
     let fill = |x: Real, m: &ExactMatrices| ExactMatrices { data: vec![x; m.data.len()], ..*m };
     let (x, y) = match (x, y) {
         (Value::Number(x), Value::Number(y)) => {
-            let one = |x| ExactMatrices { batch: None, heads: None, rows: 1, cols: 1, data: vec![x] };
+            let one =
+                |x| ExactMatrices { batch: None, heads: None, rows: 1, cols: 1, data: vec![x] };
             return Ok((one(x), one(y)));
         }
         (Value::Number(x), y) => {
@@ -260,6 +286,8 @@ pub(super) fn aligned(x: Value, y: Value) -> Result<(ExactMatrices, ExactMatrice
     let lead = join(x.lead(), y.lead()).filter(|_| [x.rows, x.cols] == [y.rows, y.cols]);
     let extents = |m: &ExactMatrices| format!("{} by {}", m.rows, m.cols);
     let lead = lead.ok_or_else(|| NoValue::unfit("operands", extents(&x), extents(&y)))?;
-    let spread = |m: &ExactMatrices| ExactMatrices::build(lead, m.rows, m.cols, |at| Ok(m.at(at, lead.1).clone()));
+    let spread = |m: &ExactMatrices| {
+        ExactMatrices::build(lead, m.rows, m.cols, |at| Ok(m.at(at, lead.1).clone()))
+    };
     Ok((spread(&x)?, spread(&y)?))
 }

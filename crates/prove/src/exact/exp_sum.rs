@@ -10,9 +10,10 @@ use super::algebraic::Algebraic;
 use super::interval::Interval;
 use crate::rational::Rational;
 
-/// `Σ c·e^a`: the `c` of `a = 0`, and the others by exponent, none of them zero. Such a sum is 0 only if it is empty (Lindemann and
-/// Weierstrass: exponentials of distinct algebraic numbers are linearly independent over the algebraic numbers; so are those of
-/// distinct polynomials over the polynomials, as some algebraic point keeps the exponents distinct and no factor is 0 there). The
+/// `Σ c·e^a`: the `c` of `a = 0`, and the others by exponent, none of them zero. Such a sum is 0
+/// only if it is empty (Lindemann and Weierstrass: exponentials of distinct algebraic numbers are
+/// linearly independent over the algebraic numbers; so are those of distinct polynomials over the
+/// polynomials, as some algebraic point keeps the exponents distinct and no factor is 0 there). The
 /// derived order is that of the terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ExpSum {
@@ -129,8 +130,8 @@ impl ExpSum {
         })
     }
 
-    /// The sign; 0 counts as positive. With indeterminates that of the term of the greatest exponent, as of
-    /// [polynomials](Algebraic::sign).
+    /// The sign; 0 counts as positive. With indeterminates that of the term of the greatest
+    /// exponent, as of [polynomials](Algebraic::sign).
     pub(super) fn sign(&self) -> Sign {
         if self.is_zero() {
             return Sign::Positive;
@@ -153,7 +154,8 @@ impl ExpSum {
     }
 }
 
-/// `e^a`. The exponents of a problem are few and come again and again, so that the last ones are kept, in each thread.
+/// `e^a`. The exponents of a problem are few and come again and again, so that the last ones are
+/// kept, in each thread.
 fn power(exponent: &Algebraic, bits: usize) -> Interval {
     thread_local! {
         static KNOWN: RefCell<BTreeMap<(usize, Algebraic), Interval>> = const { RefCell::new(BTreeMap::new()) };
@@ -185,7 +187,8 @@ impl fmt::Display for ExpSum {
             return f.write_str("0");
         }
         for (at, (exponent, x)) in terms.into_iter().enumerate() {
-            // A sum of roots keeps its signs and stands in parentheses; the sign of any other factor is written before it.
+            // A sum of roots keeps its signs and stands in parentheses; the sign of any other
+            // factor is written before it.
             let negative = !x.is_sum() && x.sign() == Sign::Negative;
             f.write_str(match (at, negative) {
                 (0, true) => "-",

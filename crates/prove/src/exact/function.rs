@@ -16,21 +16,32 @@ pub(super) const MOST_ELEMENTS: usize = 256;
 
 impl Evaluator {
     /// Applies a function; argument counts and types were checked with the law.
-    pub(super) fn apply(&self, function: &str, args: &[Expr], named: &[(String, Expr)]) -> Result<Value, NoValue> {
+    pub(super) fn apply(
+        &self,
+        function: &str,
+        args: &[Expr],
+        named: &[(String, Expr)],
+    ) -> Result<Value, NoValue> {
         let m = match function {
             "attention" | "exact" => self.attention(args, named, Want::Output)?,
             "weights" => self.attention(args, named, Want::Weights)?,
             "lse" | "exact_lse" => self.attention(args, named, Want::Lse)?,
             "shape" => {
                 let m = self.matrices(&args[0])?;
-                return Ok(Value::Shape(vec![m.batch.unwrap_or(1), m.heads.unwrap_or(1), m.rows, m.cols]));
+                return Ok(Value::Shape(vec![
+                    m.batch.unwrap_or(1),
+                    m.heads.unwrap_or(1),
+                    m.rows,
+                    m.cols,
+                ]));
             }
             "softmax_rows" => {
                 let m = self.matrices(&args[0])?;
                 let mut data = Vec::with_capacity(m.data.len());
                 for row in m.data.chunks(m.cols.max(1)) {
                     let powers = row.iter().map(Real::exp).collect::<Result<Vec<_>, _>>()?;
-                    let over = powers.iter().fold(Exact::from(0), |sum, power| &sum + power).inverse()?;
+                    let over =
+                        powers.iter().fold(Exact::from(0), |sum, power| &sum + power).inverse()?;
                     data.extend(powers.iter().map(|power| Real::from(power * &over)));
                 }
                 ExactMatrices { data, ..m }
@@ -56,14 +67,21 @@ impl Evaluator {
             "spread" => {
                 let m = self.matrices(&args[0])?;
                 let (high, low) = (nonempty(&m)?.over_rows(greatest)?, m.over_rows(least)?);
-                let ranges: Vec<Real> =
-                    high.data.iter().zip(&low.data).map(|(x, y)| x.plus(&y.negated()?)).collect::<Result<_, _>>()?;
+                let ranges: Vec<Real> = high
+                    .data
+                    .iter()
+                    .zip(&low.data)
+                    .map(|(x, y)| x.plus(&y.negated()?))
+                    .collect::<Result<_, _>>()?;
                 return Ok(Value::Number(largest(&ranges)?));
             }
             "norm_max" => {
                 let m = self.matrices(&args[0])?;
-                let sizes: Vec<Real> =
-                    m.data.iter().map(|x| Ok(x.plain()?.abs()?.into())).collect::<Result<_, NotExact>>()?;
+                let sizes: Vec<Real> = m
+                    .data
+                    .iter()
+                    .map(|x| Ok(x.plain()?.abs()?.into()))
+                    .collect::<Result<_, NotExact>>()?;
                 return Ok(Value::Number(largest(&sizes)?));
             }
             "norm_2" => {
@@ -72,7 +90,8 @@ impl Evaluator {
                     .data
                     .chunks((m.rows * m.cols).max(1))
                     .map(|one| {
-                        let squares = one.iter().map(|x| x.times(x)).collect::<Result<Vec<_>, _>>()?;
+                        let squares =
+                            one.iter().map(|x| x.times(x)).collect::<Result<Vec<_>, _>>()?;
                         let sum = squares.iter().try_fold(Real::from(0), |sum, x| sum.plus(x))?;
                         Ok(sum.plain()?.sqrt()?.into())
                     })
@@ -88,7 +107,11 @@ impl Evaluator {
             "split_heads" => {
                 let (m, heads) = (self.matrices(&args[0])?, self.extent(&args[1])?);
                 if heads == 0 || m.heads.is_some() || !m.cols.is_multiple_of(heads) {
-                    return Err(NoValue::unfit("`split_heads`", "columns for every head", "others"));
+                    return Err(NoValue::unfit(
+                        "`split_heads`",
+                        "columns for every head",
+                        "others",
+                    ));
                 }
                 let width = m.cols / heads;
                 ExactMatrices::build((m.batch, Some(heads)), m.rows, width, |[b, h, i, j]| {
@@ -117,7 +140,9 @@ impl Evaluator {
                 let i = self.index(&args[1], m.rows)?;
                 match function {
                     "row" => m.select(&[i]),
-                    "drop_row" => m.select(&(0..m.rows).filter(|row| *row != i).collect::<Vec<_>>()),
+                    "drop_row" => {
+                        m.select(&(0..m.rows).filter(|row| *row != i).collect::<Vec<_>>())
+                    }
                     _ => {
                         let factor = self.number(&args[2])?;
                         let scaled = |place: [usize; 4]| {
@@ -163,15 +188,24 @@ impl Evaluator {
             "where" => self.choose(args)?,
             "hidden" => self.hidden(args)?,
             "heads" => {
-                let parts: Vec<_> = args.iter().map(|arg| self.matrices(arg)).collect::<Result<_, _>>()?;
+                let parts: Vec<_> =
+                    args.iter().map(|arg| self.matrices(arg)).collect::<Result<_, _>>()?;
                 let first = &parts[0];
                 let extents = |m: &ExactMatrices| (m.batch, m.heads, m.rows, m.cols);
-                if first.heads.is_some() || parts.iter().any(|part| extents(part) != extents(first)) {
-                    return Err(NoValue::unfit("`heads`", "matrices of one shape without heads", "others"));
+                if first.heads.is_some() || parts.iter().any(|part| extents(part) != extents(first))
+                {
+                    return Err(NoValue::unfit(
+                        "`heads`",
+                        "matrices of one shape without heads",
+                        "others",
+                    ));
                 }
-                ExactMatrices::build((first.batch, Some(parts.len())), first.rows, first.cols, |[b, h, i, j]| {
-                    Ok(parts[h].at([b, 0, i, j], None).clone())
-                })?
+                ExactMatrices::build(
+                    (first.batch, Some(parts.len())),
+                    first.rows,
+                    first.cols,
+                    |[b, h, i, j]| Ok(parts[h].at([b, 0, i, j], None).clone()),
+                )?
             }
             "mean_heads" => {
                 let m = self.matrices(&args[0])?;
@@ -188,10 +222,18 @@ impl Evaluator {
             "repeat_heads" => {
                 let m = self.matrices(&args[0])?;
                 let heads = Some(self.instance.extent("h_q")?);
-                if m.heads.is_none() || join(m.lead(), (None, heads)).is_none_or(|lead| lead.1 != heads) {
-                    return Err(NoValue::unfit("`repeat_heads`", "heads that divide h_q", "others"));
+                if m.heads.is_none()
+                    || join(m.lead(), (None, heads)).is_none_or(|lead| lead.1 != heads)
+                {
+                    return Err(NoValue::unfit(
+                        "`repeat_heads`",
+                        "heads that divide h_q",
+                        "others",
+                    ));
                 }
-                ExactMatrices::build((m.batch, heads), m.rows, m.cols, |place| Ok(m.at(place, heads).clone()))?
+                ExactMatrices::build((m.batch, heads), m.rows, m.cols, |place| {
+                    Ok(m.at(place, heads).clone())
+                })?
             }
             "item" => {
                 let m = self.matrices(&args[0])?;
@@ -221,19 +263,34 @@ impl Evaluator {
                     _ => nonempty(&m.transpose())?.over_rows(fold)?.transpose(),
                 }
             }
-            "hcat" => {
-                beneath(&self.matrices(&args[0])?.transpose(), &self.matrices(&args[1])?.transpose())?.transpose()
-            }
+            "hcat" => beneath(
+                &self.matrices(&args[0])?.transpose(),
+                &self.matrices(&args[1])?.transpose(),
+            )?
+            .transpose(),
             "vcat" => beneath(&self.matrices(&args[0])?, &self.matrices(&args[1])?)?,
-            other => return Err(NoValue::Unknown(format!("function `{other}`: not known in exact numbers"))),
+            other => {
+                return Err(NoValue::Unknown(format!(
+                    "function `{other}`: not known in exact numbers"
+                )));
+            }
         };
         Ok(Value::Matrices(m))
     }
 
-    fn attention(&self, args: &[Expr], named: &[(String, Expr)], want: Want) -> Result<ExactMatrices, NoValue> {
+    fn attention(
+        &self,
+        args: &[Expr],
+        named: &[(String, Expr)],
+        want: Want,
+    ) -> Result<ExactMatrices, NoValue> {
         let (query, key) = (self.matrices(&args[0])?, self.matrices(&args[1])?);
         // Weights and logarithms do not depend on the values.
-        let value = args.get(2).filter(|_| want == Want::Output).map(|value| self.matrices(value)).transpose()?;
+        let value = args
+            .get(2)
+            .filter(|_| want == Want::Output)
+            .map(|value| self.matrices(value))
+            .transpose()?;
         let mut options = self.instance.options.clone();
         for (name, expr) in named {
             match name.as_str() {
@@ -252,10 +309,15 @@ impl Evaluator {
                 "scale" => options.scale = Some(self.number(expr)?.plain()?.clone()),
                 "mask" => options.mask = Some(self.matrices(expr)?),
                 "bias" => options.bias = Some(self.matrices(expr)?),
-                other => return Err(NoValue::Unknown(format!("option `{other}`: not known in exact numbers"))),
+                other => {
+                    return Err(NoValue::Unknown(format!(
+                        "option `{other}`: not known in exact numbers"
+                    )));
+                }
             }
         }
-        AttentionCall { query: &query, key: &key, value: value.as_ref(), options: &options }.evaluate(want)
+        AttentionCall { query: &query, key: &key, value: value.as_ref(), options: &options }
+            .evaluate(want)
     }
 
     /// `where(C, X, Y)`: rows or entries of `X` where `C` is not 0, of `Y` where it is.
@@ -263,7 +325,9 @@ impl Evaluator {
         let condition = self.matrices(&args[0])?;
         let (yes, no) = aligned(self.value(&args[1])?, self.value(&args[2])?)?;
         let fits = || NoValue::unfit("`where`", "matrices that fit each other", "others");
-        let lead = join(condition.lead(), yes.lead()).filter(|_| condition.rows == yes.rows).ok_or_else(fits)?;
+        let lead = join(condition.lead(), yes.lead())
+            .filter(|_| condition.rows == yes.rows)
+            .ok_or_else(fits)?;
         Ok(ExactMatrices::build(lead, yes.rows, yes.cols, |[b, h, i, j]| {
             let column = if condition.cols == 1 { 0 } else { j };
             let chosen = !condition.plain_at([b, h, i, column], lead.1)?.vanishes()?;
@@ -293,12 +357,20 @@ impl Evaluator {
 pub(super) fn area(rows: usize, cols: usize) -> Result<(usize, usize), NoValue> {
     match rows.checked_mul(cols) {
         Some(n) if n <= MOST_ELEMENTS => Ok((rows, cols)),
-        _ => Err(NoValue::unfit("matrix", format!("at most {MOST_ELEMENTS} elements"), format!("{rows} by {cols}"))),
+        _ => Err(NoValue::unfit(
+            "matrix",
+            format!("at most {MOST_ELEMENTS} elements"),
+            format!("{rows} by {cols}"),
+        )),
     }
 }
 
 fn nonempty(m: &ExactMatrices) -> Result<&ExactMatrices, NoValue> {
-    if m.rows > 0 { Ok(m) } else { Err(NoValue::unfit("least, greatest or sum", "elements", "none")) }
+    if m.rows > 0 {
+        Ok(m)
+    } else {
+        Err(NoValue::unfit("least, greatest or sum", "elements", "none"))
+    }
 }
 
 fn least(x: &Real, y: &Real) -> Result<Real, NotExact> {
@@ -317,8 +389,15 @@ fn largest(numbers: &[Real]) -> Result<Real, NotExact> {
 
 fn beneath(x: &ExactMatrices, y: &ExactMatrices) -> Result<ExactMatrices, NoValue> {
     let lead = join(x.lead(), y.lead()).filter(|_| x.cols == y.cols);
-    let lead = lead.ok_or_else(|| NoValue::unfit("`hcat` or `vcat`", "matrices that fit each other", "others"))?;
+    let lead = lead.ok_or_else(|| {
+        NoValue::unfit("`hcat` or `vcat`", "matrices that fit each other", "others")
+    })?;
     Ok(ExactMatrices::build(lead, x.rows + y.rows, x.cols, |[b, h, i, j]| {
-        Ok(if i < x.rows { x.at([b, h, i, j], lead.1) } else { y.at([b, h, i - x.rows, j], lead.1) }.clone())
+        Ok(if i < x.rows {
+            x.at([b, h, i, j], lead.1)
+        } else {
+            y.at([b, h, i - x.rows, j], lead.1)
+        }
+        .clone())
     })?)
 }

@@ -23,7 +23,8 @@ pub enum Value {
     Shape(Vec<usize>),
 }
 
-/// Options of every call that does not name them. A soft cap is always off: `tanh` has no exact values here.
+/// Options of every call that does not name them. A soft cap is always off: `tanh` has no exact
+/// values here.
 #[derive(Clone, Debug, Default)]
 pub struct ExactOptions {
     /// Factor on the scores; absent: `1/√d_k`.
@@ -34,7 +35,8 @@ pub struct ExactOptions {
     pub mask: Option<ExactMatrices>,
     /// `(b, h_q, n_q, n_k)`.
     pub bias: Option<ExactMatrices>,
-    /// A sliding window around position `i + n_k − n_q`, with the extents that count for the item or the packed sequence.
+    /// A sliding window around position `i + n_k − n_q`, with the extents that count for the item
+    /// or the packed sequence.
     pub window: Option<Window>,
     /// A logit without a value for every head.
     pub sinks: Option<Vec<Exact>>,
@@ -51,9 +53,11 @@ pub struct ExactOptions {
 /// Extents, variables and options of a law.
 #[derive(Clone, Debug, Default)]
 pub struct Instance {
-    /// Extents of the case (`b`, `h_q`, `h_k`, `n_q`, `n_k`, `d_k`, `d_v`) and of the law's own, by name.
+    /// Extents of the case (`b`, `h_q`, `h_k`, `n_q`, `n_k`, `d_k`, `d_v`) and of the law's own, by
+    /// name.
     pub extents: IndexMap<String, usize>,
-    /// `Q`, `K`, `V` and the law's variables, by name. Masks and biases are options; their variables read those.
+    /// `Q`, `K`, `V` and the law's variables, by name. Masks and biases are options; their
+    /// variables read those.
     pub values: IndexMap<String, Value>,
     /// Options of the calls.
     pub options: ExactOptions,
@@ -81,7 +85,11 @@ pub enum NoValue {
 }
 
 impl NoValue {
-    pub(super) fn unfit(what: impl Into<String>, expected: impl ToString, got: impl ToString) -> Self {
+    pub(super) fn unfit(
+        what: impl Into<String>,
+        expected: impl ToString,
+        got: impl ToString,
+    ) -> Self {
         Self::Unfit { what: what.into(), expected: expected.to_string(), got: got.to_string() }
     }
 }
@@ -92,7 +100,10 @@ impl Instance {
     /// # Errors
     /// One that the instance does not give.
     pub fn extent(&self, name: &str) -> Result<usize, NoValue> {
-        self.extents.get(name).copied().ok_or_else(|| NoValue::unfit("extent", name, "an instance without it"))
+        self.extents
+            .get(name)
+            .copied()
+            .ok_or_else(|| NoValue::unfit("extent", name, "an instance without it"))
     }
 }
 

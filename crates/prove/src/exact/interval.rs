@@ -1,6 +1,7 @@
 //! Fixed-point intervals: whole multiples of `2^−bits` on both ends, rounded outward.
 //!
-//! They give signs and digits of numbers that are known to be nonzero; equality is decided elsewhere, without them.
+//! They give signs and digits of numbers that are known to be nonzero; equality is decided
+//! elsewhere, without them.
 
 use dashu_int::ops::{DivEuclid, SquareRoot};
 use dashu_int::{IBig, Sign, UBig};
@@ -54,8 +55,12 @@ impl Interval {
     }
 
     pub(super) fn times(&self, other: &Self, bits: usize) -> Self {
-        let corners =
-            [&self.low * &other.low, &self.low * &other.high, &self.high * &other.low, &self.high * &other.high];
+        let corners = [
+            &self.low * &other.low,
+            &self.low * &other.high,
+            &self.high * &other.low,
+            &self.high * &other.high,
+        ];
         let low = corners.iter().min().unwrap_or(&corners[0]);
         let high = corners.iter().max().unwrap_or(&corners[0]);
         Self { low: shift(low, bits, false), high: shift(high, bits, true) }
@@ -84,11 +89,13 @@ impl Interval {
 
 /// `e^x` for `x` in units of `2^−bits`, rounded down or up.
 ///
-/// `e^x = (e^y)^(2^k)` with `y = x · 2^−k < 2^−7`; the series of `e^y` and each square are rounded the same way. The terms left
-/// out sum to less than two units, because each is less than a hundredth of the one before and the last was at most two.
+/// `e^x = (e^y)^(2^k)` with `y = x · 2^−k < 2^−7`; the series of `e^y` and each square are rounded
+/// the same way. The terms left out sum to less than two units, because each is less than a
+/// hundredth of the one before and the last was at most two.
 fn exp(x: &IBig, bits: usize, up: bool) -> IBig {
     if *x < IBig::ZERO {
-        // The reciprocal of the other end. `e^|x| ≥ 1`, so that it is no less than one unit of 2^−bits short of 1.
+        // The reciprocal of the other end. `e^|x| ≥ 1`, so that it is no less than one unit of
+        // 2^−bits short of 1.
         let (one, e) = (IBig::ONE << (2 * bits), exp(&-x, bits, !up));
         return if up { ceil_div(&one, &e) } else { floor_div(&one, &e) };
     }
@@ -124,11 +131,14 @@ mod tests {
         // e to 30 digits, and e^−1 from below and above.
         let bits = 100;
         let scale = IBig::from(10).pow(30);
-        for (x, digits) in [(1i64, "2718281828459045235360287471352"), (-1, "367879441171442321595523770161")] {
+        for (x, digits) in
+            [(1i64, "2718281828459045235360287471352"), (-1, "367879441171442321595523770161")]
+        {
             let x = Interval::rational(&x.into(), bits).exp(bits);
             let digits: IBig = digits.parse().unwrap();
             assert!(
-                shift(&(&x.low * &scale), bits, false) <= digits && digits <= shift(&(&x.high * &scale), bits, true)
+                shift(&(&x.low * &scale), bits, false) <= digits
+                    && digits <= shift(&(&x.high * &scale), bits, true)
             );
             assert!(&x.high - &x.low <= IBig::from(16));
         }

@@ -24,10 +24,11 @@ fn ceiling(x: &Exact) -> Option<i64> {
     i64::try_from(-super::interval::floor_div(&-n, &d)).ok()
 }
 
-/// `Q` and `K` such that `sign · scale · q_i·(k_j − k_l) ≥ margin` for every query `i` and every other key `l`.
+/// `Q` and `K` such that `sign · scale · q_i·(k_j − k_l) ≥ margin` for every query `i` and every
+/// other key `l`.
 ///
-/// All queries of a head's group are positive multiples of one vector `u`, and `k_j` is that far along it:
-/// `m · u·u ≥ margin / scale + max u·k_l`, `k_j = m·u` (for the opposite sign with `−u`).
+/// All queries of a head's group are positive multiples of one vector `u`, and `k_j` is that far
+/// along it: `m · u·u ≥ margin / scale + max u·k_l`, `k_j = m·u` (for the opposite sign with `−u`).
 pub(super) fn draw_margin(
     instance: &mut Instance,
     d: Dims,
@@ -53,7 +54,9 @@ pub(super) fn draw_margin(
             if u.iter().all(|x| *x == 0) {
                 u[0] = 1;
             }
-            for row in (h * group..(h + 1) * group).flat_map(|h| (0..d.n_q).map(move |i| (b * d.h_q + h) * d.n_q + i)) {
+            for row in (h * group..(h + 1) * group)
+                .flat_map(|h| (0..d.n_q).map(move |i| (b * d.h_q + h) * d.n_q + i))
+            {
                 let factor = 1 + i64::try_from(source.below(2)).ok()?;
                 (0..d.d_k).for_each(|t| query.data[row * d.d_k + t] = (factor * u[t]).into());
             }
@@ -73,7 +76,8 @@ pub(super) fn draw_margin(
                 i64::MIN => 1,
                 furthest => ceiling(&(&reach + &furthest.into()).divide(&length.into()).ok()?)?,
             };
-            (0..d.d_k).for_each(|t| key.data[(first + j) * d.d_k + t] = (sign * steps * u[t]).into());
+            (0..d.d_k)
+                .for_each(|t| key.data[(first + j) * d.d_k + t] = (sign * steps * u[t]).into());
         }
     }
     instance.values.insert("Q".to_owned(), Value::Matrices(query));
@@ -101,14 +105,18 @@ fn keeps(instance: &Instance, j: &str, margin: &str, sign: i64) -> Option<bool> 
     let score = |[b, h, i, l]: Place| {
         let mut sum = Exact::from(0);
         for t in 0..query.cols {
-            let product =
-                query.plain_at([b, h, i, t], query.heads).ok()? * key.plain_at([b, h, l, t], query.heads).ok()?;
+            let product = query.plain_at([b, h, i, t], query.heads).ok()?
+                * key.plain_at([b, h, l, t], query.heads).ok()?;
             sum = &sum + &product;
         }
         Some(&sum * &factor)
     };
-    for (b, h) in (0..query.batch.unwrap_or(1)).flat_map(|b| (0..query.heads.unwrap_or(1)).map(move |h| (b, h))) {
-        for (i, l) in (0..query.rows).flat_map(|i| (0..key.rows).map(move |l| (i, l))).filter(|(_, l)| l != j) {
+    for (b, h) in (0..query.batch.unwrap_or(1))
+        .flat_map(|b| (0..query.heads.unwrap_or(1)).map(move |h| (b, h)))
+    {
+        for (i, l) in
+            (0..query.rows).flat_map(|i| (0..key.rows).map(move |l| (i, l))).filter(|(_, l)| l != j)
+        {
             if &score([b, h, i, *j])? - &score([b, h, i, l])? < *margin {
                 return Some(false);
             }

@@ -27,7 +27,10 @@ pub(super) type Lead = (Option<usize>, Option<usize>);
 impl ExactMatrices {
     /// The matrix whose element at row `i`, column `j` is `f(i, j)`; one for all items and heads.
     pub fn plain(rows: usize, cols: usize, f: impl Fn(usize, usize) -> i64) -> Self {
-        let data = (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))).map(|(i, j)| f(i, j).into()).collect();
+        let data = (0..rows)
+            .flat_map(|i| (0..cols).map(move |j| (i, j)))
+            .map(|(i, j)| f(i, j).into())
+            .collect();
         Self { batch: None, heads: None, rows, cols, data }
     }
 
@@ -55,7 +58,8 @@ impl ExactMatrices {
         (self.batch, self.heads)
     }
 
-    /// The element at a place of a result of `heads` heads; a matrix of fewer heads is read by groups, `h / (h_q / h_k)`.
+    /// The element at a place of a result of `heads` heads; a matrix of fewer heads is read by
+    /// groups, `h / (h_q / h_k)`.
     pub(super) fn at(&self, [b, h, i, j]: Place, heads: Option<usize>) -> &Real {
         let item = if self.batch.is_some() { b } else { 0 };
         let head = match (self.heads, heads) {
@@ -67,7 +71,10 @@ impl ExactMatrices {
     }
 
     /// Each element mapped.
-    pub(super) fn each(&self, f: impl Fn(&Real) -> Result<Real, NotExact>) -> Result<Self, NotExact> {
+    pub(super) fn each(
+        &self,
+        f: impl Fn(&Real) -> Result<Real, NotExact>,
+    ) -> Result<Self, NotExact> {
         let data = self.data.iter().map(f).collect::<Result<_, _>>()?;
         Ok(Self { data, ..*self })
     }
@@ -88,7 +95,10 @@ impl ExactMatrices {
     }
 
     /// `f` over the rows (one row is left) of every matrix that has any.
-    pub(super) fn over_rows(&self, f: impl Fn(&Real, &Real) -> Result<Real, NotExact>) -> Result<Self, NotExact> {
+    pub(super) fn over_rows(
+        &self,
+        f: impl Fn(&Real, &Real) -> Result<Real, NotExact>,
+    ) -> Result<Self, NotExact> {
         Self::build(self.lead(), 1, self.cols, |[b, h, _, j]| {
             let mut folded = self.at([b, h, 0, j], self.heads).clone();
             for i in 1..self.rows {
@@ -110,7 +120,8 @@ impl ExactMatrices {
             }
             let mut sum = Real::from(0);
             for t in 0..self.cols {
-                sum = sum.plus(&self.at([b, h, i, t], lead.1).times(other.at([b, h, t, j], lead.1))?)?;
+                sum = sum
+                    .plus(&self.at([b, h, i, t], lead.1).times(other.at([b, h, t, j], lead.1))?)?;
             }
             Ok(sum)
         })

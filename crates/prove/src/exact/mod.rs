@@ -1,7 +1,9 @@
-//! Exact values: numbers whose equality is decided, laws evaluated on concrete matrices, and counterexamples.
+//! Exact values: numbers whose equality is decided, laws evaluated on concrete matrices, and
+//! counterexamples.
 //!
-//! An [`Instance`] gives every variable of a law a value in [`Exact`] numbers; [`evaluate`] and [`decide`] then compute as the
-//! standard meaning of attention says. Nothing here is an approximation: what has no exact form is undecided.
+//! An [`Instance`] gives every variable of a law a value in [`Exact`] numbers; [`evaluate`] and
+//! [`decide`] then compute as the standard meaning of attention says. Nothing here is an
+//! approximation: what has no exact form is undecided.
 
 mod algebraic;
 mod attention;

@@ -15,10 +15,12 @@ use super::interval::{Interval, floor_div};
 use super::reduce::{clear, reduce};
 use crate::rational::{Rational, root_of};
 
-/// `N/D` with `N` and `D` finite sums `Σ c·e^a`, where `c` and `a` are rational combinations of square roots of whole numbers.
+/// `N/D` with `N` and `D` finite sums `Σ c·e^a`, where `c` and `a` are rational combinations of
+/// square roots of whole numbers.
 ///
-/// Sums, differences, products and quotients of such numbers are such numbers. Whether one is zero is decided by the theorem of
-/// Lindemann and Weierstrass, so that `==` and the order are those of the real numbers, never those of approximations.
+/// Sums, differences, products and quotients of such numbers are such numbers. Whether one is zero
+/// is decided by the theorem of Lindemann and Weierstrass, so that `==` and the order are those of
+/// the real numbers, never those of approximations.
 #[derive(Clone, Debug)]
 pub struct Exact {
     num: ExpSum,
@@ -79,11 +81,13 @@ impl From<i64> for Exact {
 impl TryFrom<f64> for Exact {
     type Error = NotExact;
 
-    /// The shortest decimal that reads back as `x`, which is what stood in the source: `0.1` is 1/10.
+    /// The shortest decimal that reads back as `x`, which is what stood in the source: `0.1` is
+    /// 1/10.
     fn try_from(x: f64) -> Result<Self, NotExact> {
         let text = format!("{x}");
         let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-        let digits: IBig = format!("{whole}{fraction}").parse().map_err(|_| NotExact::NotFinite(x))?;
+        let digits: IBig =
+            format!("{whole}{fraction}").parse().map_err(|_| NotExact::NotFinite(x))?;
         Ok(RBig::from_parts(digits, dashu_int::UBig::from(10u8).pow(fraction.len())).into())
     }
 }
@@ -101,7 +105,10 @@ impl Exact {
 
     /// An indeterminate: what is said of it is said of every number.
     pub(super) fn symbol(number: u32) -> Self {
-        Self { num: ExpSum::constant(Algebraic::symbol(number)), den: ExpSum::constant(Algebraic::ONE) }
+        Self {
+            num: ExpSum::constant(Algebraic::symbol(number)),
+            den: ExpSum::constant(Algebraic::ONE),
+        }
     }
 
     /// Whether indeterminates occur.
@@ -131,7 +138,8 @@ impl Exact {
         }
     }
 
-    /// The number, if it is seen to be rational: always, if its exponents are multiples of one number, none more than 64 times it.
+    /// The number, if it is seen to be rational: always, if its exponents are multiples of one
+    /// number, none more than 64 times it.
     pub fn rational(&self) -> Option<RBig> {
         let (num, den) = self.rationals()?;
         Some(num.times(&den.inverse()?).big())
@@ -156,8 +164,11 @@ impl Exact {
         }
     }
 
-    /// `Σ x·y` with one reduction at the end: of `x` over one divisor, as the weights of a row are, and rational `y`.
-    pub(super) fn weighted<'a>(pairs: impl Iterator<Item = Option<(&'a Self, &'a Self)>>) -> Option<Self> {
+    /// `Σ x·y` with one reduction at the end: of `x` over one divisor, as the weights of a row are,
+    /// and rational `y`.
+    pub(super) fn weighted<'a>(
+        pairs: impl Iterator<Item = Option<(&'a Self, &'a Self)>>,
+    ) -> Option<Self> {
         let mut rational = Rational::ZERO;
         let mut sum: Option<(ExpSum, &ExpSum)> = None;
         for pair in pairs {
@@ -208,7 +219,9 @@ impl Exact {
     /// # Errors
     /// An `x` that contains exponentials, or one beyond ±65536.
     pub fn exp(&self) -> Result<Self, NotExact> {
-        let (Some(num), Some(den)) = (self.num.algebraic(), self.den.algebraic().and_then(|den| den.inverse())) else {
+        let (Some(num), Some(den)) =
+            (self.num.algebraic(), self.den.algebraic().and_then(|den| den.inverse()))
+        else {
             return Err(NotExact::NestedExponential(self.to_string()));
         };
         if !self.is_symbolic() && self.magnitude() > Self::from(65536) {
@@ -227,7 +240,9 @@ impl Exact {
         let mut terms = self.num.terms();
         let ((exponent, factor), None) = (terms.next()?, terms.next()) else { return None };
         let is_power = factor.is_one() && self.den.algebraic()?.is_one();
-        is_power.then(|| Self::new(ExpSum::constant(exponent.clone()), ExpSum::constant(Algebraic::ONE)))
+        is_power.then(|| {
+            Self::new(ExpSum::constant(exponent.clone()), ExpSum::constant(Algebraic::ONE))
+        })
     }
 
     /// `√x`.
@@ -240,7 +255,8 @@ impl Exact {
         Ok(Self::new(ExpSum::constant(root), ExpSum::constant(Algebraic::ONE)))
     }
 
-    /// The root of order `n` of a rational number that is not negative, if it is seen to be rational.
+    /// The root of order `n` of a rational number that is not negative, if it is seen to be
+    /// rational.
     pub fn rational_root(&self, n: usize) -> Option<Self> {
         root_of(&self.rational()?, n).map(Self::from)
     }
@@ -250,7 +266,11 @@ impl Exact {
     /// # Errors
     /// Indeterminates.
     pub fn abs(&self) -> Result<Self, NotExact> {
-        if self.is_symbolic() { Err(NotExact::Indeterminate(self.to_string())) } else { Ok(self.magnitude()) }
+        if self.is_symbolic() {
+            Err(NotExact::Indeterminate(self.to_string()))
+        } else {
+            Ok(self.magnitude())
+        }
     }
 
     fn magnitude(&self) -> Self {
@@ -266,7 +286,8 @@ impl Exact {
         }
     }
 
-    /// The number, if it is short enough to work on with: what a few operations make of short numbers takes bounded time.
+    /// The number, if it is short enough to work on with: what a few operations make of short
+    /// numbers takes bounded time.
     ///
     /// # Errors
     /// A longer one.
@@ -275,7 +296,8 @@ impl Exact {
         if is_short(&self.num) && is_short(&self.den) { Ok(self) } else { Err(NotExact::Long) }
     }
 
-    /// The value between whole multiples of `2^−bits`; `None` if `D` is not seen to differ from 0 at this precision.
+    /// The value between whole multiples of `2^−bits`; `None` if `D` is not seen to differ from 0
+    /// at this precision.
     fn interval(&self, bits: usize) -> Option<Interval> {
         let (num, den) = (self.num.interval(bits), self.den.interval(bits));
         let (num, den) = match den.sign()? {
@@ -291,7 +313,8 @@ impl Exact {
         Some(Interval { low: over(&num.low, false), high: over(&num.high, true) })
     }
 
-    /// The value rounded to `places` decimals, to nearest, ties away from 0; every digit is certain. Indeterminates have none: then its form.
+    /// The value rounded to `places` decimals, to nearest, ties away from 0; every digit is
+    /// certain. Indeterminates have none: then its form.
     ///
     /// Only a rational is a tie; whether the value is that rational is decided exactly.
     pub fn digits(&self, places: usize) -> String {
@@ -351,7 +374,10 @@ impl Add for &Exact {
         if self.den == other.den {
             return Exact::new(self.num.plus(&other.num), self.den.clone());
         }
-        Exact::new(self.num.times(&other.den).plus(&other.num.times(&self.den)), self.den.times(&other.den))
+        Exact::new(
+            self.num.times(&other.den).plus(&other.num.times(&self.den)),
+            self.den.times(&other.den),
+        )
     }
 }
 
@@ -371,7 +397,8 @@ impl Mul for &Exact {
         // A rational has no factor in common with sums of exponentials but rational ones.
         for (x, y) in [(self, other), (other, self)] {
             if let Some((n, d)) = x.rationals() {
-                let shifted = |sum: &ExpSum, by: &Rational| sum.shifted(&Algebraic::ZERO, &by.clone().into());
+                let shifted =
+                    |sum: &ExpSum, by: &Rational| sum.shifted(&Algebraic::ZERO, &by.clone().into());
                 let (num, den) = clear(shifted(&y.num, n), shifted(&y.den, d));
                 return Exact { num, den };
             }
@@ -442,7 +469,11 @@ impl fmt::Display for Exact {
         }
         if self.num.is_sum() { write!(f, "({})", self.num) } else { write!(f, "{}", self.num) }?;
         let den = self.den.to_string();
-        if den.chars().all(|c| c.is_ascii_digit()) { write!(f, "/{den}") } else { write!(f, "/({den})") }
+        if den.chars().all(|c| c.is_ascii_digit()) {
+            write!(f, "/{den}")
+        } else {
+            write!(f, "/({den})")
+        }
     }
 }
 
@@ -477,7 +508,8 @@ mod tests {
 
     #[test]
     fn equality_needs_no_common_form() {
-        // e^√2 · e^√3 = e^(√2 + √3), and (a² − b²)/(a − b) = a + b with two exponents that have no common unit.
+        // e^√2 · e^√3 = e^(√2 + √3), and (a² − b²)/(a − b) = a + b with two exponents that have no
+        // common unit.
         let (a, b) = (root(2).exp().unwrap(), root(3).exp().unwrap());
         assert_eq!(&a * &b, (&root(2) + &root(3)).exp().unwrap());
         assert_eq!((&(&a * &a) - &(&b * &b)).divide(&(&a - &b)).unwrap(), &a + &b);
@@ -486,7 +518,9 @@ mod tests {
 
     #[test]
     fn digits_are_rounded_to_nearest_and_ties_away_from_zero() {
-        let check = |x: f64, places, text: &str| assert_eq!(Exact::try_from(x).unwrap().digits(places), text);
+        let check = |x: f64, places, text: &str| {
+            assert_eq!(Exact::try_from(x).unwrap().digits(places), text)
+        };
         check(0.125, 2, "0.13");
         check(-0.125, 2, "-0.13");
         check(-0.001, 2, "0.00");

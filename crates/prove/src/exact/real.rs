@@ -12,7 +12,8 @@ use crate::rational::Rational;
 /// Terms of a product of polynomials.
 const MAX_TERMS: usize = 1_000;
 
-/// A number as laws meet it: exact, or the natural logarithm of an exact number from 0 up (the log-sum-exp of a row).
+/// A number as laws meet it: exact, or the natural logarithm of an exact number from 0 up (the
+/// log-sum-exp of a row).
 ///
 /// Logarithms are kept as their arguments: two are equal iff the arguments are.
 #[derive(Clone, Debug)]
@@ -115,14 +116,13 @@ impl Real {
                 Err(NotExact::Long)
             }
             (Self::Plain(x), Self::Plain(y)) => Ok(Self::Plain((x * y).short()?)),
-            (Self::Plain(factor), log @ Self::Log(x)) | (log @ Self::Log(x), Self::Plain(factor)) => {
-                match factor.rational() {
-                    Some(one) if one.is_one() => Ok(log.clone()),
-                    Some(zero) if zero.is_zero() && !x.is_zero() => Ok(0.into()),
-                    Some(minus) if (-minus.clone()).is_one() => log.negated(),
-                    _ => Err(NotExact::Logarithm(log.to_string())),
-                }
-            }
+            (Self::Plain(factor), log @ Self::Log(x))
+            | (log @ Self::Log(x), Self::Plain(factor)) => match factor.rational() {
+                Some(one) if one.is_one() => Ok(log.clone()),
+                Some(zero) if zero.is_zero() && !x.is_zero() => Ok(0.into()),
+                Some(minus) if (-minus.clone()).is_one() => log.negated(),
+                _ => Err(NotExact::Logarithm(log.to_string())),
+            },
             (x, _) => Err(NotExact::Logarithm(x.to_string())),
         }
     }
@@ -130,7 +130,8 @@ impl Real {
     /// The order of the numbers.
     ///
     /// # Errors
-    /// A logarithm beside a number that contains exponentials; indeterminates, unless both are equal whatever they are.
+    /// A logarithm beside a number that contains exponentials; indeterminates, unless both are
+    /// equal whatever they are.
     pub fn compare(&self, other: &Self) -> Result<Ordering, NotExact> {
         match (self, other) {
             (Self::Plain(x), Self::Plain(y)) => ordered(x, y),
@@ -139,7 +140,8 @@ impl Real {
         }
     }
 
-    /// The value rounded to `places` decimals, to nearest, ties away from 0; every digit is certain. `ln 0` is `-∞`.
+    /// The value rounded to `places` decimals, to nearest, ties away from 0; every digit is
+    /// certain. `ln 0` is `-∞`.
     pub fn digits(&self, places: usize) -> String {
         match self {
             Self::Plain(x) => x.digits(places),
@@ -162,7 +164,8 @@ fn ordered(x: &Exact, y: &Exact) -> Result<Ordering, NotExact> {
     }
 }
 
-/// `ln x · 10^places` for `x ≥ 1`, to the nearest whole number, ties up: the number of halves passed on the way.
+/// `ln x · 10^places` for `x ≥ 1`, to the nearest whole number, ties up: the number of halves
+/// passed on the way.
 fn log_digits(x: &Exact, places: usize) -> IBig {
     let scale = IBig::from(2) * IBig::from(10).pow(places);
     // e^((2m − 1) / (2 · 10^places)) ≤ x

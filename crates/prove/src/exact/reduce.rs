@@ -1,7 +1,8 @@
 //! Quotients of sums of exponentials in lowest terms.
 //!
-//! Where all exponents are rational multiples of one number, `N/D` is a quotient of polynomials in one indeterminate and its
-//! common factors are found; then equal values have the same form. Elsewhere equality needs no reduction, only the form differs.
+//! Where all exponents are rational multiples of one number, `N/D` is a quotient of polynomials in
+//! one indeterminate and its common factors are found; then equal values have the same form.
+//! Elsewhere equality needs no reduction, only the form differs.
 
 use dashu_int::Sign;
 
@@ -15,8 +16,8 @@ const MOST_DEGREES: usize = 64;
 /// Coefficients by power, lowest first, the last not zero; no coefficients: 0.
 type Polynomial = Vec<Algebraic>;
 
-/// `num / den` with the least exponent of `den` 0, whole coprime coefficients where they are rational, and the coefficient of the
-/// greatest exponent of `den` positive. `den` is not 0.
+/// `num / den` with the least exponent of `den` 0, whole coprime coefficients where they are
+/// rational, and the coefficient of the greatest exponent of `den` positive. `den` is not 0.
 pub(super) fn reduce(num: ExpSum, den: ExpSum) -> (ExpSum, ExpSum) {
     let (Some((shift, _)), false) = (den.end(false), num.is_zero()) else {
         return (ExpSum::default(), ExpSum::constant(Algebraic::ONE));
@@ -28,7 +29,11 @@ pub(super) fn reduce(num: ExpSum, den: ExpSum) -> (ExpSum, ExpSum) {
         (num.shifted(&back, &Algebraic::ONE), den.shifted(&back, &Algebraic::ONE))
     };
     // A divisor without exponentials has no factor in common with anything.
-    let reduced = if den.len() == 1 { None } else { multiple(&num, &den).or_else(|| lowest_terms(&num, &den)) };
+    let reduced = if den.len() == 1 {
+        None
+    } else {
+        multiple(&num, &den).or_else(|| lowest_terms(&num, &den))
+    };
     let (num, den) = reduced.unwrap_or((num, den));
     clear(num, den)
 }
@@ -57,7 +62,10 @@ fn lowest_terms(num: &ExpSum, den: &ExpSum) -> Option<(ExpSum, ExpSum)> {
     }
     let sum = |p: &Polynomial| {
         p.iter().enumerate().fold(ExpSum::default(), |sum, (k, c)| {
-            sum.plus(&ExpSum::term(unit.scaled(&i64::try_from(k).unwrap_or(i64::MAX).into()), c.clone()))
+            sum.plus(&ExpSum::term(
+                unit.scaled(&i64::try_from(k).unwrap_or(i64::MAX).into()),
+                c.clone(),
+            ))
         })
     };
     let (n, d) = (divide(n, &common)?.0, divide(d, &common)?.0);
@@ -66,7 +74,8 @@ fn lowest_terms(num: &ExpSum, den: &ExpSum) -> Option<(ExpSum, ExpSum)> {
 
 /// The positive number of which every exponent is a whole multiple, the largest such.
 fn unit(num: &ExpSum, den: &ExpSum) -> Option<Algebraic> {
-    let mut exponents = num.terms().chain(den.terms()).map(|(exponent, _)| exponent).filter(|a| !a.is_zero());
+    let mut exponents =
+        num.terms().chain(den.terms()).map(|(exponent, _)| exponent).filter(|a| !a.is_zero());
     let first = exponents.next()?;
     let mut common = Rational::ONE;
     for exponent in exponents {
@@ -116,12 +125,14 @@ fn gcd(mut x: Polynomial, mut y: Polynomial) -> Option<Polynomial> {
     Some(x)
 }
 
-/// Whether polynomials have no common factor, as far as a prime tells: what divides both divides both modulo the prime, so that one
-/// without a common factor there has none. `None` for coefficients with roots and for a prime that divides a leading one.
+/// Whether polynomials have no common factor, as far as a prime tells: what divides both divides
+/// both modulo the prime, so that one without a common factor there has none. `None` for
+/// coefficients with roots and for a prime that divides a leading one.
 fn are_coprime(x: &Polynomial, y: &Polynomial) -> Option<bool> {
     const PRIME: u64 = 2_147_483_629;
-    let modulo =
-        |p: &Polynomial| -> Option<Vec<u64>> { p.iter().map(|c| c.rational()?.modulo(PRIME)).collect::<Option<_>>() };
+    let modulo = |p: &Polynomial| -> Option<Vec<u64>> {
+        p.iter().map(|c| c.rational()?.modulo(PRIME)).collect::<Option<_>>()
+    };
     let (mut x, mut y) = (modulo(x)?, modulo(y)?);
     if x.last()? == &0 || y.last()? == &0 {
         return None;
@@ -142,7 +153,8 @@ fn are_coprime(x: &Polynomial, y: &Polynomial) -> Option<bool> {
     Some(x.len() < 2)
 }
 
-/// Both over the leading coefficient of `den`, then times the least rational that leaves whole factors without a common divisor.
+/// Both over the leading coefficient of `den`, then times the least rational that leaves whole
+/// factors without a common divisor.
 pub(super) fn clear(mut num: ExpSum, mut den: ExpSum) -> (ExpSum, ExpSum) {
     let lead = den.end(true).map_or(Algebraic::ONE, |(_, lead)| lead.clone());
     let mut sign = Sign::Positive;
@@ -175,7 +187,8 @@ mod tests {
     #[test]
     fn a_prime_tells_of_common_factors_what_the_gcd_says() {
         // (t + 1)(t + 2), (t + 2)(t + 3), (t + 1)(t − 1), 2t + 2, 5.
-        let all = [vec![2, 3, 1], vec![6, 5, 1], vec![-1, 0, 1], vec![2, 2], vec![5]].map(|p| polynomial(&p));
+        let all = [vec![2, 3, 1], vec![6, 5, 1], vec![-1, 0, 1], vec![2, 2], vec![5]]
+            .map(|p| polynomial(&p));
         for x in &all {
             for y in &all {
                 let common = gcd(x.clone(), y.clone()).map(|common| common.len() < 2);

@@ -36,11 +36,13 @@ pub struct Failure {
 /// Decides `law` on an instance by exact comparison; `same_bits` is equality here.
 pub fn decide(law: &CheckedLaw, instance: &Instance) -> Decision {
     let decided = match (&law.expect, law.law.observe) {
-        (Some(expr), _) => Evaluator::new(law, instance).and_then(|evaluator| evaluator.truth(expr)),
-        // What a function is, changes none of its arguments.
-        (None, Some(Observation::InputsUnchanged | Observation::Refused) | None) => {
-            Err(NoValue::Unknown("observation of a call: expected a statement about values".to_owned()))
+        (Some(expr), _) => {
+            Evaluator::new(law, instance).and_then(|evaluator| evaluator.truth(expr))
         }
+        // What a function is, changes none of its arguments.
+        (None, Some(Observation::InputsUnchanged | Observation::Refused) | None) => Err(
+            NoValue::Unknown("observation of a call: expected a statement about values".to_owned()),
+        ),
     };
     decision(decided)
 }
@@ -77,7 +79,9 @@ impl Evaluator {
                 }
             }
             BinaryOp::In => {
-                let ExprKind::Apply { function, args, .. } = &y.kind else { return Err(not_a_value("`in`")) };
+                let ExprKind::Apply { function, args, .. } = &y.kind else {
+                    return Err(not_a_value("`in`"));
+                };
                 let [low, high] = args.as_slice() else { return Err(not_a_value("`between`")) };
                 if function != "between" {
                     return Err(not_a_value("`in`"));
@@ -98,7 +102,12 @@ fn compare(op: BinaryOp, x: Value, y: Value) -> Result<Option<Failure>, NoValue>
         BinaryOp::Eq | BinaryOp::SameBits => Ordering::is_eq,
         BinaryOp::Le => Ordering::is_le,
         BinaryOp::Ge => Ordering::is_ge,
-        other => return Err(NoValue::Unknown(format!("relation `{}`: not known in exact numbers", other.symbol()))),
+        other => {
+            return Err(NoValue::Unknown(format!(
+                "relation `{}`: not known in exact numbers",
+                other.symbol()
+            )));
+        }
     };
     if let (Value::Shape(x), Value::Shape(y)) = (&x, &y) {
         let differs = x.iter().zip(y).position(|(m, n)| m != n);
@@ -116,7 +125,12 @@ fn compare(op: BinaryOp, x: Value, y: Value) -> Result<Option<Failure>, NoValue>
             let (i, h) = (at / x.cols, at / x.cols / x.rows);
             let heads = x.heads.unwrap_or(1);
             let place = [h / heads, h % heads, i % x.rows, at % x.cols];
-            return Ok(Some(Failure { relation: op.symbol(), place, left: left.clone(), right: right.clone() }));
+            return Ok(Some(Failure {
+                relation: op.symbol(),
+                place,
+                left: left.clone(),
+                right: right.clone(),
+            }));
         }
     }
     Ok(None)

@@ -12,8 +12,8 @@ use super::relation::{Decision, Failure, decide};
 use super::shrink::shrink;
 use super::source::Source;
 
-/// How many instances are drawn of extents up to `size`. Where they only stand beside a proof, small ones, fewer are enough: every
-/// option is on in some of them, as a test sees to.
+/// How many instances are drawn of extents up to `size`. Where they only stand beside a proof,
+/// small ones, fewer are enough: every option is on in some of them, as a test sees to.
 fn count(size: usize) -> usize {
     if size < 3 { 24 } else { 64 }
 }
@@ -40,24 +40,32 @@ pub struct Counterexample {
     shown: Vec<String>,
 }
 
-/// Tries a law on at most 64 instances, always the same, with extents from 1 to `size`, which counts as 3 at most, and small whole
-/// numbers; on at most 24 below 3. The first on which it fails is made smaller.
+/// Tries a law on at most 64 instances, always the same, with extents from 1 to `size`, which
+/// counts as 3 at most, and small whole numbers; on at most 24 below 3. The first on which it fails
+/// is made smaller.
 ///
-/// Soft caps are never on, since `tanh` has no exact values here: a law that ranges over them is tried without. An extent of the
-/// law's own that starts above 4 leaves nothing to try.
+/// Soft caps are never on, since `tanh` has no exact values here: a law that ranges over them is
+/// tried without. An extent of the law's own that starts above 4 leaves nothing to try.
 pub fn search(law: &CheckedLaw, size: usize) -> Search {
     let size = size.clamp(1, 3);
-    let extents: Vec<Dims> = all_extents(size).into_iter().filter(|dims| is_possible(law, *dims)).collect();
+    let extents: Vec<Dims> =
+        all_extents(size).into_iter().filter(|dims| is_possible(law, *dims)).collect();
     let mut search = Search { confirmed: 0, undecided: 0, counterexample: None };
     for (dims, instance) in instances(law, &extents, size) {
         match decide(law, &instance) {
             Decision::Holds => search.confirmed += 1,
             Decision::Undecided(_) => search.undecided += 1,
             Decision::Fails(failure) => {
-                let smaller =
-                    extents.iter().copied().filter(|other| volume(*other) < volume(*dims)).collect::<Vec<_>>();
+                let smaller = extents
+                    .iter()
+                    .copied()
+                    .filter(|other| volume(*other) < volume(*dims))
+                    .collect::<Vec<_>>();
                 let (instance, failure) = shrink(law, (instance, *failure), &smaller, size);
-                let shown = ["Q", "K", "V"].map(str::to_owned).into_iter().filter(|name| law.mentions(name));
+                let shown = ["Q", "K", "V"]
+                    .map(str::to_owned)
+                    .into_iter()
+                    .filter(|name| law.mentions(name));
                 let own = law.given.iter().flat_map(|given| given.names.clone());
                 let mut shown: Vec<String> = shown.chain(own).collect();
                 shown.sort();
@@ -86,7 +94,8 @@ fn instances<'a>(
 }
 
 impl fmt::Display for Counterexample {
-    /// The variables, the options that are on, and both sides where they differ, exactly and to twelve certain decimals.
+    /// The variables, the options that are on, and both sides where they differ, exactly and to
+    /// twelve certain decimals.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for name in &self.shown {
             match (self.instance.values.get(name), self.instance.extents.get(name)) {
@@ -106,13 +115,16 @@ impl fmt::Display for Counterexample {
             let end = |end: Option<usize>| end.map_or("all".to_owned(), |n| n.to_string());
             writeln!(f, "window = {} before, {} behind", end(window.left), end(window.right))?;
         }
-        for (name, lengths) in [("key_lengths", &options.key_lengths), ("query_lengths", &options.query_lengths)] {
+        for (name, lengths) in
+            [("key_lengths", &options.key_lengths), ("query_lengths", &options.query_lengths)]
+        {
             lengths.iter().try_for_each(|lengths| writeln!(f, "{name} = {lengths:?}"))?;
         }
         if let Some(Packed { query_offsets, key_offsets }) = &options.packed {
             writeln!(f, "packed = queries {query_offsets:?}, keys {key_offsets:?}")?;
         }
-        for (name, numbers) in [("sinks", &options.sinks), ("alibi_slopes", &options.alibi_slopes)] {
+        for (name, numbers) in [("sinks", &options.sinks), ("alibi_slopes", &options.alibi_slopes)]
+        {
             if let Some(numbers) = numbers {
                 let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
                 writeln!(f, "{name} = [{}]", numbers.join(", "))?;
@@ -131,7 +143,8 @@ impl fmt::Display for ExactMatrices {
         let rows = |matrix: usize| {
             let row = |i: usize| {
                 let at = (matrix * self.rows + i) * self.cols;
-                let row: Vec<String> = self.data.iter().skip(at).take(self.cols).map(ToString::to_string).collect();
+                let row: Vec<String> =
+                    self.data.iter().skip(at).take(self.cols).map(ToString::to_string).collect();
                 format!("[{}]", row.join(", "))
             };
             format!("[{}]", (0..self.rows).map(row).collect::<Vec<_>>().join(", "))
@@ -165,10 +178,13 @@ mod tests {
         let catalog = Catalog::embedded().unwrap();
         for (id, law) in catalog.laws.iter().filter(|(_, law)| law.law.proof != Proof::Moments) {
             for size in [2, 3] {
-                let extents: Vec<Dims> = all_extents(size).into_iter().filter(|dims| is_possible(law, *dims)).collect();
+                let extents: Vec<Dims> =
+                    all_extents(size).into_iter().filter(|dims| is_possible(law, *dims)).collect();
                 let drawn: Vec<ExactOptions> =
                     instances(law, &extents, size).map(|(_, instance)| instance.options).collect();
-                for option in CallOption::ALL.into_iter().filter(|option| law.law.options.contains(option)) {
+                for option in
+                    CallOption::ALL.into_iter().filter(|option| law.law.options.contains(option))
+                {
                     let on = drawn.iter().filter(|options| is_on(options, option)).count();
                     assert_eq!(on > 0, ExactOptions::knows(option), "{id}: {option:?} at {size}");
                     assert!(on < drawn.len(), "{id}: {option:?} at {size}");

@@ -15,11 +15,13 @@ const TRIES: usize = 200;
 /// An instance that fails the law and where it does.
 type Found = (Instance, Failure);
 
-/// The same failure with `smaller` extents (smallest first), if an instance is found, and with fewer options and simpler numbers.
+/// The same failure with `smaller` extents (smallest first), if an instance is found, and with
+/// fewer options and simpler numbers.
 pub(super) fn shrink(law: &CheckedLaw, found: Found, smaller: &[Dims], size: usize) -> Found {
     let step = (smaller.len() * 4).div_ceil(TRIES).max(1);
     let tries = smaller.iter().step_by(step).flat_map(|dims| (0..4).map(move |seed| (dims, seed)));
-    let mut drawn = tries.filter_map(|(dims, seed)| draw(law, *dims, size, &mut Source::random(seed)).ok());
+    let mut drawn =
+        tries.filter_map(|(dims, seed)| draw(law, *dims, size, &mut Source::random(seed)).ok());
     let found = drawn.find_map(|instance| fails(law, instance)).unwrap_or(found);
     simplify(law, found)
 }
@@ -56,15 +58,19 @@ fn simplify(law: &CheckedLaw, mut found: Found) -> Found {
     let mut tries = 0;
     for name in found.0.values.keys().cloned().collect::<Vec<_>>() {
         // A permutation stays one; other matrices may hold any number.
-        let is_fixed =
-            law.given.iter().any(|given| given.names.contains(&name) && matches!(given.domain, Domain::Permutation(_)));
-        let Some(Value::Matrices(m)) = found.0.values.get(&name).filter(|_| !is_fixed) else { continue };
+        let is_fixed = law.given.iter().any(|given| {
+            given.names.contains(&name) && matches!(given.domain, Domain::Permutation(_))
+        });
+        let Some(Value::Matrices(m)) = found.0.values.get(&name).filter(|_| !is_fixed) else {
+            continue;
+        };
         for at in 0..m.data.len() {
             for simpler in [0, 1] {
                 tries += 1;
                 let mut instance = found.0.clone();
                 let Some(Value::Matrices(m)) = instance.values.get_mut(&name) else { break };
-                let is_simple = m.data[at].compare(&simpler.into()).is_ok_and(|order| order.is_eq());
+                let is_simple =
+                    m.data[at].compare(&simpler.into()).is_ok_and(|order| order.is_eq());
                 if is_simple || tries > TRIES {
                     break;
                 }

@@ -96,7 +96,11 @@ impl Source {
 
     /// One of these numbers, or an indeterminate.
     pub(super) fn one_of<const N: usize>(&mut self, numbers: [f64; N]) -> Option<Exact> {
-        if self.is_every() { Some(self.number()) } else { Exact::try_from(numbers[self.below(N)]).ok() }
+        if self.is_every() {
+            Some(self.number())
+        } else {
+            Exact::try_from(numbers[self.below(N)]).ok()
+        }
     }
 
     pub(super) fn shuffled(&mut self, n: usize) -> Vec<usize> {
@@ -132,7 +136,11 @@ mod tests {
         let mut seen = Vec::new();
         loop {
             let first = source.below(2);
-            seen.push((first, if first == 0 { source.below(3) } else { 9 }, source.number().to_string()));
+            seen.push((
+                first,
+                if first == 0 { source.below(3) } else { 9 },
+                source.number().to_string(),
+            ));
             if !source.next_sequence() {
                 break;
             }

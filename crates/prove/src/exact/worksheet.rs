@@ -6,7 +6,8 @@ use super::evaluate::Evaluator;
 use super::instance::{Instance, NoValue, Value};
 use super::relation::{Decision, decide_on};
 
-/// An instance to which values are added by name, for the formulas that follow. The standard meaning, as of [`evaluate`](super::evaluate()).
+/// An instance to which values are added by name, for the formulas that follow. The standard
+/// meaning, as of [`evaluate`](super::evaluate()).
 #[derive(Clone, Debug)]
 pub struct Worksheet(Evaluator);
 

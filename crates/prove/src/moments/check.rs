@@ -32,8 +32,8 @@ pub enum CheckError {
     },
 }
 
-/// Checks that every step is an equation that holds at all numbers tried, expected values added up outcome by outcome, and that
-/// what the law says is among them.
+/// Checks that every step is an equation that holds at all numbers tried, expected values added up
+/// outcome by outcome, and that what the law says is among them.
 ///
 /// # Errors
 /// The first step that is false or cannot be tried; a statement of the law that no step makes.
@@ -54,15 +54,20 @@ pub fn check(law: &CheckedLaw, steps: &[Step]) -> Result<(), CheckError> {
     for (at, step) in steps.iter().enumerate() {
         let mut search = Search::new(law, degree, STEP_BUDGET);
         match search.difference(&step.left, &step.right) {
-            Some(found) => return Err(CheckError::False { step: at + 1, got: format!("{step}: {found}") }),
-            None if search.agreed == 0 => return Err(CheckError::Untried { step: at + 1, got: step.to_string() }),
+            Some(found) => {
+                return Err(CheckError::False { step: at + 1, got: format!("{step}: {found}") });
+            }
+            None if search.agreed == 0 => {
+                return Err(CheckError::Untried { step: at + 1, got: step.to_string() });
+            }
             None => {}
         }
     }
     Ok(())
 }
 
-/// The highest power of one random entry that the law speaks of; the highest known where it is not read.
+/// The highest power of one random entry that the law speaks of; the highest known where it is not
+/// read.
 fn degree(law: &CheckedLaw, stated: &[&Expr]) -> u32 {
     let read = || {
         let mut reading = Reading::of(law).ok()?;

@@ -1,5 +1,5 @@
-//! Polynomials and quotients as expressions of the law language, which `render` prints: sums over `t`, entries and powers are
-//! functions that no law has.
+//! Polynomials and quotients as expressions of the law language, which `render` prints: sums over
+//! `t`, entries and powers are functions that no law has.
 
 use std::fmt;
 
@@ -61,7 +61,8 @@ impl Expression for Poly {
     fn expression(&self) -> Expr {
         // Constants last: `d_k − 1`, not `−1 + d_k`.
         let constant = |(monomial, _): &(&Monomial, &RBig)| monomial.is_empty();
-        let terms = self.0.iter().filter(|term| !constant(term)).chain(self.0.iter().filter(constant));
+        let terms =
+            self.0.iter().filter(|term| !constant(term)).chain(self.0.iter().filter(constant));
         let mut total: Option<Expr> = None;
         for (monomial, x) in terms {
             let is_negative = *x < RBig::ZERO;
@@ -85,7 +86,11 @@ impl Expression for Poly {
 impl Expression for Ratio {
     fn expression(&self) -> Expr {
         let top = self.top.expression();
-        if self.bottom == Poly::one() { top } else { binary(BinaryOp::Div, top, self.bottom.expression()) }
+        if self.bottom == Poly::one() {
+            top
+        } else {
+            binary(BinaryOp::Div, top, self.bottom.expression())
+        }
     }
 }
 
@@ -124,7 +129,8 @@ pub(super) fn series(extent: &Poly, body: Expr) -> Expr {
 
 /// The product of some factors.
 pub(super) fn product(factors: Vec<Expr>) -> Expr {
-    let product = factors.into_iter().reduce(|product, factor| binary(BinaryOp::Mul, product, factor));
+    let product =
+        factors.into_iter().reduce(|product, factor| binary(BinaryOp::Mul, product, factor));
     product.unwrap_or_else(|| number(&RBig::ONE))
 }
 
@@ -142,7 +148,8 @@ pub(super) fn binary(op: BinaryOp, x: Expr, y: Expr) -> Expr {
 fn number(x: &RBig) -> Expr {
     let whole = |digits: String| match digits.parse::<f64>() {
         Ok(x) if x.to_string() == digits && digits.len() <= 15 => new(ExprKind::Number(x)),
-        // More digits than a number of the language holds, or than are printed without a power of ten.
+        // More digits than a number of the language holds, or than are printed without a power of
+        // ten.
         _ => name(&digits),
     };
     let (top, bottom) = x.clone().into_parts();
@@ -172,10 +179,13 @@ mod tests {
     #[test]
     fn numbers_keep_every_digit() {
         let shown = |text: &str| {
-            let x = RBig::from_str_radix(text, 10).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let x =
+                RBig::from_str_radix(text, 10).unwrap_or_else(|error| panic!("{text}: {error}"));
             render(&number(&x), Style::Unicode)
         };
-        for text in ["0", "7", "9007199254740991", "9007199254740993", "123456789012345678901234567890"] {
+        for text in
+            ["0", "7", "9007199254740991", "9007199254740993", "123456789012345678901234567890"]
+        {
             assert_eq!(shown(text), text);
         }
         assert_eq!(shown("1/3"), "1/3");

@@ -1,8 +1,9 @@
 //! Laws about expected values and variances, for all means, standard deviations and extents.
 //!
-//! [`prove`] reads both sides of an equation as polynomials (`poly`, `value`) and finds `E` and `Var` by linearity,
-//! independence and the moments of a normal entry (`variance`). A second route (`points`) shares none of that: it puts in
-//! numbers and adds up all outcomes of a distribution with few values that has the same moments.
+//! [`prove`] reads both sides of an equation as polynomials (`poly`, `value`) and finds `E` and
+//! `Var` by linearity, independence and the moments of a normal entry (`variance`). A second route
+//! (`points`) shares none of that: it puts in numbers and adds up all outcomes of a distribution
+//! with few values that has the same moments.
 
 mod check;
 mod expression;
@@ -50,7 +51,8 @@ impl fmt::Display for Step {
     }
 }
 
-/// The steps of a proof as far as it goes. None is printed with the same side twice, and none stands there twice.
+/// The steps of a proof as far as it goes. None is printed with the same side twice, and none
+/// stands there twice.
 #[derive(Debug, Default)]
 struct Steps {
     steps: Vec<Step>,
@@ -82,8 +84,10 @@ pub struct Counterexample {
 
 impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let values: Vec<String> = self.values.iter().map(|(name, x)| format!("{name} = {x}")).collect();
-        let at = if values.is_empty() { String::new() } else { format!("at {}, ", values.join(", ")) };
+        let values: Vec<String> =
+            self.values.iter().map(|(name, x)| format!("{name} = {x}")).collect();
+        let at =
+            if values.is_empty() { String::new() } else { format!("at {}, ", values.join(", ")) };
         write!(f, "{at}the left side is {}, the right side {}", self.left, self.right)
     }
 }
@@ -105,15 +109,17 @@ impl From<Beyond> for Reason {
     }
 }
 
-/// Proves a law that equates polynomials in numbers, extents, square roots, `E[...]` and `Var[...]`: step by step, for all values
-/// of its variables.
+/// Proves a law that equates polynomials in numbers, extents, square roots, `E[...]` and
+/// `Var[...]`: step by step, for all values of its variables.
 ///
-/// `E[Σ_t f_t] = Σ_t E[f_t]`; `Var[c + Σ_t f_t] = Σ_t (E[f_t²] − E[f_t]²)` for terms that share no random entry;
-/// `E[Π x] = Π E[x]` for different entries; `E[xⁿ] = μ E[xⁿ⁻¹] + (n − 1) σ² E[xⁿ⁻²]` for a normal entry.
+/// `E[Σ_t f_t] = Σ_t E[f_t]`; `Var[c + Σ_t f_t] = Σ_t (E[f_t²] − E[f_t]²)` for terms that share no
+/// random entry; `E[Π x] = Π E[x]` for different entries; `E[xⁿ] = μ E[xⁿ⁻¹] + (n − 1) σ² E[xⁿ⁻²]`
+/// for a normal entry.
 ///
 /// # Errors
-/// [`Reason::Refuted`] with numbers at which both sides differ, exactly. [`Reason::Unknown`] for what is no such equation, for
-/// powers of an entry above the fifth, and where the two routes do not agree.
+/// [`Reason::Refuted`] with numbers at which both sides differ, exactly. [`Reason::Unknown`] for
+/// what is no such equation, for powers of an entry above the fifth, and where the two routes do
+/// not agree.
 pub fn prove(law: &CheckedLaw) -> Result<Vec<Step>, Reason> {
     let (Some(statement), Some(formula)) = (&law.expect, &law.law.expect) else {
         return Err(Reason::Unknown("the law observes a call".to_owned()));
@@ -138,9 +144,12 @@ pub fn prove(law: &CheckedLaw) -> Result<Vec<Step>, Reason> {
                 ));
             }
             (false, Some(found)) => return Err(Reason::Refuted(found)),
-            (true, Some(found)) => return Err(Reason::Unknown(format!("the two routes differ: {found}"))),
+            (true, Some(found)) => {
+                return Err(Reason::Unknown(format!("the two routes differ: {found}")));
+            }
             (false, None) => {
-                let why = format!("the sides are {x} and {y}, and no numbers tried tell them apart");
+                let why =
+                    format!("the sides are {x} and {y}, and no numbers tried tell them apart");
                 return Err(Reason::Unknown(why));
             }
         }

@@ -1,5 +1,5 @@
-//! The second route: numbers for all variables, and expected values by adding up every outcome of a distribution with few
-//! values. It knows nothing of linearity, independence or polynomials.
+//! The second route: numbers for all variables, and expected values by adding up every outcome of a
+//! distribution with few values. It knows nothing of linearity, independence or polynomials.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,8 @@ const POINT: usize = 8;
 /// Names of places that steps speak of without saying which: any stands for all.
 const PLACES: [&str; 3] = ["t", "i", "j"];
 
-/// Deviations from the mean in standard deviations, and one over their probability: mean 0, variance 1, third moment 0.
+/// Deviations from the mean in standard deviations, and one over their probability: mean 0,
+/// variance 1, third moment 0.
 const TWO: [(i32, u32); 2] = [(-1, 2), (1, 2)];
 /// The same with fourth moment 3 and fifth moment 0, as a normal variable has.
 const FIVE: [(i32, u32); 5] = [(-2, 12), (-1, 6), (0, 2), (1, 6), (2, 12)];
@@ -53,23 +54,36 @@ pub(super) struct Search<'a> {
     spoken: BTreeSet<String>,
     numbers: BTreeMap<String, Rational>,
     indices: BTreeMap<String, usize>,
-    /// Matrices with entries: those that are not random, and the random ones while their outcomes are added up.
+    /// Matrices with entries: those that are not random, and the random ones while their outcomes
+    /// are added up.
     matrices: BTreeMap<String, Matrix>,
 }
 
 impl<'a> Search<'a> {
-    /// A search over the variables of the law. `degree` is the highest power of one random entry inside an expected value: up to
-    /// the third, two values with the mean and the variance of a normal entry have its moments, up to the fifth five do. `budget`
-    /// counts outcomes.
+    /// A search over the variables of the law. `degree` is the highest power of one random entry
+    /// inside an expected value: up to the third, two values with the mean and the variance of a
+    /// normal entry have its moments, up to the fifth five do. `budget` counts outcomes.
     pub(super) fn new(law: &'a CheckedLaw, degree: u32, budget: usize) -> Self {
         let outcomes: &'static [(i32, u32)] = if degree <= 3 { &TWO } else { &FIVE };
         let (numbers, indices, matrices) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { law, outcomes, agreed: 0, budget, spent: 0, spoken: BTreeSet::new(), numbers, indices, matrices }
+        Self {
+            law,
+            outcomes,
+            agreed: 0,
+            budget,
+            spent: 0,
+            spoken: BTreeSet::new(),
+            numbers,
+            indices,
+            matrices,
+        }
     }
 
-    /// Numbers at which the two sides differ. Points at which a side has no rational value are passed over.
+    /// Numbers at which the two sides differ. Points at which a side has no rational value are
+    /// passed over.
     pub(super) fn difference(&mut self, left: &Expr, right: &Expr) -> Option<Counterexample> {
-        let condition = self.law.law.condition.as_ref().and_then(|condition| parse(condition.text()).ok());
+        let condition =
+            self.law.law.condition.as_ref().and_then(|condition| parse(condition.text()).ok());
         let sides: Vec<&Expr> = [left, right].into_iter().chain(&condition).collect();
         self.spoken = self.spoken(&sides);
         let variables = self.variables();
@@ -85,7 +99,10 @@ impl<'a> Search<'a> {
             }
             if let (Some(left), Some(right)) = (self.number(left), self.number(right)) {
                 if left != right {
-                    let values = variables.iter().map(|(name, _)| (name.clone(), self.numbers[name].big())).collect();
+                    let values = variables
+                        .iter()
+                        .map(|(name, _)| (name.clone(), self.numbers[name].big()))
+                        .collect();
                     return Some(Counterexample { values, left: left.big(), right: right.big() });
                 }
                 self.agreed += 1;
@@ -98,17 +115,21 @@ impl<'a> Search<'a> {
     fn variables(&self) -> Vec<(String, Vec<Rational>)> {
         let whole = |range: &[usize]| range.iter().filter_map(|n| rational(*n)).collect::<Vec<_>>();
         let spoken = DIMENSIONS.iter().filter(|name| self.spoken.contains(**name));
-        let mut variables: Vec<_> = spoken.map(|name| ((*name).to_owned(), whole(&[2, 1, 3, 4]))).collect();
+        let mut variables: Vec<_> =
+            spoken.map(|name| ((*name).to_owned(), whole(&[2, 1, 3, 4]))).collect();
         for given in self.law.given.iter().filter(|given| self.spoken.contains(&given.names[0])) {
             let half = Rational::Small(1, 2);
             let tried = [1.into(), 2.into(), half, (-1).into(), Rational::ZERO, 3.into()];
             let values = match &given.domain {
                 Domain::Dim { low, high } => whole(&(*low..=*high).take(4).collect::<Vec<_>>()),
                 Domain::Number => tried.to_vec(),
-                Domain::Positive => tried.into_iter().filter(|x| x.compare(&Rational::ZERO).is_gt()).collect(),
+                Domain::Positive => {
+                    tried.into_iter().filter(|x| x.compare(&Rational::ZERO).is_gt()).collect()
+                }
                 Domain::Real { low, high } => match (number(*low), number(*high)) {
                     (Some(low), Some(high)) => {
-                        let is_inside = |x: &Rational| low.compare(x).is_lt() && x.compare(&high).is_lt();
+                        let is_inside =
+                            |x: &Rational| low.compare(x).is_lt() && x.compare(&high).is_lt();
                         let ends = [low.clone(), high.clone()];
                         ends.into_iter().chain(tried.into_iter().filter(is_inside)).collect()
                     }
@@ -157,9 +178,15 @@ impl<'a> Search<'a> {
                     let salt: usize = name.bytes().map(usize::from).sum();
                     // Halves from -3/2 to 3/2, few of them equal.
                     let entry = |i: usize, j: usize| {
-                        Some(rational((salt + 3 * i + 5 * j) % 7)?.times(&Rational::Small(1, 2)).plus(&(-1).into()))
+                        Some(
+                            rational((salt + 3 * i + 5 * j) % 7)?
+                                .times(&Rational::Small(1, 2))
+                                .plus(&(-1).into()),
+                        )
                     };
-                    let matrix = (0..rows).map(|i| (0..cols).map(|j| entry(i, j)).collect()).collect::<Option<_>>()?;
+                    let matrix = (0..rows)
+                        .map(|i| (0..cols).map(|j| entry(i, j)).collect())
+                        .collect::<Option<_>>()?;
                     self.matrices.insert(name.clone(), matrix);
                 }
                 _ => {}
@@ -236,12 +263,18 @@ impl<'a> Search<'a> {
                 let dot = |row: &[Rational], col: &[Rational]| {
                     row.iter().zip(col).fold(Rational::ZERO, |sum, (x, y)| sum.plus(&x.times(y)))
                 };
-                Value::Matrix(x.iter().map(|row| y.iter().map(|col| dot(row, col)).collect()).collect())
+                Value::Matrix(
+                    x.iter().map(|row| y.iter().map(|col| dot(row, col)).collect()).collect(),
+                )
             }
             ExprKind::Binary(op, x, y) => match (self.value(x)?, self.value(y)?) {
                 (Value::Number(x), Value::Number(y)) => Value::Number(combined(*op, &x, &y)?),
-                (Value::Matrix(x), Value::Number(y)) => Value::Matrix(map(x, |x| combined(*op, &x, &y))?),
-                (Value::Number(x), Value::Matrix(y)) => Value::Matrix(map(y, |y| combined(*op, &x, &y))?),
+                (Value::Matrix(x), Value::Number(y)) => {
+                    Value::Matrix(map(x, |x| combined(*op, &x, &y))?)
+                }
+                (Value::Number(x), Value::Matrix(y)) => {
+                    Value::Matrix(map(y, |y| combined(*op, &x, &y))?)
+                }
                 (Value::Matrix(x), Value::Matrix(y)) => {
                     let row = |(x, y): (&Vec<Rational>, &Vec<Rational>)| {
                         x.iter().zip(y).map(|(x, y)| combined(*op, x, y)).collect()
@@ -276,7 +309,8 @@ impl<'a> Search<'a> {
             }
             ("entry", [x, places @ ..]) => {
                 let x = self.matrix(x)?;
-                let at: Vec<usize> = places.iter().map(|place| self.place(place)).collect::<Option<_>>()?;
+                let at: Vec<usize> =
+                    places.iter().map(|place| self.place(place)).collect::<Option<_>>()?;
                 Value::Number(match at.as_slice() {
                     [row, col] => x.get(*row)?.get(*col)?.clone(),
                     [at] if x.len() == 1 => x[0].get(*at)?.clone(),
@@ -304,14 +338,20 @@ impl<'a> Search<'a> {
                 if function == "row" {
                     Value::Matrix(vec![x.get(at)?.clone()])
                 } else {
-                    Value::Matrix(x.iter().map(|row| row.get(at).map(|x| vec![x.clone()])).collect::<Option<_>>()?)
+                    Value::Matrix(
+                        x.iter()
+                            .map(|row| row.get(at).map(|x| vec![x.clone()]))
+                            .collect::<Option<_>>()?,
+                    )
                 }
             }
             ("sum", [x]) => {
                 let x = self.matrix(x)?;
                 let by_rows = matches!(named, [(_, Expr { kind: ExprKind::Name(axis), .. })] if axis == "rows");
                 let sums = |x: &Matrix| {
-                    x.iter().map(|row| vec![row.iter().fold(Rational::ZERO, |sum, x| sum.plus(x))]).collect::<Matrix>()
+                    x.iter()
+                        .map(|row| vec![row.iter().fold(Rational::ZERO, |sum, x| sum.plus(x))])
+                        .collect::<Matrix>()
                 };
                 Value::Matrix(if by_rows { transposed(&sums(&transposed(&x))) } else { sums(&x) })
             }
@@ -332,14 +372,20 @@ impl<'a> Search<'a> {
                 let (rows, cols) = (self.extent(rows)?, self.extent(cols)?);
                 let (mean, sd) = (self.number(mean)?, self.number(sd)?);
                 let power = u32::try_from(cells.len() + rows * cols).ok()?;
-                count = self.outcomes.len().checked_pow(power).filter(|count| *count <= MAX_OUTCOMES)?;
+                count = self
+                    .outcomes
+                    .len()
+                    .checked_pow(power)
+                    .filter(|count| *count <= MAX_OUTCOMES)?;
                 let places = (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j)));
                 cells.extend(places.map(|(i, j)| (name, i, j, mean.clone(), sd.clone())));
                 laid.push((name, vec![vec![Rational::ZERO; cols]; rows]));
             }
         }
-        let before: Vec<_> =
-            laid.into_iter().map(|(name, zeros)| (name, self.matrices.insert(name.clone(), zeros))).collect();
+        let before: Vec<_> = laid
+            .into_iter()
+            .map(|(name, zeros)| (name, self.matrices.insert(name.clone(), zeros)))
+            .collect();
         let mut sums = Some((Rational::ZERO, Rational::ZERO));
         for outcome in 0..count {
             self.spent += 1;
@@ -355,8 +401,9 @@ impl<'a> Search<'a> {
             let x = self.number(x);
             // One over the probability is at most 12^5, for there are few outcomes.
             let weighted = x.map(|x| (x.times(&Rational::Small(1, odds)), x));
-            sums =
-                sums.zip(weighted).map(|((mean, square), (part, x))| (mean.plus(&part), square.plus(&part.times(&x))));
+            sums = sums.zip(weighted).map(|((mean, square), (part, x))| {
+                (mean.plus(&part), square.plus(&part.times(&x)))
+            });
             if sums.is_none() {
                 break;
             }
@@ -372,8 +419,11 @@ impl<'a> Search<'a> {
 
     /// The names that expressions depend on: what they speak of, and what that is made of.
     fn spoken(&self, of: &[&Expr]) -> BTreeSet<String> {
-        let given =
-            self.law.given.iter().flat_map(|given| given.names.iter().map(move |name| (name, parts(&given.domain))));
+        let given = self
+            .law
+            .given
+            .iter()
+            .flat_map(|given| given.names.iter().map(move |name| (name, parts(&given.domain))));
         let lets = self.law.lets.iter().map(|(name, expr)| (name, vec![expr.clone()]));
         let declared: Vec<(&String, Vec<Expr>)> = given.chain(lets).collect();
         let mut texts: Vec<Expr> = of.iter().map(|expr| (*expr).clone()).collect();
@@ -385,7 +435,8 @@ impl<'a> Search<'a> {
                 texts.extend(made_of);
             }
         }
-        let extents = DIMENSIONS.into_iter().filter(|name| texts.iter().any(|text| text.mentions(name)));
+        let extents =
+            DIMENSIONS.into_iter().filter(|name| texts.iter().any(|text| text.mentions(name)));
         spoken.extend(extents.map(str::to_owned));
         spoken
     }
@@ -395,9 +446,13 @@ impl<'a> Search<'a> {
 fn parts(domain: &Domain) -> Vec<Expr> {
     let name = |name: &String| Expr { kind: ExprKind::Name(name.clone()), span: 0..0 };
     match domain {
-        Domain::Index { of, not } => std::iter::once(of.clone()).chain(not.as_ref().map(name)).collect(),
+        Domain::Index { of, not } => {
+            std::iter::once(of.clone()).chain(not.as_ref().map(name)).collect()
+        }
         Domain::Matrix(rows, cols) => vec![rows.clone(), cols.clone()],
-        Domain::Normal { rows, cols, mean, sd } => vec![rows.clone(), cols.clone(), mean.clone(), sd.clone()],
+        Domain::Normal { rows, cols, mean, sd } => {
+            vec![rows.clone(), cols.clone(), mean.clone(), sd.clone()]
+        }
         _ => Vec::new(),
     }
 }
@@ -435,9 +490,13 @@ fn transposed(x: &Matrix) -> Matrix {
 
 /// Every combination of values, those of the first values first; at most [`MAX_POINTS`].
 fn points(variables: &[(String, Vec<Rational>)]) -> Vec<Vec<Rational>> {
-    let count =
-        |each: usize| variables.iter().try_fold(1_usize, |all, (_, values)| all.checked_mul(values.len().min(each)));
-    let each = (1..=6).rev().find(|each| count(*each).is_some_and(|all| all <= MAX_POINTS)).unwrap_or(1);
+    let count = |each: usize| {
+        variables
+            .iter()
+            .try_fold(1_usize, |all, (_, values)| all.checked_mul(values.len().min(each)))
+    };
+    let each =
+        (1..=6).rev().find(|each| count(*each).is_some_and(|all| all <= MAX_POINTS)).unwrap_or(1);
     let mut all: Vec<(usize, Vec<Rational>)> = vec![(0, Vec::new())];
     for (_, values) in variables {
         let values = values.iter().take(each).enumerate();

@@ -1,5 +1,5 @@
-//! Commutative polynomials with exact rational coefficients, in named symbols, square roots, entries of matrices and sums of
-//! entries; and quotients of them. Two that print alike are equal.
+//! Commutative polynomials with exact rational coefficients, in named symbols, square roots,
+//! entries of matrices and sums of entries; and quotients of them. Two that print alike are equal.
 
 use std::collections::BTreeMap;
 
@@ -79,7 +79,11 @@ impl Poly {
     }
 
     pub(super) fn term(monomial: Monomial, coefficient: RBig) -> Self {
-        Self(if coefficient.is_zero() { BTreeMap::new() } else { BTreeMap::from([(monomial, coefficient)]) })
+        Self(if coefficient.is_zero() {
+            BTreeMap::new()
+        } else {
+            BTreeMap::from([(monomial, coefficient)])
+        })
     }
 
     pub(super) fn one() -> Self {
@@ -115,7 +119,9 @@ impl Poly {
         for (left, x) in &self.0 {
             for (right, y) in &other.0 {
                 let mut product = left.clone();
-                right.iter().for_each(|(atom, power)| *product.entry(atom.clone()).or_insert(0) += power);
+                right
+                    .iter()
+                    .for_each(|(atom, power)| *product.entry(atom.clone()).or_insert(0) += power);
                 let squares = without_squared_roots(&mut product);
                 let mut term = Self::term(product, x * y);
                 for (radicand, power) in squares {
@@ -133,13 +139,15 @@ impl Poly {
 
     /// Whether it is positive for all values of its symbols, as far as signs of terms show.
     pub(super) fn is_positive(&self) -> bool {
-        self.is_never_negative() && self.0.keys().any(|monomial| monomial.keys().all(Atom::is_positive))
+        self.is_never_negative()
+            && self.0.keys().any(|monomial| monomial.keys().all(Atom::is_positive))
     }
 
     /// Whether it is nowhere negative, as far as signs of terms show.
     pub(super) fn is_never_negative(&self) -> bool {
-        let square =
-            |(atom, power): (&Atom, &u32)| power % 2 == 0 || atom.is_positive() || matches!(atom, Atom::Root(_));
+        let square = |(atom, power): (&Atom, &u32)| {
+            power % 2 == 0 || atom.is_positive() || matches!(atom, Atom::Root(_))
+        };
         self.0.iter().all(|(monomial, x)| *x > RBig::ZERO && monomial.iter().all(square))
     }
 
@@ -153,7 +161,9 @@ impl Poly {
             return Some(Ok(Self::default()));
         }
         let (content, common) = self.content();
-        let common = common.into_iter().filter(|(atom, _)| atom.is_positive() && !matches!(atom, Atom::Root(_)));
+        let common = common
+            .into_iter()
+            .filter(|(atom, _)| atom.is_positive() && !matches!(atom, Atom::Root(_)));
         let common: Monomial = common.collect();
         let rest = self.divided(&content, &common);
         let mut roots = constant_root(&content);
@@ -203,14 +213,24 @@ impl Poly {
 
     /// The polynomial with every entry's places changed, inside sums too.
     pub(super) fn places(&self, change: &dyn Fn(&At) -> At) -> Self {
-        let entry =
-            |entry: &Entry| Entry { matrix: entry.matrix.clone(), row: change(&entry.row), col: change(&entry.col) };
+        let entry = |entry: &Entry| Entry {
+            matrix: entry.matrix.clone(),
+            row: change(&entry.row),
+            col: change(&entry.col),
+        };
         let atom = |atom: &Atom| match atom {
             Atom::Entry(one) => Atom::Entry(entry(one)),
             Atom::Sum { extent, entries } => {
                 let inner = |(one, power): (&Entry, &u32)| {
                     let keep = |at: &At| if *at == At::Summed { At::Summed } else { change(at) };
-                    (Entry { matrix: one.matrix.clone(), row: keep(&one.row), col: keep(&one.col) }, *power)
+                    (
+                        Entry {
+                            matrix: one.matrix.clone(),
+                            row: keep(&one.row),
+                            col: keep(&one.col),
+                        },
+                        *power,
+                    )
                 };
                 Atom::Sum { extent: extent.clone(), entries: entries.iter().map(inner).collect() }
             }
@@ -219,7 +239,9 @@ impl Poly {
         let mut sum = Self::default();
         for (monomial, x) in &self.0 {
             let mut changed = Monomial::new();
-            monomial.iter().for_each(|(one, power)| *changed.entry(atom(one)).or_insert(0) += power);
+            monomial
+                .iter()
+                .for_each(|(one, power)| *changed.entry(atom(one)).or_insert(0) += power);
             sum = sum.plus(&Self::term(changed, x.clone()));
         }
         sum
@@ -286,11 +308,16 @@ impl Ratio {
         Some(radicand.root()?.and_then(|root| Self::over(root, self.bottom.clone())))
     }
 
-    /// The quotient without common factors of all terms, and without a root in a denominator of one term.
+    /// The quotient without common factors of all terms, and without a root in a denominator of one
+    /// term.
     pub(super) fn over(top: Poly, bottom: Poly) -> Result<Self, TooLarge> {
         let (mut top, mut bottom) = (top, bottom);
         if bottom.0.len() == 1 {
-            let roots = bottom.0.keys().flat_map(BTreeMap::keys).filter(|atom| matches!(atom, Atom::Root(_)));
+            let roots = bottom
+                .0
+                .keys()
+                .flat_map(BTreeMap::keys)
+                .filter(|atom| matches!(atom, Atom::Root(_)));
             let roots: Monomial = roots.map(|root| (root.clone(), 1)).collect();
             let roots = Poly::term(roots, RBig::ONE);
             (top, bottom) = (top.times(&roots)?, bottom.times(&roots)?);
@@ -301,7 +328,10 @@ impl Ratio {
         let ((x, above), (y, below)) = (top.content(), bottom.content());
         let common = shared(&above, &below);
         let constant = if bottom.0.len() == 1 { y } else { shared_content(&x, &y) };
-        Ok(Self { top: top.divided(&constant, &common), bottom: bottom.divided(&constant, &common) })
+        Ok(Self {
+            top: top.divided(&constant, &common),
+            bottom: bottom.divided(&constant, &common),
+        })
     }
 
     /// Whether both are the same for all values of their symbols.
@@ -338,12 +368,16 @@ fn constant_root(x: &RBig) -> Vec<Result<Poly, TooLarge>> {
     let (top, bottom) = x.clone().into_parts();
     let (outside, primes) = split_square(top.into_parts().1 * &bottom);
     let rational = RBig::from_parts(IBig::from(outside), bottom);
-    let root = |n: UBig| Ok(Poly::atom(Atom::Root(Poly::constant(RBig::from_parts(IBig::from(n), UBig::ONE)))));
+    let root = |n: UBig| {
+        Ok(Poly::atom(Atom::Root(Poly::constant(RBig::from_parts(IBig::from(n), UBig::ONE)))))
+    };
     std::iter::once(Ok(Poly::constant(rational))).chain(primes.into_iter().map(root)).collect()
 }
 
 fn shared(left: &Monomial, right: &Monomial) -> Monomial {
-    let least = |(atom, power): (&Atom, &u32)| right.get(atom).map(|other| (atom.clone(), *power.min(other)));
+    let least = |(atom, power): (&Atom, &u32)| {
+        right.get(atom).map(|other| (atom.clone(), *power.min(other)))
+    };
     left.iter().filter_map(least).collect()
 }
 

@@ -8,7 +8,8 @@ pub(super) fn literal(x: f64) -> Option<RBig> {
     RBig::from_str_decimal(&format!("{x}")).ok()
 }
 
-/// `n = outside² · Π inside`: the factors of `inside` are different primes below 1000, and one more number that is not a square.
+/// `n = outside² · Π inside`: the factors of `inside` are different primes below 1000, and one more
+/// number that is not a square.
 pub(super) fn split_square(n: UBig) -> (UBig, Vec<UBig>) {
     let (mut rest, mut outside, mut inside) = (n, UBig::ONE, Vec::new());
     for p in 2_u32..1000 {

@@ -1,4 +1,5 @@
-//! Values of the law's expressions as polynomials: a number is one, a matrix is one for its entry at any row and column.
+//! Values of the law's expressions as polynomials: a number is one, a matrix is one for its entry
+//! at any row and column.
 
 use std::collections::BTreeMap;
 
@@ -51,17 +52,24 @@ pub(super) struct Reading {
 impl Reading {
     /// Reads the variables and abbreviations of a law.
     pub(super) fn of(law: &CheckedLaw) -> Result<Self, Beyond> {
-        let symbol = |name: &str, positive| Poly::atom(Atom::Symbol { name: name.to_owned(), positive });
-        let extents =
-            qkvet_spec::shape::DIMENSIONS.map(|name| (name.to_owned(), Value::Number(Ratio::of(symbol(name, true)))));
-        let mut reading =
-            Self { values: BTreeMap::from(extents), moments: Moments::default(), steps: Steps::default(), degree: 0 };
+        let symbol =
+            |name: &str, positive| Poly::atom(Atom::Symbol { name: name.to_owned(), positive });
+        let extents = qkvet_spec::shape::DIMENSIONS
+            .map(|name| (name.to_owned(), Value::Number(Ratio::of(symbol(name, true)))));
+        let mut reading = Self {
+            values: BTreeMap::from(extents),
+            moments: Moments::default(),
+            steps: Steps::default(),
+            degree: 0,
+        };
         for given in &law.given {
             let name = &given.names[0];
             let value = match &given.domain {
                 Domain::Number => Value::Number(Ratio::of(symbol(name, false))),
                 Domain::Real { low, .. } => Value::Number(Ratio::of(symbol(name, *low > 0.0))),
-                Domain::Positive | Domain::Dim { .. } => Value::Number(Ratio::of(symbol(name, true))),
+                Domain::Positive | Domain::Dim { .. } => {
+                    Value::Number(Ratio::of(symbol(name, true)))
+                }
                 Domain::Index { not, .. } => {
                     if let Some(not) = not {
                         reading.moments.differ.push((name.clone(), not.clone()));
@@ -93,7 +101,11 @@ impl Reading {
     fn matrix(&mut self, name: &str, rows: &Expr, cols: &Expr) -> Result<Value, Beyond> {
         let (rows, cols) = (self.extent(rows)?, self.extent(cols)?);
         let place = |extent: &Poly, at| if *extent == Poly::one() { At::Only } else { at };
-        let entry = Entry { matrix: name.to_owned(), row: place(&rows, At::Row), col: place(&cols, At::Col) };
+        let entry = Entry {
+            matrix: name.to_owned(),
+            row: place(&rows, At::Row),
+            col: place(&cols, At::Col),
+        };
         let entry = Ratio::of(Poly::atom(Atom::Entry(entry)));
         Ok(Value::Matrix(Matrix { rows, cols, entry }))
     }
@@ -102,7 +114,8 @@ impl Reading {
         Ok(self.number(expr, "")?.top)
     }
 
-    /// The number that an expression or a matrix (1, 1) is; `text` is the formula that it is part of.
+    /// The number that an expression or a matrix (1, 1) is; `text` is the formula that it is part
+    /// of.
     pub(super) fn number(&mut self, expr: &Expr, text: &str) -> Result<Ratio, Beyond> {
         match self.value(expr, text)? {
             Value::Number(x) => Ok(x),
@@ -114,12 +127,15 @@ impl Reading {
     fn value(&mut self, expr: &Expr, text: &str) -> Result<Value, Beyond> {
         match &expr.kind {
             ExprKind::Number(x) => {
-                let x = literal(*x).ok_or_else(|| Beyond(format!("`{x}` is not a finite number")))?;
+                let x =
+                    literal(*x).ok_or_else(|| Beyond(format!("`{x}` is not a finite number")))?;
                 Ok(Value::Number(Ratio::of(Poly::constant(x))))
             }
-            ExprKind::Name(name) => {
-                self.values.get(name).cloned().ok_or_else(|| Beyond(format!("`{name}` is part of a call")))
-            }
+            ExprKind::Name(name) => self
+                .values
+                .get(name)
+                .cloned()
+                .ok_or_else(|| Beyond(format!("`{name}` is part of a call"))),
             ExprKind::Unary(UnaryOp::Neg, x) => Ok(match self.value(x, text)? {
                 Value::Matrix(x) => Value::Matrix(Matrix { entry: x.entry.negated(), ..x }),
                 _ => Value::Number(self.number(x, text)?.negated()),
@@ -134,7 +150,9 @@ impl Reading {
                 Ok(Value::Matrix(Matrix { rows: cols, cols: rows, entry: places(&entry, &swap) }))
             }
             ExprKind::Binary(op, x, y) => self.binary(*op, x, y, text),
-            ExprKind::Apply { function, args, named } => self.apply(function, args, named, expr, text),
+            ExprKind::Apply { function, args, named } => {
+                self.apply(function, args, named, expr, text)
+            }
             _ => Err(Beyond(format!("`{}` is no polynomial", written(expr, text)))),
         }
     }
@@ -150,7 +168,8 @@ impl Reading {
         if op == BinaryOp::MatMul {
             let (left, right) = (self.matrix_of(x, text)?, self.matrix_of(y, text)?);
             let summed = |at: &At, axis: At| if *at == axis { At::Summed } else { at.clone() };
-            // A row vector has no place along its only row: the product of two of extent 1 is no sum.
+            // A row vector has no place along its only row: the product of two of extent 1 is no
+            // sum.
             let below = inside(&left.entry, At::Col, &|at| summed(at, At::Col))?;
             let above = inside(&right.entry, At::Row, &|at| summed(at, At::Row))?;
             let entry = sum(&below.times(&above)?, &left.cols)?;
@@ -164,7 +183,10 @@ impl Reading {
                 BinaryOp::Mul => Ok(left.times(right)?),
                 BinaryOp::Div => match right.inverse() {
                     Some(inverse) => Ok(left.times(&inverse?)?),
-                    None => Err(Beyond(format!("`{}` may be zero, or its sign is not known", written(y, text)))),
+                    None => Err(Beyond(format!(
+                        "`{}` may be zero, or its sign is not known",
+                        written(y, text)
+                    ))),
                 },
                 _ => Err(Beyond(format!("`{}` is no operation of polynomials", op.symbol()))),
             }
@@ -207,13 +229,16 @@ impl Reading {
                 let radicand = self.number(x, text)?;
                 match radicand.root() {
                     Some(root) => Ok(Value::Number(root?)),
-                    None => Err(Beyond(format!("`{}` may be negative, or is random", written(x, text)))),
+                    None => {
+                        Err(Beyond(format!("`{}` may be negative, or is random", written(x, text))))
+                    }
                 }
             }
             ("ones" | "zeros", _) => {
                 let rows = self.extent(&args[0])?;
                 let cols = args.get(1).map_or(Ok(Poly::one()), |cols| self.extent(cols))?;
-                let entry = if function == "ones" { Poly::one() } else { Poly::constant(RBig::ZERO) };
+                let entry =
+                    if function == "ones" { Poly::one() } else { Poly::constant(RBig::ZERO) };
                 Ok(Value::Matrix(Matrix { rows, cols, entry: Ratio::of(entry) }))
             }
             ("row" | "col", [x, index]) => {
@@ -222,7 +247,8 @@ impl Reading {
                 };
                 let Matrix { rows, cols, entry } = self.matrix_of(x, text)?;
                 let axis = if function == "row" { At::Row } else { At::Col };
-                let chosen = |at: &At| if *at == axis { At::Index(index.clone()) } else { at.clone() };
+                let chosen =
+                    |at: &At| if *at == axis { At::Index(index.clone()) } else { at.clone() };
                 let entry = places(&entry, &chosen);
                 Ok(Value::Matrix(if function == "row" {
                     Matrix { rows: Poly::one(), cols, entry }
@@ -256,13 +282,20 @@ fn places(entry: &Ratio, change: &dyn Fn(&At) -> At) -> Ratio {
     Ratio { top: entry.top.places(change), bottom: entry.bottom.clone() }
 }
 
-/// The entry with one axis at the index of a sum; a sum of sums over different indices is beyond us.
+/// The entry with one axis at the index of a sum; a sum of sums over different indices is beyond
+/// us.
 fn inside(entry: &Ratio, axis: At, change: &dyn Fn(&At) -> At) -> Result<Ratio, Beyond> {
     let nested = entry.top.0.keys().flat_map(BTreeMap::keys).any(|atom| match atom {
-        Atom::Sum { entries, .. } => entries.keys().any(|entry| entry.row == axis || entry.col == axis),
+        Atom::Sum { entries, .. } => {
+            entries.keys().any(|entry| entry.row == axis || entry.col == axis)
+        }
         _ => false,
     });
-    if nested { Err(Beyond("a sum of sums over two indices".to_owned())) } else { Ok(places(entry, change)) }
+    if nested {
+        Err(Beyond("a sum of sums over two indices".to_owned()))
+    } else {
+        Ok(places(entry, change))
+    }
 }
 
 /// `Σ_t` of an entry over `extent` places: what does not depend on `t` stands in front.
@@ -283,8 +316,11 @@ pub(super) fn sum(entry: &Ratio, extent: &Poly) -> Result<Ratio, Beyond> {
                 other => drop(front.insert(other.clone(), *power)),
             }
         }
-        let summed =
-            if entries.is_empty() { extent.clone() } else { Poly::atom(Atom::Sum { extent: extent.clone(), entries }) };
+        let summed = if entries.is_empty() {
+            extent.clone()
+        } else {
+            Poly::atom(Atom::Sum { extent: extent.clone(), entries })
+        };
         total = total.plus(&Poly::term(front, x.clone()).times(&summed)?);
     }
     Ok(Ratio::over(total, entry.bottom.clone())?)

@@ -1,4 +1,5 @@
-//! Expected values and variances of polynomials in independent normal entries, with the steps that lead there.
+//! Expected values and variances of polynomials in independent normal entries, with the steps that
+//! lead there.
 
 use std::collections::BTreeMap;
 
@@ -40,8 +41,13 @@ pub(super) fn variance(moments: &Moments, x: &Ratio, written: &Expr, steps: &mut
     let parts = moments.parts(&x.top)?;
     if x.bottom != Poly::one() || parts.len() != 1 || parts[0].whole != x.top {
         let sum = total(parts.iter().map(|part| variance_of(&part.whole)).collect());
-        let divided = if x.bottom == Poly::one() { sum } else { binary(BinaryOp::Div, sum, power(&x.bottom, 2)) };
-        let reason = "constants have no variance, factors leave it squared, and independent parts add";
+        let divided = if x.bottom == Poly::one() {
+            sum
+        } else {
+            binary(BinaryOp::Div, sum, power(&x.bottom, 2))
+        };
+        let reason =
+            "constants have no variance, factors leave it squared, and independent parts add";
         steps.push(&variance_of(x), &divided, reason);
     }
     let (mut sum_of_parts, mut degree) = (Ratio::of(Poly::default()), 0);
@@ -62,7 +68,11 @@ pub(super) fn variance(moments: &Moments, x: &Ratio, written: &Expr, steps: &mut
             None => one,
             Some(extent) => sum(&one, extent)?,
         };
-        steps.push(&variance_of(&whole), &all, if extent.is_some() { "adding the terms" } else { "substituting" });
+        steps.push(
+            &variance_of(&whole),
+            &all,
+            if extent.is_some() { "adding the terms" } else { "substituting" },
+        );
         sum_of_parts = sum_of_parts.plus(&all)?;
         degree = degree.max(highest);
     }
@@ -72,8 +82,8 @@ pub(super) fn variance(moments: &Moments, x: &Ratio, written: &Expr, steps: &mut
     Ok((value, degree))
 }
 
-/// Parts of a polynomial that share no random entry: of entries at fixed places, or one sum over `t` of terms of which each has
-/// entries of its own.
+/// Parts of a polynomial that share no random entry: of entries at fixed places, or one sum over
+/// `t` of terms of which each has entries of its own.
 struct Part {
     /// The part.
     whole: Poly,
@@ -87,7 +97,9 @@ impl Moments {
     fn is_random(&self, atom: &Atom) -> bool {
         match atom {
             Atom::Entry(entry) => self.random.contains_key(&entry.matrix),
-            Atom::Sum { entries, .. } => entries.keys().any(|entry| self.random.contains_key(&entry.matrix)),
+            Atom::Sum { entries, .. } => {
+                entries.keys().any(|entry| self.random.contains_key(&entry.matrix))
+            }
             Atom::Symbol { .. } | Atom::Root(_) => false,
         }
     }
@@ -101,7 +113,9 @@ impl Moments {
             }
             _ => false,
         };
-        left.matrix != right.matrix || differ(&left.row, &right.row) || differ(&left.col, &right.col)
+        left.matrix != right.matrix
+            || differ(&left.row, &right.row)
+            || differ(&left.col, &right.col)
     }
 
     /// Random entries of a monomial, those inside its sums included.
@@ -110,7 +124,9 @@ impl Moments {
         for (atom, power) in monomial {
             match atom {
                 Atom::Entry(entry) => all.push((entry, *power)),
-                Atom::Sum { entries, .. } => all.extend(entries.iter().map(|(entry, power)| (entry, *power))),
+                Atom::Sum { entries, .. } => {
+                    all.extend(entries.iter().map(|(entry, power)| (entry, *power)))
+                }
                 Atom::Symbol { .. } | Atom::Root(_) => {}
             }
         }
@@ -132,7 +148,9 @@ impl Moments {
             }
             let entries = self.entries(monomial);
             for (at, (left, _)) in entries.iter().enumerate() {
-                if let Some((right, _)) = entries[at + 1..].iter().find(|(right, _)| !self.are_apart(left, right)) {
+                if let Some((right, _)) =
+                    entries[at + 1..].iter().find(|(right, _)| !self.are_apart(left, right))
+                {
                     return Err(Beyond(format!("whether {left} and {right} are one entry or two")));
                 }
             }
@@ -141,24 +159,34 @@ impl Moments {
             let mut random = Vec::new();
             for (atom, power) in monomial {
                 match atom {
-                    Atom::Sum { extent, entries } if self.is_random(atom) => inner = Some((extent, entries)),
+                    Atom::Sum { extent, entries } if self.is_random(atom) => {
+                        inner = Some((extent, entries))
+                    }
                     Atom::Entry(entry) if self.is_random(atom) => random.push((entry, *power)),
-                    other => value = value.times(&Ratio::of(Poly::atom(other.clone()).power(*power)?))?,
+                    other => {
+                        value = value.times(&Ratio::of(Poly::atom(other.clone()).power(*power)?))?
+                    }
                 }
             }
             value = value.times(&self.product(&random, steps)?)?;
             if let Some((extent, entries)) = inner {
                 let is_random = |entry: &Entry| self.random.contains_key(&entry.matrix);
-                let random: Vec<(&Entry, u32)> =
-                    entries.iter().filter(|(entry, _)| is_random(entry)).map(|(entry, n)| (entry, *n)).collect();
+                let random: Vec<(&Entry, u32)> = entries
+                    .iter()
+                    .filter(|(entry, _)| is_random(entry))
+                    .map(|(entry, n)| (entry, *n))
+                    .collect();
                 let fixed: Monomial = entries
                     .iter()
                     .filter(|(entry, _)| !is_random(entry))
                     .map(|(entry, n)| (Atom::Entry(entry.clone()), *n))
                     .collect();
-                let one = self.product(&random, steps)?.times(&Ratio::of(Poly::term(fixed, RBig::ONE)))?;
+                let one = self
+                    .product(&random, steps)?
+                    .times(&Ratio::of(Poly::term(fixed, RBig::ONE)))?;
                 let all = sum(&one, extent)?;
-                let whole = Poly::atom(Atom::Sum { extent: extent.clone(), entries: entries.clone() });
+                let whole =
+                    Poly::atom(Atom::Sum { extent: extent.clone(), entries: entries.clone() });
                 steps.push(&mean_of(&whole), &all, "linearity: the means of the terms added");
                 value = value.times(&all)?;
             }
@@ -198,21 +226,32 @@ impl Moments {
                 .filter(|(atom, _)| matches!(atom, Atom::Sum { .. }) && self.is_random(atom))
                 .map(|(atom, n)| (atom, *n))
                 .collect();
-            let fixed = monomial.keys().filter(|atom| matches!(atom, Atom::Entry(_)) && self.is_random(atom)).count();
+            let fixed = monomial
+                .keys()
+                .filter(|atom| matches!(atom, Atom::Entry(_)) && self.is_random(atom))
+                .count();
             let (extent, body) = match (sums.as_slice(), fixed) {
                 ([], 0) => continue,
                 ([], _) => (None, Poly::term(monomial.clone(), x.clone())),
                 ([(Atom::Sum { extent, entries }, 1)], 0) => {
                     let mut front = monomial.clone();
                     front.retain(|atom, _| !self.is_random(atom));
-                    let inside = entries.iter().map(|(entry, n)| (Atom::Entry(entry.clone()), *n)).collect();
-                    (Some(extent.clone()), Poly::term(front, x.clone()).times(&Poly::term(inside, RBig::ONE))?)
+                    let inside =
+                        entries.iter().map(|(entry, n)| (Atom::Entry(entry.clone()), *n)).collect();
+                    (
+                        Some(extent.clone()),
+                        Poly::term(front, x.clone()).times(&Poly::term(inside, RBig::ONE))?,
+                    )
                 }
                 _ => return Err(Beyond("the variance of a product with a random sum".to_owned())),
             };
-            let part =
-                parts.entry(extent.clone()).or_insert(Part { whole: Poly::default(), body: Poly::default(), extent });
-            part.whole = std::mem::take(&mut part.whole).plus(&Poly::term(monomial.clone(), x.clone()));
+            let part = parts.entry(extent.clone()).or_insert(Part {
+                whole: Poly::default(),
+                body: Poly::default(),
+                extent,
+            });
+            part.whole =
+                std::mem::take(&mut part.whole).plus(&Poly::term(monomial.clone(), x.clone()));
             part.body = std::mem::take(&mut part.body).plus(&body);
         }
         let parts: Vec<Part> = parts.into_values().collect();
@@ -223,20 +262,30 @@ impl Moments {
     /// Checks that no random entry is in two parts, nor in two terms of one sum.
     fn check_parts(&self, parts: &[Part]) -> Result<(), Beyond> {
         let of = |part: &Part| -> Vec<Entry> {
-            part.body.0.keys().flat_map(|monomial| self.entries(monomial)).map(|(entry, _)| entry.clone()).collect()
+            part.body
+                .0
+                .keys()
+                .flat_map(|monomial| self.entries(monomial))
+                .map(|(entry, _)| entry.clone())
+                .collect()
         };
         let entries: Vec<Vec<Entry>> = parts.iter().map(of).collect();
         for (at, left) in entries.iter().enumerate() {
-            for (x, y) in left.iter().flat_map(|x| entries[at + 1..].iter().flatten().map(move |y| (x, y))) {
+            for (x, y) in
+                left.iter().flat_map(|x| entries[at + 1..].iter().flatten().map(move |y| (x, y)))
+            {
                 if !self.are_apart(x, y) {
                     return Err(Beyond(format!("whether {x} and {y} are independent")));
                 }
             }
             // x[t, c] and x[c, t] may be one entry of two terms.
             let runs = |at: &At| *at == At::Summed;
-            let alike = |x: &Entry, y: &Entry| runs(&x.row) == runs(&y.row) && runs(&x.col) == runs(&y.col);
+            let alike =
+                |x: &Entry, y: &Entry| runs(&x.row) == runs(&y.row) && runs(&x.col) == runs(&y.col);
             let crossed = left.iter().flat_map(|x| left.iter().map(move |y| (x, y)));
-            if let Some((x, y)) = crossed.into_iter().find(|(x, y)| x.matrix == y.matrix && !alike(x, y)) {
+            if let Some((x, y)) =
+                crossed.into_iter().find(|(x, y)| x.matrix == y.matrix && !alike(x, y))
+            {
                 return Err(Beyond(format!("whether {x} and {y} are independent")));
             }
         }

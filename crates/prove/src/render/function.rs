@@ -15,7 +15,8 @@ struct Form {
     function: &'static str,
     arity: usize,
     symbols: Setting,
-    /// Begins with a word and ends with an argument or a word that closes it; `{0}` is the first argument.
+    /// Begins with a word and ends with an argument or a word that closes it; `{0}` is the first
+    /// argument.
     words: &'static str,
 }
 
@@ -28,19 +29,60 @@ struct Head {
 }
 
 const FORMS: [Form; 30] = [
-    form("ones", 1, |p, x| index(p, p.symbol(&sign::ONES), &[&x[0]]), "the column of ones of length {0}"),
-    form("ones", 2, |p, x| index(p, p.symbol(&sign::ONES), &[&size(p, x)]), "the {0} by {1} matrix of ones"),
-    form("zeros", 1, |p, x| index(p, p.symbol(&sign::ZEROS), &[&x[0]]), "the column of zeros of length {0}"),
-    form("zeros", 2, |p, x| index(p, p.symbol(&sign::ZEROS), &[&size(p, x)]), "the {0} by {1} matrix of zeros"),
-    form("eye", 1, |p, x| index(p, p.symbol(&sign::IDENTITY), &[&x[0]]), "the identity matrix of size {0}"),
-    form("row", 2, |p, x| index(p, x[0].clone(), &[&x[1], &p.symbol(&sign::ALL_OF_THEM)]), "row {1} of {0}"),
-    form("col", 2, |p, x| index(p, x[0].clone(), &[&p.symbol(&sign::ALL_OF_THEM), &x[1]]), "column {1} of {0}"),
-    form("select", 2, |p, x| index(p, x[0].clone(), &[&x[1], &p.symbol(&sign::ALL_OF_THEM)]), "the rows {1} of {0}"),
+    form(
+        "ones",
+        1,
+        |p, x| index(p, p.symbol(&sign::ONES), &[&x[0]]),
+        "the column of ones of length {0}",
+    ),
+    form(
+        "ones",
+        2,
+        |p, x| index(p, p.symbol(&sign::ONES), &[&size(p, x)]),
+        "the {0} by {1} matrix of ones",
+    ),
+    form(
+        "zeros",
+        1,
+        |p, x| index(p, p.symbol(&sign::ZEROS), &[&x[0]]),
+        "the column of zeros of length {0}",
+    ),
+    form(
+        "zeros",
+        2,
+        |p, x| index(p, p.symbol(&sign::ZEROS), &[&size(p, x)]),
+        "the {0} by {1} matrix of zeros",
+    ),
+    form(
+        "eye",
+        1,
+        |p, x| index(p, p.symbol(&sign::IDENTITY), &[&x[0]]),
+        "the identity matrix of size {0}",
+    ),
+    form(
+        "row",
+        2,
+        |p, x| index(p, x[0].clone(), &[&x[1], &p.symbol(&sign::ALL_OF_THEM)]),
+        "row {1} of {0}",
+    ),
+    form(
+        "col",
+        2,
+        |p, x| index(p, x[0].clone(), &[&p.symbol(&sign::ALL_OF_THEM), &x[1]]),
+        "column {1} of {0}",
+    ),
+    form(
+        "select",
+        2,
+        |p, x| index(p, x[0].clone(), &[&x[1], &p.symbol(&sign::ALL_OF_THEM)]),
+        "the rows {1} of {0}",
+    ),
     form(
         "drop_row",
         2,
         |p, x| {
-            let others = p.prefix(&sign::WITHOUT, &p.at_least(x[1].clone(), Level::Product), Level::Signed);
+            let others =
+                p.prefix(&sign::WITHOUT, &p.at_least(x[1].clone(), Level::Product), Level::Signed);
             index(p, x[0].clone(), &[&others, &p.symbol(&sign::ALL_OF_THEM)])
         },
         "the rows other than {1} of {0}",
@@ -51,18 +93,29 @@ const FORMS: [Form; 30] = [
         |p, x| p.transpose(&index(p, p.symbol(&sign::ONES), &[&x[0]])),
         "the row of length {1} with ones at {0}",
     ),
-    form("where", 3, |p, x| p.cases(&x[1], &x[0], &x[2]), "the choice of {1} where {0} holds and {2} elsewhere"),
+    form(
+        "where",
+        3,
+        |p, x| p.cases(&x[1], &x[0], &x[2]),
+        "the choice of {1} where {0} holds and {2} elsewhere",
+    ),
     form(
         "item",
         2,
-        |p, x| p.superscript(&p.at_least(x[0].clone(), Level::Subscripted), &p.fence(Fence::Round, &x[1])),
+        |p, x| {
+            p.superscript(
+                &p.at_least(x[0].clone(), Level::Subscripted),
+                &p.fence(Fence::Round, &x[1]),
+            )
+        },
         "item {1} of {0}",
     ),
     form(
         "scale_row",
         3,
         |p, x| {
-            let texts = [p.text("row "), x[1].clone(), p.text(" by "), x[2].clone()].map(|piece| piece.text);
+            let texts = [p.text("row "), x[1].clone(), p.text(" by "), x[2].clone()]
+                .map(|piece| piece.text);
             let how = Piece::new(p.row(&texts.each_ref().map(String::as_str)), Level::Open);
             called(p, &p.subscript(&p.operator("scale"), &how), &p.fence(Fence::Round, &x[0]))
         },
@@ -74,7 +127,12 @@ const FORMS: [Form; 30] = [
         |p, x| index(p, p.fence(Fence::Norm, &x[0]), &[&p.operator("max")]),
         "the largest magnitude in {0}",
     ),
-    form("norm_2", 1, |p, x| index(p, p.fence(Fence::Norm, &x[0]), &[&p.number("2")]), "the Euclidean norm of {0}"),
+    form(
+        "norm_2",
+        1,
+        |p, x| index(p, p.fence(Fence::Norm, &x[0]), &[&p.number("2")]),
+        "the Euclidean norm of {0}",
+    ),
     form(
         "split_heads",
         2,
@@ -90,7 +148,12 @@ const FORMS: [Form; 30] = [
     form("exp", 1, |p, x| power_of_e(p, &x[0]), "e to the power {0}"),
     // Of proofs about moments: no law has these four.
     form("entry", 2, |p, x| index(p, x[0].clone(), &[&x[1]]), "entry {1} of {0}"),
-    form("entry", 3, |p, x| index(p, x[0].clone(), &[&x[1], &x[2]]), "the entry in row {1} and column {2} of {0}"),
+    form(
+        "entry",
+        3,
+        |p, x| index(p, x[0].clone(), &[&x[1], &x[2]]),
+        "the entry in row {1} and column {2} of {0}",
+    ),
     form(
         "power",
         2,
@@ -98,7 +161,8 @@ const FORMS: [Form; 30] = [
         "the power {1} of {0}",
     ),
     form("series", 3, |p, x| series(p, [&x[0], &x[1], &x[2]]), "the sum over {0} below {1} of {2}"),
-    // Of sheets, for readers who do not know what a colon for an index means: no law has these three either.
+    // Of sheets, for readers who do not know what a colon for an index means: no law has these
+    // three either.
     form("row_of", 2, |p, x| picked(p, "row", x), "row {1} of {0}"),
     form("column_of", 2, |p, x| picked(p, "column", x), "column {1} of {0}"),
     form("rows_of", 2, |p, x| picked(p, "rows", x), "the rows {1} of {0}"),
@@ -109,7 +173,12 @@ const FORMS: [Form; 30] = [
         |p, x| called(p, &p.symbol(&sign::EXPECTED), &p.fence(Fence::Square, &x[0])),
         "the expected value of {0}",
     ),
-    form("Var", 1, |p, x| called(p, &p.operator("Var"), &p.fence(Fence::Square, &x[0])), "the variance of {0}"),
+    form(
+        "Var",
+        1,
+        |p, x| called(p, &p.operator("Var"), &p.fence(Fence::Square, &x[0])),
+        "the variance of {0}",
+    ),
     form("hcat", 2, |p, x| p.blocks(&[x.to_vec()]), "the block matrix {0} beside {1} end matrix"),
     form(
         "vcat",
@@ -145,13 +214,19 @@ const fn form(function: &'static str, arity: usize, symbols: Setting, words: &'s
     Form { function, arity, symbols, words }
 }
 
-const fn head(function: &'static str, symbol: &'static str, index: Option<&'static str>, words: &'static str) -> Head {
+const fn head(
+    function: &'static str,
+    symbol: &'static str,
+    index: Option<&'static str>,
+    words: &'static str,
+) -> Head {
     Head { function, symbol, index, words }
 }
 
 /// `base_{x,y}`.
 fn index(p: &dyn Printer, base: Piece, parts: &[&Piece]) -> Piece {
-    let rest: Vec<_> = parts.iter().skip(1).map(|part| (&sign::INDEX_COMMA, (*part).clone())).collect();
+    let rest: Vec<_> =
+        parts.iter().skip(1).map(|part| (&sign::INDEX_COMMA, (*part).clone())).collect();
     let Some(first) = parts.first() else { return base };
     p.subscript(&p.at_least(base, Level::Call), &p.infix(first, &rest, Level::Open))
 }
@@ -164,7 +239,8 @@ fn size(p: &dyn Printer, extents: &[Piece]) -> Piece {
 
 /// `Σ_{t < n} x`.
 fn series(p: &dyn Printer, [at, extent, term]: [&Piece; 3]) -> Piece {
-    let below = p.infix(at, &[(&sign::LT, p.at_least(extent.clone(), Level::Open))], Level::Relation);
+    let below =
+        p.infix(at, &[(&sign::LT, p.at_least(extent.clone(), Level::Open))], Level::Relation);
     let head = p.subscript(&p.symbol(&sign::SUM), &below);
     p.infix(&head, &[(&sign::SUMMED, p.at_least(term.clone(), Level::Quotient))], Level::Open)
 }
@@ -186,16 +262,23 @@ fn called(p: &dyn Printer, head: &Piece, fenced: &Piece) -> Piece {
 }
 
 /// `function(args; named)` in its notation.
-pub(super) fn print(notation: Notation<'_>, function: &str, args: &[Expr], named: &[(String, Expr)]) -> Piece {
+pub(super) fn print(
+    notation: Notation<'_>,
+    function: &str,
+    args: &[Expr],
+    named: &[(String, Expr)],
+) -> Piece {
     let p = notation.printer;
     if function == "entries" {
         return entries(notation, args);
     }
-    if let Some(form) = FORMS.iter().find(|form| form.function == function && form.arity == args.len())
+    if let Some(form) =
+        FORMS.iter().find(|form| form.function == function && form.arity == args.len())
         && named.is_empty()
     {
         let Some(symbols) = p.symbols() else { return in_words(notation, form.words, args) };
-        let args: Vec<Piece> = blocks(function, args).into_iter().map(|arg| notation.print(arg)).collect();
+        let args: Vec<Piece> =
+            blocks(function, args).into_iter().map(|arg| notation.print(arg)).collect();
         return (form.symbols)(symbols, &args);
     }
     let known = HEADS.iter().find(|head| head.function == function);
@@ -237,10 +320,13 @@ pub(super) fn print(notation: Notation<'_>, function: &str, args: &[Expr], named
     called(p, &head, &p.fence(Fence::Round, &inner))
 }
 
-/// What stands side by side or one above the other, `hcat(hcat(x, y), z)` as three blocks; of other functions the arguments.
+/// What stands side by side or one above the other, `hcat(hcat(x, y), z)` as three blocks; of other
+/// functions the arguments.
 fn blocks<'e>(function: &str, args: &'e [Expr]) -> Vec<&'e Expr> {
     let inner = |arg: &'e Expr| match &arg.kind {
-        ExprKind::Apply { function: other, args, .. } if other == function && matches!(function, "hcat" | "vcat") => {
+        ExprKind::Apply { function: other, args, .. }
+            if other == function && matches!(function, "hcat" | "vcat") =>
+        {
             blocks(function, args)
         }
         _ => vec![arg],
@@ -283,7 +369,13 @@ fn say(notation: Notation<'_>, head: &str, args: &[Expr], named: &[(String, Expr
     let args: Vec<String> = args.iter().map(|arg| notation.operand(arg, level).text).collect();
     let named: Vec<String> = named
         .iter()
-        .map(|(key, value)| format!("{} {}", notation.printer.word(key).text, notation.operand(value, Level::Sum).text))
+        .map(|(key, value)| {
+            format!(
+                "{} {}",
+                notation.printer.word(key).text,
+                notation.operand(value, Level::Sum).text
+            )
+        })
         .collect();
     let mut text = head.to_owned();
     if !args.is_empty() {

@@ -98,7 +98,8 @@ impl Symbols for Latex {
     }
 
     fn blocks(&self, rows: &[Vec<Piece>]) -> Piece {
-        let row = |row: &Vec<Piece>| row.iter().map(|x| x.text.as_str()).collect::<Vec<_>>().join(" & ");
+        let row =
+            |row: &Vec<Piece>| row.iter().map(|x| x.text.as_str()).collect::<Vec<_>>().join(" & ");
         let rows = rows.iter().map(row).collect::<Vec<_>>().join(r" \\ ");
         Piece::atom(format!("\\begin{{bmatrix}} {rows} \\end{{bmatrix}}"))
     }

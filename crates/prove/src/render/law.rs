@@ -32,12 +32,15 @@ pub(super) fn print(law: &CheckedLaw, printer: &dyn Printer) -> String {
         }
         (None, Some(Observation::InputsUnchanged)) => {
             let call = writer.observed();
-            lines.push(format!("Query, key, value, mask and bias have the same bits before and after {call}."));
+            lines.push(format!(
+                "Query, key, value, mask and bias have the same bits before and after {call}."
+            ));
             None
         }
         (None, Some(Observation::Refused)) => {
             let misfit = law.law.misfit.and_then(told).unwrap_or_default();
-            lines.push(format!("{} is an error, and no answer, where {misfit}.", writer.observed()));
+            lines
+                .push(format!("{} is an error, and no answer, where {misfit}.", writer.observed()));
             None
         }
         (None, None) => None,
@@ -62,8 +65,13 @@ fn told(misfit: Misfit) -> Option<String> {
 impl Writer<'_> {
     /// The call that is observed.
     fn observed(&self) -> String {
-        let call = ["Q", "K", "V"].map(|name| Expr { kind: ExprKind::Name(name.to_owned()), span: 0..0 });
-        let kind = ExprKind::Apply { function: "attention".to_owned(), args: call.to_vec(), named: Vec::new() };
+        let call =
+            ["Q", "K", "V"].map(|name| Expr { kind: ExprKind::Name(name.to_owned()), span: 0..0 });
+        let kind = ExprKind::Apply {
+            function: "attention".to_owned(),
+            args: call.to_vec(),
+            named: Vec::new(),
+        };
         self.math(&Expr { kind, span: 0..0 })
     }
 
@@ -81,7 +89,11 @@ impl Writer<'_> {
 
     fn size(&self, rows: &Expr, cols: &Expr) -> String {
         let factor = |extent: &Expr| -> Piece { self.notation.operand(extent, Level::Factor) };
-        self.printer.inline(&self.printer.infix(&factor(rows), &[(&sign::CROSS, factor(cols))], Level::Open))
+        self.printer.inline(&self.printer.infix(
+            &factor(rows),
+            &[(&sign::CROSS, factor(cols))],
+            Level::Open,
+        ))
     }
 
     fn given(&self, given: &Given) -> String {
@@ -107,7 +119,9 @@ impl Writer<'_> {
             Domain::Normal { rows, cols, mean, sd } => {
                 let (size, mean, sd) = (self.size(rows, cols), self.math(mean), self.math(sd));
                 let entries = "independent normal entries of mean";
-                be(format!("a random matrix of size {size} with {entries} {mean} and standard deviation {sd}"))
+                be(format!(
+                    "a random matrix of size {size} with {entries} {mean} and standard deviation {sd}"
+                ))
             }
             Domain::Permutation(n) => be(format!("a permutation matrix of size {}", self.math(n))),
             Domain::Subset(n) => {
@@ -117,14 +131,20 @@ impl Writer<'_> {
             Domain::Mask => be("the mask, 1 where a query may see a key".to_owned()),
             Domain::Bias => be("the bias that is added to the scores".to_owned()),
             Domain::Matrix(rows, cols) => be(format!("a matrix of size {}", self.size(rows, cols))),
-            Domain::Tensor(rows, cols) => {
-                be(format!("a matrix of size {} for every batch item and key/value head", self.size(rows, cols)))
-            }
+            Domain::Tensor(rows, cols) => be(format!(
+                "a matrix of size {} for every batch item and key/value head",
+                self.size(rows, cols)
+            )),
             Domain::Grid(rows, cols) => {
                 let each = "for every batch item and key/value head";
-                be(format!("a matrix of multiples of 1/8, of size {}, {each}", self.size(rows, cols)))
+                be(format!(
+                    "a matrix of multiples of 1/8, of size {}, {each}",
+                    self.size(rows, cols)
+                ))
             }
-            Domain::Separated { j, margin } => self.apart(&names, j, "exceeds every other score of that query", margin),
+            Domain::Separated { j, margin } => {
+                self.apart(&names, j, "exceeds every other score of that query", margin)
+            }
             Domain::Opposed { j, margin } => {
                 self.apart(&names, j, "lies below every other score of that query", margin)
             }
@@ -133,6 +153,8 @@ impl Writer<'_> {
 
     fn apart(&self, names: &str, j: &str, how: &str, margin: &str) -> String {
         let (j, margin) = (self.name(j), self.name(margin));
-        format!("Let {names} be such that the scaled score of every query with key {j} {how} by at least {margin}.")
+        format!(
+            "Let {names} be such that the scaled score of every query with key {j} {how} by at least {margin}."
+        )
     }
 }

@@ -101,7 +101,10 @@ impl Printer for MathMl {
     }
 
     fn display(&self, math: &Piece) -> String {
-        format!("<math xmlns=\"http://www.w3.org/1998/Math/MathML\" display=\"block\">{}</math>", math.text)
+        format!(
+            "<math xmlns=\"http://www.w3.org/1998/Math/MathML\" display=\"block\">{}</math>",
+            math.text
+        )
     }
 
     fn paragraph(&self, sentence: &str) -> String {
@@ -115,13 +118,21 @@ impl Symbols for MathMl {
     }
 
     fn blocks(&self, rows: &[Vec<Piece>]) -> Piece {
-        let cells: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|x| x.text.clone()).collect()).collect();
+        let cells: Vec<Vec<String>> =
+            rows.iter().map(|row| row.iter().map(|x| x.text.clone()).collect()).collect();
         self.fence(Fence::Square, &Piece::atom(Self::table(&cells)))
     }
 
     fn cases(&self, yes: &Piece, condition: &Piece, no: &Piece) -> Piece {
         let condition = format!("<mrow><mtext>where&#xA0;</mtext>{}</mrow>", condition.text);
-        let cells = [vec![yes.text.clone(), condition], vec![no.text.clone(), "<mtext>elsewhere</mtext>".to_owned()]];
-        element("mrow", &["<mo form=\"prefix\" stretchy=\"true\">{</mo>", &Self::table(&cells)], Level::Open)
+        let cells = [
+            vec![yes.text.clone(), condition],
+            vec![no.text.clone(), "<mtext>elsewhere</mtext>".to_owned()],
+        ];
+        element(
+            "mrow",
+            &["<mo form=\"prefix\" stretchy=\"true\">{</mo>", &Self::table(&cells)],
+            Level::Open,
+        )
     }
 }

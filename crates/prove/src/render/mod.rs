@@ -1,8 +1,9 @@
 //! Formulas in print: one expression tree in Unicode, LaTeX, Typst, MathML and English words.
 //!
-//! The notation of an operator or a function is written once (`notation`, `function`, `sign`); a style supplies a dozen
-//! primitives (`piece::Printer`). Parentheses stand where precedence needs them. Nothing is computed or simplified here,
-//! except that the parentheses of `a + (b + c)` and `A (B C)` go and the sign of a factor in front stands before the product.
+//! The notation of an operator or a function is written once (`notation`, `function`, `sign`); a
+//! style supplies a dozen primitives (`piece::Printer`). Parentheses stand where precedence needs
+//! them. Nothing is computed or simplified here, except that the parentheses of `a + (b + c)` and
+//! `A (B C)` go and the sign of a factor in front stands before the product.
 
 mod function;
 mod latex;
@@ -53,7 +54,8 @@ impl Style {
     }
 }
 
-/// The expression as a formula: what stands between the dollars in LaTeX and Typst, a whole `<math>` in MathML.
+/// The expression as a formula: what stands between the dollars in LaTeX and Typst, a whole
+/// `<math>` in MathML.
 ///
 /// A function without a notation of its own is printed as `name(arguments)`.
 pub fn render(expr: &Expr, style: Style) -> String {
@@ -61,7 +63,8 @@ pub fn render(expr: &Expr, style: Style) -> String {
     printer.formula(&Notation { printer, division: Division::Real }.print(expr))
 }
 
-/// The law as sentences, one a line: what its variables range over, its abbreviations, its condition, its statement.
+/// The law as sentences, one a line: what its variables range over, its abbreviations, its
+/// condition, its statement.
 ///
 /// In LaTeX, Typst and HTML the lines are text with formulas in it, and the statement is displayed.
 pub fn render_law(law: &CheckedLaw, style: Style) -> String {

@@ -1,7 +1,7 @@
 //! From an expression to print: which notation an operator has, and where it needs parentheses.
 //!
-//! Sums and products are chains: `a + (b + c)` and `A (B C)` need no parentheses, because the operation is associative,
-//! and a sign in front of a product belongs to the whole of it.
+//! Sums and products are chains: `a + (b + c)` and `A (B C)` need no parentheses, because the
+//! operation is associative, and a sign in front of a product belongs to the whole of it.
 
 use std::borrow::Cow;
 
@@ -42,9 +42,12 @@ impl Notation<'_> {
             ExprKind::Tuple(items) => self.printer.fence(Fence::Round, &self.list(items)),
             ExprKind::Interval(low, high) => {
                 let ends = [(&sign::COMMA, self.print(high))];
-                self.printer.fence(Fence::Square, &self.printer.infix(&self.print(low), &ends, Level::Open))
+                self.printer
+                    .fence(Fence::Square, &self.printer.infix(&self.print(low), &ends, Level::Open))
             }
-            ExprKind::Apply { function, args, named } => function::print(self, function, args, named),
+            ExprKind::Apply { function, args, named } => {
+                function::print(self, function, args, named)
+            }
             ExprKind::Binary(op, x, y) => self.binary(expr, *op, x, y),
         }
     }
@@ -66,7 +69,11 @@ impl Notation<'_> {
                     None => self.printer.number(exponent),
                 };
                 let power = self.printer.superscript(&self.printer.number("10"), &exponent);
-                self.printer.infix(&self.printer.number(digits), &[(&sign::DOT, power)], Level::Product)
+                self.printer.infix(
+                    &self.printer.number(digits),
+                    &[(&sign::DOT, power)],
+                    Level::Product,
+                )
             }
             _ => self.printer.number(&x.to_string()),
         }
@@ -91,7 +98,9 @@ impl Notation<'_> {
     fn binary(self, whole: &Expr, op: BinaryOp, x: &Expr, y: &Expr) -> Piece {
         match op {
             BinaryOp::Or => self.joined(x, &sign::OR, y, Level::Or),
-            BinaryOp::And => self.chain(x, y).unwrap_or_else(|| self.joined(x, &sign::AND, y, Level::And)),
+            BinaryOp::And => {
+                self.chain(x, y).unwrap_or_else(|| self.joined(x, &sign::AND, y, Level::And))
+            }
             BinaryOp::Add | BinaryOp::Sub => self.sum(whole),
             BinaryOp::Mul | BinaryOp::MatMul => self.product(whole),
             BinaryOp::Div => self.quotient(x, y),
@@ -101,8 +110,10 @@ impl Notation<'_> {
             }
             BinaryOp::In => match between(y) {
                 Some((low, high)) => {
-                    let rest =
-                        [(&sign::LE, self.operand(x, Level::Open)), (&sign::LE, self.operand(high, Level::Open))];
+                    let rest = [
+                        (&sign::LE, self.operand(x, Level::Open)),
+                        (&sign::LE, self.operand(high, Level::Open)),
+                    ];
                     self.printer.infix(&self.operand(low, Level::Open), &rest, Level::Relation)
                 }
                 None => self.relation(x, &sign::IN, y),
@@ -122,12 +133,18 @@ impl Notation<'_> {
     }
 
     fn relation(self, x: &Expr, sign: &Sign, y: &Expr) -> Piece {
-        self.printer.infix(&self.operand(x, Level::Open), &[(sign, self.operand(y, Level::Open))], Level::Relation)
+        self.printer.infix(
+            &self.operand(x, Level::Open),
+            &[(sign, self.operand(y, Level::Open))],
+            Level::Relation,
+        )
     }
 
     /// `a < b and b < c` as `a < b < c`, if it was written like that.
     fn chain(self, x: &Expr, y: &Expr) -> Option<Piece> {
-        let (ExprKind::Binary(first, low, middle), ExprKind::Binary(second, same, high)) = (&x.kind, &y.kind) else {
+        let (ExprKind::Binary(first, low, middle), ExprKind::Binary(second, same, high)) =
+            (&x.kind, &y.kind)
+        else {
             return None;
         };
         let ordered = |op| match op {
@@ -142,7 +159,10 @@ impl Notation<'_> {
         if middle != same {
             return None;
         }
-        let rest = [(signs.0, self.operand(middle, Level::Open)), (signs.1, self.operand(high, Level::Open))];
+        let rest = [
+            (signs.0, self.operand(middle, Level::Open)),
+            (signs.1, self.operand(high, Level::Open)),
+        ];
         Some(self.printer.infix(&self.operand(low, Level::Open), &rest, Level::Relation))
     }
 
@@ -150,10 +170,13 @@ impl Notation<'_> {
         let mut rest = Vec::new();
         let mut first = whole;
         // Down the left side, where terms stand in the order of print.
-        while let ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), left, right) = &first.kind {
+        while let ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), left, right) = &first.kind
+        {
             if *op == BinaryOp::Add {
                 let start = rest.len();
-                added(right, &mut |term| rest.push((&sign::PLUS, self.operand(term, Level::Quotient))));
+                added(right, &mut |term| {
+                    rest.push((&sign::PLUS, self.operand(term, Level::Quotient)))
+                });
                 rest[start..].reverse();
             } else {
                 rest.push((&sign::MINUS, self.operand(right, Level::Quotient)));
@@ -173,7 +196,9 @@ impl Notation<'_> {
     /// `(−a)/b` is `−a/b`: the sign goes in front of the bar.
     fn quotient(self, x: &Expr, y: &Expr) -> Piece {
         if self.division == Division::Whole {
-            return self.printer.fence(Fence::Floor, &self.printer.fraction(self.print(x), self.print(y)));
+            return self
+                .printer
+                .fence(Fence::Floor, &self.printer.fraction(self.print(x), self.print(y)));
         }
         let (negative, top) = unsigned(x);
         let quotient = self.printer.fraction(self.times(&top), self.print(y));
@@ -197,12 +222,17 @@ impl Notation<'_> {
         self.printer.infix(&self.operand(first, Level::Factor), &rest, Level::Product)
     }
 
-    /// `x · x` as a power: names, and sums in parentheses, that stand beside each other in a product of numbers.
+    /// `x · x` as a power: names, and sums in parentheses, that stand beside each other in a
+    /// product of numbers.
     fn powers<'a>(self, factors: &'a [Factor<'_>]) -> Vec<Cow<'a, Expr>> {
         let mut runs: Vec<(&'a Expr, u32)> = Vec::new();
         for factor in factors {
             match runs.last_mut() {
-                Some((base, n)) if factor.is_scaled && is_base(base) && self.is_alike(base, &factor.expr) => *n += 1,
+                Some((base, n))
+                    if factor.is_scaled && is_base(base) && self.is_alike(base, &factor.expr) =>
+                {
+                    *n += 1
+                }
                 _ => runs.push((&factor.expr, 1)),
             }
         }
@@ -228,7 +258,8 @@ impl Notation<'_> {
 #[derive(Clone)]
 struct Factor<'a> {
     expr: Cow<'a, Expr>,
-    /// Whether `*` alone stands between it and the factor before it, and neither belongs to a product of matrices.
+    /// Whether `*` alone stands between it and the factor before it, and neither belongs to a
+    /// product of matrices.
     is_scaled: bool,
 }
 
@@ -253,7 +284,8 @@ fn factors(expr: &Expr) -> Vec<Factor<'_>> {
     match &expr.kind {
         ExprKind::Binary(op @ (BinaryOp::Mul | BinaryOp::MatMul), x, y) => {
             let (mut all, mut rest) = (factors(x), factors(y));
-            rest[0].is_scaled = *op == BinaryOp::Mul && !ends_in_matrices(x) && !begins_with_matrices(y);
+            rest[0].is_scaled =
+                *op == BinaryOp::Mul && !ends_in_matrices(x) && !begins_with_matrices(y);
             all.append(&mut rest);
             all
         }
@@ -325,10 +357,12 @@ fn needs_dot(left: &Expr, right: &Expr) -> bool {
 
 fn between(expr: &Expr) -> Option<(&Expr, &Expr)> {
     match &expr.kind {
-        ExprKind::Apply { function, args, named } if function == "between" && named.is_empty() => match &args[..] {
-            [low, high] => Some((low, high)),
-            _ => None,
-        },
+        ExprKind::Apply { function, args, named } if function == "between" && named.is_empty() => {
+            match &args[..] {
+                [low, high] => Some((low, high)),
+                _ => None,
+            }
+        }
         ExprKind::Interval(low, high) => Some((low, high)),
         _ => None,
     }

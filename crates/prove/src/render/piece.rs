@@ -1,5 +1,5 @@
-//! What a style must be able to print, and what it prints: a [`Piece`] knows how tightly it holds together, so that
-//! parentheses stand where they are needed and nowhere else.
+//! What a style must be able to print, and what it prints: a [`Piece`] knows how tightly it holds
+//! together, so that parentheses stand where they are needed and nowhere else.
 
 use super::sign::Sign;
 
@@ -66,8 +66,8 @@ pub(super) enum Fence {
     Floor,
 }
 
-/// The primitives of a style. Delimited arguments (indices, what a fence holds) come as they are; a style asks
-/// [`Printer::at_least`] where its own form needs parentheses.
+/// The primitives of a style. Delimited arguments (indices, what a fence holds) come as they are; a
+/// style asks [`Printer::at_least`] where its own form needs parentheses.
 pub(super) trait Printer {
     /// The form of a sign with the space it needs.
     fn sign(&self, sign: &Sign) -> &'static str;

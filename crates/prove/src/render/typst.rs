@@ -85,13 +85,17 @@ impl Symbols for Typst {
     }
 
     fn blocks(&self, rows: &[Vec<Piece>]) -> Piece {
-        let row = |row: &Vec<Piece>| row.iter().map(|x| x.text.as_str()).collect::<Vec<_>>().join(", ");
+        let row =
+            |row: &Vec<Piece>| row.iter().map(|x| x.text.as_str()).collect::<Vec<_>>().join(", ");
         let rows = rows.iter().map(row).collect::<Vec<_>>().join("; ");
         Piece::atom(format!("mat(delim: \"[\", {rows})"))
     }
 
     fn cases(&self, yes: &Piece, condition: &Piece, no: &Piece) -> Piece {
         let (yes, condition, no) = (&yes.text, &condition.text, &no.text);
-        Piece::new(format!("cases({yes} & \"where \" {condition}, {no} & \"elsewhere\")"), Level::Open)
+        Piece::new(
+            format!("cases({yes} & \"where \" {condition}, {no} & \"elsewhere\")"),
+            Level::Open,
+        )
     }
 }

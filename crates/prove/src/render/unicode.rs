@@ -53,7 +53,8 @@ impl Printer for Unicode {
     }
 
     fn fraction(&self, top: Piece, bottom: Piece) -> Piece {
-        let (top, bottom) = (self.at_least(top, Level::Product), self.at_least(bottom, Level::Factor));
+        let (top, bottom) =
+            (self.at_least(top, Level::Product), self.at_least(bottom, Level::Factor));
         Piece::new(format!("{}/{}", top.text, bottom.text), Level::Quotient)
     }
 
@@ -68,7 +69,8 @@ impl Symbols for Unicode {
     }
 
     fn blocks(&self, rows: &[Vec<Piece>]) -> Piece {
-        let row = |row: &Vec<Piece>| row.iter().map(|x| x.text.as_str()).collect::<Vec<_>>().join(", ");
+        let row =
+            |row: &Vec<Piece>| row.iter().map(|x| x.text.as_str()).collect::<Vec<_>>().join(", ");
         Piece::atom(format!("[{}]", rows.iter().map(row).collect::<Vec<_>>().join("; ")))
     }
 

@@ -42,7 +42,8 @@ impl Printer for Words {
     }
 
     fn fraction(&self, top: Piece, bottom: Piece) -> Piece {
-        let (top, bottom) = (self.at_least(top, Level::Product), self.at_least(bottom, Level::Factor));
+        let (top, bottom) =
+            (self.at_least(top, Level::Product), self.at_least(bottom, Level::Factor));
         Piece::new(format!("{} over {}", top.text, bottom.text), Level::Quotient)
     }
 }

@@ -9,7 +9,8 @@ use super::{Chain, Step};
 use crate::number::Monomial;
 use crate::tree::{Shapes, Tree, shape};
 
-/// The name of the step that leads from a term to one with the same sums, written in another order or collected.
+/// The name of the step that leads from a term to one with the same sums, written in another order
+/// or collected.
 pub const COLLECTED: &str = "sums-collected";
 
 /// Why a chain is refused.
@@ -60,7 +61,11 @@ struct Read {
 
 impl Read {
     fn of(rule: &Rule) -> Option<Self> {
-        Some(Self { left: Tree::parse(rule.left)?, right: Tree::parse(rule.right)?, when: rule.when })
+        Some(Self {
+            left: Tree::parse(rule.left)?,
+            right: Tree::parse(rule.right)?,
+            when: rule.when,
+        })
     }
 }
 
@@ -70,7 +75,8 @@ thread_local! {
         RULES.iter().filter_map(|rule| Some((rule.name, Rc::new(Read::of(rule)?)))).collect();
 }
 
-/// Checks that every step follows from its rule, that all terms have one shape, and that the chain ends at `end`.
+/// Checks that every step follows from its rule, that all terms have one shape, and that the chain
+/// ends at `end`.
 ///
 /// # Errors
 /// The first step that does not follow.
@@ -93,10 +99,15 @@ pub fn check(chain: &Chain, end: &Tree, names: &Shapes) -> Result<(), CheckError
         has_shape(step, after)?;
         before = after;
     }
-    if before == end { Ok(()) } else { Err(CheckError::End { expected: end.to_string(), got: before.to_string() }) }
+    if before == end {
+        Ok(())
+    } else {
+        Err(CheckError::End { expected: end.to_string(), got: before.to_string() })
+    }
 }
 
-/// Leaves out detours: steps that the next one does without, and ways back to a term that was there.
+/// Leaves out detours: steps that the next one does without, and ways back to a term that was
+/// there.
 pub(super) fn shortened(chain: Chain, names: &Shapes) -> Chain {
     let Chain { start, steps } = chain;
     let mut kept: Vec<Step> = Vec::new();
@@ -161,8 +172,12 @@ fn applied(rule: &Read, term: &Tree, names: &Shapes) -> Option<Tree> {
     }
     let holds = match rule.when {
         None => true,
-        Some(When::Cols(of, cols)) => shape(&instantiated(&Tree::parse(of)?, &bound, names)?, names)?.1 == cols,
-        Some(when @ (When::Complements(x, y) | When::Apart(x, y))) => when.holds(&bound.get(x)?.op, &bound.get(y)?.op),
+        Some(When::Cols(of, cols)) => {
+            shape(&instantiated(&Tree::parse(of)?, &bound, names)?, names)?.1 == cols
+        }
+        Some(when @ (When::Complements(x, y) | When::Apart(x, y))) => {
+            when.holds(&bound.get(x)?.op, &bound.get(y)?.op)
+        }
     };
     if !holds {
         return None;
@@ -171,7 +186,11 @@ fn applied(rule: &Read, term: &Tree, names: &Shapes) -> Option<Tree> {
 }
 
 /// Whether a term is an instance of a pattern; binds the names of the pattern.
-pub(crate) fn matches<'a>(pattern: &'a Tree, term: &Tree, bound: &mut BTreeMap<&'a str, Tree>) -> bool {
+pub(crate) fn matches<'a>(
+    pattern: &'a Tree,
+    term: &Tree,
+    bound: &mut BTreeMap<&'a str, Tree>,
+) -> bool {
     if pattern.op.starts_with('?') {
         return bound.entry(&pattern.op).or_insert_with(|| term.clone()) == term;
     }
@@ -181,11 +200,19 @@ pub(crate) fn matches<'a>(pattern: &'a Tree, term: &Tree, bound: &mut BTreeMap<&
 }
 
 /// The pattern with what its names stand for.
-pub(crate) fn instantiated(pattern: &Tree, bound: &BTreeMap<&str, Tree>, names: &Shapes) -> Option<Tree> {
+pub(crate) fn instantiated(
+    pattern: &Tree,
+    bound: &BTreeMap<&str, Tree>,
+    names: &Shapes,
+) -> Option<Tree> {
     if pattern.op.starts_with('?') {
         return bound.get(&*pattern.op).cloned();
     }
-    let args = pattern.args.iter().map(|arg| instantiated(arg, bound, names)).collect::<Option<Vec<_>>>()?;
+    let args = pattern
+        .args
+        .iter()
+        .map(|arg| instantiated(arg, bound, names))
+        .collect::<Option<Vec<_>>>()?;
     match (&*pattern.op, args.as_slice()) {
         ("rows", [of]) => Some(Tree::leaf(&shape(of, names)?.0)),
         ("cols", [of]) => Some(Tree::leaf(&shape(of, names)?.1)),

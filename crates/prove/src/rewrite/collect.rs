@@ -1,6 +1,8 @@
-//! Sums in one form: summands in one order, those that are multiples of one term together, nothing that is 0.
+//! Sums in one form: summands in one order, those that are multiples of one term together, nothing
+//! that is 0.
 //!
-//! Sums are commutative, but a rule that says so would make every order of every sum: instead a sum has one form.
+//! Sums are commutative, but a rule that says so would make every order of every sum: instead a sum
+//! has one form.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +32,8 @@ pub(crate) fn collected(term: &Tree, names: &Shapes) -> Tree {
     }
 }
 
-/// Whether a sum in one of two terms loses a matrix when they are collected: what cancels only leads a search astray.
+/// Whether a sum in one of two terms loses a matrix when they are collected: what cancels only
+/// leads a search astray.
 pub(crate) fn cancels(terms: [&Tree; 2], collected: [&Tree; 2]) -> bool {
     let named = |terms: [&Tree; 2]| {
         let mut names = BTreeSet::new();
@@ -82,7 +85,8 @@ fn of_sum(sum: &Tree, names: &Shapes) -> Tree {
             None => merged.push((factor, term)),
         }
     }
-    let left = merged.iter().filter(|(factor, term)| !factor.is_zero() && !is_zero(term)).map(multiple);
+    let left =
+        merged.iter().filter(|(factor, term)| !factor.is_zero() && !is_zero(term)).map(multiple);
     left.reduce(|sum, next| Tree::new("+", [sum, next])).unwrap_or_else(|| zero(sum, names))
 }
 
@@ -93,10 +97,12 @@ fn summand(term: &Tree, factor: Monomial, into: &mut Vec<(Monomial, Tree)>) {
             summand(x, factor.clone(), into);
             summand(y, factor, into);
         }
-        ("sc", [number, matrix]) => match Monomial::parse(&number.op).and_then(|number| number.times(&factor)) {
-            Some(factor) => summand(matrix, factor, into),
-            None => into.push((factor, term.clone())),
-        },
+        ("sc", [number, matrix]) => {
+            match Monomial::parse(&number.op).and_then(|number| number.times(&factor)) {
+                Some(factor) => summand(matrix, factor, into),
+                None => into.push((factor, term.clone())),
+            }
+        }
         _ => into.push((factor, term.clone())),
     }
 }
@@ -115,11 +121,15 @@ mod tests {
 
     #[test]
     fn equal_sums_have_one_form() {
-        let names: Shapes = ["A", "B", "V"].map(|name| (name.to_owned(), ("n".to_owned(), "d".to_owned()))).into();
+        let names: Shapes =
+            ["A", "B", "V"].map(|name| (name.to_owned(), ("n".to_owned(), "d".to_owned()))).into();
         let of = |text: &str| collected(&Tree::parse(text).unwrap(), &names).to_string();
         assert_eq!(of("(+ B A)"), "(+ A B)");
         assert_eq!(of("(+ V (+ V A))"), "(+ A (sc 2 V))");
-        assert_eq!(of("(+ (sc g (+ A B)) (sc -1 (sc g (+ B A))))"), "(sc 0 (* (one n) (T (one d))))");
+        assert_eq!(
+            of("(+ (sc g (+ A B)) (sc -1 (sc g (+ B A))))"),
+            "(sc 0 (* (one n) (T (one d))))"
+        );
         assert_eq!(of("(soft (+ A (sc 0 B)) all none)"), "(soft A all none)");
         assert_eq!(of("(+ (sc 1/2 A) (sc -1/3 A))"), "(sc 1/6 A)");
         assert_eq!(of("(+ (sc g A) (sc h A))"), "(+ (sc g A) (sc h A))");

@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use egg::{
-    Analysis, Applier, DidMerge, EGraph, ENodeOrVar, Id, Language, Pattern, PatternAst, RecExpr, Rewrite, Subst,
-    Symbol, SymbolLang, Var,
+    Analysis, Applier, DidMerge, EGraph, ENodeOrVar, Id, Language, Pattern, PatternAst, RecExpr,
+    Rewrite, Subst, Symbol, SymbolLang, Var,
 };
 
 use super::rules::{RULES, Rule, When};
@@ -13,7 +13,8 @@ use crate::tree::{Shapes, Tree, shape_of};
 
 pub(super) type Graph = EGraph<SymbolLang, ShapeOf>;
 
-/// The shape of every class. Two terms of different shapes are never equal: a rule that says so is unsound.
+/// The shape of every class. Two terms of different shapes are never equal: a rule that says so is
+/// unsound.
 #[derive(Clone, Debug)]
 pub(super) struct ShapeOf {
     names: Shapes,
@@ -36,8 +37,14 @@ impl Analysis<SymbolLang> for ShapeOf {
         // Asked of few: looking through the nodes of a class takes time.
         let has_name = matches!(op, "perm" | "orth" | "sel" | "one" | "eye");
         let name = node.children.first().filter(|_| has_name).and_then(|child| leaf(graph, *child));
-        let mask = node.children.get(1).filter(|_| op == "soft").and_then(|child| leaf(graph, *child));
-        shape_of(op, (name.as_deref(), mask.as_deref() == Some("all")), &args, &graph.analysis.names)
+        let mask =
+            node.children.get(1).filter(|_| op == "soft").and_then(|child| leaf(graph, *child));
+        shape_of(
+            op,
+            (name.as_deref(), mask.as_deref() == Some("all")),
+            &args,
+            &graph.analysis.names,
+        )
     }
 
     fn merge(&mut self, into: &mut Self::Data, from: Self::Data) -> DidMerge {
@@ -92,14 +99,18 @@ impl Guard {
     fn read(when: When) -> Option<Self> {
         Some(match when {
             When::Cols(of, cols) => Self::Cols(pattern(&Tree::parse(of)?)?, cols),
-            When::Complements(x, y) | When::Apart(x, y) => Self::Names(when, x.parse().ok()?, y.parse().ok()?),
+            When::Complements(x, y) | When::Apart(x, y) => {
+                Self::Names(when, x.parse().ok()?, y.parse().ok()?)
+            }
         })
     }
 
     fn holds(&self, graph: &Graph, subst: &Subst) -> Option<bool> {
         Some(match self {
             Self::Cols(of, cols) => pattern_shape(graph, &of.ast, subst)?.1 == *cols,
-            Self::Names(when, x, y) => when.holds(&leaf(graph, subst[*x])?, &leaf(graph, subst[*y])?),
+            Self::Names(when, x, y) => {
+                when.holds(&leaf(graph, subst[*x])?, &leaf(graph, subst[*y])?)
+            }
         })
     }
 }
@@ -118,9 +129,13 @@ impl Computing {
                     let (rows, cols) = pattern_shape(graph, &of.ast, &subst)?;
                     if *is_rows { rows } else { cols }
                 }
-                Computed::Inverse(extent) => Monomial::inverse(&leaf(graph, subst[*extent])?).to_string(),
+                Computed::Inverse(extent) => {
+                    Monomial::inverse(&leaf(graph, subst[*extent])?).to_string()
+                }
                 Computed::Times(x, y) => {
-                    let factor = |var: &Var| leaf(graph, subst[*var]).and_then(|text| Monomial::parse(&text));
+                    let factor = |var: &Var| {
+                        leaf(graph, subst[*var]).and_then(|text| Monomial::parse(&text))
+                    };
                     factor(x)?.times(&factor(y)?)?.to_string()
                 }
             };
@@ -132,18 +147,24 @@ impl Computing {
 }
 
 /// The shape of a pattern whose names are bound.
-fn pattern_shape(graph: &Graph, ast: &PatternAst<SymbolLang>, subst: &Subst) -> Option<(String, String)> {
+fn pattern_shape(
+    graph: &Graph,
+    ast: &PatternAst<SymbolLang>,
+    subst: &Subst,
+) -> Option<(String, String)> {
     let mut shapes: Vec<Option<(String, String)>> = Vec::new();
     let nodes: Vec<&ENodeOrVar<SymbolLang>> = ast.as_ref().iter().collect();
     for node in &nodes {
         shapes.push(match node {
             ENodeOrVar::Var(var) => graph[subst[*var]].data.clone(),
             ENodeOrVar::ENode(node) => {
-                let args: Vec<_> = node.children.iter().map(|child| shapes[usize::from(*child)].clone()).collect();
-                let name = node.children.first().and_then(|child| match nodes[usize::from(*child)] {
-                    ENodeOrVar::Var(var) => leaf(graph, subst[*var]),
-                    ENodeOrVar::ENode(leaf) => leaf.is_leaf().then(|| leaf.op.to_string()),
-                });
+                let args: Vec<_> =
+                    node.children.iter().map(|child| shapes[usize::from(*child)].clone()).collect();
+                let name =
+                    node.children.first().and_then(|child| match nodes[usize::from(*child)] {
+                        ENodeOrVar::Var(var) => leaf(graph, subst[*var]),
+                        ENodeOrVar::ENode(leaf) => leaf.is_leaf().then(|| leaf.op.to_string()),
+                    });
                 // Extents are asked of names, permutations and selections alone.
                 shape_of(node.op.as_str(), (name.as_deref(), false), &args, &graph.analysis.names)
             }
@@ -172,7 +193,8 @@ impl Applier<SymbolLang, ShapeOf> for Computing {
     }
 }
 
-/// A rule read, in one or both directions; `None` for one that cannot be read, which a test rules out.
+/// A rule read, in one or both directions; `None` for one that cannot be read, which a test rules
+/// out.
 pub(super) fn rewrites(rule: &Rule) -> Option<Vec<Rewrite<SymbolLang, ShapeOf>>> {
     let left = Tree::parse(rule.left)?;
     let mut computed = Vec::new();
@@ -184,15 +206,18 @@ pub(super) fn rewrites(rule: &Rule) -> Option<Vec<Rewrite<SymbolLang, ShapeOf>>>
     let applier = Computing { pattern: pattern(&right)?, computed, when };
     let mut all = vec![Rewrite::new(rule.name, pattern(&left)?, applier).ok()?];
     if rule.both_ways {
-        all.push(Rewrite::new(format!("{}-rev", rule.name), pattern(&right)?, pattern(&left)?).ok()?);
+        all.push(
+            Rewrite::new(format!("{}-rev", rule.name), pattern(&right)?, pattern(&left)?).ok()?,
+        );
     }
     Some(all)
 }
 
 /// Every rule, in its own direction alone or in both where it has both; read once.
 pub(super) fn all_rewrites(forward_only: bool) -> &'static [Rewrite<SymbolLang, ShapeOf>] {
-    static FORWARD: LazyLock<Vec<Rewrite<SymbolLang, ShapeOf>>> =
-        LazyLock::new(|| RULES.iter().filter_map(rewrites).flat_map(|rule| rule.into_iter().take(1)).collect());
+    static FORWARD: LazyLock<Vec<Rewrite<SymbolLang, ShapeOf>>> = LazyLock::new(|| {
+        RULES.iter().filter_map(rewrites).flat_map(|rule| rule.into_iter().take(1)).collect()
+    });
     static ALL: LazyLock<Vec<Rewrite<SymbolLang, ShapeOf>>> =
         LazyLock::new(|| RULES.iter().filter_map(rewrites).flatten().collect());
     if forward_only { &FORWARD } else { &ALL }
@@ -206,14 +231,20 @@ fn pattern(tree: &Tree) -> Option<Pattern<SymbolLang>> {
 fn without_computed(tree: &Tree, computed: &mut Vec<(Var, Computed)>) -> Option<Tree> {
     let var = |tree: &Tree| tree.op.parse::<Var>().ok();
     let what = match (&*tree.op, tree.args.as_slice()) {
-        ("rows" | "cols", [of]) => Computed::Extent { of: pattern(of)?, is_rows: &*tree.op == "rows" },
+        ("rows" | "cols", [of]) => {
+            Computed::Extent { of: pattern(of)?, is_rows: &*tree.op == "rows" }
+        }
         ("times", [x, y]) => Computed::Times(var(x)?, var(y)?),
         ("inverse", [extent]) => {
             let extent = without_computed(extent, computed)?;
             Computed::Inverse(var(&extent)?)
         }
         _ => {
-            let args = tree.args.iter().map(|arg| without_computed(arg, computed)).collect::<Option<Vec<_>>>()?;
+            let args = tree
+                .args
+                .iter()
+                .map(|arg| without_computed(arg, computed))
+                .collect::<Option<Vec<_>>>()?;
             return Some(Tree::new(&tree.op, args));
         }
     };

@@ -1,4 +1,5 @@
-//! Proofs by rewriting: equality saturation finds the way, [`check`] walks it again with code of its own.
+//! Proofs by rewriting: equality saturation finds the way, [`check`] walks it again with code of
+//! its own.
 
 mod check;
 mod collect;

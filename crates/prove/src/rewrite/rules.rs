@@ -1,6 +1,7 @@
 //! The rule base, by theme. Everything that rewriting proves rests on these rules.
 //!
-//! Each is tested numerically on random matrices, and so is a wrong variant of each, which has to fail.
+//! Each is tested numerically on random matrices, and so is a wrong variant of each, which has to
+//! fail.
 
 mod algebra;
 mod blocks;
@@ -10,10 +11,11 @@ mod softmax;
 
 use std::sync::LazyLock;
 
-/// An equation between terms that holds for all matrices of fitting shapes. Names that begin with `?` stand for any term.
+/// An equation between terms that holds for all matrices of fitting shapes. Names that begin with
+/// `?` stand for any term.
 ///
-/// In `right`, `(rows ?a)` and `(cols ?a)` are extents of what `?a` stands for, `(times ?k ?l)` is a product of numbers,
-/// `(inverse ?n)` is 1 over an extent.
+/// In `right`, `(rows ?a)` and `(cols ?a)` are extents of what `?a` stands for, `(times ?k ?l)` is
+/// a product of numbers, `(inverse ?n)` is 1 over an extent.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// Its name, never used for another.
@@ -46,12 +48,14 @@ pub enum When {
 }
 
 impl When {
-    /// Whether two names of selections are such, by how they are written: `not-S:n` has the rows that `S:n` has not,
-    /// `b!=a:n` is a row other than `a:n`.
+    /// Whether two names of selections are such, by how they are written: `not-S:n` has the rows
+    /// that `S:n` has not, `b!=a:n` is a row other than `a:n`.
     pub(crate) fn holds(self, x: &str, y: &str) -> bool {
         match self {
             Self::Cols(..) => false,
-            Self::Complements(..) => [(x, y), (y, x)].iter().any(|(x, y)| y.strip_prefix("not-") == Some(x)),
+            Self::Complements(..) => {
+                [(x, y), (y, x)].iter().any(|(x, y)| y.strip_prefix("not-") == Some(x))
+            }
             Self::Apart(..) => {
                 let is_other = |x: &str, y: &str| x.split_once("!=").is_some_and(|(_, of)| of == y);
                 is_other(x, y) || is_other(y, x)
@@ -72,5 +76,6 @@ const fn rule(
 }
 
 /// The rules.
-pub static RULES: LazyLock<Vec<Rule>> =
-    LazyLock::new(|| [algebra::RULES, selections::RULES, softmax::RULES, masks::RULES, blocks::RULES].concat());
+pub static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+    [algebra::RULES, selections::RULES, softmax::RULES, masks::RULES, blocks::RULES].concat()
+});

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use egg::{
-    AstSize, Extractor, FlatTerm, Id, Pattern, RecExpr, Rewrite, RewriteScheduler, Runner, SearchMatches, Searcher,
-    StopReason, SymbolLang,
+    AstSize, Extractor, FlatTerm, Id, Pattern, RecExpr, Rewrite, RewriteScheduler, Runner,
+    SearchMatches, Searcher, StopReason, SymbolLang,
 };
 
 use super::check::{COLLECTED, shortened};
@@ -21,7 +21,8 @@ const MAX_ROUNDS: usize = 30;
 /// Uses of one rule in a round.
 const MAX_USES: usize = 4_000;
 
-/// Ways in which one pattern is met that are looked at: what is zero has as many forms as there are terms.
+/// Ways in which one pattern is met that are looked at: what is zero has as many forms as there are
+/// terms.
 const MAX_MATCHES: usize = 500;
 
 /// What a search found.
@@ -49,7 +50,11 @@ pub fn prove(left: &Tree, right: &Tree, names: &Shapes) -> Found {
     }
     let (from, to) = (collected(left, names), collected(right, names));
     if from == to {
-        return Found::Chain(between(left, Chain { start: left.clone(), steps: Vec::new() }, right));
+        return Found::Chain(between(
+            left,
+            Chain { start: left.clone(), steps: Vec::new() },
+            right,
+        ));
     }
     // Zero has as many forms as there are terms: what it does not prove soon it does not prove.
     let all = if has_zeros(&from) || has_zeros(&to) { few } else { (MAX_NODES, MAX_ROUNDS) };
@@ -59,12 +64,15 @@ pub fn prove(left: &Tree, right: &Tree, names: &Shapes) -> Found {
     }
     let with_sums = || {
         let spaces = [Space::forward, Space::new].into_iter().zip([few, all]);
-        let mut found = spaces.map(|(space, limits)| meet(space(&[&from, &to], names, limits), &from, &to));
+        let mut found =
+            spaces.map(|(space, limits)| meet(space(&[&from, &to], names, limits), &from, &to));
         found.find_map(|found| if let Found::Chain(chain) = found { Some(chain) } else { None })
     };
     match if cancels([left, right], [&from, &to]) { Found::Limit } else { whole() } {
         Found::Chain(chain) => Found::Chain(chain),
-        otherwise => with_sums().map_or(otherwise, |chain| Found::Chain(between(left, chain, right))),
+        otherwise => {
+            with_sums().map_or(otherwise, |chain| Found::Chain(between(left, chain, right)))
+        }
     }
 }
 
@@ -81,7 +89,8 @@ fn meet(mut space: Space, left: &Tree, right: &Tree) -> Found {
 
 /// A chain between the collected forms of two terms, as one between the terms.
 fn between(left: &Tree, Chain { start, mut steps }: Chain, right: &Tree) -> Chain {
-    let collect = |after: &Tree| Step { rule: COLLECTED.to_owned(), forward: true, after: after.clone() };
+    let collect =
+        |after: &Tree| Step { rule: COLLECTED.to_owned(), forward: true, after: after.clone() };
     if start != *left {
         steps.insert(0, collect(&start));
     }
@@ -154,7 +163,8 @@ impl Space {
         if !self.are_equal(left, right) || self.runner.egraph.analysis.is_unsound {
             return None;
         }
-        let mut explanation = self.runner.explain_equivalence(&expression(left), &expression(right));
+        let mut explanation =
+            self.runner.explain_equivalence(&expression(left), &expression(right));
         let terms = explanation.make_flat_explanation();
         let steps = terms.iter().skip(1).map(|term| {
             let (rule, forward) = used(term).unwrap_or_default();
@@ -176,22 +186,27 @@ pub(crate) struct Forms<'a> {
 }
 
 impl Forms<'_> {
-    /// What the names of a pattern stand for where it is equal to a term, each by its smallest form; the first ways of many.
+    /// What the names of a pattern stand for where it is equal to a term, each by its smallest
+    /// form; the first ways of many.
     pub(crate) fn matches(&self, pattern: &Tree, term: &Tree) -> Vec<BTreeMap<String, Tree>> {
         let graph = &self.space.runner.egraph;
-        let (Ok(pattern), Some(class)) = (pattern.to_string().parse::<Pattern<SymbolLang>>(), self.space.class(term))
+        let (Ok(pattern), Some(class)) =
+            (pattern.to_string().parse::<Pattern<SymbolLang>>(), self.space.class(term))
         else {
             return Vec::new();
         };
         let found = pattern.search_eclass_with_limit(graph, class, MAX_MATCHES);
         let vars = pattern.vars();
         let form = |id| from_egg(&self.smallest.find_best(id).1);
-        let bound = |subst: &egg::Subst| vars.iter().map(|var| (var.to_string(), form(subst[*var]))).collect();
+        let bound = |subst: &egg::Subst| {
+            vars.iter().map(|var| (var.to_string(), form(subst[*var]))).collect()
+        };
         found.map(|found| found.substs.iter().map(bound).collect()).unwrap_or_default()
     }
 }
 
-/// Takes a number of uses of each rule a round, so that a round ends before the limits are looked at.
+/// Takes a number of uses of each rule a round, so that a round ends before the limits are looked
+/// at.
 struct Bounded {
     was_cut: bool,
 }

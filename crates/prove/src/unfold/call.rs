@@ -1,4 +1,5 @@
-//! One call of attention, written out under the standard meaning with every option that the law ranges over.
+//! One call of attention, written out under the standard meaning with every option that the law
+//! ranges over.
 
 use qkvet_spec::syntax::Expr;
 use qkvet_spec::{CallOption, Domain};
@@ -19,7 +20,8 @@ impl Unfolder<'_> {
         named: &[(String, Expr)],
         place: &Place,
     ) -> Result<Tree, NotUnfolded> {
-        let argument = |name: &str| named.iter().find(|(key, _)| key == name).map(|(_, value)| value);
+        let argument =
+            |name: &str| named.iter().find(|(key, _)| key == name).map(|(_, value)| value);
         if let Some((name, _)) = named.iter().find(|(_, value)| value.is_off()) {
             return Err(unknown(name, "`off`"));
         }
@@ -29,20 +31,27 @@ impl Unfolder<'_> {
         let (query, key) = (self.term(&args[0], place)?, self.term(&args[1], place)?);
         let ((n_q, d_k), (n_k, _)) = (self.shape(&query)?, self.shape(&key)?);
         let scale = match argument("scale") {
-            Some(scale) => self.number(scale, place).ok_or_else(|| unknown("scale", "an expression"))?.to_string(),
+            Some(scale) => self
+                .number(scale, place)
+                .ok_or_else(|| unknown("scale", "an expression"))?
+                .to_string(),
             // What is not given depends on the width alone.
             None if d_k == "d_k" => "scale#".to_owned(),
             None => format!("scale({d_k})"),
         };
         let mut scores = scores(query, key, &scale);
         match argument("softcap") {
-            Some(cap) => scores = Tree::new("cap", [Tree::leaf(&self.inverse(cap)?.to_string()), scores]),
+            Some(cap) => {
+                scores = Tree::new("cap", [Tree::leaf(&self.inverse(cap)?.to_string()), scores])
+            }
             None if self.ranges_over(CallOption::Softcap) => scores = Tree::new("cap", [scores]),
             None => {}
         }
         let bias = match argument("bias") {
             Some(bias) => Some(self.term(bias, place)?),
-            None if self.ranges_over(CallOption::Bias) => Some(self.of_case(&Domain::Bias, "bias#", place)),
+            None if self.ranges_over(CallOption::Bias) => {
+                Some(self.of_case(&Domain::Bias, "bias#", place))
+            }
             None => None,
         };
         if let Some(bias) = bias {
@@ -53,9 +62,13 @@ impl Unfolder<'_> {
             scores = Tree::new("+", [self.of_extents("alibi", (&n_q, &n_k), place), scores]);
         }
         // What the case has is of its heads, not of those that a law lists.
-        let of_heads = [CallOption::Bias, CallOption::Mask, CallOption::Sinks, CallOption::AlibiSlopes];
+        let of_heads =
+            [CallOption::Bias, CallOption::Mask, CallOption::Sinks, CallOption::AlibiSlopes];
         if place.head.is_some() && of_heads.iter().any(|option| self.ranges_over(*option)) {
-            return Err(unknown("heads", "an option of the case's heads for those that the law lists"));
+            return Err(unknown(
+                "heads",
+                "an option of the case's heads for those that the law lists",
+            ));
         }
         let explicit = argument("mask").map(|mask| self.term(mask, place)).transpose()?;
         let mask = self.visible(explicit, (&n_q, &n_k), place)?;
@@ -67,7 +80,11 @@ impl Unfolder<'_> {
         };
         if function.ends_with("lse") {
             let is_plain = mask == Tree::leaf("all") && sink == "none";
-            return if is_plain { Ok(Tree::new("lse", [scores])) } else { Err(unknown(function, "masks or sinks")) };
+            return if is_plain {
+                Ok(Tree::new("lse", [scores]))
+            } else {
+                Err(unknown(function, "masks or sinks"))
+            };
         }
         let weights = Tree::new("soft", [scores, mask, Tree::leaf(&sink)]);
         if function == "weights" {
@@ -89,7 +106,9 @@ impl Unfolder<'_> {
         let mut masks = Vec::new();
         match explicit {
             Some(mask) => masks.push(mask),
-            None if self.ranges_over(CallOption::Mask) => masks.push(self.of_case(&Domain::Mask, "mask#", place)),
+            None if self.ranges_over(CallOption::Mask) => {
+                masks.push(self.of_case(&Domain::Mask, "mask#", place))
+            }
             None => {}
         }
         if self.ranges_over(CallOption::KeyLengths) {
@@ -108,10 +127,11 @@ impl Unfolder<'_> {
         Ok(masks.into_iter().reduce(|x, y| Tree::new("both", [x, y])).unwrap_or(Tree::leaf("all")))
     }
 
-    /// A matrix that the extents of a call determine; also the lengths of the item and the slope of the head, where the law has
-    /// them.
+    /// A matrix that the extents of a call determine; also the lengths of the item and the slope of
+    /// the head, where the law has them.
     fn of_extents(&mut self, name: &str, (n_q, n_k): (&str, &str), place: &Place) -> Tree {
-        let of_items = [CallOption::KeyLengths, CallOption::QueryLengths].map(|option| self.ranges_over(option));
+        let of_items = [CallOption::KeyLengths, CallOption::QueryLengths]
+            .map(|option| self.ranges_over(option));
         let item = place.item.clone().filter(|_| of_items.contains(&true));
         let one_head = place.one_head.clone().filter(|_| name == "alibi");
         let place = Place { item, one_head, ..Place::default() };

@@ -13,10 +13,11 @@ pub(super) fn leaves(tree: &Tree, extents: &mut Vec<String>) {
     }
 }
 
-/// Whether an extent is at least 1 when all that it is made of is and the condition holds, and its numbers are of a size that was
-/// not cut off.
+/// Whether an extent is at least 1 when all that it is made of is and the condition holds, and its
+/// numbers are of a size that was not cut off.
 pub(super) fn is_positive(extent: &str, condition: Option<&IndexExpr>) -> bool {
-    let mut numbers = extent.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
+    let mut numbers =
+        extent.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
     let is_one_less = |(whole, less): (&str, &str)| less == "1" && least(whole, condition) >= 2;
     extent != "0"
         && (!extent.contains('-') || extent.split_once('-').is_some_and(is_one_less))
@@ -25,5 +26,7 @@ pub(super) fn is_positive(extent: &str, condition: Option<&IndexExpr>) -> bool {
 
 /// What an extent is at least: itself, if it is a number, or what a condition says, or 1.
 pub(super) fn least(extent: &str, condition: Option<&IndexExpr>) -> i64 {
-    extent.parse().unwrap_or_else(|_| condition.map_or(1, |condition| condition.least(extent).max(1)))
+    extent
+        .parse()
+        .unwrap_or_else(|_| condition.map_or(1, |condition| condition.least(extent).max(1)))
 }

@@ -38,7 +38,8 @@ impl Unfolder<'_> {
                 // A set drawn below n has not all of n, where n is not 1.
                 let is_drawn_from = matches!(domain(self.law, &name), Some(Domain::Subset(n))
                     if extent(function, n).is_ok_and(|n| text(&n) == all));
-                if !is_drawn_from || all != cols || least(&all, self.law.law.condition.as_ref()) < 2 {
+                if !is_drawn_from || all != cols || least(&all, self.law.law.condition.as_ref()) < 2
+                {
                     return Err(unknown(function, "a set that may have everything"));
                 }
                 Ok(self.selection(&format!("not-{name}"), &format!("|¬{name}|"), cols))
@@ -60,7 +61,9 @@ impl Unfolder<'_> {
         let law = self.law;
         let index = |expr: &Expr| variable(law, expr);
         match function {
-            "attention" | "exact" | "weights" | "lse" | "exact_lse" => self.call(function, args, named, place),
+            "attention" | "exact" | "weights" | "lse" | "exact_lse" => {
+                self.call(function, args, named, place)
+            }
             "softmax_rows" => {
                 let scores = self.term(&args[0], place)?;
                 Ok(Tree::new("soft", [scores, Tree::leaf("all"), Tree::leaf("none")]))
@@ -72,7 +75,10 @@ impl Unfolder<'_> {
             // A certain item or head: what belongs to it has a name of its own.
             "item" => {
                 let one = index(&args[1])?;
-                let one = place.item.as_ref().map_or_else(|| one.clone(), |outer| format!("{outer},{one}"));
+                let one = place
+                    .item
+                    .as_ref()
+                    .map_or_else(|| one.clone(), |outer| format!("{outer},{one}"));
                 self.term(&args[0], &Place { item: Some(one), ..place.clone() })
             }
             "head" => {
@@ -82,7 +88,9 @@ impl Unfolder<'_> {
                     ExprKind::Apply { function, args, .. } if function == "repeat_heads" => {
                         matches!(&args[0].kind, ExprKind::Name(name) if self.abbreviation(name, place).is_none())
                     }
-                    ExprKind::Apply { function, .. } => matches!(function.as_str(), "attention" | "exact" | "weights"),
+                    ExprKind::Apply { function, .. } => {
+                        matches!(function.as_str(), "attention" | "exact" | "weights")
+                    }
                     _ => false,
                 };
                 if !is_own || place.one_head.is_some() || place.head.is_some() {
@@ -93,11 +101,13 @@ impl Unfolder<'_> {
                 self.term(&args[0], &Place { one_head, ..place.clone() })
             }
             // One row of the identity negated: a reflection.
-            "scale_row" if matches!(&args[0].kind, ExprKind::Apply { function, .. } if function == "eye") => {
+            "scale_row" if matches!(&args[0].kind, ExprKind::Apply { function, .. } if function == "eye") =>
+            {
                 let n = self.term(&args[0], place)?;
                 let (rows, _) = self.shape(&n)?;
-                let factor =
-                    self.number(&args[2], place).ok_or_else(|| unknown("scale_row", "a factor that is no number"))?;
+                let factor = self
+                    .number(&args[2], place)
+                    .ok_or_else(|| unknown("scale_row", "a factor that is no number"))?;
                 let index = index(&args[1])?;
                 if Some(&factor) == Monomial::fraction(-1, 1).as_ref() {
                     let own = format!("flip-{index}:{rows}");
@@ -135,7 +145,11 @@ impl Unfolder<'_> {
                 let selection = match function {
                     "select" => self.some_rows(&args[1], &rows, place)?,
                     "row" => self.selection(&index(&args[1])?, "1", &rows),
-                    _ => self.selection(&format!("not-{}", index(&args[1])?), &format!("{rows}-1"), &rows),
+                    _ => self.selection(
+                        &format!("not-{}", index(&args[1])?),
+                        &format!("{rows}-1"),
+                        &rows,
+                    ),
                 };
                 Ok(Tree::new("*", [selection, matrix]))
             }
@@ -168,7 +182,9 @@ impl Unfolder<'_> {
                 let matrix = self.term(&args[0], place)?;
                 let op = if function == "min" { "colmin" } else { "colmax" };
                 match named {
-                    [(_, Expr { kind: ExprKind::Name(axis), .. })] if axis == "rows" => Ok(Tree::new(op, [matrix])),
+                    [(_, Expr { kind: ExprKind::Name(axis), .. })] if axis == "rows" => {
+                        Ok(Tree::new(op, [matrix]))
+                    }
                     _ => {
                         let by_columns = Tree::new(op, [Tree::new("T", [matrix])]);
                         Ok(Tree::new("T", [by_columns]))

@@ -30,25 +30,37 @@ impl Unfolder<'_> {
                 None => is_number(self.law, name),
             },
             ExprKind::Unary(UnaryOp::Neg, x) => self.is_scalar(x, place),
-            ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div, x, y) => {
-                self.is_scalar(x, place) && self.is_scalar(y, place)
+            ExprKind::Binary(
+                BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div,
+                x,
+                y,
+            ) => self.is_scalar(x, place) && self.is_scalar(y, place),
+            ExprKind::Apply { function, .. } => {
+                matches!(function.as_str(), "norm_max" | "norm_2" | "spread" | "exp")
             }
-            ExprKind::Apply { function, .. } => matches!(function.as_str(), "norm_max" | "norm_2" | "spread" | "exp"),
             _ => false,
         }
     }
 
-    /// The numbers whose sum an expression is, each a product; `None` for a matrix, and for numbers made otherwise.
+    /// The numbers whose sum an expression is, each a product; `None` for a matrix, and for numbers
+    /// made otherwise.
     pub(super) fn numbers(&self, expr: &Expr, place: &Place) -> Option<Vec<Monomial>> {
         let all = match &expr.kind {
             ExprKind::Number(x) => vec![Monomial::parse(&decimal(*x)?)?],
             ExprKind::Unary(UnaryOp::Neg, x) => products(&self.numbers(x, place)?, &[minus_one()])?,
-            ExprKind::Binary(BinaryOp::Add, x, y) => [self.numbers(x, place)?, self.numbers(y, place)?].concat(),
-            ExprKind::Binary(BinaryOp::Sub, x, y) => {
-                [self.numbers(x, place)?, products(&self.numbers(y, place)?, &[minus_one()])?].concat()
+            ExprKind::Binary(BinaryOp::Add, x, y) => {
+                [self.numbers(x, place)?, self.numbers(y, place)?].concat()
             }
-            ExprKind::Binary(BinaryOp::Mul, x, y) => products(&self.numbers(x, place)?, &self.numbers(y, place)?)?,
-            ExprKind::Binary(BinaryOp::Div, x, y) => products(&self.numbers(x, place)?, &[self.inverse(y).ok()?])?,
+            ExprKind::Binary(BinaryOp::Sub, x, y) => {
+                [self.numbers(x, place)?, products(&self.numbers(y, place)?, &[minus_one()])?]
+                    .concat()
+            }
+            ExprKind::Binary(BinaryOp::Mul, x, y) => {
+                products(&self.numbers(x, place)?, &self.numbers(y, place)?)?
+            }
+            ExprKind::Binary(BinaryOp::Div, x, y) => {
+                products(&self.numbers(x, place)?, &[self.inverse(y).ok()?])?
+            }
             ExprKind::Name(name) => match self.abbreviation(name, place) {
                 Some((expr, lets)) => {
                     if let Some(known) = self.sums.borrow().get(&lets) {
@@ -56,7 +68,8 @@ impl Unfolder<'_> {
                     }
                     let inner = Place { lets, ..place.clone() };
                     // What is no sum of products stands for itself.
-                    let itself = || self.is_scalar(expr, &inner).then(|| vec![Monomial::symbol(name)]);
+                    let itself =
+                        || self.is_scalar(expr, &inner).then(|| vec![Monomial::symbol(name)]);
                     let numbers = self.numbers(expr, &inner).or_else(itself);
                     self.sums.borrow_mut().insert(lets, numbers.clone());
                     return numbers;
@@ -81,7 +94,9 @@ impl Unfolder<'_> {
         let product = |x: Tree, y: Tree| Tree::new("mul", [x, y]);
         let constant = |text: &str| Tree::new("num", [Tree::leaf(text)]);
         match &expr.kind {
-            ExprKind::Number(x) => Ok(constant(&decimal(*x).ok_or_else(|| unknown("number", x.to_string()))?)),
+            ExprKind::Number(x) => {
+                Ok(constant(&decimal(*x).ok_or_else(|| unknown("number", x.to_string()))?))
+            }
             ExprKind::Name(name) => match self.abbreviation(name, place) {
                 Some((expr, lets)) => self.scalar(expr, &Place { lets, ..place.clone() }),
                 None => Ok(constant(name)),
@@ -94,13 +109,18 @@ impl Unfolder<'_> {
                 // `x − 1` keeps its form: it is not negative where `x` is at least 1.
                 let less = match self.number(y, place).filter(|y| y.symbols().is_empty()) {
                     Some(number) => constant(
-                        &number.times(&minus_one()).ok_or_else(|| unknown("number", "a large one"))?.to_string(),
+                        &number
+                            .times(&minus_one())
+                            .ok_or_else(|| unknown("number", "a large one"))?
+                            .to_string(),
                     ),
                     None => product(constant("-1"), self.scalar(y, place)?),
                 };
                 Ok(Tree::new("+", [self.scalar(x, place)?, less]))
             }
-            ExprKind::Binary(BinaryOp::Mul, x, y) => Ok(product(self.scalar(x, place)?, self.scalar(y, place)?)),
+            ExprKind::Binary(BinaryOp::Mul, x, y) => {
+                Ok(product(self.scalar(x, place)?, self.scalar(y, place)?))
+            }
             ExprKind::Binary(BinaryOp::Div, x, y) => {
                 let inverse = self.inverse(y)?;
                 Ok(product(constant(&inverse.to_string()), self.scalar(x, place)?))
@@ -147,7 +167,10 @@ fn decimal(x: f64) -> Option<String> {
 /// Whether a variable of the law, or an extent, is a number.
 fn is_number(law: &CheckedLaw, name: &str) -> bool {
     match domain(law, name) {
-        Some(known) => matches!(known, Domain::Real { .. } | Domain::Number | Domain::Positive | Domain::Dim { .. }),
+        Some(known) => matches!(
+            known,
+            Domain::Real { .. } | Domain::Number | Domain::Positive | Domain::Dim { .. }
+        ),
         None => DIMENSIONS.contains(&name),
     }
 }

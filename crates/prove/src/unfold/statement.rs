@@ -14,9 +14,14 @@ impl Unfolder<'_> {
                 self.statement(x)?;
                 self.statement(y)
             }
-            ExprKind::Binary(op @ (BinaryOp::Eq | BinaryOp::SameBits | BinaryOp::Le | BinaryOp::Ge), x, y) => {
+            ExprKind::Binary(
+                op @ (BinaryOp::Eq | BinaryOp::SameBits | BinaryOp::Le | BinaryOp::Ge),
+                x,
+                y,
+            ) => {
                 // The proof passes what the law names, link by link.
-                let passed: Vec<&Expr> = [&**x].into_iter().chain(&self.law.through).chain([&**y]).collect();
+                let passed: Vec<&Expr> =
+                    [&**x].into_iter().chain(&self.law.through).chain([&**y]).collect();
                 let first = self.claims.len();
                 passed.windows(2).try_for_each(|link| match op {
                     BinaryOp::Le => self.at_most(link[0], link[1], &place),
@@ -35,7 +40,9 @@ impl Unfolder<'_> {
                     let first = self.claims.len();
                     self.at_most(&args[0], x, &place)?;
                     self.at_most(x, &args[1], &place)?;
-                    self.claims[first..].iter().try_for_each(|(_, left, right)| self.is_said_of_all(left, right))
+                    self.claims[first..]
+                        .iter()
+                        .try_for_each(|(_, left, right)| self.is_said_of_all(left, right))
                 }
                 _ => Err(unknown("statement", "`in` something without ends")),
             },
@@ -44,12 +51,15 @@ impl Unfolder<'_> {
         }
     }
 
-    /// Whether what holds for the numbers of every item and head holds for those of all of them: the largest of norms is then at
-    /// most a number that grows with what is larger for all.
+    /// Whether what holds for the numbers of every item and head holds for those of all of them:
+    /// the largest of norms is then at most a number that grows with what is larger for all.
     fn is_said_of_all(&self, smallest: &Tree, largest: &Tree) -> Result<(), NotUnfolded> {
         let is_one_norm = smallest.is("norm", 1) || smallest.is("spread", 1);
         if is_scalar(smallest) && !(is_one_norm && grows(largest, &self.facts)) {
-            return Err(unknown("statement", "`<=` that is not one norm below what grows with norms"));
+            return Err(unknown(
+                "statement",
+                "`<=` that is not one norm below what grows with norms",
+            ));
         }
         Ok(())
     }

@@ -21,9 +21,11 @@ fn draw(lemma: &Lemma, words: &mut Words) -> BTreeMap<String, Meant> {
         let is = |other: &str| name == other;
         let is_average = needs(&|need| matches!(need, Need::Averages(a) if is(a)));
         let is_partial = needs(&|need| matches!(need, Need::PartialAverages(a) if is(a)));
-        let is_weights = is_average || is_partial || needs(&|need| matches!(need, Need::NonNegative(a) if is(a)));
-        let is_selection =
-            lemma.left.contains(&format!("(sel {name})")) || lemma.right.contains(&format!("(sel {name})"));
+        let is_weights = is_average
+            || is_partial
+            || needs(&|need| matches!(need, Need::NonNegative(a) if is(a)));
+        let is_selection = lemma.left.contains(&format!("(sel {name})"))
+            || lemma.right.contains(&format!("(sel {name})"));
         let meant = if is_selection {
             if common.len() < rows || !is_apart {
                 common = words.order(cols);
@@ -34,7 +36,11 @@ fn draw(lemma: &Lemma, words: &mut Words) -> BTreeMap<String, Meant> {
             Meant::Extent(rows)
         } else if cols == 0 {
             let x = words.real();
-            Meant::Number(if needs(&|need| matches!(need, Need::NonNegativeNumber(k) if is(k))) { x.abs() } else { x })
+            Meant::Number(if needs(&|need| matches!(need, Need::NonNegativeNumber(k) if is(k))) {
+                x.abs()
+            } else {
+                x
+            })
         } else if is_weights {
             // Weights that are often 0, so that averages can be far apart.
             let m = Matrix::new(rows, cols, |_, _| words.real().max(0.0) + 1e-9);
@@ -54,19 +60,27 @@ fn draw(lemma: &Lemma, words: &mut Words) -> BTreeMap<String, Meant> {
     names
 }
 
-/// By how much the score selected exceeds the others in every row, or the one left out lies below them.
+/// By how much the score selected exceeds the others in every row, or the one left out lies below
+/// them.
 fn margin(names: &BTreeMap<String, Meant>, z: &str, row: &str, is_opposed: bool) -> f64 {
-    let (Meant::Matrix(z), Meant::Matrix(rows)) = (&names[z], &names[row]) else { panic!("no matrices") };
+    let (Meant::Matrix(z), Meant::Matrix(rows)) = (&names[z], &names[row]) else {
+        panic!("no matrices")
+    };
     let selected = |j: usize| (0..rows.rows).any(|i| rows.at(i, j) > 0.0);
     let j = (0..z.cols).find(|j| selected(*j) != is_opposed).unwrap();
     let sign = if is_opposed { -1.0 } else { 1.0 };
-    let others = |i: usize| (0..z.cols).filter(move |other| *other != j).map(move |other| (i, other));
-    (0..z.rows).flat_map(others).map(|(i, other)| sign * (z.at(i, j) - z.at(i, other))).fold(f64::MAX, f64::min)
+    let others =
+        |i: usize| (0..z.cols).filter(move |other| *other != j).map(move |other| (i, other));
+    (0..z.rows)
+        .flat_map(others)
+        .map(|(i, other)| sign * (z.at(i, j) - z.at(i, other)))
+        .fold(f64::MAX, f64::min)
 }
 
 /// The largest excess of the left side over the right.
 fn excess(left: &str, right: &str, names: &BTreeMap<String, Meant>) -> f64 {
-    let (x, y) = (matrix(&Tree::parse(left).unwrap(), names), matrix(&Tree::parse(right).unwrap(), names));
+    let (x, y) =
+        (matrix(&Tree::parse(left).unwrap(), names), matrix(&Tree::parse(right).unwrap(), names));
     assert_eq!((x.rows, x.cols), (y.rows, y.cols));
     x.data.iter().zip(&y.data).map(|(x, y)| x - y).fold(f64::MIN, f64::max)
 }

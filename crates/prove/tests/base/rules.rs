@@ -9,17 +9,20 @@ use crate::terms::{Matrix, Meant, Words, at_head, matrix};
 
 fn draw(rule: &Rule, words: &mut Words) -> BTreeMap<String, Meant> {
     let parts: Vec<&str> = rule.shapes.split_whitespace().collect();
-    let heads = parts.chunks(3).find(|part| part[0] == "h").map(|part| part[1].parse::<usize>().unwrap());
+    let heads =
+        parts.chunks(3).find(|part| part[0] == "h").map(|part| part[1].parse::<usize>().unwrap());
     // Selections that are apart or complements are cut from one order.
     let together = matches!(rule.when, Some(When::Complements(..) | When::Apart(..)));
     let mut common = Vec::new();
     let is_used = |op: &str, name: &str| rule.left.contains(&format!("({op} ?{name}"));
     let is_mask = |name: &str| {
-        ["soft", "att", "both"].iter().any(|op| rule.left.contains(&format!("({op} "))) && matches!(name, "m" | "n")
+        ["soft", "att", "both"].iter().any(|op| rule.left.contains(&format!("({op} ")))
+            && matches!(name, "m" | "n")
             || rule.left.contains("(both") && matches!(name, "a" | "b")
     };
     let draw = |part: &[&str]| {
-        let (name, rows, cols): (&str, usize, usize) = (part[0], part[1].parse().unwrap(), part[2].parse().unwrap());
+        let (name, rows, cols): (&str, usize, usize) =
+            (part[0], part[1].parse().unwrap(), part[2].parse().unwrap());
         let is_selection = is_used("sel", name) || is_used("stretch", name) && cols > 0;
         let meant = if is_used("perm", name) || is_selection {
             if common.len() < rows || !together {
@@ -32,13 +35,16 @@ fn draw(rule: &Rule, words: &mut Words) -> BTreeMap<String, Meant> {
             let v: Vec<f64> = (0..rows).map(|_| words.real()).collect();
             let square: f64 = v.iter().map(|x| x * x).sum();
             let order = words.order(rows);
-            let reflected = |i: usize, j: usize| f64::from(u8::from(i == j)) - 2.0 * v[i] * v[j] / square;
+            let reflected =
+                |i: usize, j: usize| f64::from(u8::from(i == j)) - 2.0 * v[i] * v[j] / square;
             Meant::Matrix(Matrix::new(rows, cols, |i, j| reflected(order[i], j)))
         } else if cols == 0 && rows > 0 {
             Meant::Extent(rows)
         } else if cols == 0 {
             Meant::Number(words.real())
-        } else if let Some(heads) = heads.filter(|_| !rule.left.contains(&format!("(split ?h ?{name})"))) {
+        } else if let Some(heads) =
+            heads.filter(|_| !rule.left.contains(&format!("(split ?h ?{name})")))
+        {
             Meant::Heads((0..heads).map(|_| Matrix::new(rows, cols, |_, _| words.real())).collect())
         } else if is_mask(name) {
             Meant::Matrix(Matrix::new(rows, cols, |_, _| f64::from(u8::from(words.below(3) > 0))))
@@ -57,14 +63,16 @@ fn difference(left: &str, right: &str, names: &BTreeMap<String, Meant>) -> f64 {
 }
 
 fn difference_at(left: &str, right: &str, names: &BTreeMap<String, Meant>) -> f64 {
-    let (x, y) = (matrix(&Tree::parse(left).unwrap(), names), matrix(&Tree::parse(right).unwrap(), names));
+    let (x, y) =
+        (matrix(&Tree::parse(left).unwrap(), names), matrix(&Tree::parse(right).unwrap(), names));
     if (x.rows, x.cols) != (y.rows, y.cols) {
         return f64::INFINITY;
     }
     x.data.iter().zip(&y.data).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
 }
 
-/// Differences of right rules are roundings of numbers below a thousand; those of wrong ones are not.
+/// Differences of right rules are roundings of numbers below a thousand; those of wrong ones are
+/// not.
 #[test]
 fn rules_hold_and_their_wrong_variants_do_not() {
     let mut words = Words(1);

@@ -24,7 +24,9 @@ impl Matrix {
 
     pub(crate) fn times(&self, other: &Self) -> Self {
         assert_eq!(self.cols, other.rows);
-        Self::new(self.rows, other.cols, |i, j| (0..self.cols).map(|t| self.at(i, t) * other.at(t, j)).sum())
+        Self::new(self.rows, other.cols, |i, j| {
+            (0..self.cols).map(|t| self.at(i, t) * other.at(t, j)).sum()
+        })
     }
 
     pub(crate) fn transpose(&self) -> Self {
@@ -42,7 +44,8 @@ pub(crate) struct Words(pub(crate) u64);
 
 impl Words {
     pub(crate) fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % n
     }
 
@@ -119,15 +122,26 @@ pub(crate) fn matrix(tree: &Tree, names: &BTreeMap<String, Meant>) -> Matrix {
         }
         ("att", 1) => {
             let m = arg(0);
-            Matrix::new(m.rows, 1, |i, _| f64::from(u8::from((0..m.cols).any(|j| m.at(i, j) > 0.0))))
+            Matrix::new(m.rows, 1, |i, _| {
+                f64::from(u8::from((0..m.cols).any(|j| m.at(i, j) > 0.0)))
+            })
         }
         ("soft", 3) => {
             let z = arg(0);
             let mask = if *tree.args[1].op == *"all" { z.zip(&z, |_, _| 1.0) } else { arg(1) };
-            let sink = if *tree.args[2].op == *"none" { 0.0 } else { libm::exp(number(&tree.args[2], names)) };
-            let weight = |i: usize, j: usize| if mask.at(i, j) > 0.0 { libm::exp(z.at(i, j)) } else { 0.0 };
+            let sink = if *tree.args[2].op == *"none" {
+                0.0
+            } else {
+                libm::exp(number(&tree.args[2], names))
+            };
+            let weight =
+                |i: usize, j: usize| if mask.at(i, j) > 0.0 { libm::exp(z.at(i, j)) } else { 0.0 };
             let sum = |i: usize| (0..z.cols).map(|j| weight(i, j)).sum::<f64>() + sink;
-            Matrix::new(z.rows, z.cols, |i, j| if sum(i) > 0.0 { weight(i, j) / sum(i) } else { 0.0 })
+            Matrix::new(
+                z.rows,
+                z.cols,
+                |i, j| if sum(i) > 0.0 { weight(i, j) / sum(i) } else { 0.0 },
+            )
         }
         ("hcat", 2) => {
             let (x, y) = (arg(0).transpose(), arg(1).transpose());
@@ -145,13 +159,17 @@ pub(crate) fn matrix(tree: &Tree, names: &BTreeMap<String, Meant>) -> Matrix {
             Matrix::new(m.rows, width, |i, j| m.at(i, head(names) * width + j))
         }
         ("comb", 2) => {
-            let side_by_side = |x: Matrix, y: Matrix| above(&x.transpose(), &y.transpose()).transpose();
+            let side_by_side =
+                |x: Matrix, y: Matrix| above(&x.transpose(), &y.transpose()).transpose();
             of_every_head(tree, names).into_iter().reduce(side_by_side).unwrap()
         }
         ("mean", 2) => {
             let all = of_every_head(tree, names);
             let heads = all.len() as f64;
-            all.into_iter().reduce(|x, y| x.zip(&y, |x, y| x + y)).map(|m| m.zip(&m, |x, _| x / heads)).unwrap()
+            all.into_iter()
+                .reduce(|x, y| x.zip(&y, |x, y| x + y))
+                .map(|m| m.zip(&m, |x, _| x / heads))
+                .unwrap()
         }
         ("perm" | "orth" | "sel", 1) => arg(0),
         ("stretch", 2) => {
@@ -223,12 +241,18 @@ pub(crate) fn at_head(names: &BTreeMap<String, Meant>, head: usize) -> BTreeMap<
 
 /// The argument of `comb` or `mean` for each head.
 fn of_every_head(tree: &Tree, names: &BTreeMap<String, Meant>) -> Vec<Matrix> {
-    (0..extent(&tree.args[0], names)).map(|head| matrix(&tree.args[1], &at_head(names, head))).collect()
+    (0..extent(&tree.args[0], names))
+        .map(|head| matrix(&tree.args[1], &at_head(names, head)))
+        .collect()
 }
 
 pub(crate) fn above(x: &Matrix, y: &Matrix) -> Matrix {
     assert_eq!(x.cols, y.cols);
-    Matrix::new(x.rows + y.rows, x.cols, |i, j| if i < x.rows { x.at(i, j) } else { y.at(i - x.rows, j) })
+    Matrix::new(
+        x.rows + y.rows,
+        x.cols,
+        |i, j| if i < x.rows { x.at(i, j) } else { y.at(i - x.rows, j) },
+    )
 }
 
 /// A number as a matrix.

@@ -75,7 +75,9 @@ fn is_well_formed(xml: &str) -> bool {
                         true
                     }
                 };
-                closes && !text.contains('>') && text.split('&').skip(1).all(|entity| entity.contains(';'))
+                closes
+                    && !text.contains('>')
+                    && text.split('&').skip(1).all(|entity| entity.contains(';'))
             }
             None => false,
         })
@@ -118,7 +120,9 @@ fn every_step_about_moments_is_well_formed() {
     let mut steps = 0;
     for law in laws {
         for line in prove(law).lines {
-            let Shown::Equation(equation) = line.shown else { panic!("{}: expected equations", law.law.law) };
+            let Shown::Equation(equation) = line.shown else {
+                panic!("{}: expected equations", law.law.law)
+            };
             assert_well_formed(&law.law.law, &equation);
             // No style shows the notation of the law's file.
             let latex = render(&equation, Style::Latex);

@@ -1,4 +1,5 @@
-//! Formulas in print: what every law and every function looks like, and that print never changes a meaning.
+//! Formulas in print: what every law and every function looks like, and that print never changes a
+//! meaning.
 
 mod form;
 mod reading;
@@ -94,10 +95,15 @@ fn pages(texts: &[String]) -> Vec<String> {
 fn laws_and_functions() {
     let catalog = Catalog::embedded().unwrap();
     for style in Style::ALL {
-        let laws: Vec<String> =
-            catalog.laws.iter().map(|(id, law)| format!("{id}\n{}\n\n", render_law(law, style))).collect();
-        let functions: Vec<String> =
-            FUNCTIONS.iter().map(|text| format!("{text}\n    {}\n", render(&tree(text), style))).collect();
+        let laws: Vec<String> = catalog
+            .laws
+            .iter()
+            .map(|(id, law)| format!("{id}\n{}\n\n", render_law(law, style)))
+            .collect();
+        let functions: Vec<String> = FUNCTIONS
+            .iter()
+            .map(|text| format!("{text}\n    {}\n", render(&tree(text), style)))
+            .collect();
         let style = format!("{style:?}").to_lowercase();
         for (what, texts) in [("laws", laws), ("functions", functions)] {
             for (at, page) in pages(&texts).iter().enumerate() {
@@ -113,11 +119,13 @@ fn laws_and_functions() {
 fn proofs_about_moments() {
     let catalog = Catalog::embedded().unwrap();
     for style in Style::ALL {
-        let proofs = ["averaged-value-variance", "dot-product-scale", "squared-norm-variance"].map(|id| {
-            let lines = prove(&catalog.laws[id]).lines;
-            let lines: Vec<String> = lines.iter().map(|line| format!("  {}\n", line.shown.text(style))).collect();
-            format!("{id}\n{}\n", lines.concat())
-        });
+        let proofs =
+            ["averaged-value-variance", "dot-product-scale", "squared-norm-variance"].map(|id| {
+                let lines = prove(&catalog.laws[id]).lines;
+                let lines: Vec<String> =
+                    lines.iter().map(|line| format!("  {}\n", line.shown.text(style))).collect();
+                format!("{id}\n{}\n", lines.concat())
+            });
         let [page] = pages(&proofs).try_into().unwrap();
         insta::assert_snapshot!(format!("{style:?}_moments").to_lowercase(), page);
     }
@@ -135,13 +143,18 @@ fn nested_conditions_take_no_time() {
 
 #[test]
 fn conditions_divide_whole_numbers() {
-    let source =
-        "law: x\ntitle: x\nwhere: h_q / h_k % 2 == 0 and not causal\nexpect: V == V\nproof: definition\ncatches: []\n";
+    let source = "law: x\ntitle: x\nwhere: h_q / h_k % 2 == 0 and not causal\nexpect: V == V\nproof: definition\ncatches: []\n";
     let mut catalog = Catalog::embedded().unwrap();
     catalog.add_law("x.yaml", source).unwrap();
     let law = &catalog.laws["x"];
-    assert_eq!(render_law(law, Style::Unicode), "Suppose ⌊h_q/h_k⌋ mod 2 = 0 and not causal.\nThen\n    V = V");
-    assert!(render_law(law, Style::Latex).contains(r"\left\lfloor \frac{h_{q}}{h_{k}}\right\rfloor \bmod 2 = 0"));
+    assert_eq!(
+        render_law(law, Style::Unicode),
+        "Suppose ⌊h_q/h_k⌋ mod 2 = 0 and not causal.\nThen\n    V = V"
+    );
+    assert!(
+        render_law(law, Style::Latex)
+            .contains(r"\left\lfloor \frac{h_{q}}{h_{k}}\right\rfloor \bmod 2 = 0")
+    );
 }
 
 #[track_caller]
@@ -225,7 +238,8 @@ fn styles() {
         "vcat(vcat(a, b), hcat(c, d))",
         r"\begin{bmatrix} a \\ b \\ \begin{bmatrix} c & d \end{bmatrix} \end{bmatrix}",
     );
-    let math = |inner: &str| format!("<math xmlns=\"http://www.w3.org/1998/Math/MathML\">{inner}</math>");
+    let math =
+        |inner: &str| format!("<math xmlns=\"http://www.w3.org/1998/Math/MathML\">{inner}</math>");
     check(MathMl, "a / n_q", &math("<mfrac><mi>a</mi><msub><mi>n</mi><mi>q</mi></msub></mfrac>"));
     check(
         MathMl,

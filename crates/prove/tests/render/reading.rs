@@ -1,4 +1,5 @@
-//! A formula in print, read back, has the value it had: no parentheses are missing, and none are idle.
+//! A formula in print, read back, has the value it had: no parentheses are missing, and none are
+//! idle.
 
 use std::collections::HashMap;
 
@@ -21,7 +22,11 @@ pub(crate) fn formulas() -> impl Strategy<Value = Expr> {
         let transpose = inner.clone().prop_map(|x| node(ExprKind::Transpose(Box::new(x))));
         let function = prop::sample::select(vec!["exp", "sqrt", "f"]);
         let apply = (function, inner).prop_map(|(function, x)| {
-            node(ExprKind::Apply { function: function.to_owned(), args: vec![x], named: Vec::new() })
+            node(ExprKind::Apply {
+                function: function.to_owned(),
+                args: vec![x],
+                named: Vec::new(),
+            })
         });
         prop_oneof![6 => binary, 1 => unary, 1 => transpose, 1 => apply]
     })
@@ -39,21 +44,30 @@ impl Value {
     fn hash(seed: u64) -> Self {
         let mut state = seed;
         Self(std::array::from_fn(|_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % PRIME
         }))
     }
 
     /// The unknown function `function` of it.
     fn apply(self, function: &str) -> Self {
-        Self::hash(function.bytes().map(u64::from).chain(self.0).fold(7, |seed, x| seed % PRIME * 65_599 + x))
+        Self::hash(
+            function
+                .bytes()
+                .map(u64::from)
+                .chain(self.0)
+                .fold(7, |seed, x| seed % PRIME * 65_599 + x),
+        )
     }
 
     fn plus(self, other: Self) -> Self {
         Self(std::array::from_fn(|at| (self.0[at] + other.0[at]) % PRIME))
     }
 
-    /// A sign may change places with a factor and nothing more is true of it: `a − a` is no 0 that hides the rest.
+    /// A sign may change places with a factor and nothing more is true of it: `a − a` is no 0 that
+    /// hides the rest.
     fn negative(self) -> Self {
         Self(self.0.map(|x| x * 1_234_567_891 % PRIME))
     }
@@ -266,7 +280,8 @@ proptest! {
         prop_assert_eq!(hear(&words), Some(value(&expr)), "{}", words);
     }
 
-    /// `a + (b − c)` and `a (b/c)` keep theirs, another operation stands in them; so does a double sign.
+    /// `a + (b − c)` and `a (b/c)` keep theirs, another operation stands in them; so does a double
+    /// sign.
     #[test]
     fn no_parentheses_are_idle(expr in formulas()) {
         let text = render(&expr, Style::Unicode);
@@ -300,11 +315,14 @@ fn the_reader_tells_formulas_apart() {
         "(a b)^2",
         "a^3",
     ];
-    let values: HashMap<[u64; 4], &str> = formulas.iter().map(|text| (read(text).expect(text).0, *text)).collect();
+    let values: HashMap<[u64; 4], &str> =
+        formulas.iter().map(|text| (read(text).expect(text).0, *text)).collect();
     assert_eq!(values.len(), formulas.len());
     assert_eq!(read("a (b/c)"), read("a b/c"));
     assert_eq!(read("a^2 b"), read("a a b"));
-    for unclear in ["a/b c", "a/b/c", "a + −b", "−−a", "a −b", "aᵀᵀ", "√aᵀ", "e^f(a)", "(a", "a)", ""] {
+    for unclear in
+        ["a/b c", "a/b/c", "a + −b", "−−a", "a −b", "aᵀᵀ", "√aᵀ", "e^f(a)", "(a", "a)", ""]
+    {
         assert_eq!(read(unclear), None, "{unclear}");
     }
 }

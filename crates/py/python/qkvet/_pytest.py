@@ -61,7 +61,8 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     except (ValueError, OSError) as error:
         raise pytest.UsageError(f"--qkvet-target {name}: {error}") from None
     for law, dtype in dict.fromkeys((case.law, case.dtype) for case in found):
-        # Ids are those of laws and formats: the same on every worker of xdist, and from one run to the next.
+        # Ids are those of laws and formats: the same on every worker of xdist, and from one run to
+        # the next.
         node = f"qkvet::{law}::{dtype}"
         items.append(
             Group.from_parent(session, name=node, nodeid=node, function=function, law=law, dtype=dtype, known=known)

@@ -21,7 +21,10 @@ pub(super) fn conventions(summary: &Summary, catalog: &Catalog) -> Vec<Conventio
     let undeclared = |field: &str, value: &str| {
         let flag = format!("--convention {field}={value},");
         let is_it = |hint: &String| hint.contains(&flag);
-        summary.findings.iter().any(|one| one.kind == FindingKind::Convention && one.hint.as_ref().is_some_and(is_it))
+        summary
+            .findings
+            .iter()
+            .any(|one| one.kind == FindingKind::Convention && one.hint.as_ref().is_some_and(is_it))
     };
     let mut rows: BTreeMap<&str, ConventionRow> = BTreeMap::new();
     for convention in catalog.conventions.values() {
@@ -33,7 +36,8 @@ pub(super) fn conventions(summary: &Summary, catalog: &Catalog) -> Vec<Conventio
             how: "standard",
             is_standard: true,
         });
-        let is_declared = summary.run.conventions.iter().any(|declared| *declared == format!("{field}={value}"));
+        let is_declared =
+            summary.run.conventions.iter().any(|declared| *declared == format!("{field}={value}"));
         if is_declared || undeclared(field, value) {
             row.judged = value.to_owned();
             row.how = if is_declared { "declared" } else { "found, not declared" };

@@ -55,20 +55,25 @@ fn at(numbers: &Numbers, at: usize) -> f64 {
     numbers.0.get(at).copied().unwrap_or(f64::NAN)
 }
 
-/// A row for each key: product, stages, logit, softmax in two steps, the values that it weighs, and logit and weight with the cause; one for
-/// a sink, and one for the sums where all keys are shown.
+/// A row for each key: product, stages, logit, softmax in two steps, the values that it weighs, and
+/// logit and weight with the cause; one for a sink, and one for the sums where all keys are shown.
 fn keys(example: &WorkedExample) -> Table {
     let WorkedExample { expected, supposed, values, .. } = example;
     // The last stage is the logit, but for keys that are hidden.
     let inner = expected.stages.len().saturating_sub(1);
     let sink = expected.sink.as_ref().and_then(|sink| sink.0.first()).copied();
     let highest = expected.logits.0.iter().copied().chain(sink).fold(f64::NEG_INFINITY, f64::max);
-    let exponential = |logit: f64| if highest.is_finite() { libm::exp(logit - highest) } else { 0.0 };
+    let exponential =
+        |logit: f64| if highest.is_finite() { libm::exp(logit - highest) } else { 0.0 };
     let shown: Vec<usize> = example.columns.iter().copied().take(MOST_VALUES).collect();
     let n_values = if values.len() == example.keys.len() { shown.len() } else { 0 };
     let mut header = vec!["key j".to_owned(), "q · k".to_owned()];
-    header.extend(expected.stages.iter().take(inner).map(|stage| visible(&stage.stage).into_owned()));
-    let last = expected.stages.last().map_or_else(String::new, |stage| format!(" ({})", visible(&stage.stage)));
+    header
+        .extend(expected.stages.iter().take(inner).map(|stage| visible(&stage.stage).into_owned()));
+    let last = expected
+        .stages
+        .last()
+        .map_or_else(String::new, |stage| format!(" ({})", visible(&stage.stage)));
     header.extend([format!("logit{last}"), "exp(logit − max)".to_owned(), "weight".to_owned()]);
     header.extend(shown.iter().take(n_values).map(|c| format!("v[j, {c}]")));
     if supposed.is_some() {
@@ -76,15 +81,23 @@ fn keys(example: &WorkedExample) -> Table {
     }
     let width = header.len();
     let row = |(row, key): (usize, &usize)| {
-        let mut cells = vec![Cell::plain(key.to_string()), Cell::plain(short(at(&expected.products, row)))];
-        cells.extend(expected.stages.iter().take(inner).map(|stage| Cell::plain(short(at(&stage.scores, row)))));
+        let mut cells =
+            vec![Cell::plain(key.to_string()), Cell::plain(short(at(&expected.products, row)))];
+        cells.extend(
+            expected
+                .stages
+                .iter()
+                .take(inner)
+                .map(|stage| Cell::plain(short(at(&stage.scores, row)))),
+        );
         cells.push(Cell::plain(logit(expected, row)));
         cells.push(Cell::plain(short(exponential(at(&expected.logits, row)))));
         cells.push(Cell::plain(short(at(&expected.weights, row))));
         cells.extend((0..n_values).map(|column| Cell::plain(short(at(&values[row], column)))));
         if let Some(other) = supposed {
             cells.push(compared(logit(other, row), &logit(expected, row)));
-            cells.push(compared(short(at(&other.weights, row)), &short(at(&expected.weights, row))));
+            cells
+                .push(compared(short(at(&other.weights, row)), &short(at(&expected.weights, row))));
         }
         cells
     };
@@ -126,12 +139,14 @@ fn compared(text: String, own: &str) -> Cell {
 
 /// A row for each column of the result: exact, allowed, got, how far out, and what the cause gives.
 fn columns(example: &WorkedExample) -> Table {
-    let mut header: Vec<String> = ["column", "exact", "allowed error", "got", "distance"].map(str::to_owned).to_vec();
+    let mut header: Vec<String> =
+        ["column", "exact", "allowed error", "got", "distance"].map(str::to_owned).to_vec();
     if example.simulated.is_some() {
         header.push("the cause gives".to_owned());
     }
     let row = |(row, column): (usize, &usize)| {
-        let (exact, allowed, got) = (at(&example.exact, row), at(&example.allowed, row), at(&example.got, row));
+        let (exact, allowed, got) =
+            (at(&example.exact, row), at(&example.allowed, row), at(&example.got, row));
         let far = (got - exact).abs();
         let is_right = far <= allowed || (got.is_nan() && exact.is_nan());
         let share = far / allowed;
@@ -148,7 +163,12 @@ fn columns(example: &WorkedExample) -> Table {
             Cell { text: format!("{got:?}"), differs: !is_right },
             Cell { text: distance, differs: !is_right },
         ];
-        cells.extend(example.simulated.as_ref().map(|simulated| Cell::plain(format!("{:?}", at(simulated, row)))));
+        cells.extend(
+            example
+                .simulated
+                .as_ref()
+                .map(|simulated| Cell::plain(format!("{:?}", at(simulated, row)))),
+        );
         cells
     };
     Table { header, rows: example.columns.iter().enumerate().map(row).collect() }

@@ -44,7 +44,12 @@ impl FindingView {
 }
 
 /// The view of finding `number`, from 1.
-pub(super) fn finding(summary: &Summary, finding: &Finding, number: usize, shapes: &Shapes) -> FindingView {
+pub(super) fn finding(
+    summary: &Summary,
+    finding: &Finding,
+    number: usize,
+    shapes: &Shapes,
+) -> FindingView {
     let evidence = &finding.evidence;
     let shown = |text: &String| visible(text).into_owned();
     let mut rows = vec![(
@@ -53,7 +58,10 @@ pub(super) fn finding(summary: &Summary, finding: &Finding, number: usize, shape
             "{} of {}{}",
             count(finding.cases),
             count(finding.of),
-            finding.boundary.as_ref().map_or_else(String::new, |boundary| format!(", only where {boundary}"))
+            finding
+                .boundary
+                .as_ref()
+                .map_or_else(String::new, |boundary| format!(", only where {boundary}"))
         ),
     )];
     let optional = [
@@ -62,7 +70,9 @@ pub(super) fn finding(summary: &Summary, finding: &Finding, number: usize, shape
         ("reading", &finding.reading),
         ("wrong elements", &finding.structure),
     ];
-    rows.extend(optional.into_iter().filter_map(|(name, text)| Some((name, shown(text.as_ref()?)))));
+    rows.extend(
+        optional.into_iter().filter_map(|(name, text)| Some((name, shown(text.as_ref()?)))),
+    );
     rows.push(("law", format!("{}: {}", finding.law, finding.law_title)));
     rows.push(("laws broken", laws(finding)));
     let mut seen = vec![("witness", shown(&finding.witness.call))];
@@ -73,7 +83,9 @@ pub(super) fn finding(summary: &Summary, finding: &Finding, number: usize, shape
         ("got", shown(&evidence.got)),
     ]);
     let error = match (evidence.ratio, evidence.bound) {
-        (Some(excess), _) => Some(format!("{} times the bound of contract {}", ratio(excess), finding.contract)),
+        (Some(excess), _) => {
+            Some(format!("{} times the bound of contract {}", ratio(excess), finding.contract))
+        }
         (None, Some(0.0)) if finding.verdict == Verdict::Fail => {
             Some(format!("an exact case: contract {} allows no error", finding.contract))
         }
@@ -82,10 +94,12 @@ pub(super) fn finding(summary: &Summary, finding: &Finding, number: usize, shape
     seen.extend(error.map(|error| ("error", error)));
     seen.extend(evidence.stderr.iter().map(|text| ("stderr", shown(text))));
     let mut commands = vec![shown(&finding.replay)];
-    commands.extend(finding.replay_anywhere.iter().filter(|one| **one != finding.replay).map(shown));
+    commands
+        .extend(finding.replay_anywhere.iter().filter(|one| **one != finding.replay).map(shown));
     commands.extend(finding.script.iter().map(|script| format!("python {}", visible(script))));
     let word = word(finding);
-    let mut search = vec![word, &finding.title, &finding.witness.call, &finding.witness.case, &finding.contract];
+    let mut search =
+        vec![word, &finding.title, &finding.witness.call, &finding.witness.case, &finding.contract];
     search.extend(finding.laws.keys().map(String::as_str));
     search.extend([&finding.cause, &finding.hint].into_iter().flatten().map(String::as_str));
     let search = visible(&search.join(" ")).to_lowercase();
@@ -113,7 +127,8 @@ pub(super) fn finding(summary: &Summary, finding: &Finding, number: usize, shape
 fn laws(finding: &Finding) -> String {
     let mut all: Vec<(&String, &usize)> = finding.laws.iter().collect();
     all.sort_by_key(|(law, n)| (std::cmp::Reverse(**n), law.as_str()));
-    let mut shown: Vec<String> = all.iter().take(MOST_LAWS).map(|(law, n)| format!("{law} {n}")).collect();
+    let mut shown: Vec<String> =
+        all.iter().take(MOST_LAWS).map(|(law, n)| format!("{law} {n}")).collect();
     if all.len() > MOST_LAWS {
         shown.push(format!("{} more", all.len() - MOST_LAWS));
     }

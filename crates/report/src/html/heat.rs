@@ -1,5 +1,5 @@
-//! Heat maps: weights and mask over queries and keys, errors over the elements of a result. A shade is a number between 0 and 1; what is
-//! hidden is hatched, what is wrong is outlined and crossed.
+//! Heat maps: weights and mask over queries and keys, errors over the elements of a result. A shade
+//! is a number between 0 and 1; what is hidden is hatched, what is wrong is outlined and crossed.
 
 use std::fmt::Write;
 
@@ -38,21 +38,34 @@ pub(super) fn pictures(picture: &Picture) -> Vec<Figure> {
         &picture.seen,
     )];
     if has_other {
-        figures.push(weights("Weights and mask with the cause", &picture.supposed_weights, &picture.supposed_seen));
+        figures.push(weights(
+            "Weights and mask with the cause",
+            &picture.supposed_weights,
+            &picture.supposed_seen,
+        ));
     }
     figures.push(errors(&picture.result, &picture.ratios));
     figures
 }
 
 fn weights(caption: &str, rows: &[Numbers], seen: &[String]) -> Figure {
-    let is_seen = |i: usize, j: usize| seen.get(i).and_then(|row| row.as_bytes().get(j)) != Some(&b'0');
+    let is_seen =
+        |i: usize, j: usize| seen.get(i).and_then(|row| row.as_bytes().get(j)) != Some(&b'0');
     let shade = |x: f64| if x.is_finite() { x.abs().min(1.0) } else { 0.0 };
-    let n_hidden = (0..rows.len()).map(|i| (0..width(rows)).filter(|j| !is_seen(i, *j)).count()).sum::<usize>();
+    let n_hidden = (0..rows.len())
+        .map(|i| (0..width(rows)).filter(|j| !is_seen(i, *j)).count())
+        .sum::<usize>();
     let mut map = Map::new(rows.len(), width(rows), "key j");
     map.shades("heat", |i, j| if is_seen(i, j) { shade(number(rows, i, j)) } else { 0.0 });
     map.ruled();
     map.hatched(|i, j| !is_seen(i, j));
-    map.written(|i, j| if is_seen(i, j) { (short2(number(rows, i, j)), shade(number(rows, i, j))) } else { NOTHING });
+    map.written(|i, j| {
+        if is_seen(i, j) {
+            (short2(number(rows, i, j)), shade(number(rows, i, j)))
+        } else {
+            NOTHING
+        }
+    });
     map.legend("weight 0", "1", |map, x, y| {
         map.hatch_at(x, y);
         "hidden key"
@@ -62,7 +75,11 @@ fn weights(caption: &str, rows: &[Numbers], seen: &[String]) -> Figure {
         rows.len(),
         width(rows)
     );
-    map.figure(format!("{caption}: {} of {} places are hidden", n_hidden, rows.len() * width(rows)), caption, &about)
+    map.figure(
+        format!("{caption}: {} of {} places are hidden", n_hidden, rows.len() * width(rows)),
+        caption,
+        &about,
+    )
 }
 
 fn errors(result: &str, rows: &[Numbers]) -> Figure {
@@ -71,13 +88,22 @@ fn errors(result: &str, rows: &[Numbers]) -> Figure {
         x.is_nan() || x > 1.0
     };
     let shade = |x: f64| x.clamp(0.0, 1.0) * HELD;
-    let n_wrong = (0..rows.len()).map(|i| (0..width(rows)).filter(|j| is_wrong(i, *j)).count()).sum::<usize>();
-    let mut map = Map::new(rows.len(), width(rows), if result == "weights" { "key j" } else { "column c" });
+    let n_wrong = (0..rows.len())
+        .map(|i| (0..width(rows)).filter(|j| is_wrong(i, *j)).count())
+        .sum::<usize>();
+    let mut map =
+        Map::new(rows.len(), width(rows), if result == "weights" { "key j" } else { "column c" });
     map.shades("heat", |i, j| if is_wrong(i, j) { 0.0 } else { shade(number(rows, i, j)) });
     map.shades("wrong", |i, j| if is_wrong(i, j) { WRONG } else { 0.0 });
     map.ruled();
     map.crossed(is_wrong);
-    map.written(|i, j| if is_wrong(i, j) { NOTHING } else { (short2(number(rows, i, j)), shade(number(rows, i, j))) });
+    map.written(|i, j| {
+        if is_wrong(i, j) {
+            NOTHING
+        } else {
+            (short2(number(rows, i, j)), shade(number(rows, i, j)))
+        }
+    });
     map.legend("error 0", "its bound", |map, x, y| {
         let _ = write!(
             map.body,
@@ -95,7 +121,10 @@ fn errors(result: &str, rows: &[Numbers]) -> Figure {
     );
     let caption = format!("Error over bound of the {result}");
     map.figure(
-        format!("{caption}: {n_wrong} of {} elements are farther out than it allows", rows.len() * width(rows)),
+        format!(
+            "{caption}: {n_wrong} of {} elements are farther out than it allows",
+            rows.len() * width(rows)
+        ),
         &caption,
         &about,
     )
@@ -119,7 +148,11 @@ fn number(rows: &[Numbers], i: usize, j: usize) -> f64 {
 
 /// A number that fits a cell.
 fn short2(x: f64) -> String {
-    if x == 0.0 || x.abs() >= 0.01 || x.is_nan() { short((x * 100.0).round() / 100.0) } else { "~0".to_owned() }
+    if x == 0.0 || x.abs() >= 0.01 || x.is_nan() {
+        short((x * 100.0).round() / 100.0)
+    } else {
+        "~0".to_owned()
+    }
 }
 
 /// Cells in rows and columns.
@@ -135,7 +168,8 @@ struct Map {
 
 impl Map {
     fn new(rows: usize, columns: usize, across: &'static str) -> Self {
-        let side = SIDES.iter().find(|(most, _)| columns.max(rows) <= *most).map_or(10, |(_, side)| *side);
+        let side =
+            SIDES.iter().find(|(most, _)| columns.max(rows) <= *most).map_or(10, |(_, side)| *side);
         Self { rows, columns, side, across, body: String::new() }
     }
 
@@ -168,7 +202,10 @@ impl Map {
             }
             if !d.is_empty() {
                 let opacity = wanted as f64 / SHADES as f64;
-                let _ = write!(self.body, "<path class=\"{class}\" fill-opacity=\"{opacity}\" d=\"{d}\"/>");
+                let _ = write!(
+                    self.body,
+                    "<path class=\"{class}\" fill-opacity=\"{opacity}\" d=\"{d}\"/>"
+                );
             }
         }
     }
@@ -176,15 +213,22 @@ impl Map {
     /// Lines between the cells.
     fn ruled(&mut self) {
         let (right, bottom) = (self.columns * self.side, self.rows * self.side);
-        let down = (1..self.columns).map(|j| format!("M{} {MARGIN}v{bottom}", MARGIN + j * self.side));
-        let across = (1..self.rows).map(|i| format!("M{MARGIN} {}h{right}", MARGIN + i * self.side));
+        let down =
+            (1..self.columns).map(|j| format!("M{} {MARGIN}v{bottom}", MARGIN + j * self.side));
+        let across =
+            (1..self.rows).map(|i| format!("M{MARGIN} {}h{right}", MARGIN + i * self.side));
         let d: String = down.chain(across).collect();
         if !d.is_empty() {
             let _ = write!(self.body, "<path class=\"grid\" d=\"{d}\"/>");
         }
     }
 
-    fn path(&mut self, class: &str, is_in: impl Fn(usize, usize) -> bool, cell: impl Fn(usize, usize) -> String) {
+    fn path(
+        &mut self,
+        class: &str,
+        is_in: impl Fn(usize, usize) -> bool,
+        cell: impl Fn(usize, usize) -> String,
+    ) {
         let d: String = self
             .cells()
             .filter(|(i, j)| is_in(*i, *j))
@@ -237,16 +281,24 @@ impl Map {
             if !text.is_empty() {
                 let class = if shade >= DARK { "cell full" } else { "cell" };
                 let (x, y) = (x + self.side / 2, y + self.side / 2 + 4);
-                let _ = write!(self.body, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{text}</text>");
+                let _ =
+                    write!(self.body, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{text}</text>");
             }
         }
     }
 
-    /// What shades mean, and what the other sign does, which is drawn at the place it is given and has a name.
-    fn legend(&mut self, none: &str, full: &str, sign: impl FnOnce(&mut Self, usize, usize) -> &'static str) {
+    /// What shades mean, and what the other sign does, which is drawn at the place it is given and
+    /// has a name.
+    fn legend(
+        &mut self,
+        none: &str,
+        full: &str,
+        sign: impl FnOnce(&mut Self, usize, usize) -> &'static str,
+    ) {
         let (mut x, y) = (MARGIN, MARGIN + self.rows * self.side + 14);
         let text = |map: &mut Self, x: usize, text: &str| {
-            let _ = write!(map.body, "<text class=\"legend\" x=\"{x}\" y=\"{}\">{text}</text>", y + 10);
+            let _ =
+                write!(map.body, "<text class=\"legend\" x=\"{x}\" y=\"{}\">{text}</text>", y + 10);
             // Letters of this size are about six wide.
             x + 6 * text.chars().count()
         };
@@ -271,11 +323,16 @@ impl Map {
         let every = |n: usize| [1, 4][usize::from(n > 16)];
         for j in (0..self.columns).step_by(every(self.columns)) {
             let x = MARGIN + j * self.side + self.side / 2;
-            let _ = write!(self.body, "<text class=\"tick\" x=\"{x}\" y=\"{}\">{j}</text>", MARGIN - 6);
+            let _ =
+                write!(self.body, "<text class=\"tick\" x=\"{x}\" y=\"{}\">{j}</text>", MARGIN - 6);
         }
         for i in (0..self.rows).step_by(every(self.rows)) {
             let y = MARGIN + i * self.side + self.side / 2 + 4;
-            let _ = write!(self.body, "<text class=\"tick end\" x=\"{}\" y=\"{y}\">{i}</text>", MARGIN - 6);
+            let _ = write!(
+                self.body,
+                "<text class=\"tick end\" x=\"{}\" y=\"{y}\">{i}</text>",
+                MARGIN - 6
+            );
         }
         let _ = write!(
             self.body,

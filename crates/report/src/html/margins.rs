@@ -25,7 +25,9 @@ struct Band {
 pub(super) fn margins(summary: &Summary) -> String {
     let mut bands: BTreeMap<&str, BTreeMap<u32, Band>> = BTreeMap::new();
     for record in &summary.records {
-        let (Some(margin), Some(n_k)) = (record.margin, extent(&record.call, "n_k")) else { continue };
+        let (Some(margin), Some(n_k)) = (record.margin, extent(&record.call, "n_k")) else {
+            continue;
+        };
         let band = bands.entry(&record.dtype).or_default().entry(power(n_k)).or_default();
         band.n += 1;
         if record.verdict == Verdict::Fail {
@@ -48,7 +50,8 @@ fn draw(bands: &BTreeMap<&str, BTreeMap<u32, Band>>) -> String {
     let top = if is_failing { HIGHEST } else { 1.0 };
     let steps = f64::from(last - first).max(1.0);
     let across = |power: u32| 24.0 + (WIDTH - 48.0) * f64::from(power - first) / steps;
-    let decade = |margin: f64| if margin > 0.0 { libm::log10(margin).clamp(LOWEST, top) } else { LOWEST };
+    let decade =
+        |margin: f64| if margin > 0.0 { libm::log10(margin).clamp(LOWEST, top) } else { LOWEST };
     let up = |decade: f64| HEIGHT * (top - decade) / (top - LOWEST);
     let mut plot = Plot::default();
     let labels = [
@@ -89,15 +92,27 @@ fn draw(bands: &BTreeMap<&str, BTreeMap<u32, Band>>) -> String {
                 )
             };
             if band.n > band.failing {
-                plot.mark(form, x, up(decade(band.worst_held)), &about(band.n - band.failing, "held", band.worst_held));
+                plot.mark(
+                    form,
+                    x,
+                    up(decade(band.worst_held)),
+                    &about(band.n - band.failing, "held", band.worst_held),
+                );
             }
             if band.failing > 0 {
                 // Of which format it is, its form says; that it fails, the cross over it.
-                plot.struck(form, x, up(decade(band.worst_failing)), &about(band.failing, "fail", band.worst_failing));
+                plot.struck(
+                    form,
+                    x,
+                    up(decade(band.worst_failing)),
+                    &about(band.failing, "fail", band.worst_failing),
+                );
             }
         }
     }
-    let worst = |of: fn(&Band) -> f64| bands.values().flat_map(BTreeMap::values).map(of).fold(0.0, f64::max);
+    let worst = |of: fn(&Band) -> f64| {
+        bands.values().flat_map(BTreeMap::values).map(of).fold(0.0, f64::max)
+    };
     let failing: usize = bands.values().flat_map(BTreeMap::values).map(|band| band.failing).sum();
     let about = format!(
         "The worst error over bound that held is {}; {} cases fail, shown by crosses. The table below has all numbers",

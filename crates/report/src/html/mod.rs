@@ -102,7 +102,8 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> Result<String, askama::Erro
         findings.push(view);
     }
     let rest = summary.findings.iter().skip(findings.len());
-    let named: Vec<String> = rest.take(MOST_NAMED).map(|one| cut(&visible(&one.title), LONGEST)).collect();
+    let named: Vec<String> =
+        rest.take(MOST_NAMED).map(|one| cut(&visible(&one.title), LONGEST)).collect();
     let unnamed = summary.findings.len() - findings.len() - named.len();
     let mut facts = vec![
         Fact { name: "suite", text: format!("{}, seed {}", run.suite, run.seed) },
@@ -111,11 +112,19 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> Result<String, askama::Erro
     let contracts: Vec<String> =
         run.contracts.iter().map(|(dtype, contract)| format!("{dtype} under {contract}")).collect();
     facts.push(Fact { name: "contracts", text: contracts.join(", ") });
-    let declared = if run.conventions.is_empty() { "none".to_owned() } else { run.conventions.join(", ") };
+    let declared =
+        if run.conventions.is_empty() { "none".to_owned() } else { run.conventions.join(", ") };
     facts.push(Fact { name: "declared", text: declared });
-    facts.extend(run.environment.iter().map(|text| Fact { name: "environment", text: visible(text).into_owned() }));
     facts.extend(
-        run.source.iter().map(|source| Fact { name: "source", text: format!("{}:{}", source.path, source.line) }),
+        run.environment
+            .iter()
+            .map(|text| Fact { name: "environment", text: visible(text).into_owned() }),
+    );
+    facts.extend(
+        run.source.iter().map(|source| Fact {
+            name: "source",
+            text: format!("{}:{}", source.path, source.line),
+        }),
     );
     let (dtypes, laws) = laws(summary);
     let page = Page {
@@ -144,7 +153,10 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> Result<String, askama::Erro
             .map(|(at, why)| cut(&format!("{}. {why}", at + 1), LONGEST))
             .collect(),
         stale: stale_lines(summary),
-        snapshot: summary.snapshot.as_ref().map(|snapshot| plain(&snapshot_text(snapshot, &titles(summary), None))),
+        snapshot: summary
+            .snapshot
+            .as_ref()
+            .map(|snapshot| plain(&snapshot_text(snapshot, &titles(summary), None))),
     };
     // Whatever slipped through: nothing on the page is hidden.
     page.render().map(|page| no_command_markup(&visible(&page)).into_owned())
@@ -154,7 +166,9 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> Result<String, askama::Erro
 fn is_bad(summary: &Summary) -> bool {
     let is_stale = summary.known.as_ref().is_some_and(KnownOutcome::is_stale);
     match &summary.snapshot {
-        Some(snapshot) => snapshot.count(Change::is_regression) > 0 || snapshot.compared == 0 || is_stale,
+        Some(snapshot) => {
+            snapshot.count(Change::is_regression) > 0 || snapshot.compared == 0 || is_stale
+        }
         None => {
             let is_wrong = |record: &CaseRecord| record.verdict.is_finding() && !record.known;
             !open_findings(summary).is_empty() || summary.records.iter().any(is_wrong) || is_stale
@@ -198,14 +212,18 @@ fn laws(summary: &Summary) -> (Vec<String>, Vec<LawRow>) {
         }
     }
     let cell = |law: &str, dtype: &str| {
-        let Some(group) = groups.iter().find(|group| group.law == law && group.dtype == dtype) else {
+        let Some(group) = groups.iter().find(|group| group.law == law && group.dtype == dtype)
+        else {
             return LawCell { text: "–".to_owned(), kind: "none" };
         };
         let wrong = group.count(Verdict::is_finding);
-        let open = group.count(|verdict| matches!(verdict, Verdict::Suspect | Verdict::Inconclusive));
+        let open =
+            group.count(|verdict| matches!(verdict, Verdict::Suspect | Verdict::Inconclusive));
         let (held, total) = (group.count(|verdict| verdict == Verdict::Pass), group.total());
         match (wrong, open) {
-            (0, _) if !group.is_checked() => LawCell { text: format!("{total} not checked"), kind: "none" },
+            (0, _) if !group.is_checked() => {
+                LawCell { text: format!("{total} not checked"), kind: "none" }
+            }
             (0, 0) => LawCell { text: format!("{held} held"), kind: "good" },
             (0, open) => LawCell { text: format!("{held} held, {open} undecided"), kind: "open" },
             (wrong, _) => {
@@ -214,7 +232,9 @@ fn laws(summary: &Summary) -> (Vec<String>, Vec<LawRow>) {
             }
         }
     };
-    let row =
-        |law: &&str| LawRow { law: (*law).to_owned(), cells: dtypes.iter().map(|dtype| cell(law, dtype)).collect() };
+    let row = |law: &&str| LawRow {
+        law: (*law).to_owned(),
+        cells: dtypes.iter().map(|dtype| cell(law, dtype)).collect(),
+    };
     (dtypes.iter().map(|dtype| (*dtype).to_owned()).collect(), laws.iter().map(row).collect())
 }

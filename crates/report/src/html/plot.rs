@@ -9,7 +9,8 @@ pub(super) const WIDTH: f64 = 560.0;
 pub(super) const HEIGHT: f64 = 240.0;
 const LEFT: f64 = 64.0;
 const TOP: f64 = 16.0;
-/// In the legend: room for a sign, for a character of a name (most are narrower), between two entries, and for a row.
+/// In the legend: room for a sign, for a character of a name (most are narrower), between two
+/// entries, and for a row.
 const SIGN: f64 = 16.0;
 const CHARACTER: f64 = 6.6;
 const APART: f64 = 18.0;
@@ -30,9 +31,21 @@ impl Plot {
         let (x, y) = (LEFT + x, TOP + y);
         let title = format!("<title>{}</title>", escaped(about));
         let _ = match form % FORMS {
-            0 => write!(self.body, "<circle class=\"s0\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\">{title}</circle>"),
-            1 => write!(self.body, "<path class=\"s1\" d=\"M{:.1} {:.1}h8v8h-8z\">{title}</path>", x - 4.0, y - 4.0),
-            2 => write!(self.body, "<path class=\"s2\" d=\"M{x:.1} {:.1}l5 9h-10z\">{title}</path>", y - 5.5),
+            0 => write!(
+                self.body,
+                "<circle class=\"s0\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\">{title}</circle>"
+            ),
+            1 => write!(
+                self.body,
+                "<path class=\"s1\" d=\"M{:.1} {:.1}h8v8h-8z\">{title}</path>",
+                x - 4.0,
+                y - 4.0
+            ),
+            2 => write!(
+                self.body,
+                "<path class=\"s2\" d=\"M{x:.1} {:.1}l5 9h-10z\">{title}</path>",
+                y - 5.5
+            ),
             _ => write!(
                 self.body,
                 "<path class=\"s3\" d=\"M{x:.1} {:.1}l5.5 5.5l-5.5 5.5l-5.5 -5.5z\">{title}</path>",
@@ -111,8 +124,8 @@ impl Plot {
         );
     }
 
-    /// The picture, as wide as it has to be to be read: names of the axes, a legend of forms, of rings if they have a name, and of crosses,
-    /// and what it shows in words.
+    /// The picture, as wide as it has to be to be read: names of the axes, a legend of forms, of
+    /// rings if they have a name, and of crosses, and what it shows in words.
     pub(super) fn svg(
         mut self,
         title: &str,
@@ -124,7 +137,9 @@ impl Plot {
         let body = std::mem::take(&mut self.body);
         // Beside each other as far as there is room: a name is about as wide as it has characters.
         let (mut x, mut y) = (0.0, HEIGHT + 46.0);
-        for (form, name) in legend.iter().map(String::as_str).chain([crosses]).chain(rings).enumerate() {
+        for (form, name) in
+            legend.iter().map(String::as_str).chain([crosses]).chain(rings).enumerate()
+        {
             let width = SIGN + CHARACTER * name.chars().count() as f64;
             if x > 0.0 && x + width > WIDTH {
                 (x, y) = (0.0, y + ROW);
@@ -184,7 +199,10 @@ mod tests {
     #[test]
     fn extents_are_read() {
         let call = "float32 h_q=4 n_q=3 n_k=130 d_k=8 causal mask (3, 130)";
-        assert_eq!((extent(call, "n_k"), extent(call, "n_q"), extent(call, "b")), (Some(130), Some(3), None));
+        assert_eq!(
+            (extent(call, "n_k"), extent(call, "n_q"), extent(call, "b")),
+            (Some(130), Some(3), None)
+        );
         assert_eq!([1, 2, 3, 4, 5, 130].map(power), [0, 1, 2, 2, 3, 8]);
         assert_eq!([0, 1, 2, 3, 8].map(span), ["≤1", "2", "3–4", "5–8", "129–256"]);
     }

@@ -1,4 +1,5 @@
-//! Where in the space of shapes cases fail: numbers of queries and of keys, of the run and of each finding.
+//! Where in the space of shapes cases fail: numbers of queries and of keys, of the run and of each
+//! finding.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,8 @@ struct Place {
 /// Numbers of queries and keys.
 type Pair = (usize, usize);
 
-/// The checked cases of a run by pair: how many held, how many are wrong, and of those how many show each finding.
+/// The checked cases of a run by pair: how many held, how many are wrong, and of those how many
+/// show each finding.
 pub(super) struct Shapes {
     by_pair: BTreeMap<Pair, Cases>,
 }
@@ -61,8 +63,9 @@ impl Shapes {
         plot(&places, None, &words, MOST)
     }
 
-    /// The plot of a finding by its number: pairs at which cases or the smallest witness, which need not be a case of the suite, show
-    /// it, and pairs at which all cases held. Empty where no case is said to show it.
+    /// The plot of a finding by its number: pairs at which cases or the smallest witness, which
+    /// need not be a case of the suite, show it, and pairs at which all cases held. Empty where no
+    /// case is said to show it.
     pub(super) fn finding(&self, finding: &Finding, number: usize) -> String {
         let mut places: BTreeMap<Pair, Place> = BTreeMap::new();
         for (pair, cases) in &self.by_pair {
@@ -72,7 +75,8 @@ impl Shapes {
             }
         }
         let witness = pair(&finding.witness.call);
-        // A witness was made smaller, where cases of the suite may have held: it shows the finding all the same.
+        // A witness was made smaller, where cases of the suite may have held: it shows the finding
+        // all the same.
         if let Some(place) = witness.filter(|_| places.values().any(|place| place.wrong > 0)) {
             let place = places.entry(place).or_default();
             place.wrong = place.wrong.max(1);
@@ -99,14 +103,21 @@ struct Words {
 }
 
 /// Crosses where some are wrong, circles where all held, a square around the smallest witness.
-fn plot(places: &BTreeMap<Pair, Place>, witness: Option<Pair>, words: &Words, most: usize) -> String {
+fn plot(
+    places: &BTreeMap<Pair, Place>,
+    witness: Option<Pair>,
+    words: &Words,
+    most: usize,
+) -> String {
     let n_wrong: usize = places.values().map(|place| place.wrong).sum();
     if n_wrong == 0 {
         return String::new();
     }
     let Words { title, what, crosses } = words;
     let log = |n: usize| libm::log2(n.max(1) as f64);
-    let largest = |of: fn(&Pair) -> usize| log(places.keys().chain(&witness).map(of).max().unwrap_or(1)).max(1.0);
+    let largest = |of: fn(&Pair) -> usize| {
+        log(places.keys().chain(&witness).map(of).max().unwrap_or(1)).max(1.0)
+    };
     let (right, top) = (largest(|place| place.1), largest(|place| place.0));
     let across = |n_k: usize| 20.0 + (WIDTH - 40.0) * log(n_k) / right;
     let up = |n_q: usize| HEIGHT - 14.0 - (HEIGHT - 28.0) * log(n_q) / top;
@@ -124,8 +135,11 @@ fn plot(places: &BTreeMap<Pair, Place>, witness: Option<Pair>, words: &Words, mo
         }
     }
     for ((n_q, n_k), place) in places.iter().take(most) {
-        let about =
-            format!("n_q={n_q}, n_k={n_k}: {} wrong of {}", count(place.wrong), count(place.wrong + place.held));
+        let about = format!(
+            "n_q={n_q}, n_k={n_k}: {} wrong of {}",
+            count(place.wrong),
+            count(place.wrong + place.held)
+        );
         if place.wrong > 0 {
             plot.cross(across(*n_k), up(*n_q), &about);
         } else {

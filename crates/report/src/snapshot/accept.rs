@@ -15,8 +15,8 @@ pub struct Written {
     pub removed: usize,
 }
 
-/// Takes the changes over for which `is_accepted` holds. Recorded cases that the run has not stay, unless it had all cases and
-/// `prune` is set.
+/// Takes the changes over for which `is_accepted` holds. Recorded cases that the run has not stay,
+/// unless it had all cases and `prune` is set.
 pub fn accept(
     snapshot: &mut Snapshot,
     summary: &Summary,
@@ -33,10 +33,14 @@ pub fn accept(
         if accepted.is_empty() {
             continue;
         }
-        let at = snapshot.parts.iter().position(|part| is_same(part, &found)).unwrap_or_else(|| {
-            snapshot.parts.push(qkvet_spec::SnapshotPart { cases: indexmap::IndexMap::new(), ..found.clone() });
-            snapshot.parts.len() - 1
-        });
+        let at =
+            snapshot.parts.iter().position(|part| is_same(part, &found)).unwrap_or_else(|| {
+                snapshot.parts.push(qkvet_spec::SnapshotPart {
+                    cases: indexmap::IndexMap::new(),
+                    ..found.clone()
+                });
+                snapshot.parts.len() - 1
+            });
         let part = &mut snapshot.parts[at];
         part.qkvet.clone_from(&found.qkvet);
         for one in accepted {
@@ -70,6 +74,9 @@ fn with_bits(found: &SnapshotEntry, recorded: Option<&SnapshotEntry>) -> Snapsho
     let same = |recorded: &&SnapshotEntry| {
         found.digest.is_none() && recorded.verdict == found.verdict && recorded.band == found.band
     };
-    let digest = found.digest.clone().or_else(|| recorded.filter(same).and_then(|recorded| recorded.digest.clone()));
+    let digest = found
+        .digest
+        .clone()
+        .or_else(|| recorded.filter(same).and_then(|recorded| recorded.digest.clone()));
     SnapshotEntry { digest, ..found.clone() }
 }

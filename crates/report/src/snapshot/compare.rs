@@ -1,17 +1,18 @@
 //! What is different between a snapshot and a run.
 //!
-//! When is an error larger? The error of one case is the sum of a few roundings: another machine, another order of summation, and
-//! it may well be four times what it was, though nothing is worse. So two things have to hold before a band counts as a regression.
-//! It is up by more than one step, which is to say that the error more than doubled; and it is above the band of every case
-//! that was recorded for the same law in the same format with the same verdict: no input gave an error as large before.
-//! `docs/snapshots.md` has the numbers behind the rule.
+//! When is an error larger? The error of one case is the sum of a few roundings: another machine,
+//! another order of summation, and it may well be four times what it was, though nothing is worse.
+//! So two things have to hold before a band counts as a regression. It is up by more than one step,
+//! which is to say that the error more than doubled; and it is above the band of every case that
+//! was recorded for the same law in the same format with the same verdict: no input gave an error
+//! as large before. `docs/snapshots.md` has the numbers behind the rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 use qkvet_spec::{
-    Band, CaseChange, Change, Chosen, PartCount, Snapshot, SnapshotEntry, SnapshotOutcome, SnapshotPart, Summary,
-    Verdict,
+    Band, CaseChange, Change, Chosen, PartCount, Snapshot, SnapshotEntry, SnapshotOutcome,
+    SnapshotPart, Summary, Verdict,
 };
 
 use super::parts::{device_of, is_same, n_cases, part_count, parts};
@@ -20,7 +21,8 @@ use crate::finding_name::finding_name;
 /// Steps of a band that rounding explains.
 const NOISE: i32 = 1;
 
-/// Compares a run with a snapshot: bits too, if `exact`; `device` names the machine's device where the target does not.
+/// Compares a run with a snapshot: bits too, if `exact`; `device` names the machine's device where
+/// the target does not.
 pub fn compare(
     snapshot: &Snapshot,
     summary: &Summary,
@@ -43,17 +45,28 @@ pub fn compare(
         recorded_findings: Vec::new(),
         changes: Vec::new(),
     };
-    let known: BTreeSet<&str> =
-        summary.records.iter().filter(|record| record.known).map(|record| record.id.as_str()).collect();
+    let known: BTreeSet<&str> = summary
+        .records
+        .iter()
+        .filter(|record| record.known)
+        .map(|record| record.id.as_str())
+        .collect();
     for part in &found {
         let recorded = snapshot.parts.iter().find(|recorded| is_same(recorded, part));
         Part { recorded, found: part, exact, is_whole, known: &known }.compare(&mut outcome);
     }
     let others_of = |parts: &[SnapshotPart], others: &[SnapshotPart]| -> Vec<PartCount> {
-        let is_other = |part: &&SnapshotPart| n_cases(part) > 0 && !others.iter().any(|other| is_same(other, part));
-        parts.iter().filter(is_other).map(|part| part_count(part, summary, &outcome.device)).collect()
+        let is_other = |part: &&SnapshotPart| {
+            n_cases(part) > 0 && !others.iter().any(|other| is_same(other, part))
+        };
+        parts
+            .iter()
+            .filter(is_other)
+            .map(|part| part_count(part, summary, &outcome.device))
+            .collect()
     };
-    // Which parts a run has is a matter of its flags, its device and what the target declares: it is told, and is no change.
+    // Which parts a run has is a matter of its flags, its device and what the target declares: it
+    // is told, and is no change.
     (outcome.not_asked, outcome.not_recorded) =
         (others_of(&snapshot.parts, &found), others_of(&found, &snapshot.parts));
     outcome.changes.sort_by_key(|one| one.change);
@@ -61,7 +74,8 @@ pub fn compare(
     outcome
 }
 
-/// Findings all of whose cases have the same finding in the snapshot, and no worse verdict or larger error than there.
+/// Findings all of whose cases have the same finding in the snapshot, and no worse verdict or
+/// larger error than there.
 fn recorded_findings(
     snapshot: &Snapshot,
     summary: &Summary,
@@ -69,13 +83,18 @@ fn recorded_findings(
     outcome: &SnapshotOutcome,
 ) -> Vec<usize> {
     let mut recorded: BTreeMap<(&str, &str), &SnapshotEntry> = BTreeMap::new();
-    for part in snapshot.parts.iter().filter(|part| found.iter().any(|found| is_same(found, part))) {
+    for part in snapshot.parts.iter().filter(|part| found.iter().any(|found| is_same(found, part)))
+    {
         for (id, entry) in part.cases.values().flatten() {
             recorded.insert((&part.dtype, id), entry);
         }
     }
-    let regressed: BTreeSet<&str> =
-        outcome.changes.iter().filter(|one| one.change.is_regression()).map(|one| one.case.as_str()).collect();
+    let regressed: BTreeSet<&str> = outcome
+        .changes
+        .iter()
+        .filter(|one| one.change.is_regression())
+        .map(|one| one.case.as_str())
+        .collect();
     let names: Vec<String> = summary.findings.iter().map(finding_name).collect();
     // Whether all cases of a finding are recorded; none: it has no case.
     let mut all_recorded: Vec<Option<bool>> = vec![None; names.len()];
@@ -113,7 +132,8 @@ impl Part<'_> {
                 // What nobody has looked at yet may be right, or it is one more finding.
                 let is_wrong = entry.verdict.is_finding() || entry.finding.is_some();
                 let new = if is_wrong { Change::NewFinding } else { Change::New };
-                let change = before.map_or(Some(new), |before| self.change(before, entry, &highest));
+                let change =
+                    before.map_or(Some(new), |before| self.change(before, entry, &highest));
                 if let Some(change) = change {
                     let is_known = self.known.contains(id.as_str()) && change.is_regression();
                     let change = if is_known { Change::Known } else { change };
@@ -123,10 +143,16 @@ impl Part<'_> {
         }
         for (law, entries) in recorded {
             let now = self.found.cases.get(law);
-            let gone = entries.iter().filter(|(id, _)| now.is_none_or(|now| !now.contains_key(*id)));
+            let gone =
+                entries.iter().filter(|(id, _)| now.is_none_or(|now| !now.contains_key(*id)));
             for (id, entry) in gone {
                 if self.is_whole {
-                    outcome.changes.push(self.changed(Change::Missing, (law, id), Some(entry), None));
+                    outcome.changes.push(self.changed(
+                        Change::Missing,
+                        (law, id),
+                        Some(entry),
+                        None,
+                    ));
                 } else {
                     outcome.left_out += 1;
                 }
@@ -173,17 +199,22 @@ impl Part<'_> {
         let has_other_name = before.finding != now.finding;
         match (&before.finding, &now.finding) {
             // With fewer cases to look at another cause may be named for the same failure.
-            (Some(_), Some(_)) if has_other_name && self.is_whole => return Some(Change::NewFinding),
+            (Some(_), Some(_)) if has_other_name && self.is_whole => {
+                return Some(Change::NewFinding);
+            }
             (None, Some(_)) if !before.verdict.is_finding() => return Some(Change::NewFinding),
             (Some(_), None) if !before.verdict.is_finding() => return Some(Change::Better),
             _ => {}
         }
-        let is_up = |from: Option<Band>, to: Option<Band>, highest: &BTreeMap<Verdict, i32>| match (from, to) {
+        let is_up = |from: Option<Band>, to: Option<Band>, highest: &BTreeMap<Verdict, i32>| match (
+            from, to,
+        ) {
             (Some(from), Some(to)) => {
                 to.power() > from.power() + NOISE
                     && highest.get(&now.verdict).is_none_or(|highest| to.power() > *highest)
             }
-            // A failure without a number (NaN, infinity, another form) is farther out than any number.
+            // A failure without a number (NaN, infinity, another form) is farther out than any
+            // number.
             (Some(_), None) => now.verdict == Verdict::Fail,
             _ => false,
         };
@@ -213,7 +244,8 @@ fn highest(entries: &IndexMap<String, SnapshotEntry>) -> BTreeMap<Verdict, i32> 
     highest
 }
 
-/// How bad a verdict is. What declines answers less than what is undecided, and more than what is wrong.
+/// How bad a verdict is. What declines answers less than what is undecided, and more than what is
+/// wrong.
 fn rank(verdict: Verdict) -> u8 {
     match verdict {
         Verdict::Pass => 0,

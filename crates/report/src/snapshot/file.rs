@@ -1,8 +1,11 @@
-//! Snapshots as text: always in the same order, a case a line, so that a change of one case is a change of one line.
+//! Snapshots as text: always in the same order, a case a line, so that a change of one case is a
+//! change of one line.
 
 use std::fmt::Write;
 
-use qkvet_spec::{SNAPSHOT_FORMAT, Snapshot, SnapshotEntry, SnapshotPart, SpecError, parse_large_yaml};
+use qkvet_spec::{
+    SNAPSHOT_FORMAT, Snapshot, SnapshotEntry, SnapshotPart, SpecError, parse_large_yaml,
+};
 
 use super::parts::n_cases;
 use crate::quote::{quoted, scalar};
@@ -13,33 +16,39 @@ const HEAD: &str = "# What the cases of a target came to: verdict, error in unit
 ";
 
 /// What to do about a file that cannot be read: none is ever replaced.
-pub const DAMAGED_HINT: &str =
-    "hint: take it from version control again, or remove it first: `qkvet snapshot record TARGET` then writes it anew";
+pub const DAMAGED_HINT: &str = "hint: take it from version control again, or remove it first: `qkvet snapshot record TARGET` then writes it anew";
 
 /// Reads a snapshot.
 ///
 /// # Errors
-/// YAML that does not fit, another format, the same part twice; a file that is cut off, or with other cases than it says.
+/// YAML that does not fit, another format, the same part twice; a file that is cut off, or with
+/// other cases than it says.
 pub fn read_snapshot(path: &str, source: &str) -> Result<Snapshot, SpecError> {
     if source.trim().is_empty() {
         let what = format!("snapshot at {path}: expected cases, got an empty file");
         return Err(SpecError::plain(format!("{what}\n{DAMAGED_HINT}")));
     }
     if !source.ends_with('\n') {
-        let what = format!("snapshot at {path}: expected a line break at its end, got none: the file is cut off");
+        let what = format!(
+            "snapshot at {path}: expected a line break at its end, got none: the file is cut off"
+        );
         return Err(SpecError::plain(format!("{what}\n{DAMAGED_HINT}")));
     }
     if let Some(line) = source.lines().position(is_conflict) {
-        let what = format!("snapshot at {path}:{}: expected cases, got a merge that is not resolved", line + 1);
+        let what = format!(
+            "snapshot at {path}:{}: expected cases, got a merge that is not resolved",
+            line + 1
+        );
         let hint = "hint: take one side (`git checkout --ours FILE`, or `--theirs`), and take over what `qkvet snapshot check` then finds with `qkvet snapshot accept`";
         return Err(SpecError::plain(format!("{what}\n{hint}")));
     }
-    let snapshot: Snapshot = parse_large_yaml(path, source).map_err(|SpecError { summary, rendered }| {
-        if has_no_end(source) {
-            return cut_off(path);
-        }
-        SpecError { summary, rendered: format!("{}\n{DAMAGED_HINT}", rendered.trim_end()) }
-    })?;
+    let snapshot: Snapshot =
+        parse_large_yaml(path, source).map_err(|SpecError { summary, rendered }| {
+            if has_no_end(source) {
+                return cut_off(path);
+            }
+            SpecError { summary, rendered: format!("{}\n{DAMAGED_HINT}", rendered.trim_end()) }
+        })?;
     if !snapshot.is_old() {
         check_whole(path, &snapshot)?;
     }
@@ -60,14 +69,21 @@ fn is_conflict(line: &str) -> bool {
 }
 
 fn cut_off(path: &str) -> SpecError {
-    let what = format!("snapshot at {path}: expected `end: true` as its last line, got none: the file is cut off");
+    let what = format!(
+        "snapshot at {path}: expected `end: true` as its last line, got none: the file is cut off"
+    );
     SpecError::plain(format!("{what}\n{DAMAGED_HINT}"))
 }
 
-/// Whether the text is one of ours that lacks its last line, which may leave any part of it without a field.
+/// Whether the text is one of ours that lacks its last line, which may leave any part of it without
+/// a field.
 fn has_no_end(source: &str) -> bool {
     let has = |start: &str| source.lines().any(|line| line.starts_with(start));
-    let is_ours = if has("format:") { has(&format!("format: {SNAPSHOT_FORMAT}")) } else { HEAD.starts_with(source) };
+    let is_ours = if has("format:") {
+        has(&format!("format: {SNAPSHOT_FORMAT}"))
+    } else {
+        HEAD.starts_with(source)
+    };
     is_ours && !has("end:")
 }
 
@@ -89,12 +105,17 @@ fn check_whole(path: &str, snapshot: &Snapshot) -> Result<(), SpecError> {
         if *total == Some(n) {
             continue;
         }
-        let named = format!("device {device}, suite {suite}, seed {seed}, {dtype} under {contract}");
-        let said =
-            total.map_or_else(|| "a `total` of cases".to_owned(), |total| format!("{total} cases (its `total`)"));
+        let named =
+            format!("device {device}, suite {suite}, seed {seed}, {dtype} under {contract}");
+        let said = total.map_or_else(
+            || "a `total` of cases".to_owned(),
+            |total| format!("{total} cases (its `total`)"),
+        );
         let what = format!("part at {path} ({named}): expected {said}, got {n}");
         let hint = if total.is_some_and(|total| total < n) {
-            format!("hint: if two branches that added cases were merged, look at them and write `total: {n}` there")
+            format!(
+                "hint: if two branches that added cases were merged, look at them and write `total: {n}` there"
+            )
         } else {
             format!("hint: lines were lost, by a merge for example\n{DAMAGED_HINT}")
         };
@@ -105,14 +126,23 @@ fn check_whole(path: &str, snapshot: &Snapshot) -> Result<(), SpecError> {
 
 /// A snapshot with nothing in it.
 pub fn new_snapshot(target: &str) -> Snapshot {
-    Snapshot { format: SNAPSHOT_FORMAT.to_owned(), target: target.to_owned(), parts: Vec::new(), end: true }
+    Snapshot {
+        format: SNAPSHOT_FORMAT.to_owned(),
+        target: target.to_owned(),
+        parts: Vec::new(),
+        end: true,
+    }
 }
 
 /// The file.
 pub fn write_snapshot(snapshot: &Snapshot) -> String {
-    let mut out = format!("{HEAD}format: {SNAPSHOT_FORMAT}\ntarget: {}\n", scalar(&snapshot.target));
-    let mut parts: Vec<&SnapshotPart> = snapshot.parts.iter().filter(|part| !part.cases.is_empty()).collect();
-    parts.sort_by_key(|part| (&part.device, &part.suite, part.seed, &part.dtype, &part.contract, &part.conventions));
+    let mut out =
+        format!("{HEAD}format: {SNAPSHOT_FORMAT}\ntarget: {}\n", scalar(&snapshot.target));
+    let mut parts: Vec<&SnapshotPart> =
+        snapshot.parts.iter().filter(|part| !part.cases.is_empty()).collect();
+    parts.sort_by_key(|part| {
+        (&part.device, &part.suite, part.seed, &part.dtype, &part.contract, &part.conventions)
+    });
     out.push_str(if parts.is_empty() { "parts: []\n" } else { "parts:\n" });
     for part in parts {
         write_part(&mut out, part);
@@ -122,7 +152,18 @@ pub fn write_snapshot(snapshot: &Snapshot) -> String {
 }
 
 fn write_part(out: &mut String, part: &SnapshotPart) {
-    let SnapshotPart { device, suite, seed, dtype, contract, conventions, qkvet, findings, total: _, cases } = part;
+    let SnapshotPart {
+        device,
+        suite,
+        seed,
+        dtype,
+        contract,
+        conventions,
+        qkvet,
+        findings,
+        total: _,
+        cases,
+    } = part;
     let mut line = |indent: usize, text: String| {
         // Writing to a string does not fail.
         let _ = writeln!(out, "{:indent$}{text}", "");
@@ -139,7 +180,9 @@ fn write_part(out: &mut String, part: &SnapshotPart) {
     known.sort();
     if !known.is_empty() {
         line(4, "findings:".to_owned());
-        known.into_iter().for_each(|(code, title)| line(6, format!("{}: {}", scalar(code), quoted(title))));
+        known
+            .into_iter()
+            .for_each(|(code, title)| line(6, format!("{}: {}", scalar(code), quoted(title))));
     }
     line(4, format!("total: {}", n_cases(part)));
     line(4, "cases:".to_owned());
@@ -149,14 +192,17 @@ fn write_part(out: &mut String, part: &SnapshotPart) {
         line(6, format!("{}:", scalar(law)));
         let mut entries: Vec<(&String, &SnapshotEntry)> = entries.iter().collect();
         entries.sort_by_key(|(id, _)| id.as_str());
-        entries.into_iter().for_each(|(id, entry)| line(8, format!("{}: {}", scalar(id), written(entry))));
+        entries
+            .into_iter()
+            .for_each(|(id, entry)| line(8, format!("{}: {}", scalar(id), written(entry))));
     }
 }
 
 /// The entry as it is, unless it came from elsewhere and could be taken for something else.
 fn written(entry: &SnapshotEntry) -> String {
     let text = entry.to_string();
-    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '^' | '-' | '+' | ':' | '.' | '_' | '=');
+    let is_plain =
+        |c: char| c.is_alphanumeric() || matches!(c, ' ' | '^' | '-' | '+' | ':' | '.' | '_' | '=');
     let ends_well = !text.ends_with(':') && !text.contains(": ");
     if ends_well && text.chars().all(is_plain) { text } else { quoted(&text) }
 }

@@ -21,7 +21,10 @@ pub(super) fn parts(summary: &Summary, device: &str) -> Vec<SnapshotPart> {
                 part.findings.entry(code.to_owned()).or_insert_with(|| title.to_owned());
             }
         }
-        part.cases.entry(record.law.clone()).or_default().insert(record.id.clone(), entry(record, &names));
+        part.cases
+            .entry(record.law.clone())
+            .or_default()
+            .insert(record.id.clone(), entry(record, &names));
     }
     parts.sort_by(|x, y| x.dtype.cmp(&y.dtype));
     parts
@@ -38,7 +41,11 @@ fn empty(summary: &Summary, device: &str, dtype: &str) -> SnapshotPart {
         dtype: dtype.to_owned(),
         contract: run.contracts.get(dtype).cloned().unwrap_or_default(),
         conventions,
-        qkvet: run.tool.split_once(' ').map_or(run.tool.as_str(), |(_, version)| version).to_owned(),
+        qkvet: run
+            .tool
+            .split_once(' ')
+            .map_or(run.tool.as_str(), |(_, version)| version)
+            .to_owned(),
         findings: IndexMap::new(),
         total: None,
         cases: IndexMap::new(),

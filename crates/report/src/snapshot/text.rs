@@ -41,7 +41,8 @@ impl ChangeGroup<'_> {
         }
         let mut laws: Vec<(&str, usize)> = laws.into_iter().collect();
         laws.sort_by_key(|(law, n)| (std::cmp::Reverse(*n), *law));
-        let mut named: Vec<String> = laws.iter().take(4).map(|(law, n)| format!("{law} {}", count(*n))).collect();
+        let mut named: Vec<String> =
+            laws.iter().take(4).map(|(law, n)| format!("{law} {}", count(*n))).collect();
         match laws.len().saturating_sub(4) {
             0 => {}
             1 => named.push("1 more law".to_owned()),
@@ -57,9 +58,11 @@ impl ChangeGroup<'_> {
 
     /// A case in a line: `c-78bac45d510d9835  value float32  PASS 2^-8 → FAIL 2^5 QK221`.
     pub fn line(one: &CaseChange) -> String {
-        let tell = |entry: &Option<SnapshotEntry>| entry.as_ref().map_or_else(|| "–".to_owned(), short);
+        let tell =
+            |entry: &Option<SnapshotEntry>| entry.as_ref().map_or_else(|| "–".to_owned(), short);
         let (before, now) = (tell(&one.recorded), tell(&one.found));
-        visible_line(&format!("{}  {} {}  {before} → {now}", one.case, one.law, one.dtype)).into_owned()
+        visible_line(&format!("{}  {} {}  {before} → {now}", one.case, one.law, one.dtype))
+            .into_owned()
     }
 }
 
@@ -71,9 +74,15 @@ fn short(entry: &SnapshotEntry) -> String {
 
 /// Whether a pattern fits the law, the case or a finding of a change.
 pub fn is_about(one: &CaseChange, pattern: &str) -> bool {
-    let names = [&one.recorded, &one.found].into_iter().flatten().filter_map(|entry| entry.finding.as_deref());
+    let names = [&one.recorded, &one.found]
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.finding.as_deref());
     let parts = names.flat_map(|name| name.split('+').chain([name]));
-    [one.law.as_str(), one.case.as_str()].into_iter().chain(parts).any(|name| matches(pattern, name))
+    [one.law.as_str(), one.case.as_str()]
+        .into_iter()
+        .chain(parts)
+        .any(|name| matches(pattern, name))
 }
 
 /// Differences that belong together, regressions first.
@@ -100,7 +109,9 @@ fn title(one: &CaseChange) -> String {
     };
     let (before, now) = (words(&one.recorded), words(&one.found));
     match one.change {
-        Change::LargerError | Change::SmallerError | Change::OtherBits => format!("{} {}", one.law, one.dtype),
+        Change::LargerError | Change::SmallerError | Change::OtherBits => {
+            format!("{} {}", one.law, one.dtype)
+        }
         Change::Drift => String::new(),
         _ => match (before, now) {
             (Some(before), Some(now)) => format!("{before} → {now}"),
@@ -109,8 +120,13 @@ fn title(one: &CaseChange) -> String {
     }
 }
 
-/// What is different, for the end of a report; of each kind the largest groups. Lines end where a terminal of so many columns does.
-pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String>, columns: Option<usize>) -> String {
+/// What is different, for the end of a report; of each kind the largest groups. Lines end where a
+/// terminal of so many columns does.
+pub fn snapshot_text(
+    outcome: &SnapshotOutcome,
+    titles: &BTreeMap<String, String>,
+    columns: Option<usize>,
+) -> String {
     let columns = columns.unwrap_or(LONGEST).max(LABEL * 2);
     let width = columns - LABEL;
     let mut out = String::new();
@@ -127,7 +143,8 @@ pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String
     line(&in_lines(&head, whole_words(columns).subsequent_indent("          ")));
     let groups = change_groups(outcome);
     for change in Change::ALL {
-        let of: Vec<&ChangeGroup<'_>> = groups.iter().filter(|group| group.change == change).collect();
+        let of: Vec<&ChangeGroup<'_>> =
+            groups.iter().filter(|group| group.change == change).collect();
         let style = if change.is_regression() {
             RED
         } else if change.is_improvement() {
@@ -159,7 +176,10 @@ pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String
         }
         let more: usize = of.iter().skip(MOST_GROUPS).map(|group| group.cases.len()).sum();
         if more > 0 {
-            let (n, noun) = (of.len() - MOST_GROUPS, if of.len() - MOST_GROUPS == 1 { "group" } else { "groups" });
+            let (n, noun) = (
+                of.len() - MOST_GROUPS,
+                if of.len() - MOST_GROUPS == 1 { "group" } else { "groups" },
+            );
             line(&format!("  {:13} {:>6}  in {n} more {noun}", "", count(more)));
         }
     }
@@ -170,7 +190,9 @@ pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String
             count(outcome.left_out)
         ));
     }
-    for (name, parts) in [("not asked", &outcome.not_asked), ("not recorded", &outcome.not_recorded)] {
+    for (name, parts) in
+        [("not asked", &outcome.not_asked), ("not recorded", &outcome.not_recorded)]
+    {
         if !parts.is_empty() {
             let n = parts.iter().map(|part| part.cases).sum();
             line(&format!("  {name:13} {:>6}  {}", count(n), beside(&part_names(parts), width)));
@@ -183,7 +205,9 @@ pub fn snapshot_text(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String
     } else if outcome.count(|change| change != Change::Missing) == 0 {
         Some("hint: `qkvet snapshot accept --prune` removes entries of missing cases")
     } else {
-        Some("hint: `qkvet snapshot diff` shows every case, `qkvet snapshot accept` takes over what you choose")
+        Some(
+            "hint: `qkvet snapshot diff` shows every case, `qkvet snapshot accept` takes over what you choose",
+        )
     };
     if let Some(hint) = hint {
         line(&textwrap::wrap(hint, whole_words(columns)).join("\n"));
@@ -219,7 +243,8 @@ fn drifted(cases: &[&CaseChange]) -> String {
 
 /// The title of a code behind it.
 fn named(text: &str, titles: &BTreeMap<String, String>) -> String {
-    let mut known: Vec<&str> = text.split([' ', '+']).filter_map(|word| titles.get(word)).map(String::as_str).collect();
+    let mut known: Vec<&str> =
+        text.split([' ', '+']).filter_map(|word| titles.get(word)).map(String::as_str).collect();
     // `FAIL QK101 → FAIL QK101+QK110` has a code twice.
     let mut seen = std::collections::BTreeSet::new();
     known.retain(|title| seen.insert(*title));
@@ -261,7 +286,10 @@ pub fn snapshot_line(outcome: &SnapshotOutcome) -> String {
     if outcome.compared == 0 {
         parts.insert(0, format!("{RED}nothing was compared{RED:#}"));
     } else if parts.is_empty() {
-        return format!("{GREEN}snapshot: no change{GREEN:#} in {}", plural(outcome.compared, "case", "cases"));
+        return format!(
+            "{GREEN}snapshot: no change{GREEN:#} in {}",
+            plural(outcome.compared, "case", "cases")
+        );
     }
     format!("snapshot: {}", parts.join(", "))
 }
@@ -271,7 +299,11 @@ pub fn snapshot_diff(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String
     let mut out = String::new();
     for group in change_groups(outcome) {
         // Writing to a string does not fail.
-        let title = if group.title.is_empty() { String::new() } else { format!(": {}", group.named(titles)) };
+        let title = if group.title.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", group.named(titles))
+        };
         let _ = writeln!(out, "{BOLD}{}{title}{BOLD:#}", group.change.name());
         for CaseChange { law, dtype, case, recorded, found, .. } in group.cases {
             for (sign, style, entry) in [('-', RED, recorded), ('+', GREEN, found)] {

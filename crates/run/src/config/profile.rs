@@ -1,5 +1,6 @@
-//! Profiles of `qkvet.yaml`: how a run is done, by name. They say of flags what is said when the flag and its environment variable are
-//! not there; what a target declares of itself stands in its entry.
+//! Profiles of `qkvet.yaml`: how a run is done, by name. They say of flags what is said when the
+//! flag and its environment variable are not there; what a target declares of itself stands in its
+//! entry.
 
 use std::path::Path;
 
@@ -17,7 +18,8 @@ pub const DEFAULT_PROFILE: &str = "default";
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// The profile whose settings are used where this one has none. The text with its place, so that an error can show it.
+    /// The profile whose settings are used where this one has none. The text with its place, so
+    /// that an error can show it.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub extends: Option<Formula>,
@@ -82,7 +84,11 @@ impl Profile {
         let one = |value: Option<String>| value.map(|value| vec![value]);
         let told = |flag: Option<bool>| one(flag.map(|flag| flag.to_string()));
         let spec = |name: &String| {
-            if name.ends_with(".yaml") || name.ends_with(".yml") { from(base, name) } else { name.clone() }
+            if name.ends_with(".yaml") || name.ends_with(".yml") {
+                from(base, name)
+            } else {
+                name.clone()
+            }
         };
         let report = |wish: &String| match wish.split_once('=') {
             Some((format, path)) if !path.is_empty() => format!("{format}={}", from(base, path)),
@@ -91,17 +97,21 @@ impl Profile {
         let all = [
             ("suite", one(self.suite.as_ref().map(spec))),
             ("laws", self.laws.as_ref().map(|laws| laws.iter().map(spec).collect())),
-            ("dtypes", self.dtypes.as_ref().map(|dtypes| dtypes.iter().map(|dtype| dtype.name().to_owned()).collect())),
+            (
+                "dtypes",
+                self.dtypes
+                    .as_ref()
+                    .map(|dtypes| dtypes.iter().map(|dtype| dtype.name().to_owned()).collect()),
+            ),
             ("seed", one(self.seed.map(|seed| seed.to_string()))),
             ("jobs", one(self.jobs.map(|jobs| jobs.to_string()))),
             ("timeout", one(self.timeout.map(|seconds| seconds.to_string()))),
             ("start_timeout", one(self.start_timeout.map(|seconds| seconds.to_string()))),
             (
                 "python",
-                one(self
-                    .python
-                    .as_ref()
-                    .map(|python| if python.contains('/') { from(base, python) } else { python.clone() })),
+                one(self.python.as_ref().map(|python| {
+                    if python.contains('/') { from(base, python) } else { python.clone() }
+                })),
             ),
             ("device", one(self.device.clone())),
             ("fail_fast", told(self.fail_fast)),
@@ -119,7 +129,8 @@ fn from(base: &Path, path: &str) -> String {
     below_current(&base.join(path)).display().to_string()
 }
 
-/// The settings of a profile and of those that it extends, the nearest first; none for [`DEFAULT_PROFILE`] where it is not there.
+/// The settings of a profile and of those that it extends, the nearest first; none for
+/// [`DEFAULT_PROFILE`] where it is not there.
 ///
 /// # Errors
 /// A profile that the file does not have, with the nearest name.
@@ -139,7 +150,9 @@ pub(super) fn settings(
         let profile = profiles.get(&name).ok_or_else(|| {
             let hint = hint(&name, profiles);
             let known = format!("expected one of {}", file.display());
-            SpecError::plain(format!("profile `{name}`: {known}, got none of its names\nhint: {hint}"))
+            SpecError::plain(format!(
+                "profile `{name}`: {known}, got none of its names\nhint: {hint}"
+            ))
         })?;
         for (key, values) in profile.settings(base) {
             if !found.iter().any(|setting| setting.key == key) {
@@ -166,26 +179,39 @@ fn hint(name: &str, profiles: &IndexMap<String, Profile>) -> String {
 ///
 /// # Errors
 /// The first that extends a profile which is not there, or itself on a way round, with its place.
-pub(super) fn check(profiles: &IndexMap<String, Profile>, shown: &str, source: &str) -> Result<(), SpecError> {
+pub(super) fn check(
+    profiles: &IndexMap<String, Profile>,
+    shown: &str,
+    source: &str,
+) -> Result<(), SpecError> {
     for (name, profile) in profiles {
         let mut way = vec![name.as_str()];
         let mut at = profile;
         while let Some(extends) = &at.extends {
             let fail = |message: &str, hint: &str| match extends.offset {
-                Some(start) => {
-                    SpecError::at(shown, source, start..start + extends.text.len().max(1), message, Some(hint))
-                }
+                Some(start) => SpecError::at(
+                    shown,
+                    source,
+                    start..start + extends.text.len().max(1),
+                    message,
+                    Some(hint),
+                ),
                 None => SpecError::plain(format!("{shown}: {message}\nhint: {hint}")),
             };
             let Some((known, next)) = profiles.get_key_value(&extends.text) else {
                 let from = way.last().copied().unwrap_or_default();
-                let message = format!("profile `{from}`: expected to extend another profile, got `{}`", extends.text);
+                let message = format!(
+                    "profile `{from}`: expected to extend another profile, got `{}`",
+                    extends.text
+                );
                 return Err(fail(&message, &hint(&extends.text, profiles)));
             };
             way.push(known);
             if way[..way.len() - 1].contains(&known.as_str()) {
                 let round = way.join(" → ");
-                let message = format!("profile `{name}`: expected an end of what it extends, got a circle: {round}");
+                let message = format!(
+                    "profile `{name}`: expected an end of what it extends, got a circle: {round}"
+                );
                 return Err(fail(&message, "one of them has to extend nothing"));
             }
             at = next;
@@ -212,10 +238,14 @@ mod tests {
 
     fn check_settings(text: &str, name: &str, expected: &[(&str, &str, &str)]) {
         let config = parsed(text).unwrap_or_else(|error| panic!("{error}"));
-        let mut found = config.settings(name, Path::new("sub/qkvet.yaml")).unwrap_or_else(|error| panic!("{error}"));
+        let mut found = config
+            .settings(name, Path::new("sub/qkvet.yaml"))
+            .unwrap_or_else(|error| panic!("{error}"));
         found.sort_by_key(|setting| setting.key);
-        let found: Vec<_> = found.iter().map(|one| (one.key, one.values.join(" "), one.profile.as_str())).collect();
-        let found: Vec<_> = found.iter().map(|(key, values, profile)| (*key, values.as_str(), *profile)).collect();
+        let found: Vec<_> =
+            found.iter().map(|one| (one.key, one.values.join(" "), one.profile.as_str())).collect();
+        let found: Vec<_> =
+            found.iter().map(|(key, values, profile)| (*key, values.as_str(), *profile)).collect();
         assert_eq!(found, expected);
     }
 
@@ -258,7 +288,11 @@ mod tests {
     #[test]
     fn the_default_profile_need_not_be_there() {
         check_settings(THREE, DEFAULT_PROFILE, &[]);
-        check_settings("profiles: {default: {seed: 3}}", DEFAULT_PROFILE, &[("seed", "3", "default")]);
+        check_settings(
+            "profiles: {default: {seed: 3}}",
+            DEFAULT_PROFILE,
+            &[("seed", "3", "default")],
+        );
     }
 
     #[test]
@@ -266,10 +300,22 @@ mod tests {
         let config = parsed(THREE).expect("a file");
         let error = config.settings("nihgt", Path::new("qkvet.yaml")).expect_err("no such profile");
         assert!(error.to_string().contains("did you mean `night`?"), "{error}");
-        check_error("profiles:\n  ci: {extends: bse}\n  base: {}\n", &["qkvet.yaml:2:17", "got `bse`", "`base`?"]);
-        check_error("profiles:\n  ci: {suit: core}\n", &["qkvet.yaml:2:8", "did you mean `suite`?"]);
-        check_error("profile:\n  ci: {suite: core}\n", &["qkvet.yaml:1:1", "did you mean `profiles`?"]);
-        check_error("profiles: {ci: {dtypes: [float31]}}", &["qkvet.yaml:1:", "did you mean `float32`?"]);
+        check_error(
+            "profiles:\n  ci: {extends: bse}\n  base: {}\n",
+            &["qkvet.yaml:2:17", "got `bse`", "`base`?"],
+        );
+        check_error(
+            "profiles:\n  ci: {suit: core}\n",
+            &["qkvet.yaml:2:8", "did you mean `suite`?"],
+        );
+        check_error(
+            "profile:\n  ci: {suite: core}\n",
+            &["qkvet.yaml:1:1", "did you mean `profiles`?"],
+        );
+        check_error(
+            "profiles: {ci: {dtypes: [float31]}}",
+            &["qkvet.yaml:1:", "did you mean `float32`?"],
+        );
         check_error("profiles: {ci: {seed: -1}}", &["qkvet.yaml:1:"]);
         check_error("profiles: {ci: {strict: maybe}}", &["qkvet.yaml:1:"]);
     }

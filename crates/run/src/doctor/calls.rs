@@ -1,4 +1,5 @@
-//! The calls that the doctor makes: tiny, so that a person can follow, and one that is too large for a line.
+//! The calls that the doctor makes: tiny, so that a person can follow, and one that is too large
+//! for a line.
 
 use qkvet_spec::wire::INLINE_LIMIT;
 use qkvet_spec::{BoolTensor, Call, CallOption, CallOptions, Dtype, Packed, Tensor, Window};
@@ -30,23 +31,33 @@ pub(super) fn masked(dtype: Dtype) -> Call {
 
 /// The plain call with a bias, in its short form.
 pub(super) fn biased(dtype: Dtype) -> Call {
-    Call { options: CallOptions { bias: Some(tensor(dtype, &[2, 3], 4)), ..CallOptions::default() }, ..plain(dtype) }
+    Call {
+        options: CallOptions { bias: Some(tensor(dtype, &[2, 3], 4)), ..CallOptions::default() },
+        ..plain(dtype)
+    }
 }
 
 /// The plain call with an option that is asked only of who lists it.
 pub(super) fn declared(option: CallOption, dtype: Dtype) -> Option<Call> {
     let off = CallOptions::default();
     let options = match option {
-        CallOption::Scale | CallOption::Causal | CallOption::Mask | CallOption::Bias => return None,
+        CallOption::Scale | CallOption::Causal | CallOption::Mask | CallOption::Bias => {
+            return None;
+        }
         CallOption::Softcap => CallOptions { softcap: Some(0.5), ..off },
-        CallOption::Window => CallOptions { window: Some(Window { left: Some(1), right: Some(0) }), ..off },
+        CallOption::Window => {
+            CallOptions { window: Some(Window { left: Some(1), right: Some(0) }), ..off }
+        }
         CallOption::Sinks => CallOptions { sinks: Some(tensor(dtype, &[2], 9)), ..off },
-        CallOption::AlibiSlopes => CallOptions { alibi_slopes: Some(tensor(dtype, &[2], 9)), ..off },
+        CallOption::AlibiSlopes => {
+            CallOptions { alibi_slopes: Some(tensor(dtype, &[2], 9)), ..off }
+        }
         CallOption::KeyLengths => CallOptions { key_lengths: Some(vec![2]), ..off },
         CallOption::QueryLengths => CallOptions { query_lengths: Some(vec![1]), ..off },
-        CallOption::Packed => {
-            CallOptions { packed: Some(Packed { query_offsets: vec![0, 1, 2], key_offsets: vec![0, 2, 3] }), ..off }
-        }
+        CallOption::Packed => CallOptions {
+            packed: Some(Packed { query_offsets: vec![0, 1, 2], key_offsets: vec![0, 2, 3] }),
+            ..off
+        },
     };
     Some(Call { options, ..plain(dtype) })
 }

@@ -8,11 +8,16 @@ use qkvet_spec::{Call, Contract, Diagnosis, Evidence, Meaning, Output, Verdict};
 use super::DoctorConfig;
 
 /// What an answer shows, and what to do about it.
-pub(super) fn judge(config: &DoctorConfig<'_>, call: &Call, output: &Output) -> (Diagnosis, String, Option<String>) {
+pub(super) fn judge(
+    config: &DoctorConfig<'_>,
+    call: &Call,
+    output: &Output,
+) -> (Diagnosis, String, Option<String>) {
     let Some(contract) = config.contracts.get(&call.dtype()) else {
         return (Diagnosis::NotOffered, format!("no contract for {}", call.dtype()), None);
     };
-    let Outcome { verdict, margin, evidence, .. } = outcome(&config.meaning, contract, call, output);
+    let Outcome { verdict, margin, evidence, .. } =
+        outcome(&config.meaning, contract, call, output);
     let name = &contract.contract;
     let seen = evidence.map_or_else(String::new, |Evidence { place, expected, got, .. }| {
         // In a report the two stand one below the other, in columns.
@@ -21,22 +26,34 @@ pub(super) fn judge(config: &DoctorConfig<'_>, call: &Call, output: &Output) -> 
     });
     match verdict {
         Verdict::Pass => {
-            let beside = [&output.weights, &output.lse].into_iter().flatten().map(|tensor| tensor.data.len());
+            let beside = [&output.weights, &output.lse]
+                .into_iter()
+                .flatten()
+                .map(|tensor| tensor.data.len());
             let numbers = output.output.data.len() + beside.sum::<usize>();
-            let text = format!("right: {numbers} numbers, worst error {margin:.2} of the bound of contract {name}");
+            let text = format!(
+                "right: {numbers} numbers, worst error {margin:.2} of the bound of contract {name}"
+            );
             (Diagnosis::Well, text, None)
         }
-        Verdict::Suspect => (Diagnosis::Well, format!("not proved wrong, but unlikely: {seen}"), None),
-        Verdict::Inconclusive => {
-            (Diagnosis::NotOffered, format!("undecided under contract {name}, which bounds too little: {seen}"), None)
+        Verdict::Suspect => {
+            (Diagnosis::Well, format!("not proved wrong, but unlikely: {seen}"), None)
         }
+        Verdict::Inconclusive => (
+            Diagnosis::NotOffered,
+            format!("undecided under contract {name}, which bounds too little: {seen}"),
+            None,
+        ),
         _ => {
             let explains = config.conventions.iter().find(|convention| {
                 let meaning = applied(&config.meaning, &[**convention]);
                 outcome(&meaning, contract, call, output).verdict == Verdict::Pass
             });
             let hint = explains.map(|known| {
-                format!("right under --convention {}={}: declare it, or fix it", known.field, known.value)
+                format!(
+                    "right under --convention {}={}: declare it, or fix it",
+                    known.field, known.value
+                )
             });
             (Diagnosis::Wrong, format!("wrong: {seen}"), hint)
         }

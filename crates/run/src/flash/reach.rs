@@ -1,4 +1,5 @@
-//! How far a query reaches among the keys: sequences, padding, causal diagonal and window, as two ends.
+//! How far a query reaches among the keys: sequences, padding, causal diagonal and window, as two
+//! ends.
 
 use qkvet_spec::{CallOptions, Dims, Packed, Window};
 
@@ -21,8 +22,13 @@ impl Reach {
                 (query_offsets[next], key_offsets[next - 1]..key_offsets[next])
             }
             None => {
-                let length = |lengths: &Option<Vec<usize>>, n| lengths.as_ref().map_or(n, |lengths| lengths[item]);
-                (length(&options.query_lengths, dims.n_q), 0..length(&options.key_lengths, dims.n_k))
+                let length = |lengths: &Option<Vec<usize>>, n| {
+                    lengths.as_ref().map_or(n, |lengths| lengths[item])
+                };
+                (
+                    length(&options.query_lengths, dims.n_q),
+                    0..length(&options.key_lengths, dims.n_k),
+                )
             }
         };
         let position = whole(i) + whole(keys.end) - whole(query_end);
@@ -35,10 +41,16 @@ impl Reach {
         }
         if let Some(Window { left, right }) = options.window {
             first = left.map_or(first, |left| first.max(position.saturating_sub(whole(left))));
-            end = right.map_or(end, |right| end.min(position.saturating_add(whole(right)).saturating_add(1)));
+            end = right.map_or(end, |right| {
+                end.min(position.saturating_add(whole(right)).saturating_add(1))
+            });
         }
         let end = end.max(first);
-        Self { first: usize::try_from(first).unwrap_or(0), end: usize::try_from(end).unwrap_or(0), position }
+        Self {
+            first: usize::try_from(first).unwrap_or(0),
+            end: usize::try_from(end).unwrap_or(0),
+            position,
+        }
     }
 
     /// How far key `j` is from the query.

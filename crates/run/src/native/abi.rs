@@ -1,4 +1,5 @@
-//! The struct of version 1: what `qkvet_attention_v1` is given, as `examples/c/qkvet_abi.h` says. It never changes.
+//! The struct of version 1: what `qkvet_attention_v1` is given, as `examples/c/qkvet_abi.h` says.
+//! It never changes.
 
 use std::ffi::{c_char, c_void};
 
@@ -105,11 +106,13 @@ impl TensorV1 {
         if sent.shape.len() > 4 {
             return Self::dense(place, sent.dtype, &sent.shape);
         }
-        let own: Vec<usize> = [1; 4][sent.shape.len()..].iter().chain(&sent.shape).copied().collect();
+        let own: Vec<usize> =
+            [1; 4][sent.shape.len()..].iter().chain(&sent.shape).copied().collect();
         let mut tensor = Self::dense(place, sent.dtype, &own);
         if own.iter().zip(whole).all(|(n, m)| *n == m || *n == 1) {
             for axis in (0..4).filter(|axis| own[*axis] != whole[*axis]) {
-                (tensor.shape[axis], tensor.stride[axis]) = (i64::try_from(whole[axis]).unwrap_or(i64::MAX), 0);
+                (tensor.shape[axis], tensor.stride[axis]) =
+                    (i64::try_from(whole[axis]).unwrap_or(i64::MAX), 0);
             }
         }
         tensor
@@ -149,7 +152,8 @@ impl Door for ByStruct {
             prepared.input(name, sent.bytes.clone());
         }
         let d = call.dims;
-        let lse = if call.dtype == Dtype::Float64 { WireDtype::Float64 } else { WireDtype::Float32 };
+        let lse =
+            if call.dtype == Dtype::Float64 { WireDtype::Float64 } else { WireDtype::Float32 };
         let (rows, own) = ([d.b, d.h_q, d.n_q], WireDtype::from(call.dtype));
         let results = [
             ("output", true, own, Some(d.d_v)),
@@ -163,7 +167,12 @@ impl Door for ByStruct {
         Ok(prepared)
     }
 
-    fn invoke(&self, call: &Posed, prepared: &Prepared, places: &[*mut u8]) -> Result<(), Declined> {
+    fn invoke(
+        &self,
+        call: &Posed,
+        prepared: &Prepared,
+        places: &[*mut u8],
+    ) -> Result<(), Declined> {
         let (q, k) = (call.shape("query"), call.shape("key"));
         let scores = [q[0], q[1], q[2], k[2]];
         let tensor = |name: &str| {
@@ -206,7 +215,10 @@ impl Door for ByStruct {
             1 => Err(Declined::unsupported(reason)),
             2 => Err(Declined::new(Status::Refused, reason)),
             3 => Err(Declined::new(Status::Error, reason)),
-            other => Err(Declined::new(Status::Error, format!("{ATTENTION} returned {other}: expected 0 to 3"))),
+            other => Err(Declined::new(
+                Status::Error,
+                format!("{ATTENTION} returned {other}: expected 0 to 3"),
+            )),
         }
     }
 }
@@ -221,18 +233,27 @@ mod tests {
         assert_eq!(size_of::<TensorV1>(), 8 + 8 + 2 * 64 + 8);
         assert_eq!(size_of::<CallV1>(), 8 + 14 * size_of::<TensorV1>() + 4 * 8 + 8 + 16);
         let header = include_str!("../../../../examples/c/qkvet_abi.h");
-        let body = header.split_once("struct qkvet_call_v1 {").unwrap().1.split_once("\n};").unwrap().0;
-        let declared = body.lines().filter_map(|line| line.trim().strip_prefix("struct qkvet_tensor_v1 "));
+        let body =
+            header.split_once("struct qkvet_call_v1 {").unwrap().1.split_once("\n};").unwrap().0;
+        let declared =
+            body.lines().filter_map(|line| line.trim().strip_prefix("struct qkvet_tensor_v1 "));
         let names: Vec<&str> = declared.filter_map(|rest| rest.split(';').next()).collect();
         assert_eq!(names, TENSORS);
     }
 
     #[test]
     fn masks_have_strides_of_nothing_where_they_are_spread() {
-        let sent = |shape: &[usize]| Sent { dtype: WireDtype::Bool, shape: shape.to_vec(), bytes: Vec::new() };
+        let sent = |shape: &[usize]| Sent {
+            dtype: WireDtype::Bool,
+            shape: shape.to_vec(),
+            bytes: Vec::new(),
+        };
         let check = |shape: &[usize], expected_shape: [i64; 4], expected_stride: [i64; 4]| {
             let tensor = TensorV1::spread(std::ptr::null_mut(), &sent(shape), [2, 3, 4, 5]);
-            assert_eq!((&tensor.shape[..4], &tensor.stride[..4]), (&expected_shape[..], &expected_stride[..]));
+            assert_eq!(
+                (&tensor.shape[..4], &tensor.stride[..4]),
+                (&expected_shape[..], &expected_stride[..])
+            );
         };
         check(&[4, 5], [2, 3, 4, 5], [0, 0, 5, 1]);
         check(&[2, 1, 1, 5], [2, 3, 4, 5], [5, 0, 0, 1]);

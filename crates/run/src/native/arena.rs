@@ -1,7 +1,8 @@
 //! The memory of one call: every buffer between two guards, which are looked at afterwards.
 //!
-//! A guard is filled with NaN, so that what is read beyond a buffer shows in the result, and what is written there shows in the
-//! guard. Results are filled likewise, so that what is not written is no number.
+//! A guard is filled with NaN, so that what is read beyond a buffer shows in the result, and what
+//! is written there shows in the guard. Results are filled likewise, so that what is not written is
+//! no number.
 
 use std::fmt;
 
@@ -11,8 +12,9 @@ const GUARD: usize = 16 << 10;
 /// Bytes outside of all guards, which nobody looks at.
 const MARGIN: usize = 256 << 10;
 
-/// Little-endian 0xFFFD and 0xFFF9: as two bytes, four or eight a quiet NaN in every format of so many. No processor makes these
-/// by itself, and what was read in a guard is told from what was never written.
+/// Little-endian 0xFFFD and 0xFFF9: as two bytes, four or eight a quiet NaN in every format of so
+/// many. No processor makes these by itself, and what was read in a guard is told from what was
+/// never written.
 const OF_GUARDS: [u8; 2] = [0xfd, 0xff];
 const OF_RESULTS: [u8; 2] = [0xf9, 0xff];
 
@@ -45,7 +47,8 @@ impl Buffer {
     }
 }
 
-/// Memory for the buffers of a call, used again for later ones: the same place then holds other numbers.
+/// Memory for the buffers of a call, used again for later ones: the same place then holds other
+/// numbers.
 #[derive(Debug, Default)]
 pub(super) struct Arena {
     memory: Vec<u8>,
@@ -69,15 +72,19 @@ impl fmt::Display for Overrun {
         let edge = if *is_behind { "behind the end" } else { "before the beginning" };
         match nearest == farthest {
             true => write!(f, "wrote beyond the buffer `{name}`: byte {nearest} {edge}"),
-            false => write!(f, "wrote beyond the buffer `{name}`: bytes {nearest} to {farthest} {edge}"),
+            false => {
+                write!(f, "wrote beyond the buffer `{name}`: bytes {nearest} to {farthest} {edge}")
+            }
         }
     }
 }
 
 impl Arena {
-    /// Lays the buffers out and fills them; gives the address of each. `turn` moves them by multiples of the alignment.
+    /// Lays the buffers out and fills them; gives the address of each. `turn` moves them by
+    /// multiples of the alignment.
     pub(super) fn lay(&mut self, buffers: &[Buffer], turn: usize) -> Vec<*mut u8> {
-        let room: usize = buffers.iter().map(|buffer| buffer.len() + 2 * GUARD + 8 * ALIGNMENT).sum();
+        let room: usize =
+            buffers.iter().map(|buffer| buffer.len() + 2 * GUARD + 8 * ALIGNMENT).sum();
         let needed = room + 2 * MARGIN;
         if self.memory.len() < needed {
             self.memory = vec![0; needed];
@@ -109,7 +116,8 @@ impl Arena {
             let end = start + buffer.len();
             let found = |guard: &[u8], is_behind: bool| {
                 let (first, last) = touched(guard)?;
-                let (nearest, farthest) = if is_behind { (first + 1, last + 1) } else { (GUARD - last, GUARD - first) };
+                let (nearest, farthest) =
+                    if is_behind { (first + 1, last + 1) } else { (GUARD - last, GUARD - first) };
                 Some(Overrun { name: buffer.name.clone(), is_behind, nearest, farthest })
             };
             let behind = found(&self.memory[end..end + GUARD], true);
@@ -119,7 +127,8 @@ impl Arena {
 
     /// The first result of which nothing was written.
     pub(super) fn unwritten<'a>(&self, buffers: &'a [Buffer]) -> Option<&'a str> {
-        let is_filled = |bytes: &[u8]| bytes.iter().enumerate().all(|(at, byte)| *byte == OF_RESULTS[at % 2]);
+        let is_filled =
+            |bytes: &[u8]| bytes.iter().enumerate().all(|(at, byte)| *byte == OF_RESULTS[at % 2]);
         let is_unwritten = |(idx, buffer): &(usize, &Buffer)| {
             matches!(buffer.contents, Contents::Result(1..)) && is_filled(self.bytes(buffers, *idx))
         };
@@ -171,7 +180,10 @@ mod tests {
             assert_eq!(arena.overrun(&buffers), None);
             let at = arena.starts[idx].wrapping_add_signed(offset);
             arena.memory[at] ^= 1;
-            assert_eq!(arena.overrun(&buffers).map(|overrun| overrun.to_string()).as_deref(), expected);
+            assert_eq!(
+                arena.overrun(&buffers).map(|overrun| overrun.to_string()).as_deref(),
+                expected
+            );
             assert_eq!(arena.inputs_unchanged(&buffers), idx != 0 || !(0..4).contains(&offset));
         };
         check(2, 0, None);
@@ -186,7 +198,10 @@ mod tests {
         let end = arena.starts[2] + 8;
         arena.memory[end + 3..end + 9].fill(0);
         let told = arena.overrun(&buffers).map(|overrun| overrun.to_string());
-        assert_eq!(told.as_deref(), Some("wrote beyond the buffer `out`: bytes 4 to 9 behind the end"));
+        assert_eq!(
+            told.as_deref(),
+            Some("wrote beyond the buffer `out`: bytes 4 to 9 behind the end")
+        );
     }
 
     #[test]

@@ -48,10 +48,14 @@ impl LibraryConfig {
 
     /// What its prototype takes; `None` if it has none, or takes all extents.
     pub(crate) fn fit(&self) -> Option<Fit> {
-        Prototype::parse(self.prototype.as_ref()?).ok().map(|prototype| prototype.fit()).filter(|fit| !fit.is_free())
+        Prototype::parse(self.prototype.as_ref()?)
+            .ok()
+            .map(|prototype| prototype.fit())
+            .filter(|fit| !fit.is_free())
     }
 
-    /// Declares the prototype of the function. If `dtypes` is one format of sixteen bits, it is what `uint16_t` stands for.
+    /// Declares the prototype of the function. If `dtypes` is one format of sixteen bits, it is
+    /// what `uint16_t` stands for.
     ///
     /// # Errors
     /// What is wrong with the prototype, in its place.
@@ -80,7 +84,9 @@ impl LibraryConfig {
             name: format!("lib:{}", self.library),
             whose: Program::Library,
             program: self.binary.clone(),
-            arguments: std::iter::once(WORKER_COMMAND.into()).chain(worker.to_arguments()).collect(),
+            arguments: std::iter::once(WORKER_COMMAND.into())
+                .chain(worker.to_arguments())
+                .collect(),
             folder: Some(self.folder.clone()),
             python: None,
             limits: self.limits.clone(),
@@ -95,7 +101,11 @@ impl NativeWorker {
             Layout::Bhnd => "bhnd",
             Layout::Bnhd => "bnhd",
         };
-        vec![self.library.clone().into(), layout.into(), self.prototype.clone().unwrap_or_default().into()]
+        vec![
+            self.library.clone().into(),
+            layout.into(),
+            self.prototype.clone().unwrap_or_default().into(),
+        ]
     }
 
     /// The worker that a command line asks for; `None` if it is not one of ours.

@@ -1,9 +1,12 @@
-//! Copies of the worker: a function that calls `fork()` returns twice, and only one of the two may answer.
+//! Copies of the worker: a function that calls `fork()` returns twice, and only one of the two may
+//! answer.
 #![allow(clippy::disallowed_methods, reason = "I/O, no arithmetic")]
 
 use std::time::{Duration, Instant};
 
-use rustix::process::{Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process, wait, waitid};
+use rustix::process::{
+    Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process, wait, waitid,
+};
 
 /// What is told of such a function.
 pub(super) const FORKED: &str = "the function called fork(), and the child process returned from it too, as if it had been called twice: \
@@ -12,7 +15,8 @@ pub(super) const FORKED: &str = "the function called fork(), and the child proce
 /// How long a child process is waited for: a copy returns about when the function itself does.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Ends this process, a copy, in a way that its parent knows it by. Nothing of the library runs any more.
+/// Ends this process, a copy, in a way that its parent knows it by. Nothing of the library runs any
+/// more.
 pub(super) fn end_copy() -> ! {
     let _ = kill_process(getpid(), Signal::KILL);
     std::process::abort()
@@ -26,7 +30,8 @@ pub(super) struct Children {
 }
 
 impl Children {
-    /// Whether a copy of this process came back from the function. Costs nothing where there is no child process.
+    /// Whether a copy of this process came back from the function. Costs nothing where there is no
+    /// child process.
     pub(super) fn has_copy(&mut self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         let start = Instant::now();

@@ -1,4 +1,5 @@
-//! What is common to the ways into a library: what a call lays out, and how a function of a prototype is given it.
+//! What is common to the ways into a library: what a call lays out, and how a function of a
+//! prototype is given it.
 
 use qkvet_engine::format;
 use qkvet_spec::wire::{Status, Supports, WireDtype};
@@ -20,7 +21,8 @@ pub(super) trait Door {
     fn prepare(&self, call: &Posed) -> Result<Prepared, Declined>;
 
     /// Makes the call; `places` are the addresses of the buffers.
-    fn invoke(&self, call: &Posed, prepared: &Prepared, places: &[*mut u8]) -> Result<(), Declined>;
+    fn invoke(&self, call: &Posed, prepared: &Prepared, places: &[*mut u8])
+    -> Result<(), Declined>;
 }
 
 /// What is laid out for a call.
@@ -72,7 +74,8 @@ impl Prepared {
         let n_bytes = shape.iter().try_fold(size, |size: usize, n| size.checked_mul(*n));
         // Half of what can be addressed leaves room for guards.
         let n_bytes = n_bytes.filter(|n_bytes| *n_bytes < usize::MAX / 4);
-        let n_bytes = n_bytes.ok_or_else(|| Declined::unsupported(format!("{result} does not fit into memory")))?;
+        let n_bytes = n_bytes
+            .ok_or_else(|| Declined::unsupported(format!("{result} does not fit into memory")))?;
         let buffer = self.buffers.len();
         self.buffers.push(Buffer { name: name.to_owned(), contents: Contents::Result(n_bytes) });
         let is_exchanged = layout == Layout::Bnhd && result == "output";
@@ -86,7 +89,9 @@ pub(super) fn exchanged(bytes: &[u8], shape: &[usize], size: usize) -> Vec<u8> {
     let [b, x, y, d] = shape else { return bytes.to_vec() };
     let row = d * size;
     let mut out = Vec::with_capacity(bytes.len());
-    for (item, j, i) in (0..*b).flat_map(|item| (0..*y).flat_map(move |j| (0..*x).map(move |i| (item, j, i)))) {
+    for (item, j, i) in
+        (0..*b).flat_map(|item| (0..*y).flat_map(move |j| (0..*x).map(move |i| (item, j, i))))
+    {
         let at = ((item * x + i) * y + j) * row;
         out.extend_from_slice(&bytes[at..at + row]);
     }
@@ -115,7 +120,12 @@ impl Door for ByPrototype {
         self.taken.prepare(call)
     }
 
-    fn invoke(&self, _call: &Posed, prepared: &Prepared, places: &[*mut u8]) -> Result<(), Declined> {
+    fn invoke(
+        &self,
+        _call: &Posed,
+        prepared: &Prepared,
+        places: &[*mut u8],
+    ) -> Result<(), Declined> {
         let value = |argument: &Argument| match argument {
             Argument::Buffer(idx) => Value::Pointer(places[*idx]),
             Argument::Value(value) => *value,
@@ -171,9 +181,15 @@ impl Taken {
         }
         let d = call.dims;
         if !call.heads_fit() {
-            let reason =
-                format!("{} query heads, {} key heads: a function that returns void cannot refuse", d.h_q, d.h_k);
-            return if self.prototype.returns.is_some() { Ok(()) } else { Err(Declined::unsupported(reason)) };
+            let reason = format!(
+                "{} query heads, {} key heads: a function that returns void cannot refuse",
+                d.h_q, d.h_k
+            );
+            return if self.prototype.returns.is_some() {
+                Ok(())
+            } else {
+                Err(Declined::unsupported(reason))
+            };
         }
         let has = |role: Role| self.prototype.has(role);
         let lacks = [
@@ -187,20 +203,30 @@ impl Taken {
         let missing = lacks.into_iter().find(|(role, n, implied, _)| !has(*role) && n != implied);
         match missing {
             // Positions stands for both.
-            Some((role, _, _, implied)) => {
-                Err(Declined::unsupported(format!("the prototype has no `{}`: it takes {implied}", role.name())))
-            }
+            Some((role, _, _, implied)) => Err(Declined::unsupported(format!(
+                "the prototype has no `{}`: it takes {implied}",
+                role.name()
+            ))),
             None => Ok(()),
         }
     }
 
-    fn argument(&self, parameter: &Parameter, call: &Posed, prepared: &mut Prepared) -> Result<Argument, Declined> {
+    fn argument(
+        &self,
+        parameter: &Parameter,
+        call: &Posed,
+        prepared: &mut Prepared,
+    ) -> Result<Argument, Declined> {
         let d = call.dims;
         let whole = |n: usize| i64::try_from(n).ok();
         let switch = |on: bool| number(i64::from(on), parameter.kind);
         let window = call.params.window;
         let side = |of: fn(&qkvet_spec::wire::WireWindow) -> Option<usize>| {
-            window.as_ref().and_then(of).map_or(Some(-1), whole).and_then(|n| number(n, parameter.kind))
+            window
+                .as_ref()
+                .and_then(of)
+                .map_or(Some(-1), whole)
+                .and_then(|n| number(n, parameter.kind))
         };
         let extent = |n: usize| whole(n).and_then(|n| number(n, parameter.kind));
         let value = match parameter.role {
@@ -213,17 +239,23 @@ impl Taken {
                 };
                 return Ok(Argument::Buffer(prepared.input(&parameter.name, bytes)));
             }
-            Role::Mask | Role::Bias | Role::Sinks | Role::AlibiSlopes => return self.option(parameter, call, prepared),
+            Role::Mask | Role::Bias | Role::Sinks | Role::AlibiSlopes => {
+                return self.option(parameter, call, prepared);
+            }
             Role::KeyLengths | Role::QueryLengths | Role::QueryOffsets | Role::KeyOffsets => {
                 return option_of_wholes(parameter, call, prepared);
             }
             Role::Output | Role::Weights | Role::Lse => {
                 let columns = [(Role::Output, d.d_v), (Role::Weights, d.n_k)];
-                let columns = columns.iter().find(|(role, _)| *role == parameter.role).map(|(_, n)| *n);
+                let columns =
+                    columns.iter().find(|(role, _)| *role == parameter.role).map(|(_, n)| *n);
                 let shape: Vec<usize> = [d.b, d.h_q, d.n_q].into_iter().chain(columns).collect();
-                let Kind::Pointer(Number::Real(dtype)) = parameter.kind else { return Err(unpassable(parameter)) };
+                let Kind::Pointer(Number::Real(dtype)) = parameter.kind else {
+                    return Err(unpassable(parameter));
+                };
                 let result = parameter.role.name();
-                let idx = prepared.result(&parameter.name, result, dtype.into(), shape, self.layout)?;
+                let idx =
+                    prepared.result(&parameter.name, result, dtype.into(), shape, self.layout)?;
                 return Ok(Argument::Buffer(idx));
             }
             Role::Batch => extent(d.b),
@@ -233,7 +265,9 @@ impl Taken {
             Role::Keys | Role::Positions => extent(d.n_k),
             Role::KeyWidth => extent(d.d_k),
             Role::ValueWidth => extent(d.d_v),
-            Role::Sequences => extent(call.shape("query_offsets").first().map_or(0, |n| n.saturating_sub(1))),
+            Role::Sequences => {
+                extent(call.shape("query_offsets").first().map_or(0, |n| n.saturating_sub(1)))
+            }
             Role::Scale => real(call.scale(), parameter.kind, call.dtype),
             Role::Softcap => real(call.params.softcap.unwrap_or(0.0), parameter.kind, call.dtype),
             Role::Causal => switch(call.params.causal == Some(true)),
@@ -250,7 +284,12 @@ impl Taken {
     }
 
     /// A mask, bias or row of numbers, spread to its whole shape; NULL if it is off.
-    fn option(&self, parameter: &Parameter, call: &Posed, prepared: &mut Prepared) -> Result<Argument, Declined> {
+    fn option(
+        &self,
+        parameter: &Parameter,
+        call: &Posed,
+        prepared: &mut Prepared,
+    ) -> Result<Argument, Declined> {
         let Some(sent) = call.tensors.get(parameter.role.name()) else { return Ok(NULL) };
         let bytes = match (parameter.kind, sent.dtype.dtype()) {
             (Kind::Pointer(Number::Byte), None) => sent.bytes.clone(),
@@ -278,14 +317,22 @@ fn unpassable(parameter: &Parameter) -> Declined {
 }
 
 /// Lengths or offsets; NULL if they are off.
-fn option_of_wholes(parameter: &Parameter, call: &Posed, prepared: &mut Prepared) -> Result<Argument, Declined> {
+fn option_of_wholes(
+    parameter: &Parameter,
+    call: &Posed,
+    prepared: &mut Prepared,
+) -> Result<Argument, Declined> {
     let Some(sent) = call.tensors.get(parameter.role.name()) else { return Ok(NULL) };
-    let numbers = sent.bytes.chunks_exact(8).map(|bytes| bytes.try_into().map(i64::from_le_bytes).unwrap_or_default());
+    let numbers = sent
+        .bytes
+        .chunks_exact(8)
+        .map(|bytes| bytes.try_into().map(i64::from_le_bytes).unwrap_or_default());
     let is_wide = matches!(parameter.kind, Kind::Pointer(Number::I64 | Number::U64));
     let bytes = if is_wide {
         sent.bytes.clone()
     } else {
-        let narrow: Option<Vec<[u8; 4]>> = numbers.map(|n| i32::try_from(n).ok().map(i32::to_le_bytes)).collect();
+        let narrow: Option<Vec<[u8; 4]>> =
+            numbers.map(|n| i32::try_from(n).ok().map(i32::to_le_bytes)).collect();
         narrow.ok_or_else(|| unpassable(parameter))?.concat()
     };
     Ok(Argument::Buffer(prepared.input(&parameter.name, bytes)))
@@ -295,14 +342,16 @@ fn option_of_wholes(parameter: &Parameter, call: &Posed, prepared: &mut Prepared
 fn spread(bytes: &[u8], sent: &Sent, whole: [usize; 4]) -> Vec<u8> {
     let size = bytes.len().checked_div(sent.shape.iter().product()).unwrap_or(0);
     let ones = [1; 4];
-    let own: Vec<usize> = ones[..4 - sent.shape.len().min(4)].iter().chain(&sent.shape).copied().collect();
+    let own: Vec<usize> =
+        ones[..4 - sent.shape.len().min(4)].iter().chain(&sent.shape).copied().collect();
     let mut out = Vec::with_capacity(whole.iter().product::<usize>() * size);
     let at = |axis: usize, idx: usize| if own[axis] == 1 { 0 } else { idx };
     for b in 0..whole[0] {
         for h in 0..whole[1] {
             for i in 0..whole[2] {
                 for j in 0..whole[3] {
-                    let flat = ((at(0, b) * own[1] + at(1, h)) * own[2] + at(2, i)) * own[3] + at(3, j);
+                    let flat =
+                        ((at(0, b) * own[1] + at(1, h)) * own[2] + at(2, i)) * own[3] + at(3, j);
                     out.extend_from_slice(&bytes[flat * size..(flat + 1) * size]);
                 }
             }
@@ -323,8 +372,8 @@ fn number(n: i64, kind: Kind) -> Option<Value> {
     }
 }
 
-/// A real number as an argument. A `float` is rounded to where the tensors are no more exact than it; where they are, it has to
-/// be exact.
+/// A real number as an argument. A `float` is rounded to where the tensors are no more exact than
+/// it; where they are, it has to be exact.
 fn real(x: f64, kind: Kind, dtype: Dtype) -> Option<Value> {
     let is_exact = format::is_representable(x, Dtype::Float32);
     match kind {
@@ -359,7 +408,13 @@ fn supports_of(prototype: &Prototype) -> Supports {
     ];
     let outputs = [("output", Role::Output), ("weights", Role::Weights), ("lse", Role::Lse)];
     let listed = |known: &[(&str, Role)]| {
-        Some(known.iter().filter(|(_, role)| has(*role)).map(|(name, _)| (*name).to_owned()).collect())
+        Some(
+            known
+                .iter()
+                .filter(|(_, role)| has(*role))
+                .map(|(name, _)| (*name).to_owned())
+                .collect(),
+        )
     };
     Supports {
         dtypes: Some(vec![prototype.dtype.name().to_owned()]),
@@ -370,7 +425,8 @@ fn supports_of(prototype: &Prototype) -> Supports {
 }
 
 impl Prototype {
-    /// What calls it can be made with: extents that it has no parameter for are 1, or those of another one.
+    /// What calls it can be made with: extents that it has no parameter for are 1, or those of
+    /// another one.
     pub(super) fn fit(&self) -> Fit {
         let lacks = |role: Role| !self.has(role);
         let one = |role: Role| lacks(role).then_some(1);
@@ -384,7 +440,11 @@ impl Prototype {
         Fit {
             b: one(Role::Batch),
             h_q: one(Role::QueryHeads),
-            alike: alike.into_iter().filter(|(_, is_one)| *is_one).map(|(alike, _)| alike).collect(),
+            alike: alike
+                .into_iter()
+                .filter(|(_, is_one)| *is_one)
+                .map(|(alike, _)| alike)
+                .collect(),
             options: Some(CallOption::ALL.into_iter().filter(has).collect()),
             ..Fit::default()
         }
@@ -406,7 +466,11 @@ mod tests {
 
     #[test]
     fn masks_are_spread() {
-        let sent = |shape: &[usize]| Sent { dtype: WireDtype::Bool, shape: shape.to_vec(), bytes: Vec::new() };
+        let sent = |shape: &[usize]| Sent {
+            dtype: WireDtype::Bool,
+            shape: shape.to_vec(),
+            bytes: Vec::new(),
+        };
         assert_eq!(spread(&[1, 0], &sent(&[2, 1]), [1, 2, 2, 2]), [1, 1, 0, 0, 1, 1, 0, 0]);
         assert_eq!(spread(&[1, 0], &sent(&[1, 2, 1, 1]), [2, 2, 1, 1]), [1, 0, 1, 0]);
         assert_eq!(spread(&[], &sent(&[2, 0]), [1, 1, 2, 0]), [0u8; 0]);

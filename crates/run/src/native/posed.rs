@@ -77,14 +77,17 @@ struct Names {
 
 /// Names that this version does not know are declined, not passed over.
 pub(super) fn known_names(line: &[u8]) -> Result<(), Declined> {
-    let names: Names =
-        serde_json::from_slice(line).map_err(|error| Declined::new(Status::Error, format!("request: {error}")))?;
+    let names: Names = serde_json::from_slice(line)
+        .map_err(|error| Declined::new(Status::Error, format!("request: {error}")))?;
     let lists: [(Vec<&String>, &[&str]); 3] = [
         (names.params.keys().collect(), &PARAMS),
         (names.tensors.keys().collect(), &TENSORS),
         (names.want.iter().collect(), &WANTS),
     ];
-    match lists.iter().find_map(|(found, known)| found.iter().find(|name| !known.contains(&name.as_str()))) {
+    match lists
+        .iter()
+        .find_map(|(found, known)| found.iter().find(|name| !known.contains(&name.as_str())))
+    {
         Some(unknown) => Err(Declined::unsupported(format!("no {unknown}"))),
         None => Ok(()),
     }
@@ -95,18 +98,23 @@ impl Posed {
     pub(super) fn read(run: &Run, scratch: &Path) -> Result<Self, Declined> {
         let wrong = |reason: String| Declined::new(Status::Error, reason);
         let tensors = run.tensors.iter().map(|(name, tensor)| {
-            let bytes = bytes(tensor, scratch).map_err(|error| wrong(format!("{name}: {error}")))?;
+            let bytes =
+                bytes(tensor, scratch).map_err(|error| wrong(format!("{name}: {error}")))?;
             Ok((name.clone(), Sent { dtype: tensor.dtype, shape: tensor.shape.clone(), bytes }))
         });
         let tensors: BTreeMap<String, Sent> = tensors.collect::<Result<_, Declined>>()?;
         let four = |name: &str| {
-            let sent = tensors.get(name).ok_or_else(|| wrong(format!("{name}: expected a tensor, got none")))?;
+            let sent = tensors
+                .get(name)
+                .ok_or_else(|| wrong(format!("{name}: expected a tensor, got none")))?;
             let shape = <[usize; 4]>::try_from(sent.shape.as_slice());
             shape.map_err(|_| wrong(format!("{name}: expected 4 axes, got {}", sent.shape.len())))
         };
-        let ([b, h_q, n_q, d_k], [_, h_k, n_k, _], [.., d_v]) = (four("query")?, four("key")?, four("value")?);
+        let ([b, h_q, n_q, d_k], [_, h_k, n_k, _], [.., d_v]) =
+            (four("query")?, four("key")?, four("value")?);
         let format = tensors.get("query").and_then(|query| query.dtype.dtype());
-        let dtype = format.ok_or_else(|| wrong("query: expected a floating-point format".to_owned()))?;
+        let dtype =
+            format.ok_or_else(|| wrong("query: expected a floating-point format".to_owned()))?;
         Ok(Self {
             dims: Dims { b, h_q, h_k, n_q, n_k, d_k, d_v },
             dtype,

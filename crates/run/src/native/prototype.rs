@@ -1,6 +1,7 @@
 //! A C prototype: which arguments a function takes, of which types and in which order.
 //!
-//! Not C: one function of numbers and pointers to numbers. [`Prototype::parse`] takes the text, and an error points into it.
+//! Not C: one function of numbers and pointers to numbers. [`Prototype::parse`] takes the text, and
+//! an error points into it.
 
 use std::ops::Range;
 
@@ -57,15 +58,18 @@ impl Prototype {
     /// Reads a prototype.
     ///
     /// # Errors
-    /// What is not a prototype, a type or a name that is not known, a parameter that attention cannot do without: each with its
-    /// place in the text.
+    /// What is not a prototype, a type or a name that is not known, a parameter that attention
+    /// cannot do without: each with its place in the text.
     pub(crate) fn parse(text: &str) -> Result<Self, SpecError> {
-        let error = |Wrong { at, message, hint }: Wrong| SpecError::at(PLACE, text, at, &message, hint.as_deref());
+        let error = |Wrong { at, message, hint }: Wrong| {
+            SpecError::at(PLACE, text, at, &message, hint.as_deref())
+        };
         let tokens = tokens(text).map_err(error)?;
         Parser { text, tokens, at: 0 }.prototype().map_err(error)
     }
 
-    /// The text with the declared format in place of sixteen bits of either, if exactly one format of sixteen bits is declared.
+    /// The text with the declared format in place of sixteen bits of either, if exactly one format
+    /// of sixteen bits is declared.
     pub(super) fn with_format(text: &str, declared: &[Dtype]) -> String {
         match declared {
             [dtype @ (Dtype::Float16 | Dtype::Bfloat16)] => ["uint16_t", "unsigned short"]
@@ -108,10 +112,19 @@ fn tokens(text: &str) -> Result<Vec<Range<usize>>, Wrong> {
     for (at, c) in text.char_indices() {
         let end = at + c.len_utf8();
         match found.last_mut() {
-            Some(last) if last.end == at && is_word(c) && text[last.clone()].chars().all(is_word) => last.end = end,
+            Some(last)
+                if last.end == at && is_word(c) && text[last.clone()].chars().all(is_word) =>
+            {
+                last.end = end
+            }
             _ if c.is_whitespace() => {}
             _ if is_word(c) || "*(),;[]".contains(c) => found.push(at..end),
-            _ => return Err(Wrong::new(at..end, format!("prototype: expected a C prototype, got `{c}`"))),
+            _ => {
+                return Err(Wrong::new(
+                    at..end,
+                    format!("prototype: expected a C prototype, got `{c}`"),
+                ));
+            }
         }
     }
     Ok(found)
@@ -169,7 +182,9 @@ impl Parser<'_> {
         let function = self.declared()?;
         let returns = match self.kind(&function)? {
             None => None,
-            Some(Kind::Plain(number @ (Number::I32 | Number::U32 | Number::I64 | Number::U64))) => Some(number),
+            Some(Kind::Plain(number @ (Number::I32 | Number::U32 | Number::I64 | Number::U64))) => {
+                Some(number)
+            }
             Some(_) => {
                 let at = function.words.first().cloned().unwrap_or(0..0);
                 return Err(Wrong::new(at, "return type: expected void, or int for an error code"));
@@ -181,7 +196,11 @@ impl Parser<'_> {
             let declared = self.declared()?;
             let parameter = self.parameter(&declared)?;
             if parameters.iter().any(|other| other.role == parameter.role) {
-                let message = format!("parameter `{}`: expected `{}` once", parameter.name, parameter.role.name());
+                let message = format!(
+                    "parameter `{}`: expected `{}` once",
+                    parameter.name,
+                    parameter.role.name()
+                );
                 return Err(Wrong::new(declared.name, message));
             }
             parameters.push(parameter);
@@ -204,7 +223,8 @@ impl Parser<'_> {
     /// Words, stars, a name, and `[]` behind it.
     fn declared(&mut self) -> Result<Declared, Wrong> {
         let (mut words, mut n_stars, mut is_const) = (Vec::new(), 0, false);
-        let is_word = |token: &str| token.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        let is_word =
+            |token: &str| token.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         while let Some(token) = self.peek() {
             match token {
                 // What a pointer itself is does not matter, what it points to does.
@@ -218,8 +238,11 @@ impl Parser<'_> {
         }
         let Some(name) = words.pop().filter(|_| !words.is_empty()) else {
             let got = self.peek().map_or_else(|| "the end".to_owned(), |got| format!("`{got}`"));
-            return Err(Wrong::new(self.here(), format!("prototype: expected a type and a name, got {got}"))
-                .hint("every parameter needs its name: it says what is passed"));
+            return Err(Wrong::new(
+                self.here(),
+                format!("prototype: expected a type and a name, got {got}"),
+            )
+            .hint("every parameter needs its name: it says what is passed"));
         };
         if self.peek() == Some("[") {
             self.at += 1;
@@ -232,25 +255,34 @@ impl Parser<'_> {
     /// `None` for `void`.
     fn kind(&self, declared: &Declared) -> Result<Option<Kind>, Wrong> {
         let Declared { words, n_stars, .. } = declared;
-        let whole = words.first().map_or(0, |word| word.start)..words.last().map_or(0, |word| word.end);
+        let whole =
+            words.first().map_or(0, |word| word.start)..words.last().map_or(0, |word| word.end);
         let words: Vec<&str> = words.iter().map(|word| &self.text[word.clone()]).collect();
         let number = match words.join(" ").as_str() {
             "void" if *n_stars == 0 => return Ok(None),
             "float" => Number::Real(Dtype::Float32),
             "double" => Number::Real(Dtype::Float64),
-            "_Float16" | "__fp16" | "float16" | "float16_t" | "half" | "__half" => Number::Real(Dtype::Float16),
+            "_Float16" | "__fp16" | "float16" | "float16_t" | "half" | "__half" => {
+                Number::Real(Dtype::Float16)
+            }
             "__bf16" | "bfloat16" | "bfloat16_t" | "__nv_bfloat16" => Number::Real(Dtype::Bfloat16),
             "uint16_t" | "unsigned short" => Number::Bits16,
             "bool" | "_Bool" | "uint8_t" | "unsigned char" => Number::Byte,
             "int" | "int32_t" => Number::I32,
             "unsigned" | "unsigned int" | "uint32_t" => Number::U32,
             // As wide as a pointer, wherever this is built for.
-            "long" | "long int" | "long long" | "int64_t" | "ptrdiff_t" | "ssize_t" | "intptr_t" => Number::I64,
-            "size_t" | "unsigned long" | "unsigned long long" | "uint64_t" | "uintptr_t" => Number::U64,
+            "long" | "long int" | "long long" | "int64_t" | "ptrdiff_t" | "ssize_t"
+            | "intptr_t" => Number::I64,
+            "size_t" | "unsigned long" | "unsigned long long" | "uint64_t" | "uintptr_t" => {
+                Number::U64
+            }
             other => {
-                let error = Wrong::new(whole, format!("type: expected a number type of C, got `{other}`"));
-                let known =
-                    ["float", "double", "_Float16", "__bf16", "uint8_t", "bool", "int", "int32_t", "int64_t", "size_t"];
+                let error =
+                    Wrong::new(whole, format!("type: expected a number type of C, got `{other}`"));
+                let known = [
+                    "float", "double", "_Float16", "__bf16", "uint8_t", "bool", "int", "int32_t",
+                    "int64_t", "size_t",
+                ];
                 let near = nearest(other, known);
                 return Err(error.hint(match near {
                     Some(near) => format!("did you mean `{near}`?"),
@@ -261,7 +293,10 @@ impl Parser<'_> {
         match n_stars {
             0 => Ok(Some(Kind::Plain(number))),
             1 => Ok(Some(Kind::Pointer(number))),
-            _ => Err(Wrong::new(whole, "type: expected a pointer to numbers, got a pointer to pointers")),
+            _ => Err(Wrong::new(
+                whole,
+                "type: expected a pointer to numbers, got a pointer to pointers",
+            )),
         }
     }
 
@@ -270,21 +305,32 @@ impl Parser<'_> {
         let at = declared.name.clone();
         let name = &self.text[at.clone()];
         let Some(role) = Role::of(name) else {
-            let error = Wrong::new(at, format!("parameter `{name}`: expected a name that says what is passed"));
+            let error = Wrong::new(
+                at,
+                format!("parameter `{name}`: expected a name that says what is passed"),
+            );
             let known: Vec<&str> = Role::names().collect();
             return Err(error.hint(match nearest(name, Role::names()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("known: {}; wrap what takes more in a function of your own", known.join(", ")),
+                None => format!(
+                    "known: {}; wrap what takes more in a function of your own",
+                    known.join(", ")
+                ),
             }));
         };
         let shape = role.shape();
         if kind == Some(Kind::Pointer(Number::Bits16)) && shape == Shape::Numbers {
-            return Err(Wrong::new(at, format!("parameter `{name}`: expected a format, got 16 bits of either"))
-                .hint("write bfloat16 or float16 in place of uint16_t, or declare the one with --dtype"));
+            return Err(Wrong::new(
+                at,
+                format!("parameter `{name}`: expected a format, got 16 bits of either"),
+            )
+            .hint(
+                "write bfloat16 or float16 in place of uint16_t, or declare the one with --dtype",
+            ));
         }
-        let kind = kind
-            .filter(|kind| fits(*kind, shape))
-            .ok_or_else(|| Wrong::new(at.clone(), format!("parameter `{name}`: expected {}", shape.expected())))?;
+        let kind = kind.filter(|kind| fits(*kind, shape)).ok_or_else(|| {
+            Wrong::new(at.clone(), format!("parameter `{name}`: expected {}", shape.expected()))
+        })?;
         if role.is_result() && declared.is_const {
             return Err(Wrong::new(
                 at,
@@ -299,7 +345,8 @@ fn fits(kind: Kind, shape: Shape) -> bool {
     use Number::{Byte, I32, I64, Real, U32, U64};
     match (shape, kind) {
         (Shape::Numbers, Kind::Pointer(Real(_))) | (Shape::Bytes, Kind::Pointer(Byte)) => true,
-        (Shape::WideNumbers, Kind::Pointer(Real(dtype))) | (Shape::Real, Kind::Plain(Real(dtype))) => {
+        (Shape::WideNumbers, Kind::Pointer(Real(dtype)))
+        | (Shape::Real, Kind::Plain(Real(dtype))) => {
             matches!(dtype, Dtype::Float32 | Dtype::Float64)
         }
         (Shape::Wholes, Kind::Pointer(number)) | (Shape::Whole, Kind::Plain(number)) => {
@@ -314,11 +361,14 @@ fn fits(kind: Kind, shape: Shape) -> bool {
 /// The format that the function computes in, if it has what attention cannot do without.
 fn complete(parameters: &[Parameter], at: Range<usize>) -> Result<Dtype, Wrong> {
     let has = |role: Role| parameters.iter().find(|parameter| parameter.role == role);
-    let lacks = |what: &str| Wrong::new(at.clone(), format!("prototype: expected a parameter {what}, got none"));
+    let lacks = |what: &str| {
+        Wrong::new(at.clone(), format!("prototype: expected a parameter {what}, got none"))
+    };
     let wanted = [Role::Query, Role::Key, Role::Value, Role::Output, Role::KeyWidth];
     if let Some(missing) = wanted.into_iter().find(|role| has(*role).is_none()) {
-        return Err(lacks(&format!("`{}`", missing.name()))
-            .hint("names say what is passed; sizes that a function has built in are for a wrapper"));
+        return Err(lacks(&format!("`{}`", missing.name())).hint(
+            "names say what is passed; sizes that a function has built in are for a wrapper",
+        ));
     }
     if has(Role::Queries).or(has(Role::Positions)).is_none() {
         return Err(lacks("`n_q`").hint("`seqlen` stands for as many queries as keys"));
@@ -340,7 +390,8 @@ fn complete(parameters: &[Parameter], at: Range<usize>) -> Result<Dtype, Wrong> 
     let Some(dtype) = format(Role::Query) else { return Err(lacks("`query`")) };
     for role in [Role::Key, Role::Value, Role::Output, Role::Weights] {
         if format(role).is_some_and(|other| other != dtype) {
-            let message = format!("prototype: expected `{}` in the format of query, {dtype}", role.name());
+            let message =
+                format!("prototype: expected `{}` in the format of query, {dtype}", role.name());
             return Err(Wrong::new(at, message).hint("wrap a function that mixes formats"));
         }
     }
@@ -357,7 +408,10 @@ mod tests {
     #[test]
     fn prototypes() {
         let whole = Prototype::parse(WHOLE).unwrap();
-        assert_eq!((whole.symbol.as_str(), whole.returns, whole.parameters.len()), ("attn", None, 13));
+        assert_eq!(
+            (whole.symbol.as_str(), whole.returns, whole.parameters.len()),
+            ("attn", None, 13)
+        );
         assert_eq!(whole.dtype, Dtype::Float32);
         assert_eq!(whole.parameters[12].kind, Kind::Plain(Number::Byte));
         let other = "extern int32_t f(double *restrict O, double const * const Q, const double K[], const double V[],\n \
@@ -366,8 +420,7 @@ mod tests {
         assert_eq!((other.returns, other.dtype), (Some(Number::I32), Dtype::Float64));
         assert_eq!(other.parameters[4].kind, Kind::Plain(Number::U64));
         assert_eq!(other.parameters[8].role, Role::KeyLengths);
-        let bits =
-            "void f(const uint16_t* q, const uint16_t* k, const unsigned short* v, uint16_t* o, int seqlen, int d)";
+        let bits = "void f(const uint16_t* q, const uint16_t* k, const unsigned short* v, uint16_t* o, int seqlen, int d)";
         let declared = Prototype::with_format(bits, &[Dtype::Bfloat16]);
         assert_eq!(Prototype::parse(&declared).unwrap().dtype, Dtype::Bfloat16);
         for other in [&[][..], &[Dtype::Float32], &[Dtype::Float16, Dtype::Bfloat16]] {
@@ -377,7 +430,11 @@ mod tests {
 
     fn check(text: &str, column: usize, parts: &[&str]) {
         let error = Prototype::parse(text).unwrap_err();
-        assert!(error.summary.starts_with(&format!("--call:1:{column}: ")), "{}\n{text}", error.summary);
+        assert!(
+            error.summary.starts_with(&format!("--call:1:{column}: ")),
+            "{}\n{text}",
+            error.summary
+        );
         for part in parts {
             assert!(error.rendered.contains(part), "lacks {part}\n{}", error.rendered);
         }
@@ -386,19 +443,51 @@ mod tests {
     #[test]
     fn what_is_wrong_is_shown_in_its_place() {
         let tail = "const float* k, const float* v, float* o, int n_q, int d)";
-        check(&format!("void f(const float* q, int strem, {tail}"), 28, &["parameter `strem`", "known: query"]);
-        check(&format!("void f(const float* q, float softcup, {tail}"), 30, &["did you mean `softcap`?"]);
-        check(&format!("void f(const flaot* q, {tail}"), 14, &["got `flaot`", "did you mean `float`?"]);
+        check(
+            &format!("void f(const float* q, int strem, {tail}"),
+            28,
+            &["parameter `strem`", "known: query"],
+        );
+        check(
+            &format!("void f(const float* q, float softcup, {tail}"),
+            30,
+            &["did you mean `softcap`?"],
+        );
+        check(
+            &format!("void f(const flaot* q, {tail}"),
+            14,
+            &["got `flaot`", "did you mean `float`?"],
+        );
         check(&format!("float f(const float* q, {tail}"), 1, &["return type: expected void"]);
-        check(&format!("void f(const float* q, const float* query, {tail}"), 37, &["expected `query` once"]);
+        check(
+            &format!("void f(const float* q, const float* query, {tail}"),
+            37,
+            &["expected `query` once"],
+        );
         check(&format!("void f(const float** q, {tail}"), 14, &["pointer to pointers"]);
         check(&format!("void f(const uint16_t* q, {tail}"), 24, &["16 bits of either", "--dtype"]);
-        check(&format!("void f(const double* q, {tail}"), 7, &["expected `key` in the format of query, float64"]);
-        check(&format!("void f(const float* q, double* lse, const float* causal, {tail}"), 50, &["bool or int"]);
-        check(&format!("void f(const float* q, int window_left, {tail}"), 7, &["`window_right`, got none"]);
+        check(
+            &format!("void f(const double* q, {tail}"),
+            7,
+            &["expected `key` in the format of query, float64"],
+        );
+        check(
+            &format!("void f(const float* q, double* lse, const float* causal, {tail}"),
+            50,
+            &["bool or int"],
+        );
+        check(
+            &format!("void f(const float* q, int window_left, {tail}"),
+            7,
+            &["`window_right`, got none"],
+        );
         check(&WHOLE.replace("float* out", "const float* out"), 72, &["expected to be written to"]);
         check("void f(const float* q)", 7, &["expected a parameter `key`, got none"]);
-        check("void f(const float*)", 20, &["expected a type and a name, got `)`", "needs its name"]);
+        check(
+            "void f(const float*)",
+            20,
+            &["expected a type and a name, got `)`", "needs its name"],
+        );
         check("void f", 7, &["expected `(`, got the end"]);
         check("f(x)", 2, &["expected a type and a name"]);
         check("", 1, &["expected a type and a name, got the end"]);

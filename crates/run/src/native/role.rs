@@ -77,10 +77,22 @@ const NAMES: [(Role, &str, &[&str]); 28] = [
     (Role::QueryOffsets, "query_offsets", &[]),
     (Role::KeyOffsets, "key_offsets", &[]),
     (Role::Batch, "b", &["batch", "batch_size", "bs", "n_batch"]),
-    (Role::QueryHeads, "h_q", &["h", "heads", "n_heads", "num_heads", "nh", "heads_q", "q_heads", "num_q_heads"]),
-    (Role::KeyHeads, "h_k", &["h_kv", "heads_k", "kv_heads", "n_kv_heads", "num_kv_heads", "num_heads_k"]),
+    (
+        Role::QueryHeads,
+        "h_q",
+        &["h", "heads", "n_heads", "num_heads", "nh", "heads_q", "q_heads", "num_q_heads"],
+    ),
+    (
+        Role::KeyHeads,
+        "h_k",
+        &["h_kv", "heads_k", "kv_heads", "n_kv_heads", "num_kv_heads", "num_heads_k"],
+    ),
     (Role::Queries, "n_q", &["s_q", "seqlen_q", "seq_len_q", "len_q", "q_len"]),
-    (Role::Keys, "n_k", &["s_k", "s_kv", "seqlen_k", "seqlen_kv", "seq_len_k", "seq_len_kv", "len_k", "kv_len"]),
+    (
+        Role::Keys,
+        "n_k",
+        &["s_k", "s_kv", "seqlen_k", "seqlen_kv", "seq_len_k", "seq_len_kv", "len_k", "kv_len"],
+    ),
     (Role::Positions, "seqlen", &["seq_len", "s", "t"]),
     (Role::KeyWidth, "d_k", &["d", "d_qk", "head_dim", "head_size", "dim"]),
     (Role::ValueWidth, "d_v", &["head_dim_v", "v_head_dim"]),
@@ -98,12 +110,17 @@ impl Role {
         static ROLES: OnceLock<BTreeMap<String, Role>> = OnceLock::new();
         let roles = ROLES.get_or_init(|| {
             let options = argument_names();
-            let of_option = |name: &str| options.iter().find(|(option, _)| *option == name).map(|(_, names)| names);
+            let of_option = |name: &str| {
+                options.iter().find(|(option, _)| *option == name).map(|(_, names)| names)
+            };
             NAMES
                 .iter()
                 .flat_map(|(role, name, synonyms)| {
                     let more = of_option(name).into_iter().flatten();
-                    std::iter::once(name).chain(*synonyms).chain(more).map(|name| (plain(name), *role))
+                    std::iter::once(name)
+                        .chain(*synonyms)
+                        .chain(more)
+                        .map(|name| (plain(name), *role))
                 })
                 .collect()
         });
@@ -126,8 +143,12 @@ impl Role {
             Self::Bias | Self::Sinks | Self::AlibiSlopes => Shape::Numbers,
             Self::Lse => Shape::WideNumbers,
             Self::Mask => Shape::Bytes,
-            Self::KeyLengths | Self::QueryLengths | Self::QueryOffsets | Self::KeyOffsets => Shape::Wholes,
-            Self::Batch | Self::QueryHeads | Self::KeyHeads | Self::Queries | Self::Keys => Shape::Whole,
+            Self::KeyLengths | Self::QueryLengths | Self::QueryOffsets | Self::KeyOffsets => {
+                Shape::Wholes
+            }
+            Self::Batch | Self::QueryHeads | Self::KeyHeads | Self::Queries | Self::Keys => {
+                Shape::Whole
+            }
             Self::Positions | Self::KeyWidth | Self::ValueWidth | Self::Sequences => Shape::Whole,
             Self::Scale | Self::Softcap => Shape::Real,
             Self::Causal => Shape::Switch,
@@ -184,7 +205,8 @@ mod tests {
         let options = argument_names();
         let mut seen = BTreeMap::new();
         for (role, name, synonyms) in NAMES {
-            let more = options.iter().filter(|(option, _)| *option == name).flat_map(|(_, names)| names);
+            let more =
+                options.iter().filter(|(option, _)| *option == name).flat_map(|(_, names)| names);
             for name in std::iter::once(&name).chain(synonyms).chain(more) {
                 let before = seen.insert(plain(name), role);
                 assert!(before.is_none_or(|before| before == role), "{name}");

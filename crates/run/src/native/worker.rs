@@ -1,4 +1,5 @@
-//! The worker: a process that loads a library and answers qkvet-wire/1 with what its function computes.
+//! The worker: a process that loads a library and answers qkvet-wire/1 with what its function
+//! computes.
 #![allow(clippy::disallowed_methods, reason = "I/O, no arithmetic")]
 
 use std::collections::BTreeMap;
@@ -34,12 +35,14 @@ pub struct NativeWorker {
     pub layout: Layout,
 }
 
-/// Memory is used for so many calls one after the other, and again after as many turns: the same addresses then hold other numbers.
+/// Memory is used for so many calls one after the other, and again after as many turns: the same
+/// addresses then hold other numbers.
 const CALLS: usize = 2;
 const TURNS: usize = 3;
 
 impl NativeWorker {
-    /// Answers requests on standard input until there are no more. What the library prints goes to standard error.
+    /// Answers requests on standard input until there are no more. What the library prints goes to
+    /// standard error.
     ///
     /// # Errors
     /// A pipe that is closed too early.
@@ -86,7 +89,10 @@ impl NativeWorker {
         }
         let loaded = Loaded::open(&self.library).map_err(|error| {
             let hint = "build it with -shared -fPIC, and link what it needs";
-            not_ready(format!("library at {shown}: expected a shared library, got: {error}"), Some(hint.to_owned()))
+            not_ready(
+                format!("library at {shown}: expected a shared library, got: {error}"),
+                Some(hint.to_owned()),
+            )
         })?;
         let (door, greeting) = match &self.prototype {
             Some(text) => self.by_prototype(&loaded, text)?,
@@ -98,7 +104,8 @@ impl NativeWorker {
     }
 
     fn by_prototype(&self, loaded: &Loaded, text: &str) -> Result<Opened, NotReady> {
-        let prototype = Prototype::parse(text).map_err(|error| not_ready(error.to_string(), None))?;
+        let prototype =
+            Prototype::parse(text).map_err(|error| not_ready(error.to_string(), None))?;
         let Some(code) = loaded.symbol(&prototype.symbol) else {
             return Err(lacks_symbol(&self.library, &prototype.symbol));
         };
@@ -115,19 +122,25 @@ impl NativeWorker {
             return Err(not_ready(message, Some(hint.to_owned())));
         };
         if self.layout != Layout::default() {
-            return Err(not_ready(format!("--layout: expected none, for {ATTENTION} is given strides"), None));
+            return Err(not_ready(
+                format!("--layout: expected none, for {ATTENTION} is given strides"),
+                None,
+            ));
         }
         let told = match loaded.symbol(INFO).map(capabilities) {
             None => Default::default(),
             Some(Some(told)) => told,
             Some(None) => {
-                let message =
-                    format!("{INFO}: expected a struct with struct_size = sizeof(struct qkvet_capabilities_v1)");
+                let message = format!(
+                    "{INFO}: expected a struct with struct_size = sizeof(struct qkvet_capabilities_v1)"
+                );
                 return Err(not_ready(message, None));
             }
         };
         let [name, version, device, dtypes, options, outputs] = told;
-        let words = |list: Option<String>| list.map(|list| list.split_whitespace().map(str::to_owned).collect());
+        let words = |list: Option<String>| {
+            list.map(|list| list.split_whitespace().map(str::to_owned).collect())
+        };
         let supports = Supports {
             dtypes: words(dtypes),
             options: words(options),
@@ -175,7 +188,10 @@ fn lacks_symbol(library: &Path, symbol: &str) -> NotReady {
         "it must not be static; `nm -D` lists what a library offers".to_owned()
     };
     let shown = library.display();
-    not_ready(format!("library at {shown}: expected a function `{symbol}`, got none of that name"), Some(hint))
+    not_ready(
+        format!("library at {shown}: expected a function `{symbol}`, got none of that name"),
+        Some(hint),
+    )
 }
 
 /// One conversation.
@@ -196,7 +212,13 @@ impl Session<'_> {
         self.scratch = scratch.into();
         match self.worker.open() {
             Ok((door, greeting)) => {
-                let name = self.worker.library.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let name = self
+                    .worker
+                    .library
+                    .file_name()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned();
                 let answer = HelloAnswer {
                     ok: true,
                     wire: Some(WIRE),
@@ -229,7 +251,8 @@ impl Session<'_> {
 
     fn answer(&mut self, run: &Run, message: &[u8]) -> Result<RunAnswer, Declined> {
         known_names(message)?;
-        let door = self.door.as_ref().ok_or_else(|| Declined::new(Status::Error, "run before hello"))?;
+        let door =
+            self.door.as_ref().ok_or_else(|| Declined::new(Status::Error, "run before hello"))?;
         let call = Posed::read(run, &self.scratch)?;
         let prepared = door.prepare(&call)?;
         let turn = self.turn / CALLS % TURNS;
@@ -254,10 +277,15 @@ impl Session<'_> {
         }
         ended?;
         if let Some(name) = arena.unwritten(&prepared.buffers) {
-            return Err(Declined::new(Status::Malformed, format!("wrote nothing to the buffer `{name}`")));
+            return Err(Declined::new(
+                Status::Malformed,
+                format!("wrote nothing to the buffer `{name}`"),
+            ));
         }
         let wanted = |name: &str| {
-            name == "output" || (name == "weights" && call.wants_weights) || (name == "lse" && call.wants_lse)
+            name == "output"
+                || (name == "weights" && call.wants_weights)
+                || (name == "lse" && call.wants_lse)
         };
         let tensors = prepared.results.iter().filter(|result| wanted(result.name)).map(|result| {
             let bytes = arena.bytes(&prepared.buffers, result.buffer);

@@ -1,4 +1,5 @@
-//! The arguments of a call as a script writes them: those that the worker passes, made by the same code.
+//! The arguments of a call as a script writes them: those that the worker passes, made by the same
+//! code.
 
 use std::path::Path;
 
@@ -38,7 +39,9 @@ pub(crate) enum Written {
 impl WrittenCall {
     /// By the text of the prototype; `None` if it is none.
     pub(crate) fn new(prototype: &str, layout: Layout) -> Option<Self> {
-        Prototype::parse(prototype).ok().map(|prototype| Self { taken: Taken { prototype, layout } })
+        Prototype::parse(prototype)
+            .ok()
+            .map(|prototype| Self { taken: Taken { prototype, layout } })
     }
 
     /// The name of the function.
@@ -64,7 +67,8 @@ impl WrittenCall {
 
     /// Names of the parameters that results are written to, each with the name of the result.
     pub(crate) fn results(&self) -> impl Iterator<Item = (&str, &'static str)> {
-        let results = self.taken.prototype.parameters.iter().filter(|parameter| parameter.role.is_result());
+        let results =
+            self.taken.prototype.parameters.iter().filter(|parameter| parameter.role.is_result());
         results.map(|parameter| (parameter.name.as_str(), parameter.role.name()))
     }
 
@@ -79,8 +83,12 @@ impl WrittenCall {
         let prepared = self.taken.prepare(&posed).ok()?;
         let one = |(parameter, argument): (&Parameter, &Argument)| match *argument {
             Argument::Buffer(at) => match &prepared.buffers[at].contents {
-                Contents::Input(_) if self.is_same(parameter.role) => Written::Same(parameter.role.name()),
-                Contents::Input(bytes) => Written::Input { dtype: pointed(parameter.kind), bytes: bytes.clone() },
+                Contents::Input(_) if self.is_same(parameter.role) => {
+                    Written::Same(parameter.role.name())
+                }
+                Contents::Input(bytes) => {
+                    Written::Input { dtype: pointed(parameter.kind), bytes: bytes.clone() }
+                }
                 Contents::Result(_) => {
                     let result = prepared.results.iter().find(|result| result.buffer == at);
                     let shape = result.map_or_else(Vec::new, |result| result.shape.clone());
@@ -150,7 +158,8 @@ mod tests {
             let data = (0..shape.iter().product::<usize>()).map(|n| n as f64).collect();
             Tensor { dtype: Dtype::Float32, shape: shape.to_vec(), data }
         };
-        let (query, key, value) = (tensor(&[1, 2, 2, 4]), tensor(&[1, 2, 1, 4]), tensor(&[1, 2, 1, 3]));
+        let (query, key, value) =
+            (tensor(&[1, 2, 2, 4]), tensor(&[1, 2, 1, 4]), tensor(&[1, 2, 1, 3]));
         Call { query, key, value, options, return_weights: false, return_lse: false }
     }
 
@@ -174,11 +183,19 @@ mod tests {
         let off = written.arguments(&call(CallOptions::default())).expect("a call");
         assert_eq!(off[4..6], [Written::Null, Written::Null]);
         // What there is no parameter for cannot be put.
-        assert!(written.arguments(&call(CallOptions { causal: true, ..CallOptions::default() })).is_none());
-        assert!(written.arguments(&Call { return_lse: true, ..call(CallOptions::default()) }).is_none());
+        assert!(
+            written
+                .arguments(&call(CallOptions { causal: true, ..CallOptions::default() }))
+                .is_none()
+        );
+        assert!(
+            written.arguments(&Call { return_lse: true, ..call(CallOptions::default()) }).is_none()
+        );
         // Positions before heads are what the function sees.
         let exchanged = WrittenCall::new(TEXT, Layout::Bnhd).expect("a prototype");
         let arguments = exchanged.arguments(&call(CallOptions::default())).expect("a call");
-        assert!(matches!(&arguments[1], Written::Input { bytes, .. } if bytes[16..20] == 8_f32.to_le_bytes()));
+        assert!(
+            matches!(&arguments[1], Written::Input { bytes, .. } if bytes[16..20] == 8_f32.to_le_bytes())
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! What ONNX's own runner makes of an output: how far it may be from the stored one, whatever the case.
+//! What ONNX's own runner makes of an output: how far it may be from the stored one, whatever the
+//! case.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,11 +42,13 @@ struct Expected {
 }
 
 impl Allowance {
-    /// Compares by these cases, each with the bounds of the contract that `contract` names for its format.
+    /// Compares by these cases, each with the bounds of the contract that `contract` names for its
+    /// format.
     pub fn of<'a>(cases: &[FrozenCase], contract: impl Fn(Dtype) -> Option<&'a str>) -> Self {
         let expected = cases.iter().filter_map(|case| {
             let bounds = case.bounds.get(contract(case.case.dtype)?)?.clone();
-            let answer = case.answer.values.iter().map(qkvet_engine::digits::Decimal::to_f64).collect();
+            let answer =
+                case.answer.values.iter().map(qkvet_engine::digits::Decimal::to_f64).collect();
             Some((case.id.clone(), Expected { answer, bounds, shape: case.answer.shape.to_vec() }))
         });
         Self { expected: Arc::new(expected.collect()), seen: Arc::default() }
@@ -80,10 +83,13 @@ impl Expected {
         let allowed = |(x, answer): (&f64, &f64)| {
             // The runner compares with the number that is stored, not with the exact one.
             let stored = format::round(*answer, output.dtype);
-            x.to_bits() == stored.to_bits() || (x - stored).abs() <= ABSOLUTE + relative * stored.abs()
+            x.to_bits() == stored.to_bits()
+                || (x - stored).abs() <= ABSOLUTE + relative * stored.abs()
         };
         match () {
-            () if output.data.iter().zip(&self.answer).zip(&self.bounds).all(certified) => Seen::Certified,
+            () if output.data.iter().zip(&self.answer).zip(&self.bounds).all(certified) => {
+                Seen::Certified
+            }
             () if output.data.iter().zip(&self.answer).all(allowed) => Seen::Allowed,
             () => Seen::Beyond,
         }

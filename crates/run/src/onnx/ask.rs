@@ -12,7 +12,8 @@ impl Model {
     /// The tensors of a call for the inputs of the model, in their order.
     ///
     /// # Errors
-    /// In words, what the model takes and the call is not: a format, an option that is a constant of it, extents.
+    /// In words, what the model takes and the call is not: a format, an option that is a constant
+    /// of it, extents.
     pub fn ask(&self, call: &Call, layout: Layout) -> Result<Vec<Feed>, String> {
         self.check_format(call)?;
         self.check_scale(call)?;
@@ -22,10 +23,18 @@ impl Model {
         for (role, input) in &self.inputs {
             let feed = self.feed(*role, input, call, layout, past)?;
             let fits = feed.shape.len() == input.rank()
-                && feed.shape.iter().zip(&input.shape).all(|(n, fixed)| fixed.is_none_or(|fixed| fixed == *n));
+                && feed
+                    .shape
+                    .iter()
+                    .zip(&input.shape)
+                    .all(|(n, fixed)| fixed.is_none_or(|fixed| fixed == *n));
             if !fits {
                 let got = qkvet_spec::tell_shape(&feed.shape);
-                return Err(format!("{} of shape {got}: the model takes {}", role.name(), input.tell_shape()));
+                return Err(format!(
+                    "{} of shape {got}: the model takes {}",
+                    role.name(),
+                    input.tell_shape()
+                ));
             }
             feeds.push(feed);
         }
@@ -41,7 +50,8 @@ impl Model {
         }
     }
 
-    /// A scale that the model has is asked for alone. One that it has silently, with a fixed width, is what it takes for the default.
+    /// A scale that the model has is asked for alone. One that it has silently, with a fixed width,
+    /// is what it takes for the default.
     fn check_scale(&self, call: &Call) -> Result<(), String> {
         if self.input(Role::Scale).is_some() {
             return Ok(());
@@ -50,11 +60,13 @@ impl Model {
         let is_same = |x: f64, own: f64| (x as f32).to_bits() == (own as f32).to_bits();
         match (call.options.scale, self.constants.scale) {
             (None, None) => Ok(()),
-            (Some(scale), None) => {
-                Err(format!("scale {scale}: the model has no input for it, and its own is the default"))
-            }
+            (Some(scale), None) => Err(format!(
+                "scale {scale}: the model has no input for it, and its own is the default"
+            )),
             (Some(scale), Some(own)) if is_same(scale, own) => Ok(()),
-            (Some(scale), Some(own)) => Err(format!("scale {scale}: that of the model is a constant, {own}")),
+            (Some(scale), Some(own)) => {
+                Err(format!("scale {scale}: that of the model is a constant, {own}"))
+            }
             (None, Some(_)) if self.has_fixed_width() => Ok(()),
             (None, Some(own)) => {
                 let default = 1.0 / (d_k as f64).sqrt();
@@ -69,7 +81,8 @@ impl Model {
         }
     }
 
-    /// What the model takes: extents that are fixed in it, and the options that it has inputs for or as constants.
+    /// What the model takes: extents that are fixed in it, and the options that it has inputs for
+    /// or as constants.
     pub(super) fn fit(&self, layout: Layout) -> Fit {
         let (heads, positions) = if layout == Layout::Bnhd { (2, 1) } else { (1, 2) };
         let extent = |role: Role, axis: usize| {
@@ -78,7 +91,8 @@ impl Model {
         };
         let wide = |role: Role, heads: Option<usize>| {
             let flat = self.input(role).filter(|input| input.rank() == 3);
-            let flat = flat.and_then(|input| Some((*input.shape.last()?)? / heads?)).filter(|d| *d > 0);
+            let flat =
+                flat.and_then(|input| Some((*input.shape.last()?)? / heads?)).filter(|d| *d > 0);
             extent(role, 3).or(flat)
         };
         let long = |role: Role| {
@@ -88,22 +102,26 @@ impl Model {
         let (h_q, h_k) = self.constants.heads.unzip();
         // A number of a case has the format of its tensors.
         let own = self.input(Role::Query).map(|input| input.element);
-        let is_of_cases =
-            |x: &f64| matches!(own, Some(Element::Float(dtype)) if qkvet_engine::format::is_representable(*x, dtype));
+        let is_of_cases = |x: &f64| matches!(own, Some(Element::Float(dtype)) if qkvet_engine::format::is_representable(*x, dtype));
         let scale = self.constants.scale.filter(is_of_cases).filter(|_| !self.has_fixed_width());
         let options = CallOption::ALL.into_iter().filter(|option| match option {
             CallOption::Scale => self.input(Role::Scale).is_some() || scale.is_some(),
             CallOption::Causal => self.constants.causal == Some(true),
             CallOption::Mask => self.input(Role::Mask).is_some(),
             CallOption::Bias => self.input(Role::Bias).is_some(),
-            CallOption::Softcap => self.input(Role::Softcap).is_some() || self.constants.softcap.is_some(),
+            CallOption::Softcap => {
+                self.input(Role::Softcap).is_some() || self.constants.softcap.is_some()
+            }
             CallOption::Window => self.constants.window.is_some(),
             CallOption::Sinks => self.input(Role::Sinks).is_some(),
-            CallOption::KeyLengths => [Role::KeyLengths, Role::LastKeys].iter().any(|role| self.input(*role).is_some()),
+            CallOption::KeyLengths => {
+                [Role::KeyLengths, Role::LastKeys].iter().any(|role| self.input(*role).is_some())
+            }
             CallOption::AlibiSlopes | CallOption::QueryLengths | CallOption::Packed => false,
         });
         let has_past = self.input(Role::PastKey).is_some();
-        let first = |role: Role| self.input(role).and_then(|input| input.shape.first().copied().flatten());
+        let first =
+            |role: Role| self.input(role).and_then(|input| input.shape.first().copied().flatten());
         Fit {
             b: [Role::Query, Role::Key, Role::Value].into_iter().find_map(first),
             h_q: h_q.or(extent(Role::Query, heads)),
@@ -153,10 +171,14 @@ impl Model {
             (CallOption::Packed, &[]),
         ];
         let is_missing = |roles: &[Role]| roles.iter().all(|role| self.input(*role).is_none());
-        if let Some((option, _)) = of.iter().find(|(option, roles)| options.has(*option) && is_missing(roles)) {
+        if let Some((option, _)) =
+            of.iter().find(|(option, roles)| options.has(*option) && is_missing(roles))
+        {
             return Err(format!("{option}: the model has no input for it"));
         }
-        for (role, is_on) in [(Role::Sinks, options.sinks.is_some()), (Role::Softcap, options.softcap.is_some())] {
+        for (role, is_on) in
+            [(Role::Sinks, options.sinks.is_some()), (Role::Softcap, options.softcap.is_some())]
+        {
             if self.input(role).is_some() && !is_on {
                 return Err(format!("without {}: the model takes it in every call", role.name()));
             }
@@ -177,26 +199,43 @@ impl Model {
         let is_packed = self.input(Role::Query).is_some_and(|query| query.rank() == 3);
         let is_flat = !has_past && !is_packed && self.operator != Operator::GroupQuery;
         if call.misfit().is_some() && !is_flat {
-            return Err("tensors that do not fit together: the model takes heads side by side, or a past".to_owned());
+            return Err(
+                "tensors that do not fit together: the model takes heads side by side, or a past"
+                    .to_owned(),
+            );
         }
         if is_packed && self.constants.heads.unwrap_or((1, 1)) != (d.h_q, d.h_k) {
             let (h_q, h_k) = self.constants.heads.unwrap_or((1, 1));
-            return Err(format!("{} and {} heads: the model has {h_q} query heads and {h_k} key heads", d.h_q, d.h_k));
+            return Err(format!(
+                "{} and {} heads: the model has {h_q} query heads and {h_k} key heads",
+                d.h_q, d.h_k
+            ));
         }
         if !has_past {
             if self.operator == Operator::GroupQuery && d.n_q != d.n_k {
-                return Err("another number of keys than of queries: the model has no past".to_owned());
+                return Err(
+                    "another number of keys than of queries: the model has no past".to_owned()
+                );
             }
             return Ok(0);
         }
         match d.n_k.checked_sub(d.n_q) {
             Some(past) => Ok(past),
-            None if call.options.causal => Err("causal with more queries than keys: the model has a past".to_owned()),
+            None if call.options.causal => {
+                Err("causal with more queries than keys: the model has a past".to_owned())
+            }
             None => Ok(0),
         }
     }
 
-    fn feed(&self, role: Role, input: &Input, call: &Call, layout: Layout, past: usize) -> Result<Feed, String> {
+    fn feed(
+        &self,
+        role: Role,
+        input: &Input,
+        call: &Call,
+        layout: Layout,
+        past: usize,
+    ) -> Result<Feed, String> {
         let name = input.name.as_str();
         let d = call.dims();
         let laid_out = |tensor: &Tensor| match (input.rank(), layout) {
@@ -208,15 +247,20 @@ impl Model {
         Ok(match role {
             Role::Query => Feed::float(name, &laid_out(&call.query)),
             Role::Key if past > 0 => Feed::float(name, &laid_out(&rows(&call.key, past, d.n_k))),
-            Role::Value if past > 0 => Feed::float(name, &laid_out(&rows(&call.value, past, d.n_k))),
+            Role::Value if past > 0 => {
+                Feed::float(name, &laid_out(&rows(&call.value, past, d.n_k)))
+            }
             Role::Key => Feed::float(name, &laid_out(&call.key)),
             Role::Value => Feed::float(name, &laid_out(&call.value)),
             Role::PastKey => Feed::float(name, &rows(&call.key, 0, past)),
             Role::PastValue => Feed::float(name, &rows(&call.value, 0, past)),
             Role::Mask => {
                 let is_per_key = self.is_per_key(input);
-                let put =
-                    if is_per_key { key_mask(input, call, self.neutral) } else { mask(input, call, self.neutral) };
+                let put = if is_per_key {
+                    key_mask(input, call, self.neutral)
+                } else {
+                    mask(input, call, self.neutral)
+                };
                 Feed::truth(name, input.element, &put?)
             }
             Role::Bias => Feed::float(name, &bias(input, call, d.n_q, d.n_k)?),
@@ -234,7 +278,9 @@ impl Model {
                 let shape = if input.rank() == 0 { Vec::new() } else { vec![1] };
                 Feed::whole(name, input.element, shape, &[d.n_k])
             }
-            Role::Sinks => options.sinks.as_ref().map(|sinks| Feed::float(name, sinks)).ok_or("sinks: none")?,
+            Role::Sinks => {
+                options.sinks.as_ref().map(|sinks| Feed::float(name, sinks)).ok_or("sinks: none")?
+            }
             Role::Scale => number(input, options.scale.unwrap_or(1.0 / (d.d_k as f64).sqrt()))?,
             Role::Softcap => number(input, options.softcap.unwrap_or(0.0))?,
         })
@@ -243,7 +289,9 @@ impl Model {
 
 fn told_constant(what: &str, asked: Option<f64>, own: Option<f64>) -> String {
     match (asked, own) {
-        (Some(asked), Some(own)) => format!("{what} {asked}: that of the model is a constant, {own}"),
+        (Some(asked), Some(own)) => {
+            format!("{what} {asked}: that of the model is a constant, {own}")
+        }
         (Some(asked), None) => format!("{what} {asked}: the model has none"),
         (None, Some(own)) => format!("without {what}: the model has one, {own}"),
         (None, None) => format!("{what}: none"),
@@ -253,8 +301,15 @@ fn told_constant(what: &str, asked: Option<f64>, own: Option<f64>) -> String {
 /// One number as an input of no axis, or of one.
 fn number(input: &Input, x: f64) -> Result<Feed, String> {
     let Element::Float(dtype) = input.element else {
-        return Err(format!("input {}: expected a floating-point number, got {}", input.name, input.element.name()));
+        return Err(format!(
+            "input {}: expected a floating-point number, got {}",
+            input.name,
+            input.element.name()
+        ));
     };
     let rounded = qkvet_engine::format::round(x, dtype);
-    Ok(Feed::float(&input.name, &Tensor { dtype, shape: vec![1; input.rank()], data: vec![rounded] }))
+    Ok(Feed::float(
+        &input.name,
+        &Tensor { dtype, shape: vec![1; input.rank()], data: vec![rounded] },
+    ))
 }

@@ -13,7 +13,8 @@ use crate::python::Layout;
 /// How often a worker is started again: importing a runtime takes a second.
 const MAX_RESTARTS: u32 = 10;
 
-/// The worker: the beginning and the loop of the one for functions, and how models and backends are run.
+/// The worker: the beginning and the loop of the one for functions, and how models and backends are
+/// run.
 const WORKER: &str = concat!(
     include_str!("../worker/start.py"),
     include_str!("../worker/load.py"),
@@ -59,7 +60,8 @@ impl OnnxConfig {
         }
     }
 
-    /// Declares constants in place of those so far: `causal`, `scale=0.125`, `softcap=30`, `heads=8,2`.
+    /// Declares constants in place of those so far: `causal`, `scale=0.125`, `softcap=30`,
+    /// `heads=8,2`.
     ///
     /// # Errors
     /// The first that is none of these.
@@ -118,7 +120,10 @@ impl BackendConfig {
             None => (text, Opset::default()),
         };
         if backend.is_empty() {
-            return Err("expected onnxruntime, onnx.reference, MODULE or MODULE:CLASS, got nothing".to_owned());
+            return Err(
+                "expected onnxruntime, onnx.reference, MODULE or MODULE:CLASS, got nothing"
+                    .to_owned(),
+            );
         }
         Ok(Self {
             backend: backend.to_owned(),
@@ -133,14 +138,25 @@ impl BackendConfig {
 
     pub(crate) fn launch(&self) -> Launch {
         let folder = self.folder.to_string_lossy().into_owned();
-        let told = [("backend", Some(self.backend.clone())), ("folder", Some(folder)), ("device", self.device.clone())];
+        let told = [
+            ("backend", Some(self.backend.clone())),
+            ("folder", Some(folder)),
+            ("device", self.device.clone()),
+        ];
         launch(format!("onnx-backend:{}", self.backend), &self.python, told, &self.limits)
     }
 }
 
-fn launch<const N: usize>(name: String, python: &Path, told: [(&str, Option<String>); N], limits: &Limits) -> Launch {
-    let told: Map<String, Value> =
-        told.into_iter().filter_map(|(name, text)| Some((name.to_owned(), Value::from(text?)))).collect();
+fn launch<const N: usize>(
+    name: String,
+    python: &Path,
+    told: [(&str, Option<String>); N],
+    limits: &Limits,
+) -> Launch {
+    let told: Map<String, Value> = told
+        .into_iter()
+        .filter_map(|(name, text)| Some((name.to_owned(), Value::from(text?))))
+        .collect();
     Launch {
         name,
         whose: Program::Python,
@@ -164,7 +180,9 @@ mod tests {
     #[test]
     fn backends_by_name() {
         let parse = |text: &str| BackendConfig::parse(text, Path::new("."), Path::new("python3"));
-        let read = |text: &str| parse(text).map(|config| (config.backend, config.opset.version())).unwrap();
+        let read = |text: &str| {
+            parse(text).map(|config| (config.backend, config.opset.version())).unwrap()
+        };
         assert_eq!(read("onnxruntime"), ("onnxruntime".to_owned(), 23));
         assert_eq!(read("my.py:Backend@24"), ("my.py:Backend".to_owned(), 24));
         assert_eq!(parse("x@22").unwrap_err(), "expected opset 23 or 24, got `22`");

@@ -1,4 +1,5 @@
-//! Options that a model has as constants: read off its attributes, or declared for a graph that does not tell.
+//! Options that a model has as constants: read off its attributes, or declared for a graph that
+//! does not tell.
 
 use qkvet_spec::Window;
 
@@ -31,8 +32,10 @@ impl Constants {
         let mut constants = Self::default();
         for text in declared {
             let wrong = || ConstantError(text.clone());
-            let number = |text: &str| text.parse::<f64>().ok().filter(|x| x.is_finite()).ok_or_else(wrong);
-            let count = |text: &str| text.trim().parse::<usize>().ok().filter(|n| *n > 0).ok_or_else(wrong);
+            let number =
+                |text: &str| text.parse::<f64>().ok().filter(|x| x.is_finite()).ok_or_else(wrong);
+            let count =
+                |text: &str| text.trim().parse::<usize>().ok().filter(|n| *n > 0).ok_or_else(wrong);
             match text.split_once('=') {
                 None if text == "causal" => constants.causal = Some(true),
                 Some(("causal", "true")) => constants.causal = Some(true),
@@ -67,7 +70,9 @@ impl Constants {
             (self.causal == Some(true)).then(|| "causal".to_owned()),
             self.scale.map(|scale| format!("scale {scale}")),
             self.softcap.map(|cap| format!("softcap {cap}")),
-            self.window.map(|window| format!("window {} to {}", extent(window.left), extent(window.right))),
+            self.window.map(|window| {
+                format!("window {} to {}", extent(window.left), extent(window.right))
+            }),
             self.heads.map(|(h_q, h_k)| format!("heads {h_q} and {h_k}")),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
@@ -80,7 +85,9 @@ mod tests {
 
     #[test]
     fn declarations() {
-        let read = |texts: &[&str]| Constants::parse(&texts.iter().map(|x| (*x).to_owned()).collect::<Vec<_>>());
+        let read = |texts: &[&str]| {
+            Constants::parse(&texts.iter().map(|x| (*x).to_owned()).collect::<Vec<_>>())
+        };
         let all = read(&["causal", "scale=0.5", "softcap=30", "heads=8,2"]).unwrap();
         assert_eq!(all.describe(), "causal, scale 0.5, softcap 30, heads 8 and 2");
         assert_eq!(read(&["heads=4"]).unwrap().heads, Some((4, 4)));

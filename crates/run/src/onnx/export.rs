@@ -1,4 +1,5 @@
-//! Frozen cases as node tests: folders that the test runners of ONNX and of runtimes read, each with its certified bounds.
+//! Frozen cases as node tests: folders that the test runners of ONNX and of runtimes read, each
+//! with its certified bounds.
 
 #![allow(clippy::disallowed_methods, reason = "I/O crate, no arithmetic")]
 
@@ -77,11 +78,11 @@ impl<'a> NodeTestWriter<'a> {
         Ok(Self { folder: folder.to_owned(), opset, catalog })
     }
 
-    /// Writes `test_…/model.onnx`, `test_…/test_data_set_0/input_*.pb`, `output_*.pb` and `bounds.json`, and `test_…/data.json`
-    /// where the default contract bounds every element.
+    /// Writes `test_…/model.onnx`, `test_…/test_data_set_0/input_*.pb`, `output_*.pb` and
+    /// `bounds.json`, and `test_…/data.json` where the default contract bounds every element.
     ///
-    /// The stored output is the exact one rounded to its format; `atol` of `data.json` covers that rounding, the largest bound and
-    /// the arithmetic of the comparison.
+    /// The stored output is the exact one rounded to its format; `atol` of `data.json` covers that
+    /// rounding, the largest bound and the arithmetic of the comparison.
     ///
     /// # Errors
     /// A file that cannot be written. `Ok(Err(reason))` for a case that the operator cannot state.
@@ -92,8 +93,9 @@ impl<'a> NodeTestWriter<'a> {
         };
         let folder = self.folder.join(test_name(case));
         let data = folder.join("test_data_set_0");
-        std::fs::create_dir_all(&data)
-            .map_err(|error| FileError::new("folder", &data, format!("expected to be made, got: {error}")))?;
+        std::fs::create_dir_all(&data).map_err(|error| {
+            FileError::new("folder", &data, format!("expected to be made, got: {error}"))
+        })?;
         write(&folder.join("model.onnx"), &model.encode_to_vec())?;
         for (at, feed) in inputs.iter().enumerate() {
             write(&data.join(format!("input_{at}.pb")), &feed.proto().encode_to_vec())?;
@@ -107,7 +109,8 @@ impl<'a> NodeTestWriter<'a> {
         let default = default.map_err(|error| FileError::new("contract", &folder, error))?;
         let failed = |error: String| FileError::new("bounds", &folder, error);
         write_json(&data.join("bounds.json"), &bounds(case, &default.contract).map_err(failed)?)?;
-        let largest = case.bounds.get(&default.contract).and_then(|bounds| largest(case, &output, bounds));
+        let largest =
+            case.bounds.get(&default.contract).and_then(|bounds| largest(case, &output, bounds));
         if let Some(atol) = largest {
             write_json(&folder.join("data.json"), &Allowed { rtol: 0.0, atol })?;
         }
@@ -118,19 +121,25 @@ impl<'a> NodeTestWriter<'a> {
 /// The exact output, rounded to the format of the case.
 fn stored(case: &FrozenCase) -> Tensor {
     let dtype = case.case.dtype;
-    let data = case.answer.values.iter().map(|answer| format::round(answer.to_f64(), dtype)).collect();
+    let data =
+        case.answer.values.iter().map(|answer| format::round(answer.to_f64(), dtype)).collect();
     Tensor { dtype, shape: case.answer.shape.to_vec(), data }
 }
 
-/// `max_i (bound_i + |stored_i − answer_i|)`, with room for a comparison in the arithmetic of the format; `None` if a bound is
-/// infinite.
+/// `max_i (bound_i + |stored_i − answer_i|)`, with room for a comparison in the arithmetic of the
+/// format; `None` if a bound is infinite.
 fn largest(case: &FrozenCase, output: &Tensor, bounds: &[f64]) -> Option<f64> {
     let dtype = output.dtype;
     let answers = case.answer.values.iter().map(Decimal::to_f64);
-    let each =
-        output.data.iter().zip(answers).zip(bounds).map(|((stored, answer), bound)| bound + (stored - answer).abs());
+    let each = output
+        .data
+        .iter()
+        .zip(answers)
+        .zip(bounds)
+        .map(|((stored, answer), bound)| bound + (stored - answer).abs());
     let most = each.fold(0.0, f64::max);
-    let room = (1.0 + 8.0 * format::unit_roundoff(dtype)) * most + format::smallest_subnormal(dtype);
+    let room =
+        (1.0 + 8.0 * format::unit_roundoff(dtype)) * most + format::smallest_subnormal(dtype);
     room.is_finite().then_some(room)
 }
 
@@ -139,7 +148,9 @@ fn bounds<'a>(case: &'a FrozenCase, default_contract: &'a str) -> Result<Bounds<
         RawValue::from_string(answer.to_string())
             .map_err(|_| format!("element of the answer: expected a JSON number, got {answer}"))
     };
-    let row = |bounds: &Vec<f64>| bounds.iter().map(|bound| bound.is_finite().then_some(*bound)).collect::<Vec<_>>();
+    let row = |bounds: &Vec<f64>| {
+        bounds.iter().map(|bound| bound.is_finite().then_some(*bound)).collect::<Vec<_>>()
+    };
     Ok(Bounds {
         format: BOUNDS_FORMAT,
         case: &case.id,
@@ -149,13 +160,18 @@ fn bounds<'a>(case: &'a FrozenCase, default_contract: &'a str) -> Result<Bounds<
         digits: case.digits,
         answer: case.answer.values.iter().map(decimal).collect::<Result<_, _>>()?,
         default_contract,
-        bounds: case.bounds.iter().map(|(contract, bounds)| (contract.clone(), row(bounds).into())).collect(),
+        bounds: case
+            .bounds
+            .iter()
+            .map(|(contract, bounds)| (contract.clone(), row(bounds).into()))
+            .collect(),
     })
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    std::fs::write(path, bytes)
-        .map_err(|error| FileError::new("file", path, format!("expected to be written, got: {error}")))
+    std::fs::write(path, bytes).map_err(|error| {
+        FileError::new("file", path, format!("expected to be written, got: {error}"))
+    })
 }
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FileError> {

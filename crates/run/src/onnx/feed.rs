@@ -82,7 +82,12 @@ impl Feed {
     /// A tensor of real numbers.
     pub fn float(name: &str, tensor: &Tensor) -> Self {
         let bytes = format::encode(&tensor.data, tensor.dtype);
-        Self { name: name.to_owned(), element: Element::Float(tensor.dtype), shape: tensor.shape.clone(), bytes }
+        Self {
+            name: name.to_owned(),
+            element: Element::Float(tensor.dtype),
+            shape: tensor.shape.clone(),
+            bytes,
+        }
     }
 
     /// A tensor of truth values: as such, or as whole numbers, 1 for true.
@@ -163,12 +168,19 @@ pub(super) fn four(shape: &[usize]) -> [usize; 4] {
     [axis(0), axis(1), axis(2), axis(3)]
 }
 
-/// A mask or bias of 2 or 4 axes written out in its last two: `(…, 1 or n_q, 1 or n_k)` → `(…, n_q, n_k)`;
-/// one that does not fit stays as it is.
-pub(super) fn written_out<T: Copy>(shape: &[usize], data: &[T], n_q: usize, n_k: usize) -> (Vec<usize>, Vec<T>) {
+/// A mask or bias of 2 or 4 axes written out in its last two: `(…, 1 or n_q, 1 or n_k)` →
+/// `(…, n_q, n_k)`; one that does not fit stays as it is.
+pub(super) fn written_out<T: Copy>(
+    shape: &[usize],
+    data: &[T],
+    n_q: usize,
+    n_k: usize,
+) -> (Vec<usize>, Vec<T>) {
     let (outer, inner) = shape.split_at(shape.len().saturating_sub(2));
     let (rows, cols) = match inner {
-        [rows, cols] if (*rows == 1 || *rows == n_q) && (*cols == 1 || *cols == n_k) => (*rows, *cols),
+        [rows, cols] if (*rows == 1 || *rows == n_q) && (*cols == 1 || *cols == n_k) => {
+            (*rows, *cols)
+        }
         _ => return (shape.to_vec(), data.to_vec()),
     };
     let mut out = Vec::new();
@@ -205,7 +217,10 @@ mod tests {
     fn masks_are_written_out_in_their_last_two_axes() {
         assert_eq!(written_out(&[1, 2], &[7, 8], 2, 2), (vec![2, 2], vec![7, 8, 7, 8]));
         assert_eq!(written_out(&[1, 3], &[7, 8, 9], 2, 2), (vec![1, 3], vec![7, 8, 9]));
-        assert_eq!(written_out(&[2, 1, 2, 1], &[1, 2, 3, 4], 2, 2), (vec![2, 1, 2, 2], vec![1, 1, 2, 2, 3, 3, 4, 4]));
+        assert_eq!(
+            written_out(&[2, 1, 2, 1], &[1, 2, 3, 4], 2, 2),
+            (vec![2, 1, 2, 2], vec![1, 1, 2, 2, 3, 3, 4, 4])
+        );
     }
 
     #[test]

@@ -9,9 +9,13 @@ use super::role::{Operator, Role};
 impl Model {
     /// The forms of masks and biases that it takes; `None` if it takes all.
     pub(super) fn forms(&self) -> Option<Vec<BroadcastForm>> {
-        let inputs: Vec<(Role, &Input)> =
-            [Role::Mask, Role::Bias].into_iter().filter_map(|role| Some((role, self.input(role)?))).collect();
-        let takes = |form: &BroadcastForm| inputs.iter().all(|(role, input)| self.takes_form(*role, input, *form));
+        let inputs: Vec<(Role, &Input)> = [Role::Mask, Role::Bias]
+            .into_iter()
+            .filter_map(|role| Some((role, self.input(role)?)))
+            .collect();
+        let takes = |form: &BroadcastForm| {
+            inputs.iter().all(|(role, input)| self.takes_form(*role, input, *form))
+        };
         let taken: Vec<BroadcastForm> = BroadcastForm::ALL.into_iter().filter(takes).collect();
         (taken.len() < BroadcastForm::ALL.len() && !taken.is_empty()).then_some(taken)
     }
@@ -26,13 +30,14 @@ impl Model {
             3 => matches!(form, Shared | PerHead),
             _ => {
                 let is_one = |axis: usize| input.shape.get(axis) == Some(&Some(1));
-                !(is_one(0) && matches!(form, Full | PerItem | PerKey) || is_one(1) && matches!(form, Full | PerHead))
+                !(is_one(0) && matches!(form, Full | PerItem | PerKey)
+                    || is_one(1) && matches!(form, Full | PerHead))
             }
         }
     }
 
-    /// Whether the mask has one row of keys for each item, whatever the query: `(b, 1, 1, n_k)`, or `(b, n_k)` where the name of its first
-    /// extent, its place or its elements say so.
+    /// Whether the mask has one row of keys for each item, whatever the query: `(b, 1, 1, n_k)`, or
+    /// `(b, n_k)` where the name of its first extent, its place or its elements say so.
     pub(super) fn is_per_key(&self, input: &Input) -> bool {
         let query = self.input(Role::Query);
         let fixed = |axis: usize| input.shape.get(axis).copied().flatten();
@@ -42,10 +47,14 @@ impl Model {
                 let name = |input: &Input, axis: usize| input.names.get(axis).cloned().flatten();
                 let is_named = |axes: std::ops::Range<usize>| {
                     let own = name(input, 0);
-                    own.is_some() && query.is_some_and(|query| axes.into_iter().any(|axis| name(query, axis) == own))
+                    own.is_some()
+                        && query.is_some_and(|query| {
+                            axes.into_iter().any(|axis| name(query, axis) == own)
+                        })
                 };
                 let is_whole = matches!(input.element, Element::Int32 | Element::Int64);
-                is_named(0..1) || !is_named(1..3) && (self.operator == Operator::MultiHead || is_whole)
+                is_named(0..1)
+                    || !is_named(1..3) && (self.operator == Operator::MultiHead || is_whole)
             }
             _ => false,
         }
@@ -59,7 +68,10 @@ pub(super) fn key_mask(input: &Input, call: &Call, neutral: bool) -> Result<Bool
     let items = if fixed(0) == Some(1) { 1 } else { d.b };
     let heads = if input.rank() == 4 { fixed(1).unwrap_or(1) } else { 1 };
     if call.misfit().is_some() {
-        return Err("tensors that do not fit together: the model takes one row of keys for each item".to_owned());
+        return Err(
+            "tensors that do not fit together: the model takes one row of keys for each item"
+                .to_owned(),
+        );
     }
     let mut rows = vec![neutral; items * d.n_k];
     if let Some(mask) = &call.options.mask {
@@ -72,7 +84,10 @@ pub(super) fn key_mask(input: &Input, call: &Call, neutral: bool) -> Result<Bool
         let [own_items, own_heads, own_rows, own_keys] = axes;
         let at = |item: usize, head: usize, row: usize, key: usize| {
             let (item, key) = (item % own_items.max(1), key % own_keys.max(1));
-            mask.data.get(((item * own_heads + head) * own_rows + row) * own_keys + key).copied().unwrap_or(neutral)
+            mask.data
+                .get(((item * own_heads + head) * own_rows + row) * own_keys + key)
+                .copied()
+                .unwrap_or(neutral)
         };
         for item in 0..own_items {
             for key in 0..own_keys {
@@ -80,7 +95,9 @@ pub(super) fn key_mask(input: &Input, call: &Call, neutral: bool) -> Result<Bool
                 if items == 1 && first != at(0, 0, 0, key) {
                     return told("item to item");
                 }
-                if (0..own_heads).any(|head| (0..own_rows).any(|row| at(item, head, row, key) != first)) {
+                if (0..own_heads)
+                    .any(|head| (0..own_rows).any(|row| at(item, head, row, key) != first))
+                {
                     return told("head to head or from query to query");
                 }
             }
@@ -115,15 +132,21 @@ pub(super) fn bias(input: &Input, call: &Call, n_q: usize, n_k: usize) -> Result
     Ok(Tensor { dtype: call.dtype(), shape, data })
 }
 
-/// With as many axes as the input has: those before the last two may come and go where they are 1, and are repeated where the model has more
-/// of them fixed.
-fn with_axes<T: Copy>(input: &Input, (shape, data): (Vec<usize>, Vec<T>)) -> Result<(Vec<usize>, Vec<T>), String> {
+/// With as many axes as the input has: those before the last two may come and go where they are 1,
+/// and are repeated where the model has more of them fixed.
+fn with_axes<T: Copy>(
+    input: &Input,
+    (shape, data): (Vec<usize>, Vec<T>),
+) -> Result<(Vec<usize>, Vec<T>), String> {
     let (rank, own) = (input.rank(), shape.len());
     if own > rank {
         let (outer, inner) = shape.split_at(own - rank);
         if outer.iter().any(|n| *n != 1) {
             let got = tell_shape(&shape);
-            return Err(format!("mask or bias of shape {got}: the model takes {}", input.tell_shape()));
+            return Err(format!(
+                "mask or bias of shape {got}: the model takes {}",
+                input.tell_shape()
+            ));
         }
         return Ok((inner.to_vec(), data));
     }

@@ -1,7 +1,9 @@
-//! ONNX: models as targets (`onnx:FILE`), backends as targets (`onnx-backend:NAME`), and frozen cases as node tests.
+//! ONNX: models as targets (`onnx:FILE`), backends as targets (`onnx-backend:NAME`), and frozen
+//! cases as node tests.
 //!
-//! `proto` has the few messages that are read and written. A model's file is read here and run in Python by ONNX Runtime; a
-//! backend is asked by models of one node that are made here, the same that are exported.
+//! `proto` has the few messages that are read and written. A model's file is read here and run in
+//! Python by ONNX Runtime; a backend is asked by models of one node that are made here, the same
+//! that are exported.
 
 mod allowance;
 mod ask;

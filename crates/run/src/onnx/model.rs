@@ -1,4 +1,5 @@
-//! What a model takes and gives, read off its file: which input is which, and what it has as constants.
+//! What a model takes and gives, read off its file: which input is which, and what it has as
+//! constants.
 
 use prost::Message;
 use qkvet_spec::{Mask, Window};
@@ -74,15 +75,20 @@ impl ModelError {
 impl Model {
     /// Reads a model. `declared` are constants that no attribute tells.
     ///
-    /// If one node Attention (of ONNX), `MultiHeadAttention` or `GroupQueryAttention` (of com.microsoft) takes its query, key and
-    /// value from inputs of the graph, its places and attributes say what is what. Otherwise inputs are known by their names, or, if
-    /// there are just three, by their order.
+    /// If one node Attention (of ONNX), `MultiHeadAttention` or `GroupQueryAttention` (of
+    /// com.microsoft) takes its query, key and value from inputs of the graph, its places and
+    /// attributes say what is what. Otherwise inputs are known by their names, or, if there are
+    /// just three, by their order.
     ///
     /// # Errors
-    /// A file that is no model; inputs that are not known; an operator with what no call has, such as rotary positions.
+    /// A file that is no model; inputs that are not known; an operator with what no call has, such
+    /// as rotary positions.
     pub fn read(bytes: &[u8], declared: &Constants) -> Result<Self, ModelError> {
         let model = ModelProto::decode(bytes).map_err(|error| {
-            ModelError::new(format!("expected an ONNX model, got: {error}"), "a file such as onnx.save writes")
+            ModelError::new(
+                format!("expected an ONNX model, got: {error}"),
+                "a file such as onnx.save writes",
+            )
         })?;
         let graph = model.graph.unwrap_or_default();
         let infos: Vec<&ValueInfoProto> = graph
@@ -110,7 +116,8 @@ impl Model {
         let weights = weights(&graph, node);
         let output = output(&graph, node, weights.as_deref())?;
         let is_other = |name: &&String| **name != output.0 && weights.as_ref() != Some(*name);
-        let others = graph.output.iter().map(|output| &output.name).filter(is_other).cloned().collect();
+        let others =
+            graph.output.iter().map(|output| &output.name).filter(is_other).cloned().collect();
         let model = Self {
             operator,
             output,
@@ -124,7 +131,8 @@ impl Model {
         Ok(model)
     }
 
-    /// The same model, which is declared to take masks so: where true hides, a mask of false everywhere hides nothing.
+    /// The same model, which is declared to take masks so: where true hides, a mask of false
+    /// everywhere hides nothing.
     #[must_use]
     pub fn taking(self, mask: Mask) -> Self {
         Self { neutral: self.neutral && mask != Mask::TrueHides, ..self }
@@ -140,24 +148,43 @@ impl Model {
         self.inputs.iter().find(|(known, _)| *known == role).map(|(_, input)| input)
     }
 
-    /// What the user should know of how it is called: the operator, its constants, its inputs; its outputs, where there are
-    /// some that are not looked at; one line each.
+    /// What the user should know of how it is called: the operator, its constants, its inputs; its
+    /// outputs, where there are some that are not looked at; one line each.
     pub fn describe(&self) -> Vec<String> {
         let inputs = self.inputs.iter().map(|(role, input)| {
-            let named = if role.name() == input.name { String::new() } else { format!(" as {}", input.name) };
-            let other = Role::by_name(input).filter(|other| is_main(*other) && is_main(*role) && other != role);
+            let named = if role.name() == input.name {
+                String::new()
+            } else {
+                format!(" as {}", input.name)
+            };
+            let other = Role::by_name(input)
+                .filter(|other| is_main(*other) && is_main(*role) && other != role);
             let against = other.map_or("", |_| " (by its place, not its name)");
             let hides = if *role == Role::Mask && !self.neutral { TRUE_HIDES } else { "" };
-            format!("{}{named} {} {}{against}{hides}", role.name(), input.element.name(), input.tell_shape())
+            format!(
+                "{}{named} {} {}{against}{hides}",
+                role.name(),
+                input.element.name(),
+                input.tell_shape()
+            )
         });
         let constants = self.constants.describe();
-        let has = if constants.is_empty() { String::new() } else { format!("; constants: {constants}") };
-        let mut lines =
-            vec![format!("{}{has}", self.operator.about()), format!("takes {}", inputs.collect::<Vec<_>>().join(", "))];
+        let has =
+            if constants.is_empty() { String::new() } else { format!("; constants: {constants}") };
+        let mut lines = vec![
+            format!("{}{has}", self.operator.about()),
+            format!("takes {}", inputs.collect::<Vec<_>>().join(", ")),
+        ];
         if !self.others.is_empty() {
-            let weights = self.weights.as_ref().map_or_else(String::new, |name| format!(", weights from {name}"));
+            let weights = self
+                .weights
+                .as_ref()
+                .map_or_else(String::new, |name| format!(", weights from {name}"));
             let others = self.others.join(", ");
-            lines.push(format!("gives its result as {}{weights}; not looked at: {others}", self.output.0));
+            lines.push(format!(
+                "gives its result as {}{weights}; not looked at: {others}",
+                self.output.0
+            ));
         }
         lines
     }
@@ -166,7 +193,11 @@ impl Model {
         let float = |role: Role| match self.input(role) {
             Some(Input { element: Element::Float(dtype), .. }) => Ok(*dtype),
             Some(other) => Err(ModelError::new(
-                format!("input {}: expected floating-point numbers, got {}", other.name, other.element.name()),
+                format!(
+                    "input {}: expected floating-point numbers, got {}",
+                    other.name,
+                    other.element.name()
+                ),
                 "query, key and value are of one floating-point format",
             )),
             None => Err(ModelError::new(
@@ -177,7 +208,9 @@ impl Model {
         let (query, key, value) = (float(Role::Query)?, float(Role::Key)?, float(Role::Value)?);
         if query != key || key != value {
             return Err(ModelError::new(
-                format!("query, key and value: expected one format, got {query}, {key} and {value}"),
+                format!(
+                    "query, key and value: expected one format, got {query}, {key} and {value}"
+                ),
                 "a cast belongs into the model",
             ));
         }
@@ -185,10 +218,17 @@ impl Model {
             let Some(input) = self.input(role) else { continue };
             if input.rank() != 3 && input.rank() != 4 {
                 let expected = "expected (b, h, n, d) or (b, n, h · d)";
-                let message = format!("input {}: {expected}, got {}", input.name, input.tell_shape());
-                return Err(ModelError::new(message, "declare the shape in the model, or wrap it in Python"));
+                let message =
+                    format!("input {}: {expected}, got {}", input.name, input.tell_shape());
+                return Err(ModelError::new(
+                    message,
+                    "declare the shape in the model, or wrap it in Python",
+                ));
             }
-            if input.rank() == 3 && self.operator != Operator::Graph && self.constants.heads.is_none() {
+            if input.rank() == 3
+                && self.operator != Operator::Graph
+                && self.constants.heads.is_none()
+            {
                 return Err(ModelError::new(
                     format!(
                         "input {}: expected q_num_heads and kv_num_heads beside three axes, got neither",
@@ -209,24 +249,39 @@ fn is_main(role: Role) -> bool {
 
 fn input(info: &ValueInfoProto) -> Result<Input, ModelError> {
     let wrong = |what: &str| {
-        let message =
-            format!("input {}: expected a tensor of numbers whose number of axes is known, got {what}", info.name);
+        let message = format!(
+            "input {}: expected a tensor of numbers whose number of axes is known, got {what}",
+            info.name
+        );
         ModelError::new(message, "wrap the model in Python: def attention(query, key, value): ...")
     };
     let (code, shape) = info.form().ok_or_else(|| wrong("another type"))?;
-    let element = Element::from_code(code).ok_or_else(|| wrong(&format!("elements of type {code}")))?;
-    Ok(Input { name: info.name.clone(), element, shape: shape.ok_or_else(|| wrong("no shape"))?, names: info.names() })
+    let element =
+        Element::from_code(code).ok_or_else(|| wrong(&format!("elements of type {code}")))?;
+    Ok(Input {
+        name: info.name.clone(),
+        element,
+        shape: shape.ok_or_else(|| wrong("no shape"))?,
+        names: info.names(),
+    })
 }
 
 /// The one attention node whose query, key and value are inputs of the graph.
-fn attention_node<'a>(graph: &'a GraphProto, inputs: &[Input]) -> Option<(Operator, &'a NodeProto)> {
-    let mut nodes = graph.node.iter().filter_map(|node| Some((Operator::of(&node.domain, &node.op_type)?, node)));
+fn attention_node<'a>(
+    graph: &'a GraphProto,
+    inputs: &[Input],
+) -> Option<(Operator, &'a NodeProto)> {
+    let mut nodes = graph
+        .node
+        .iter()
+        .filter_map(|node| Some((Operator::of(&node.domain, &node.op_type)?, node)));
     let (only, None) = (nodes.next()?, nodes.next()) else { return None };
     let is_input = |name: &String| inputs.iter().any(|input| input.name == *name);
     (only.1.input.len() >= 3 && only.1.input[..3].iter().all(is_input)).then_some(only)
 }
 
-/// What each input is, and what a mask is everywhere that hides nothing: a mask may be negated on its way to the operator.
+/// What each input is, and what a mask is everywhere that hides nothing: a mask may be negated on
+/// its way to the operator.
 fn by_place(
     graph: &GraphProto,
     operator: Operator,
@@ -252,7 +307,8 @@ fn by_place(
                 "leave it out, make it a constant of the model, or wrap the model in Python",
             ));
         }
-        let negated = negations(graph, node, &input.name).filter(|_| input.element == Element::Bool);
+        let negated =
+            negations(graph, node, &input.name).filter(|_| input.element == Element::Bool);
         let of_mask = negated.filter(|(place, _)| operator.role(*place, input) == Some(Role::Mask));
         let Some((_, is_negated)) = of_mask else {
             return Err(ModelError::new(
@@ -270,13 +326,16 @@ fn by_place(
     Ok((roles, neutral))
 }
 
-/// The place of `node` that an input comes to by way of `Not` alone, and whether it is negated there.
+/// The place of `node` that an input comes to by way of `Not` alone, and whether it is negated
+/// there.
 fn negations(graph: &GraphProto, node: &NodeProto, input: &str) -> Option<(usize, bool)> {
     let (mut name, mut is_negated) = (input, false);
     // No longer than the graph, which may go in circles in a file that is wrong.
     for _ in &graph.node {
         let not = |other: &&NodeProto| {
-            matches!(other.domain.as_str(), "" | "ai.onnx") && other.op_type == "Not" && other.input == [name]
+            matches!(other.domain.as_str(), "" | "ai.onnx")
+                && other.op_type == "Not"
+                && other.input == [name]
         };
         name = graph.node.iter().find(not)?.output.first()?;
         is_negated = !is_negated;
@@ -301,8 +360,12 @@ fn by_name(inputs: &[Input]) -> Result<Vec<Role>, ModelError> {
             (Some(role), Some(at)) => {
                 let (first, second, name) = (&inputs[at].name, &input.name, role.name());
                 return Err(ModelError::new(
-                    format!("inputs {first} and {second}: expected one for the {name}, got two names of it"),
-                    format!("rename the one that is not the {name}, or make it a constant of the model"),
+                    format!(
+                        "inputs {first} and {second}: expected one for the {name}, got two names of it"
+                    ),
+                    format!(
+                        "rename the one that is not the {name}, or make it a constant of the model"
+                    ),
                 ));
             }
             (None, _) => {
@@ -322,9 +385,11 @@ fn by_name(inputs: &[Input]) -> Result<Vec<Role>, ModelError> {
 /// What the attributes of the node say.
 fn of_node(operator: Operator, node: &NodeProto) -> Result<Constants, ModelError> {
     let attribute = |name: &str| node.attribute.iter().find(|attribute| attribute.name == name);
-    let int = |name: &str| attribute(name).filter(|x| x.r#type == AttributeType::Int as i32).map(|x| x.i);
-    let float =
-        |name: &str| attribute(name).filter(|x| x.r#type == AttributeType::Float as i32).map(|x| f64::from(x.f));
+    let int =
+        |name: &str| attribute(name).filter(|x| x.r#type == AttributeType::Int as i32).map(|x| x.i);
+    let float = |name: &str| {
+        attribute(name).filter(|x| x.r#type == AttributeType::Float as i32).map(|x| f64::from(x.f))
+    };
     let heads = |query: &str, key: &str| {
         let count = |name: &str| int(name).and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
         count(query).map(|h_q| (h_q, count(key).unwrap_or(h_q)))
@@ -360,23 +425,29 @@ fn of_node(operator: Operator, node: &NodeProto) -> Result<Constants, ModelError
             causal: Some(true),
             scale: positive(float("scale")),
             softcap: positive(float("softcap")),
-            window: size("local_window_size").filter(|n| *n > 0).map(|n| Window { left: Some(n - 1), right: None }),
+            window: size("local_window_size")
+                .filter(|n| *n > 0)
+                .map(|n| Window { left: Some(n - 1), right: None }),
             heads: heads("num_heads", "kv_num_heads"),
         },
     })
 }
 
-/// The result: that of the node if the graph gives it, else the first output that is not the weights.
+/// The result: that of the node if the graph gives it, else the first output that is not the
+/// weights.
 fn output(
     graph: &GraphProto,
     node: Option<&NodeProto>,
     weights: Option<&str>,
 ) -> Result<(String, Option<usize>), ModelError> {
-    let of_node = node.and_then(|node| graph.output.iter().find(|output| node.output.first() == Some(&output.name)));
+    let of_node = node.and_then(|node| {
+        graph.output.iter().find(|output| node.output.first() == Some(&output.name))
+    });
     let first = graph.output.iter().find(|output| weights != Some(output.name.as_str()));
     let found = of_node.or(first);
-    let output =
-        found.ok_or_else(|| ModelError::new("outputs of the model: expected one, got none", "a model of attention"))?;
+    let output = found.ok_or_else(|| {
+        ModelError::new("outputs of the model: expected one, got none", "a model of attention")
+    })?;
     let rank = output.form().and_then(|(_, shape)| shape).map(|shape| shape.len());
     Ok((output.name.clone(), rank))
 }
@@ -385,11 +456,17 @@ fn output(
 fn weights(graph: &GraphProto, node: Option<&NodeProto>) -> Option<String> {
     const AFTER_SOFTMAX: i64 = 3;
     let mode = |node: &NodeProto| {
-        node.attribute.iter().any(|attribute| attribute.name == "qk_matmul_output_mode" && attribute.i == AFTER_SOFTMAX)
+        node.attribute.iter().any(|attribute| {
+            attribute.name == "qk_matmul_output_mode" && attribute.i == AFTER_SOFTMAX
+        })
     };
-    let of_node = node.filter(|node| mode(node)).and_then(|node| node.output.get(3)).filter(|name| !name.is_empty());
-    let by_name =
-        |output: &&ValueInfoProto| ["weights", "attn_weights", "attention_weights"].contains(&output.name.as_str());
+    let of_node = node
+        .filter(|node| mode(node))
+        .and_then(|node| node.output.get(3))
+        .filter(|name| !name.is_empty());
+    let by_name = |output: &&ValueInfoProto| {
+        ["weights", "attn_weights", "attention_weights"].contains(&output.name.as_str())
+    };
     let found = graph.output.iter().find(|output| of_node == Some(&output.name));
     found.or_else(|| graph.output.iter().find(by_name)).map(|output| output.name.clone())
 }

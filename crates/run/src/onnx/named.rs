@@ -17,7 +17,8 @@ pub(crate) const MODEL: &str = "onnx:";
 /// What stands before the name of a backend of ONNX.
 pub(crate) const BACKEND: &str = "onnx-backend:";
 
-/// A model or a backend of ONNX by its name; an entry of `qkvet.yaml` with the same name or file declares for it.
+/// A model or a backend of ONNX by its name; an entry of `qkvet.yaml` with the same name or file
+/// declares for it.
 pub(crate) fn onnx_target(
     name: &str,
     python: &Path,
@@ -39,7 +40,9 @@ pub(crate) fn onnx_target(
             Ok(config) => config.targets,
             Err(error) => return Some(Err(error)),
         };
-        let same = |entry: &TargetEntry| place(&entry.target, &base).is_some_and(|x| Some(x) == place(name, folder));
+        let same = |entry: &TargetEntry| {
+            place(&entry.target, &base).is_some_and(|x| Some(x) == place(name, folder))
+        };
         if let Some(entry) = targets.into_values().find(same) {
             found = (TargetEntry { target: name.to_owned(), ..entry }, Some(path));
         }
@@ -70,11 +73,15 @@ pub(crate) fn onnx_kind(
         ("constants", backend.is_some() && !entry.constants.is_empty()),
     ];
     if let Some((field, _)) = others.iter().find(|(_, declared)| *declared) {
-        return Some(Err(SpecError::plain(format!("{place}: expected no `{field}`, which is for other targets"))));
+        return Some(Err(SpecError::plain(format!(
+            "{place}: expected no `{field}`, which is for other targets"
+        ))));
     }
     let plain = |message: String| SpecError::plain(format!("{place}: {message}"));
     Some(match (model, backend) {
-        (Some(""), _) => Err(plain("expected the file of a model, as in onnx:model.onnx".to_owned())),
+        (Some(""), _) => {
+            Err(plain("expected the file of a model, as in onnx:model.onnx".to_owned()))
+        }
         (Some(file), _) => {
             let mut config = OnnxConfig::new(file, folder, python);
             config.layout = entry.layout;
@@ -86,6 +93,11 @@ pub(crate) fn onnx_kind(
         }
         (None, backend) => BackendConfig::parse(backend.unwrap_or_default(), folder, python)
             .map_err(plain)
-            .map(|config| TargetKind::OnnxBackend(Box::new(BackendConfig { device: entry.device.clone(), ..config }))),
+            .map(|config| {
+                TargetKind::OnnxBackend(Box::new(BackendConfig {
+                    device: entry.device.clone(),
+                    ..config
+                }))
+            }),
     })
 }

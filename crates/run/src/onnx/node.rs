@@ -1,9 +1,12 @@
-//! A call as a test of the operator Attention: a model of one node, its inputs, and what its other outputs are.
+//! A call as a test of the operator Attention: a model of one node, its inputs, and what its other
+//! outputs are.
 
 use qkvet_spec::{BoolTensor, Call, CallOption, Tensor};
 
 use super::feed::{Element, Feed, rows, written_out};
-use super::proto::{AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto};
+use super::proto::{
+    AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto,
+};
 
 /// The version of the file format that is written: every runtime that knows the operator reads it.
 const IR_VERSION: i64 = 10;
@@ -43,15 +46,17 @@ pub struct NodeTest {
     pub model: ModelProto,
     /// Its inputs, in order.
     pub inputs: Vec<Feed>,
-    /// Its outputs after the first, which is the result of the call: keys and values with those of the past, as they were given.
+    /// Its outputs after the first, which is the result of the call: keys and values with those of
+    /// the past, as they were given.
     pub present: Vec<Feed>,
 }
 
-/// States a call in the words of the operator: heads on an axis of their own, the standard's meaning by what the text of the
-/// operator says.
+/// States a call in the words of the operator: heads on an axis of their own, the standard's
+/// meaning by what the text of the operator says.
 ///
-/// Causal masking is aligned upper-left there, unless there is a past: with fewer queries than keys the keys before those of the queries
-/// go as `past_key` and `past_value`. A mask beside a bias is −∞ in it.
+/// Causal masking is aligned upper-left there, unless there is a past: with fewer queries than keys
+/// the keys before those of the queries go as `past_key` and `past_value`. A mask beside a bias is
+/// −∞ in it.
 ///
 /// # Errors
 /// What the operator of this version cannot state, in words.
@@ -69,14 +74,16 @@ pub fn node_test(call: &Call, opset: Opset) -> Result<NodeTest, String> {
         ("past_value", (past > 0).then(|| Feed::float("past_value", &old(&call.value)))),
         (
             "nonpad_kv_seqlen",
-            call.options
-                .key_lengths
-                .as_ref()
-                .map(|lengths| Feed::whole("nonpad_kv_seqlen", Element::Int64, vec![lengths.len()], lengths)),
+            call.options.key_lengths.as_ref().map(|lengths| {
+                Feed::whole("nonpad_kv_seqlen", Element::Int64, vec![lengths.len()], lengths)
+            }),
         ),
     ];
     let last = named.iter().rposition(|(_, feed)| feed.is_some()).unwrap_or_default();
-    let input = named[..=last].iter().map(|(name, feed)| feed.as_ref().map_or("", |_| *name).to_owned()).collect();
+    let input = named[..=last]
+        .iter()
+        .map(|(name, feed)| feed.as_ref().map_or("", |_| *name).to_owned())
+        .collect();
     let inputs: Vec<Feed> = named.into_iter().filter_map(|(_, feed)| feed).collect();
     let present = if past > 0 {
         vec![Feed::float("present_key", &call.key), Feed::float("present_value", &call.value)]
@@ -85,10 +92,12 @@ pub fn node_test(call: &Call, opset: Opset) -> Result<NodeTest, String> {
     };
     let element = Element::Float(call.dtype()).code();
     let d = call.dims();
-    let info =
-        |feed: &Feed| ValueInfoProto::tensor(&feed.name, feed.element.code(), feed.shape.iter().map(|n| Some(*n)));
+    let info = |feed: &Feed| {
+        ValueInfoProto::tensor(&feed.name, feed.element.code(), feed.shape.iter().map(|n| Some(*n)))
+    };
     let output = ValueInfoProto::tensor("output", element, [d.b, d.h_q, d.n_q, d.d_v].map(Some));
-    let outputs: Vec<ValueInfoProto> = std::iter::once(output).chain(present.iter().map(info)).collect();
+    let outputs: Vec<ValueInfoProto> =
+        std::iter::once(output).chain(present.iter().map(info)).collect();
     let node = NodeProto {
         input,
         output: outputs.iter().map(|output| output.name.clone()).collect(),
@@ -134,15 +143,23 @@ fn past(call: &Call, opset: Opset) -> Result<usize, String> {
     }
     if options.key_lengths.is_some() {
         if opset < Opset::V24 {
-            return Err("key_lengths: the operator Attention has nonpad_kv_seqlen from version 24 on".to_owned());
+            return Err(
+                "key_lengths: the operator Attention has nonpad_kv_seqlen from version 24 on"
+                    .to_owned(),
+            );
         }
         if options.causal {
-            return Err("causal with key_lengths: the text of the operator leaves its alignment open".to_owned());
+            return Err(
+                "causal with key_lengths: the text of the operator leaves its alignment open"
+                    .to_owned(),
+            );
         }
     }
     let (n_q, n_k) = (call.dims().n_q, call.dims().n_k);
     match (options.causal, n_k.checked_sub(n_q)) {
-        (true, None) => Err("causal with more queries than keys: the operator aligns it upper-left".to_owned()),
+        (true, None) => {
+            Err("causal with more queries than keys: the operator aligns it upper-left".to_owned())
+        }
         (true, Some(past)) => Ok(past),
         (false, _) => Ok(0),
     }
@@ -162,7 +179,9 @@ fn attributes(call: &Call) -> Result<Vec<AttributeProto>, String> {
             return Err(format!("{name}: an attribute is a float32, which {number} is not"));
         }
         if number < 0.0 {
-            return Err(format!("{name}: the operator is defined with its square root, and {number} is negative"));
+            return Err(format!(
+                "{name}: the operator is defined with its square root, and {number} is negative"
+            ));
         }
         attributes.push(AttributeProto::float(name, single));
     }
@@ -174,7 +193,8 @@ fn attributes(call: &Call) -> Result<Vec<AttributeProto>, String> {
 /// Their last axis is written out, for a shorter one would be filled up with −∞.
 fn attn_mask(call: &Call, n_q: usize, n_k: usize) -> Option<Feed> {
     const NAME: &str = "attn_mask";
-    let queries = |shape: &[usize]| if shape.len() < 2 || shape[shape.len() - 2] == 1 { 1 } else { n_q };
+    let queries =
+        |shape: &[usize]| if shape.len() < 2 || shape[shape.len() - 2] == 1 { 1 } else { n_q };
     match (&call.options.mask, &call.options.bias) {
         (None, None) => None,
         (Some(mask), None) => {
@@ -208,7 +228,8 @@ fn hidden(mask: &BoolTensor, bias: &Tensor, n_q: usize, n_k: usize) -> Tensor {
     for item in 0..b {
         for head in 0..h {
             let (mask_at, bias_at) = (at(of_mask, item, head), at(of_bias, item, head));
-            let one = |x: usize| if seen[mask_at + x] { added[bias_at + x] } else { f64::NEG_INFINITY };
+            let one =
+                |x: usize| if seen[mask_at + x] { added[bias_at + x] } else { f64::NEG_INFINITY };
             data.extend((0..tile).map(one));
         }
     }
@@ -227,7 +248,8 @@ mod tests {
     }
 
     fn call(n_q: usize, n_k: usize, options: CallOptions) -> Call {
-        let (query, key, value) = (tensor(&[1, 1, n_q, 2]), tensor(&[1, 1, n_k, 2]), tensor(&[1, 1, n_k, 3]));
+        let (query, key, value) =
+            (tensor(&[1, 1, n_q, 2]), tensor(&[1, 1, n_k, 2]), tensor(&[1, 1, n_k, 3]));
         Call { query, key, value, options, return_weights: false, return_lse: false }
     }
 
@@ -240,23 +262,37 @@ mod tests {
 
     #[test]
     fn causal_with_fewer_queries_than_keys_has_a_past() {
-        let test = node_test(&call(2, 5, CallOptions { causal: true, ..CallOptions::default() }), Opset::V23).unwrap();
+        let test = node_test(
+            &call(2, 5, CallOptions { causal: true, ..CallOptions::default() }),
+            Opset::V23,
+        )
+        .unwrap();
         assert_eq!(names(&test), ["query", "key", "value", "", "past_key", "past_value"]);
         let shapes: Vec<&[usize]> = test.inputs.iter().map(|feed| feed.shape.as_slice()).collect();
         assert_eq!(shapes[1..], [&[1, 1, 2, 2], &[1, 1, 2, 3], &[1, 1, 3, 2], &[1, 1, 3, 3]]);
         assert_eq!(test.present[0].shape, [1, 1, 5, 2]);
-        let square =
-            node_test(&call(5, 5, CallOptions { causal: true, ..CallOptions::default() }), Opset::V23).unwrap();
+        let square = node_test(
+            &call(5, 5, CallOptions { causal: true, ..CallOptions::default() }),
+            Opset::V23,
+        )
+        .unwrap();
         assert_eq!(names(&square), ["query", "key", "value"]);
     }
 
     #[test]
     fn a_mask_beside_a_bias_is_in_it() {
         let mask = BoolTensor { shape: vec![1, 2], data: vec![true, false] };
-        let options = CallOptions { mask: Some(mask), bias: Some(tensor(&[1, 1, 2, 1])), ..CallOptions::default() };
+        let options = CallOptions {
+            mask: Some(mask),
+            bias: Some(tensor(&[1, 1, 2, 1])),
+            ..CallOptions::default()
+        };
         let test = node_test(&call(2, 2, options), Opset::V23).unwrap();
         let feed = &test.inputs[3];
-        assert_eq!((feed.element, feed.shape.as_slice()), (Element::Float(Dtype::Float32), &[1, 1, 2, 2][..]));
+        assert_eq!(
+            (feed.element, feed.shape.as_slice()),
+            (Element::Float(Dtype::Float32), &[1, 1, 2, 2][..])
+        );
         assert_eq!(
             qkvet_engine::format::decode(&feed.bytes, Dtype::Float32),
             [0.0, f64::NEG_INFINITY, 1.0, f64::NEG_INFINITY]

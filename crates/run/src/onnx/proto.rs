@@ -1,6 +1,8 @@
-//! The messages of ONNX that are read and written here, as far as they are: a model, its graph, its tensors.
+//! The messages of ONNX that are read and written here, as far as they are: a model, its graph, its
+//! tensors.
 //!
-//! Fields keep the numbers of `onnx.proto`; what is not listed is passed over in reading and absent in writing.
+//! Fields keep the numbers of `onnx.proto`; what is not listed is passed over in reading and absent
+//! in writing.
 
 use prost::{Enumeration, Message, Oneof};
 
@@ -200,10 +202,14 @@ impl AttributeProto {
 
 impl ValueInfoProto {
     /// A tensor of this element format and shape; `None` for an extent that is free.
-    pub fn tensor(name: &str, elem_type: i32, shape: impl IntoIterator<Item = Option<usize>>) -> Self {
-        let dim = shape
-            .into_iter()
-            .map(|n| DimensionProto { value: n.and_then(|n| i64::try_from(n).ok()).map(Extent::Value) });
+    pub fn tensor(
+        name: &str,
+        elem_type: i32,
+        shape: impl IntoIterator<Item = Option<usize>>,
+    ) -> Self {
+        let dim = shape.into_iter().map(|n| DimensionProto {
+            value: n.and_then(|n| i64::try_from(n).ok()).map(Extent::Value),
+        });
         let shape = Some(TensorShapeProto { dim: dim.collect() });
         let tensor_type = Some(TensorTypeProto { elem_type, shape });
         Self { name: name.to_owned(), r#type: Some(TypeProto { tensor_type }) }
@@ -228,6 +234,9 @@ impl ValueInfoProto {
             Some(Extent::Value(n)) => usize::try_from(*n).ok(),
             _ => None,
         };
-        Some((tensor.elem_type, tensor.shape.as_ref().map(|shape| shape.dim.iter().map(extent).collect())))
+        Some((
+            tensor.elem_type,
+            tensor.shape.as_ref().map(|shape| shape.dim.iter().map(extent).collect()),
+        ))
     }
 }

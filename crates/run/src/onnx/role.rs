@@ -57,7 +57,14 @@ impl Operator {
                     2 => Some(Role::Mask),
                     _ => None,
                 };
-                vec![Some(Role::Query), Some(Role::Key), Some(Role::Value), None, lengths, Some(Role::Bias)]
+                vec![
+                    Some(Role::Query),
+                    Some(Role::Key),
+                    Some(Role::Value),
+                    None,
+                    lengths,
+                    Some(Role::Bias),
+                ]
             }
             Self::GroupQuery => vec![
                 Some(Role::Query),
@@ -130,7 +137,9 @@ impl Role {
             Self::PastValue => "past value",
             Self::LastKeys => "key_lengths less one",
             Self::TotalLength => "number of keys",
-            other => NAMES.iter().find(|(role, _)| *role == other).map_or("", |(_, names)| names[0]),
+            other => {
+                NAMES.iter().find(|(role, _)| *role == other).map_or("", |(_, names)| names[0])
+            }
         }
     }
 
@@ -138,7 +147,11 @@ impl Role {
     pub(super) fn by_name(input: &Input) -> Option<Self> {
         let name = input.name.to_lowercase();
         let (role, _) = NAMES.iter().find(|(_, names)| names.contains(&name.as_str()))?;
-        Some(if *role == Self::Mask && matches!(input.element, Element::Float(_)) { Self::Bias } else { *role })
+        Some(if *role == Self::Mask && matches!(input.element, Element::Float(_)) {
+            Self::Bias
+        } else {
+            *role
+        })
     }
 
     pub(super) fn known_names() -> String {

@@ -9,8 +9,8 @@ use super::allowance::{Allowance, Seen};
 use super::export::test_name;
 use super::node::Opset;
 
-/// Splits the records of a run on frozen cases. `findings` explain the cases that disagree; `left_out` counts the cases that the
-/// operator cannot state, by reason.
+/// Splits the records of a run on frozen cases. `findings` explain the cases that disagree;
+/// `left_out` counts the cases that the operator cannot state, by reason.
 pub fn split(
     summary: &Summary,
     cases: &[FrozenCase],
@@ -19,7 +19,8 @@ pub fn split(
     findings: Vec<Finding>,
     left_out: BTreeMap<String, usize>,
 ) -> OnnxReport {
-    let names: BTreeMap<&str, String> = cases.iter().map(|case| (case.id.as_str(), test_name(case))).collect();
+    let names: BTreeMap<&str, String> =
+        cases.iter().map(|case| (case.id.as_str(), test_name(case))).collect();
     let split: Vec<OnnxCase> = summary
         .records
         .iter()
@@ -39,14 +40,21 @@ pub fn split(
     let mut reasons: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
     for case in &split {
         *counts.entry(case.outcome.word().to_owned()).or_default() += 1;
-        if let (OnnxOutcome::Unsupported | OnnxOutcome::Refused | OnnxOutcome::Broke, Some(detail)) =
-            (case.outcome, &case.detail)
+        if let (
+            OnnxOutcome::Unsupported | OnnxOutcome::Refused | OnnxOutcome::Broke,
+            Some(detail),
+        ) = (case.outcome, &case.detail)
         {
             let reason = detail.lines().next().unwrap_or_default().to_owned();
             // One reason with changing extents is one line: the first as it was written.
-            let key = (case.outcome, reason.chars().filter(|c| !c.is_ascii_digit()).collect::<String>());
+            let key =
+                (case.outcome, reason.chars().filter(|c| !c.is_ascii_digit()).collect::<String>());
             let shown = kinds.entry(key).or_insert(reason).clone();
-            *reasons.entry(case.outcome.word().to_owned()).or_default().entry(shown).or_default() += 1;
+            *reasons
+                .entry(case.outcome.word().to_owned())
+                .or_default()
+                .entry(shown)
+                .or_default() += 1;
         }
     }
     OnnxReport {
@@ -62,7 +70,8 @@ pub fn split(
     }
 }
 
-/// A case that holds under a convention nobody declared still disagrees with what the operator says: what was seen decides.
+/// A case that holds under a convention nobody declared still disagrees with what the operator
+/// says: what was seen decides.
 fn outcome(record: &CaseRecord, seen: Option<Seen>) -> OnnxOutcome {
     match (record.verdict, seen) {
         (Verdict::Fail, Some(Seen::Allowed)) => OnnxOutcome::WithinAllowance,
@@ -77,12 +86,15 @@ fn outcome(record: &CaseRecord, seen: Option<Seen>) -> OnnxOutcome {
     }
 }
 
-/// What is to be known of a case that is not ok: the reason of who declined, else where and how far off.
+/// What is to be known of a case that is not ok: the reason of who declined, else where and how far
+/// off.
 fn detail(record: &CaseRecord, outcome: OnnxOutcome) -> Option<String> {
     let evidence = record.evidence.as_ref()?;
     Some(match outcome {
         OnnxOutcome::Ok => return None,
-        OnnxOutcome::Unsupported | OnnxOutcome::Refused | OnnxOutcome::Broke => evidence.got.clone(),
+        OnnxOutcome::Unsupported | OnnxOutcome::Refused | OnnxOutcome::Broke => {
+            evidence.got.clone()
+        }
         _ => format!("{}: expected {}, got {}", evidence.place, evidence.expected, evidence.got),
     })
 }

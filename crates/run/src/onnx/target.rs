@@ -40,13 +40,16 @@ fn bytes_of(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 impl OnnxTarget {
-    /// Reads the model, starts the worker and loads the model there. `mask` is how it is declared to take masks.
+    /// Reads the model, starts the worker and loads the model there. `mask` is how it is declared
+    /// to take masks.
     ///
     /// # Errors
-    /// [`StartError`] if the file is no model that can be called as attention, or ONNX Runtime is missing or does not load it.
+    /// [`StartError`] if the file is no model that can be called as attention, or ONNX Runtime is
+    /// missing or does not load it.
     pub fn start(config: &OnnxConfig, mask: Mask) -> Result<Self, StartError> {
         let name = config.name();
-        let failed = |kind, message, hint| StartError::Load { target: name.clone(), kind, message, hint };
+        let failed =
+            |kind, message, hint| StartError::Load { target: name.clone(), kind, message, hint };
         let path = config.path();
         let no_file = |got: String| {
             failed(
@@ -56,8 +59,10 @@ impl OnnxTarget {
             )
         };
         let bytes = bytes_of(&path).map_err(no_file)?;
-        let model = Model::read(&bytes, &config.constants)
-            .map_err(|ModelError { message, hint }| failed(Some(LoadKind::Signature), message, hint))?;
+        let model =
+            Model::read(&bytes, &config.constants).map_err(|ModelError { message, hint }| {
+                failed(Some(LoadKind::Signature), message, hint)
+            })?;
         let process = ProcessTarget::start(config.launch())?;
         Ok(Self { process, model: model.taking(mask), layout: config.layout })
     }
@@ -88,9 +93,11 @@ impl OnnxTarget {
     }
 
     fn message(&self, call: &Call, feeds: &[Feed]) -> Value {
-        let swap = self.layout == Layout::Bnhd && self.model.input(Role::Query).is_some_and(|query| query.rank() == 4);
+        let swap = self.layout == Layout::Bnhd
+            && self.model.input(Role::Query).is_some_and(|query| query.rank() == 4);
         let heads = (self.model.output.1 != Some(4)).then_some(call.dims().h_q);
-        let output = json!({"role": "output", "name": self.model.output.0, "heads": heads, "swap": swap});
+        let output =
+            json!({"role": "output", "name": self.model.output.0, "heads": heads, "swap": swap});
         let weights = self.model.weights.as_ref().filter(|_| call.return_weights);
         let weights = weights.map(|name| json!({"role": "weights", "name": name}));
         let outputs: Vec<Value> = std::iter::once(output).chain(weights).collect();
@@ -126,7 +133,8 @@ pub struct BackendTarget {
 }
 
 impl BackendTarget {
-    /// Starts the worker and loads the backend. What it answers to calls that `allowance` lists is compared there.
+    /// Starts the worker and loads the backend. What it answers to calls that `allowance` lists is
+    /// compared there.
     ///
     /// # Errors
     /// [`StartError`] if the backend cannot be loaded.
@@ -140,7 +148,8 @@ impl BackendTarget {
 
     /// Versions, and the version of the operators: one line each.
     pub fn describe(&self) -> Vec<String> {
-        let opset = format!("asked by models of one node Attention, opset {}", self.opset.version());
+        let opset =
+            format!("asked by models of one node Attention, opset {}", self.opset.version());
         [versions(&self.process), vec![opset]].concat()
     }
 }
@@ -186,6 +195,8 @@ fn replace(request: &mut Value, message: &Value) {
 fn versions(process: &ProcessTarget) -> Vec<String> {
     let told = process.greeting().python.as_ref().and_then(|python| python.get("versions"));
     let Some(Value::Object(versions)) = told else { return Vec::new() };
-    let one = |(name, version): (&String, &Value)| format!("{name} {}", version.as_str().unwrap_or_default());
+    let one = |(name, version): (&String, &Value)| {
+        format!("{name} {}", version.as_str().unwrap_or_default())
+    };
     vec![versions.iter().map(one).collect::<Vec<_>>().join(", ")]
 }

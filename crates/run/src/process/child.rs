@@ -1,5 +1,6 @@
-//! A child process in a group of its own behind pipes: nothing it does, or leaves undone, makes this process wait beyond a
-//! deadline, and nothing of its group outlives it. What a line means is the wire's business.
+//! A child process in a group of its own behind pipes: nothing it does, or leaves undone, makes
+//! this process wait beyond a deadline, and nothing of its group outlives it. What a line means is
+//! the wire's business.
 #![expect(clippy::disallowed_methods, reason = "I/O, no arithmetic: deadlines need the clock")]
 
 use std::io;
@@ -49,7 +50,11 @@ pub(crate) struct Child {
 impl Child {
     /// Starts `command` with all three streams piped; a line may have up to `limit` bytes.
     pub(crate) fn spawn(mut command: Command, limit: usize) -> io::Result<Self> {
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
         let mut process = command.spawn()?;
         let group = Pid::from_child(&process);
         registry::add(group);
@@ -64,8 +69,8 @@ impl Child {
         }
     }
 
-    /// Hands a request over, whose answer may have up to `limit` bytes. A child that is gone is noticed when its answer is
-    /// awaited.
+    /// Hands a request over, whose answer may have up to `limit` bytes. A child that is gone is
+    /// noticed when its answer is awaited.
     ///
     /// # Errors
     /// A message that the child sent before it was asked.
@@ -79,9 +84,14 @@ impl Child {
         Ok(())
     }
 
-    /// The next message within `limit`; a user who wants to stop counts as the end of it. Five seconds of silence are told
-    /// to `silent`.
-    pub(crate) fn receive(&mut self, limit: Duration, watch: &Watch, silent: &dyn Fn()) -> Received {
+    /// The next message within `limit`; a user who wants to stop counts as the end of it. Five
+    /// seconds of silence are told to `silent`.
+    pub(crate) fn receive(
+        &mut self,
+        limit: Duration,
+        watch: &Watch,
+        silent: &dyn Fn(),
+    ) -> Received {
         let start = Instant::now();
         let mut told = false;
         loop {
@@ -124,7 +134,11 @@ impl Child {
             Some(status) => describe(status),
             None => format!("closed its standard {closed} and went on"),
         };
-        let half = self.pipes.lines.begun().map_or(String::new(), |line| format!(" in the middle of {}", quoted(line)));
+        let half = self
+            .pipes
+            .lines
+            .begun()
+            .map_or(String::new(), |line| format!(" in the middle of {}", quoted(line)));
         let stderr = self.last_words();
         self.kill();
         Received::Ended(Trouble { what: what + &half, stderr })
@@ -173,7 +187,8 @@ impl Child {
         if std::mem::replace(&mut self.gone, true) {
             return;
         }
-        // The leader is not collected yet, so the number of the group is still its own. An error means that all have ended.
+        // The leader is not collected yet, so the number of the group is still its own. An error
+        // means that all have ended.
         let _ = kill_process_group(self.group, Signal::KILL);
         let _ = self.process.wait();
         registry::remove(self.group);
@@ -201,7 +216,8 @@ impl Drop for Child {
 /// `exited with code 3`, `was killed by signal 11 (SIGSEGV)`.
 fn describe(status: ExitStatus) -> String {
     if let Some(signal) = status.signal() {
-        // `signal: 11 (SIGSEGV) (core dumped)`: whether there is a dump is a setting of the machine.
+        // `signal: 11 (SIGSEGV) (core dumped)`: whether there is a dump is a setting of the
+        // machine.
         let shown = status.to_string();
         let name = shown.split(['(', ')']).find(|word| word.starts_with("SIG"));
         let name = match name {
@@ -217,14 +233,17 @@ fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// The telling part of the last standard error: the innermost frame of a fatal Python error, else the last line.
+/// The telling part of the last standard error: the innermost frame of a fatal Python error, else
+/// the last line.
 fn summary(tail: &[u8]) -> String {
     let text = String::from_utf8_lossy(tail);
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let fatal = lines.iter().rposition(|line| line.starts_with("Fatal Python error"));
     let told = match fatal {
         Some(at) => {
-            let frame = lines[at..].iter().find(|line| line.starts_with("File \"") && !line.starts_with("File \"<"));
+            let frame = lines[at..]
+                .iter()
+                .find(|line| line.starts_with("File \"") && !line.starts_with("File \"<"));
             format!("{} {}", lines[at], frame.unwrap_or(&""))
         }
         None => lines.last().copied().unwrap_or_default().to_owned(),
@@ -238,7 +257,9 @@ mod tests {
 
     #[test]
     fn ends_are_named() {
-        let check = |wait_status, expected: &str| assert_eq!(describe(ExitStatus::from_raw(wait_status)), expected);
+        let check = |wait_status, expected: &str| {
+            assert_eq!(describe(ExitStatus::from_raw(wait_status)), expected)
+        };
         check(0, "exited with code 0");
         check(3 << 8, "exited with code 3");
         check(11, "was killed by signal 11 (SIGSEGV)");

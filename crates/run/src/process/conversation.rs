@@ -10,7 +10,8 @@ use super::launch::{Launch, Program};
 use super::target::unknown;
 use super::watch::Warning;
 use crate::wire::{
-    Asked, HELLO_LIMIT, Reply, Scratch, WireError, hello, line, quoted, read_hello, read_reply, run_request,
+    Asked, HELLO_LIMIT, Reply, Scratch, WireError, hello, line, quoted, read_hello, read_reply,
+    run_request,
 };
 
 /// How one exchange ended.
@@ -28,8 +29,7 @@ pub(crate) struct Exchange {
 pub(crate) type Trace<'a> = dyn FnMut(bool, &[u8]) + 'a;
 
 /// What to do about a second answer.
-const ONE_ANSWER: &str =
-    "one answer to each request; if the program calls fork(), its child process must not come back to answer too";
+const ONE_ANSWER: &str = "one answer to each request; if the program calls fork(), its child process must not come back to answer too";
 
 /// One request.
 pub(crate) struct Question<'a> {
@@ -49,7 +49,9 @@ impl Question<'_> {
             self.call,
             Some(scratch).filter(|_| payload == Payload::File),
         ));
-        let Some(tweak) = self.tweak else { return line(&request).map_err(|error| error.to_string()) };
+        let Some(tweak) = self.tweak else {
+            return line(&request).map_err(|error| error.to_string());
+        };
         let mut request = serde_json::to_value(request).map_err(|error| error.to_string())?;
         tweak(&mut request);
         line(&request).map_err(|error| error.to_string())
@@ -67,23 +69,31 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// Starts the program and greets it; `trace` is shown what is sent (`true`) and what comes back.
+    /// Starts the program and greets it; `trace` is shown what is sent (`true`) and what comes
+    /// back.
     pub(crate) fn start(launch: &Launch, trace: &mut Trace<'_>) -> Result<Self, StartError> {
         let target = launch.name.clone();
         let scratch = Scratch::make()?;
-        let mut child = Child::spawn(launch.command(), HELLO_LIMIT).map_err(|source| StartError::Spawn {
-            what: if launch.whose == Program::Python { "python".to_owned() } else { target.clone() },
-            program: launch.program.clone(),
-            source,
-            hint: launch.whose.spawn_hint(),
-        })?;
+        let mut child =
+            Child::spawn(launch.command(), HELLO_LIMIT).map_err(|source| StartError::Spawn {
+                what: if launch.whose == Program::Python {
+                    "python".to_owned()
+                } else {
+                    target.clone()
+                },
+                program: launch.program.clone(),
+                source,
+                hint: launch.whose.spawn_hint(),
+            })?;
         let protocol = |error: WireError, child: &Child| StartError::Protocol {
             target: target.clone(),
             error: Box::new(error),
             heard: heard(child, None),
         };
-        let request = line(&Request::Hello(hello(&scratch, launch.python.clone())))
-            .map_err(|error| protocol(WireError::new("hello", "a target that JSON can name", error), &child))?;
+        let request =
+            line(&Request::Hello(hello(&scratch, launch.python.clone()))).map_err(|error| {
+                protocol(WireError::new("hello", "a target that JSON can name", error), &child)
+            })?;
         trace(true, &request);
         // A message before the first question is read as its answer, and its mistakes are named.
         let received = match child.send(request, HELLO_LIMIT) {
@@ -93,7 +103,8 @@ impl Conversation {
         let message = match received {
             Received::Message(message) => message,
             Received::TooLong => {
-                let error = WireError::new("", format!("a line of up to {HELLO_LIMIT} bytes"), "more");
+                let error =
+                    WireError::new("", format!("a line of up to {HELLO_LIMIT} bytes"), "more");
                 return Err(protocol(error, &child));
             }
             Received::Ended(Trouble { what, stderr }) => {
@@ -101,7 +112,13 @@ impl Conversation {
             }
             Received::Late(Trouble { what, stderr }) => {
                 let (limit, hint) = (launch.limits.start_timeout, launch.whose.timeout_hint());
-                return Err(StartError::Timeout { target, limit, what, heard: heard(&child, stderr), hint });
+                return Err(StartError::Timeout {
+                    target,
+                    limit,
+                    what,
+                    heard: heard(&child, stderr),
+                    hint,
+                });
             }
         };
         trace(false, &message);
@@ -116,17 +133,25 @@ impl Conversation {
             launch.limits.watch.warn(Warning::Unknown, || unknown);
         }
         let payloads = greeting.supports.as_ref().and_then(|supports| supports.payloads.as_ref());
-        let files = payloads.is_some_and(|payloads| payloads.iter().any(|payload| payload == "file"));
+        let files =
+            payloads.is_some_and(|payloads| payloads.iter().any(|payload| payload == "file"));
         Ok(Self { child, scratch, greeting, files })
     }
 
     /// Puts one call to the child; `trace` is shown what is sent and what comes back.
-    pub(crate) fn ask(&mut self, launch: &Launch, question: &Question<'_>, trace: &mut Trace<'_>) -> Exchange {
+    pub(crate) fn ask(
+        &mut self,
+        launch: &Launch,
+        question: &Question<'_>,
+        trace: &mut Trace<'_>,
+    ) -> Exchange {
         let payload = if self.files { Payload::File } else { Payload::Inline };
         let request = match question.line(payload, &self.scratch) {
             Ok(request) => request,
             Err(error) => {
-                return Exchange::going_on(Response::Error(format!("the call could not be written: {error}")));
+                return Exchange::going_on(Response::Error(format!(
+                    "the call could not be written: {error}"
+                )));
             }
         };
         trace(true, &request);
@@ -147,7 +172,10 @@ impl Conversation {
                 Exchange { over: Some(over), ..Exchange::going_on(Response::Crash(trouble)) }
             }
             Received::Late(trouble) => {
-                let over = format!("was ended for not answering within {} s", launch.limits.timeout.as_secs_f64());
+                let over = format!(
+                    "was ended for not answering within {} s",
+                    launch.limits.timeout.as_secs_f64()
+                );
                 Exchange { over: Some(over), ..Exchange::going_on(Response::Timeout(trouble)) }
             }
         };
@@ -162,7 +190,11 @@ impl Conversation {
             Ok(Reply { response, fatal, nanoseconds }) => match self.child.surplus() {
                 Some(second) => {
                     trace(false, second);
-                    let error = WireError::new("", format!("one answer to request {}", asked.seq), quoted(second));
+                    let error = WireError::new(
+                        "",
+                        format!("one answer to request {}", asked.seq),
+                        quoted(second),
+                    );
                     self.broken(error.hint(ONE_ANSWER))
                 }
                 None => {
@@ -179,7 +211,12 @@ impl Conversation {
     fn broken(&mut self, error: WireError) -> Exchange {
         let trouble = Trouble { what: error.to_string(), stderr: self.child.last_words() };
         let over = Some("was ended for breaking the protocol".to_owned());
-        Exchange { response: Response::Broken(trouble), nanoseconds: None, over, fault: Some(error) }
+        Exchange {
+            response: Response::Broken(trouble),
+            nanoseconds: None,
+            over,
+            fault: Some(error),
+        }
     }
 
     pub(crate) fn warn_of_strays(&self, launch: &Launch) {

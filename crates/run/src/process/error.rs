@@ -24,7 +24,8 @@ pub enum LoadKind {
     FunctionNotFound,
     /// The name is something that cannot be called.
     NotCallable,
-    /// The signature cannot take query, key and value by position, or needs what no option provides.
+    /// The signature cannot take query, key and value by position, or needs what no option
+    /// provides.
     Signature,
     /// `supports` lists what is unknown or has no argument.
     Supports,
@@ -109,8 +110,12 @@ impl Program {
     pub(super) fn spawn_hint(self) -> &'static str {
         match self {
             Self::Python => "choose another interpreter with --python",
-            Self::Library => "the binary of qkvet is started again to load the library; was it moved?",
-            Self::User => "exec: takes a program, by its path or in PATH, and its arguments; no shell reads them",
+            Self::Library => {
+                "the binary of qkvet is started again to load the library; was it moved?"
+            }
+            Self::User => {
+                "exec: takes a program, by its path or in PATH, and its arguments; no shell reads them"
+            }
         }
     }
 

@@ -43,9 +43,9 @@ pub struct ExecConfig {
 pub struct ExecError(String);
 
 impl ExecConfig {
-    /// Splits a command into words by the rules of a POSIX shell, without expansion. A program with a `/` in it is relative to
-    /// `folder`, in which it runs. Limits: those of
-    /// [`Limits::new`], 200 restarts.
+    /// Splits a command into words by the rules of a POSIX shell, without expansion. A program with
+    /// a `/` in it is relative to `folder`, in which it runs. Limits: those of [`Limits::new`], 200
+    /// restarts.
     ///
     /// # Errors
     /// No word, or a quote that is not closed.
@@ -56,7 +56,13 @@ impl ExecConfig {
         let program = if program.contains('/') { folder.join(program) } else { program.into() };
         let arguments = words.collect();
         let limits = Limits::new(MAX_RESTARTS);
-        Ok(Self { command: command.to_owned(), program, arguments, folder: folder.to_owned(), limits })
+        Ok(Self {
+            command: command.to_owned(),
+            program,
+            arguments,
+            folder: folder.to_owned(),
+            limits,
+        })
     }
 
     /// Starts the program and greets it.
@@ -86,9 +92,11 @@ mod tests {
 
     fn check(command: &str, expected: Option<(&str, &[&str])>) {
         let config = ExecConfig::new(command, Path::new("/base")).ok();
-        let got = config.as_ref().map(|config| (config.program.as_path(), config.arguments.clone()));
-        let expected =
-            expected.map(|(program, words)| (Path::new(program), words.iter().map(|w| (*w).to_owned()).collect()));
+        let got =
+            config.as_ref().map(|config| (config.program.as_path(), config.arguments.clone()));
+        let expected = expected.map(|(program, words)| {
+            (Path::new(program), words.iter().map(|w| (*w).to_owned()).collect())
+        });
         assert_eq!(got, expected, "{command}");
     }
 

@@ -16,7 +16,8 @@ pub struct Limits {
     pub timeout: Duration,
     /// Longest time from the start to the answer to `hello`.
     pub start_timeout: Duration,
-    /// How often a child that died or was ended is replaced in one case; a run is stopped after as many cases that ended one.
+    /// How often a child that died or was ended is replaced in one case; a run is stopped after as
+    /// many cases that ended one.
     pub max_restarts: u32,
     /// What is heeded and told meanwhile.
     pub watch: Watch,
@@ -31,16 +32,23 @@ impl Limits {
     /// Longest time for loading, unless another is chosen.
     pub const START_TIMEOUT: Duration = Duration::from_secs(180);
 
-    /// After how many calls without an answer a run is stopped: as many as make five minutes, three at least, and not more
-    /// than there are restarts. A number of calls, not a time, so that it is the same everywhere.
+    /// After how many calls without an answer a run is stopped: as many as make five minutes, three
+    /// at least, and not more than there are restarts. A number of calls, not a time, so that it is
+    /// the same everywhere.
     pub(crate) fn most_timeouts(&self) -> usize {
         let fit = MOST_WAITING.as_millis() / self.timeout.as_millis().max(1);
         usize::try_from(fit).unwrap_or(usize::MAX).min(self.max_restarts as usize).max(3)
     }
 
-    /// [`TIMEOUT`](Self::TIMEOUT) a call, [`START_TIMEOUT`](Self::START_TIMEOUT) to start, `max_restarts`, nobody to tell.
+    /// [`TIMEOUT`](Self::TIMEOUT) a call, [`START_TIMEOUT`](Self::START_TIMEOUT) to start,
+    /// `max_restarts`, nobody to tell.
     pub fn new(max_restarts: u32) -> Self {
-        Self { timeout: Self::TIMEOUT, start_timeout: Self::START_TIMEOUT, max_restarts, watch: Watch::default() }
+        Self {
+            timeout: Self::TIMEOUT,
+            start_timeout: Self::START_TIMEOUT,
+            max_restarts,
+            watch: Watch::default(),
+        }
     }
 }
 

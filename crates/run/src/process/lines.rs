@@ -29,7 +29,13 @@ pub(crate) struct Lines {
 
 impl Lines {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { limit, line: Vec::new(), messages: VecDeque::new(), strays: Strays::default(), too_long: false }
+        Self {
+            limit,
+            line: Vec::new(),
+            messages: VecDeque::new(),
+            strays: Strays::default(),
+            too_long: false,
+        }
     }
 
     /// Sets the longest message from here on.
@@ -49,7 +55,11 @@ impl Lines {
                 self.line = Vec::new();
                 return;
             }
-            let room = if message { part.len() } else { KEPT.saturating_sub(self.line.len()).min(part.len()) };
+            let room = if message {
+                part.len()
+            } else {
+                KEPT.saturating_sub(self.line.len()).min(part.len())
+            };
             self.line.extend_from_slice(&part[..room]);
             if end.is_some() {
                 self.close();

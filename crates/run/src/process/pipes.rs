@@ -1,4 +1,5 @@
-//! The three pipes of a child, moved by one thread: nothing blocks, whatever the child leaves full or idle.
+//! The three pipes of a child, moved by one thread: nothing blocks, whatever the child leaves full
+//! or idle.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -83,7 +84,11 @@ impl Pipes {
             let wait = Timespec::try_from(wait).ok();
             // An interrupted wait is a wait that ended early.
             if pipes.is_empty() {
-                std::thread::sleep(wait.map_or(Duration::ZERO, |wait| Duration::try_from(wait).unwrap_or_default()));
+                std::thread::sleep(
+                    wait.map_or(Duration::ZERO, |wait| {
+                        Duration::try_from(wait).unwrap_or_default()
+                    }),
+                );
                 return false;
             }
             if !matches!(poll(&mut pipes, wait.as_ref()), Ok(1..)) {

@@ -24,7 +24,8 @@ pub(crate) fn remove_folder(folder: &std::path::Path) {
     FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).retain(|other| other != folder);
 }
 
-/// Ends every target process and removes every scratch folder of this program, for one that is about to exit at once.
+/// Ends every target process and removes every scratch folder of this program, for one that is
+/// about to exit at once.
 pub fn end_all() {
     for group in GROUPS.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
         // An error means that it has ended already.

@@ -11,7 +11,8 @@ use crate::wire::{line, quoted};
 /// A target in a process of its own.
 ///
 /// A child that crashed, hung or fell out of step is replaced at the next call, up to
-/// [`max_restarts`](super::Limits::max_restarts) times in one case. Calls beyond are not made: [`Response::NotAsked`].
+/// [`max_restarts`](super::Limits::max_restarts) times in one case. Calls beyond are not made:
+/// [`Response::NotAsked`].
 pub struct ProcessTarget {
     launch: Launch,
     greeting: HelloAnswer,
@@ -65,19 +66,29 @@ impl ProcessTarget {
         self.nanoseconds
     }
 
-    /// Puts a call as a message that is changed before it is sent, for a worker of ours that takes more than the wire says.
-    pub(crate) fn call_with(&mut self, call: &Call, tweak: &dyn Fn(&mut serde_json::Value)) -> Response {
+    /// Puts a call as a message that is changed before it is sent, for a worker of ours that takes
+    /// more than the wire says.
+    pub(crate) fn call_with(
+        &mut self,
+        call: &Call,
+        tweak: &dyn Fn(&mut serde_json::Value),
+    ) -> Response {
         self.exchange(call, Some(tweak))
     }
 
-    fn exchange(&mut self, call: &Call, tweak: Option<&dyn Fn(&mut serde_json::Value)>) -> Response {
+    fn exchange(
+        &mut self,
+        call: &Call,
+        tweak: Option<&dyn Fn(&mut serde_json::Value)>,
+    ) -> Response {
         self.seq += 1;
         let mut conversation = match self.live() {
             Ok(conversation) => conversation,
             Err(response) => return response,
         };
         let question = Question { seq: self.seq, case: self.case.as_deref(), call, tweak };
-        let Exchange { response, nanoseconds, over, .. } = conversation.ask(&self.launch, &question, &mut |_, _| ());
+        let Exchange { response, nanoseconds, over, .. } =
+            conversation.ask(&self.launch, &question, &mut |_, _| ());
         self.nanoseconds += nanoseconds.unwrap_or(0);
         match over {
             Some(end) => {
@@ -95,14 +106,19 @@ impl ProcessTarget {
         }
         if self.restarts_of_case >= self.launch.limits.max_restarts {
             let (times, end) = (self.restarts_of_case, &self.last_end);
-            return Err(Response::NotAsked(format!("not restarted after {times} restarts; the last process {end}")));
+            return Err(Response::NotAsked(format!(
+                "not restarted after {times} restarts; the last process {end}"
+            )));
         }
         self.restarts += 1;
         self.restarts_of_case += 1;
         Conversation::start(&self.launch, &mut |_, _| ()).map_err(|error| {
             self.last_end = "could not be started".to_owned();
             let told = error.to_string();
-            Response::NotAsked(format!("not restarted: {}", told.lines().next().unwrap_or_default()))
+            Response::NotAsked(format!(
+                "not restarted: {}",
+                told.lines().next().unwrap_or_default()
+            ))
         })
     }
 }
@@ -137,7 +153,8 @@ impl Drop for ProcessTarget {
     }
 }
 
-/// Options of a program that lists none: those of the first programs, which could not list what they did not know.
+/// Options of a program that lists none: those of the first programs, which could not list what
+/// they did not know.
 const FIRST_OPTIONS: [&str; 4] = ["scale", "causal", "mask", "bias"];
 
 /// All results.
@@ -154,7 +171,9 @@ pub(crate) fn unsupported(supports: Option<&Supports>, call: &Call) -> Option<St
     let dtype = call.dtype().name();
     let listed = |list: &[String], name: &str| list.iter().any(|listed| listed == name);
     let (dtypes, options, outputs) = match supports {
-        Some(Supports { dtypes, options, outputs, .. }) => (dtypes.as_ref(), options.as_ref(), outputs.as_ref()),
+        Some(Supports { dtypes, options, outputs, .. }) => {
+            (dtypes.as_ref(), options.as_ref(), outputs.as_ref())
+        }
         None => (None, None, None),
     };
     if dtypes.is_some_and(|list| !listed(list, dtype)) {
@@ -165,7 +184,9 @@ pub(crate) fn unsupported(supports: Option<&Supports>, call: &Call) -> Option<St
         None => !first.contains(&name),
     };
     let on = |option: &CallOption| call.options.has(*option);
-    if let Some(option) = CallOption::ALL.iter().filter(|x| on(x)).find(|x| lacks(options, &FIRST_OPTIONS, x.name())) {
+    if let Some(option) =
+        CallOption::ALL.iter().filter(|x| on(x)).find(|x| lacks(options, &FIRST_OPTIONS, x.name()))
+    {
         return Some(if options.is_some() {
             format!("{option} is not among its options")
         } else {
@@ -173,7 +194,8 @@ pub(crate) fn unsupported(supports: Option<&Supports>, call: &Call) -> Option<St
         });
     }
     let results = [("output", true), ("weights", call.return_weights), ("lse", call.return_lse)];
-    let (result, _) = results.iter().find(|(name, on)| *on && lacks(outputs, &FIRST_OUTPUTS, name))?;
+    let (result, _) =
+        results.iter().find(|(name, on)| *on && lacks(outputs, &FIRST_OUTPUTS, name))?;
     Some(if outputs.is_some() {
         format!("{result} is not among its outputs")
     } else {
@@ -181,13 +203,15 @@ pub(crate) fn unsupported(supports: Option<&Supports>, call: &Call) -> Option<St
     })
 }
 
-/// What a program offers under names that are not known here: they are passed over, and may be slips.
+/// What a program offers under names that are not known here: they are passed over, and may be
+/// slips.
 pub(crate) fn unknown(supports: &Supports) -> Option<String> {
     let of = |list: &Option<Vec<String>>, what: &str, known: &[&str]| {
         let unknown = list.iter().flatten().filter(|name| !known.contains(&name.as_str()));
         let told = unknown.map(|name| {
             let meant = nearest(name, known.iter().copied());
-            let meant = meant.map_or_else(String::new, |meant| format!(" (did you mean `{meant}`?)"));
+            let meant =
+                meant.map_or_else(String::new, |meant| format!(" (did you mean `{meant}`?)"));
             format!("{what} {}{meant}", quoted(name.as_bytes()))
         });
         told.collect::<Vec<String>>()
@@ -204,8 +228,11 @@ pub(crate) fn unknown(supports: &Supports) -> Option<String> {
     let more = unknown.len().saturating_sub(MOST_UNKNOWN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let first = unknown.iter().take(MOST_UNKNOWN).cloned().collect::<Vec<_>>().join(", ");
-    (!unknown.is_empty())
-        .then(|| format!("the program offers what qkvet does not know, and is not asked for it: {first}{more}"))
+    (!unknown.is_empty()).then(|| {
+        format!(
+            "the program offers what qkvet does not know, and is not asked for it: {first}{more}"
+        )
+    })
 }
 
 /// `libattn 1.4, c, on cpu`, and what it says to support.
@@ -220,7 +247,11 @@ pub(crate) fn describe(greeting: &HelloAnswer) -> Vec<String> {
         line += &format!(", on {device}");
     }
     let lists = supports.as_ref().map_or_else(Vec::new, |supports| {
-        vec![("formats", &supports.dtypes), ("options", &supports.options), ("results", &supports.outputs)]
+        vec![
+            ("formats", &supports.dtypes),
+            ("options", &supports.options),
+            ("results", &supports.outputs),
+        ]
     });
     let listed = |(what, list): (&str, &Option<Vec<String>>)| {
         let names = list.as_ref()?.join(" ");

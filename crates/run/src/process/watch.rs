@@ -1,4 +1,5 @@
-//! What a conversation heeds and tells while it runs: the user's wish to stop, notices, warnings for the report.
+//! What a conversation heeds and tells while it runs: the user's wish to stop, notices, warnings
+//! for the report.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,8 +27,8 @@ pub(crate) enum Warning {
 }
 
 impl Watch {
-    /// `stop`, once set from outside, ends the call that is running, which then counts as not answered; `tell` takes what a
-    /// person should know while waiting.
+    /// `stop`, once set from outside, ends the call that is running, which then counts as not
+    /// answered; `tell` takes what a person should know while waiting.
     pub fn new(stop: Arc<AtomicBool>, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self { stop: Some(stop), tell: Some(Arc::new(tell)), warnings: Arc::default() }
     }
@@ -36,7 +37,11 @@ impl Watch {
     pub fn warnings(&self) -> Vec<String> {
         let warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
         // A silence concerns those who wait.
-        warnings.iter().filter(|(kind, _)| *kind != Warning::Silence).map(|(_, text)| text.clone()).collect()
+        warnings
+            .iter()
+            .filter(|(kind, _)| *kind != Warning::Silence)
+            .map(|(_, text)| text.clone())
+            .collect()
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
@@ -58,6 +63,9 @@ impl Watch {
 
 impl fmt::Debug for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watch").field("stop", &self.stop).field("warnings", &self.warnings).finish_non_exhaustive()
+        f.debug_struct("Watch")
+            .field("stop", &self.stop)
+            .field("warnings", &self.warnings)
+            .finish_non_exhaustive()
     }
 }

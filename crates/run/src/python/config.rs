@@ -1,4 +1,5 @@
-//! What to start and how: the reference to a function, the options of a Python target, and what it told about itself.
+//! What to start and how: the reference to a function, the options of a Python target, and what it
+//! told about itself.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -52,13 +53,17 @@ impl FromStr for PythonRef {
     fn from_str(text: &str) -> Result<Self, PythonRefError> {
         let wrong = || PythonRefError(text.to_owned());
         let dotted = |name: &str| {
-            name.split('.').all(|part| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_'))
+            name.split('.').all(|part| {
+                !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_')
+            })
         };
         let (source, function) = text.rsplit_once(':').ok_or_else(wrong)?;
         if !dotted(function) {
             return Err(wrong());
         }
-        let source = if Path::new(source).extension().is_some_and(|e| e == "py") || source.contains(['/', '\\']) {
+        let source = if Path::new(source).extension().is_some_and(|e| e == "py")
+            || source.contains(['/', '\\'])
+        {
             PythonSource::File(source.into())
         } else if dotted(source) {
             PythonSource::Module(source.to_owned())
@@ -108,7 +113,8 @@ pub struct PythonConfig {
     pub python: PathBuf,
     /// The function.
     pub target: PythonRef,
-    /// Folder that modules are looked up in first; the current folder if absent. A file is looked up beside itself.
+    /// Folder that modules are looked up in first; the current folder if absent. A file is looked
+    /// up beside itself.
     pub folder: Option<PathBuf>,
     /// Library of the arrays; if absent, the one that importing the module loads.
     pub arrays: Option<Arrays>,
@@ -167,32 +173,42 @@ pub(crate) const A_LAYER: &str = "a layer; ";
 impl PythonInfo {
     /// Versions, argument mapping and remarks: one line each.
     pub fn describe(&self) -> Vec<String> {
-        let versions = self.versions.iter().map(|(name, version)| format!("{name} {version}")).collect::<Vec<_>>();
+        let versions = self
+            .versions
+            .iter()
+            .map(|(name, version)| format!("{name} {version}"))
+            .collect::<Vec<_>>();
         let arguments = self.arguments.iter().map(|(option, argument)| {
             if option == argument { option.clone() } else { format!("{option} as {argument}") }
         });
         let arguments = arguments.collect::<Vec<_>>().join(", ");
         let kind = if self.layer { A_LAYER } else { "" };
-        let takes = format!("{kind}takes {}", if arguments.is_empty() { "no options" } else { &arguments });
+        let takes =
+            format!("{kind}takes {}", if arguments.is_empty() { "no options" } else { &arguments });
         [vec![versions.join(", "), takes], self.notes.clone()].concat()
     }
 
-    /// What a layer takes: as many heads of keys as of queries, and one width, for many layers have no other.
+    /// What a layer takes: as many heads of keys as of queries, and one width, for many layers have
+    /// no other.
     pub fn fit(&self) -> Option<Fit> {
-        let options = CallOption::ALL.into_iter().filter(|option| self.arguments.contains_key(option.name()));
+        let options =
+            CallOption::ALL.into_iter().filter(|option| self.arguments.contains_key(option.name()));
         let alike = vec![Alike::Heads, Alike::Widths];
         self.layer.then(|| Fit { alike, options: Some(options.collect()), ..Fit::default() })
     }
 
-    /// Whether query, key and value may be handed over as views: arrays of JAX have no strides, and layers get arrays of their own.
+    /// Whether query, key and value may be handed over as views: arrays of JAX have no strides, and
+    /// layers get arrays of their own.
     pub fn takes_views(&self) -> bool {
         self.arrays != Arrays::Jax && !self.layer
     }
 }
 
-/// The interpreter to use: the one asked for, else that of the virtual environment, else `python3` on the path.
+/// The interpreter to use: the one asked for, else that of the virtual environment, else `python3`
+/// on the path.
 pub fn find_python(explicit: Option<&Path>, virtual_env: Option<&Path>) -> PathBuf {
-    let (below, on_path) = if cfg!(windows) { ("Scripts\\python.exe", "python") } else { ("bin/python", "python3") };
+    let (below, on_path) =
+        if cfg!(windows) { ("Scripts\\python.exe", "python") } else { ("bin/python", "python3") };
     match (explicit, virtual_env) {
         (Some(python), _) => python.to_owned(),
         (None, Some(folder)) => folder.join(below),
@@ -209,7 +225,17 @@ mod tests {
         for good in ["attn:fn", "pkg.mod:Class.fn", "a/b-c.py:fn", "file.py:fn", "./dir/x:fn"] {
             assert_eq!(good.parse::<PythonRef>().expect(good).to_string(), good);
         }
-        for bad in ["attn", "attn.py", "attn:", ":fn", "pkg..mod:fn", "pkg-mod:fn", "x.py:f n", "x.py:f()", ""] {
+        for bad in [
+            "attn",
+            "attn.py",
+            "attn:",
+            ":fn",
+            "pkg..mod:fn",
+            "pkg-mod:fn",
+            "x.py:f n",
+            "x.py:f()",
+            "",
+        ] {
             assert!(bad.parse::<PythonRef>().is_err(), "{bad}");
         }
     }

@@ -9,7 +9,9 @@ mod views;
 pub use crate::process::{LoadKind, StartError};
 pub use arguments::argument_names;
 pub(crate) use config::A_LAYER;
-pub use config::{Arrays, Layout, PythonConfig, PythonInfo, PythonRef, PythonRefError, PythonSource, find_python};
+pub use config::{
+    Arrays, Layout, PythonConfig, PythonInfo, PythonRef, PythonRefError, PythonSource, find_python,
+};
 pub(crate) use place::{place_of, source_place};
 pub use target::{CALLER, PythonTarget};
 pub use views::gets_views;

@@ -12,23 +12,27 @@ use crate::target::repository_of;
 /// Longer files are not read.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// The place that a target's name tells: the line that defines the function, or the first one of the file. `None` for names of
-/// other targets and for files that are not there.
+/// The place that a target's name tells: the line that defines the function, or the first one of
+/// the file. `None` for names of other targets and for files that are not there.
 pub(crate) fn source_place(name: &str) -> Option<SourcePlace> {
     place_of(&name.parse::<PythonRef>().ok()?)
 }
 
-/// The place of a function. Its path is that from the root of the repository, as services read it; elsewhere from the current
-/// folder if it lies below that.
+/// The place of a function. Its path is that from the root of the repository, as services read it;
+/// elsewhere from the current folder if it lies below that.
 pub(crate) fn place_of(target: &PythonRef) -> Option<SourcePlace> {
     let PythonRef { source: PythonSource::File(path), function } = target else { return None };
     let here = std::env::current_dir().unwrap_or_default();
     let path = path.strip_prefix(&here).unwrap_or(path);
     let about = std::fs::metadata(path).ok()?;
-    let text =
-        if about.is_file() && about.len() <= MOST_BYTES { std::fs::read_to_string(path).ok()? } else { return None };
+    let text = if about.is_file() && about.len() <= MOST_BYTES {
+        std::fs::read_to_string(path).ok()?
+    } else {
+        return None;
+    };
     let whole = plain(&here.join(path));
-    let shown = repository_of(&whole).and_then(|root| whole.strip_prefix(root).ok()).unwrap_or(path);
+    let shown =
+        repository_of(&whole).and_then(|root| whole.strip_prefix(root).ok()).unwrap_or(path);
     Some(SourcePlace { path: portable(shown), line: line_of(&text, function) })
 }
 
@@ -59,7 +63,8 @@ fn line_of(text: &str, function: &str) -> usize {
     let defines = |line: &str| {
         let line = line.trim_start();
         let rest = ["def ", "async def ", "class "].iter().find_map(|word| line.strip_prefix(word));
-        let rest = rest.map(str::trim_start).and_then(|rest| rest.strip_prefix(name)).map(str::trim_start);
+        let rest =
+            rest.map(str::trim_start).and_then(|rest| rest.strip_prefix(name)).map(str::trim_start);
         rest.is_some_and(|rest| rest.starts_with(['(', ':', '[']))
             || line.strip_prefix(name).is_some_and(|rest| rest.trim_start().starts_with('='))
     };
@@ -72,8 +77,7 @@ mod tests {
 
     #[test]
     fn a_definition_is_found() {
-        let text =
-            "import x\n\ndef attention_of(q): ...\nclass Layers:\n    def attention (self, q): ...\nother = x.y\n";
+        let text = "import x\n\ndef attention_of(q): ...\nclass Layers:\n    def attention (self, q): ...\nother = x.y\n";
         assert_eq!(line_of(text, "Layers.attention"), 5);
         assert_eq!(line_of(text, "attention_of"), 3);
         assert_eq!(line_of(text, "other"), 6);
@@ -87,7 +91,8 @@ mod tests {
         let name = format!("{}/src/../src/worker/worker.py:main", here.display());
         let Some(root) = repository_of(here) else { return };
         let place = source_place(&name).map(|place| place.path);
-        let expected = format!("{}/src/worker/worker.py", portable(here.strip_prefix(root).unwrap_or(here)));
+        let expected =
+            format!("{}/src/worker/worker.py", portable(here.strip_prefix(root).unwrap_or(here)));
         assert_eq!(place, Some(expected));
         assert_eq!(plain(Path::new("/a/./b/../c.py")), Path::new("/a/c.py"));
     }

@@ -1,4 +1,5 @@
-//! [`PythonTarget`]: the worker as a program that speaks the wire, told at first which function to load.
+//! [`PythonTarget`]: the worker as a program that speaks the wire, told at first which function to
+//! load.
 
 use qkvet_spec::{Call, Response, Target};
 use serde::Serialize;
@@ -25,13 +26,17 @@ macro_rules! layers {
     };
 }
 
-/// How a Python function is read and called, as Python source: `Caller` and what it stands on. In the worker, and in the process
-/// of a caller who is in Python already.
+/// How a Python function is read and called, as Python source: `Caller` and what it stands on. In
+/// the worker, and in the process of a caller who is in Python already.
 pub const CALLER: &str = concat!(caller!(), layers!());
 
 /// The worker, one source in several files. What multi-head layers need comes with the request.
-pub(super) const WORKER: &str =
-    concat!(include_str!("../worker/start.py"), caller!(), include_str!("../worker/worker.py"), "\nmain(Target)\n");
+pub(super) const WORKER: &str = concat!(
+    include_str!("../worker/start.py"),
+    caller!(),
+    include_str!("../worker/worker.py"),
+    "\nmain(Target)\n"
+);
 
 /// The worker as an argument, which some systems want short: one space of indentation for four.
 fn worker() -> String {
@@ -74,14 +79,16 @@ impl PythonTarget {
     /// Starts the worker and loads the function.
     ///
     /// # Errors
-    /// [`StartError`] if the interpreter does not run, the function cannot be loaded or called, or takes too long to.
+    /// [`StartError`] if the interpreter does not run, the function cannot be loaded or called, or
+    /// takes too long to.
     pub fn start(config: &PythonConfig) -> Result<Self, StartError> {
         let launch = launch(config)?;
         let name = launch.name.clone();
         let process = ProcessTarget::start(launch)?;
         let told = process.greeting().python.clone().unwrap_or_default();
-        let info = serde_json::from_value(told.clone())
-            .map_err(|error| foreign(name, WireError::new("python", error, quoted(told.to_string().as_bytes()))))?;
+        let info = serde_json::from_value(told.clone()).map_err(|error| {
+            foreign(name, WireError::new("python", error, quoted(told.to_string().as_bytes())))
+        })?;
         Ok(Self { process, info })
     }
 
@@ -110,7 +117,8 @@ impl Target for PythonTarget {
     }
 
     fn call_transposed(&mut self, call: &Call) -> Option<Response> {
-        let asked = || self.process.call_with(call, &|message| message["lies"] = "transposed".into());
+        let asked =
+            || self.process.call_with(call, &|message| message["lies"] = "transposed".into());
         self.info.takes_views().then(asked)
     }
 
@@ -147,7 +155,12 @@ fn launch(config: &PythonConfig) -> Result<Launch, StartError> {
     let python = match serde_json::to_value(load) {
         Ok(serde_json::Value::Object(python)) => python,
         Ok(other) => return Err(foreign(name, WireError::new("python", "an object", other))),
-        Err(error) => return Err(foreign(name, WireError::new("python", "a target that JSON can name", error))),
+        Err(error) => {
+            return Err(foreign(
+                name,
+                WireError::new("python", "a target that JSON can name", error),
+            ));
+        }
     };
     Ok(Launch {
         name,

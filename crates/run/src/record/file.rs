@@ -8,7 +8,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use qkvet_spec::shape::check_law;
-use qkvet_spec::{CheckedLaw, Chosen, Contract, Dtype, Law, RunInfo, SourcePlace, Suite, Summary, json_trouble};
+use qkvet_spec::{
+    CheckedLaw, Chosen, Contract, Dtype, Law, RunInfo, SourcePlace, Suite, Summary, json_trouble,
+};
 use serde::{Deserialize, Serialize};
 
 use super::Sharding;
@@ -50,7 +52,8 @@ pub struct Header {
     pub shards: u32,
     /// Why the run of the shard was stopped early, if it was.
     pub stopped: Option<String>,
-    /// What happened to the process that did not change a verdict and should be known; what answers tell is in them.
+    /// What happened to the process that did not change a verdict and should be known; what answers
+    /// tell is in them.
     pub warnings: Vec<String>,
     /// Lines that follow.
     pub answers: usize,
@@ -101,10 +104,15 @@ impl Header {
     pub fn checked_laws(&self, version: &str) -> Result<Vec<CheckedLaw>, ShardError> {
         let tool = format!("qkvet {version}");
         if self.tool != tool {
-            return Err(ShardError::Join(format!("tool of the shards: expected {tool}, got {}", self.tool)));
+            return Err(ShardError::Join(format!(
+                "tool of the shards: expected {tool}, got {}",
+                self.tool
+            )));
         }
         let checked = |law: &Law| {
-            let fail = |message: &str| ShardError::Join(format!("law {} of the shards: {message}", law.law));
+            let fail = |message: &str| {
+                ShardError::Join(format!("law {} of the shards: {message}", law.law))
+            };
             check_law(law.clone()).map_err(|error| fail(&error.error.message))
         };
         self.laws.iter().map(checked).collect()
@@ -120,8 +128,15 @@ impl Header {
         changed_since(&self.files)
     }
 
-    fn new(config: &RunConfig<'_>, suite: &Suite, sharding: &Sharding, summary: &Summary, answers: usize) -> Self {
-        let RunInfo { tool, target, environment, seed, conventions, source, mut chosen, .. } = summary.run.clone();
+    fn new(
+        config: &RunConfig<'_>,
+        suite: &Suite,
+        sharding: &Sharding,
+        summary: &Summary,
+        answers: usize,
+    ) -> Self {
+        let RunInfo { tool, target, environment, seed, conventions, source, mut chosen, .. } =
+            summary.run.clone();
         chosen.retain(|chosen| *chosen != Chosen::Shard);
         Self {
             format: FORMAT.to_owned(),
@@ -143,7 +158,11 @@ impl Header {
             dtypes: config.dtypes.clone(),
             seed,
             conventions,
-            contracts: config.contracts.iter().map(|(dtype, contract)| (*dtype, Contract::clone(contract))).collect(),
+            contracts: config
+                .contracts
+                .iter()
+                .map(|(dtype, contract)| (*dtype, Contract::clone(contract)))
+                .collect(),
             most_ends: config.target.kind.most_ends(),
             most_timeouts: config.target.kind.most_timeouts(),
             fail_fast: config.fail_fast.is_on(),
@@ -163,8 +182,8 @@ struct Answer {
     ended: bool,
 }
 
-/// Writes what a shard was and what its target answered; `summary` is that of its run. Folders on the way are made, and the
-/// file is there as a whole or not at all.
+/// Writes what a shard was and what its target answered; `summary` is that of its run. Folders on
+/// the way are made, and the file is there as a whole or not at all.
 ///
 /// # Errors
 /// A file that cannot be written.
@@ -188,7 +207,8 @@ pub fn write_shard(
     let n_answers = answers.values().map(Vec::len).sum();
     let header = Header::new(config, suite, sharding, summary, n_answers);
     let written = write_whole_with(path, |to| {
-        let mut line = |text: String| to.write_all(text.as_bytes()).and_then(|()| to.write_all(b"\n"));
+        let mut line =
+            |text: String| to.write_all(text.as_bytes()).and_then(|()| to.write_all(b"\n"));
         line(serde_json::to_string(&header)?)?;
         for (call, all) in answers {
             for StoredAnswer { response, ended } in all {
@@ -225,10 +245,12 @@ fn line_trouble(error: &serde_json::Error) -> String {
 /// What to do about a file that is cut off.
 const CUT_HINT: &str = "hint: copy it again from where it was written, or run the shard again";
 
-/// Whether the first line is the beginning of a header and no more; too short a one is ours if it is all there is.
+/// Whether the first line is the beginning of a header and no more; too short a one is ours if it
+/// is all there is.
 fn is_cut_off(first: &str, is_last: impl FnOnce() -> bool) -> bool {
     let head = format!("{{\"format\":\"{FORMAT}\"");
-    let is_ours = first.starts_with(&head) || (!first.is_empty() && head.starts_with(first) && is_last());
+    let is_ours =
+        first.starts_with(&head) || (!first.is_empty() && head.starts_with(first) && is_last());
     is_ours && serde_json::from_str::<serde_json::Value>(first).is_err_and(|error| error.is_eof())
 }
 
@@ -238,7 +260,8 @@ fn is_cut_off(first: &str, is_last: impl FnOnce() -> bool) -> bool {
 /// A file that is unreadable, of another format, or cut off.
 pub(super) fn read_shard(path: &Path) -> Result<ShardFile, ShardError> {
     let fail = |message: String| ShardError::File { path: path.to_owned(), message };
-    let unreadable = |error: std::io::Error| fail(format!("expected a readable file, got: {error}"));
+    let unreadable =
+        |error: std::io::Error| fail(format!("expected a readable file, got: {error}"));
     // A pipe that nobody writes to would be waited for.
     if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
         return Err(fail("expected a readable file, got something else".to_owned()));
@@ -247,26 +270,32 @@ pub(super) fn read_shard(path: &Path) -> Result<ShardFile, ShardError> {
     let mut lines = BufReader::new(file).lines().enumerate();
     let mut next = || match lines.next() {
         Some((at, line)) => {
-            let line =
-                line.map_err(|error| fail(format!("line {}: expected text, got {}", at + 1, no_text(&error))))?;
+            let line = line.map_err(|error| {
+                fail(format!("line {}: expected text, got {}", at + 1, no_text(&error)))
+            })?;
             Ok(Some((at + 1, line)))
         }
         None => Ok(None),
     };
-    let (_, first) = next()?.ok_or_else(|| fail("expected a shard, got an empty file".to_owned()))?;
+    let (_, first) =
+        next()?.ok_or_else(|| fail("expected a shard, got an empty file".to_owned()))?;
     if is_cut_off(&first, || !matches!(next(), Ok(Some(_)))) {
-        return Err(fail(format!("line 1: expected what was run, got a part of it: the file is cut off\n{CUT_HINT}")));
+        return Err(fail(format!(
+            "line 1: expected what was run, got a part of it: the file is cut off\n{CUT_HINT}"
+        )));
     }
     let format = serde_json::from_str::<serde_json::Value>(&first).ok();
     let format = format.as_ref().and_then(|header| header.get("format")?.as_str());
     if format != Some(FORMAT) {
-        let got = format.map_or_else(|| "something else".to_owned(), |format| format!("`{format:.40}`"));
+        let got =
+            format.map_or_else(|| "something else".to_owned(), |format| format!("`{format:.40}`"));
         return Err(fail(format!(
             "format: expected {FORMAT}, got {got}\nhint: `qkvet check --shard` writes these files"
         )));
     }
-    let header: Header = serde_json::from_str(&first)
-        .map_err(|error| fail(format!("line 1: expected a shard, got: {}", line_trouble(&error))))?;
+    let header: Header = serde_json::from_str(&first).map_err(|error| {
+        fail(format!("line 1: expected a shard, got: {}", line_trouble(&error)))
+    })?;
     let mut answers: BTreeMap<String, Vec<StoredAnswer>> = BTreeMap::new();
     let mut n_answers = 0;
     while let Some((number, line)) = next()? {
@@ -278,7 +307,8 @@ pub(super) fn read_shard(path: &Path) -> Result<ShardFile, ShardError> {
         n_answers += 1;
     }
     if n_answers != header.answers {
-        let what = format!("expected {} answers, got {n_answers}: the file is cut off", header.answers);
+        let what =
+            format!("expected {} answers, got {n_answers}: the file is cut off", header.answers);
         return Err(fail(format!("{what}\n{CUT_HINT}")));
     }
     Ok(ShardFile { path: path.to_owned(), header, answers })

@@ -1,4 +1,5 @@
-//! What the files of a target held when a shard ran it, so that answers of two versions of it are not taken for those of one.
+//! What the files of a target held when a shard ran it, so that answers of two versions of it are
+//! not taken for those of one.
 
 #![allow(clippy::disallowed_methods, reason = "I/O crate, no arithmetic")]
 
@@ -17,14 +18,16 @@ use crate::target::TargetKind;
 /// Digits of a hash that a message shows.
 const SHOWN: usize = 12;
 
-/// The files that the target names, with `sha256:` and the hash of what is in them: the one that defines a Python function, a program
-/// and the files among its arguments, a library, a model. Programs of the system (found in `PATH`, or by an absolute path outside of
-/// the folder that they run in) are none, nor is what a file loads.
+/// The files that the target names, with `sha256:` and the hash of what is in them: the one that
+/// defines a Python function, a program and the files among its arguments, a library, a model.
+/// Programs of the system (found in `PATH`, or by an absolute path outside of the folder that they
+/// run in) are none, nor is what a file loads.
 pub(crate) fn files_of(kind: &TargetKind) -> BTreeMap<String, String> {
     let paths = match kind {
         TargetKind::Python(config) => python_file(config).into_iter().collect(),
         TargetKind::Exec(config) => {
-            let words = std::iter::once(config.program.clone()).chain(config.arguments.iter().map(PathBuf::from));
+            let words = std::iter::once(config.program.clone())
+                .chain(config.arguments.iter().map(PathBuf::from));
             let is_own = |path: &PathBuf| path.starts_with(&config.folder) && path.is_file();
             words.map(|word| config.folder.join(word)).filter(is_own).collect()
         }
@@ -32,7 +35,9 @@ pub(crate) fn files_of(kind: &TargetKind) -> BTreeMap<String, String> {
         TargetKind::Onnx(config) => vec![config.folder.join(&config.model)],
         _ => Vec::new(),
     };
-    let told = |path: PathBuf| Some((below_current(&path).to_string_lossy().replace('\\', "/"), digest(&path)?));
+    let told = |path: PathBuf| {
+        Some((below_current(&path).to_string_lossy().replace('\\', "/"), digest(&path)?))
+    };
     paths.into_iter().filter_map(told).collect()
 }
 
@@ -42,13 +47,16 @@ fn python_file(config: &PythonConfig) -> Option<PathBuf> {
         PythonSource::File(path) => Some(path.clone()),
         PythonSource::Module(name) => {
             let folder = config.folder.clone().unwrap_or_default().join(name.replace('.', "/"));
-            [folder.with_extension("py"), folder.join("__init__.py")].into_iter().find(|path| path.is_file())
+            [folder.with_extension("py"), folder.join("__init__.py")]
+                .into_iter()
+                .find(|path| path.is_file())
         }
     }
 }
 
 fn digest(path: &Path) -> Option<String> {
-    let mut file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|about| about.is_file()))?;
+    let mut file =
+        File::open(path).ok().filter(|file| file.metadata().is_ok_and(|about| about.is_file()))?;
     let mut hash = Sha256::new();
     std::io::copy(&mut file, &mut hash).ok()?;
     let mut text = String::from("sha256:");
@@ -70,25 +78,36 @@ pub struct ChangedFile {
     pub now: String,
 }
 
-/// Files that are here and do not hold what they held when the shards ran. For what is not here ask [`gone_since`].
+/// Files that are here and do not hold what they held when the shards ran. For what is not here ask
+/// [`gone_since`].
 pub(super) fn changed_since(files: &BTreeMap<String, String>) -> Vec<ChangedFile> {
-    let now = files.keys().filter_map(|name| Some((name.clone(), digest(Path::new(name))?))).collect();
+    let now =
+        files.keys().filter_map(|name| Some((name.clone(), digest(Path::new(name))?))).collect();
     changes(files, &now)
 }
 
 /// Files that are not here.
 pub(super) fn gone_since(files: &BTreeMap<String, String>) -> Vec<String> {
-    let is_gone = |name: &&String| std::fs::metadata(name).is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    let is_gone = |name: &&String| {
+        std::fs::metadata(name).is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    };
     files.keys().filter(is_gone).cloned().collect()
 }
 
 /// Files of `x` that hold something else in `y`.
-pub(super) fn changes(x: &BTreeMap<String, String>, y: &BTreeMap<String, String>) -> Vec<ChangedFile> {
+pub(super) fn changes(
+    x: &BTreeMap<String, String>,
+    y: &BTreeMap<String, String>,
+) -> Vec<ChangedFile> {
     let short = |hash: &str| hash.chars().take("sha256:".len() + SHOWN).collect();
     let changed = x.iter().filter_map(|(name, before)| Some((name, before, y.get(name)?)));
     let changed = changed.filter(|(_, before, now)| before != now);
     changed
-        .map(|(name, before, now)| ChangedFile { name: name.clone(), before: short(before), now: short(now) })
+        .map(|(name, before, now)| ChangedFile {
+            name: name.clone(),
+            before: short(before),
+            now: short(now),
+        })
         .collect()
 }
 

@@ -10,7 +10,8 @@ use super::files::changes;
 use super::response::Answered;
 
 /// Fields of a header that are a shard's own.
-const OWN_FIELDS: [&str; 7] = ["shard", "shards", "stopped", "warnings", "answers", "called", "source"];
+const OWN_FIELDS: [&str; 7] =
+    ["shard", "shards", "stopped", "warnings", "answers", "called", "source"];
 
 /// Missing shards that a message names.
 const MOST_NAMED: usize = 8;
@@ -22,13 +23,15 @@ pub struct Joined {
     pub header: Header,
     /// Shards that were stopped early: number and reason.
     pub stopped: Vec<(u32, String)>,
-    /// What did not change a verdict and should be known: a run says each kind once, so the first shard speaks for all.
+    /// What did not change a verdict and should be known: a run says each kind once, so the first
+    /// shard speaks for all.
     pub warnings: Vec<String>,
     /// Answers by id of the call, in order of the shards.
     pub answers: BTreeMap<String, Vec<Answered>>,
 }
 
-/// Reads files, and the `.jsonl` files of folders, and joins them; the order in which they are named does not matter.
+/// Reads files, and the `.jsonl` files of folders, and joins them; the order in which they are
+/// named does not matter.
 ///
 /// # Errors
 /// A file that does not fit; a shard that is missing or there twice; shards of different runs.
@@ -46,8 +49,12 @@ pub fn read_shards(paths: &[PathBuf]) -> Result<Joined, ShardError> {
         agree(first, other)?;
     }
     complete(&shards, header.shards)?;
-    let stopped = shards.iter().filter_map(|shard| Some((shard.header.shard, shard.header.stopped.clone()?))).collect();
-    let warnings = shards.iter().map(|shard| &shard.header.warnings).find(|warnings| !warnings.is_empty());
+    let stopped = shards
+        .iter()
+        .filter_map(|shard| Some((shard.header.shard, shard.header.stopped.clone()?)))
+        .collect();
+    let warnings =
+        shards.iter().map(|shard| &shard.header.warnings).find(|warnings| !warnings.is_empty());
     let warnings = warnings.cloned().unwrap_or_default();
     let mut stored = BTreeMap::new();
     let mut place = BTreeMap::new();
@@ -82,10 +89,12 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, ShardError> {
             continue;
         }
         let fail = |message: String| ShardError::File { path: path.clone(), message };
-        let entries =
-            std::fs::read_dir(path).map_err(|error| fail(format!("expected a readable folder, got: {error}")))?;
-        let of_shards = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "jsonl");
-        let found: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).filter(of_shards).collect();
+        let entries = std::fs::read_dir(path)
+            .map_err(|error| fail(format!("expected a readable folder, got: {error}")))?;
+        let of_shards =
+            |path: &PathBuf| path.extension().is_some_and(|extension| extension == "jsonl");
+        let found: Vec<PathBuf> =
+            entries.filter_map(Result::ok).map(|entry| entry.path()).filter(of_shards).collect();
         if found.is_empty() {
             return Err(fail("expected .jsonl files in this folder, got none".to_owned()));
         }
@@ -106,7 +115,11 @@ fn agree(first: &ShardFile, other: &ShardFile) -> Result<(), ShardError> {
         )))
     };
     if first.header.shards != other.header.shards {
-        return fail("number of shards", &first.header.shards.to_string(), &other.header.shards.to_string());
+        return fail(
+            "number of shards",
+            &first.header.shards.to_string(),
+            &other.header.shards.to_string(),
+        );
     }
     if let Some(changed) = changes(&first.header.files, &other.header.files).first() {
         return Err(ShardError::Join(format!(
@@ -142,7 +155,8 @@ fn shown(value: &serde_json::Value) -> String {
 /// Whether every shard is there once.
 fn complete(shards: &[ShardFile], count: u32) -> Result<(), ShardError> {
     let path = |shard: &ShardFile| -> String { Path::display(&shard.path).to_string() };
-    if let Some(pair) = shards.windows(2).find(|pair| pair[0].header.shard == pair[1].header.shard) {
+    if let Some(pair) = shards.windows(2).find(|pair| pair[0].header.shard == pair[1].header.shard)
+    {
         return Err(ShardError::Join(format!(
             "shard {} of {count}: expected once, got {} and {}",
             pair[0].header.shard,
@@ -151,8 +165,11 @@ fn complete(shards: &[ShardFile], count: u32) -> Result<(), ShardError> {
         )));
     }
     let is_missing = |number: &u32| !shards.iter().any(|shard| shard.header.shard == *number);
-    let mut missing: Vec<String> =
-        (1..=count).filter(is_missing).take(MOST_NAMED + 1).map(|number| number.to_string()).collect();
+    let mut missing: Vec<String> = (1..=count)
+        .filter(is_missing)
+        .take(MOST_NAMED + 1)
+        .map(|number| number.to_string())
+        .collect();
     if missing.is_empty() {
         return Ok(());
     }

@@ -1,7 +1,8 @@
-//! Shards: a run of some of the cases that keeps what the target answered, and a run of all cases on the answers of all shards.
+//! Shards: a run of some of the cases that keeps what the target answered, and a run of all cases
+//! on the answers of all shards.
 //!
-//! A shard decides nothing for the others: `qkvet merge` judges every case again, on recorded answers, by the code that
-//! judges a live target. So the joined report is the report of one run.
+//! A shard decides nothing for the others: `qkvet merge` judges every case again, on recorded
+//! answers, by the code that judges a live target. So the joined report is the report of one run.
 
 mod file;
 mod files;

@@ -61,11 +61,15 @@ impl Recorded {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether a call ended a process: a run may be stopped by those, and then fewer calls are wanted.
+    /// Whether a call ended a process: a run may be stopped by those, and then fewer calls are
+    /// wanted.
     pub fn has_broken(&self) -> bool {
         self.answers.values().flatten().any(|answered| {
             answered.ended
-                || matches!(answered.response, Response::Crash(_) | Response::Timeout(_) | Response::Broken(_))
+                || matches!(
+                    answered.response,
+                    Response::Crash(_) | Response::Timeout(_) | Response::Broken(_)
+                )
         })
     }
 
@@ -222,7 +226,9 @@ impl Target for RecordedTarget {
     }
 
     fn call_contiguous(&mut self, call: &Call) -> Response {
-        self.answer(id_of(contiguous_id(call), call, self.has_other_masks), |live| live.call_contiguous(call))
+        self.answer(id_of(contiguous_id(call), call, self.has_other_masks), |live| {
+            live.call_contiguous(call)
+        })
     }
 
     fn call_transposed(&mut self, call: &Call) -> Option<Response> {

@@ -10,7 +10,8 @@ use qkvet_spec::{Call, Response, Target};
 use super::response::StoredAnswer;
 use crate::repro::Called;
 
-/// Answers by the id of the call, those to one call in the order in which they came; shared by all workers of a run.
+/// Answers by the id of the call, those to one call in the order in which they came; shared by all
+/// workers of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     answers: Arc<Mutex<BTreeMap<String, Vec<StoredAnswer>>>>,
@@ -98,7 +99,8 @@ impl RecordingTarget {
         Self { target, recording, has_other_masks: false, ended: false }
     }
 
-    /// The same of a target that was told to take masks otherwise: its answers to calls without one are others.
+    /// The same of a target that was told to take masks otherwise: its answers to calls without one
+    /// are others.
     pub(crate) fn of_other_masks(self) -> Self {
         Self { has_other_masks: true, ..self }
     }

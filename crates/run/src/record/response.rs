@@ -102,13 +102,15 @@ impl StoredResponse {
 
     fn response(self) -> Result<Response, String> {
         Ok(match self {
-            Self::Output { output, weights, lse, inputs_unchanged, handling } => Response::Output(Box::new(Output {
-                output: output.tensor("output")?,
-                weights: weights.map(|weights| weights.tensor("weights")).transpose()?,
-                lse: lse.map(|lse| lse.tensor("lse")).transpose()?,
-                inputs_unchanged,
-                handling,
-            })),
+            Self::Output { output, weights, lse, inputs_unchanged, handling } => {
+                Response::Output(Box::new(Output {
+                    output: output.tensor("output")?,
+                    weights: weights.map(|weights| weights.tensor("weights")).transpose()?,
+                    lse: lse.map(|lse| lse.tensor("lse")).transpose()?,
+                    inputs_unchanged,
+                    handling,
+                }))
+            }
             Self::Unsupported(reason) => Response::Unsupported(reason),
             Self::Refused(reason) => Response::Refused(reason),
             Self::Error(reason) => Response::Error(reason),
@@ -142,10 +144,15 @@ impl StoredTensor {
     fn tensor(self, name: &str) -> Result<Tensor, String> {
         let Self { dtype, shape, data, wide } = self;
         let stored = if wide { Dtype::Float64 } else { dtype };
-        let bytes = BASE64.decode(data).map_err(|error| format!("{name}: expected base64, got: {error}"))?;
+        let bytes = BASE64
+            .decode(data)
+            .map_err(|error| format!("{name}: expected base64, got: {error}"))?;
         let expected = shape.iter().try_fold(stored.size(), |size, n| size.checked_mul(*n));
         if expected != Some(bytes.len()) {
-            return Err(format!("{name}: expected the elements of {stored} {shape:?}, got {} bytes", bytes.len()));
+            return Err(format!(
+                "{name}: expected the elements of {stored} {shape:?}, got {} bytes",
+                bytes.len()
+            ));
         }
         Ok(Tensor { dtype, shape, data: format::decode(&bytes, stored) })
     }
@@ -157,8 +164,11 @@ mod tests {
 
     #[test]
     fn every_result_is_stored_with_every_bit() {
-        let tensor =
-            |dtype, shape: &[usize], data: &[f64]| Tensor { dtype, shape: shape.to_vec(), data: data.to_vec() };
+        let tensor = |dtype, shape: &[usize], data: &[f64]| Tensor {
+            dtype,
+            shape: shape.to_vec(),
+            data: data.to_vec(),
+        };
         let lse = tensor(Dtype::Float32, &[1, 1, 2], &[f64::NEG_INFINITY, f64::from(0.1f32)]);
         for lse in [None, Some(lse)] {
             let response = Response::Output(Box::new(Output {

@@ -32,9 +32,11 @@ impl Shard {
         self.count
     }
 
-    /// Whether the case of this id is its own: the id's hexadecimal digits, modulo the number of shards, plus one.
+    /// Whether the case of this id is its own: the id's hexadecimal digits, modulo the number of
+    /// shards, plus one.
     ///
-    /// The id is a hash of the case, so every shard gets about as many, and adding a law moves no other case.
+    /// The id is a hash of the case, so every shard gets about as many, and adding a law moves no
+    /// other case.
     pub fn holds(self, case_id: &str) -> bool {
         let digits = case_id.trim_start_matches("c-");
         let hash = u64::from_str_radix(digits.get(..16).unwrap_or(digits), 16).unwrap_or(0);
@@ -46,8 +48,9 @@ impl FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let numbers =
-            text.split_once('/').and_then(|(number, count)| Some((number.parse().ok()?, count.parse().ok()?)));
+        let numbers = text
+            .split_once('/')
+            .and_then(|(number, count)| Some((number.parse().ok()?, count.parse().ok()?)));
         match numbers {
             Some((number, count)) if (1..=count).contains(&number) => Ok(Self { number, count }),
             _ => Err("expected i/n with 1 <= i <= n, such as 2/3".to_owned()),
@@ -70,14 +73,18 @@ mod tests {
         for text in ["1/1", "1/3", "3/3"] {
             assert_eq!(text.parse::<Shard>().map(|shard| shard.to_string()).as_deref(), Ok(text));
         }
-        for text in ["0/3", "4/3", "a/b", "1", "1/", "/1", "-1/3", "1/0", "0/0", "1/3/3", "1/99999999999"] {
+        for text in
+            ["0/3", "4/3", "a/b", "1", "1/", "/1", "-1/3", "1/0", "0/0", "1/3/3", "1/99999999999"]
+        {
             assert!(text.parse::<Shard>().is_err(), "{text}");
         }
     }
 
     #[test]
     fn every_case_falls_to_one_shard() {
-        for (id, number) in [("c-0000000000000000", 1), ("c-0000000000000005", 3), ("c-ffffffffffffffff", 1)] {
+        for (id, number) in
+            [("c-0000000000000000", 1), ("c-0000000000000005", 3), ("c-ffffffffffffffff", 1)]
+        {
             for at in 1..=3 {
                 assert_eq!(Shard { number: at, count: 3 }.holds(id), at == number, "{id} {at}");
             }

@@ -1,4 +1,5 @@
-//! What a script must know of a target that runs in a process of its own; the shards of a run carry it along.
+//! What a script must know of a target that runs in a process of its own; the shards of a run carry
+//! it along.
 
 use std::path::PathBuf;
 
@@ -110,7 +111,11 @@ impl CalledOnnx {
 
     /// What the model takes; `None` if it is not there any more.
     fn model(&self) -> Option<Model> {
-        Some(OnnxTarget::read(&self.model, &Constants::parse(&self.constants).ok()?).ok()?.taking(self.mask))
+        Some(
+            OnnxTarget::read(&self.model, &Constants::parse(&self.constants).ok()?)
+                .ok()?
+                .taking(self.mask),
+        )
     }
 }
 
@@ -145,8 +150,8 @@ impl Called {
         }
     }
 
-    /// Whether query, key and value of the call are put as views at first: by its shapes alone, so that it is known of calls that
-    /// came to nothing too.
+    /// Whether query, key and value of the call are put as views at first: by its shapes alone, so
+    /// that it is known of calls that came to nothing too.
     pub(crate) fn gets_views(&self, call: &Call) -> bool {
         self.takes_views() && python::gets_views(call)
     }
@@ -174,13 +179,18 @@ impl Called {
         matches!(self, Self::Onnx(called) if called.model().is_some_and(|model| model.fills_masks()))
     }
 
-    /// How a script calls it; `None` for a reference to a function that is none, a prototype that is none, or a model that is gone.
+    /// How a script calls it; `None` for a reference to a function that is none, a prototype that
+    /// is none, or a model that is gone.
     pub(crate) fn caller<'a>(&'a self, ground: Ground<'a>) -> Option<Box<dyn Caller + 'a>> {
         Some(match self {
-            Self::Python(called) => Box::new(PythonCaller { called, target: called.target.parse().ok()?, ground }),
+            Self::Python(called) => {
+                Box::new(PythonCaller { called, target: called.target.parse().ok()?, ground })
+            }
             Self::Exec(called) => Box::new(ExecCaller { called, ground }),
             Self::Onnx(called) => Box::new(OnnxCaller { called, model: called.model()?, ground }),
-            Self::Library(called) => Box::new(LibraryCaller { called, call: called.call()?, ground }),
+            Self::Library(called) => {
+                Box::new(LibraryCaller { called, call: called.call()?, ground })
+            }
         })
     }
 }

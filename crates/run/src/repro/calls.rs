@@ -13,9 +13,11 @@ pub(crate) struct JudgedCall {
     pub(crate) label: String,
     /// The call.
     pub(crate) call: Call,
-    /// Whether it is put as views of which heads and positions lie exchanged in memory, until those raise an exception.
+    /// Whether it is put as views of which heads and positions lie exchanged in memory, until those
+    /// raise an exception.
     pub(crate) strided: bool,
-    /// Whether the target answered, every result lies within its limit, and the inputs are as they were.
+    /// Whether the target answered, every result lies within its limit, and the inputs are as they
+    /// were.
     pub(crate) holds: bool,
     /// What is judged; nothing of a call that must be refused.
     pub(crate) results: Vec<JudgedResult>,
@@ -35,8 +37,9 @@ pub(crate) struct JudgedResult {
     pub(crate) got: Option<Tensor>,
 }
 
-/// The calls of `law` on `case`: those in `recorded` as they were answered, further ones answered by the simulator of the
-/// meaning. `gets_views` says which of them are put as views, whatever came of it.
+/// The calls of `law` on `case`: those in `recorded` as they were answered, further ones answered
+/// by the simulator of the meaning. `gets_views` says which of them are put as views, whatever came
+/// of it.
 ///
 /// # Errors
 /// A law that asks for something impossible.
@@ -60,13 +63,26 @@ pub(crate) fn judged_calls(
     let mut answers = Answers { recorded, next: 0, otherwise };
     let calls = evaluate(law, case, judge, &mut answers)?.calls;
     let judged = |(at, record): (usize, CallRecord)| {
-        let explained = || explains(&record, |want| interpret(judge.meaning, &record.call, judge.contract, want));
+        let explained = || {
+            explains(&record, |want| interpret(judge.meaning, &record.call, judge.contract, want))
+        };
         let holds = at < recorded.len() && record.output.inputs_unchanged && explained();
         let results = record.results().map(|result| {
             let expected = interpret(judge.meaning, &record.call, judge.contract, result.want);
-            let allowed = expected.exact.iter().zip(&expected.hard).map(|(ball, hard)| limit(*ball, *hard)).collect();
+            let allowed = expected
+                .exact
+                .iter()
+                .zip(&expected.hard)
+                .map(|(ball, hard)| limit(*ball, *hard))
+                .collect();
             let got = result.tensor().cloned();
-            JudgedResult { want: result.want, label: result.label().into_owned(), expected, allowed, got }
+            JudgedResult {
+                want: result.want,
+                label: result.label().into_owned(),
+                expected,
+                allowed,
+                got,
+            }
         });
         let results = results.collect();
         let strided = gets_views(&record.call);

@@ -30,9 +30,14 @@ impl Caller for ExecCaller<'_> {
         let CalledExec { program, arguments, folder, .. } = self.called;
         // A bare name is looked up in the path.
         let is_bare = program.parent() == Some(Path::new(""));
-        let program = if is_bare { string(&program.to_string_lossy()) } else { self.ground.path(program) };
+        let program =
+            if is_bare { string(&program.to_string_lossy()) } else { self.ground.path(program) };
         let arguments: Vec<String> = arguments.iter().map(|word| string(word)).collect();
-        format!("PROGRAM = {program}\nARGUMENTS = [{}]\nFOLDER = {}\n", arguments.join(", "), self.ground.path(folder))
+        format!(
+            "PROGRAM = {program}\nARGUMENTS = [{}]\nFOLDER = {}\n",
+            arguments.join(", "),
+            self.ground.path(folder)
+        )
     }
 
     fn options(&self, call: &Call, style: Style) -> Vec<(String, String)> {

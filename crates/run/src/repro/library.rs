@@ -39,11 +39,16 @@ impl Caller for LibraryCaller<'_> {
         let file = self.ground.path(&self.called.library);
         let file = format!("FILE = sys.argv[1] if len(sys.argv) > 1 else {file}\n");
         let Some(written) = &self.call else { return file };
-        let returns = written.returns().map_or_else(|| "None".to_owned(), |kind| format!("ctypes.{kind}"));
-        let parameters: String =
-            written.parameters().map(|(name, kind)| format!("    ({}, ctypes.{kind}),\n", string(name))).collect();
-        let results: Vec<String> =
-            written.results().map(|(name, result)| format!("{}: {}", string(name), string(result))).collect();
+        let returns =
+            written.returns().map_or_else(|| "None".to_owned(), |kind| format!("ctypes.{kind}"));
+        let parameters: String = written
+            .parameters()
+            .map(|(name, kind)| format!("    ({}, ctypes.{kind}),\n", string(name)))
+            .collect();
+        let results: Vec<String> = written
+            .results()
+            .map(|(name, result)| format!("{}: {}", string(name), string(result)))
+            .collect();
         let swapped = if self.called.layout == Layout::Bnhd { "True" } else { "False" };
         format!(
             "{file}SYMBOL = {}\nRETURNS = {returns}\nPARAMETERS = [\n{parameters}]\nRESULTS = {{{}}}\nSWAPPED = {swapped}  # whether heads come after positions\n",
@@ -55,7 +60,9 @@ impl Caller for LibraryCaller<'_> {
     fn options(&self, call: &Call, style: Style) -> Vec<(String, String)> {
         let Some(written) = &self.call else {
             let all = options(call, style, Whole::Int64).into_iter();
-            return all.filter_map(|(option, literal)| Some((option.to_owned(), literal?))).collect();
+            return all
+                .filter_map(|(option, literal)| Some((option.to_owned(), literal?)))
+                .collect();
         };
         let arguments = written.arguments(call).unwrap_or_default();
         let named = written.parameters().zip(arguments);
@@ -68,12 +75,15 @@ impl Caller for LibraryCaller<'_> {
     }
 }
 
-/// What is passed for a parameter: a tensor of the call by its name, a tensor, a format and shape for a result, a number.
+/// What is passed for a parameter: a tensor of the call by its name, a tensor, a format and shape
+/// for a result, a number.
 fn literal(argument: &Written, style: Style) -> String {
     match argument {
         Written::Same(name) => string(name),
         Written::Input { dtype, bytes: raw } => input(dtype, raw, style),
-        Written::Result { dtype, shape: extents } => format!("({}, {})", string(dtype), shape(extents)),
+        Written::Result { dtype, shape: extents } => {
+            format!("({}, {})", string(dtype), shape(extents))
+        }
         Written::Whole(n) => n.to_string(),
         Written::Real(x) => float(*x),
         Written::Null => "None".to_owned(),
@@ -82,7 +92,8 @@ fn literal(argument: &Written, style: Style) -> String {
 
 /// A row of numbers.
 fn input(dtype: &str, raw: &[u8], style: Style) -> String {
-    let (size, numbers) = match (dtype, Dtype::ALL.into_iter().find(|known| known.name() == dtype)) {
+    let (size, numbers) = match (dtype, Dtype::ALL.into_iter().find(|known| known.name() == dtype))
+    {
         (_, Some(known)) => (known.size(), floats(decode(raw, known).into_iter(), Style::Decimals)),
         ("int32", _) => (4, wholes(raw, 4)),
         ("int64", _) => (8, wholes(raw, 8)),
@@ -97,6 +108,8 @@ fn input(dtype: &str, raw: &[u8], style: Style) -> String {
 
 /// Truth values, lengths or offsets of so many bytes: none is negative.
 fn wholes(raw: &[u8], size: usize) -> String {
-    let whole = |bytes: &[u8]| bytes.iter().rev().fold(0_u64, |n, byte| n << 8 | u64::from(*byte)).to_string();
+    let whole = |bytes: &[u8]| {
+        bytes.iter().rev().fold(0_u64, |n, byte| n << 8 | u64::from(*byte)).to_string()
+    };
     format!("[{}]", raw.chunks_exact(size).map(whole).collect::<Vec<_>>().join(", "))
 }

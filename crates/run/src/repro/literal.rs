@@ -88,10 +88,15 @@ fn packed(bytes: &[u8]) -> String {
 /// Lengths and offsets as arguments of `make`, in 32 or 64 bits.
 fn whole_numbers(numbers: &[usize], bits: Whole, style: Style) -> String {
     let data = match style {
-        Style::Decimals => format!("[{}]", numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
-        Style::Packed => {
-            packed(&numbers.iter().flat_map(|n| (*n as u64).to_le_bytes()[..bits.size()].to_vec()).collect::<Vec<u8>>())
+        Style::Decimals => {
+            format!("[{}]", numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(", "))
         }
+        Style::Packed => packed(
+            &numbers
+                .iter()
+                .flat_map(|n| (*n as u64).to_le_bytes()[..bits.size()].to_vec())
+                .collect::<Vec<u8>>(),
+        ),
     };
     array(bits.name(), &[numbers.len()], &data)
 }
@@ -128,11 +133,17 @@ fn window(window: Window) -> String {
 }
 
 /// The options of a call, each with its literal if it is on.
-pub(super) fn options(call: &Call, style: Style, bits: Whole) -> Vec<(&'static str, Option<String>)> {
+pub(super) fn options(
+    call: &Call,
+    style: Style,
+    bits: Whole,
+) -> Vec<(&'static str, Option<String>)> {
     let options = &call.options;
     let float_tensor = |x: &Option<Tensor>| x.as_ref().map(|x| tensor(x, style));
     let whole = |name: &str| {
-        crate::wire::whole_numbers(call).find(|(known, _)| *known == name).map(|(_, x)| whole_numbers(x, bits, style))
+        crate::wire::whole_numbers(call)
+            .find(|(known, _)| *known == name)
+            .map(|(_, x)| whole_numbers(x, bits, style))
     };
     vec![
         ("scale", options.scale.map(float)),
@@ -158,7 +169,18 @@ mod tests {
 
     #[test]
     fn numbers_are_shortest_and_keep_the_sign_of_zero() {
-        let all = [0.0, -0.0, 1.0, 0.5, -1e300, 5e-324, f64::from(0.1f32), f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+        let all = [
+            0.0,
+            -0.0,
+            1.0,
+            0.5,
+            -1e300,
+            5e-324,
+            f64::from(0.1f32),
+            f64::NAN,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+        ];
         assert_eq!(
             floats(all.into_iter(), Style::Decimals),
             "[0, -0.0, 1, 0.5, -1e300, 5e-324, 0.10000000149011612, nan, inf, -inf]"

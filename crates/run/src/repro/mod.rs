@@ -1,8 +1,9 @@
-//! A script that shows a finding without qkvet: the inputs, the expected values and their limits as literals, the user's
-//! function as it is. Pure text: [`script`] is given everything and reads nothing.
+//! A script that shows a finding without qkvet: the inputs, the expected values and their limits as
+//! literals, the user's function as it is. Pure text: [`script`] is given everything and reads
+//! nothing.
 //!
-//! The parts that do not depend on the case are Python files beside this one. How a target is called is said by a
-//! [`Caller`]: constants of the script, and code that defines `ask(call)`.
+//! The parts that do not depend on the case are Python files beside this one. How a target is
+//! called is said by a [`Caller`]: constants of the script, and code that defines `ask(call)`.
 
 mod called;
 mod calls;
@@ -32,7 +33,8 @@ const READABLE_BYTES: usize = 200_000;
 /// Imports of the standard library; all of them, so that the parts need not agree.
 const IMPORTS: &str = include_str!("imports.py");
 
-/// How often the calls have to be right: a target may be right at first, and wrong once it was called.
+/// How often the calls have to be right: a target may be right at first, and wrong once it was
+/// called.
 const TURNS: usize = 3;
 
 /// How often they are made where a finding comes at times alone.
@@ -59,9 +61,9 @@ pub(crate) trait Caller {
     /// The options of a call as `(name, literal)` of what `ask` reads from `call["options"]`.
     fn options(&self, call: &qkvet_spec::Call, style: Style) -> Vec<(String, String)>;
 
-    /// Code that defines `start()`, which makes the target ready, and `ask(call)`, which gives the results by name as
-    /// `(format, shape, numbers)`, and `changed`: whether the inputs have other bits afterwards. What the target raises is
-    /// passed on.
+    /// Code that defines `start()`, which makes the target ready, and `ask(call)`, which gives the
+    /// results by name as `(format, shape, numbers)`, and `changed`: whether the inputs have other
+    /// bits afterwards. What the target raises is passed on.
     fn ask(&self) -> String;
 }
 
@@ -80,9 +82,13 @@ impl Ground<'_> {
         let absolute = self.current.join(path);
         match absolute.strip_prefix(self.root) {
             Ok(inside) => {
-                let parts: Vec<String> = inside.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+                let parts: Vec<String> =
+                    inside.iter().map(|part| part.to_string_lossy().into_owned()).collect();
                 let inside = [vec!["..".to_owned(); 2], parts].concat().join("/");
-                format!("os.path.join(os.path.dirname(os.path.abspath(__file__)), {})", string(&inside))
+                format!(
+                    "os.path.join(os.path.dirname(os.path.abspath(__file__)), {})",
+                    string(&inside)
+                )
             }
             Err(_) => string(&absolute.to_string_lossy()),
         }
@@ -117,8 +123,8 @@ pub(crate) struct Story<'a> {
     pub(crate) limit_s: f64,
 }
 
-/// The script of a finding. It ends with 1 while the finding is there and with 0 when it is not; with 4 where one that comes at times alone
-/// did not come.
+/// The script of a finding. It ends with 1 while the finding is there and with 0 when it is not;
+/// with 4 where one that comes at times alone did not come.
 pub(crate) fn script(story: &Story<'_>, caller: &dyn Caller) -> String {
     let readable = written(story, caller, Style::Decimals);
     if readable.len() <= READABLE_BYTES { readable } else { written(story, caller, Style::Packed) }
@@ -150,12 +156,20 @@ fn header(story: &Story<'_>, caller: &dyn Caller) -> String {
         format!("  case      {}: {}", story.case, story.summary),
         format!("  law       {}: {}", law.law, law.title),
     ];
-    lines.extend(law.given.iter().map(|(name, domain)| format!("            given {name}: {}", domain.text)));
-    lines.extend(law.lets.iter().map(|(name, value)| format!("            let {name} = {}", value.text)));
+    lines.extend(
+        law.given.iter().map(|(name, domain)| format!("            given {name}: {}", domain.text)),
+    );
+    lines.extend(
+        law.lets.iter().map(|(name, value)| format!("            let {name} = {}", value.text)),
+    );
     lines.extend(law.expect.iter().map(|expect| format!("            {}", expect.text)));
     let observed = law.observe.map(|observation| match observation {
-        Observation::InputsUnchanged => "the inputs of attention(Q, K, V) have the same bits after the call",
-        Observation::Refused => "attention(Q, K, V) is an error, for its tensors do not fit together",
+        Observation::InputsUnchanged => {
+            "the inputs of attention(Q, K, V) have the same bits after the call"
+        }
+        Observation::Refused => {
+            "attention(Q, K, V) is an error, for its tensors do not fit together"
+        }
     });
     lines.extend(observed.map(|observed| format!("            {observed}")));
     lines.push(format!("  target    {}", story.target));
@@ -186,10 +200,16 @@ fn header(story: &Story<'_>, caller: &dyn Caller) -> String {
 
 fn constants(story: &Story<'_>, caller: &dyn Caller) -> String {
     let python = |on: bool| if on { "True" } else { "False" };
-    let limit = if story.verdict == Verdict::Timeout { float(story.limit_s) } else { "None".to_owned() };
+    let limit =
+        if story.verdict == Verdict::Timeout { float(story.limit_s) } else { "None".to_owned() };
     let evidence = story.evidence;
     let relation = if only_relation(story) {
-        format!("({}, {}, {})", string(&evidence.place), string(&evidence.expected), string(&evidence.got))
+        format!(
+            "({}, {}, {})",
+            string(&evidence.place),
+            string(&evidence.expected),
+            string(&evidence.got)
+        )
     } else {
         "None".to_owned()
     };
@@ -212,12 +232,20 @@ fn constants(story: &Story<'_>, caller: &dyn Caller) -> String {
     )
 }
 
-/// Whether every value lies within its bound and the law alone is broken: then the results themselves are the evidence.
+/// Whether every value lies within its bound and the law alone is broken: then the results
+/// themselves are the evidence.
 fn only_relation(story: &Story<'_>) -> bool {
-    story.verdict == Verdict::Fail && story.evidence.relation && story.calls.iter().all(|call| call.holds)
+    story.verdict == Verdict::Fail
+        && story.evidence.relation
+        && story.calls.iter().all(|call| call.holds)
 }
 
-fn call_literal(story: &Story<'_>, judged: &JudgedCall, caller: &dyn Caller, style: Style) -> String {
+fn call_literal(
+    story: &Story<'_>,
+    judged: &JudgedCall,
+    caller: &dyn Caller,
+    style: Style,
+) -> String {
     let call = &judged.call;
     let mut out = format!("    {{\n        \"label\": {},\n", string(&judged.label));
     if judged.strided {
@@ -251,7 +279,8 @@ fn call_literal(story: &Story<'_>, judged: &JudgedCall, caller: &dyn Caller, sty
         );
         if keeps {
             let got: &[f64] = result.got.as_ref().map_or(&[], |got: &Tensor| &got.data);
-            out += &format!("                \"recorded\": {},\n", floats(got.iter().copied(), style));
+            out +=
+                &format!("                \"recorded\": {},\n", floats(got.iter().copied(), style));
         }
         out += "            },\n";
     }

@@ -1,4 +1,5 @@
-//! How a script runs a model of ONNX: with ONNX Runtime and NumPy, the inputs of the model written out.
+//! How a script runs a model of ONNX: with ONNX Runtime and NumPy, the inputs of the model written
+//! out.
 
 use qkvet_spec::Call;
 
@@ -21,7 +22,8 @@ pub(crate) struct OnnxCaller<'a> {
 
 impl Caller for OnnxCaller<'_> {
     fn needs(&self) -> String {
-        "numpy (and ml_dtypes for bfloat16), onnxruntime and the model (or another, as argument)".to_owned()
+        "numpy (and ml_dtypes for bfloat16), onnxruntime and the model (or another, as argument)"
+            .to_owned()
     }
 
     fn is_inside(&self) -> bool {
@@ -35,7 +37,9 @@ impl Caller for OnnxCaller<'_> {
     fn constants(&self) -> String {
         let python = |on: bool| if on { "True" } else { "False" };
         let Model { output: (output, rank), weights, .. } = &self.model;
-        let weights = weights.as_ref().map_or_else(String::new, |name| format!(", \"weights\": {}", string(name)));
+        let weights = weights
+            .as_ref()
+            .map_or_else(String::new, |name| format!(", \"weights\": {}", string(name)));
         let has_axes = self.model.input(Role::Query).is_some_and(|query| query.rank() == 4);
         format!(
             "FILE = sys.argv[1] if len(sys.argv) > 1 else {}\nPROVIDERS = {}\nOUTPUTS = {{\"output\": {}{weights}}}\nSWAPPED = {}  # whether heads come after positions\nSIDE_BY_SIDE = {}  # whether heads may come in one row\n",
@@ -49,7 +53,10 @@ impl Caller for OnnxCaller<'_> {
 
     fn options(&self, call: &Call, _: Style) -> Vec<(String, String)> {
         let feeds = self.model.ask(call, self.called.layout).unwrap_or_default();
-        feeds.into_iter().map(|feed| (feed.name, bytes(feed.element.name(), &feed.shape, &feed.bytes))).collect()
+        feeds
+            .into_iter()
+            .map(|feed| (feed.name, bytes(feed.element.name(), &feed.shape, &feed.bytes)))
+            .collect()
     }
 
     fn ask(&self) -> String {

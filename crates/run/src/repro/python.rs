@@ -1,4 +1,5 @@
-//! How a script calls a Python function: imported as the worker imports it, with the arguments that the worker gives.
+//! How a script calls a Python function: imported as the worker imports it, with the arguments that
+//! the worker gives.
 
 use qkvet_spec::Call;
 
@@ -58,10 +59,15 @@ impl Caller for PythonCaller<'_> {
                 format!("FILE = sys.argv[1] if len(sys.argv) > 1 else {}\n", self.ground.path(file))
             }
             PythonSource::Module(name) => {
-                format!("FOLDER = {}\nMODULE = {}\n", self.ground.path(&self.called.folder), string(name))
+                format!(
+                    "FOLDER = {}\nMODULE = {}\n",
+                    self.ground.path(&self.called.folder),
+                    string(name)
+                )
             }
         };
-        let device = self.called.device.as_ref().map_or_else(|| "None".to_owned(), |device| string(device));
+        let device =
+            self.called.device.as_ref().map_or_else(|| "None".to_owned(), |device| string(device));
         let swapped = if self.called.layout == Layout::Bnhd { "True" } else { "False" };
         format!(
             "{place}FUNCTION = {}\nDEVICE = {device}\nSWAPPED = {swapped}  # whether heads come after positions\n",
@@ -71,7 +77,8 @@ impl Caller for PythonCaller<'_> {
 
     fn options(&self, call: &Call, style: Style) -> Vec<(String, String)> {
         let on = |asked: bool| asked.then(|| "True".to_owned());
-        let beside = [("return_weights", on(call.return_weights)), ("return_lse", on(call.return_lse))];
+        let beside =
+            [("return_weights", on(call.return_weights)), ("return_lse", on(call.return_lse))];
         let d_k = call.query.shape.last().copied().unwrap_or(1).max(1);
         // What the function cannot do without is given although the call leaves it out.
         let absent = |option: &str| match option {
@@ -81,11 +88,16 @@ impl Caller for PythonCaller<'_> {
             _ => "None".to_owned(),
         };
         let mut options: Vec<(String, String)> = Vec::new();
-        for (option, literal) in literal::options(call, style, Whole::Int32).into_iter().chain(beside) {
+        for (option, literal) in
+            literal::options(call, style, Whole::Int32).into_iter().chain(beside)
+        {
             let needed = self.called.info.always.iter().any(|always| always == option);
             let literal = literal.or_else(|| needed.then(|| absent(option)));
-            // An option without an argument was declined; the call as it stands shows what is left of it.
-            let (Some(argument), Some(literal)) = (self.argument(option), literal) else { continue };
+            // An option without an argument was declined; the call as it stands shows what is left
+            // of it.
+            let (Some(argument), Some(literal)) = (self.argument(option), literal) else {
+                continue;
+            };
             // Mask and bias may share an argument, one of the two at a time.
             match options.iter_mut().find(|(name, _)| name == argument) {
                 Some(known) if known.1 == "None" => known.1 = literal,
@@ -123,7 +135,8 @@ mod tests {
     use crate::repro::{Called, CalledPython};
 
     fn call() -> Call {
-        let tensor = || Tensor { dtype: Dtype::Float32, shape: vec![1, 1, 1, 4], data: vec![0.0; 4] };
+        let tensor =
+            || Tensor { dtype: Dtype::Float32, shape: vec![1, 1, 1, 4], data: vec![0.0; 4] };
         Call {
             query: tensor(),
             key: tensor(),
@@ -135,7 +148,9 @@ mod tests {
     }
 
     fn info(arguments: &[(&str, &str)], always: &[&str]) -> PythonInfo {
-        let arguments = arguments.iter().map(|(option, argument)| ((*option).to_owned(), (*argument).to_owned()));
+        let arguments = arguments
+            .iter()
+            .map(|(option, argument)| ((*option).to_owned(), (*argument).to_owned()));
         PythonInfo {
             layer: false,
             arrays: Arrays::Torch,
@@ -157,26 +172,42 @@ mod tests {
             let called = Called::Python(CalledPython::new(&config("a.py:f"), info.clone()));
             let caller = called.caller(Ground { current: root, root }).expect("a caller");
             let options = caller.options(call, Style::Decimals);
-            let options: Vec<(&str, &str)> = options.iter().map(|(x, y)| (x.as_str(), y.as_str())).collect();
+            let options: Vec<(&str, &str)> =
+                options.iter().map(|(x, y)| (x.as_str(), y.as_str())).collect();
             assert_eq!(options, expected);
         };
         let mask = Some(BoolTensor { shape: vec![1, 1], data: vec![true] });
-        let masked =
-            Call { options: CallOptions { scale: Some(0.5), causal: true, mask, ..CallOptions::default() }, ..call() };
-        let named = info(&[("scale", "sm_scale"), ("causal", "is_causal"), ("mask", "attn_mask")], &[]);
+        let masked = Call {
+            options: CallOptions { scale: Some(0.5), causal: true, mask, ..CallOptions::default() },
+            ..call()
+        };
+        let named =
+            info(&[("scale", "sm_scale"), ("causal", "is_causal"), ("mask", "attn_mask")], &[]);
         check(&named, &call(), &[]);
         let literal = "(\"bool\", (1, 1), [1])";
-        check(&named, &masked, &[("sm_scale", "0.5"), ("is_causal", "True"), ("attn_mask", literal)]);
+        check(
+            &named,
+            &masked,
+            &[("sm_scale", "0.5"), ("is_causal", "True"), ("attn_mask", literal)],
+        );
         // What the function cannot do without, and an argument for two options.
         let needed = info(
             &[("scale", "scale"), ("causal", "causal"), ("mask", "m"), ("bias", "m")],
             &["scale", "causal", "mask"],
         );
-        check(&needed, &call(), &[("scale", "1 / math.sqrt(4)"), ("causal", "False"), ("m", "None")]);
+        check(
+            &needed,
+            &call(),
+            &[("scale", "1 / math.sqrt(4)"), ("causal", "False"), ("m", "None")],
+        );
         let bias = Some(Tensor { dtype: Dtype::Float32, shape: vec![1, 1], data: vec![-0.5] });
         let biased = Call { options: CallOptions { bias, ..CallOptions::default() }, ..call() };
         let literal = "(\"float32\", (1, 1), [-0.5])";
-        check(&needed, &biased, &[("scale", "1 / math.sqrt(4)"), ("causal", "False"), ("m", literal)]);
+        check(
+            &needed,
+            &biased,
+            &[("scale", "1 / math.sqrt(4)"), ("causal", "False"), ("m", literal)],
+        );
     }
 
     #[test]
@@ -190,7 +221,11 @@ mod tests {
             let constants = caller.constants();
             assert!(constants.contains(expected), "{constants}");
         };
-        check(&config("sub/a.py:C.f"), "/here", "(__file__)), \"../../sub/a.py\")\nFUNCTION = \"C.f\"");
+        check(
+            &config("sub/a.py:C.f"),
+            "/here",
+            "(__file__)), \"../../sub/a.py\")\nFUNCTION = \"C.f\"",
+        );
         check(&config("a.py:f"), "/here/in", "\"../../in/a.py\"");
         check(&config("/else/a.py:f"), "/here", "else \"/else/a.py\"\n");
         check(

@@ -1,5 +1,9 @@
 //! Scripts with every option, run against targets that know every option.
-#![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "a test that runs scripts; a skipped one says so")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a test that runs scripts; a skipped one says so"
+)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +11,8 @@ use std::process::Command;
 use qkvet_engine::ball::Ball;
 use qkvet_engine::interpret::interpret;
 use qkvet_spec::{
-    Call, CallOptions, Catalog, Dtype, Evidence, Meaning, Packed, Response, Strides, Target, Tensor, Verdict, Window,
+    Call, CallOptions, Catalog, Dtype, Evidence, Meaning, Packed, Response, Strides, Target,
+    Tensor, Verdict, Window,
 };
 
 use super::calls::{JudgedCall, JudgedResult};
@@ -21,7 +26,9 @@ use crate::python::{PythonConfig, PythonTarget};
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
 
 fn tensor(shape: &[usize], step: usize) -> Tensor {
-    let data = (0..shape.iter().product()).map(|at: usize| ((at * step) % 17) as f64 / 8.0 - 1.0).collect();
+    let data = (0..shape.iter().product())
+        .map(|at: usize| ((at * step) % 17) as f64 / 8.0 - 1.0)
+        .collect();
     Tensor { dtype: Dtype::Float32, shape: shape.to_vec(), data }
 }
 
@@ -67,7 +74,13 @@ fn judged(call: &Call, contract: &Contract, off: f64) -> JudgedCall {
         }
     };
     let results = vec![result(Want::Lse, off), result(Want::Output, 0.0)];
-    JudgedCall { label: "lse(Q, K)".to_owned(), call: call.clone(), strided: false, holds: false, results }
+    JudgedCall {
+        label: "lse(Q, K)".to_owned(),
+        call: call.clone(),
+        strided: false,
+        holds: false,
+        results,
+    }
 }
 
 /// Runs the scripts of right and of wrong expectations.
@@ -78,7 +91,8 @@ fn check(python: &Path, called: &Called) {
     let folder = tempfile::tempdir().expect("a folder");
     let cases = folder.path().join(".qkvet/cases");
     std::fs::create_dir_all(&cases).expect("a folder");
-    let caller = called.caller(Ground { current: folder.path(), root: folder.path() }).expect("a caller");
+    let caller =
+        called.caller(Ground { current: folder.path(), root: folder.path() }).expect("a caller");
     for (off, style) in [(0.0, Style::Decimals), (0.0, Style::Packed), (1e-3, Style::Packed)] {
         let story = Story {
             case: "c-1",
@@ -97,12 +111,16 @@ fn check(python: &Path, called: &Called) {
         let path = cases.join("c-1.py");
         std::fs::write(&path, written(&story, caller.as_ref(), style)).expect("written");
         let ran = Command::new(python).arg(&path).output().expect("python");
-        let told = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
+        let told = String::from_utf8_lossy(&ran.stdout).into_owned()
+            + &String::from_utf8_lossy(&ran.stderr);
         if off == 0.0 {
             assert!(ran.status.code() == Some(0) && told.starts_with("FIXED"), "{style:?} {told}");
         } else {
             // A place without a column: one number a query.
-            assert!(ran.status.code() == Some(1) && told.contains("at        lse at [b="), "{told}");
+            assert!(
+                ran.status.code() == Some(1) && told.contains("at        lse at [b="),
+                "{told}"
+            );
             assert!(!told.contains("c="), "{told}");
         }
     }
@@ -110,8 +128,12 @@ fn check(python: &Path, called: &Called) {
 
 /// The interpreter, if it has numpy; says so if not, and fails under CI.
 fn python() -> Option<PathBuf> {
-    let python = std::env::var_os("QKVET_TEST_PYTHON").map_or_else(|| "python3".into(), PathBuf::from);
-    let found = Command::new(&python).args(["-c", "import numpy"]).status().is_ok_and(|status| status.success());
+    let python =
+        std::env::var_os("QKVET_TEST_PYTHON").map_or_else(|| "python3".into(), PathBuf::from);
+    let found = Command::new(&python)
+        .args(["-c", "import numpy"])
+        .status()
+        .is_ok_and(|status| status.success());
     assert!(found || std::env::var_os("CI").is_none(), "{} cannot import numpy", python.display());
     if !found {
         println!("skipped: {} cannot import numpy", python.display());

@@ -1,4 +1,5 @@
-//! A finding in numbers: one query of its witness from scores to output, and a head of one of its cases as a picture.
+//! A finding in numbers: one query of its witness from scores to output, and a head of one of its
+//! cases as a picture.
 
 use std::cmp::Reverse;
 
@@ -9,8 +10,8 @@ use qkvet_engine::simulate::Simulator;
 use qkvet_engine::steps::{QuerySteps, query_steps};
 use qkvet_engine::strike::{Strike, strike};
 use qkvet_spec::{
-    Call, CallOption, Contract, Dims, Execution, Fault, Meaning, Numbers, Picture, Response, StageStep, Steps, Target,
-    Tensor, Verdict, WorkedExample,
+    Call, CallOption, Contract, Dims, Execution, Fault, Meaning, Numbers, Picture, Response,
+    StageStep, Steps, Target, Tensor, Verdict, WorkedExample,
 };
 
 use super::findings::Scene;
@@ -52,14 +53,23 @@ impl Shown<'_> {
         let mut best: Option<(f64, Shown<'c>)> = None;
         for record in calls.iter().filter(|record| record.call.misfit().is_none()) {
             for result in record.results() {
-                let expected = interpret(telling.meaning, &record.call, telling.contract, result.want);
-                let axes = if result.want == Want::Lse { &expected.shape[..3] } else { &expected.shape[..] };
-                let Some(tensor) = result.tensor().filter(|tensor| tensor.shape == axes) else { continue };
+                let expected =
+                    interpret(telling.meaning, &record.call, telling.contract, result.want);
+                let axes = if result.want == Want::Lse {
+                    &expected.shape[..3]
+                } else {
+                    &expected.shape[..]
+                };
+                let Some(tensor) = result.tensor().filter(|tensor| tensor.shape == axes) else {
+                    continue;
+                };
                 let far = |at: usize| (ratio(&expected, tensor, at), at);
-                let farthest = (0..tensor.data.len()).map(far).reduce(|a, b| if b.0 > a.0 { b } else { a });
+                let farthest =
+                    (0..tensor.data.len()).map(far).reduce(|a, b| if b.0 > a.0 { b } else { a });
                 let Some((out, worst)) = farthest else { continue };
                 if best.as_ref().is_none_or(|(known, _)| out > *known) {
-                    best = Some((out, Shown { record, want: result.want, tensor, expected, worst }));
+                    best =
+                        Some((out, Shown { record, want: result.want, tensor, expected, worst }));
                 }
             }
         }
@@ -110,8 +120,10 @@ fn simulated(telling: &Telling<'_>, shown: &Shown<'_>) -> Option<Tensor> {
     }
     let base = telling.convention.unwrap_or(telling.meaning).clone();
     let simulator = Simulator::new(base, Execution::standard());
-    let mut simulator =
-        telling.faults.iter().fold(simulator, |simulator, fault| simulator.with_fault((*fault).clone()));
+    let mut simulator = telling
+        .faults
+        .iter()
+        .fold(simulator, |simulator, fault| simulator.with_fault((*fault).clone()));
     let Response::Output(output) = simulator.call(&shown.record.call) else { return None };
     shown.want.of(&output).filter(|tensor| tensor.shape == shown.tensor.shape).cloned()
 }
@@ -147,8 +159,11 @@ pub(super) fn example(done: &Done, telling: &Telling<'_>) -> Option<WorkedExampl
         }
     };
     let width = shown.width();
-    let columns = foremost(width, MOST_COLUMNS, |c| ratio(&shown.expected, shown.tensor, row * width + c));
-    let pick = |number: &dyn Fn(usize) -> f64| Numbers(columns.iter().map(|c| number(row * width + c)).collect());
+    let columns =
+        foremost(width, MOST_COLUMNS, |c| ratio(&shown.expected, shown.tensor, row * width + c));
+    let pick = |number: &dyn Fn(usize) -> f64| {
+        Numbers(columns.iter().map(|c| number(row * width + c)).collect())
+    };
     let simulated = simulated(telling, &shown);
     let values = |j: &usize| Numbers(columns.iter().map(|c| own_steps.values[*j][*c]).collect());
     Some(WorkedExample {
@@ -159,11 +174,14 @@ pub(super) fn example(done: &Done, telling: &Telling<'_>) -> Option<WorkedExampl
         query,
         n_k,
         expected: steps(&own_steps, &own),
-        supposed: supposed
-            .as_ref()
-            .zip(other.as_ref())
-            .map(|(meaning, weights)| steps(&query_steps(meaning, call, [item, head, query]), weights)),
-        values: if shown.want == Want::Output { keys.iter().map(values).collect() } else { Vec::new() },
+        supposed: supposed.as_ref().zip(other.as_ref()).map(|(meaning, weights)| {
+            steps(&query_steps(meaning, call, [item, head, query]), weights)
+        }),
+        values: if shown.want == Want::Output {
+            keys.iter().map(values).collect()
+        } else {
+            Vec::new()
+        },
         keys: keys.clone(),
         width,
         exact: pick(&|at| shown.expected.exact[at].mid),
@@ -186,9 +204,13 @@ fn foremost(n: usize, most: usize, key: impl Fn(usize) -> f64) -> Vec<usize> {
 /// Cases that are looked at for a picture.
 const MOST_LOOKED_AT: usize = 24;
 
-/// The head farthest out of the largest member that can still be looked at: one whose result the named cause explains, if there is
-/// one.
-pub(super) fn picture(scene: &Scene<'_, '_>, group: &Group<'_>, telling: &Telling<'_>) -> Option<(usize, Picture)> {
+/// The head farthest out of the largest member that can still be looked at: one whose result the
+/// named cause explains, if there is one.
+pub(super) fn picture(
+    scene: &Scene<'_, '_>,
+    group: &Group<'_>,
+    telling: &Telling<'_>,
+) -> Option<(usize, Picture)> {
     if group.verdict != Verdict::Fail {
         return None;
     }
@@ -197,10 +219,12 @@ pub(super) fn picture(scene: &Scene<'_, '_>, group: &Group<'_>, telling: &Tellin
         n_q <= MOST_ROWS && n_k <= MOST_ROWS && d_v <= MOST_WIDTH && n_q * n_k > 1
     };
     let is_of_contract = |at: &usize| scene.done[*at].dtype == telling.contract.dtype;
-    let mut members: Vec<usize> = group.members.iter().copied().filter(is_small).filter(is_of_contract).collect();
+    let mut members: Vec<usize> =
+        group.members.iter().copied().filter(is_small).filter(is_of_contract).collect();
     members.sort_by_key(|at| {
         let Dims { n_q, n_k, .. } = scene.cases[*at].dims();
-        let options = CallOption::ALL.iter().filter(|option| scene.cases[*at].uses(**option)).count();
+        let options =
+            CallOption::ALL.iter().filter(|option| scene.cases[*at].uses(**option)).count();
         (Reverse(n_q.min(n_k)), Reverse(n_q * n_k), options, scene.cases[*at].size(), *at)
     });
     let mut second = None;
@@ -223,7 +247,12 @@ pub(super) fn picture(scene: &Scene<'_, '_>, group: &Group<'_>, telling: &Tellin
     second
 }
 
-fn drawn(done: &Done, telling: &Telling<'_>, shown: &Shown<'_>, supposed: Option<&Meaning>) -> Option<Picture> {
+fn drawn(
+    done: &Done,
+    telling: &Telling<'_>,
+    shown: &Shown<'_>,
+    supposed: Option<&Meaning>,
+) -> Option<Picture> {
     let call = &shown.record.call;
     let Dims { h_q, n_q, n_k, .. } = call.dims();
     let width = shown.width();
@@ -234,7 +263,10 @@ fn drawn(done: &Done, telling: &Telling<'_>, shown: &Shown<'_>, supposed: Option
     let [item, head, _] = shown.place();
     let first = (item * h_q + head) * n_q;
     let lines = |numbers: Vec<f64>, width: usize| -> Vec<Numbers> {
-        numbers[first * width..(first + n_q) * width].chunks(width).map(|row| Numbers(row.to_vec())).collect()
+        numbers[first * width..(first + n_q) * width]
+            .chunks(width)
+            .map(|row| Numbers(row.to_vec()))
+            .collect()
     };
     let weights = |meaning: &Meaning| {
         let weights = interpret(meaning, call, telling.contract, Want::Weights).exact;
@@ -245,7 +277,9 @@ fn drawn(done: &Done, telling: &Telling<'_>, shown: &Shown<'_>, supposed: Option
         let line = |row: &[bool]| row.iter().map(|seen| if *seen { '1' } else { '0' }).collect();
         seen[first * n_k..(first + n_q) * n_k].chunks(n_k).map(line).collect()
     };
-    let ratios = (0..shown.tensor.data.len()).map(|at| four_digits(ratio(&shown.expected, shown.tensor, at))).collect();
+    let ratios = (0..shown.tensor.data.len())
+        .map(|at| four_digits(ratio(&shown.expected, shown.tensor, at)))
+        .collect();
     Some(Picture {
         case: done.id.clone(),
         call: done.call.clone(),

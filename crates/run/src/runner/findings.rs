@@ -19,8 +19,8 @@ use super::{RunConfig, RunError, evidence, failing};
 
 /// Calls of the target spent on shrinking one witness.
 const SHRINK_BUDGET: usize = 160;
-/// Processes spent on it: each finding has its own, so that neither a long run nor another finding takes them away, and
-/// a shard spends as many as the whole run.
+/// Processes spent on it: each finding has its own, so that neither a long run nor another finding
+/// takes them away, and a shard spends as many as the whole run.
 const SHRINK_ENDS: usize = 12;
 /// Cases tried in search of one that a single convention explains.
 const MOST_TRIED: usize = 20;
@@ -43,8 +43,8 @@ pub(super) struct Scene<'r, 'a> {
     pub(super) conventions: &'r [&'a Convention],
 }
 
-/// One finding for each undeclared convention; the scene is the one in which it was not yet known. Cases `beside` have no mask and were put
-/// with one.
+/// One finding for each undeclared convention; the scene is the one in which it was not yet known.
+/// Cases `beside` have no mask and were put with one.
 pub(super) fn conventions(
     scene: &Scene<'_, '_>,
     pass: &mut Pass<'_>,
@@ -55,15 +55,20 @@ pub(super) fn conventions(
     let mut findings = Vec::new();
     for convention in found {
         // A case without the convention's option cannot show it.
-        let uses = |at: &usize| convention.option.is_none_or(|option| scene.cases[*at].uses(option));
-        let mut group = Group::of_convention(convention, failing.iter().copied().filter(uses).collect());
+        let uses =
+            |at: &usize| convention.option.is_none_or(|option| scene.cases[*at].uses(option));
+        let mut group =
+            Group::of_convention(convention, failing.iter().copied().filter(uses).collect());
         let alone = convention.meaning.apply(scene.meaning);
         let shown = shown_by(scene, pass, &group.members, &alone)?;
         if let Some(start) = shown.or_else(|| representative(scene, &group.members)) {
             if is_of_masks(convention) {
                 group.tell_filled(beside);
             }
-            findings.extend(finding(scene, pass, &group, start, Some(&alone))?.map(|finding| (finding, group.members)));
+            findings.extend(
+                finding(scene, pass, &group, start, Some(&alone))?
+                    .map(|finding| (finding, group.members)),
+            );
         }
     }
     Ok(findings)
@@ -98,8 +103,9 @@ fn groups<'a>(scene: &Scene<'_, 'a>) -> Vec<Group<'a>> {
 
 /// Whether the witness of the group is looked for.
 ///
-/// Not in a run that the user ended, nor on a target that is gone. Where a run is stopped by what broke, its shards see
-/// cases beyond it and may start from another one, so that only what broke is shrunk, which starts from the first.
+/// Not in a run that the user ended, nor on a target that is gone. Where a run is stopped by what
+/// broke, its shards see cases beyond it and may start from another one, so that only what broke is
+/// shrunk, which starts from the first.
 fn is_shrunk(group: &Group<'_>, stopped: Option<&Stopped>) -> bool {
     match stopped {
         None | Some(Stopped::FirstFinding) => true,
@@ -108,7 +114,8 @@ fn is_shrunk(group: &Group<'_>, stopped: Option<&Stopped>) -> bool {
     }
 }
 
-/// Whether the first case of a group is shown. It is the first one in every shard too, however far that one went.
+/// Whether the first case of a group is shown. It is the first one in every shard too, however far
+/// that one went.
 fn starts_first(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Crash | Verdict::Error)
 }
@@ -122,28 +129,50 @@ pub(super) fn verdicts(scene: &Scene<'_, '_>, pass: &mut Pass<'_>) -> Result<Vec
         let Some(start) = first.or_else(|| representative(scene, &group.members)) else { continue };
         let number = shrunk.entry(group.verdict).or_default();
         *number += 1;
-        let is_asked = group.verdict == Verdict::Fail && !group.on_views && is_shrunk(&group, pass.stopped());
-        let steady = if is_asked && *number <= MOST_SHRUNK { steady(scene, pass, &group)? } else { Some(start) };
+        let is_asked =
+            group.verdict == Verdict::Fail && !group.on_views && is_shrunk(&group, pass.stopped());
+        let steady = if is_asked && *number <= MOST_SHRUNK {
+            steady(scene, pass, &group)?
+        } else {
+            Some(start)
+        };
         let start = steady.unwrap_or(start);
         let told = if steady.is_none() {
             group = group.of_once();
             let once = Done { once: true, ..scene.done[start].clone() };
             describe(scene, pass, &group, (None, Depth::Words), (&scene.cases[start], &once))?
         } else if group.on_views {
-            describe(scene, pass, &group, (None, Depth::Words), (&scene.cases[start], &scene.done[start].on_views()))?
+            describe(
+                scene,
+                pass,
+                &group,
+                (None, Depth::Words),
+                (&scene.cases[start], &scene.done[start].on_views()),
+            )?
         } else if *number <= MOST_SHRUNK && is_shrunk(&group, pass.stopped()) {
             finding(scene, pass, &group, start, None)?
         } else {
             let telling = if *number <= MOST_SHRUNK { Depth::Numbers } else { Depth::Words };
-            describe(scene, pass, &group, (None, telling), (&scene.cases[start], &scene.done[start]))?
+            describe(
+                scene,
+                pass,
+                &group,
+                (None, telling),
+                (&scene.cases[start], &scene.done[start]),
+            )?
         };
         findings.extend(told.map(|finding| (finding, group.members)));
     }
     Ok(findings)
 }
 
-/// The member to start from: the first one that fails when it is put again. `None` if none does: what they gave came of the calls before.
-fn steady(scene: &Scene<'_, '_>, pass: &mut Pass<'_>, group: &Group<'_>) -> Result<Option<usize>, RunError> {
+/// The member to start from: the first one that fails when it is put again. `None` if none does:
+/// what they gave came of the calls before.
+fn steady(
+    scene: &Scene<'_, '_>,
+    pass: &mut Pass<'_>,
+    group: &Group<'_>,
+) -> Result<Option<usize>, RunError> {
     let mut left = group.members.clone();
     for _ in 0..MOST_AGAIN {
         let Some(at) = representative(scene, &left) else { break };
@@ -176,20 +205,26 @@ fn form(done: &Done) -> Option<&str> {
     done.evidence.as_ref().and_then(|evidence| evidence.form.as_deref())
 }
 
-/// The member that is shown: the relation refuted if possible, then the law with the fewest variables, then the fewest of the
-/// less ordinary options, then the smallest.
+/// The member that is shown: the relation refuted if possible, then the law with the fewest
+/// variables, then the fewest of the less ordinary options, then the smallest.
 fn representative(scene: &Scene<'_, '_>, members: &[usize]) -> Option<usize> {
     let variables = |at: usize| {
-        scene.cases[at].checked_law(scene.config).map_or(usize::MAX, |law| law.given.len() + law.lets.len())
+        scene.cases[at]
+            .checked_law(scene.config)
+            .map_or(usize::MAX, |law| law.given.len() + law.lets.len())
     };
-    let rare = |at: usize| CallOption::ALL[4..].iter().filter(|option| scene.cases[at].uses(**option)).count();
-    let key = |at: &usize| (!is_relation(&scene.done[*at]), variables(*at), rare(*at), scene.cases[*at].size(), *at);
+    let rare = |at: usize| {
+        CallOption::ALL[4..].iter().filter(|option| scene.cases[at].uses(**option)).count()
+    };
+    let key = |at: &usize| {
+        (!is_relation(&scene.done[*at]), variables(*at), rare(*at), scene.cases[*at].size(), *at)
+    };
     members.iter().copied().min_by_key(key)
 }
 
-/// The finding of a group, starting from one of its cases. Its witness is the smallest input that fails for the same
-/// reason: the same verdict, the relation if it was one, the same form, the same fault, and for a convention nothing once `alone` is
-/// granted.
+/// The finding of a group, starting from one of its cases. Its witness is the smallest input that
+/// fails for the same reason: the same verdict, the relation if it was one, the same form, the same
+/// fault, and for a convention nothing once `alone` is granted.
 fn finding(
     scene: &Scene<'_, '_>,
     pass: &mut Pass<'_>,
@@ -244,9 +279,12 @@ fn finding(
         return Err(error);
     }
     let small = small.map(Planned::Plan);
-    // A hang is asked for once more, and not made smaller: every try may take as long as a call is waited for.
-    let waited = (group.verdict == Verdict::Timeout && matches!(case, Planned::Plan(_))).then_some(case);
-    let again = small.as_ref().or(waited).map(|again| pass.try_case(again, scene.meaning)).transpose()?;
+    // A hang is asked for once more, and not made smaller: every try may take as long as a call is
+    // waited for.
+    let waited =
+        (group.verdict == Verdict::Timeout && matches!(case, Planned::Plan(_))).then_some(case);
+    let again =
+        small.as_ref().or(waited).map(|again| pass.try_case(again, scene.meaning)).transpose()?;
     // A target that changed its mind is shown by the case as it was first seen.
     let once = Done { once: true, ..first.clone() };
     let (case, shown) = match (&small, &again) {
@@ -288,8 +326,11 @@ fn describe(
     let case = planned.case(scene.config)?;
     let id = planned.id(&case);
     let Some(evidence) = shown.evidence.clone() else { return Ok(None) };
-    let Trace { token, replay, replay_anywhere, script, script_text, views } =
-        trace(scene, pass, &Seen { id: &id, case: &case, law, verdict: group.verdict, title: &group.title, shown });
+    let Trace { token, replay, replay_anywhere, script, script_text, views } = trace(
+        scene,
+        pass,
+        &Seen { id: &id, case: &case, law, verdict: group.verdict, title: &group.title, shown },
+    );
     let once = (shown.once && group.cause.is_none()).then_some(ONCE_ALONE);
     let causes: Vec<&str> = group.cause.as_deref().into_iter().chain(once).chain(views).collect();
     let cause = (!causes.is_empty()).then(|| causes.join("; "));
@@ -314,7 +355,12 @@ fn describe(
         cases: group.members.len(),
         of: scene.done.iter().filter(|done| done.verdict.is_checked()).count(),
         known: 0,
-        witness: Witness { case: id, call: describe_case(law, &case), inputs: describe_inputs(law, &case), token },
+        witness: Witness {
+            case: id,
+            call: describe_case(law, &case),
+            inputs: describe_inputs(law, &case),
+            token,
+        },
         evidence,
         boundary: boundary_of(scene, group),
         reading: if group.on_views || shown.once { None } else { reading(scene, pass, group) },

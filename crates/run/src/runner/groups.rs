@@ -1,4 +1,5 @@
-//! From decided cases to groups that belong together: by fault, by form, by what a broken target said.
+//! From decided cases to groups that belong together: by fault, by form, by what a broken target
+//! said.
 
 use std::collections::BTreeMap;
 
@@ -75,15 +76,18 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Says that further cases use the same options and are explained by nothing, the first of them by their ids.
+    /// Says that further cases use the same options and are explained by nothing, the first of them
+    /// by their ids.
     fn tell_beside(&mut self, scene: &Scene<'_, '_>, others: &[usize]) {
         let options = names(&shared(scene, &self.members));
         let cause = self.cause.take().unwrap_or_default();
         let n = others.len();
-        let (use_it, them, case) = if n == 1 { ("uses", "it", "case") } else { ("use", "them", "cases") };
+        let (use_it, them, case) =
+            if n == 1 { ("uses", "it", "case") } else { ("use", "them", "cases") };
         let named = &others[..n.min(MOST_BESIDE)];
         let ids = named.iter().map(|at| scene.done[*at].id.as_str()).collect::<Vec<_>>().join(", ");
-        let more = if n > named.len() { format!(" and {} more", n - named.len()) } else { String::new() };
+        let more =
+            if n > named.len() { format!(" and {} more", n - named.len()) } else { String::new() };
         self.cause = Some(format!(
             "{cause}; {n} more {use_it} {options} too, and no known fault explains {them} ({case} {ids}{more})"
         ));
@@ -94,7 +98,9 @@ impl<'a> Group<'a> {
     pub(super) fn tell_filled(&mut self, filled: &[usize]) {
         if let (Some(cause), false) = (&mut self.cause, filled.is_empty()) {
             let n = filled.len();
-            *cause += &format!("; {n} without a mask got one of true, for the target takes a mask in every call");
+            *cause += &format!(
+                "; {n} without a mask got one of true, for the target takes a mask in every call"
+            );
             self.members.extend(filled);
         }
     }
@@ -104,7 +110,10 @@ impl<'a> Group<'a> {
         let (title, cause) = convention_lines(convention);
         Self {
             cause: Some(cause),
-            hint: Some(format!("declare it with --convention {}={}, or fix it", convention.field, convention.value)),
+            hint: Some(format!(
+                "declare it with --convention {}={}, or fix it",
+                convention.field, convention.value
+            )),
             ..Self::plain(Verdict::Fail, title, members)
         }
     }
@@ -136,7 +145,13 @@ pub(crate) fn cause_lines(named: &Named<'_>) -> (String, String, String) {
 /// Title and cause of failures that an undeclared convention explains.
 pub(crate) fn convention_lines(convention: &Convention) -> (String, String) {
     let title = format!("undeclared convention: {}", lower_first(&convention.title));
-    (title, format!("the standard is {}; all else was judged under the convention", convention.standard))
+    (
+        title,
+        format!(
+            "the standard is {}; all else was judged under the convention",
+            convention.standard
+        ),
+    )
 }
 
 fn lower_first(text: &str) -> String {
@@ -144,7 +159,8 @@ fn lower_first(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
 }
 
-/// Wrong results: by fault as long as one explains a good part of what is left, then by what is wrong with them.
+/// Wrong results: by fault as long as one explains a good part of what is left, then by what is
+/// wrong with them.
 pub(super) fn wrong<'a>(scene: &Scene<'_, 'a>) -> Vec<Group<'a>> {
     let mut left = failing(scene.done);
     let mut groups = if left.is_empty() { Vec::new() } else { caused(scene, &left) };
@@ -167,17 +183,23 @@ pub(super) fn wrong<'a>(scene: &Scene<'_, 'a>) -> Vec<Group<'a>> {
 /// Options that all of these cases use and not every case does that was checked.
 fn shared(scene: &Scene<'_, '_>, members: &[usize]) -> Vec<CallOption> {
     let of_all = |option: &CallOption| members.iter().all(|at| scene.cases[*at].uses(*option));
-    let checked =
-        |option: CallOption, (done, case): (&Done, &Planned<'_>)| done.verdict.is_checked() && !case.uses(option);
-    let elsewhere = |option: &CallOption| scene.done.iter().zip(scene.cases).any(|pair| checked(*option, pair));
+    let checked = |option: CallOption, (done, case): (&Done, &Planned<'_>)| {
+        done.verdict.is_checked() && !case.uses(option)
+    };
+    let elsewhere =
+        |option: &CallOption| scene.done.iter().zip(scene.cases).any(|pair| checked(*option, pair));
     CallOption::ALL.into_iter().filter(|option| of_all(option) && elsewhere(option)).collect()
 }
 
 /// Whether wrong values that nothing explains belong to the same option as those of a fault.
 fn is_beside(scene: &Scene<'_, '_>, named: &Group<'_>, unexplained: &Group<'_>) -> bool {
     let (own, other) = (shared(scene, &named.members), shared(scene, &unexplained.members));
-    let of_value = |at: &usize| scene.done[*at].evidence.as_ref().is_none_or(|evidence| evidence.form.is_none());
-    !own.is_empty() && own.iter().all(|option| other.contains(option)) && unexplained.members.iter().all(of_value)
+    let of_value = |at: &usize| {
+        scene.done[*at].evidence.as_ref().is_none_or(|evidence| evidence.form.is_none())
+    };
+    !own.is_empty()
+        && own.iter().all(|option| other.contains(option))
+        && unexplained.members.iter().all(of_value)
 }
 
 fn names(options: &[CallOption]) -> String {
@@ -190,11 +212,12 @@ type Right<'a> = (Vec<CallRecord>, &'a Contract);
 /// Cases that came out right and are held against a cause.
 const MOST_RIGHT: usize = 240;
 
-/// What the target got right, thinned out evenly. The results of a right target stand for those of this one, which are within the
-/// same bounds.
+/// What the target got right, thinned out evenly. The results of a right target stand for those of
+/// this one, which are within the same bounds.
 fn right<'a>(scene: &Scene<'_, 'a>) -> Vec<Right<'a>> {
     let Scene { config, meaning, done, .. } = *scene;
-    let passed: Vec<usize> = (0..done.len()).filter(|at| done[*at].verdict == Verdict::Pass).collect();
+    let passed: Vec<usize> =
+        (0..done.len()).filter(|at| done[*at].verdict == Verdict::Pass).collect();
     let answered = |at: usize| {
         let planned = &scene.cases[at];
         let (case, law) = (planned.case(config).ok()?, planned.checked_law(config).ok()?);
@@ -210,16 +233,20 @@ fn right<'a>(scene: &Scene<'_, 'a>) -> Vec<Right<'a>> {
 fn caused<'a>(scene: &Scene<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
     let Scene { config, meaning, done, .. } = *scene;
     let right = right(scene);
-    let passing: Vec<_> = right.iter().map(|(calls, contract)| (calls.as_slice(), *contract)).collect();
+    let passing: Vec<_> =
+        right.iter().map(|(calls, contract)| (calls.as_slice(), *contract)).collect();
     let faults: Vec<&Fault> = config.catalog.faults.values().collect();
     let found = named(&evidence(config, done, failing), &passing, meaning, &faults);
     found
         .into_iter()
-        .map(|named| Group::of_faults(&named, named.members.iter().map(|at| failing[*at]).collect()))
+        .map(|named| {
+            Group::of_faults(&named, named.members.iter().map(|at| failing[*at]).collect())
+        })
         .collect()
 }
 
-/// What no fault explains: results of the wrong form by what is wrong with it, all other wrong results together.
+/// What no fault explains: results of the wrong form by what is wrong with it, all other wrong
+/// results together.
 fn unexplained<'a>(scene: &Scene<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
     let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for at in failing {
@@ -230,7 +257,11 @@ fn unexplained<'a>(scene: &Scene<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
     let told = |(title, members): (String, Vec<usize>)| {
         let law = scene.cases[members[0]].law();
         let is_alone = members.iter().all(|at| scene.cases[*at].law() == law)
-            && scene.done.iter().zip(scene.cases).any(|(done, case)| done.verdict.is_checked() && case.law() != law);
+            && scene
+                .done
+                .iter()
+                .zip(scene.cases)
+                .any(|(done, case)| done.verdict.is_checked() && case.law() != law);
         if title == UNEXPLAINED && members.len() > 1 && is_alone {
             let hint = format!("`qkvet explain {law}` says what is asked for");
             return Group {
@@ -239,7 +270,9 @@ fn unexplained<'a>(scene: &Scene<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
             };
         }
         let options = if title == UNEXPLAINED { shared(scene, &members) } else { Vec::new() };
-        let Some(first) = options.first() else { return Group::plain(Verdict::Fail, title, members) };
+        let Some(first) = options.first() else {
+            return Group::plain(Verdict::Fail, title, members);
+        };
         let hint = format!("`qkvet explain {first}` says what is asked for");
         let title = format!("{title}, all with {}", names(&options));
         Group { hint: Some(hint), ..Group::plain(Verdict::Fail, title, members) }
@@ -257,18 +290,26 @@ pub(super) fn broken<'a>(verdict: Verdict, done: &[Done]) -> Vec<Group<'a>> {
         };
         // Which field was wrong, not by how much.
         let said = match one.evidence.as_ref() {
-            Some(evidence) if evidence.broke_protocol => said.split(": expected ").next().unwrap_or_default(),
+            Some(evidence) if evidence.broke_protocol => {
+                said.split(": expected ").next().unwrap_or_default()
+            }
             _ => said,
         };
         let said = said.lines().next().unwrap_or_default();
         let said: &str = &said.chars().take(LONGEST_TITLE).collect::<String>();
         let layout = one.evidence.as_ref().and_then(layout_lines);
         let key: String = said.chars().filter(|c| !c.is_ascii_digit()).collect();
-        match groups.iter_mut().find(|(known, group)| *known == key && group.cause.is_some() == layout.is_some()) {
+        match groups
+            .iter_mut()
+            .find(|(known, group)| *known == key && group.cause.is_some() == layout.is_some())
+        {
             Some((_, group)) => group.members.push(at),
             None => {
                 let (cause, hint) = layout.unzip();
-                groups.push((key, Group { cause, hint, ..Group::plain(verdict, said.to_owned(), vec![at]) }));
+                groups.push((
+                    key,
+                    Group { cause, hint, ..Group::plain(verdict, said.to_owned(), vec![at]) },
+                ));
             }
         }
     }

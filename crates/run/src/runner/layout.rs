@@ -11,8 +11,7 @@ use super::pass::Done;
 /// Title of values that are wrong for one of two layouts.
 pub const LAYOUT: &str = "the result depends on how the inputs lie in memory";
 
-const WRONG_ON_VIEWS: &str =
-    "query, key and value were views of which heads and positions lie exchanged in memory; contiguous, they give";
+const WRONG_ON_VIEWS: &str = "query, key and value were views of which heads and positions lie exchanged in memory; contiguous, they give";
 const WRONG_CONTIGUOUS: &str = "query, key and value lay contiguous in memory; as views of which heads and positions lie exchanged in memory, they give a right result";
 const READ_STRIDES: &str = "Read through the strides, or copy what is not contiguous; a function that takes none of it raises an exception. `qkvet explain memory-layout` says more";
 const ASK_STRIDES: &str = "Ask the arrays for their strides; the order that positions come before heads in memory is not that of every caller. `qkvet explain memory-layout` says more";
@@ -36,7 +35,9 @@ pub(crate) fn layout_lines(evidence: &Evidence) -> Option<(String, String)> {
 
 fn lines(right: RightOn) -> (String, String) {
     match right {
-        RightOn::Contiguous => (format!("{WRONG_ON_VIEWS} a right result"), READ_STRIDES.to_owned()),
+        RightOn::Contiguous => {
+            (format!("{WRONG_ON_VIEWS} a right result"), READ_STRIDES.to_owned())
+        }
         RightOn::Views => (WRONG_CONTIGUOUS.to_owned(), ASK_STRIDES.to_owned()),
     }
 }
@@ -57,7 +58,8 @@ impl Done {
     }
 }
 
-/// Cases that failed for one layout alone; if there are none, those that a fault explains but for what their views gave.
+/// Cases that failed for one layout alone; if there are none, those that a fault explains but for
+/// what their views gave.
 pub(super) fn by_layout<'a>(scene: &Scene<'_, 'a>, groups: &mut [Group<'a>]) -> Vec<Group<'a>> {
     let alone = |right: RightOn| {
         let is_member = |at: &usize| {
@@ -67,8 +69,13 @@ pub(super) fn by_layout<'a>(scene: &Scene<'_, 'a>, groups: &mut [Group<'a>]) -> 
         let members: Vec<usize> = (0..scene.done.len()).filter(is_member).collect();
         (!members.is_empty()).then(|| group(lines(right), members))
     };
-    let alone: Vec<Group<'a>> = [RightOn::Contiguous, RightOn::Views].into_iter().filter_map(alone).collect();
-    if alone.is_empty() { groups.iter_mut().filter_map(|named| beside(scene, named)).collect() } else { alone }
+    let alone: Vec<Group<'a>> =
+        [RightOn::Contiguous, RightOn::Views].into_iter().filter_map(alone).collect();
+    if alone.is_empty() {
+        groups.iter_mut().filter_map(|named| beside(scene, named)).collect()
+    } else {
+        alone
+    }
 }
 
 fn group<'a>((cause, hint): (String, String), members: Vec<usize>) -> Group<'a> {
@@ -76,33 +83,44 @@ fn group<'a>((cause, hint): (String, String), members: Vec<usize>) -> Group<'a> 
     Group { cause, hint, ..Group::plain(Verdict::Fail, LAYOUT.to_owned(), members) }
 }
 
-/// Takes from a group the cases whose views gave what its faults refute. What they compute bounds its roundings, so that results which
-/// differ by those alone stay.
+/// Takes from a group the cases whose views gave what its faults refute. What they compute bounds
+/// its roundings, so that results which differ by those alone stay.
 fn beside<'a>(scene: &Scene<'_, 'a>, named: &mut Group<'a>) -> Option<Group<'a>> {
-    let of_meaning = named.faults.iter().all(|fault| fault.behavior.is_none() && fault.execution.is_empty());
+    let of_meaning =
+        named.faults.iter().all(|fault| fault.behavior.is_none() && fault.execution.is_empty());
     if named.faults.is_empty() || !of_meaning {
         return None;
     }
     let seen = |at: &usize| {
         let done = &scene.done[*at];
-        Some((*at, done.on_views.as_ref()?.calls.as_slice(), *scene.config.contracts.get(&done.dtype)?))
+        Some((
+            *at,
+            done.on_views.as_ref()?.calls.as_slice(),
+            *scene.config.contracts.get(&done.dtype)?,
+        ))
     };
     let otherwise: Vec<_> = named.members.iter().filter_map(seen).collect();
     if otherwise.is_empty() {
         return None;
     }
-    let mut calls: Vec<_> = otherwise.iter().map(|(_, calls, contract)| (*calls, *contract)).collect();
+    let mut calls: Vec<_> =
+        otherwise.iter().map(|(_, calls, contract)| (*calls, *contract)).collect();
     // What contiguous inputs give confirms the faults.
     calls.extend(evidence(scene.config, scene.done, &named.members));
     let explained = together(&calls, scene.meaning, &named.faults)?.explained;
-    let is_refuted =
-        |at: &usize| otherwise.iter().position(|(of, ..)| of == at).is_some_and(|n| !explained.contains(&n));
-    let (moved, kept): (Vec<usize>, Vec<usize>) = named.members.iter().partition(|at| is_refuted(at));
+    let is_refuted = |at: &usize| {
+        otherwise.iter().position(|(of, ..)| of == at).is_some_and(|n| !explained.contains(&n))
+    };
+    let (moved, kept): (Vec<usize>, Vec<usize>) =
+        named.members.iter().partition(|at| is_refuted(at));
     if moved.is_empty() || kept.is_empty() {
         return None;
     }
     named.members = kept;
     let faults: Vec<&str> = named.faults.iter().map(|fault| fault.fault.as_str()).collect();
-    let cause = format!("{WRONG_ON_VIEWS} what {} explains, and as views they do not", faults.join(" with "));
+    let cause = format!(
+        "{WRONG_ON_VIEWS} what {} explains, and as views they do not",
+        faults.join(" with ")
+    );
     Some(Group { on_views: true, ..group((cause, READ_STRIDES.to_owned()), moved) })
 }

@@ -1,5 +1,6 @@
-//! The runner: builds the cases of a suite, puts them to a target, judges, looks for conventions and causes, finds the
-//! smallest witnesses. What it does is told as events; what it found is one [`Summary`].
+//! The runner: builds the cases of a suite, puts them to a target, judges, looks for conventions
+//! and causes, finds the smallest witnesses. What it does is told as events; what it found is one
+//! [`Summary`].
 
 mod example;
 mod filled;
@@ -21,7 +22,8 @@ use std::sync::atomic::AtomicBool;
 use qkvet_diagnose::{LEAST_SHARE, applied, conventions_that_explain, thinned};
 use qkvet_engine::law::CallRecord;
 use qkvet_spec::{
-    Catalog, CheckedLaw, Contract, Convention, Dtype, Event, Finding, Meaning, RunInfo, SpecError, Summary, Verdict,
+    Catalog, CheckedLaw, Contract, Convention, Dtype, Event, Finding, Meaning, RunInfo, SpecError,
+    Summary, Verdict,
 };
 
 use crate::process::StartError;
@@ -102,7 +104,8 @@ pub enum RunError {
 /// Cases whose calls are looked at when searching for a convention or a cause.
 const EVIDENCE_LIMIT: usize = 60;
 
-/// Tests what every verdict rests on: rounding, subnormal numbers, the exponential, matrix products.
+/// Tests what every verdict rests on: rounding, subnormal numbers, the exponential, matrix
+/// products.
 ///
 /// # Errors
 /// What does not hold: no verdict may be given then.
@@ -113,8 +116,8 @@ pub fn self_test() -> Result<(), RunError> {
 /// Runs everything and tells about it.
 ///
 /// # Errors
-/// A target that cannot be started, a specification that is wrong, a folder that cannot be written. Whatever the target does
-/// once started is a verdict, not an error.
+/// A target that cannot be started, a specification that is wrong, a folder that cannot be written.
+/// Whatever the target does once started is a verdict, not an error.
 pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summary, RunError> {
     self_test()?;
     let mut cases = config.cases.planned(config, None)?;
@@ -137,10 +140,14 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     })?;
     unheard(config, &cases, &mut done);
     let (mut meaning, mut conventions) = (declared.clone(), config.conventions.clone());
-    let found = if pass.stopped().is_none() { undeclared(config, &declared, &done) } else { Vec::new() };
+    let found =
+        if pass.stopped().is_none() { undeclared(config, &declared, &done) } else { Vec::new() };
     let mut explained = Vec::new();
     if !found.is_empty() {
-        events(Event::Notice(format!("judging again as if {} were declared", store::names(&found).join(", "))));
+        events(Event::Notice(format!(
+            "judging again as if {} were declared",
+            store::names(&found).join(", ")
+        )));
         let under = applied(&declared, &found);
         let is_refilled = changes_masks(config, &declared, &found);
         let mut other = if is_refilled { Some(pass.open_again(&under)?) } else { None };
@@ -148,7 +155,13 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
         let again = pass.judge(&cases, &under, &mut |_, _| {})?;
         other.iter_mut().for_each(|other| pass.exchange(other));
         if consistent(&done, &again) && settles(&found, &cases, &done, &again) {
-            let scene = Scene { config, cases: &cases, done: &done, meaning: &declared, conventions: &conventions };
+            let scene = Scene {
+                config,
+                cases: &cases,
+                done: &done,
+                meaning: &declared,
+                conventions: &conventions,
+            };
             let beside = if is_refilled { filled(&cases, &done, &again) } else { Vec::new() };
             explained = findings::conventions(&scene, &mut pass, &found, &beside)?;
             // Whatever is put from now on is put as a replay under these conventions puts it.
@@ -159,12 +172,14 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
         }
     }
     let mut findings = explained;
-    let scene = Scene { config, cases: &cases, done: &done, meaning: &meaning, conventions: &conventions };
+    let scene =
+        Scene { config, cases: &cases, done: &done, meaning: &meaning, conventions: &conventions };
     findings.extend(findings::verdicts(&scene, &mut pass)?);
     let run = info(config, &cases, pass.environment());
     let shown = shown(&findings, cases.len());
     let findings = findings.into_iter().map(|(finding, _)| finding).collect();
-    let mut summary = summary::summary(config, run, &cases, (done, &shown), findings, pass.stopped());
+    let mut summary =
+        summary::summary(config, run, &cases, (done, &shown), findings, pass.stopped());
     trace::keep_undecided(config, &conventions, &pass, &cases, &mut summary)?;
     if unkept.is_none() {
         pass.lost().iter().for_each(|why| events(lost(why)));
@@ -213,12 +228,17 @@ fn info(config: &RunConfig<'_>, cases: &[Planned<'_>], environment: &[String]) -
 }
 
 /// Recorded calls of the given cases, each with its contract.
-fn evidence<'a>(config: &RunConfig<'a>, done: &'a [Done], cases: &[usize]) -> Vec<(&'a [CallRecord], &'a Contract)> {
+fn evidence<'a>(
+    config: &RunConfig<'a>,
+    done: &'a [Done],
+    cases: &[usize],
+) -> Vec<(&'a [CallRecord], &'a Contract)> {
     let of = |done: &'a Done| Some((done.calls.as_slice(), *config.contracts.get(&done.dtype)?));
     cases.iter().filter_map(|at| of(&done[*at])).collect()
 }
 
-/// Numbers of the cases that failed, but for those whose inputs were only to lie otherwise in memory.
+/// Numbers of the cases that failed, but for those whose inputs were only to lie otherwise in
+/// memory.
 fn failing(done: &[Done]) -> Vec<usize> {
     let is_open = |done: &Done| done.verdict == Verdict::Fail && done.right_on().is_none();
     (0..done.len()).filter(|at| is_open(&done[*at])).collect()
@@ -226,39 +246,56 @@ fn failing(done: &[Done]) -> Vec<usize> {
 
 /// Those of the given cases whose calls were recorded, thinned out evenly to the limit.
 fn sample(done: &[Done], cases: &[usize]) -> Vec<usize> {
-    let recorded: Vec<usize> = cases.iter().copied().filter(|at| !done[*at].calls.is_empty()).collect();
+    let recorded: Vec<usize> =
+        cases.iter().copied().filter(|at| !done[*at].calls.is_empty()).collect();
     thinned(&recorded, EVIDENCE_LIMIT).copied().collect()
 }
 
-fn undeclared<'a>(config: &RunConfig<'a>, declared: &Meaning, done: &[Done]) -> Vec<&'a Convention> {
-    let fields: Vec<&str> = config.conventions.iter().map(|convention| convention.field.as_str()).collect();
+fn undeclared<'a>(
+    config: &RunConfig<'a>,
+    declared: &Meaning,
+    done: &[Done],
+) -> Vec<&'a Convention> {
+    let fields: Vec<&str> =
+        config.conventions.iter().map(|convention| convention.field.as_str()).collect();
     let failures = evidence(config, done, &sample(done, &failing(done)));
     if failures.is_empty() {
         return Vec::new();
     }
-    let put: Vec<_> = failures.iter().map(|(calls, contract)| (as_put(config, declared, calls), *contract)).collect();
-    let failures: Vec<_> = put.iter().map(|(calls, contract)| (calls.as_ref(), *contract)).collect();
+    let put: Vec<_> = failures
+        .iter()
+        .map(|(calls, contract)| (as_put(config, declared, calls), *contract))
+        .collect();
+    let failures: Vec<_> =
+        put.iter().map(|(calls, contract)| (calls.as_ref(), *contract)).collect();
     conventions_that_explain(&failures, declared, config.catalog.conventions.values(), &fields)
 }
 
-/// Whether the conventions settle a good part of the failing cases that they can have to do with. A target that is wrong
-/// throughout agrees with one of them here and there, by chance.
+/// Whether the conventions settle a good part of the failing cases that they can have to do with. A
+/// target that is wrong throughout agrees with one of them here and there, by chance.
 fn settles(found: &[&Convention], cases: &[Planned<'_>], before: &[Done], after: &[Done]) -> bool {
-    let concerns =
-        |at: &usize| found.iter().any(|convention| convention.option.is_none_or(|option| cases[*at].uses(option)));
+    let concerns = |at: &usize| {
+        found
+            .iter()
+            .any(|convention| convention.option.is_none_or(|option| cases[*at].uses(option)))
+    };
     let concerned: Vec<usize> = failing(before).into_iter().filter(concerns).collect();
     let settled = concerned.iter().filter(|at| after[**at].verdict != Verdict::Fail).count();
     settled * LEAST_SHARE >= concerned.len()
 }
 
-/// Who refuses every call has not refused what does not fit: where no law of answers could be checked, a refusal counts as what became of
-/// the others.
+/// Who refuses every call has not refused what does not fit: where no law of answers could be
+/// checked, a refusal counts as what became of the others.
 fn unheard(config: &RunConfig<'_>, cases: &[Planned<'_>], done: &mut [Done]) {
-    let is_of_refusal = |at: &usize| cases[*at].checked_law(config).is_ok_and(|law| law.law.misfit.is_some());
+    let is_of_refusal =
+        |at: &usize| cases[*at].checked_law(config).is_ok_and(|law| law.law.misfit.is_some());
     let (refusals, answers): (Vec<usize>, Vec<usize>) = (0..done.len()).partition(is_of_refusal);
-    let is_declined = |at: &&usize| matches!(done[**at].verdict, Verdict::Unsupported | Verdict::Refused);
-    let declined = answers.iter().find(is_declined).map(|at| (done[*at].verdict, done[*at].evidence.clone()));
-    let Some((verdict, evidence)) = declined.filter(|_| !answers.iter().any(|at| done[*at].verdict.is_checked()))
+    let is_declined =
+        |at: &&usize| matches!(done[**at].verdict, Verdict::Unsupported | Verdict::Refused);
+    let declined =
+        answers.iter().find(is_declined).map(|at| (done[*at].verdict, done[*at].evidence.clone()));
+    let Some((verdict, evidence)) =
+        declined.filter(|_| !answers.iter().any(|at| done[*at].verdict.is_checked()))
     else {
         return;
     };

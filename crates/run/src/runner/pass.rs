@@ -72,30 +72,43 @@ impl<'a> Pass<'a> {
     pub(super) fn open(config: &'a RunConfig<'a>, cases: usize) -> Result<Self, RunError> {
         let jobs = config.jobs.clamp(1, cases);
         if let Some(Sharding { recording, .. }) = &config.sharding {
-            // Before it is loaded: a file that changes meanwhile is no file of another version then.
+            // Before it is loaded: a file that changes meanwhile is no file of another version
+            // then.
             recording.set_files(files_of(&config.target.kind));
         }
         let declared = meaning_of(&config.conventions);
-        let workers = (0..jobs).map(|_| config.target.kind.open(&declared)).collect::<Result<Vec<_>, _>>()?;
-        let workers: Vec<OpenTarget> = workers.into_iter().map(|worker| recorded(config, worker, false)).collect();
-        let environment = workers.first().map(|worker| worker.environment.clone()).unwrap_or_default();
+        let workers =
+            (0..jobs).map(|_| config.target.kind.open(&declared)).collect::<Result<Vec<_>, _>>()?;
+        let workers: Vec<OpenTarget> =
+            workers.into_iter().map(|worker| recorded(config, worker, false)).collect();
+        let environment =
+            workers.first().map(|worker| worker.environment.clone()).unwrap_or_default();
         // Without a folder to write to the verdicts are the same; only replay is lost.
-        let (store, unkept) = match config.store.as_ref().map(|folder| Store::open(folder, config)) {
+        let (store, unkept) = match config.store.as_ref().map(|folder| Store::open(folder, config))
+        {
             Some(Err(error)) => (None, Some(error)),
             store => (store.and_then(Result::ok), None),
         };
         let called = workers.first().and_then(|worker| worker.called.clone());
-        Ok(Self { config, opened: Opened { workers, called }, store, unkept, stopped: None, environment })
+        Ok(Self {
+            config,
+            opened: Opened { workers, called },
+            store,
+            unkept,
+            stopped: None,
+            environment,
+        })
     }
 
-    /// As many targets once more, told that they follow `meaning`, by which what takes a mask in every call is given another where there is
-    /// none.
+    /// As many targets once more, told that they follow `meaning`, by which what takes a mask in
+    /// every call is given another where there is none.
     pub(super) fn open_again(&self, meaning: &Meaning) -> Result<Opened, RunError> {
         let open = || match &self.config.target.kind {
             TargetKind::Recorded(recorded) => Ok(recorded.open_again(meaning)),
             kind => Ok::<_, RunError>(self::recorded(self.config, kind.open(meaning)?, true)),
         };
-        let workers = (0..self.opened.workers.len()).map(|_| open()).collect::<Result<Vec<_>, _>>()?;
+        let workers =
+            (0..self.opened.workers.len()).map(|_| open()).collect::<Result<Vec<_>, _>>()?;
         let called = workers.first().and_then(|worker| worker.called.clone());
         Ok(Opened { workers, called })
     }
@@ -134,8 +147,8 @@ impl<'a> Pass<'a> {
         self.stopped.as_ref()
     }
 
-    /// Judges every case under `meaning`. What stops a run is counted in order of the cases, however many workers there
-    /// are and whatever they did beyond: the rest is skipped.
+    /// Judges every case under `meaning`. What stops a run is counted in order of the cases,
+    /// however many workers there are and whatever they did beyond: the rest is skipped.
     pub(super) fn judge(
         &mut self,
         cases: &[Planned<'_>],
@@ -145,7 +158,8 @@ impl<'a> Pass<'a> {
         let (config, store) = (self.config, self.store.as_ref());
         let foreign = config.target.kind.is_foreign();
         let next = AtomicUsize::new(0);
-        // Whoever sees a reason to stop, in whatever order, has seen no less than there is to count in order.
+        // Whoever sees a reason to stop, in whatever order, has seen no less than there is to count
+        // in order.
         let halt = AtomicBool::new(self.stopped.is_some());
         let seen = Mutex::new(Count::new(config));
         let mut results: Vec<Option<Done>> = vec![None; cases.len()];
@@ -156,7 +170,8 @@ impl<'a> Pass<'a> {
                 let (send, next, halt, seen) = (send.clone(), &next, &halt, &seen);
                 scope.spawn(move || {
                     loop {
-                        // Whoever takes a number also decides it, so that all below the last one are decided.
+                        // Whoever takes a number also decides it, so that all below the last one
+                        // are decided.
                         if config.stop.load(Ordering::Relaxed) || halt.load(Ordering::Relaxed) {
                             break;
                         }
@@ -171,9 +186,11 @@ impl<'a> Pass<'a> {
                             break;
                         }
                         let stops = match &result {
-                            Ok(done) => {
-                                seen.lock().unwrap_or_else(PoisonError::into_inner).add(cases[at].law(), done).is_some()
-                            }
+                            Ok(done) => seen
+                                .lock()
+                                .unwrap_or_else(PoisonError::into_inner)
+                                .add(cases[at].law(), done)
+                                .is_some(),
                             Err(_) => true,
                         };
                         if stops {
@@ -207,7 +224,8 @@ impl<'a> Pass<'a> {
             self.stopped.get_or_insert(Stopped::Interrupted);
         } else {
             let mut count = Count::new(config);
-            let decided = results.iter().enumerate().filter_map(|(at, done)| Some((at, done.as_ref()?)));
+            let decided =
+                results.iter().enumerate().filter_map(|(at, done)| Some((at, done.as_ref()?)));
             let last = decided
                 .map(|(at, done)| (at, count.add(cases[at].law(), done)))
                 .find_map(|(at, stops)| Some((at, stops?)));
@@ -221,9 +239,14 @@ impl<'a> Pass<'a> {
     }
 
     /// Judges one case on the first target.
-    pub(super) fn try_case(&mut self, case: &Planned<'_>, meaning: &Meaning) -> Result<Done, RunError> {
+    pub(super) fn try_case(
+        &mut self,
+        case: &Planned<'_>,
+        meaning: &Meaning,
+    ) -> Result<Done, RunError> {
         let config = self.config;
-        let store = self.store.as_ref().filter(|_| config.target.kind.is_foreign()).map(|store| (store, 0));
+        let store =
+            self.store.as_ref().filter(|_| config.target.kind.is_foreign()).map(|store| (store, 0));
         match self.opened.workers.first_mut() {
             Some(worker) => one(config, worker, case, meaning, store),
             None => skipped(config, case),
@@ -231,7 +254,8 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// The target, its answers kept if the run is a shard, apart from those of the first if it was opened again.
+/// The target, its answers kept if the run is a shard, apart from those of the first if it was
+/// opened again.
 fn recorded(config: &RunConfig<'_>, open: OpenTarget, is_again: bool) -> OpenTarget {
     let Some(Sharding { recording, .. }) = &config.sharding else { return open };
     let target = RecordingTarget::new(open.target, recording.clone());
@@ -242,13 +266,15 @@ fn recorded(config: &RunConfig<'_>, open: OpenTarget, is_again: bool) -> OpenTar
     OpenTarget { target: Box::new(target), ..open }
 }
 
-/// What was decided, and of each other case that it was not. Each of those is drawn for its name, on all cores: who ended a run waits for it.
+/// What was decided, and of each other case that it was not. Each of those is drawn for its name,
+/// on all cores: who ended a run waits for it.
 fn all_told(
     config: &RunConfig<'_>,
     cases: &[Planned<'_>],
     mut results: Vec<Option<Done>>,
 ) -> Result<Vec<Done>, RunError> {
-    let mut left: Vec<_> = results.iter_mut().zip(cases).filter(|(done, _)| done.is_none()).collect();
+    let mut left: Vec<_> =
+        results.iter_mut().zip(cases).filter(|(done, _)| done.is_none()).collect();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let share = left.len().div_ceil(cores).max(1);
     let fill = |(done, case): &mut (&mut Option<Done>, &Planned<'_>)| -> Result<(), RunError> {
@@ -256,9 +282,12 @@ fn all_told(
         Ok(())
     };
     std::thread::scope(|scope| {
-        let shares = left.chunks_mut(share).map(|some| scope.spawn(|| some.iter_mut().try_for_each(fill)));
+        let shares =
+            left.chunks_mut(share).map(|some| scope.spawn(|| some.iter_mut().try_for_each(fill)));
         let shares: Vec<_> = shares.collect();
-        shares.into_iter().try_for_each(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        shares
+            .into_iter()
+            .try_for_each(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })?;
     Ok(results.into_iter().flatten().collect())
 }
@@ -294,7 +323,8 @@ fn one(
     let law = planned.checked_law(config)?;
     let case = planned.case(config)?;
     let id = planned.id(&case);
-    // On disk before the call, so that a target that takes everything down with it leaves its case behind.
+    // On disk before the call, so that a target that takes everything down with it leaves its case
+    // behind.
     if let Some((store, number)) = store {
         store.running(number, &case, law);
     }
@@ -319,9 +349,11 @@ fn one(
     }
     let hashed = config.digests && verdict == Verdict::Pass && !calls.is_empty();
     let digest = hashed.then(|| outputs_digest(calls.iter().map(|record| &record.output)));
-    let handling = calls.iter().map(|record| record.output.handling).fold(Handling::default(), Handling::and);
+    let handling =
+        calls.iter().map(|record| record.output.handling).fold(Handling::default(), Handling::and);
     let of_kind = evidence.as_ref().is_some_and(|evidence| evidence.form.as_deref() == Some(KIND));
-    let asked = calls.len() + usize::from(!matches!(verdict, Verdict::Fail | Verdict::Nondet) || of_kind);
+    let asked =
+        calls.len() + usize::from(!matches!(verdict, Verdict::Fail | Verdict::Nondet) || of_kind);
     let calls = if verdict == Verdict::Fail { calls } else { Vec::new() };
     Ok(Done {
         id,

@@ -8,7 +8,9 @@ use qkvet_engine::law::{Judge, Outcome, judge_call};
 use qkvet_engine::lowering::Want;
 use qkvet_gen::frozen::{FrozenCase, call_of};
 use qkvet_gen::{CasePlan, build, case_id};
-use qkvet_spec::{Call, CallOption, Case, CheckedLaw, Chosen, Dims, Dtype, Fit, Meaning, Suite, Target, Values};
+use qkvet_spec::{
+    Call, CallOption, Case, CheckedLaw, Chosen, Dims, Dtype, Fit, Meaning, Suite, Target, Values,
+};
 
 use super::{RunConfig, RunError};
 use crate::record::Sharding;
@@ -54,22 +56,32 @@ impl<'a> CaseSource<'a> {
 
     /// By what only some of the cases that there are were chosen.
     pub(super) fn chosen(&self, config: &RunConfig<'_>) -> Vec<Chosen> {
-        let is_asked = |law: &&CheckedLaw| config.laws.iter().any(|asked| asked.law.law == law.law.law);
+        let is_asked =
+            |law: &&CheckedLaw| config.laws.iter().any(|asked| asked.law.law == law.law.law);
         let laws = match self {
-            Self::Suite { suite, .. } => config.catalog.suite_laws(suite).is_ok_and(|laws| !laws.iter().all(is_asked)),
+            Self::Suite { suite, .. } => {
+                config.catalog.suite_laws(suite).is_ok_and(|laws| !laws.iter().all(is_asked))
+            }
             Self::Frozen { .. } => false,
         };
         let present: Vec<Dtype> = match (self, &config.target.entry.dtypes) {
             (_, Some(declared)) => declared.clone(),
             (Self::Suite { suite, .. }, None) => suite.dtypes.clone(),
-            (Self::Frozen { cases, .. }, None) => cases.iter().map(|frozen| frozen.case.dtype).collect(),
+            (Self::Frozen { cases, .. }, None) => {
+                cases.iter().map(|frozen| frozen.case.dtype).collect()
+            }
         };
         let dtypes = !present.iter().all(|dtype| config.dtypes.contains(dtype));
-        let all = [(laws, Chosen::Laws), (dtypes, Chosen::Dtypes), (config.sharding.is_some(), Chosen::Shard)];
+        let all = [
+            (laws, Chosen::Laws),
+            (dtypes, Chosen::Dtypes),
+            (config.sharding.is_some(), Chosen::Shard),
+        ];
         all.into_iter().filter_map(|(is_so, chosen)| is_so.then_some(chosen)).collect()
     }
 
-    /// Whether the suite would be another one if it were made to fit: it says itself what it fits, or its extents do already.
+    /// Whether the suite would be another one if it were made to fit: it says itself what it fits,
+    /// or its extents do already.
     pub(super) fn is_changed_by(&self, fit: &Fit) -> bool {
         match self {
             Self::Suite { suite, .. } => {
@@ -83,7 +95,11 @@ impl<'a> CaseSource<'a> {
     ///
     /// # Errors
     /// A case of a shard that cannot be made.
-    pub(super) fn planned(&self, config: &RunConfig<'a>, fit: Option<&Fit>) -> Result<Vec<Planned<'a>>, RunError> {
+    pub(super) fn planned(
+        &self,
+        config: &RunConfig<'a>,
+        fit: Option<&Fit>,
+    ) -> Result<Vec<Planned<'a>>, RunError> {
         let all = self.all(config, fit);
         let Some(Sharding { shard, .. }) = &config.sharding else { return Ok(all) };
         let mut own = Vec::new();
@@ -169,7 +185,10 @@ impl Planned<'_> {
     }
 
     /// The law, among those of the run.
-    pub(super) fn checked_law<'a>(&self, config: &RunConfig<'a>) -> Result<&'a CheckedLaw, RunError> {
+    pub(super) fn checked_law<'a>(
+        &self,
+        config: &RunConfig<'a>,
+    ) -> Result<&'a CheckedLaw, RunError> {
         let law = self.law();
         let found = config.laws.iter().find(|known| known.law.law == law).copied();
         found.ok_or_else(|| RunError::Law(format!("law {law}: expected one of the run's laws")))
@@ -178,8 +197,9 @@ impl Planned<'_> {
     /// The case itself.
     pub(super) fn case(&self, config: &RunConfig<'_>) -> Result<Case, RunError> {
         match self {
-            Self::Plan(plan) => build(self.checked_law(config)?, plan)
-                .map_err(|error| RunError::Case { law: plan.law.clone(), message: error.to_string() }),
+            Self::Plan(plan) => build(self.checked_law(config)?, plan).map_err(|error| {
+                RunError::Case { law: plan.law.clone(), message: error.to_string() }
+            }),
             Self::Frozen(frozen) => Ok(frozen.case.clone()),
         }
     }
@@ -193,7 +213,8 @@ impl Planned<'_> {
     }
 }
 
-/// For each row, whether a format may overflow on the way to it: only where there is no bound does it matter, and is asked.
+/// For each row, whether a format may overflow on the way to it: only where there is no bound does
+/// it matter, and is asked.
 fn overflows(judge: Judge<'_>, call: &Call, bounds: &[f64]) -> Vec<bool> {
     let d = call.dims();
     match bounds.iter().any(|bound| bound.is_infinite()) {
@@ -202,15 +223,17 @@ fn overflows(judge: Judge<'_>, call: &Call, bounds: &[f64]) -> Vec<bool> {
     }
 }
 
-/// Judges the one call of a frozen case by its frozen answer. For a target that declares another convention, or a contract
-/// without frozen bounds, the answer is enclosed anew.
+/// Judges the one call of a frozen case by its frozen answer. For a target that declares another
+/// convention, or a contract without frozen bounds, the answer is enclosed anew.
 pub(super) fn judge_frozen(
     frozen: &FrozenCase,
     judge: Judge<'_>,
     target: &mut dyn Target,
 ) -> Result<Outcome, RunError> {
-    let call = call_of(&frozen.case)
-        .map_err(|error| RunError::Case { law: frozen.case.law.clone(), message: error.to_string() })?;
+    let call = call_of(&frozen.case).map_err(|error| RunError::Case {
+        law: frozen.case.law.clone(),
+        message: error.to_string(),
+    })?;
     let expected = match frozen.bounds.get(&judge.contract.contract) {
         Some(bounds) if *judge.meaning == Meaning::standard() => Expected {
             dtype: frozen.case.dtype,

@@ -1,4 +1,5 @@
-//! What the cases of a finding say together: where they lie, which elements are wrong, which keys a query weighs.
+//! What the cases of a finding say together: where they lie, which elements are wrong, which keys a
+//! query weighs.
 
 use std::collections::BTreeSet;
 
@@ -14,21 +15,26 @@ use super::trace::keep;
 /// Cases whose outputs are looked at.
 const MOST_READ: usize = 20;
 
-/// What the plainest case whose output can be read says of the keys that a query weighs; the case is kept.
+/// What the plainest case whose output can be read says of the keys that a query weighs; the case
+/// is kept.
 pub(super) fn reading(scene: &Scene<'_, '_>, pass: &Pass<'_>, group: &Group<'_>) -> Option<String> {
-    let options = |at: usize| CallOption::ALL.iter().filter(|option| scene.cases[at].uses(**option)).count();
-    let mut readable: Vec<usize> = group.members.iter().copied().filter(|at| scene.cases[*at].is_routed()).collect();
+    let options =
+        |at: usize| CallOption::ALL.iter().filter(|option| scene.cases[at].uses(**option)).count();
+    let mut readable: Vec<usize> =
+        group.members.iter().copied().filter(|at| scene.cases[*at].is_routed()).collect();
     readable.sort_by_key(|at| (options(*at), scene.cases[*at].dims().n_k, scene.cases[*at].size()));
     readable.into_iter().take(MOST_READ).find_map(|at| {
         let done = &scene.done[at];
         let contract = scene.config.contracts.get(&done.dtype)?;
-        let reading = done.calls.iter().find_map(|record| read_keys(record, scene.meaning, contract))?;
+        let reading =
+            done.calls.iter().find_map(|record| read_keys(record, scene.meaning, contract))?;
         keep_member(scene, pass, at);
         Some(format!("{} (case {})", text(&reading), done.id))
     })
 }
 
-/// What the members have in common and few passing cases of their laws: `n_k mod 64 ≠ 0 (12 of 14 there)`.
+/// What the members have in common and few passing cases of their laws:
+/// `n_k mod 64 ≠ 0 (12 of 14 there)`.
 pub(super) fn boundary_of(scene: &Scene<'_, '_>, group: &Group<'_>) -> Option<String> {
     if group.verdict != Verdict::Fail {
         return None;
@@ -40,19 +46,27 @@ pub(super) fn boundary_of(scene: &Scene<'_, '_>, group: &Group<'_>) -> Option<St
         let done = &scene.done[at];
         let shown = done.evidence.as_ref().map_or("", |evidence| evidence.place.as_str());
         let wrong = done.calls.iter().find(|record| shown.starts_with(&record.label));
-        let dims = wrong.filter(|record| record.call.misfit().is_none()).map(|record| record.call.dims());
+        let dims =
+            wrong.filter(|record| record.call.misfit().is_none()).map(|record| record.call.dims());
         Place { dims: dims.unwrap_or(case.dims()), dtype: case.dtype(), options }
     };
     let laws: BTreeSet<&str> = group.members.iter().map(|at| scene.cases[*at].law()).collect();
-    let is_right = |at: &usize| scene.done[*at].verdict == Verdict::Pass && laws.contains(scene.cases[*at].law());
+    let is_right = |at: &usize| {
+        scene.done[*at].verdict == Verdict::Pass && laws.contains(scene.cases[*at].law())
+    };
     let failing: Vec<Place> = group.members.iter().copied().map(place).collect();
     let passing: Vec<Place> = (0..scene.done.len()).filter(is_right).map(place).collect();
     let found = boundary(&failing, &passing)?;
     Some(format!("{} ({} of {} there)", found.text, found.failing, found.there))
 }
 
-/// Where the wrong elements are in the largest output of a member, if nothing explains them; the case is kept.
-pub(super) fn structure_of(scene: &Scene<'_, '_>, pass: &Pass<'_>, group: &Group<'_>) -> Option<String> {
+/// Where the wrong elements are in the largest output of a member, if nothing explains them; the
+/// case is kept.
+pub(super) fn structure_of(
+    scene: &Scene<'_, '_>,
+    pass: &Pass<'_>,
+    group: &Group<'_>,
+) -> Option<String> {
     if group.verdict != Verdict::Fail || group.cause.is_some() {
         return None;
     }
@@ -61,7 +75,8 @@ pub(super) fn structure_of(scene: &Scene<'_, '_>, pass: &Pass<'_>, group: &Group
     members.into_iter().take(MOST_READ).find_map(|at| {
         let done = &scene.done[at];
         let contract = scene.config.contracts.get(&done.dtype)?;
-        let found = done.calls.iter().find_map(|record| structure(record, scene.meaning, contract))?;
+        let found =
+            done.calls.iter().find_map(|record| structure(record, scene.meaning, contract))?;
         keep_member(scene, pass, at);
         Some(format!("{found} (case {})", done.id))
     })

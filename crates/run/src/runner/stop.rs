@@ -15,7 +15,8 @@ pub enum FailFast<'a> {
     Off,
     /// At the first one.
     First,
-    /// At the first one that may not be passed over, as far as this can be told before its cause is known.
+    /// At the first one that may not be passed over, as far as this can be told before its cause is
+    /// known.
     FirstBut(&'a (dyn Fn(&Seen<'_>) -> bool + Sync)),
 }
 
@@ -89,7 +90,8 @@ impl fmt::Display for Stopped {
     }
 }
 
-/// What stops a run, counted case by case: cases without an answer in time, and cases that cost the target its process.
+/// What stops a run, counted case by case: cases without an answer in time, and cases that cost the
+/// target its process.
 #[derive(Clone, Debug)]
 pub(super) struct Count<'a> {
     timeouts: usize,
@@ -170,10 +172,17 @@ mod tests {
         }
     }
 
-    fn check(cases: &[(Verdict, bool)], fail_fast: impl Into<FailFast<'static>>, expected: Option<&str>) {
+    fn check(
+        cases: &[(Verdict, bool)],
+        fail_fast: impl Into<FailFast<'static>>,
+        expected: Option<&str>,
+    ) {
         let fail_fast = fail_fast.into();
         let mut count = Count { timeouts: 0, most_timeouts: 2, ends: 0, most_ends: 3, fail_fast };
-        let all: Vec<_> = cases.iter().map(|(verdict, ended)| count.add("value", &done(*verdict, *ended))).collect();
+        let all: Vec<_> = cases
+            .iter()
+            .map(|(verdict, ended)| count.add("value", &done(*verdict, *ended)))
+            .collect();
         let (last, before) = all.split_last().expect("a case");
         assert!(before.iter().all(Option::is_none), "{all:?}");
         assert_eq!(last.as_ref().map(Stopped::to_string).as_deref(), expected);
@@ -186,7 +195,11 @@ mod tests {
         check(&[(Crash, true), (Pass, false), (Error, true), (Error, true)], false, Some(fatal));
         check(&[(Error, false), (Error, false), (Error, false), (Fail, false)], false, None);
         check(&[(Pass, true), (Pass, true), (Pass, true)], false, Some(fatal));
-        check(&[(Timeout, true), (Crash, true), (Timeout, true)], false, Some("2 calls did not answer in time"));
+        check(
+            &[(Timeout, true), (Crash, true), (Timeout, true)],
+            false,
+            Some("2 calls did not answer in time"),
+        );
         check(&[(Pass, false), (Fail, false)], true, Some("the first finding, as asked"));
         // What is expected is passed over.
         let but = FailFast::FirstBut(&|seen| seen.law == "value" && seen.verdict == Fail);
@@ -196,9 +209,16 @@ mod tests {
 
     #[test]
     fn a_target_that_cannot_be_asked_ends_the_run() {
-        let mut count = Count { timeouts: 0, most_timeouts: 2, ends: 0, most_ends: 3, fail_fast: FailFast::Off };
+        let mut count = Count {
+            timeouts: 0,
+            most_timeouts: 2,
+            ends: 0,
+            most_ends: 3,
+            fail_fast: FailFast::Off,
+        };
         assert_eq!(count.add("value", &done(Verdict::Skipped, false)), None);
-        let gone = Done { unasked: Some("not restarted".to_owned()), ..done(Verdict::Skipped, false) };
+        let gone =
+            Done { unasked: Some("not restarted".to_owned()), ..done(Verdict::Skipped, false) };
         let expected = "the target cannot be asked any more: not restarted";
         assert_eq!(count.add("value", &gone), Some(Stopped::Gone(expected.to_owned())));
     }

@@ -120,7 +120,8 @@ pub(super) struct Store {
     working: Mutex<BTreeSet<usize>>,
 }
 
-/// A run that ends in whatever orderly way leaves no case behind as if it were running; one that is killed does.
+/// A run that ends in whatever orderly way leaves no case behind as if it were running; one that is
+/// killed does.
 impl Drop for Store {
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -146,7 +147,11 @@ impl Store {
             config: config.target.config.as_deref().map(below_current),
             declared: names(&config.conventions),
             call: config.target.kind.stored_call(),
-            contracts: config.contracts.iter().map(|(dtype, contract)| (*dtype, contract.contract.clone())).collect(),
+            contracts: config
+                .contracts
+                .iter()
+                .map(|(dtype, contract)| (*dtype, contract.contract.clone()))
+                .collect(),
             shown: Mutex::default(),
             lost: Mutex::new(None),
             working: Mutex::default(),
@@ -180,11 +185,17 @@ impl Store {
     /// Remembers the case that worker `number` is about to run.
     pub(super) fn running(&self, number: usize, case: &Case, law: &CheckedLaw) {
         self.working.lock().unwrap_or_else(PoisonError::into_inner).insert(number);
-        self.noted(self.write(&running_file(&self.folder, number), case, law, &self.declared, None));
+        self.noted(self.write(
+            &running_file(&self.folder, number),
+            case,
+            law,
+            &self.declared,
+            None,
+        ));
     }
 
-    /// Keeps a case for `qkvet replay`, with the conventions it was judged under and what it shows. Whether it is there.
-    /// A case that shows a finding is not replaced by itself without one.
+    /// Keeps a case for `qkvet replay`, with the conventions it was judged under and what it shows.
+    /// Whether it is there. A case that shows a finding is not replaced by itself without one.
     pub(super) fn keep(
         &self,
         id: &str,
@@ -218,9 +229,16 @@ impl Store {
         conventions: &[String],
         finding: Option<StoredFinding>,
     ) -> Result<(), StoreError> {
-        let contract =
-            self.contracts.iter().find(|(dtype, _)| *dtype == case.dtype).map(|(_, id)| id.clone()).unwrap_or_default();
-        let fail = |error: serde_json::Error| StoreError { path: path.to_owned(), message: error.to_string() };
+        let contract = self
+            .contracts
+            .iter()
+            .find(|(dtype, _)| *dtype == case.dtype)
+            .map(|(_, id)| id.clone())
+            .unwrap_or_default();
+        let fail = |error: serde_json::Error| StoreError {
+            path: path.to_owned(),
+            message: error.to_string(),
+        };
         let raw = serde_json::value::RawValue::from_string(to_json(case)).map_err(fail)?;
         let stored = Stored {
             target: self.target.clone(),
@@ -239,12 +257,17 @@ impl Store {
 
 /// `field=value` of each.
 pub(super) fn names(conventions: &[&Convention]) -> Vec<String> {
-    conventions.iter().map(|convention| format!("{}={}", convention.field, convention.value)).collect()
+    conventions
+        .iter()
+        .map(|convention| format!("{}={}", convention.field, convention.value))
+        .collect()
 }
 
 fn write(path: &Path, text: &str) -> Result<(), StoreError> {
-    write_whole(path, text.as_bytes())
-        .map_err(|error| StoreError { path: path.to_owned(), message: format!("expected to be written, got: {error}") })
+    write_whole(path, text.as_bytes()).map_err(|error| StoreError {
+        path: path.to_owned(),
+        message: format!("expected to be written, got: {error}"),
+    })
 }
 
 /// Reads a stored case: an id under `folder`, or a file.
@@ -255,8 +278,10 @@ pub fn read_case(folder: &Path, name: &str) -> Result<Stored, StoreError> {
     let by_id = folder.join("cases").join(format!("{name}.json"));
     let path = if by_id.is_file() { by_id } else { PathBuf::from(name) };
     let hint = "hint: ids are those that `qkvet check` printed in this folder";
-    let fail =
-        |got: String| StoreError { path: path.clone(), message: format!("expected a stored case, got: {got}\n{hint}") };
+    let fail = |got: String| StoreError {
+        path: path.clone(),
+        message: format!("expected a stored case, got: {got}\n{hint}"),
+    };
     let about = std::fs::metadata(&path).map_err(|error| fail(error.to_string()))?;
     if !about.is_file() || about.len() > MOST_BYTES {
         return Err(fail(format!("no file of at most {MOST_BYTES} bytes")));

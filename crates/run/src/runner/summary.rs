@@ -13,14 +13,16 @@ use crate::python::A_LAYER;
 /// What no version so far checks.
 const UNCHECKED: [&str; 2] = ["gradients", "dropout"];
 
-/// What is checked of functions that are called in Python, on arrays that have strides, where the shapes of a case say so.
+/// What is checked of functions that are called in Python, on arrays that have strides, where the
+/// shapes of a case say so.
 const NO_STRIDED_INPUTS: &str = "strided inputs (no result from any)";
 
 /// The same of a function that raises an exception on all of them.
 const DECLINED_STRIDED_INPUTS: &str = "strided inputs (declined by an exception)";
 
 /// Why those are not checked of a function that raises an exception.
-const STRIDES_DECLINED: &str = "strided inputs: an exception was raised, and contiguous ones were given";
+const STRIDES_DECLINED: &str =
+    "strided inputs: an exception was raised, and contiguous ones were given";
 
 /// What is not checked of a layer besides: its projections are asked to copy.
 const UNCHECKED_OF_LAYERS: &str = "weights other than 0 and 1";
@@ -38,12 +40,16 @@ pub(super) fn summary(
 ) -> Summary {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut reasons: BTreeMap<String, String> = BTreeMap::new();
-    let mut coverage = Coverage { unchecked: UNCHECKED.map(str::to_owned).to_vec(), ..Coverage::default() };
+    let mut coverage =
+        Coverage { unchecked: UNCHECKED.map(str::to_owned).to_vec(), ..Coverage::default() };
     if run.environment.iter().any(|line| line.starts_with(A_LAYER)) {
         coverage.unchecked.push(UNCHECKED_OF_LAYERS.to_owned());
     }
     let declined = done.iter().filter(|done| done.handling.strides == Strides::Declined).count();
-    if !done.iter().any(|done| done.verdict.is_checked() && done.handling.strides == Strides::Transposed) {
+    if !done
+        .iter()
+        .any(|done| done.verdict.is_checked() && done.handling.strides == Strides::Transposed)
+    {
         // First, for the report says of the last ones that no version checks them.
         let unchecked = if declined > 0 { DECLINED_STRIDED_INPUTS } else { NO_STRIDED_INPUTS };
         coverage.unchecked.insert(0, unchecked.to_owned());
@@ -64,7 +70,10 @@ pub(super) fn summary(
     for (done, planned) in done.iter().zip(cases) {
         *counts.entry(done.verdict.word().to_owned()).or_default() += 1;
         if matches!(done.verdict, Verdict::Unsupported | Verdict::Refused) {
-            let reason = done.evidence.as_ref().map_or("", |evidence| evidence.got.lines().next().unwrap_or_default());
+            let reason = done
+                .evidence
+                .as_ref()
+                .map_or("", |evidence| evidence.got.lines().next().unwrap_or_default());
             let reason = format!("{} {reason}", done.verdict);
             // One reason with changing extents is one line: the first as it was written.
             let key: String = reason.chars().filter(|c| !c.is_ascii_digit()).collect();
@@ -77,7 +86,8 @@ pub(super) fn summary(
     }
     let shown = shown.iter().copied().chain(std::iter::repeat(None));
     let records = done.into_iter().zip(cases).zip(shown);
-    let records = records.map(|((done, planned), finding)| record(done, planned, finding)).collect();
+    let records =
+        records.map(|((done, planned), finding)| record(done, planned, finding)).collect();
     let mut warnings = config.target.kind.warnings();
     if reused > 0 {
         let cases = if reused == 1 { "case" } else { "cases" };
@@ -85,7 +95,18 @@ pub(super) fn summary(
     }
     let interrupted = stopped == Some(&Stopped::Interrupted);
     let stopped = stopped.map(Stopped::to_string);
-    Summary { run, counts, findings, coverage, stopped, interrupted, warnings, known: None, snapshot: None, records }
+    Summary {
+        run,
+        counts,
+        findings,
+        coverage,
+        stopped,
+        interrupted,
+        warnings,
+        known: None,
+        snapshot: None,
+        records,
+    }
 }
 
 fn cover(coverage: &mut Coverage, done: &Done, planned: &Planned<'_>) {
@@ -98,9 +119,15 @@ fn cover(coverage: &mut Coverage, done: &Done, planned: &Planned<'_>) {
         *coverage.references.entry(reference.to_string()).or_default() += rows;
     }
     let d = planned.dims();
-    for (name, n) in
-        [("b", d.b), ("h_q", d.h_q), ("h_k", d.h_k), ("n_q", d.n_q), ("n_k", d.n_k), ("d_k", d.d_k), ("d_v", d.d_v)]
-    {
+    for (name, n) in [
+        ("b", d.b),
+        ("h_q", d.h_q),
+        ("h_k", d.h_k),
+        ("n_q", d.n_q),
+        ("n_k", d.n_k),
+        ("d_k", d.d_k),
+        ("d_v", d.d_v),
+    ] {
         let range = coverage.sizes.entry(name.to_owned()).or_insert((n, n));
         *range = (range.0.min(n), range.1.max(n));
     }
@@ -111,7 +138,8 @@ fn cover(coverage: &mut Coverage, done: &Done, planned: &Planned<'_>) {
 }
 
 fn record(done: Done, planned: &Planned<'_>, finding: Option<usize>) -> CaseRecord {
-    let measured = matches!(done.verdict, Verdict::Pass | Verdict::Suspect | Verdict::Fail) && done.margin.is_finite();
+    let measured = matches!(done.verdict, Verdict::Pass | Verdict::Suspect | Verdict::Fail)
+        && done.margin.is_finite();
     CaseRecord {
         id: done.id,
         law: planned.law().to_owned(),

@@ -1,4 +1,5 @@
-//! What a finding leaves behind so that it can be seen again: the stored case, the token, the script.
+//! What a finding leaves behind so that it can be seen again: the stored case, the token, the
+//! script.
 
 use qkvet_engine::law::Judge;
 use qkvet_gen::token;
@@ -20,11 +21,10 @@ const MOST_SHOWN_BYTES: usize = 64 << 10;
 const INPUTS_OF: &str = "inputs of ";
 
 /// Said of a call that was answered.
-const WERE_VIEWS: &str =
-    "in the case shown query, key and value were views of which heads and positions lie exchanged in memory";
+const WERE_VIEWS: &str = "in the case shown query, key and value were views of which heads and positions lie exchanged in memory";
 
-/// Said of a call of a law of refusal that gave nothing, which may have come to its end on contiguous inputs after it raised an exception
-/// on views.
+/// Said of a call of a law of refusal that gave nothing, which may have come to its end on
+/// contiguous inputs after it raised an exception on views.
 const WERE_VIEWS_FIRST: &str = "in the case shown query, key and value were views of which heads and positions lie exchanged in memory, or contiguous if those raised an exception; whether that is the reason was not tried";
 
 /// A case that shows a finding.
@@ -56,27 +56,41 @@ pub(super) struct Trace {
 /// Stores the case, writes the script, and says how to see the finding again.
 pub(super) fn trace(scene: &Scene<'_, '_>, pass: &Pass<'_>, seen: &Seen<'_>) -> Trace {
     let Done { asked, once, .. } = *seen.shown;
-    let finding = StoredFinding { verdict: seen.verdict, title: seen.title.to_owned(), calls: asked, once };
-    let kept = keep(scene.config, scene.conventions, pass, (seen.id, seen.case, seen.law), Some(finding));
+    let finding =
+        StoredFinding { verdict: seen.verdict, title: seen.title.to_owned(), calls: asked, once };
+    let kept =
+        keep(scene.config, scene.conventions, pass, (seen.id, seen.case, seen.law), Some(finding));
     let of_outputs = matches!(scene.config.target.kind, TargetKind::Outputs(_));
     let contract = scene.config.contracts.get(&seen.case.dtype).copied().filter(|_| !of_outputs);
     let calls = contract.and_then(|contract| judged(scene, pass, seen, contract));
     let kept = Trace { views: views(seen, calls.as_deref().unwrap_or_default()), ..kept };
-    match contract.zip(calls).and_then(|(contract, calls)| write_script(scene, pass, seen, contract, &calls)) {
-        Some((path, text)) => {
-            Trace { script: Some(path), script_text: Some(text).filter(|text| text.len() <= MOST_SHOWN_BYTES), ..kept }
-        }
+    match contract
+        .zip(calls)
+        .and_then(|(contract, calls)| write_script(scene, pass, seen, contract, &calls))
+    {
+        Some((path, text)) => Trace {
+            script: Some(path),
+            script_text: Some(text).filter(|text| text.len() <= MOST_SHOWN_BYTES),
+            ..kept
+        },
         None => kept,
     }
 }
 
-/// The calls of a target that runs in a process of its own or may be given views, with what they must return.
-fn judged(scene: &Scene<'_, '_>, pass: &Pass<'_>, seen: &Seen<'_>, contract: &Contract) -> Option<Vec<JudgedCall>> {
+/// The calls of a target that runs in a process of its own or may be given views, with what they
+/// must return.
+fn judged(
+    scene: &Scene<'_, '_>,
+    pass: &Pass<'_>,
+    seen: &Seen<'_>,
+    contract: &Contract,
+) -> Option<Vec<JudgedCall>> {
     let called = pass.called();
     if called.is_none() && !scene.config.target.kind.own().is_some_and(OwnTarget::takes_views) {
         return None;
     }
-    let views = |call: &Call| called.map_or_else(|| gets_views(call), |called| called.gets_views(call));
+    let views =
+        |call: &Call| called.map_or_else(|| gets_views(call), |called| called.gets_views(call));
     let judge = Judge { meaning: scene.meaning, contract };
     let mut calls = judged_calls(seen.law, seen.case, judge, &seen.shown.calls, &views).ok()?;
     // What was declined after the calls that decided is not asked again.
@@ -84,18 +98,20 @@ fn judged(scene: &Scene<'_, '_>, pass: &Pass<'_>, seen: &Seen<'_>, contract: &Co
     Some(calls)
 }
 
-/// What is to be said of the call that decided if it was put as views. What is wrong with its answer is asked again on contiguous inputs;
-/// whether inputs are changed, and what becomes of a call that has to be refused, is not.
+/// What is to be said of the call that decided if it was put as views. What is wrong with its
+/// answer is asked again on contiguous inputs; whether inputs are changed, and what becomes of a
+/// call that has to be refused, is not.
 fn views(seen: &Seen<'_>, calls: &[JudgedCall]) -> Option<&'static str> {
     let evidence = seen.shown.evidence.as_ref()?;
     if let Some(label) = evidence.place.strip_prefix(INPUTS_OF) {
         let mut records = seen.shown.calls.iter();
-        let changed = records.find(|record| record.label == label && !record.output.inputs_unchanged)?;
+        let changed =
+            records.find(|record| record.label == label && !record.output.inputs_unchanged)?;
         return (changed.output.handling.strides == Strides::Transposed).then_some(WERE_VIEWS);
     }
     let is_refusal = seen.law.law.misfit.is_some();
-    let gave_nothing =
-        is_refusal && (matches!(seen.verdict, Verdict::Crash | Verdict::Timeout) || evidence.broke_protocol);
+    let gave_nothing = is_refusal
+        && (matches!(seen.verdict, Verdict::Crash | Verdict::Timeout) || evidence.broke_protocol);
     let decided = calls.iter().find(|call| call.label == evidence.place)?;
     (gave_nothing && decided.strided).then_some(WERE_VIEWS_FIRST)
 }
@@ -109,19 +125,38 @@ pub(super) fn keep(
     finding: Option<StoredFinding>,
 ) -> Trace {
     let token = token(case);
-    if let (TargetKind::Outputs(_), CaseSource::Frozen { folder, .. }) = (&config.target.kind, config.cases) {
+    if let (TargetKind::Outputs(_), CaseSource::Frozen { folder, .. }) =
+        (&config.target.kind, config.cases)
+    {
         // What made the output is known to whoever ran it.
         let folder = folder.display().to_string();
         let folder = shell_words::quote(&folder);
         let replay = format!("qkvet replay {id} --cases {folder} --target TARGET");
-        return Trace { token, replay, replay_anywhere: None, script: None, script_text: None, views: None };
+        return Trace {
+            token,
+            replay,
+            replay_anywhere: None,
+            script: None,
+            script_text: None,
+            views: None,
+        };
     }
     if let Some(own) = config.target.kind.own() {
         // No command reaches what lives in another process.
-        let contract = config.contracts.get(&case.dtype).map_or("", |contract| contract.contract.as_str());
-        let again = |token: &String| own.again(&Again { token, conventions: names(conventions), contract });
-        let replay = token.as_ref().map_or_else(|| format!("case {id} of the same suite and seed"), again);
-        return Trace { token, replay, replay_anywhere: None, script: None, script_text: None, views: None };
+        let contract =
+            config.contracts.get(&case.dtype).map_or("", |contract| contract.contract.as_str());
+        let again =
+            |token: &String| own.again(&Again { token, conventions: names(conventions), contract });
+        let replay =
+            token.as_ref().map_or_else(|| format!("case {id} of the same suite and seed"), again);
+        return Trace {
+            token,
+            replay,
+            replay_anywhere: None,
+            script: None,
+            script_text: None,
+            views: None,
+        };
     }
     let replay_anywhere = token.as_ref().map(|token| command(config, conventions, case, token));
     let kept = match pass.store() {
@@ -149,20 +184,27 @@ pub(super) fn keep_undecided(
     for at in chosen {
         let (case, law) = (cases[at].case(config)?, cases[at].checked_law(config)?);
         let id = summary.records[at].id.clone();
-        summary.records[at].replay = Some(keep(config, conventions, pass, (&id, &case, law), None).replay);
+        summary.records[at].replay =
+            Some(keep(config, conventions, pass, (&id, &case, law), None).replay);
     }
     Ok(())
 }
 
 /// `qkvet replay 'TOKEN' --target NAME`, with every flag that the verdict depends on.
-fn command(config: &RunConfig<'_>, conventions: &[&Convention], case: &Case, token: &str) -> String {
+fn command(
+    config: &RunConfig<'_>,
+    conventions: &[&Convention],
+    case: &Case,
+    token: &str,
+) -> String {
     let mut flags = vec![("--target", config.target.name.clone())];
     flags.extend(names(conventions).into_iter().map(|declared| ("--convention", declared)));
     let default = config.catalog.default_contract(case.dtype).ok();
     let contract = config.contracts.get(&case.dtype).filter(|one| default != Some(**one));
     flags.extend(contract.map(|one| ("--contract", one.contract.clone())));
     flags.extend(config.catalog.law_files.get(&case.law).map(|file| ("--law", file.clone())));
-    let StoredCall { arrays, layout, device, prototype, constants } = config.target.kind.stored_call();
+    let StoredCall { arrays, layout, device, prototype, constants } =
+        config.target.kind.stored_call();
     let arrays = arrays.map(|arrays| match arrays {
         Arrays::Numpy => "numpy",
         Arrays::Torch => "torch",
@@ -173,7 +215,10 @@ fn command(config: &RunConfig<'_>, conventions: &[&Convention], case: &Case, tok
     flags.extend(device.map(|device| ("--device", device)));
     flags.extend(prototype.map(|prototype| ("--call", prototype)));
     flags.extend(constants.into_iter().map(|constant| ("--constant", constant)));
-    let flags: String = flags.iter().map(|(flag, value)| format!(" {flag} {}", shell_words::quote(value))).collect();
+    let flags: String = flags
+        .iter()
+        .map(|(flag, value)| format!(" {flag} {}", shell_words::quote(value)))
+        .collect();
     format!("qkvet replay '{token}'{flags}")
 }
 

@@ -1,4 +1,5 @@
-//! Answers: checked before they are believed: number, status, formats, the number of bytes against the shape.
+//! Answers: checked before they are believed: number, status, formats, the number of bytes against
+//! the shape.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,8 @@ use qkvet_spec::{Call, Output, Response, Tensor};
 use super::error::{WireError, parse};
 use super::scratch::Scratch;
 
-/// Room for what a wrong result may have too much, in bytes: its shape is then named instead of its length.
+/// Room for what a wrong result may have too much, in bytes: its shape is then named instead of its
+/// length.
 const ROOM: usize = 1 << 20;
 /// The same for a result in a file, whose length is known before it is read.
 const FILE_ROOM: usize = 16 << 20;
@@ -32,9 +34,17 @@ impl Asked {
     /// Twice the bytes of the results in the widest format, and some room.
     pub(crate) fn by(seq: u64, call: &Call) -> Self {
         let d = call.dims();
-        let columns = d.d_v + if call.return_weights { d.n_k } else { 0 } + usize::from(call.return_lse);
-        let most = [d.b, d.h_q, d.n_q, columns, 16].iter().fold(1, |size: usize, n| size.saturating_mul(*n));
-        Self { seq, weights: call.return_weights, lse: call.return_lse, most: most.saturating_add(ROOM) }
+        let columns =
+            d.d_v + if call.return_weights { d.n_k } else { 0 } + usize::from(call.return_lse);
+        let most = [d.b, d.h_q, d.n_q, columns, 16]
+            .iter()
+            .fold(1, |size: usize, n| size.saturating_mul(*n));
+        Self {
+            seq,
+            weights: call.return_weights,
+            lse: call.return_lse,
+            most: most.saturating_add(ROOM),
+        }
     }
 
     /// Longest line of an answer in bytes.
@@ -77,12 +87,21 @@ pub(crate) fn read_hello(line: &[u8]) -> Result<HelloAnswer, WireError> {
 ///
 /// # Errors
 /// The first field that is wrong.
-pub(crate) fn read_reply(line: &[u8], asked: &Asked, scratch: &Scratch) -> Result<Reply, WireError> {
-    let answer: RunAnswer = parse(line).map_err(|error| WireError { in_step: has_seq(line, asked.seq), ..error })?;
+pub(crate) fn read_reply(
+    line: &[u8],
+    asked: &Asked,
+    scratch: &Scratch,
+) -> Result<Reply, WireError> {
+    let answer: RunAnswer =
+        parse(line).map_err(|error| WireError { in_step: has_seq(line, asked.seq), ..error })?;
     if answer.seq != asked.seq {
         let error = WireError::new("seq", asked.seq, answer.seq);
         let again = answer.seq.checked_add(1) == Some(asked.seq);
-        return Err(if again { error.hint("one answer to each request: is this a second one?") } else { error });
+        return Err(if again {
+            error.hint("one answer to each request: is this a second one?")
+        } else {
+            error
+        });
     }
     let RunAnswer { fatal, nanoseconds, .. } = answer;
     let reason = match (&answer.reason, answer.status) {
@@ -111,16 +130,25 @@ fn has_seq(line: &[u8], seq: u64) -> bool {
 
 fn results(answer: &RunAnswer, asked: &Asked, scratch: &Scratch) -> Result<Response, WireError> {
     let mut found = BTreeMap::new();
-    for (name, _) in [("output", true), ("weights", asked.weights), ("lse", asked.lse)].iter().filter(|(_, on)| *on) {
+    for (name, _) in [("output", true), ("weights", asked.weights), ("lse", asked.lse)]
+        .iter()
+        .filter(|(_, on)| *on)
+    {
         let path = format!("tensors.{name}");
-        let sent = answer.tensors.get(*name).ok_or_else(|| WireError::new(path.as_str(), "a tensor", "none"))?;
+        let sent = answer
+            .tensors
+            .get(*name)
+            .ok_or_else(|| WireError::new(path.as_str(), "a tensor", "none"))?;
         let Some(tensor) = tensor(&path, sent, asked, scratch)? else {
-            let reason = format!("{name}: an array of shape {:?} is too large to be checked", sent.shape);
+            let reason =
+                format!("{name}: an array of shape {:?} is too large to be checked", sent.shape);
             return Ok(Response::Malformed(reason));
         };
         found.insert(*name, tensor);
     }
-    let Some(output) = found.remove("output") else { return Ok(Response::Malformed("no output".to_owned())) };
+    let Some(output) = found.remove("output") else {
+        return Ok(Response::Malformed("no output".to_owned()));
+    };
     let (weights, lse) = (found.remove("weights"), found.remove("lse"));
     let inputs_unchanged = answer.inputs_unchanged.unwrap_or(true);
     let handling = answer.python.unwrap_or_default();
@@ -128,26 +156,44 @@ fn results(answer: &RunAnswer, asked: &Asked, scratch: &Scratch) -> Result<Respo
 }
 
 /// The tensor; `None` if it lies in a file and is far larger than what was asked for.
-fn tensor(path: &str, sent: &WireTensor, asked: &Asked, scratch: &Scratch) -> Result<Option<Tensor>, WireError> {
+fn tensor(
+    path: &str,
+    sent: &WireTensor,
+    asked: &Asked,
+    scratch: &Scratch,
+) -> Result<Option<Tensor>, WireError> {
     let field = |name: &str| format!("{path}.{name}");
     let Some(dtype) = sent.dtype.dtype() else {
         return Err(WireError::new(field("dtype"), "a floating-point format", sent.dtype.name()));
     };
     let size = sent.shape.iter().try_fold(dtype.size(), |size, n| size.checked_mul(*n));
     let bytes = match (&sent.data, &sent.file, size) {
-        (Some(_), Some(_), _) => return Err(WireError::new(path, "either `data` or `file`", "both")),
+        (Some(_), Some(_), _) => {
+            return Err(WireError::new(path, "either `data` or `file`", "both"));
+        }
         (None, None, _) => return Err(WireError::new(path, "either `data` or `file`", "neither")),
         (None, Some(_), None) => return Ok(None),
-        (None, Some(_), Some(size)) if size > asked.most.saturating_add(FILE_ROOM) => return Ok(None),
-        (None, Some(file), Some(size)) => scratch.read(path, file, sent.offset.unwrap_or(0), size)?,
+        (None, Some(_), Some(size)) if size > asked.most.saturating_add(FILE_ROOM) => {
+            return Ok(None);
+        }
+        (None, Some(file), Some(size)) => {
+            scratch.read(path, file, sent.offset.unwrap_or(0), size)?
+        }
         (Some(data), None, size) => {
-            let bytes = BASE64
-                .decode(data.as_bytes())
-                .map_err(|error| WireError::new(field("data"), "base64", format!("text with an {}", lower(&error))))?;
+            let bytes = BASE64.decode(data.as_bytes()).map_err(|error| {
+                WireError::new(field("data"), "base64", format!("text with an {}", lower(&error)))
+            })?;
             if size != Some(bytes.len()) {
-                let size = size.map_or_else(|| "more than can be addressed".to_owned(), |size| size.to_string());
+                let size = size.map_or_else(
+                    || "more than can be addressed".to_owned(),
+                    |size| size.to_string(),
+                );
                 let expected = format!("{size} bytes for {dtype} of shape {:?}", sent.shape);
-                return Err(WireError::new(field("data"), expected, format!("{} bytes", bytes.len())));
+                return Err(WireError::new(
+                    field("data"),
+                    expected,
+                    format!("{} bytes", bytes.len()),
+                ));
             }
             bytes
         }
@@ -169,16 +215,23 @@ mod tests {
         let asked = Asked { seq: 3, weights: false, lse: false, most: 1000 };
         let got = match read_reply(line.as_bytes(), &asked, &scratch) {
             Ok(reply) => format!("{:?}", reply.response),
-            Err(error) => format!("{}{error}", if error.in_step { "in step: " } else { "out of step: " }),
+            Err(error) => {
+                format!("{}{error}", if error.in_step { "in step: " } else { "out of step: " })
+            }
         };
         assert!(got.contains(expected), "{line}\n  expected {expected}\n  got {got}");
     }
 
     #[test]
     fn replies() {
-        let ok = |tensor: &str| format!(r#"{{"seq":3,"status":"ok","new":[1],"tensors":{{"output":{tensor}}}}}"#);
+        let ok = |tensor: &str| {
+            format!(r#"{{"seq":3,"status":"ok","new":[1],"tensors":{{"output":{tensor}}}}}"#)
+        };
         check(&ok(r#"{"dtype":"float32","shape":[1],"data":"AACAPw=="}"#), "data: [1.0]");
-        check(&ok(r#"{"dtype":"bfloat16","shape":[1,2],"data":"gD+APw==","new":1}"#), "data: [1.0, 1.0]");
+        check(
+            &ok(r#"{"dtype":"bfloat16","shape":[1,2],"data":"gD+APw==","new":1}"#),
+            "data: [1.0, 1.0]",
+        );
         check(&ok(r#"{"dtype":"float16","shape":[0,9],"data":""}"#), "data: []");
         check(
             &ok(r#"{"dtype":"float32","shape":[2],"data":"AACAPw=="}"#),
@@ -191,9 +244,18 @@ mod tests {
             &ok(r#"{"dtype":"int16","shape":[1],"data":""}"#),
             "in step: tensors.output.dtype: expected one of `float64`",
         );
-        check(&ok(r#"{"dtype":"bool","shape":[1],"data":"AA=="}"#), "expected a floating-point format, got bool");
-        check(&ok(r#"{"dtype":"int64","shape":[0],"data":""}"#), "expected a floating-point format, got int64");
-        check(&ok(r#"{"dtype":"float32","shape":[1],"data":"A*"}"#), "tensors.output.data: expected base64, got text");
+        check(
+            &ok(r#"{"dtype":"bool","shape":[1],"data":"AA=="}"#),
+            "expected a floating-point format, got bool",
+        );
+        check(
+            &ok(r#"{"dtype":"int64","shape":[0],"data":""}"#),
+            "expected a floating-point format, got int64",
+        );
+        check(
+            &ok(r#"{"dtype":"float32","shape":[1],"data":"A*"}"#),
+            "tensors.output.data: expected base64, got text",
+        );
         check(
             &ok(r#"{"dtype":"float32","shape":[1,-1],"data":""}"#),
             "in step: tensors.output.shape[1]: expected a whole number, got integer `-1`",
@@ -207,7 +269,10 @@ mod tests {
         check(r#"{"seq":4,"status":"ok"}"#, "out of step: seq: expected 3, got 4");
         check(r#"{"seq":2,"status":"ok"}"#, "out of step: seq: expected 3, got 2");
         check(r#"{"status":"ok"}"#, "out of step: seq: expected a value, got none");
-        check(r#"{"seq":3,"status":"fine"}"#, "in step: status: expected one of `ok`, `unsupported`");
+        check(
+            r#"{"seq":3,"status":"fine"}"#,
+            "in step: status: expected one of `ok`, `unsupported`",
+        );
         check(r#"{"seq":3,"status":"refused","reason":"n_k = 0"}"#, "Refused(\"n_k = 0\")");
         for status in ["unsupported", "refused", "error", "malformed"] {
             let line = format!(r#"{{"seq":3,"status":"{status}"}}"#);
@@ -230,7 +295,10 @@ mod tests {
         check(r#"{"ok":true,"wire":2,"name":"x"}"#, "wire: expected 1, got 2");
         check(r#"{"ok":true,"wire":1}"#, "name: expected the name of the program, got none");
         check(r#"{"ok":1}"#, "ok: expected a boolean, got integer `1`");
-        check(r#"{"ok":true,"wire":1,"name":"x","supports":{"dtypes":"all"}}"#, "supports.dtypes: expected a sequence");
+        check(
+            r#"{"ok":true,"wire":1,"name":"x","supports":{"dtypes":"all"}}"#,
+            "supports.dtypes: expected a sequence",
+        );
         check(r#"{"wire":1}"#, "ok: expected a value, got none");
         check("{ready", "expected a JSON object");
     }

@@ -16,7 +16,8 @@ pub struct WireError {
     pub got: String,
     /// What to do.
     pub hint: Option<String>,
-    /// Whether the message is the answer to the request all the same, so that the next one can be asked.
+    /// Whether the message is the answer to the request all the same, so that the next one can be
+    /// asked.
     pub in_step: bool,
 }
 
@@ -30,8 +31,18 @@ impl fmt::Display for WireError {
 }
 
 impl WireError {
-    pub(crate) fn new(path: impl Into<String>, expected: impl fmt::Display, got: impl fmt::Display) -> Self {
-        Self { path: path.into(), expected: expected.to_string(), got: got.to_string(), hint: None, in_step: false }
+    pub(crate) fn new(
+        path: impl Into<String>,
+        expected: impl fmt::Display,
+        got: impl fmt::Display,
+    ) -> Self {
+        Self {
+            path: path.into(),
+            expected: expected.to_string(),
+            got: got.to_string(),
+            hint: None,
+            in_step: false,
+        }
     }
 
     pub(crate) fn hint(self, hint: &str) -> Self {
@@ -67,7 +78,9 @@ fn in_words(path: String, error: &serde_json::Error, line: &[u8]) -> WireError {
     }
     let text = error.to_string();
     let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
-    if let Some(field) = text.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
+    if let Some(field) =
+        text.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'))
+    {
         let path = if path.is_empty() { field.to_owned() } else { format!("{path}.{field}") };
         return WireError::new(path, "a value", "none");
     }
@@ -77,7 +90,8 @@ fn in_words(path: String, error: &serde_json::Error, line: &[u8]) -> WireError {
                 .iter()
                 .find_map(|prefix| got.strip_prefix(prefix))
                 .unwrap_or(got);
-            let expected = if expected == "usize" || expected == "u64" { "a whole number" } else { expected };
+            let expected =
+                if expected == "usize" || expected == "u64" { "a whole number" } else { expected };
             WireError::new(path, expected, got)
         }
         None => WireError::new(path, "a field of the protocol", text),
@@ -86,6 +100,10 @@ fn in_words(path: String, error: &serde_json::Error, line: &[u8]) -> WireError {
 
 /// The beginning of some foreign bytes, fit for a message.
 pub(crate) fn quoted(bytes: &[u8]) -> String {
-    let head: String = String::from_utf8_lossy(&bytes[..bytes.len().min(240)]).trim_end().chars().take(80).collect();
+    let head: String = String::from_utf8_lossy(&bytes[..bytes.len().min(240)])
+        .trim_end()
+        .chars()
+        .take(80)
+        .collect();
     format!("{head:?}")
 }

@@ -1,4 +1,5 @@
-//! Messages of `qkvet-wire/1`: made from calls, and checked before they are believed. No pipes here.
+//! Messages of `qkvet-wire/1`: made from calls, and checked before they are believed. No pipes
+//! here.
 
 mod answer;
 mod error;

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use qkvet_engine::format;
-use qkvet_spec::wire::{Hello, INLINE_LIMIT, Params, Payload, Run, WIRE, Want, WireDtype, WireTensor, WireWindow};
+use qkvet_spec::wire::{
+    Hello, INLINE_LIMIT, Params, Payload, Run, WIRE, Want, WireDtype, WireTensor, WireWindow,
+};
 use qkvet_spec::{BoolTensor, Call, Packed, Tensor};
 use serde::Serialize;
 
@@ -13,7 +15,10 @@ use super::hex::hex_float;
 use super::scratch::Scratch;
 
 /// The first message.
-pub(crate) fn hello(scratch: &Scratch, python: Option<serde_json::Map<String, serde_json::Value>>) -> Hello {
+pub(crate) fn hello(
+    scratch: &Scratch,
+    python: Option<serde_json::Map<String, serde_json::Value>>,
+) -> Hello {
     Hello {
         wire: WIRE,
         tool: concat!("qkvet ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -23,9 +28,14 @@ pub(crate) fn hello(scratch: &Scratch, python: Option<serde_json::Map<String, se
     }
 }
 
-/// The request that asks for one call. An option that the call leaves out is not named. With a folder for `files` large tensors
-/// go as files, as long as those can be written.
-pub(crate) fn run_request(seq: u64, case: Option<&str>, call: &Call, files: Option<&Scratch>) -> Run {
+/// The request that asks for one call. An option that the call leaves out is not named. With a
+/// folder for `files` large tensors go as files, as long as those can be written.
+pub(crate) fn run_request(
+    seq: u64,
+    case: Option<&str>,
+    call: &Call,
+    files: Option<&Scratch>,
+) -> Run {
     let options = &call.options;
     let params = Params {
         scale: options.scale,
@@ -36,7 +46,8 @@ pub(crate) fn run_request(seq: u64, case: Option<&str>, call: &Call, files: Opti
         window: options.window.map(|window| WireWindow { left: window.left, right: window.right }),
     };
     let beside = [(Want::Weights, call.return_weights), (Want::Lse, call.return_lse)];
-    let want = std::iter::once(Want::Output).chain(beside.into_iter().filter_map(|(want, on)| on.then_some(want)));
+    let want = std::iter::once(Want::Output)
+        .chain(beside.into_iter().filter_map(|(want, on)| on.then_some(want)));
     let mut tensors = BTreeMap::new();
     let mut add = |name: &str, (dtype, shape, bits): (WireDtype, &[usize], Vec<u8>)| {
         let shape = shape.to_vec();
@@ -51,8 +62,11 @@ pub(crate) fn run_request(seq: u64, case: Option<&str>, call: &Call, files: Opti
     if let Some(mask) = &options.mask {
         add("mask", bool(mask));
     }
-    for (name, tensor) in [("bias", &options.bias), ("sinks", &options.sinks), ("alibi_slopes", &options.alibi_slopes)]
-    {
+    for (name, tensor) in [
+        ("bias", &options.bias),
+        ("sinks", &options.sinks),
+        ("alibi_slopes", &options.alibi_slopes),
+    ] {
         tensor.iter().for_each(|tensor| add(name, float(tensor)));
     }
     for (name, numbers) in whole_numbers(call) {

@@ -47,7 +47,8 @@ impl Scratch {
         written.ok().map(|()| name.to_owned())
     }
 
-    /// Removes the files of the request that was answered. They are never written over: the program may still have them mapped.
+    /// Removes the files of the request that was answered. They are never written over: the program
+    /// may still have them mapped.
     pub(crate) fn forget_requests(&self) {
         for path in self.written.borrow_mut().drain(..) {
             // The folder goes in the end, with what is left in it.
@@ -55,8 +56,15 @@ impl Scratch {
         }
     }
 
-    /// `length` bytes of a file of the program, from `offset`: a plain file of this folder that is long enough.
-    pub(super) fn read(&self, field: &str, name: &str, offset: u64, length: usize) -> Result<Vec<u8>, WireError> {
+    /// `length` bytes of a file of the program, from `offset`: a plain file of this folder that is
+    /// long enough.
+    pub(super) fn read(
+        &self,
+        field: &str,
+        name: &str,
+        offset: u64,
+        length: usize,
+    ) -> Result<Vec<u8>, WireError> {
         let path = format!("{field}.file");
         if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', '\0']) {
             let expected = "the name of a file in the scratch folder, without folders";
@@ -64,13 +72,19 @@ impl Scratch {
         }
         // Neither a link out of the folder nor a pipe that nobody writes to is followed.
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits();
-        let opened = File::options().read(true).custom_flags(flags.cast_signed()).open(self.path().join(name));
+        let opened = File::options()
+            .read(true)
+            .custom_flags(flags.cast_signed())
+            .open(self.path().join(name));
         let wrong = |expected: String, got: String| WireError::new(path.as_str(), expected, got);
         let readable = || format!("a plain file `{name}` in the scratch folder");
         let mut file = opened.map_err(|error| wrong(readable(), error.to_string()))?;
         let metadata = file.metadata().map_err(|error| wrong(readable(), error.to_string()))?;
         if !metadata.is_file() {
-            return Err(wrong(readable(), (if metadata.is_dir() { "a folder" } else { "something else" }).to_owned()));
+            return Err(wrong(
+                readable(),
+                (if metadata.is_dir() { "a folder" } else { "something else" }).to_owned(),
+            ));
         }
         let end = offset.checked_add(length as u64);
         if end.is_none_or(|end| end > metadata.len()) {
@@ -85,7 +99,10 @@ impl Scratch {
             .and_then(|_| file.take(length as u64).read_to_end(&mut bytes))
             .map_err(|error| wrong(readable(), error.to_string()))?;
         if bytes.len() != length {
-            return Err(wrong(format!("{length} bytes in `{name}`"), format!("{} bytes", bytes.len())));
+            return Err(wrong(
+                format!("{length} bytes in `{name}`"),
+                format!("{} bytes", bytes.len()),
+            ));
         }
         Ok(bytes)
     }
@@ -103,7 +120,10 @@ mod tests {
 
     fn check(scratch: &Scratch, name: &str, offset: u64, expected: &str) {
         let told = scratch.read("tensors.output", name, offset, 4).unwrap_err().to_string();
-        assert!(told.starts_with("tensors.output.file: expected ") && told.contains(expected), "{told}");
+        assert!(
+            told.starts_with("tensors.output.file: expected ") && told.contains(expected),
+            "{told}"
+        );
     }
 
     #[test]

@@ -39,7 +39,8 @@ class Caller:
             if self.swapped:
                 raise LoadError("layout", "a layer has no axis of heads, got layout bnhd", "leave --layout out")
             if "Layer" not in globals():
-                # The worker gets it with its request: not all of them need it, and a command line is only so long.
+                # The worker gets it with its request: not all of them need it, and a command line
+                # is only so long.
                 exec(compile(hello["layers"], "<qkvet layers>", "exec"), globals())
             self.function = Layer(function, kind, self.library)
 

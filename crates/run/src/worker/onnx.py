@@ -1,4 +1,5 @@
-# Models and backends of ONNX: what is fed was made on the other side, named and laid out; here it is run.
+# Models and backends of ONNX: what is fed was made on the other side, named and laid out; here it
+# is run.
 
 import unittest
 

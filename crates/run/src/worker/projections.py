@@ -1,8 +1,10 @@
-# What gives the heads of a multi-head layer any query, key and value: inputs and weights for it. Every weight is 0 or 1, one 1 in a
-# column, so that a projection copies; a bias is taken off its column of the input first, where that is exact for the whole
-# column. So nothing is rounded, in any format. Numbers are Python's own here, those of the format among them.
+# What gives the heads of a multi-head layer any query, key and value: inputs and weights for it.
+# Every weight is 0 or 1, one 1 in a column, so that a projection copies; a bias is taken off its
+# column of the input first, where that is exact for the whole column. So nothing is rounded, in any
+# format. Numbers are Python's own here, those of the format among them.
 
-# By how many columns a projection turns those of each head: one that is transposed turns them back instead.
+# By how many columns a projection turns those of each head: one that is transposed turns them back
+# instead.
 TURNED_BY = {"q": 1, "k": 2, "v": 1, "o": 2}
 # The number of a bias, by its column.
 BIAS = (1.0, -0.5, 2.0)

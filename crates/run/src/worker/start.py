@@ -1,4 +1,5 @@
-# First of all, where the process is ours. One source with the other files of this folder; only the standard library.
+# First of all, where the process is ours. One source with the other files of this folder; only the
+# standard library.
 
 import sys
 

@@ -19,7 +19,8 @@ class Target:
         sys.argv = [hello["target"].get("file") or hello["target"]["module"]]
 
     def info(self):
-        # Everything is asked of the worker: what the function has no argument for is declined call by call.
+        # Everything is asked of the worker: what the function has no argument for is declined call
+        # by call.
         supports = {"payloads": ["inline", "file"], "outputs": ["output", "weights", "lse"]}
         supports["options"] = ["packed"] + [x for x in OPTIONS if x not in PACKED and not x.startswith("return_")]
         answer = {"ok": True, "wire": 1, "name": "qkvet worker", "language": "python", "supports": supports}

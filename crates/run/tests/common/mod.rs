@@ -1,6 +1,11 @@
-//! What the tests of Python targets share: an interpreter, fixture files, calls with reproducible data.
+//! What the tests of Python targets share: an interpreter, fixture files, calls with reproducible
+//! data.
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
-#![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "tests of an I/O crate; a skipped test says so")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "tests of an I/O crate; a skipped test says so"
+)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,7 +13,9 @@ use std::time::Duration;
 
 use qkvet_engine::format::round;
 use qkvet_run::python::{PythonConfig, PythonTarget, StartError};
-use qkvet_spec::{BoolTensor, Call, CallOptions, Dims, Dtype, Output, Packed, Response, Target, Tensor, Window};
+use qkvet_spec::{
+    BoolTensor, Call, CallOptions, Dims, Dtype, Output, Packed, Response, Target, Tensor, Window,
+};
 
 /// Functions that misbehave, one each.
 pub const FIXTURES: &str = include_str!("../fixtures/misbehaving.py");
@@ -17,11 +24,15 @@ pub fn python() -> PathBuf {
     std::env::var_os("QKVET_TEST_PYTHON").map_or_else(|| "python3".into(), PathBuf::from)
 }
 
-/// Whether the modules can be imported; says so if not, and fails under CI: a test that is skipped there shows nothing.
+/// Whether the modules can be imported; says so if not, and fails under CI: a test that is skipped
+/// there shows nothing.
 pub fn has(modules: &str) -> bool {
     let found = imports(modules);
     if !found {
-        let told = format!("{} cannot import {modules}; QKVET_TEST_PYTHON names another", python().display());
+        let told = format!(
+            "{} cannot import {modules}; QKVET_TEST_PYTHON names another",
+            python().display()
+        );
         assert!(std::env::var_os("CI").is_none(), "{told}");
         println!("skipped: {told}");
     }
@@ -44,7 +55,8 @@ pub fn config(target: &str) -> PythonConfig {
     config
 }
 
-/// A fixture file with the function `function` in a folder that lives as long as the target is used.
+/// A fixture file with the function `function` in a folder that lives as long as the target is
+/// used.
 pub struct Fixture {
     pub folder: tempfile::TempDir,
 }
@@ -76,7 +88,8 @@ pub struct Noise(pub u64);
 
 impl Noise {
     pub fn word(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         self.0 >> 33
     }
 
@@ -86,7 +99,9 @@ impl Noise {
     }
 
     pub fn tensor(&mut self, shape: &[usize], dtype: Dtype) -> Tensor {
-        let data = (0..shape.iter().product()).map(|_| round((self.word() % 255) as f64 / 64.0 - 2.0, dtype)).collect();
+        let data = (0..shape.iter().product())
+            .map(|_| round((self.word() % 255) as f64 / 64.0 - 2.0, dtype))
+            .collect();
         Tensor { dtype, shape: shape.to_vec(), data }
     }
 
@@ -115,7 +130,8 @@ pub fn small_call() -> Call {
     random_call(Dims { b: 1, h_q: 2, h_k: 1, n_q: 2, n_k: 3, d_k: 4, d_v: 4 }, Dtype::Float32, 1)
 }
 
-/// Calls that between them have each option that not every target is asked for, in numbers that show every bit.
+/// Calls that between them have each option that not every target is asked for, in numbers that
+/// show every bit.
 pub fn calls_of_later_options(dtype: Dtype) -> [Call; 2] {
     let call = random_call(Dims { b: 2, h_q: 2, h_k: 1, n_q: 3, n_k: 4, d_k: 4, d_v: 4 }, dtype, 1);
     let padded = CallOptions {
@@ -149,7 +165,8 @@ pub fn distance(got: &Tensor, expected: &Tensor) -> f64 {
     differences.fold(0.0, |worst, d| if d <= worst { worst } else { d })
 }
 
-/// `2^-k`, by precision of the format: loose enough for any order of summation at these sizes, far below any fault.
+/// `2^-k`, by precision of the format: loose enough for any order of summation at these sizes, far
+/// below any fault.
 pub fn allowance(dtype: Dtype) -> f64 {
     match dtype {
         Dtype::Float64 => 1e-13,

@@ -1,4 +1,5 @@
-//! What a user adds: laws and conventions of their own, from files that are handed over as text. An id that is taken is an error.
+//! What a user adds: laws and conventions of their own, from files that are handed over as text. An
+//! id that is taken is an error.
 
 use super::law_from_yaml;
 use crate::source::{SpecError, parse_yaml};
@@ -31,18 +32,22 @@ impl Catalog {
     /// Adds a convention of the user's folder of specifications, and gives its id.
     ///
     /// # Errors
-    /// A convention that does not fit, has an id or a `field=value` that is taken, is the standard of its field, names another
-    /// standard than the others of its field, or changes nothing.
+    /// A convention that does not fit, has an id or a `field=value` that is taken, is the standard
+    /// of its field, names another standard than the others of its field, or changes nothing.
     pub fn add_own_convention(&mut self, path: &str, source: &str) -> Result<String, SpecError> {
         let convention: Convention = parse_yaml(path, source)?;
         let Convention { convention: id, field, value, standard_value, .. } = &convention;
-        let named = self.conventions.values().find(|known| (&known.field, &known.value) == (field, value));
+        let named =
+            self.conventions.values().find(|known| (&known.field, &known.value) == (field, value));
         check_own_id("convention", path, id, self.conventions.contains_key(id) || named.is_some())?;
         let wrong = |expected: &str, got: &str| {
             Err(SpecError::plain(format!("convention at {path}: expected {expected}, got {got}")))
         };
         if *id != format!("{field}-{value}") {
-            return wrong(&format!("the id `{field}-{value}`, field and value"), &format!("`{id}`"));
+            return wrong(
+                &format!("the id `{field}-{value}`, field and value"),
+                &format!("`{id}`"),
+            );
         }
         if value == standard_value {
             return wrong("a value other than the standard one", &format!("`{value}` for both"));
@@ -65,8 +70,12 @@ impl Catalog {
 }
 
 fn check_own_id(what: &str, path: &str, id: &str, is_taken: bool) -> Result<(), SpecError> {
-    if id.is_empty() || !id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') {
-        let message = format!("{what} at {path}: expected an id of lower-case letters, digits and hyphens, got `{id}`");
+    if id.is_empty()
+        || !id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+    {
+        let message = format!(
+            "{what} at {path}: expected an id of lower-case letters, digits and hyphens, got `{id}`"
+        );
         return Err(SpecError::plain(message));
     }
     if is_taken {
@@ -94,13 +103,25 @@ mod tests {
             )
         };
         let one = "{default_scale: one}";
-        assert_eq!(add(&text("scale-one", "scale", "one", "root", one)).expect("a convention"), "t");
+        assert_eq!(
+            add(&text("scale-one", "scale", "one", "root", one)).expect("a convention"),
+            "t"
+        );
         for (bad, part) in [
             (
-                text("causal-upper-left", "causal", "upper-left", "lower-right", "{causal: upper-left}"),
+                text(
+                    "causal-upper-left",
+                    "causal",
+                    "upper-left",
+                    "lower-right",
+                    "{causal: upper-left}",
+                ),
                 "which is taken\nhint: ",
             ),
-            (text("upper", "causal", "upper-left", "lower-right", "{causal: upper-left}"), "which is taken\nhint: "),
+            (
+                text("upper", "causal", "upper-left", "lower-right", "{causal: upper-left}"),
+                "which is taken\nhint: ",
+            ),
             (text("Scale", "scale", "one", "root", one), "lower-case"),
             (text("unscaled", "scale", "one", "root", one), "expected the id `scale-one`"),
             (text("scale-one", "scale", "one", "one", one), "`one` for both"),

@@ -185,7 +185,8 @@ pub enum WindowBounds {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LengthAnchor {
-    /// The lengths: the last query that exists stands at the last key that exists, as with a cache of keys.
+    /// The lengths: the last query that exists stands at the last key that exists, as with a cache
+    /// of keys.
     Lengths,
     /// The extents of the tensors, padding included.
     Extents,

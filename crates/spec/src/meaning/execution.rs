@@ -7,11 +7,13 @@ use super::patchable;
 use crate::Dtype;
 
 patchable! {
-    /// How the function is computed: formats, tiles and habits that do not change the exact function.
+    /// How the function is computed: formats, tiles and habits that do not change the exact
+    /// function.
     Execution,
     /// The fields of an [`Execution`] that a fault changes.
     ExecutionPatch {
-        /// Format of every sum, product and exponential; absent formats follow the call: float64 for float64, else float32.
+        /// Format of every sum, product and exponential; absent formats follow the call: float64
+        /// for float64, else float32.
         arithmetic: Arithmetic,
         /// Format in which products of query and key are summed.
         dots: Arithmetic,
@@ -23,7 +25,8 @@ patchable! {
         exponentials: Arithmetic,
         /// What is subtracted from the scores of a row.
         row_max: RowMax,
-        /// Format to which the scaled query is rounded, where the scale meets the query instead of the score.
+        /// Format to which the scaled query is rounded, where the scale meets the query instead of
+        /// the score.
         scaled_query: Store,
         /// Format to which scores are rounded when stored: the arithmetic's own, or the call's.
         store_scores: Store,

@@ -23,8 +23,8 @@ pub struct CheckedLaw {
 }
 
 impl CheckedLaw {
-    /// Whether the law asks a target anything: it calls `attention`, `weights` or `lse`, or observes a call. The others are
-    /// about numbers alone, and proved.
+    /// Whether the law asks a target anything: it calls `attention`, `weights` or `lse`, or
+    /// observes a call. The others are about numbers alone, and proved.
     pub fn asks(&self) -> bool {
         let calls = |expr: &Expr| expr.application_of(&["attention", "weights", "lse"]).is_some();
         self.law.observe.is_some() || self.formulas().any(|(_, expr)| calls(expr))
@@ -62,22 +62,32 @@ impl CheckedLaw {
         if let Some(given) = self.given.iter().find(|given| !given.domain.is_drawn()) {
             let formula = self.law.given.get(&given.names[0]).cloned();
             let span = 0..formula.as_ref().map_or(0, |formula| formula.text.len());
-            let error = ExprError::new(span, "domain: expected one that is drawn in a law that asks a target")
-                .hint("`real(low..high)` and `matrix(rows, cols)` are drawn");
+            let error = ExprError::new(
+                span,
+                "domain: expected one that is drawn in a law that asks a target",
+            )
+            .hint("`real(low..high)` and `matrix(rows, cols)` are drawn");
             return Err(LawError::new(format!("given.{}", given.names[0]), formula, error));
         }
         for (place, expr) in self.formulas() {
             if let Some(moment) = expr.application_of(&MOMENTS) {
-                let message = "moment: expected a law that asks a target to have no `E` or `Var`, got one";
+                let message =
+                    "moment: expected a law that asks a target to have no `E` or `Var`, got one";
                 let name = place.strip_prefix("let.");
-                let formula = name.map_or(self.law.expect.as_ref(), |name| self.law.lets.get(name)).cloned();
-                return Err(LawError::new(place, formula, ExprError::new(moment.span.clone(), message)));
+                let formula =
+                    name.map_or(self.law.expect.as_ref(), |name| self.law.lets.get(name)).cloned();
+                return Err(LawError::new(
+                    place,
+                    formula,
+                    ExprError::new(moment.span.clone(), message),
+                ));
             }
         }
         Ok(())
     }
 
-    /// Whether any formula of the law speaks of `name`; an observed call speaks of `Q`, `K` and `V`.
+    /// Whether any formula of the law speaks of `name`; an observed call speaks of `Q`, `K` and
+    /// `V`.
     pub fn mentions(&self, name: &str) -> bool {
         let observed = self.expect.is_none() && matches!(name, "Q" | "K" | "V");
         // `weights(Q, K)` and `lse(Q, K)` are calls with the case's values.
@@ -94,7 +104,8 @@ pub struct LawError {
     pub formula: Option<Formula>,
     /// What is wrong in it.
     pub error: ExprError,
-    /// Variables and abbreviations of the law that the wrong part speaks of: where each is declared, and what it is.
+    /// Variables and abbreviations of the law that the wrong part speaks of: where each is
+    /// declared, and what it is.
     pub declared: Vec<(Formula, String)>,
 }
 
@@ -103,11 +114,15 @@ impl LawError {
         Self { place, formula, error, declared: Vec::new() }
     }
 
-    /// The same error, if it is one of shapes, with the declarations of the names that its labels lie on.
+    /// The same error, if it is one of shapes, with the declarations of the names that its labels
+    /// lie on.
     fn declaring(mut self, law: &Law, scope: &Scope, whole: &Expr) -> Self {
-        let labelled: Vec<&Expr> = self.error.labels.iter().filter_map(|(span, _)| whole.part_at(span)).collect();
+        let labelled: Vec<&Expr> =
+            self.error.labels.iter().filter_map(|(span, _)| whole.part_at(span)).collect();
         for (key, formula) in law.given.iter().chain(&law.lets) {
-            let names = key.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|name| !name.is_empty());
+            let names = key
+                .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+                .filter(|name| !name.is_empty());
             for name in names.filter(|name| labelled.iter().any(|part| part.mentions(name))) {
                 if let Some(ty) = scope.get(name) {
                     self.declared.push((formula.clone(), format!("{name} is {}", ty.describe())));
@@ -131,18 +146,27 @@ fn checked(law: Law) -> Result<CheckedLaw, LawError> {
     let mut scope = Scope::new();
     let mut given = Vec::new();
     for (name, formula) in &law.given {
-        let place = |error, formula: Option<&Formula>| LawError::new(format!("given.{name}"), formula.cloned(), error);
+        let place = |error, formula: Option<&Formula>| {
+            LawError::new(format!("given.{name}"), formula.cloned(), error)
+        };
         let names = parse(name).map_err(|error| place(error, None))?;
         let domain = formula.parse().map_err(|error| place(error, Some(formula)))?;
-        given.push(declare(&mut scope, &given, &names, &domain).map_err(|error| place(error, Some(formula)))?);
+        given.push(
+            declare(&mut scope, &given, &names, &domain)
+                .map_err(|error| place(error, Some(formula)))?,
+        );
     }
     let mut lets = Vec::new();
     for (name, formula) in &law.lets {
         let place = |error| LawError::new(format!("let.{name}"), Some(formula.clone()), error);
         let expr = formula.parse().map_err(place)?;
-        let ty = type_of(&scope, &expr).map_err(|error| place(error).declaring(&law, &scope, &expr))?;
+        let ty =
+            type_of(&scope, &expr).map_err(|error| place(error).declaring(&law, &scope, &expr))?;
         if ty == Type::Truth {
-            return Err(place(ExprError::new(expr.span.clone(), "abbreviation: expected a value, got a statement")));
+            return Err(place(ExprError::new(
+                expr.span.clone(),
+                "abbreviation: expected a value, got a statement",
+            )));
         }
         scope.declare(name, ty, expr.span.clone()).map_err(place)?;
         lets.push((name.clone(), expr));
@@ -151,7 +175,8 @@ fn checked(law: Law) -> Result<CheckedLaw, LawError> {
         (Some(formula), None) => {
             let place = |error| LawError::new("expect".to_owned(), Some(formula.clone()), error);
             let expr = formula.parse().map_err(place)?;
-            let ty = type_of(&scope, &expr).map_err(|error| place(error).declaring(&law, &scope, &expr))?;
+            let ty = type_of(&scope, &expr)
+                .map_err(|error| place(error).declaring(&law, &scope, &expr))?;
             if ty != Type::Truth {
                 let error = ExprError::new(
                     expr.span.clone(),
@@ -163,8 +188,10 @@ fn checked(law: Law) -> Result<CheckedLaw, LawError> {
         }
         (None, Some(_)) => None,
         _ => {
-            let error =
-                ExprError::new(0..0, format!("law `{}`: expected exactly one of `expect` and `observe`", law.law));
+            let error = ExprError::new(
+                0..0,
+                format!("law `{}`: expected exactly one of `expect` and `observe`", law.law),
+            );
             return Err(LawError::new(law.law.clone(), None, error));
         }
     };
@@ -185,12 +212,16 @@ fn check_refusal(law: &Law) -> Result<(), LawError> {
         Err(LawError::new(law.law.clone(), None, error))
     };
     match (law.observe, law.misfit) {
-        (Some(Observation::Refused), None) => fail("expected `misfit` beside `observe: refused`, got none".to_owned()),
+        (Some(Observation::Refused), None) => {
+            fail("expected `misfit` beside `observe: refused`, got none".to_owned())
+        }
         (Some(Observation::Refused), Some(_)) => {
             let declared = law.given.keys().chain(law.lets.keys()).map(String::as_str);
             let options = law.options.iter().map(|option| option.name());
             match declared.chain(options).next() {
-                Some(other) => fail(format!("expected no variables and options beside `misfit`, got `{other}`")),
+                Some(other) => fail(format!(
+                    "expected no variables and options beside `misfit`, got `{other}`"
+                )),
                 None => Ok(()),
             }
         }
@@ -204,15 +235,20 @@ fn check_refusal(law: &Law) -> Result<(), LawError> {
 fn waypoints(scope: &Scope, law: &Law, expect: Option<&Expr>) -> Result<Vec<Expr>, LawError> {
     let mut through = Vec::new();
     for (at, formula) in law.through.iter().enumerate() {
-        let place = |error| LawError::new(format!("through.{}", at + 1), Some(formula.clone()), error);
+        let place =
+            |error| LawError::new(format!("through.{}", at + 1), Some(formula.clone()), error);
         let expr = formula.parse().map_err(place)?;
-        let Some(Expr { kind: ExprKind::Binary(BinaryOp::Eq | BinaryOp::Le | BinaryOp::Ge, side, _), .. }) = expect
+        let Some(Expr {
+            kind: ExprKind::Binary(BinaryOp::Eq | BinaryOp::Le | BinaryOp::Ge, side, _),
+            ..
+        }) = expect
         else {
             let message = "`through`: expected a statement that is one `==`, `<=` or `>=`";
             return Err(place(ExprError::new(expr.span.clone(), message)));
         };
         let fits = |error| place(error).declaring(law, scope, &expr);
-        let (of_side, of_this) = (type_of(scope, side).map_err(fits)?, type_of(scope, &expr).map_err(fits)?);
+        let (of_side, of_this) =
+            (type_of(scope, side).map_err(fits)?, type_of(scope, &expr).map_err(fits)?);
         elementwise(&of_side, &of_this, BinaryOp::Eq, &expr.span).map_err(fits)?;
         through.push(expr);
     }
@@ -227,7 +263,9 @@ pub(super) fn type_of(scope: &Scope, expr: &Expr) -> Result<Type, ExprError> {
             Ok(dim) if x.fract() == 0.0 => Type::Integer(dim),
             _ => Type::Scalar,
         }),
-        ExprKind::Name(name) => scope.get(name).cloned().ok_or_else(|| scope.unknown(name, span.clone())),
+        ExprKind::Name(name) => {
+            scope.get(name).cloned().ok_or_else(|| scope.unknown(name, span.clone()))
+        }
         ExprKind::Unary(UnaryOp::Neg, x) => match type_of(scope, x)? {
             Type::Integer(dim) => Ok(Type::Integer(Dim::constant(0).minus(&dim))),
             ty @ (Type::Scalar | Type::Matrix { .. }) => Ok(ty),
@@ -236,10 +274,17 @@ pub(super) fn type_of(scope: &Scope, expr: &Expr) -> Result<Type, ExprError> {
                 format!("`-`: expected a number or a matrix, got {}", other.describe()),
             )),
         },
-        ExprKind::Unary(UnaryOp::Not, _) => Err(ExprError::new(span.clone(), "`not`: expected in conditions only")),
+        ExprKind::Unary(UnaryOp::Not, _) => {
+            Err(ExprError::new(span.clone(), "`not`: expected in conditions only"))
+        }
         ExprKind::Transpose(x) => match type_of(scope, x)? {
-            Type::Matrix { batch, heads, rows, cols } => Ok(Type::Matrix { batch, heads, rows: cols, cols: rows }),
-            other => Err(ExprError::new(span.clone(), format!("`.T`: expected a matrix, got {}", other.describe()))),
+            Type::Matrix { batch, heads, rows, cols } => {
+                Ok(Type::Matrix { batch, heads, rows: cols, cols: rows })
+            }
+            other => Err(ExprError::new(
+                span.clone(),
+                format!("`.T`: expected a matrix, got {}", other.describe()),
+            )),
         },
         ExprKind::Tuple(items) => {
             for item in items {
@@ -248,11 +293,11 @@ pub(super) fn type_of(scope: &Scope, expr: &Expr) -> Result<Type, ExprError> {
             Ok(Type::Shape(items.len()))
         }
         ExprKind::Interval(..) => {
-            Err(ExprError::new(span.clone(), "`..`: expected in domains only").hint("write `x in between(low, high)`"))
+            Err(ExprError::new(span.clone(), "`..`: expected in domains only")
+                .hint("write `x in between(low, high)`"))
         }
-        ExprKind::Apply { function, args, named } => {
-            apply(scope, function, args, named, span).map_err(|error| labelled(error, scope, expr, args))
-        }
+        ExprKind::Apply { function, args, named } => apply(scope, function, args, named, span)
+            .map_err(|error| labelled(error, scope, expr, args)),
         ExprKind::Binary(op, x, y) => {
             binary(scope, *op, x, y, expr).map_err(|error| labelled(error, scope, expr, [&**x, y]))
         }
@@ -260,7 +305,12 @@ pub(super) fn type_of(scope: &Scope, expr: &Expr) -> Result<Type, ExprError> {
 }
 
 /// An error of this very expression with what each of its parts is; one of a part has its own.
-fn labelled<'a>(error: ExprError, scope: &Scope, whole: &Expr, parts: impl IntoIterator<Item = &'a Expr>) -> ExprError {
+fn labelled<'a>(
+    error: ExprError,
+    scope: &Scope,
+    whole: &Expr,
+    parts: impl IntoIterator<Item = &'a Expr>,
+) -> ExprError {
     if error.span != whole.span {
         return error;
     }
@@ -268,7 +318,13 @@ fn labelled<'a>(error: ExprError, scope: &Scope, whole: &Expr, parts: impl IntoI
     error.labels(parts.into_iter().filter_map(label))
 }
 
-fn binary(scope: &Scope, op: BinaryOp, x: &Expr, y: &Expr, whole: &Expr) -> Result<Type, ExprError> {
+fn binary(
+    scope: &Scope,
+    op: BinaryOp,
+    x: &Expr,
+    y: &Expr,
+    whole: &Expr,
+) -> Result<Type, ExprError> {
     let span = &whole.span;
     if op == BinaryOp::In {
         let value = type_of(scope, x)?;
@@ -292,9 +348,11 @@ fn binary(scope: &Scope, op: BinaryOp, x: &Expr, y: &Expr, whole: &Expr) -> Resu
             _ => elementwise(&left, &right, op, span).map(|_| Type::Truth),
         },
         BinaryOp::Add | BinaryOp::Sub => match (&left, &right) {
-            (Type::Integer(m), Type::Integer(n)) => {
-                Ok(Type::Integer(if op == BinaryOp::Add { m.clone().plus(n) } else { m.clone().minus(n) }))
-            }
+            (Type::Integer(m), Type::Integer(n)) => Ok(Type::Integer(if op == BinaryOp::Add {
+                m.clone().plus(n)
+            } else {
+                m.clone().minus(n)
+            })),
             _ => elementwise(&left, &right, op, span),
         },
         BinaryOp::Mul => match (&left, &right) {
@@ -302,7 +360,9 @@ fn binary(scope: &Scope, op: BinaryOp, x: &Expr, y: &Expr, whole: &Expr) -> Resu
             (Type::Scalar | Type::Integer(_), Type::Matrix { .. }) => Ok(right),
             (Type::Matrix { .. }, Type::Scalar | Type::Integer(_)) => Ok(left),
             (Type::Scalar | Type::Integer(_), Type::Scalar | Type::Integer(_)) => Ok(Type::Scalar),
-            _ => Err(operands(op, &left, &right, span).hint("`*` scales; the matrix product is `@`")),
+            _ => {
+                Err(operands(op, &left, &right, span).hint("`*` scales; the matrix product is `@`"))
+            }
         },
         BinaryOp::Div => match (&left, &right) {
             (Type::Matrix { .. }, Type::Scalar | Type::Integer(_)) => Ok(left),
@@ -323,7 +383,8 @@ fn binary(scope: &Scope, op: BinaryOp, x: &Expr, y: &Expr, whole: &Expr) -> Resu
             (left, right) => Err(operands(op, &left, &right, span)),
         },
         _ => {
-            let hint = nearest(op.symbol(), ["==", "<=", "same_bits"]).map(|other| format!("did you mean `{other}`?"));
+            let hint = nearest(op.symbol(), ["==", "<=", "same_bits"])
+                .map(|other| format!("did you mean `{other}`?"));
             let error = operands(op, &left, &right, span);
             Err(match hint {
                 Some(hint) => error.hint(hint),
@@ -336,11 +397,17 @@ fn binary(scope: &Scope, op: BinaryOp, x: &Expr, y: &Expr, whole: &Expr) -> Resu
 fn operands(op: BinaryOp, left: &Type, right: &Type, span: &Span) -> ExprError {
     ExprError::new(
         span.clone(),
-        format!("`{}`: expected operands that fit it, got {} and {}", op.symbol(), left.describe(), right.describe()),
+        format!(
+            "`{}`: expected operands that fit it, got {} and {}",
+            op.symbol(),
+            left.describe(),
+            right.describe()
+        ),
     )
 }
 
-/// Type of an elementwise combination: a number meets any matrix, matrices meet matrices of the same extents.
+/// Type of an elementwise combination: a number meets any matrix, matrices meet matrices of the
+/// same extents.
 fn elementwise(left: &Type, right: &Type, op: BinaryOp, span: &Span) -> Result<Type, ExprError> {
     match (left, right) {
         (Type::Scalar | Type::Integer(_), Type::Scalar | Type::Integer(_)) => Ok(Type::Scalar),
@@ -356,7 +423,8 @@ fn elementwise(left: &Type, right: &Type, op: BinaryOp, span: &Span) -> Result<T
             if cols != cols_y {
                 return Err(mismatch(&format!("columns of `{}`", op.symbol()), cols, cols_y, span));
             }
-            let (batch, heads) = join((batch.clone(), heads.clone()), (batch_y.clone(), heads_y.clone()), span)?;
+            let (batch, heads) =
+                join((batch.clone(), heads.clone()), (batch_y.clone(), heads_y.clone()), span)?;
             Ok(Type::Matrix { batch, heads, rows: rows.clone(), cols: cols.clone() })
         }
         _ => Err(operands(op, left, right, span)),
@@ -371,16 +439,30 @@ mod tests {
     fn a_law_of_refusal_says_what_does_not_fit_and_nothing_else() {
         let law = |fields: &str| {
             let text = format!("law: x\ntitle: t\nproof: definition\ncatches: []\n{fields}");
-            CheckedLaw::from_yaml("x.yaml", &text).map(|law| law.asks()).map_err(|error| error.to_string())
+            CheckedLaw::from_yaml("x.yaml", &text)
+                .map(|law| law.asks())
+                .map_err(|error| error.to_string())
         };
         assert_eq!(law("observe: refused\nmisfit: key-width\n"), Ok(true));
         let both = "expected no variables and options beside `misfit`, got";
         for (fields, part) in [
             ("observe: refused\n", "expected `misfit` beside `observe: refused`, got none"),
-            ("observe: inputs-unchanged\nmisfit: key-width\n", "expected `observe: refused` beside `misfit`, got none"),
-            ("expect: Q == Q\nmisfit: key-width\n", "expected `observe: refused` beside `misfit`, got none"),
-            ("observe: refused\nmisfit: key-width\noptions: [causal]\n", &format!("{both} `causal`")),
-            ("observe: refused\nmisfit: key-width\ngiven: {j: index(n_k)}\n", &format!("{both} `j`")),
+            (
+                "observe: inputs-unchanged\nmisfit: key-width\n",
+                "expected `observe: refused` beside `misfit`, got none",
+            ),
+            (
+                "expect: Q == Q\nmisfit: key-width\n",
+                "expected `observe: refused` beside `misfit`, got none",
+            ),
+            (
+                "observe: refused\nmisfit: key-width\noptions: [causal]\n",
+                &format!("{both} `causal`"),
+            ),
+            (
+                "observe: refused\nmisfit: key-width\ngiven: {j: index(n_k)}\n",
+                &format!("{both} `j`"),
+            ),
             ("observe: refused\nmisfit: key-widths\n", "key-width"),
         ] {
             let told = law(fields).expect_err(fields);

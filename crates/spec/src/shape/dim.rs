@@ -1,4 +1,5 @@
-//! Symbolic extents: integer polynomials in the names of dimensions, equal iff their canonical forms are.
+//! Symbolic extents: integer polynomials in the names of dimensions, equal iff their canonical
+//! forms are.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -60,7 +61,8 @@ impl Dim {
 
     /// `self / divisor` for a divisor of one term; `None` where a term is no multiple of it.
     ///
-    /// A quotient of extents that are equal for all values of their names is a polynomial, so nothing else is one.
+    /// A quotient of extents that are equal for all values of their names is a polynomial, so
+    /// nothing else is one.
     pub fn over(&self, divisor: &Self) -> Option<Self> {
         let mut terms = divisor.0.iter();
         let ((factors, by), None) = (terms.next()?, terms.next()) else { return None };
@@ -80,10 +82,17 @@ impl Dim {
     /// Anything but whole numbers, dimensions, `+`, `-` and `*`.
     pub fn from_expr(expr: &Expr, known: &dyn Fn(&str) -> bool) -> Result<Self, ExprError> {
         match &expr.kind {
-            #[expect(clippy::cast_possible_truncation, reason = "checked to be a small whole number")]
-            ExprKind::Number(x) if x.fract() == 0.0 && x.abs() < 1e9 => Ok(Self::constant(*x as i64)),
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "checked to be a small whole number"
+            )]
+            ExprKind::Number(x) if x.fract() == 0.0 && x.abs() < 1e9 => {
+                Ok(Self::constant(*x as i64))
+            }
             ExprKind::Name(name) if known(name) => Ok(Self::symbol(name)),
-            ExprKind::Unary(UnaryOp::Neg, x) => Ok(Self::constant(0).minus(&Self::from_expr(x, known)?)),
+            ExprKind::Unary(UnaryOp::Neg, x) => {
+                Ok(Self::constant(0).minus(&Self::from_expr(x, known)?))
+            }
             ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul), x, y) => {
                 let (x, y) = (Self::from_expr(x, known)?, Self::from_expr(y, known)?);
                 Ok(match op {
@@ -106,8 +115,11 @@ impl fmt::Display for Dim {
             return f.write_str("0");
         }
         // Constants last: `n_k - 1`, not `-1 + n_k`.
-        let terms =
-            self.0.iter().filter(|(term, _)| !term.is_empty()).chain(self.0.iter().filter(|(term, _)| term.is_empty()));
+        let terms = self
+            .0
+            .iter()
+            .filter(|(term, _)| !term.is_empty())
+            .chain(self.0.iter().filter(|(term, _)| term.is_empty()));
         for (at, (term, coefficient)) in terms.enumerate() {
             match (at, *coefficient < 0) {
                 (0, true) => f.write_str("-")?,

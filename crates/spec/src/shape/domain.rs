@@ -34,8 +34,9 @@ pub enum Domain {
     Number,
     /// Any positive real number, not drawn either.
     Positive,
-    /// A matrix of independent normal entries, all with this mean and standard deviation: numbers or variables declared above.
-    /// It is a random variable, of which `E` and `Var` speak, and not drawn either.
+    /// A matrix of independent normal entries, all with this mean and standard deviation: numbers
+    /// or variables declared above. It is a random variable, of which `E` and `Var` speak, and not
+    /// drawn either.
     Normal {
         /// Rows.
         rows: Expr,
@@ -58,17 +59,19 @@ pub enum Domain {
     Matrix(Expr, Expr),
     /// One matrix for each batch item and key/value head.
     Tensor(Expr, Expr),
-    /// As [`Domain::Tensor`], of multiples of 1/8 from −2 to 2: sums of two and small multiples are exact in every format
-    /// of 16 bits.
+    /// As [`Domain::Tensor`], of multiples of 1/8 from −2 to 2: sums of two and small multiples are
+    /// exact in every format of 16 bits.
     Grid(Expr, Expr),
-    /// Query and key such that `scale · q_i·k_j` exceeds every other scaled score by at least `margin`.
+    /// Query and key such that `scale · q_i·k_j` exceeds every other scaled score by at least
+    /// `margin`.
     Separated {
         /// The index variable.
         j: String,
         /// The margin variable.
         margin: String,
     },
-    /// Query and key such that `scale · q_i·k_j` lies below every other scaled score by at least `margin`.
+    /// Query and key such that `scale · q_i·k_j` lies below every other scaled score by at least
+    /// `margin`.
     Opposed {
         /// The index variable.
         j: String,
@@ -78,7 +81,8 @@ pub enum Domain {
 }
 
 impl Domain {
-    /// Whether a case has a value from it: the others stand for any number, or for a random one, in a proof.
+    /// Whether a case has a value from it: the others stand for any number, or for a random one, in
+    /// a proof.
     pub fn is_drawn(&self) -> bool {
         !matches!(self, Self::Number | Self::Positive | Self::Normal { .. })
     }
@@ -94,11 +98,19 @@ pub struct Given {
 }
 
 /// Reads one `given` entry, after those `above`, and adds its variables to the scope.
-pub(super) fn declare(scope: &mut Scope, above: &[Given], name: &Expr, domain: &Expr) -> Result<Given, ExprError> {
+pub(super) fn declare(
+    scope: &mut Scope,
+    above: &[Given],
+    name: &Expr,
+    domain: &Expr,
+) -> Result<Given, ExprError> {
     let names = names(name)?;
     let ExprKind::Apply { function, args, named } = &domain.kind else {
-        return Err(ExprError::new(domain.span.clone(), "domain: expected a call such as `permutation(n_k)`")
-            .hint(format!("known: {}", known(&DOMAINS).collect::<Vec<_>>().join(", "))));
+        return Err(ExprError::new(
+            domain.span.clone(),
+            "domain: expected a call such as `permutation(n_k)`",
+        )
+        .hint(format!("known: {}", known(&DOMAINS).collect::<Vec<_>>().join(", "))));
     };
     // What is not said there is not known, even if it were read below.
     if !known(&DOMAINS).any(|known| known == function) {
@@ -114,16 +126,22 @@ pub(super) fn declare(scope: &mut Scope, above: &[Given], name: &Expr, domain: &
             ))
         }
     };
-    let allow = |allowed: &[&str]| match named.iter().find(|(key, _)| !allowed.contains(&key.as_str())) {
-        Some((key, value)) => Err(unknown_in("argument", key, value.span.clone(), allowed.iter().copied())),
-        None => Ok(()),
-    };
+    let allow =
+        |allowed: &[&str]| match named.iter().find(|(key, _)| !allowed.contains(&key.as_str())) {
+            Some((key, value)) => {
+                Err(unknown_in("argument", key, value.span.clone(), allowed.iter().copied()))
+            }
+            None => Ok(()),
+        };
     let (domain, types) = match function.as_str() {
         "dim" => {
             arity(1).and(allow(&[]))?;
             let (low, high) = range(&args[0])?;
             if low.fract() != 0.0 || high.fract() != 0.0 || low < 1.0 || high > 4096.0 {
-                return Err(ExprError::new(args[0].span.clone(), "range: expected whole numbers from 1 to 4096"));
+                return Err(ExprError::new(
+                    args[0].span.clone(),
+                    "range: expected whole numbers from 1 to 4096",
+                ));
             }
             #[expect(
                 clippy::cast_possible_truncation,
@@ -144,7 +162,10 @@ pub(super) fn declare(scope: &mut Scope, above: &[Given], name: &Expr, domain: &
                     Some(other.clone())
                 }
                 Some((_, other)) => {
-                    return Err(ExprError::new(other.span.clone(), "`not`: expected an index declared above"));
+                    return Err(ExprError::new(
+                        other.span.clone(),
+                        "`not`: expected an index declared above",
+                    ));
                 }
             };
             (Domain::Index { of: args[0].clone(), not }, vec![Type::Index])
@@ -156,14 +177,21 @@ pub(super) fn declare(scope: &mut Scope, above: &[Given], name: &Expr, domain: &
         }
         "number" | "positive" => {
             arity(0).and(allow(&[]))?;
-            (if function == "number" { Domain::Number } else { Domain::Positive }, vec![Type::Scalar])
+            (
+                if function == "number" { Domain::Number } else { Domain::Positive },
+                vec![Type::Scalar],
+            )
         }
         "normal" => {
             arity(2).and(allow(&["mean", "sd"]))?;
             let ty = Type::plain(scope.dim(&args[0])?, scope.dim(&args[1])?);
             let parameter = |key: &str, default: f64| {
-                let given = named.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
-                given.unwrap_or_else(|| Expr { kind: ExprKind::Number(default), span: domain.span.clone() })
+                let given =
+                    named.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
+                given.unwrap_or_else(|| Expr {
+                    kind: ExprKind::Number(default),
+                    span: domain.span.clone(),
+                })
             };
             let (mean, sd) = (parameter("mean", 0.0), parameter("sd", 1.0));
             if number(&mean).is_none() {
@@ -180,7 +208,10 @@ pub(super) fn declare(scope: &mut Scope, above: &[Given], name: &Expr, domain: &
         "subset" => {
             arity(1).and(allow(&[]))?;
             scope.dim(&args[0])?;
-            (Domain::Subset(args[0].clone()), vec![Type::Indices(Dim::symbol(&format!("|{}|", names[0])))])
+            (
+                Domain::Subset(args[0].clone()),
+                vec![Type::Indices(Dim::symbol(&format!("|{}|", names[0])))],
+            )
         }
         "mask" | "bias" => {
             arity(2).and(allow(&[]))?;
@@ -193,7 +224,15 @@ pub(super) fn declare(scope: &mut Scope, above: &[Given], name: &Expr, domain: &
             }
             let [rows, cols] = shape;
             let domain = if function == "mask" { Domain::Mask } else { Domain::Bias };
-            (domain, vec![Type::Matrix { batch: Some(Dim::symbol("b")), heads: Some(Dim::symbol("h_q")), rows, cols }])
+            (
+                domain,
+                vec![Type::Matrix {
+                    batch: Some(Dim::symbol("b")),
+                    heads: Some(Dim::symbol("h_q")),
+                    rows,
+                    cols,
+                }],
+            )
         }
         "matrix" | "tensor" | "grid" => {
             arity(2).and(allow(&[]))?;
@@ -207,13 +246,18 @@ pub(super) fn declare(scope: &mut Scope, above: &[Given], name: &Expr, domain: &
                 "tensor" => Domain::Tensor,
                 _ => Domain::Grid,
             };
-            (domain(args[0].clone(), args[1].clone()), vec![Type::Matrix { batch, heads, rows, cols }])
+            (
+                domain(args[0].clone(), args[1].clone()),
+                vec![Type::Matrix { batch, heads, rows, cols }],
+            )
         }
         "separated" | "opposed" => {
             arity(1).and(allow(&["margin"]))?;
             let j = variable(scope, &args[0], &Type::Index, "an index declared above")?;
             let margin = match named.first() {
-                Some((_, margin)) => variable(scope, margin, &Type::Scalar, "a real declared above")?,
+                Some((_, margin)) => {
+                    variable(scope, margin, &Type::Scalar, "a real declared above")?
+                }
                 None => {
                     return Err(ExprError::new(
                         domain.span.clone(),
@@ -222,11 +266,18 @@ pub(super) fn declare(scope: &mut Scope, above: &[Given], name: &Expr, domain: &
                 }
             };
             if names != ["Q", "K"] {
-                return Err(ExprError::new(name.span.clone(), format!("`{function}`: expected the variables (Q, K)")));
+                return Err(ExprError::new(
+                    name.span.clone(),
+                    format!("`{function}`: expected the variables (Q, K)"),
+                ));
             }
             let types = vec![scope.standard("Q"), scope.standard("K")];
             (
-                if function == "separated" { Domain::Separated { j, margin } } else { Domain::Opposed { j, margin } },
+                if function == "separated" {
+                    Domain::Separated { j, margin }
+                } else {
+                    Domain::Opposed { j, margin }
+                },
                 types,
             )
         }
@@ -264,8 +315,7 @@ fn variable(scope: &Scope, expr: &Expr, ty: &Type, what: &str) -> Result<String,
 
 /// Checks a standard deviation: a number that is not negative, or a variable that cannot be.
 fn deviation(scope: &Scope, above: &[Given], sd: &Expr) -> Result<(), ExprError> {
-    let expected =
-        "argument `sd`: expected a number that is not negative, or a variable declared above that is never negative";
+    let expected = "argument `sd`: expected a number that is not negative, or a variable declared above that is never negative";
     let fits = match number(sd) {
         Some(x) => x >= 0.0,
         None => {
@@ -279,7 +329,8 @@ fn deviation(scope: &Scope, above: &[Given], sd: &Expr) -> Result<(), ExprError>
     if fits {
         Ok(())
     } else {
-        Err(ExprError::new(sd.span.clone(), expected).hint("`positive()` is the domain of any positive number"))
+        Err(ExprError::new(sd.span.clone(), expected)
+            .hint("`positive()` is the domain of any positive number"))
     }
 }
 

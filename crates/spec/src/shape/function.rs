@@ -26,7 +26,10 @@ pub(super) fn join(left: Lead, right: Lead, span: &Span) -> Result<Lead, ExprErr
 }
 
 pub(super) fn mismatch(what: &str, left: &Dim, right: &Dim, span: &Span) -> ExprError {
-    ExprError::new(span.clone(), format!("{what}: expected {left} on both sides, got {left} and {right}"))
+    ExprError::new(
+        span.clone(),
+        format!("{what}: expected {left} on both sides, got {left} and {right}"),
+    )
 }
 
 pub(super) fn apply(
@@ -42,7 +45,9 @@ pub(super) fn apply(
     }
     let call = CallSite { scope, function, args, span };
     let options: Vec<&str> = match function {
-        "attention" | "exact" | "weights" | "lse" | "exact_lse" => CallOption::ALL.map(CallOption::name).to_vec(),
+        "attention" | "exact" | "weights" | "lse" | "exact_lse" => {
+            CallOption::ALL.map(CallOption::name).to_vec()
+        }
         "min" | "max" | "sum" => vec!["axis"],
         _ => Vec::new(),
     };
@@ -113,7 +118,11 @@ pub(super) fn apply(
         "hidden" => {
             call.arity(1, 1)?;
             call.is(0, |ty| matches!(ty, Type::Index), "an index")?;
-            Ok(with((Some(Dim::symbol("b")), Some(Dim::symbol("h_k"))), Dim::symbol("n_k"), Dim::constant(1)))
+            Ok(with(
+                (Some(Dim::symbol("b")), Some(Dim::symbol("h_k"))),
+                Dim::symbol("n_k"),
+                Dim::constant(1),
+            ))
         }
         "heads" => {
             call.arity(1, 64)?;
@@ -130,7 +139,10 @@ pub(super) fn apply(
                 }
             }
             if lead.1.is_some() {
-                return Err(ExprError::new(span.clone(), "`heads`: expected matrices without heads"));
+                return Err(ExprError::new(
+                    span.clone(),
+                    "`heads`: expected matrices without heads",
+                ));
             }
             let count = i64::try_from(args.len()).unwrap_or(i64::MAX);
             Ok(with((lead.0, Some(Dim::constant(count))), rows, cols))
@@ -143,7 +155,10 @@ pub(super) fn apply(
             let (lead, rows, cols) = call.matrix(0, 1)?;
             let h_k = Dim::symbol("h_k");
             if lead.1 != Some(h_k.clone()) {
-                return Err(ExprError::new(span.clone(), format!("`repeat_heads`: expected a matrix of {h_k} heads")));
+                return Err(ExprError::new(
+                    span.clone(),
+                    format!("`repeat_heads`: expected a matrix of {h_k} heads"),
+                ));
             }
             Ok(with((lead.0, Some(Dim::symbol("h_q"))), rows, cols))
         }
@@ -154,7 +169,8 @@ pub(super) fn apply(
             }
             let heads = scope.dim(&args[1])?;
             let width = cols.over(&heads).ok_or_else(|| {
-                let message = format!("columns in `split_heads`: expected a multiple of {heads}, got {cols}");
+                let message =
+                    format!("columns in `split_heads`: expected a multiple of {heads}, got {cols}");
                 ExprError::new(args[0].span.clone(), message)
             })?;
             Ok(with((lead.0, Some(heads)), rows, width))
@@ -182,7 +198,10 @@ pub(super) fn apply(
             let (lead, rows, cols) = call.matrix(0, 2)?;
             call.is(1, |ty| matches!(ty, Type::Index), "an index")?;
             if lead.1.is_none() {
-                return Err(ExprError::new(span.clone(), "`head`: expected a matrix with heads, got one for all"));
+                return Err(ExprError::new(
+                    span.clone(),
+                    "`head`: expected a matrix with heads, got one for all",
+                ));
             }
             Ok(with((lead.0, None), rows, cols))
         }
@@ -238,7 +257,10 @@ pub(super) fn apply(
                 [(_, Expr { kind: ExprKind::Name(axis), .. })] if axis == "cols" => {
                     Ok(with(lead, rows, Dim::constant(1)))
                 }
-                _ => Err(ExprError::new(span.clone(), format!("`{function}`: expected `axis=rows` or `axis=cols`"))),
+                _ => Err(ExprError::new(
+                    span.clone(),
+                    format!("`{function}`: expected `axis=rows` or `axis=cols`"),
+                )),
             }
         }
         "hcat" | "vcat" => {
@@ -275,13 +297,21 @@ impl CallSite<'_> {
             return Ok(());
         }
         let expected = if low == high { low.to_string() } else { format!("{low} to {high}") };
-        Err(ExprError::new(self.span.clone(), format!("`{}`: expected {expected} arguments, got {n}", self.function)))
+        Err(ExprError::new(
+            self.span.clone(),
+            format!("`{}`: expected {expected} arguments, got {n}", self.function),
+        ))
     }
 
     fn wrong(&self, at: usize, expected: &str, got: &Type) -> ExprError {
         ExprError::new(
             self.args[at].span.clone(),
-            format!("argument {} of `{}`: expected {expected}, got {}", at + 1, self.function, got.describe()),
+            format!(
+                "argument {} of `{}`: expected {expected}, got {}",
+                at + 1,
+                self.function,
+                got.describe()
+            ),
         )
     }
 
@@ -307,8 +337,9 @@ impl CallSite<'_> {
         }
     }
 
-    /// `attention(Q, K, V)`, `exact(Q, K, V)`, `weights(Q, K)`, `lse(Q, K)` or `exact_lse(Q, K)` with named options; the last three
-    /// take values as well, which are the case's where there are none.
+    /// `attention(Q, K, V)`, `exact(Q, K, V)`, `weights(Q, K)`, `lse(Q, K)` or `exact_lse(Q, K)`
+    /// with named options; the last three take values as well, which are the case's where there are
+    /// none.
     fn attention(&self, named: &[(String, Expr)]) -> Result<Type, ExprError> {
         let gives_lse = self.function.ends_with("lse");
         let gives_output = !gives_lse && self.function != "weights";
@@ -340,8 +371,13 @@ impl CallSite<'_> {
                 continue;
             }
             if !["scale", "mask", "bias", "softcap"].contains(&name.as_str()) {
-                let error = ExprError::new(value.span.clone(), format!("argument `{name}`: expected `off`"));
-                return Err(error.hint(format!("a call that does not name `{name}` gets the case's")));
+                let error = ExprError::new(
+                    value.span.clone(),
+                    format!("argument `{name}`: expected `off`"),
+                );
+                return Err(
+                    error.hint(format!("a call that does not name `{name}` gets the case's"))
+                );
             }
             let ty = type_of(self.scope, value)?;
             if [CallOption::Scale.name(), CallOption::Softcap.name()].contains(&name.as_str()) {
@@ -367,7 +403,8 @@ impl CallSite<'_> {
             }
             if (batch.is_some() && batch != query.0) || (heads.is_some() && heads != query.1) {
                 let all = |lead: [&Option<Dim>; 2]| {
-                    let extents: Vec<String> = lead.into_iter().flatten().map(ToString::to_string).collect();
+                    let extents: Vec<String> =
+                        lead.into_iter().flatten().map(ToString::to_string).collect();
                     if extents.is_empty() {
                         "one matrix".to_owned()
                     } else {
@@ -375,7 +412,9 @@ impl CallSite<'_> {
                     }
                 };
                 let (queries, got) = (all([&query.0, &query.1]), all([&batch, &heads]));
-                let message = format!("argument `{name}`: expected no more than the {queries} of queries, got {got}");
+                let message = format!(
+                    "argument `{name}`: expected no more than the {queries} of queries, got {got}"
+                );
                 return Err(ExprError::new(value.span.clone(), message));
             }
         }

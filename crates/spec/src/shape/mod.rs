@@ -1,7 +1,8 @@
 //! The shape checker: every law is checked against type and shape before anything runs.
 //!
-//! A matrix has two inner extents and, unless it is one matrix for all, a batch and a head extent in front of them.
-//! Key/value heads meet query heads by the head map: a value of `h_k` heads is read once for every query head.
+//! A matrix has two inner extents and, unless it is one matrix for all, a batch and a head extent
+//! in front of them. Key/value heads meet query heads by the head map: a value of `h_k` heads is
+//! read once for every query head.
 
 mod check;
 mod dim;
@@ -65,7 +66,8 @@ impl Type {
             Self::Index => "an index".to_owned(),
             Self::Indices(dim) => format!("{dim} indices"),
             Self::Matrix { batch, heads, rows, cols } => {
-                let lead: String = [batch, heads].into_iter().flatten().map(|dim| format!("{dim}, ")).collect();
+                let lead: String =
+                    [batch, heads].into_iter().flatten().map(|dim| format!("{dim}, ")).collect();
                 format!("a matrix ({lead}{rows}, {cols})")
             }
             Self::Shape(n) => format!("a tuple of {n} extents"),
@@ -89,14 +91,21 @@ impl Scope {
             rows: d(rows),
             cols: d(cols),
         };
-        let mut names: IndexMap<String, Type> =
-            DIMENSIONS.iter().map(|name| ((*name).to_owned(), Type::Integer(Dim::symbol(name)))).collect();
+        let mut names: IndexMap<String, Type> = DIMENSIONS
+            .iter()
+            .map(|name| ((*name).to_owned(), Type::Integer(Dim::symbol(name))))
+            .collect();
         names.insert("Q".to_owned(), four("h_q", "n_q", "d_k"));
         names.insert("K".to_owned(), four("h_k", "n_k", "d_k"));
         names.insert("V".to_owned(), four("h_k", "n_k", "d_v"));
         names.insert(
             "attended".to_owned(),
-            Type::Matrix { batch: Some(d("b")), heads: Some(d("h_q")), rows: d("n_q"), cols: Dim::constant(1) },
+            Type::Matrix {
+                batch: Some(d("b")),
+                heads: Some(d("h_q")),
+                rows: d("n_q"),
+                cols: Dim::constant(1),
+            },
         );
         names.insert("visible".to_owned(), four("h_q", "n_q", "n_k"));
         names.insert("alibi".to_owned(), four("h_q", "n_q", "n_k"));
@@ -118,9 +127,13 @@ impl Scope {
     }
 
     fn declare(&mut self, name: &str, ty: Type, span: Span) -> Result<(), ExprError> {
-        let replaceable = matches!(name, "Q" | "K" | "V") && self.get(name) == Some(&self.standard(name));
+        let replaceable =
+            matches!(name, "Q" | "K" | "V") && self.get(name) == Some(&self.standard(name));
         if self.names.contains_key(name) && !replaceable {
-            return Err(ExprError::new(span, format!("variable `{name}`: expected a new name, got one that is taken")));
+            return Err(ExprError::new(
+                span,
+                format!("variable `{name}`: expected a new name, got one that is taken"),
+            ));
         }
         self.names.insert(name.to_owned(), ty);
         Ok(())

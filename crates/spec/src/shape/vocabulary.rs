@@ -1,5 +1,6 @@
-//! What every word of the law language means, in one line: the functions, domains and names that the checker knows are those
-//! that have an entry here. What type a use has, the checker says ([`super::Word`]).
+//! What every word of the law language means, in one line: the functions, domains and names that
+//! the checker knows are those that have an entry here. What type a use has, the checker says
+//! ([`super::Word`]).
 
 use crate::syntax::BinaryOp;
 
@@ -53,7 +54,11 @@ pub(super) const FUNCTIONS: [Entry; 43] = [
         "lse(Q, K)",
         "the log-sum-exp that the target returns for this call; values may be the third argument",
     ),
-    entry("exact_lse", "exact_lse(Q, K)", "the exact log-sum-exp of this call, for which no target is asked"),
+    entry(
+        "exact_lse",
+        "exact_lse(Q, K)",
+        "the exact log-sum-exp of this call, for which no target is asked",
+    ),
     entry("softmax_rows", "softmax_rows(A)", "the softmax of each row of `A`"),
     entry("shape", "shape(Q)", "batch, heads, rows and columns"),
     entry("ones", "ones(n, m)", "the matrix of ones, one column without `m`"),
@@ -77,7 +82,11 @@ pub(super) const FUNCTIONS: [Entry; 43] = [
     ),
     entry("heads", "heads(A, B)", "one head after the other, of matrices that have none"),
     entry("mean_heads", "mean_heads(Q)", "the mean over the heads"),
-    entry("repeat_heads", "repeat_heads(K)", "for each query head the key/value head that it reads"),
+    entry(
+        "repeat_heads",
+        "repeat_heads(K)",
+        "for each query head the key/value head that it reads",
+    ),
     entry("split_heads", "split_heads(W, h_q)", "the columns cut into heads of equal width"),
     entry("combine_heads", "combine_heads(Q)", "the columns of all heads side by side"),
     entry("item", "item(Q, i)", "batch item `i`"),
@@ -87,15 +96,31 @@ pub(super) const FUNCTIONS: [Entry; 43] = [
     entry("scale_rows", "scale_rows(A, c)", "`A` with each row times its entry of `c`"),
     entry("spread", "spread(A)", "the largest difference of two entries of one column"),
     entry("norm_max", "norm_max(A)", "the largest magnitude of an entry"),
-    entry("norm_2", "norm_2(A)", "the root of the sum of all squared entries, the largest over items and heads"),
+    entry(
+        "norm_2",
+        "norm_2(A)",
+        "the root of the sum of all squared entries, the largest over items and heads",
+    ),
     entry("diag", "diag(r)", "the matrix with the entries of `r` on its diagonal and 0 elsewhere"),
     entry("exp", "exp(t)", "e to the power `t`"),
     entry("log", "log(t)", "the natural logarithm"),
     entry("sqrt", "sqrt(t)", "the square root"),
     entry("sigmoid", "sigmoid(t)", "1/(1 + exp(−t)), of a matrix entry by entry"),
-    entry("min", "min(A, axis=rows)", "the smallest entry of each column (`axis=rows`) or of each row (`axis=cols`)"),
-    entry("max", "max(A, axis=rows)", "the largest entry of each column (`axis=rows`) or of each row (`axis=cols`)"),
-    entry("sum", "sum(A, axis=cols)", "the sum of each column (`axis=rows`) or of each row (`axis=cols`)"),
+    entry(
+        "min",
+        "min(A, axis=rows)",
+        "the smallest entry of each column (`axis=rows`) or of each row (`axis=cols`)",
+    ),
+    entry(
+        "max",
+        "max(A, axis=rows)",
+        "the largest entry of each column (`axis=rows`) or of each row (`axis=cols`)",
+    ),
+    entry(
+        "sum",
+        "sum(A, axis=cols)",
+        "the sum of each column (`axis=rows`) or of each row (`axis=cols`)",
+    ),
     entry("hcat", "hcat(A, B)", "`B` to the right of `A`"),
     entry("vcat", "vcat(A, B)", "`B` below `A`"),
     entry("E", "E[z]", "the expected value; only in laws that ask a target nothing"),
@@ -105,17 +130,33 @@ pub(super) const FUNCTIONS: [Entry; 43] = [
 /// Domains of `given:`.
 pub(super) const DOMAINS: [Entry; 15] = [
     entry("dim", "dim(2..9)", "an extent of the law's own, both ends included"),
-    entry("index", "index(n, not=i)", "a row or column number below `n`, other than `i` if `not=i` is there"),
+    entry(
+        "index",
+        "index(n, not=i)",
+        "a row or column number below `n`, other than `i` if `not=i` is there",
+    ),
     entry("real", "real(-1..1)", "a number of the range, both ends included"),
-    entry("number", "number()", "any real number: not drawn, so only in laws that ask a target nothing"),
-    entry("positive", "positive()", "any positive number: not drawn, so only in laws that ask a target nothing"),
+    entry(
+        "number",
+        "number()",
+        "any real number: not drawn, so only in laws that ask a target nothing",
+    ),
+    entry(
+        "positive",
+        "positive()",
+        "any positive number: not drawn, so only in laws that ask a target nothing",
+    ),
     entry(
         "normal",
         "normal(n, m, mean=0, sd=t)",
         "independent normal entries, by default of mean 0 and standard deviation 1: not drawn, so only in laws that ask a target nothing",
     ),
     entry("permutation", "permutation(n)", "a permutation matrix"),
-    entry("subset", "subset(n)", "some of the numbers below `n`, at least one, and not all unless `n` is 1"),
+    entry(
+        "subset",
+        "subset(n)",
+        "some of the numbers below `n`, at least one, and not all unless `n` is 1",
+    ),
     entry("mask", "mask(n_q, n_k)", "the mask of the case, 1 where a query may see a key"),
     entry("bias", "bias(n_q, n_k)", "the bias of the case"),
     entry("matrix", "matrix(n, m)", "one matrix for all batch items and heads"),
@@ -149,7 +190,11 @@ pub(super) const NAMES: [Entry; 14] = [
     entry("Q", "Q", "the queries of the case"),
     entry("K", "K", "the keys of the case"),
     entry("V", "V", "the values of the case"),
-    entry("attended", "attended", "1 for a query that sees a key; for another what an empty row gives, 0 as a rule"),
+    entry(
+        "attended",
+        "attended",
+        "1 for a query that sees a key; for another what an empty row gives, 0 as a rule",
+    ),
     entry("visible", "visible", "1 where a query of the case sees a key, 0 elsewhere"),
     entry("alibi", "alibi", "what ALiBi adds to the scores of the case, 0 where it has none"),
     entry("sinks", "sinks", "the sink of each query head, −∞ where the case has none"),
@@ -174,12 +219,16 @@ pub(super) fn operator(op: BinaryOp) -> Entry {
         BinaryOp::Lt => ("h_k < h_q", "a whole number is less; only in `where:`"),
         BinaryOp::Ge => ("A >= 0", "every entry is at least the other"),
         BinaryOp::Gt => ("h_q > h_k", "a whole number is greater; only in `where:`"),
-        BinaryOp::In => ("A in between(0, 1)", "every entry lies between two bounds, both included"),
+        BinaryOp::In => {
+            ("A in between(0, 1)", "every entry lies between two bounds, both included")
+        }
         BinaryOp::SameBits => ("A same_bits B", "both sides have the same bits, ±0 being equal"),
         BinaryOp::Add => ("A + B", "the sum, entry by entry; a number meets every entry"),
         BinaryOp::Sub => ("A - B", "the difference, entry by entry; a number meets every entry"),
         BinaryOp::Mul => ("t * A", "every entry times a number"),
-        BinaryOp::Div => ("A / t", "every entry over a number; whole numbers in `where:`, rounded down"),
+        BinaryOp::Div => {
+            ("A / t", "every entry over a number; whole numbers in `where:`, rounded down")
+        }
         BinaryOp::Rem => ("h_q % h_k", "the remainder of two whole numbers; only in `where:`"),
         BinaryOp::MatMul => ("A @ C", "the matrix product, for every batch item and head"),
     };

@@ -1,5 +1,6 @@
-//! Words of the law language as a reference has them: what one means, of which types its parts and its value are, and
-//! which laws use it. What is said of each is in `vocabulary`; the types are those of the checker.
+//! Words of the law language as a reference has them: what one means, of which types its parts and
+//! its value are, and which laws use it. What is said of each is in `vocabulary`; the types are
+//! those of the checker.
 
 use serde_json::Value;
 
@@ -77,11 +78,13 @@ pub struct Word {
 }
 
 impl Word {
-    /// Every word, by kind. Fields, methods of proof and observations are those of the schema of a law.
+    /// Every word, by kind. Fields, methods of proof and observations are those of the schema of a
+    /// law.
     pub fn all() -> Vec<Self> {
         let law = schema("law").unwrap_or_default();
         let fields = law["properties"].as_object().into_iter().flatten();
-        let fields = fields.map(|(name, field)| Self::told(WordKind::Field, name, &format!("{name}:"), field));
+        let fields = fields
+            .map(|(name, field)| Self::told(WordKind::Field, name, &format!("{name}:"), field));
         let values = |kind: WordKind, of: &str, field: &str| {
             let values = law["$defs"][of]["oneOf"].as_array().cloned().unwrap_or_default();
             let told = |value: &Value| {
@@ -90,11 +93,15 @@ impl Word {
             };
             values.iter().map(told).collect::<Vec<_>>()
         };
-        let entries =
-            |kind: WordKind, entries: &[Entry]| entries.iter().map(|one| Self::of(kind, one)).collect::<Vec<_>>();
+        let entries = |kind: WordKind, entries: &[Entry]| {
+            entries.iter().map(|one| Self::of(kind, one)).collect::<Vec<_>>()
+        };
         let infix = |kind: WordKind| {
             let of_kind = move |op: &BinaryOp| op.is_relation() == (kind == WordKind::Relation);
-            BinaryOp::ALL.into_iter().filter(of_kind).map(move |op| Self::of(kind, &vocabulary::operator(op)))
+            BinaryOp::ALL
+                .into_iter()
+                .filter(of_kind)
+                .map(move |op| Self::of(kind, &vocabulary::operator(op)))
         };
         let mut all: Vec<Self> = fields.collect();
         all.extend(entries(WordKind::Name, &NAMES));
@@ -116,7 +123,12 @@ impl Word {
 
     fn of(kind: WordKind, entry: &Entry) -> Self {
         let Entry { name, usage, meaning } = entry;
-        Self { kind, name: (*name).to_owned(), usage: (*usage).to_owned(), meaning: (*meaning).to_owned() }
+        Self {
+            kind,
+            name: (*name).to_owned(),
+            usage: (*usage).to_owned(),
+            meaning: (*meaning).to_owned(),
+        }
     }
 
     /// A word that the schema tells of, as a sentence.
@@ -126,8 +138,8 @@ impl Word {
         Self { kind, name: name.to_owned(), usage: usage.to_owned(), meaning }
     }
 
-    /// What the parts of the use are, as far as they have a type, and what the whole is; `None` for what has no type: a field, a
-    /// method of proof, what stands in conditions only.
+    /// What the parts of the use are, as far as they have a type, and what the whole is; `None` for
+    /// what has no type: a field, a method of proof, what stands in conditions only.
     pub fn types(&self) -> Option<(Vec<(String, String)>, String)> {
         self.typed().ok()
     }
@@ -156,7 +168,8 @@ impl Word {
         self.line_in(law).is_some()
     }
 
-    /// A line of the law that uses it, of several that of the statement; the title for a word that is no part of a formula.
+    /// A line of the law that uses it, of several that of the statement; the title for a word that
+    /// is no part of a formula.
     pub fn line_in(&self, checked: &CheckedLaw) -> Option<String> {
         let law = &checked.law;
         let is_there = match self.kind {
@@ -166,7 +179,9 @@ impl Word {
                 _ => true,
             },
             WordKind::Proof => law.proof.name() == self.name,
-            WordKind::Observation => law.observe.is_some_and(|observation| observation.name() == self.name),
+            WordKind::Observation => {
+                law.observe.is_some_and(|observation| observation.name() == self.name)
+            }
             WordKind::Misfit => law.misfit.is_some_and(|misfit| misfit.name() == self.name),
             _ => {
                 let usage = parse(&self.usage).ok()?;
@@ -180,8 +195,12 @@ impl Word {
         is_there.then(|| law.title.clone())
     }
 
-    /// Of the laws that use it the one with the shortest line, in its statement if there is such a law; the first of several.
-    pub fn law<'a>(&self, laws: impl IntoIterator<Item = &'a CheckedLaw>) -> Option<&'a CheckedLaw> {
+    /// Of the laws that use it the one with the shortest line, in its statement if there is such a
+    /// law; the first of several.
+    pub fn law<'a>(
+        &self,
+        laws: impl IntoIterator<Item = &'a CheckedLaw>,
+    ) -> Option<&'a CheckedLaw> {
         let lines = laws.into_iter().filter_map(|law| Some((law, self.line_in(law)?)));
         let shortest = lines.min_by_key(|(_, line)| (!line.starts_with(STATEMENT), line.len()));
         shortest.map(|(law, _)| law)
@@ -191,12 +210,16 @@ impl Word {
 /// The field of the statement, before its text.
 const STATEMENT: &str = "expect: ";
 
-/// Formulas of a law as they stand in its file, each with its field or its name, the statement first.
+/// Formulas of a law as they stand in its file, each with its field or its name, the statement
+/// first.
 fn lines(law: &Law) -> Vec<(String, &str)> {
     let statement = law.expect.iter().map(|expect| ("expect".to_owned(), expect));
     let named = law.lets.iter().chain(&law.given).map(|(name, formula)| (name.clone(), formula));
     let through = law.through.iter().map(|formula| ("through".to_owned(), formula));
-    let formulas = statement.chain(named).chain(through).map(|(place, formula)| (place, formula.text.as_str()));
+    let formulas = statement
+        .chain(named)
+        .chain(through)
+        .map(|(place, formula)| (place, formula.text.as_str()));
     let condition = law.condition.as_ref().map(|condition| ("where".to_owned(), condition.text()));
     formulas.chain(condition).collect()
 }
@@ -221,7 +244,8 @@ fn is_use(part: &Expr, usage: &Expr) -> bool {
         (ExprKind::Unary(x, _), ExprKind::Unary(y, _)) => x == y,
         (ExprKind::Binary(x, ..), ExprKind::Binary(y, ..)) => x == y,
         (ExprKind::Apply { function: x, .. }, ExprKind::Apply { function: y, .. }) => x == y,
-        (ExprKind::Transpose(_), ExprKind::Transpose(_)) | (ExprKind::Tuple(_), ExprKind::Tuple(_)) => true,
+        (ExprKind::Transpose(_), ExprKind::Transpose(_))
+        | (ExprKind::Tuple(_), ExprKind::Tuple(_)) => true,
         _ => false,
     }
 }
@@ -233,7 +257,10 @@ mod tests {
     use crate::{Catalog, IndexExpr};
 
     fn word(kind: WordKind, name: &str) -> Word {
-        Word::all().into_iter().find(|word| word.kind == kind && word.name == name).unwrap_or_else(|| panic!("{name}"))
+        Word::all()
+            .into_iter()
+            .find(|word| word.kind == kind && word.name == name)
+            .unwrap_or_else(|| panic!("{name}"))
     }
 
     #[test]
@@ -244,7 +271,10 @@ mod tests {
         }
         for word in &all {
             let Word { kind, name, usage, meaning } = word;
-            assert!(!meaning.is_empty() && !meaning.contains('\n') && !meaning.ends_with('.'), "{name}: {meaning}");
+            assert!(
+                !meaning.is_empty() && !meaning.contains('\n') && !meaning.ends_with('.'),
+                "{name}: {meaning}"
+            );
             let twice = all.iter().filter(|other| other.kind == *kind && other.name == *name);
             // A minus has one operand or two.
             assert!(name == "-" || twice.count() == 1, "{name}");
@@ -276,7 +306,10 @@ mod tests {
         assert_eq!(parts, [("A", "a matrix (n, m)"), ("i", "an index")]);
         let rows = Dim::symbol("n").minus(&Dim::constant(1));
         assert_eq!(whole, format!("a matrix ({rows}, m)"));
-        assert_eq!(typed(WordKind::Domain, "opposed").1, "a matrix (b, h_q, n_q, d_k) and a matrix (b, h_k, n_k, d_k)");
+        assert_eq!(
+            typed(WordKind::Domain, "opposed").1,
+            "a matrix (b, h_q, n_q, d_k) and a matrix (b, h_k, n_k, d_k)"
+        );
         assert_eq!(typed(WordKind::Relation, "in").1, "a statement");
         assert!(word(WordKind::Operator, "%").types().is_none());
     }
@@ -325,7 +358,8 @@ mod tests {
         let line = |law: &CheckedLaw| row.line_in(law).unwrap_or_default();
         let shown = row.law(laws()).map(line).unwrap_or_default();
         assert!(shown.starts_with("expect: "), "{shown}");
-        let shorter = laws().map(line).find(|line| line.starts_with("expect: ") && line.len() < shown.len());
+        let shorter =
+            laws().map(line).find(|line| line.starts_with("expect: ") && line.len() < shown.len());
         assert_eq!(shorter, None);
         // In no statement, as a domain never is.
         let mask = word(WordKind::Domain, "mask");

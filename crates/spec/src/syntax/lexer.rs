@@ -22,8 +22,10 @@ impl Token {
 }
 
 /// Longest first, so that `<=` is not read as `<`.
-const SYMBOLS: [&str; 20] =
-    ["==", "!=", "<=", ">=", "..", "<", ">", "=", "+", "-", "*", "/", "%", "@", "(", ")", "[", "]", ",", "."];
+const SYMBOLS: [&str; 20] = [
+    "==", "!=", "<=", ">=", "..", "<", ">", "=", "+", "-", "*", "/", "%", "@", "(", ")", "[", "]",
+    ",", ".",
+];
 
 pub(super) fn lex(text: &str) -> Result<Vec<(Token, Span)>, ExprError> {
     let mut tokens = Vec::new();
@@ -34,16 +36,22 @@ pub(super) fn lex(text: &str) -> Result<Vec<(Token, Span)>, ExprError> {
         } else if first.is_ascii_digit() {
             let end = number_end(text, at);
             let number = text[at..end].parse().map_err(|_| {
-                ExprError::new(at..end, format!("number: expected a decimal, got `{}`", &text[at..end]))
+                ExprError::new(
+                    at..end,
+                    format!("number: expected a decimal, got `{}`", &text[at..end]),
+                )
             })?;
             tokens.push((Token::Number(number), at..end));
             at = end;
         } else if first.is_ascii_alphabetic() || first == '_' {
             let rest = &text[at..];
-            let len = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+            let len =
+                rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
             tokens.push((Token::Name(rest[..len].to_owned()), at..at + len));
             at += len;
-        } else if let Some(symbol) = SYMBOLS.into_iter().find(|symbol| text[at..].starts_with(symbol)) {
+        } else if let Some(symbol) =
+            SYMBOLS.into_iter().find(|symbol| text[at..].starts_with(symbol))
+        {
             tokens.push((Token::Symbol(symbol), at..at + symbol.len()));
             at += symbol.len();
         } else {

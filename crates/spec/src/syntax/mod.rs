@@ -1,5 +1,6 @@
-//! One small expression syntax for laws, conditions and index maps: lexer, Pratt parser, spanned tree.
-//! What the words mean is decided by [`crate::shape`] (laws) and [`crate::IndexExpr`] (conditions and index maps).
+//! One small expression syntax for laws, conditions and index maps: lexer, Pratt parser, spanned
+//! tree. What the words mean is decided by [`crate::shape`] (laws) and [`crate::IndexExpr`]
+//! (conditions and index maps).
 
 mod lexer;
 mod parser;
@@ -56,7 +57,9 @@ impl Expr {
             }
             ExprKind::Tuple(items) => items.iter().for_each(|item| item.each_name(f)),
             ExprKind::Apply { args, named, .. } => {
-                args.iter().chain(named.iter().map(|(_, value)| value)).for_each(|arg| arg.each_name(f));
+                args.iter()
+                    .chain(named.iter().map(|(_, value)| value))
+                    .for_each(|arg| arg.each_name(f));
             }
         }
     }
@@ -68,7 +71,9 @@ impl Expr {
             ExprKind::Unary(_, x) | ExprKind::Transpose(x) => vec![x],
             ExprKind::Binary(_, x, y) | ExprKind::Interval(x, y) => vec![x, y],
             ExprKind::Tuple(items) => items.iter().collect(),
-            ExprKind::Apply { args, named, .. } => args.iter().chain(named.iter().map(|(_, value)| value)).collect(),
+            ExprKind::Apply { args, named, .. } => {
+                args.iter().chain(named.iter().map(|(_, value)| value)).collect()
+            }
         }
     }
 
@@ -93,11 +98,14 @@ impl Expr {
         match &self.kind {
             ExprKind::Number(_) | ExprKind::Name(_) => None,
             ExprKind::Unary(_, x) | ExprKind::Transpose(x) => x.find(fits),
-            ExprKind::Binary(_, x, y) | ExprKind::Interval(x, y) => x.find(fits).or_else(|| y.find(fits)),
-            ExprKind::Tuple(items) => items.iter().find_map(|item| item.find(fits)),
-            ExprKind::Apply { args, named, .. } => {
-                args.iter().chain(named.iter().map(|(_, value)| value)).find_map(|arg| arg.find(fits))
+            ExprKind::Binary(_, x, y) | ExprKind::Interval(x, y) => {
+                x.find(fits).or_else(|| y.find(fits))
             }
+            ExprKind::Tuple(items) => items.iter().find_map(|item| item.find(fits)),
+            ExprKind::Apply { args, named, .. } => args
+                .iter()
+                .chain(named.iter().map(|(_, value)| value))
+                .find_map(|arg| arg.find(fits)),
         }
     }
 }
@@ -199,7 +207,17 @@ impl BinaryOp {
 
     /// Whether the operator makes a statement from two values.
     pub fn is_relation(self) -> bool {
-        matches!(self, Self::Eq | Self::Ne | Self::Le | Self::Lt | Self::Ge | Self::Gt | Self::In | Self::SameBits)
+        matches!(
+            self,
+            Self::Eq
+                | Self::Ne
+                | Self::Le
+                | Self::Lt
+                | Self::Ge
+                | Self::Gt
+                | Self::In
+                | Self::SameBits
+        )
     }
 
     /// The operator as written.

@@ -18,7 +18,10 @@ pub(crate) const MOMENTS: [&str; 2] = ["E", "Var"];
 pub fn parse(text: &str) -> Result<Expr, ExprError> {
     let tokens = lex(text)?;
     if let Some((_, span)) = tokens.get(MAX_TOKENS) {
-        let message = format!("expression: expected at most {MAX_TOKENS} words and signs, got {}", tokens.len() - 1);
+        let message = format!(
+            "expression: expected at most {MAX_TOKENS} words and signs, got {}",
+            tokens.len() - 1
+        );
         return Err(ExprError::new(span.clone(), message));
     }
     let mut parser = Parser { tokens, at: 0, depth: 0 };
@@ -40,7 +43,9 @@ struct Parser {
 
 /// Binding strength of infix operators; relations do not chain except through [`chain`].
 fn infix(token: &Token) -> Option<(BinaryOp, u8)> {
-    use BinaryOp::{Add, And, Div, Eq, Ge, Gt, In, Le, Lt, MatMul, Mul, Ne, Or, Rem, SameBits, Sub};
+    use BinaryOp::{
+        Add, And, Div, Eq, Ge, Gt, In, Le, Lt, MatMul, Mul, Ne, Or, Rem, SameBits, Sub,
+    };
     Some(match token {
         Token::Name(name) => match name.as_str() {
             "or" => (Or, 1),
@@ -96,7 +101,10 @@ impl Parser {
         if self.eat(symbol) {
             Ok(span)
         } else {
-            Err(ExprError::new(span, format!("expression: expected `{symbol}`, got {}", self.peek().describe())))
+            Err(ExprError::new(
+                span,
+                format!("expression: expected `{symbol}`, got {}", self.peek().describe()),
+            ))
         }
     }
 
@@ -162,7 +170,10 @@ impl Parser {
             Token::Name(function) if MOMENTS.contains(&function.as_str()) && self.eat("[") => {
                 let args = vec![self.expression(0)?];
                 let end = self.expect("]")?;
-                Ok(Expr { kind: ExprKind::Apply { function, args, named: Vec::new() }, span: span.start..end.end })
+                Ok(Expr {
+                    kind: ExprKind::Apply { function, args, named: Vec::new() },
+                    span: span.start..end.end,
+                })
             }
             Token::Name(name) => Ok(Expr { kind: ExprKind::Name(name), span }),
             Token::Symbol("(") => {
@@ -203,7 +214,10 @@ impl Parser {
                 (Token::Name(key), Token::Symbol("=")) => {
                     let span = self.span();
                     if named.iter().any(|(known, _)| *known == key) {
-                        return Err(ExprError::new(span, format!("argument `{key}`: expected once, got twice")));
+                        return Err(ExprError::new(
+                            span,
+                            format!("argument `{key}`: expected once, got twice"),
+                        ));
                     }
                     self.next();
                     self.next();
@@ -213,7 +227,10 @@ impl Parser {
                 (other, _) => {
                     return Err(ExprError::new(
                         self.span(),
-                        format!("argument: expected `name=value` after a named argument, got {}", other.describe()),
+                        format!(
+                            "argument: expected `name=value` after a named argument, got {}",
+                            other.describe()
+                        ),
                     ));
                 }
             }
@@ -233,7 +250,10 @@ fn chain(left: Expr, op: BinaryOp, right: Expr) -> Expr {
             span: middle.span.start..right.span.end,
             kind: ExprKind::Binary(op, middle.clone(), Box::new(right)),
         };
-        return Expr { kind: ExprKind::Binary(BinaryOp::And, Box::new(left), Box::new(second)), span };
+        return Expr {
+            kind: ExprKind::Binary(BinaryOp::And, Box::new(left), Box::new(second)),
+            span,
+        };
     }
     Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), span }
 }
@@ -256,7 +276,9 @@ mod tests {
                 all.extend(named.iter().map(|(name, x)| format!("{name}={}", show(x))));
                 format!("{function}({})", all.join(", "))
             }
-            ExprKind::Tuple(items) => format!("({})", items.iter().map(show).collect::<Vec<_>>().join(", ")),
+            ExprKind::Tuple(items) => {
+                format!("({})", items.iter().map(show).collect::<Vec<_>>().join(", "))
+            }
             ExprKind::Interval(lo, hi) => format!("{}..{}", show(lo), show(hi)),
         }
     }
@@ -283,7 +305,10 @@ mod tests {
 
     #[test]
     fn arguments_and_literals() {
-        check("attention(Q, K, V, mask=M @ P.T, scale=1)", "attention(Q, K, V, mask=(M @ P.T), scale=1)");
+        check(
+            "attention(Q, K, V, mask=M @ P.T, scale=1)",
+            "attention(Q, K, V, mask=(M @ P.T), scale=1)",
+        );
         check("index(n, not=a)", "index(n, not=a)");
         check("real(0.25..4)", "real(0.25..4)");
         check("dim(3..16)", "dim(3..16)");

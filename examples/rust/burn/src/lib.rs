@@ -4,9 +4,10 @@ use burn_tensor::module::attention as module;
 use burn_tensor::ops::AttentionModuleOptions;
 use burn_tensor::{Bool, Tensor};
 
-/// `(b, h_q, n_q, d_v)` of query `(b, h_q, n_q, d_k)`, key `(b, h_k, n_k, d_k)` and value `(b, h_k, n_k, d_v)`. Causal masking is aligned
-/// lower right; of the mask, true hides; both it and the bias are `(b, h_q, n_q, n_k)`. burn has one key head for each query head:
-/// those of key and value are repeated.
+/// `(b, h_q, n_q, d_v)` of query `(b, h_q, n_q, d_k)`, key `(b, h_k, n_k, d_k)` and value
+/// `(b, h_k, n_k, d_v)`. Causal masking is aligned lower right; of the mask, true hides; both it
+/// and the bias are `(b, h_q, n_q, n_k)`. burn has one key head for each query head: those of key
+/// and value are repeated.
 #[must_use]
 pub fn attention(
     query: Tensor<4>,

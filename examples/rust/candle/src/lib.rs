@@ -3,11 +3,13 @@
 use candle_core::{DType, Result, Tensor, WithDType, bail};
 use candle_nn::attention::{AttnMask, flash_attn};
 
-/// `(b, h_q, n_q, d)` of query `(b, h_q, n_q, d)`, key and value `(b, h_k, n_k, d)`. Causal masking is aligned lower right; the bias is one
-/// `(n_q, n_k)` for all heads, with −∞ where a key is hidden.
+/// `(b, h_q, n_q, d)` of query `(b, h_q, n_q, d)`, key and value `(b, h_k, n_k, d)`. Causal masking
+/// is aligned lower right; the bias is one `(n_q, n_k)` for all heads, with −∞ where a key is
+/// hidden.
 ///
 /// # Errors
-/// What candle does not take: widths that differ, causal masking with more queries than keys or beside a bias, and its own errors.
+/// What candle does not take: widths that differ, causal masking with more queries than keys or
+/// beside a bias, and its own errors.
 pub fn attention(
     query: &Tensor,
     key: &Tensor,

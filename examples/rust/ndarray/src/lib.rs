@@ -15,8 +15,9 @@ pub struct Options<'a, T> {
     pub bias: Option<ArrayViewD<'a, T>>,
 }
 
-/// `(b, h_q, n_q, d_v)` of query `(b, h_q, n_q, d_k)`, key `(b, h_k, n_k, d_k)` and value `(b, h_k, n_k, d_v)`. Query head `h` reads
-/// key head `h / (h_q / h_k)`; a query that sees no key gives 0.
+/// `(b, h_q, n_q, d_v)` of query `(b, h_q, n_q, d_k)`, key `(b, h_k, n_k, d_k)` and value
+/// `(b, h_k, n_k, d_v)`. Query head `h` reads key head `h / (h_q / h_k)`; a query that sees no key
+/// gives 0.
 ///
 /// # Errors
 /// Arrays that do not fit together, in words.

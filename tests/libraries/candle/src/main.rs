@@ -1,8 +1,10 @@
-//! The attention that `candle_nn::attention` publishes for the CPU, behind qkvet-wire/1 (docs/wire.md).
+//! The attention that `candle_nn::attention` publishes for the CPU, behind qkvet-wire/1
+//! (docs/wire.md).
 //!
-//! The first argument says which function and how: `flash` is `flash_attn` on all items at once, `item` the same for one item
-//! after the other, `upper` as `item` with `AttnMask::causal()`, which has no number of keys before the queries, `varlen` is
-//! `flash_attn_varlen_cpu`, `unfused` is `flash_attn_varlen_unfused`. What candle says it does not take is answered `unsupported`.
+//! The first argument says which function and how: `flash` is `flash_attn` on all items at once,
+//! `item` the same for one item after the other, `upper` as `item` with `AttnMask::causal()`, which
+//! has no number of keys before the queries, `varlen` is `flash_attn_varlen_cpu`, `unfused` is
+//! `flash_attn_varlen_unfused`. What candle says it does not take is answered `unsupported`.
 
 mod wire;
 
@@ -49,7 +51,8 @@ fn scale(request: &Request) -> Result<f32> {
     Ok(request.scale.unwrap_or(1.0 / (width as f64).sqrt()) as f32)
 }
 
-/// `flash_attn` takes `(B, S, H, D)` and gives `(B, H, S, D)`; for one item it gives float32 whatever it was given.
+/// `flash_attn` takes `(B, S, H, D)` and gives `(B, H, S, D)`; for one item it gives float32
+/// whatever it was given.
 fn flash(request: &Request, form: Form) -> Result<Tensor> {
     let scale = scale(request)?;
     let [q, k, v] = ["query", "key", "value"].map(|name| request.tensor(name)?.transpose(1, 2)?.contiguous());
@@ -148,7 +151,8 @@ fn packed(request: &Request, form: Form) -> Result<Tensor> {
         Tensor::from_vec(lengths.iter().map(|n| *n as u32).collect::<Vec<_>>(), lengths.len(), &Device::Cpu)
     };
     let slopes = request.alibi_slopes.as_ref().map(|slopes| slopes.to_dtype(DType::F32)).transpose()?;
-    // A side that is left out: no left side with a right side is an error, no right side with a left one counts as 0.
+    // A side that is left out: no left side with a right side is an error, no right side with a
+    // left one counts as 0.
     let (left, right) = match request.window {
         None => (None, None),
         Some((left, right)) => (Some(left.unwrap_or(n_q + n_k)), Some(right.unwrap_or(n_q + n_k))),

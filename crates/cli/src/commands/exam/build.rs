@@ -31,11 +31,16 @@ pub(super) fn build(args: &ExamBuildArgs) -> Result<ExitCode, Failure> {
     if args.pdf && !HAS_PDF {
         return Err(ExamError::NoPdf.into());
     }
-    let mut written = Written { out, pdf: args.pdf, waiting: Vec::new(), made: Vec::new(), sheets: 0, keys: 0 };
+    let mut written =
+        Written { out, pdf: args.pdf, waiting: Vec::new(), made: Vec::new(), sheets: 0, keys: 0 };
     // Large matrices take their time, which only who looks on has to know.
     let progress = Progress::new(true, !is_live());
     let mut variants = 1..=args.variants;
-    let mut note = || variants.next().map(|variant| progress.note(&format!("variant {variant} of {}", args.variants)));
+    let mut note = || {
+        variants
+            .next()
+            .map(|variant| progress.note(&format!("variant {variant} of {}", args.variants)))
+    };
     note();
     let built = build_each(&request, &catalog, &mut |files| {
         note();
@@ -51,15 +56,24 @@ pub(super) fn build(args: &ExamBuildArgs) -> Result<ExitCode, Failure> {
         return Err(error);
     }
     let Written { sheets, keys, .. } = written;
-    let (variants, sheets) =
-        (counted(usize::try_from(args.variants).unwrap_or(usize::MAX), "variant"), counted(sheets, "file"));
+    let (variants, sheets) = (
+        counted(usize::try_from(args.variants).unwrap_or(usize::MAX), "variant"),
+        counted(sheets, "file"),
+    );
     say!("{}: {variants} of seed {seed}; {sheets} in student/, {keys} in key/", out.display());
     for (path, line, name) in strangers(&request, &catalog)? {
-        tell!("note: {path}:{line}: `{name}` in a formula of the text: expected a name that the question defines");
+        tell!(
+            "note: {path}:{line}: `{name}` in a formula of the text: expected a name that the question defines"
+        );
     }
     if seed < LEAST_SEED {
-        tell!("note: seed {seed} can be found by trying all short ones, and with it the key of every sheet");
-        tell!("hint: for an exam that counts leave `--seed` out, or give a long one, as --seed {}", fresh());
+        tell!(
+            "note: seed {seed} can be found by trying all short ones, and with it the key of every sheet"
+        );
+        tell!(
+            "hint: for an exam that counts leave `--seed` out, or give a long one, as --seed {}",
+            fresh()
+        );
     }
     Ok(ExitCode::from(HELD))
 }
@@ -67,7 +81,8 @@ pub(super) fn build(args: &ExamBuildArgs) -> Result<ExitCode, Failure> {
 /// Seeds below are found in hours by who has a sheet: a variant takes about a millisecond.
 const LEAST_SEED: u64 = 1 << 32;
 
-/// A seed that nobody can guess: a hash under a key from the operating system's own source of random numbers.
+/// A seed that nobody can guess: a hash under a key from the operating system's own source of
+/// random numbers.
 fn fresh() -> u64 {
     loop {
         let seed = RandomState::new().hash_one("seed of an exam") >> 1;
@@ -131,7 +146,10 @@ pub(super) fn new_or_empty(out: &Path) -> Result<(), Failure> {
     if !fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
         return Ok(());
     }
-    let mut message = format!("folder at {}: expected a new or an empty one, got one with files in it", out.display());
+    let mut message = format!(
+        "folder at {}: expected a new or an empty one, got one with files in it",
+        out.display()
+    );
     if ["student", "key"].iter().any(|folder| out.join(folder).exists()) {
         message += "\nhint: a build that was stopped leaves such a folder: remove it if it is one, or name another";
     }
@@ -141,7 +159,9 @@ pub(super) fn new_or_empty(out: &Path) -> Result<(), Failure> {
 /// The problem set that is named, and the questions beside it.
 fn sources(set: &Path) -> Result<(Source, Vec<Source>), Failure> {
     let name = set.to_string_lossy();
-    let id = |path: &str| path.rsplit('/').next().and_then(|file| file.strip_suffix(".yaml")).map(str::to_owned);
+    let id = |path: &str| {
+        path.rsplit('/').next().and_then(|file| file.strip_suffix(".yaml")).map(str::to_owned)
+    };
     let embedded = |wanted: &str| built_in().find(|(path, _)| id(path).as_deref() == Some(wanted));
     // A folder called as a set, such as one that was built before, does not hide the set.
     if !set.exists() || set.is_dir() {
@@ -150,7 +170,8 @@ fn sources(set: &Path) -> Result<(Source, Vec<Source>), Failure> {
         }
         let known: Vec<String> = built_in().filter_map(|(path, _)| id(&path)).collect();
         let got = if set.is_dir() { "a folder" } else { "neither" };
-        let message = format!("problem set `{name}`: expected a file or the id of a set, got {got}");
+        let message =
+            format!("problem set `{name}`: expected a file or the id of a set, got {got}");
         return Err(Failure::Usage(format!("{message}\nhint: known: {}", known.join(", "))));
     }
     let text = text_of(set)?;
@@ -163,12 +184,14 @@ fn sources(set: &Path) -> Result<(Source, Vec<Source>), Failure> {
     let mut own = Vec::new();
     let folder = set.parent().unwrap_or(Path::new(".")).join("questions");
     if let Ok(entries) = fs::read_dir(&folder) {
-        let mut paths: Vec<_> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+        let mut paths: Vec<_> =
+            entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
         paths.sort();
         for path in paths {
             // Only names below the set, so that the key says nothing of this machine.
-            let name = format!("questions/{}", path.file_name().unwrap_or_default().to_string_lossy());
+            let name =
+                format!("questions/{}", path.file_name().unwrap_or_default().to_string_lossy());
             own.push(Source { path: name, text: text_of(&path)? });
         }
     }
@@ -184,7 +207,8 @@ pub(super) fn make_folder(path: &Path, secret: bool) -> Result<(), Failure> {
         .map_err(|error| Failure::Usage(format!("folder {}: {error}", path.display())))
 }
 
-/// The same, but one that is there already is an error: of two builds into one folder a single one goes on.
+/// The same, but one that is there already is an error: of two builds into one folder a single one
+/// goes on.
 fn make_new_folder(path: &Path, secret: bool) -> Result<(), Failure> {
     folder_builder(secret).create(path).map_err(|error| {
         let at = path.display();

@@ -19,7 +19,8 @@ pub(super) fn check_solution(args: &ExamCheckSolutionArgs) -> Result<ExitCode, F
     match args.format {
         SolutionFormat::Human => print(&checked),
         SolutionFormat::Json => {
-            let text = serde_json::to_string_pretty(&checked).map_err(|error| Failure::Usage(error.to_string()))?;
+            let text = serde_json::to_string_pretty(&checked)
+                .map_err(|error| Failure::Usage(error.to_string()))?;
             write_text(&format!("{text}\n"))?;
         }
     }
@@ -31,7 +32,9 @@ pub(super) fn check_solution(args: &ExamCheckSolutionArgs) -> Result<ExitCode, F
 }
 
 fn print(checked: &CheckedSolution) {
-    let printable = |text: &str| -> String { text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect() };
+    let printable = |text: &str| -> String {
+        text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    };
     say!("{}", printable(&checked.solution));
     let place = checked.steps.iter().map(|step| step.place.chars().count()).max().unwrap_or(0);
     for step in &checked.steps {
@@ -42,7 +45,8 @@ fn print(checked: &CheckedSolution) {
             Found::Undecided => "undecided",
         };
         let first = step.says.first().map(|says| printable(says)).unwrap_or_default();
-        let line = format!("  {found:9}  {:7}  {:place$}  {first}", step.step, printable(&step.place));
+        let line =
+            format!("  {found:9}  {:7}  {:place$}  {first}", step.step, printable(&step.place));
         say!("{}", line.trim_end());
         for says in step.says.iter().skip(1) {
             say!("  {:9}  {:7}  {:place$}  {}", "", "", "", printable(says));
@@ -54,7 +58,11 @@ fn print(checked: &CheckedSolution) {
             say!("{slips} of {} steps with a slip; the first is in {first}", checked.steps.len())
         }
         None if checked.undecided > 0 => {
-            say!("no slip seen in {} steps, of which {} not decided", checked.steps.len(), checked.undecided);
+            say!(
+                "no slip seen in {} steps, of which {} not decided",
+                checked.steps.len(),
+                checked.undecided
+            );
         }
         None => say!("no slip in {} steps", checked.steps.len()),
     }

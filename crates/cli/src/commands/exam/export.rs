@@ -22,14 +22,20 @@ pub(super) fn export(args: &ExamExportArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::Usage(format!("format `{}`: expected a known one", args.to)));
     };
     let catalog = setup::catalog(None, None)?;
-    let mut all: Vec<Key> =
-        keys(&args.folder)?.values().map(|text| Key::from_json(text)).collect::<Result<_, ExamError>>()?;
+    let mut all: Vec<Key> = keys(&args.folder)?
+        .values()
+        .map(|text| Key::from_json(text))
+        .collect::<Result<_, ExamError>>()?;
     all.sort_by_key(|key| key.variant);
     if let Some((variant, reason)) = not_of_seed(&all.iter().collect::<Vec<_>>(), &catalog)? {
-        return Err(ExamError::Key(format!("variant {variant} with something wrong in it: {reason}")).into());
+        return Err(ExamError::Key(format!(
+            "variant {variant} with something wrong in it: {reason}"
+        ))
+        .into());
     }
     let percent = |text: &Option<String>| text.as_deref().and_then(|text| text.parse().ok());
-    let credit = Credit { entered: percent(&args.mistakes_earn), ticked: percent(&args.options_earn) };
+    let credit =
+        Credit { entered: percent(&args.mistakes_earn), ticked: percent(&args.options_earn) };
     let files = exported(target, &all, credit, &catalog)?;
     // Outer folders first, so that all below a secret one are made by its owner.
     let folders: BTreeSet<(PathBuf, bool)> = files
@@ -37,7 +43,10 @@ pub(super) fn export(args: &ExamExportArgs) -> Result<ExitCode, Failure> {
         .flat_map(|file| {
             let path = PathBuf::from(&file.path);
             let above: Vec<PathBuf> = path.ancestors().skip(1).map(PathBuf::from).collect();
-            above.into_iter().filter(|folder| folder.components().next().is_some()).map(|folder| (folder, file.secret))
+            above
+                .into_iter()
+                .filter(|folder| folder.components().next().is_some())
+                .map(|folder| (folder, file.secret))
         })
         .collect();
     make_folder(out, false)?;

@@ -36,7 +36,9 @@ pub(super) fn grade(args: &ExamGradeArgs) -> Result<ExitCode, Failure> {
     for path in &args.submissions {
         if !path.exists() {
             let at = path.display();
-            return Err(Failure::Usage(format!("submissions at {at}: expected a file or a folder, got neither")));
+            return Err(Failure::Usage(format!(
+                "submissions at {at}: expected a file or a folder, got neither"
+            )));
         }
         for file in files(path, MOST_DEPTH) {
             // What lies among submissions by an earlier `--out` was handed in by nobody.
@@ -62,7 +64,9 @@ pub(super) fn grade(args: &ExamGradeArgs) -> Result<ExitCode, Failure> {
 
 /// The keys and their files: one file, a folder of them, or the folder of an exam.
 fn keys(path: &Path) -> Result<(Vec<PathBuf>, Vec<Key>), Failure> {
-    let failed = |path: &Path, error: std::io::Error| Failure::Usage(format!("key at {}: {error}", path.display()));
+    let failed = |path: &Path, error: std::io::Error| {
+        Failure::Usage(format!("key at {}: {error}", path.display()))
+    };
     let folder = if path.join("key").is_dir() { path.join("key") } else { path.to_owned() };
     let mut paths = vec![folder.clone()];
     if folder.is_dir() {
@@ -75,13 +79,16 @@ fn keys(path: &Path) -> Result<(Vec<PathBuf>, Vec<Key>), Failure> {
     }
     if paths.is_empty() {
         let at = folder.display();
-        return Err(Failure::Usage(format!("key at {at}: expected keys that `qkvet exam build` wrote, got none")));
+        return Err(Failure::Usage(format!(
+            "key at {at}: expected keys that `qkvet exam build` wrote, got none"
+        )));
     }
     let mut keys = Vec::new();
     for path in &paths {
-        let text = open::text(path).map_err(|reason| Failure::Usage(format!("key at {}: {reason}", path.display())))?;
-        let key =
-            Key::from_json(&text).map_err(|error| Failure::Usage(format!("key at {}: {error}", path.display())))?;
+        let text = open::text(path)
+            .map_err(|reason| Failure::Usage(format!("key at {}: {reason}", path.display())))?;
+        let key = Key::from_json(&text)
+            .map_err(|error| Failure::Usage(format!("key at {}: {error}", path.display())))?;
         keys.push(key);
     }
     Ok((paths, keys))
@@ -92,9 +99,14 @@ fn files(path: &Path, depth: usize) -> Vec<PathBuf> {
     if !path.is_dir() {
         return vec![path.to_owned()];
     }
-    let mut entries: Vec<PathBuf> =
-        fs::read_dir(path).into_iter().flatten().filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
-    entries.retain(|path| !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')));
+    let mut entries: Vec<PathBuf> = fs::read_dir(path)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .collect();
+    entries.retain(|path| {
+        !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
+    });
     entries.sort();
     if depth == 0 {
         entries.retain(|path| !path.is_dir());

@@ -16,8 +16,10 @@ pub(super) fn list() -> Result<ExitCode, Failure> {
         sets.push((set.exam, set.title));
     }
     let library = Library::embedded(&catalog)?;
-    let questions: Vec<(String, String)> =
-        library.iter().map(|question| (question.question.question.clone(), question.question.title.clone())).collect();
+    let questions: Vec<(String, String)> = library
+        .iter()
+        .map(|question| (question.question.question.clone(), question.question.title.clone()))
+        .collect();
     for (heading, lines) in [("Problem sets", sets), ("Questions", questions)] {
         say!("{heading}");
         let width = lines.iter().map(|(id, _)| id.len()).max().unwrap_or(0);

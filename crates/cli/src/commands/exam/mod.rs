@@ -1,4 +1,5 @@
-//! `qkvet exam`: problem sets to sheets and keys, keys verified, submissions graded, solutions checked, exams in the formats of others.
+//! `qkvet exam`: problem sets to sheets and keys, keys verified, submissions graded, solutions
+//! checked, exams in the formats of others.
 
 mod build;
 mod check_solution;

@@ -25,8 +25,11 @@ pub(super) fn new(args: &ExamNewArgs) -> Result<ExitCode, Failure> {
     }
     if !begin::is_id(&args.name) {
         let got = &args.name;
-        let message = format!("name: expected small letters, digits and `-`, a letter first, got `{got}`");
-        return Err(Failure::Usage(format!("{message}\nhint: it becomes the id of the set, NAME.yaml its file")));
+        let message =
+            format!("name: expected small letters, digits and `-`, a letter first, got `{got}`");
+        return Err(Failure::Usage(format!(
+            "{message}\nhint: it becomes the id of the set, NAME.yaml its file"
+        )));
     }
     let files = begin::files(&args.name).map(|(path, text)| (out.join(path), text));
     write(&files)?;
@@ -41,12 +44,17 @@ pub(super) fn new(args: &ExamNewArgs) -> Result<ExitCode, Failure> {
 /// Writes files, none over another.
 fn write(files: &[(PathBuf, String)]) -> Result<(), Failure> {
     if let Some((path, _)) = files.iter().find(|(path, _)| path.exists()) {
-        return Err(Failure::Usage(format!("file at {}: expected a new one, got one that is there", path.display())));
+        return Err(Failure::Usage(format!(
+            "file at {}: expected a new one, got one that is there",
+            path.display()
+        )));
     }
     for (path, text) in files {
-        let failed = |error: std::io::Error| Failure::Usage(format!("file {}: {error}", path.display()));
+        let failed =
+            |error: std::io::Error| Failure::Usage(format!("file {}: {error}", path.display()));
         fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).map_err(failed)?;
-        let mut open = fs::OpenOptions::new().write(true).create_new(true).open(path).map_err(failed)?;
+        let mut open =
+            fs::OpenOptions::new().write(true).create_new(true).open(path).map_err(failed)?;
         open.write_all(text.as_bytes()).map_err(failed)?;
     }
     Ok(())

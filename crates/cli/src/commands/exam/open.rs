@@ -1,5 +1,5 @@
-//! Files that others wrote, opened by all commands of exams in one way: regular ones of a bounded size. A pipe that nobody writes to
-//! or a device without an end would hold a command for ever.
+//! Files that others wrote, opened by all commands of exams in one way: regular ones of a bounded
+//! size. A pipe that nobody writes to or a device without an end would hold a command for ever.
 
 #![allow(clippy::disallowed_methods, reason = "reads the files that the user names")]
 
@@ -29,7 +29,8 @@ pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, String> {
 
 /// The text of a file, or in words why not.
 pub(super) fn text(path: &Path) -> Result<String, String> {
-    String::from_utf8(bytes(path)?).map_err(|_| "expected text in UTF-8, got other bytes".to_owned())
+    String::from_utf8(bytes(path)?)
+        .map_err(|_| "expected text in UTF-8, got other bytes".to_owned())
 }
 
 /// The text of a file, or how its user is told why not.

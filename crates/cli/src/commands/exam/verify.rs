@@ -1,4 +1,5 @@
-//! `qkvet exam verify`: every answer derived again by the engine, every file compared with what its key makes.
+//! `qkvet exam verify`: every answer derived again by the engine, every file compared with what its
+//! key makes.
 
 #![allow(clippy::disallowed_methods, reason = "reads the folder that the user names")]
 
@@ -33,7 +34,10 @@ pub(super) fn verify(folder: &Path) -> Result<ExitCode, Failure> {
             }
         };
         // Keys of one exam are from the same questions.
-        let known = match known.take().filter(|(other, _)| (&other.set, &other.own) == (&key.set, &key.own)) {
+        let known = match known
+            .take()
+            .filter(|(other, _)| (&other.set, &other.own) == (&key.set, &key.own))
+        {
             Some(same) => known.insert(same),
             None => match key.sources(&catalog) {
                 Ok((set, library)) => {
@@ -69,7 +73,8 @@ pub(super) fn verify(folder: &Path) -> Result<ExitCode, Failure> {
     );
     let open = open_to_others(folder);
     if let Some((path, mode)) = open.first() {
-        let more = if open.len() > 1 { format!(" and {} more", open.len() - 1) } else { String::new() };
+        let more =
+            if open.len() > 1 { format!(" and {} more", open.len() - 1) } else { String::new() };
         tell!(
             "warning: {path}{more} in the folder of keys: expected a file that only its owner can read, got mode {mode:o}"
         );
@@ -87,18 +92,23 @@ fn names(folder: &Path, inner: &str) -> Vec<String> {
     all
 }
 
-/// What is a link where a file or a folder of the exam should be: what it leads to may change after it was verified.
+/// What is a link where a file or a folder of the exam should be: what it leads to may change after
+/// it was verified.
 fn linked(folder: &Path, present: &[String]) -> Vec<String> {
-    let is_link = |name: &str| fs::symlink_metadata(folder.join(name)).is_ok_and(|about| about.is_symlink());
+    let is_link =
+        |name: &str| fs::symlink_metadata(folder.join(name)).is_ok_and(|about| about.is_symlink());
     let all = ["student", "key"].into_iter().chain(present.iter().map(String::as_str));
-    all.filter(|name| is_link(name)).map(|name| format!("{name}: expected a file of its own, got a link")).collect()
+    all.filter(|name| is_link(name))
+        .map(|name| format!("{name}: expected a file of its own, got a link"))
+        .collect()
 }
 
 /// Files of keys that others than their owner can read, with their mode.
 #[cfg(unix)]
 fn open_to_others(folder: &Path) -> Vec<(String, u32)> {
     use std::os::unix::fs::PermissionsExt;
-    let mode = |name: &String| Some(fs::metadata(folder.join(name)).ok()?.permissions().mode() & 0o777);
+    let mode =
+        |name: &String| Some(fs::metadata(folder.join(name)).ok()?.permissions().mode() & 0o777);
     let all = names(folder, "key").into_iter().filter_map(|name| Some((mode(&name)?, name)));
     all.filter(|(mode, _)| mode & 0o077 != 0).map(|(mode, name)| (name, mode)).collect()
 }
@@ -122,7 +132,9 @@ fn paths(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
     paths.sort();
     if paths.is_empty() {
-        return Err(Failure::Usage(format!("folder {at}: expected keys that `qkvet exam build` wrote, got none")));
+        return Err(Failure::Usage(format!(
+            "folder {at}: expected keys that `qkvet exam build` wrote, got none"
+        )));
     }
     Ok(paths)
 }

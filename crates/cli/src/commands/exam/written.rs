@@ -18,20 +18,32 @@ use crate::exit::Failure;
 pub(super) type Inputs = BTreeMap<PathBuf, &'static str>;
 
 /// Writes results to where they are asked for.
-pub(super) fn write(args: &ExamGradeArgs, graded: &[Graded], inputs: &Inputs) -> Result<(), Failure> {
+pub(super) fn write(
+    args: &ExamGradeArgs,
+    graded: &[Graded],
+    inputs: &Inputs,
+) -> Result<(), Failure> {
     let text = match (args.format, graded, &args.out) {
         (GradeFormat::Csv, ..) => csv_table(graded),
         (GradeFormat::Json, ..) => json(graded)?,
         (GradeFormat::Gradescope, _, Some(folder)) => {
-            let names = graded.iter().enumerate().map(|(at, one)| folder.join(file_name(one, &graded[..at])));
+            let names = graded
+                .iter()
+                .enumerate()
+                .map(|(at, one)| folder.join(file_name(one, &graded[..at])));
             let paths: Vec<PathBuf> = names.collect();
             paths.iter().try_for_each(|path| may_write(path, inputs))?;
-            return paths.iter().zip(graded).try_for_each(|(path, one)| put(path, &gradescope(one)?));
+            return paths
+                .iter()
+                .zip(graded)
+                .try_for_each(|(path, one)| put(path, &gradescope(one)?));
         }
         (GradeFormat::Gradescope, [one], None) => gradescope(one)?,
         (GradeFormat::Gradescope, _, None) => {
             let got = graded.len();
-            let message = format!("format gradescope: expected one submission, or a folder to write to, got {got}");
+            let message = format!(
+                "format gradescope: expected one submission, or a folder to write to, got {got}"
+            );
             return Err(Failure::Usage(format!("{message}\nhint: add --out DIR")));
         }
     };
@@ -44,11 +56,12 @@ pub(super) fn write(args: &ExamGradeArgs, graded: &[Graded], inputs: &Inputs) ->
 /// Whether a file begins as results of grading do.
 pub(super) fn is_result(path: &Path) -> bool {
     let most = RESULT_HEADS.iter().map(|head| head.len()).max().unwrap_or(0);
-    open::head(path, most).is_some_and(|head| RESULT_HEADS.iter().any(|known| head.starts_with(known.as_bytes())))
+    open::head(path, most)
+        .is_some_and(|head| RESULT_HEADS.iter().any(|known| head.starts_with(known.as_bytes())))
 }
 
-/// Whether nothing is lost where results are written: no file is there, an empty one, or results of an earlier run, which were not read
-/// in this one.
+/// Whether nothing is lost where results are written: no file is there, an empty one, or results of
+/// an earlier run, which were not read in this one.
 fn may_write(path: &Path, inputs: &Inputs) -> Result<(), Failure> {
     let Ok(about) = fs::metadata(path) else { return Ok(()) };
     let input = fs::canonicalize(path).ok().and_then(|path| inputs.get(&path));
@@ -59,14 +72,18 @@ fn may_write(path: &Path, inputs: &Inputs) -> Result<(), Failure> {
         None => "another file".to_owned(),
     };
     let at = path.display();
-    let message = format!("results at {at}: expected a new file, or results of an earlier run, got {got}");
+    let message =
+        format!("results at {at}: expected a new file, or results of an earlier run, got {got}");
     Err(Failure::Usage(format!("{message}\nhint: name another one behind --out")))
 }
 
 /// A file name for one student, other than those before.
 fn file_name(one: &Graded, before: &[Graded]) -> String {
     let safe = |name: &str| -> String {
-        name.chars().map(|c| if c.is_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' }).take(80).collect()
+        name.chars()
+            .map(|c| if c.is_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' })
+            .take(80)
+            .collect()
     };
     let twice = before.iter().filter(|other| safe(&other.student) == safe(&one.student)).count();
     if twice == 0 {
@@ -77,7 +94,8 @@ fn file_name(one: &Graded, before: &[Graded]) -> String {
 }
 
 fn put(path: &Path, text: &str) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::Usage(format!("file {}: {error}", path.display()));
+    let failed =
+        |error: std::io::Error| Failure::Usage(format!("file {}: {error}", path.display()));
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(failed)?;
     }

@@ -53,13 +53,18 @@ pub(super) fn explain_config() -> Result<(), Failure> {
         say!("\nhere          no qkvet.yaml: `qkvet init` writes one");
         return Ok(());
     };
-    let names = |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let names =
+        |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     say!("\nhere          {}", file.display());
     say!("targets       {}", names(config.targets.keys().map(String::as_str).collect()));
     for name in config.profiles.keys() {
         say!("profile       {name}{}", extended(&config, name));
         for setting in config.settings(name, &file)? {
-            let from = if setting.profile == *name { String::new() } else { format!(" (of {})", setting.profile) };
+            let from = if setting.profile == *name {
+                String::new()
+            } else {
+                format!(" (of {})", setting.profile)
+            };
             say!("{:16}{} = {}{from}", "", setting.key, setting.values.join(", "));
         }
     }

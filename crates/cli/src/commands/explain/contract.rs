@@ -18,10 +18,18 @@ pub(super) fn explain_contract(contract: &Contract, catalog: &Catalog) {
     for (of, depth) in depths.into_iter().filter_map(|(of, depth)| Some((of, depth?))) {
         say!("depth     at most {depth} for {of}");
     }
-    say!("softmax   {softmax}, exp within {} units, tanh within {}", contract.exp_error, contract.tanh_error);
+    say!(
+        "softmax   {softmax}, exp within {} units, tanh within {}",
+        contract.exp_error,
+        contract.tanh_error
+    );
     let rounded = if contract.sum_of_rounded { ", which may be what is summed" } else { "" };
     say!("weights   {weights}{rounded}");
-    say!("roundings {} of inputs, {} of scores", contract.input_roundings, contract.score_roundings);
+    say!(
+        "roundings {} of inputs, {} of scores",
+        contract.input_roundings,
+        contract.score_roundings
+    );
     match contract.tile {
         Some(tile) => say!("tile      at least {tile} keys"),
         None => say!("tile      none: a single pass"),
@@ -33,7 +41,10 @@ pub(super) fn explain_contract(contract: &Contract, catalog: &Catalog) {
         say!("use       --contract {}{undeclared}", contract.contract);
         return;
     }
-    say!("use       none yet: `qkvet check` calls in {}", Dtype::CHECKED.map(Dtype::name).join(", "));
+    say!(
+        "use       none yet: `qkvet check` calls in {}",
+        Dtype::CHECKED.map(Dtype::name).join(", ")
+    );
     if let Some(name) = rounded_inside(catalog, *dtype) {
         say!("          a function that takes those and rounds them itself: --contract {name}");
     }

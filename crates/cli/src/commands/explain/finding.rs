@@ -43,10 +43,12 @@ To do: return what the place of the finding names",
     },
 ];
 
-/// The finding of this name, of this title, or of the words of its title, as files of known deviations write them.
+/// The finding of this name, of this title, or of the words of its title, as files of known
+/// deviations write them.
 pub(super) fn uncoded(name: &str) -> Option<&'static Uncoded> {
     let name = name.to_lowercase();
-    let is_titled = |title: &&str| name.starts_with(*title) || name.starts_with(&title.replace(' ', "-"));
+    let is_titled =
+        |title: &&str| name.starts_with(*title) || name.starts_with(&title.replace(' ', "-"));
     UNCODED.iter().find(|one| one.name == name || one.titles.iter().any(&is_titled))
 }
 

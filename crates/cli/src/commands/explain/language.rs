@@ -37,7 +37,13 @@ pub(super) fn page(catalog: &Catalog) -> String {
         };
         for word in words {
             let law = law_of(word.law(catalog.laws.values()));
-            let _ = writeln!(page, "| `{}` | {} |{} {law} |", word.usage, cell(&word.meaning), types(word, has_types));
+            let _ = writeln!(
+                page,
+                "| `{}` | {} |{} {law} |",
+                word.usage,
+                cell(&word.meaning),
+                types(word, has_types)
+            );
         }
         if kind == WordKind::Function {
             page += &options(catalog);
@@ -49,20 +55,26 @@ pub(super) fn page(catalog: &Catalog) -> String {
 fn section(kind: WordKind) -> (&'static str, &'static str) {
     match kind {
         WordKind::Field => ("Fields", "What stands in the file of a law. The file name is its id."),
-        WordKind::Name => ("Names", "There without being declared. `given:` may declare `Q`, `K` and `V` again."),
-        WordKind::Domain => {
-            ("Domains", "What a variable of `given:` ranges over. Two names, `(Q, K)`, share one domain.")
+        WordKind::Name => {
+            ("Names", "There without being declared. `given:` may declare `Q`, `K` and `V` again.")
         }
+        WordKind::Domain => (
+            "Domains",
+            "What a variable of `given:` ranges over. Two names, `(Q, K)`, share one domain.",
+        ),
         WordKind::Function => ("Functions", "`E` and `Var` take brackets."),
         WordKind::Operator => (
             "Operators",
             "From loose to tight: `or`, `and`, `not`, relations, `+` and `-`, the others, a sign in front, `.T`.",
         ),
         WordKind::Relation => ("Relations", "A statement is one, or several joined by `and`."),
-        WordKind::Proof => {
-            ("Methods of proof", "How a law says that it is known to be true. `qkvet prove` has to reach it.")
+        WordKind::Proof => (
+            "Methods of proof",
+            "How a law says that it is known to be true. `qkvet prove` has to reach it.",
+        ),
+        WordKind::Observation => {
+            ("Observations", "What a law may observe instead of stating something.")
         }
-        WordKind::Observation => ("Observations", "What a law may observe instead of stating something."),
         WordKind::Misfit => ("Misfits", "What does not fit in a call that has to be refused."),
     }
 }
@@ -71,7 +83,8 @@ fn section(kind: WordKind) -> (&'static str, &'static str) {
 fn types(word: &Word, has_types: bool) -> String {
     match word.types() {
         Some((parts, whole)) => {
-            let parts: Vec<String> = parts.iter().map(|(part, ty)| format!("`{part}` {}", cell(ty))).collect();
+            let parts: Vec<String> =
+                parts.iter().map(|(part, ty)| format!("`{part}` {}", cell(ty))).collect();
             format!(" {} | {} |", parts.join("<br>"), cell(&whole))
         }
         None if has_types => " | |".to_owned(),

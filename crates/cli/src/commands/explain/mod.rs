@@ -12,7 +12,9 @@ use std::process::ExitCode;
 
 use qkvet_prove::render::Style;
 use qkvet_run::python::argument_names;
-use qkvet_spec::{CallOption, Catalog, CheckedLaw, Convention, Fault, FaultFamily, Suite, Word, nearest};
+use qkvet_spec::{
+    CallOption, Catalog, CheckedLaw, Convention, Fault, FaultFamily, Suite, Word, nearest,
+};
 
 use self::config::{CONFIG, explain_config};
 use self::contract::{explain_contract, explain_modifier};
@@ -40,7 +42,8 @@ pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
     // A modifier may be written as it stands behind a contract.
     let modifier = name.trim_start_matches('+').trim();
     let of_language = called(name);
-    if let Some(fault) = catalog.faults.get(name).or_else(|| catalog.faults.values().find(by_code)) {
+    if let Some(fault) = catalog.faults.get(name).or_else(|| catalog.faults.values().find(by_code))
+    {
         explain_fault(fault, &catalog);
     } else if let Some(law) = catalog.laws.get(name) {
         explain_law(law);
@@ -106,7 +109,13 @@ fn unknown(name: &str, catalog: &Catalog) -> Failure {
     known.extend(ids.into_iter().flatten().cloned());
     known.extend(argument_names().into_iter().flat_map(|(_, names)| names).map(str::to_owned));
     let of_language: Vec<String> = Word::all().into_iter().map(|word| word.name).collect();
-    let of_language = || of_language.iter().map(String::as_str).chain([LANGUAGE, CONFIG]).filter(|word| word.len() > 2);
+    let of_language = || {
+        of_language
+            .iter()
+            .map(String::as_str)
+            .chain([LANGUAGE, CONFIG])
+            .filter(|word| word.len() > 2)
+    };
     let as_word = name.to_uppercase();
     let known = || known.iter().map(String::as_str);
     let hint = nearest(name, known())
@@ -116,8 +125,7 @@ fn unknown(name: &str, catalog: &Catalog) -> Failure {
             || "`qkvet list laws|faults|conventions|contracts|suites`".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
-    let expected =
-        "a law, fault, family of faults, convention, contract, suite, option, verdict, finding, word of a law or code";
+    let expected = "a law, fault, family of faults, convention, contract, suite, option, verdict, finding, word of a law or code";
     Failure::Usage(format!("`{name}`: expected {expected}\nhint: {hint}"))
 }
 
@@ -133,14 +141,20 @@ fn explain_family(family: &FaultFamily, catalog: &Catalog) {
 fn labeled(label: &str, text: &str) -> String {
     let rest = " ".repeat(LABEL);
     let first = format!("{label:LABEL$}");
-    textwrap::fill(text, textwrap::Options::new(110).initial_indent(&first).subsequent_indent(&rest))
+    textwrap::fill(
+        text,
+        textwrap::Options::new(110).initial_indent(&first).subsequent_indent(&rest),
+    )
 }
 
 fn explain_fault(fault: &Fault, catalog: &Catalog) {
     say!("{} {}\n{}\n\n{}", fault.code, fault.fault, fault.title, fault.tell);
     if let Some(family) = catalog.families.get(&fault.family) {
         say!("{}\n{}", labeled("look", &family.look), labeled("fix", &family.fix));
-        say!("{}", labeled("family", &format!("{} (`qkvet explain {}`)", family.title, family.family)));
+        say!(
+            "{}",
+            labeled("family", &format!("{} (`qkvet explain {}`)", family.title, family.family))
+        );
     }
     if let Some(when) = &fault.when {
         say!("strikes when  {}", when.text());
@@ -183,7 +197,8 @@ fn explain_law(checked: &CheckedLaw) {
     if checked.asks() {
         let options: Vec<&str> = law.options.iter().map(|option| option.name()).collect();
         say!("options {}", if options.is_empty() { "none".to_owned() } else { options.join(", ") });
-        let catches = if law.catches.is_empty() { "none".to_owned() } else { law.catches.join(", ") };
+        let catches =
+            if law.catches.is_empty() { "none".to_owned() } else { law.catches.join(", ") };
         say!("catches {catches}");
     }
     say!("true by {}", law.proof.name());
@@ -223,7 +238,8 @@ fn explain_suite(suite: &Suite, catalog: &Catalog) -> Result<(), Failure> {
     {
         say!("shapes   {}, n_q {least}–{most}, n_k {fewest}–{longest}", suite.shapes.len());
     }
-    let beyond = if suite.extended.is_some() { CallOption::ALL.as_slice() } else { &CallOption::ALL[..4] };
+    let beyond =
+        if suite.extended.is_some() { CallOption::ALL.as_slice() } else { &CallOption::ALL[..4] };
     let options: Vec<&str> = beyond.iter().map(|option| option.name()).collect();
     say!("options  {}", options.join(", "));
     if let Some(frozen) = &suite.frozen {

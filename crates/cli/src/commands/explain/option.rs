@@ -21,17 +21,21 @@ pub(super) struct Argument {
 impl Argument {
     pub(super) fn of(option: CallOption) -> Self {
         let (meaning, value, absent) = match option {
-            CallOption::Scale => {
-                ("scores = scale · QKᵀ", "float, also zero or negative", "1/√d_k, with d_k the width of a key")
-            }
+            CallOption::Scale => (
+                "scores = scale · QKᵀ",
+                "float, also zero or negative",
+                "1/√d_k, with d_k the width of a key",
+            ),
             CallOption::Causal => (
                 "Query i stands at key p = i + n_k − n_q and sees the keys j ≤ p: aligned lower-right.",
                 "bool",
                 "every key is seen",
             ),
-            CallOption::Mask => {
-                ("true attends; a key that is hidden has no weight", "bool, broadcasts to (b, h_q, n_q, n_k)", "true")
-            }
+            CallOption::Mask => (
+                "true attends; a key that is hidden has no weight",
+                "bool, broadcasts to (b, h_q, n_q, n_k)",
+                "true",
+            ),
             CallOption::Bias => (
                 "scores + bias, after scale and softcap; −∞ hides a key",
                 "float, broadcasts to (b, h_q, n_q, n_k)",
@@ -52,9 +56,11 @@ impl Argument {
                 "float, (h_q,)",
                 "no sink",
             ),
-            CallOption::AlibiSlopes => {
-                ("scores − slope · |p − j| with p = i + n_k − n_q, where the bias is added", "float, (h_q,)", "0")
-            }
+            CallOption::AlibiSlopes => (
+                "scores − slope · |p − j| with p = i + n_k − n_q, where the bias is added",
+                "float, (h_q,)",
+                "0",
+            ),
             CallOption::KeyLengths => (
                 "Batch item b has key_lengths[b] keys; the rest is padding, which no query sees. n_k above is that number.",
                 "whole numbers, (b,)",
@@ -95,11 +101,14 @@ impl Argument {
     /// The one that goes by this name, in qkvet or in a signature.
     pub(super) fn called(name: &str) -> Option<Self> {
         let all = || CallOption::ALL.into_iter().map(Self::of).chain(Self::RESULTS);
-        let own = |one: &Self| one.arguments().iter().any(|(own, names)| *own == name || names.contains(&name));
+        let own = |one: &Self| {
+            one.arguments().iter().any(|(own, names)| *own == name || names.contains(&name))
+        };
         all().find(|one| one.name == name).or_else(|| all().find(own))
     }
 
-    /// The arguments that a Python function may take it by: our name of each and all that are known.
+    /// The arguments that a Python function may take it by: our name of each and all that are
+    /// known.
     fn arguments(&self) -> Vec<(&'static str, Vec<&'static str>)> {
         let packed = self.option == Some(CallOption::Packed);
         let own = |name: &str| if packed { name.ends_with("_offsets") } else { name == self.name };
@@ -109,15 +118,26 @@ impl Argument {
 
 pub(super) fn explain_argument(argument: Argument, catalog: &Catalog) {
     let Argument { name, option, meaning, value, absent } = argument;
-    say!("{} {name}\n\n{}\n", if option.is_some() { "option" } else { "result" }, paragraph(meaning));
+    say!(
+        "{} {name}\n\n{}\n",
+        if option.is_some() { "option" } else { "result" },
+        paragraph(meaning)
+    );
     say!("given    {value}");
     say!("absent   {absent}");
     for (_, names) in argument.arguments() {
         say!("argument {}", names.join(" or "));
     }
     let Some(option) = option else { return };
-    for convention in catalog.conventions.values().filter(|convention| convention.option == Some(option)) {
-        say!("declare  --convention {}={}: {}", convention.field, convention.value, convention.title);
+    for convention in
+        catalog.conventions.values().filter(|convention| convention.option == Some(option))
+    {
+        say!(
+            "declare  --convention {}={}: {}",
+            convention.field,
+            convention.value,
+            convention.title
+        );
     }
     let laws = catalog.laws.values().filter(|law| law.law.options.contains(&option)).count();
     say!("laws     {laws} of {} range over it", catalog.asking_laws().count());

@@ -62,9 +62,13 @@ pub(super) fn explain_word(word: &str, text: &str) {
     say!("{} {word}\n\n{}\n", if verdict.is_some() { "verdict" } else { "word" }, paragraph(text));
     let code = match verdict {
         Some(Verdict::Error) => format!("{FINDINGS}, {TARGET} for a broken protocol"),
-        Some(Verdict::Suspect | Verdict::Inconclusive) => format!("{HELD}, {FINDINGS} under --strict"),
+        Some(Verdict::Suspect | Verdict::Inconclusive) => {
+            format!("{HELD}, {FINDINGS} under --strict")
+        }
         Some(Verdict::Pass) => HELD.to_string(),
-        Some(verdict) if !verdict.is_finding() => format!("{HELD}, {NOTHING} if nothing else was checked"),
+        Some(verdict) if !verdict.is_finding() => {
+            format!("{HELD}, {NOTHING} if nothing else was checked")
+        }
         None if word == "FIXED" => HELD.to_string(),
         None if word == "UNSEEN" => NOTHING.to_string(),
         _ => FINDINGS.to_string(),

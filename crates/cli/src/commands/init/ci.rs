@@ -17,7 +17,8 @@ struct Service {
     path: &'static str,
 }
 
-const GITHUB: Service = Service { template: include_str!("github.yml"), path: ".github/workflows/qkvet.yml" };
+const GITHUB: Service =
+    Service { template: include_str!("github.yml"), path: ".github/workflows/qkvet.yml" };
 const GITLAB: Service = Service { template: include_str!("gitlab.yml"), path: ".gitlab-ci.yml" };
 
 /// The profile that is used if the file has it.
@@ -32,8 +33,12 @@ pub(in super::super) fn ci(args: &CiArgs) -> Result<ExitCode, Failure> {
     let service = if args.github { GITHUB } else { GITLAB };
     let config = Path::new(CONFIG_FILE);
     if !config.is_file() {
-        let what = format!("file at {CONFIG_FILE}: expected one that names the target, got none in this folder");
-        return Err(Failure::Usage(format!("{what}\nhint: `qkvet init --target path/file.py:function` writes it")));
+        let what = format!(
+            "file at {CONFIG_FILE}: expected one that names the target, got none in this folder"
+        );
+        return Err(Failure::Usage(format!(
+            "{what}\nhint: `qkvet init --target path/file.py:function` writes it"
+        )));
     }
     let Config { targets, profiles, .. } = Config::read(config)?;
     let first = targets.keys().next();
@@ -42,8 +47,9 @@ pub(in super::super) fn ci(args: &CiArgs) -> Result<ExitCode, Failure> {
             "targets of {CONFIG_FILE}: expected one to check, got none\nhint: `targets:` names them"
         ))
     })?;
-    Catalog::find("target", &targets, name)
-        .map_err(|error| Failure::Usage(format!("--target: {}", error.summary.lines().next().unwrap_or_default())))?;
+    Catalog::find("target", &targets, name).map_err(|error| {
+        Failure::Usage(format!("--target: {}", error.summary.lines().next().unwrap_or_default()))
+    })?;
     // It becomes a word of a shell, a scalar of YAML and part of an expression of the service.
     if !name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
         || !name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c))
@@ -52,7 +58,11 @@ pub(in super::super) fn ci(args: &CiArgs) -> Result<ExitCode, Failure> {
             "target `{name}`: expected a name of letters, digits, `_`, `.` and `-` for the commands of the file\nhint: give the entry of {CONFIG_FILE} another name"
         )));
     }
-    let checked = if profiles.contains_key(PROFILE) { format!("{name} --profile {PROFILE}") } else { name.to_owned() };
+    let checked = if profiles.contains_key(PROFILE) {
+        format!("{name} --profile {PROFILE}")
+    } else {
+        name.to_owned()
+    };
     let path = args.out.as_deref().unwrap_or(Path::new(service.path));
     begin(path, &service.template.replace(CHECKED, &checked), args.force)?;
     say!(

@@ -17,7 +17,8 @@ const TEMPLATE: &str = include_str!("qkvet.yaml");
 const TARGET: &str = "target: builtin:flash\n";
 
 pub(in super::super) fn config(args: &InitArgs) -> Result<ExitCode, Failure> {
-    // A name that means nothing is better said now. Entries of a file that may be written over are no targets.
+    // A name that means nothing is better said now. Entries of a file that may be written over are
+    // no targets.
     let nowhere = Path::new("/");
     resolve(&args.target, &find_python(None, None), nowhere, None, &Catalog::embedded()?)
         .map_err(|error| Failure::Usage(format!("--target: {error}")))?;
@@ -28,7 +29,8 @@ pub(in super::super) fn config(args: &InitArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(HELD))
 }
 
-/// A text as a scalar of YAML: in quotes, with what is not printed escaped, unless it is plain beyond doubt.
+/// A text as a scalar of YAML: in quotes, with what is not printed escaped, unless it is plain
+/// beyond doubt.
 fn scalar(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./:-".contains(c);
     let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
@@ -37,7 +39,9 @@ fn scalar(text: &str) -> String {
     }
     let escaped = |c: char| match c {
         // What JSON leaves as it is and YAML does not.
-        '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' => format!("\\u{:04x}", u32::from(c)),
+        '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' => {
+            format!("\\u{:04x}", u32::from(c))
+        }
         c => c.to_string(),
     };
     serde_json::Value::from(text).to_string().chars().map(escaped).collect()
@@ -63,7 +67,8 @@ mod tests {
             "x:",
         ] {
             let text = TEMPLATE.replace(TARGET, &format!("target: {}\n", scalar(target)));
-            let config = Config::parse("qkvet.yaml", &text).unwrap_or_else(|error| panic!("{target:?}\n{error}"));
+            let config = Config::parse("qkvet.yaml", &text)
+                .unwrap_or_else(|error| panic!("{target:?}\n{error}"));
             assert_eq!(config.targets["mine"].target, target);
             assert_eq!(config.targets.len(), 1);
         }

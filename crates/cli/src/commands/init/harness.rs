@@ -1,4 +1,5 @@
-//! `qkvet init harness`: a program with one function to fill in. Its files are those of `examples/`, where tests build and run them.
+//! `qkvet init harness`: a program with one function to fill in. Its files are those of
+//! `examples/`, where tests build and run them.
 
 #![allow(clippy::disallowed_methods, reason = "files are what this command is for")]
 
@@ -40,7 +41,10 @@ const CPP: Harness = Harness {
     fill: "main.cpp",
 };
 const RUST: Harness = Harness {
-    files: &[("main.rs", example!("harness/rust/main.rs")), ("qkvet_wire.rs", example!("harness/rust/qkvet_wire.rs"))],
+    files: &[
+        ("main.rs", example!("harness/rust/main.rs")),
+        ("qkvet_wire.rs", example!("harness/rust/qkvet_wire.rs")),
+    ],
     build: Some("rustc -O --edition 2021 -o attention main.rs"),
     run: "./attention",
     fill: "main.rs",

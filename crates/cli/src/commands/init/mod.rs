@@ -1,4 +1,5 @@
-//! `qkvet init`: a configuration file, the file of a CI service, a program to fill in. Each is commented and works as it is written.
+//! `qkvet init`: a configuration file, the file of a CI service, a program to fill in. Each is
+//! commented and works as it is written.
 
 mod ci;
 mod config;

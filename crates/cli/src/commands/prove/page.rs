@@ -1,5 +1,5 @@
-//! Laws and their proofs as a Markdown page: `docs/laws.md`, or one about a user's own. It has no times in it, so that it is
-//! the same bytes everywhere.
+//! Laws and their proofs as a Markdown page: `docs/laws.md`, or one about a user's own. It has no
+//! times in it, so that it is the same bytes everywhere.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,8 @@ use qkvet_spec::Catalog;
 
 use super::{Proved, counted};
 
-/// The folders of `specs/laws/` in the order of the page, and what their laws are about. Others come behind them.
+/// The folders of `specs/laws/` in the order of the page, and what their laws are about. Others
+/// come behind them.
 const FAMILIES: [(&str, &str); 13] = [
     ("card", "What attention is known by."),
     ("probability", "The weights of a query are a probability."),
@@ -60,17 +61,20 @@ pub(super) fn page(proved: &[Proved<'_>], catalog: &Catalog) -> String {
             families.push((&place.family, "Laws of your own."));
         }
     }
-    let own = |family: &str| places.iter().filter(|place| place.family == family).collect::<Vec<_>>();
+    let own =
+        |family: &str| places.iter().filter(|place| place.family == family).collect::<Vec<_>>();
     families.retain(|(family, _)| !own(family).is_empty());
     let mut page = "<!-- written by `cargo xtask regen` -->\n\n".to_owned();
     page += PREFACE;
     let _ = writeln!(page, "\n{}.\n", counted(proved));
     for (family, _) in &families {
-        let ids: Vec<String> = own(family).iter().map(|place| format!("[{0}](#{0})", place.id())).collect();
+        let ids: Vec<String> =
+            own(family).iter().map(|place| format!("[{0}](#{0})", place.id())).collect();
         let _ = writeln!(page, "- **[{family}](#family-{family})** {}", ids.join(" · "));
     }
     for (family, about) in &families {
-        let _ = writeln!(page, "\n<a id=\"family-{family}\"></a>\n## {}\n\n{about}", capital(family));
+        let _ =
+            writeln!(page, "\n<a id=\"family-{family}\"></a>\n## {}\n\n{about}", capital(family));
         for place in own(family) {
             page += "\n";
             page += &place.section(catalog);
@@ -109,7 +113,8 @@ impl<'a> Place<'a> {
     fn section(&self, catalog: &Catalog) -> String {
         let law = &self.proved.law.law;
         let statement = self.proved.statement(Style::Unicode);
-        let mut text = format!("### {}\n\n{}.\n\n```text\n{statement}\n```\n\n", law.law, law.title);
+        let mut text =
+            format!("### {}\n\n{}.\n\n```text\n{statement}\n```\n\n", law.law, law.title);
         let mut row = |name: &str, value: String| {
             let _ = writeln!(text, "- {name}: {value}");
         };
@@ -140,7 +145,10 @@ impl<'a> Place<'a> {
         let by = format!("by {}", outcome.method.name());
         match &outcome.status {
             Status::Proved => {
-                format!("proved {by}, {steps} step{}, for all shapes", if steps == 1 { "" } else { "s" })
+                format!(
+                    "proved {by}, {steps} step{}, for all shapes",
+                    if steps == 1 { "" } else { "s" }
+                )
             }
             Status::ProvedTo { extent, .. } => {
                 format!("proved-small {by}, for all numbers at every shape of extents ≤ {extent}")
@@ -155,12 +163,15 @@ impl<'a> Place<'a> {
     /// A proof that says no more than the status is left out.
     fn proof(&self) -> String {
         let steps = self.proved.steps();
-        let says_more = steps > 0 || matches!(self.proved.outcome.status, Status::Refuted(_) | Status::Unknown(_));
+        let says_more = steps > 0
+            || matches!(self.proved.outcome.status, Status::Refuted(_) | Status::Unknown(_));
         let proof = format!("```text\n{}\n```\n", self.proved.proof(Style::Unicode));
         match steps {
             _ if !says_more => String::new(),
             0..=MOST_STEPS_SHOWN => format!("\n{proof}"),
-            _ => format!("\n<details><summary>The proof in {steps} steps</summary>\n\n{proof}\n</details>\n"),
+            _ => format!(
+                "\n<details><summary>The proof in {steps} steps</summary>\n\n{proof}\n</details>\n"
+            ),
         }
     }
 }
@@ -189,7 +200,10 @@ mod tests {
         let known = |family: &str| FAMILIES.iter().any(|(known, _)| *known == family);
         for id in catalog.laws.keys() {
             let file = Catalog::file("laws", id).unwrap_or_else(|| panic!("{id}: no file"));
-            assert!(file.split('/').rev().nth(1).is_some_and(known), "{file}: expected a family of `FAMILIES`");
+            assert!(
+                file.split('/').rev().nth(1).is_some_and(known),
+                "{file}: expected a family of `FAMILIES`"
+            );
         }
         assert!(!known("own"));
     }

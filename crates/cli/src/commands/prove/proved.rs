@@ -1,4 +1,5 @@
-//! What is known of one law, in print: the one printer of proofs, for `prove`, `explain` and `docs/laws.md`.
+//! What is known of one law, in print: the one printer of proofs, for `prove`, `explain` and
+//! `docs/laws.md`.
 
 use std::time::{Duration, Instant};
 
@@ -58,7 +59,8 @@ impl<'a> Proved<'a> {
         law
     }
 
-    /// The law as sentences, in lines that fit an ordinary terminal where the notation has words and signs to break between.
+    /// The law as sentences, in lines that fit an ordinary terminal where the notation has words
+    /// and signs to break between.
     pub(in super::super) fn statement(&self, style: Style) -> String {
         let law = render_law(self.law, style);
         let lines = law.lines().map(|line| {
@@ -94,22 +96,42 @@ impl<'a> Proved<'a> {
     /// What is known in the end, behind what the law's file claims if that is more.
     pub(super) fn conclusion(&self) -> String {
         let known = self.known();
-        if self.reaches() { known } else { format!("claims {}; {known}", self.law.law.proof.name()) }
+        if self.reaches() {
+            known
+        } else {
+            format!("claims {}; {known}", self.law.law.proof.name())
+        }
     }
 
     fn known(&self) -> String {
         match &self.outcome.status {
             Status::Proved => {
-                let bits = self.law.law.expect.as_ref().is_some_and(|expect| expect.text.contains("same_bits"));
-                let of = if bits { ", as an equation of real numbers: for the bits a target is asked" } else { "" };
-                format!("proved for all shapes by {}, checked by a second route{of}", self.outcome.method.name())
+                let bits = self
+                    .law
+                    .law
+                    .expect
+                    .as_ref()
+                    .is_some_and(|expect| expect.text.contains("same_bits"));
+                let of = if bits {
+                    ", as an equation of real numbers: for the bits a target is asked"
+                } else {
+                    ""
+                };
+                format!(
+                    "proved for all shapes by {}, checked by a second route{of}",
+                    self.outcome.method.name()
+                )
             }
             Status::ProvedTo { extent, instances } => format!(
                 "proved-small: for all numbers, wherever both sides are defined, at every shape of extents ≤ {extent}; extents that the law begins above it count at their least ({instances} instances with indeterminates). No proof for all shapes"
             ),
             Status::Definition if self.law.expect.is_none() => "true by definition".to_owned(),
-            Status::Definition => "taken as a definition; it held exactly on small instances".to_owned(),
-            Status::Checked(instances) => format!("held exactly on {instances} small instances; no proof for all"),
+            Status::Definition => {
+                "taken as a definition; it held exactly on small instances".to_owned()
+            }
+            Status::Checked(instances) => {
+                format!("held exactly on {instances} small instances; no proof for all")
+            }
             Status::Refuted(example) => format!("refuted\n{example}"),
             Status::Unknown(reason) => format!("unknown: {reason}"),
         }

@@ -28,14 +28,18 @@ pub(super) fn last_run(args: &SnapshotFromArgs) -> Result<Run, Failure> {
     };
     if let Some(target) = args.target.as_ref().filter(|target| **target != summary.run.target) {
         let hint = format!("hint: `qkvet snapshot check {target}` runs it");
-        return Err(Failure::Usage(format!("last run: expected target {target}, got {}\n{hint}", summary.run.target)));
+        return Err(Failure::Usage(format!(
+            "last run: expected target {target}, got {}\n{hint}",
+            summary.run.target
+        )));
     }
     Ok(Run { summary })
 }
 
 /// A file of JSON, or a folder with a report in it.
 fn is_report(path: &Path) -> bool {
-    path.join(ReportFormat::Json.file_name()).is_file() || path.extension().is_some_and(|extension| extension == "json")
+    path.join(ReportFormat::Json.file_name()).is_file()
+        || path.extension().is_some_and(|extension| extension == "json")
 }
 
 fn of_shards(args: &SnapshotFromArgs, shards: &[PathBuf]) -> Result<Summary, Failure> {

@@ -1,4 +1,5 @@
-//! `qkvet snapshot record|check|diff|accept`: what the cases of a target came to, kept for later runs.
+//! `qkvet snapshot record|check|diff|accept`: what the cases of a target came to, kept for later
+//! runs.
 
 mod last;
 mod place;
@@ -9,12 +10,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use qkvet_report::{
-    Written, accept, compare, new_snapshot, plain, snapshot_diff, snapshot_line, snapshot_text, titles, visible,
-    write_snapshot,
+    Written, accept, compare, new_snapshot, plain, snapshot_diff, snapshot_line, snapshot_text,
+    titles, visible, write_snapshot,
 };
 use qkvet_run::names::other_names;
 use qkvet_run::whole::hold;
-use qkvet_spec::{CaseChange, Change, SNAPSHOT_FORMAT, Snapshot, SnapshotOutcome, Summary, Verdict};
+use qkvet_spec::{
+    CaseChange, Change, SNAPSHOT_FORMAT, Snapshot, SnapshotOutcome, Summary, Verdict,
+};
 
 use self::last::{Run, last_run};
 use self::place::snapshot_path;
@@ -25,8 +28,8 @@ use super::launch::write_text;
 use super::merge::run_merge;
 use super::reports::write_named;
 use crate::args::{
-    CheckArgs, MergeArgs, SnapshotAcceptArgs, SnapshotCheckArgs, SnapshotCommand, SnapshotDiffArgs, SnapshotFromArgs,
-    SnapshotRecordArgs,
+    CheckArgs, MergeArgs, SnapshotAcceptArgs, SnapshotCheckArgs, SnapshotCommand, SnapshotDiffArgs,
+    SnapshotFromArgs, SnapshotRecordArgs,
 };
 use crate::exit::{Failure, HELD, INTERRUPTED, NOTHING, code};
 use crate::out::columns;
@@ -46,8 +49,13 @@ fn record(args: &SnapshotRecordArgs) -> Result<ExitCode, Failure> {
         "`qkvet snapshot check` compares there; record on a developer's machine and commit the file",
     )?;
     let target = &args.check.target;
-    let path = snapshot_path(args.place.snapshot.as_deref(), target, args.check.on.process.config.as_deref())?;
-    let mut snapshot = if path.exists() { read_snapshot_file(&path)? } else { new_snapshot(target) };
+    let path = snapshot_path(
+        args.place.snapshot.as_deref(),
+        target,
+        args.check.on.process.config.as_deref(),
+    )?;
+    let mut snapshot =
+        if path.exists() { read_snapshot_file(&path)? } else { new_snapshot(target) };
     if path.exists() {
         refuse_other(&snapshot, &path, target, args.check.on.process.config.as_deref())?;
     }
@@ -61,7 +69,8 @@ fn record(args: &SnapshotRecordArgs) -> Result<ExitCode, Failure> {
     if path.exists() {
         snapshot = read_snapshot_file(&path)?;
     }
-    let outcome = compare(&snapshot, &summary, &shown(&path), args.place.device_name.as_deref(), args.exact);
+    let outcome =
+        compare(&snapshot, &summary, &shown(&path), args.place.device_name.as_deref(), args.exact);
     let written = accept(&mut snapshot, &summary, &outcome, args.prune, &|_| true);
     if !outcome.changes.is_empty() && outcome.compared > 0 {
         tell!("{}", plain(&snapshot_line(&outcome)));
@@ -82,9 +91,16 @@ fn record(args: &SnapshotRecordArgs) -> Result<ExitCode, Failure> {
 
 fn check(args: &SnapshotCheckArgs) -> Result<ExitCode, Failure> {
     let check = &args.check;
-    let path = snapshot_path(args.place.snapshot.as_deref(), &check.target, check.on.process.config.as_deref())?;
+    let path = snapshot_path(
+        args.place.snapshot.as_deref(),
+        &check.target,
+        check.on.process.config.as_deref(),
+    )?;
     if !path.exists() {
-        let hint = format!("hint: `qkvet snapshot record {}` writes it, with the same flags", visible(&check.target));
+        let hint = format!(
+            "hint: `qkvet snapshot record {}` writes it, with the same flags",
+            visible(&check.target)
+        );
         return Err(Failure::Usage(format!(
             "snapshot at {}: expected a readable file, got none\n{hint}",
             shown(&path)
@@ -122,12 +138,21 @@ fn check(args: &SnapshotCheckArgs) -> Result<ExitCode, Failure> {
 fn is_of(snapshot: &Snapshot, target: &str, config: Option<&Path>) -> Result<bool, Failure> {
     let bare = |name: &str| name.trim_start_matches("python:").trim_start_matches("./").to_owned();
     let others = other_names(target, &super::setup::current_folder()?, config);
-    Ok(others.iter().map(String::as_str).chain([target]).any(|name| bare(name) == bare(&snapshot.target)))
+    Ok(others
+        .iter()
+        .map(String::as_str)
+        .chain([target])
+        .any(|name| bare(name) == bare(&snapshot.target)))
 }
 
-/// Refuses the file of another target. One that is named may be compared all the same, but nothing is written into it: two targets would
-/// overwrite each other.
-fn refuse_other(snapshot: &Snapshot, path: &Path, target: &str, config: Option<&Path>) -> Result<(), Failure> {
+/// Refuses the file of another target. One that is named may be compared all the same, but nothing
+/// is written into it: two targets would overwrite each other.
+fn refuse_other(
+    snapshot: &Snapshot,
+    path: &Path,
+    target: &str,
+    config: Option<&Path>,
+) -> Result<(), Failure> {
     if is_of(snapshot, target, config)? {
         return Ok(());
     }
@@ -144,7 +169,9 @@ fn refuse_other(snapshot: &Snapshot, path: &Path, target: &str, config: Option<&
 fn tell_old(path: &Path, snapshot: &Snapshot) {
     if snapshot.is_old() {
         let what = "it does not say how many cases it has: one that is cut off would not be told";
-        let hint = format!("hint: `qkvet snapshot accept`, on a developer's machine, writes it as {SNAPSHOT_FORMAT}");
+        let hint = format!(
+            "hint: `qkvet snapshot accept`, on a developer's machine, writes it as {SNAPSHOT_FORMAT}"
+        );
         tell!("notice: snapshot at {}: {what}\n{hint}", shown(path));
     }
 }
@@ -169,7 +196,12 @@ fn take_over(args: &SnapshotAcceptArgs) -> Result<ExitCode, Failure> {
     )?;
     let Found { run, path, mut snapshot, outcome } = found(&args.from)?;
     if path.exists() {
-        refuse_other(&snapshot, &path, &run.summary.run.target, args.from.process.config.as_deref())?;
+        refuse_other(
+            &snapshot,
+            &path,
+            &run.summary.run.target,
+            args.from.process.config.as_deref(),
+        )?;
     }
     let is_missing = |change: Change| change == Change::Missing;
     if outcome.count(|change| args.prune || !is_missing(change)) == 0 {
@@ -186,16 +218,19 @@ fn take_over(args: &SnapshotAcceptArgs) -> Result<ExitCode, Failure> {
         let (titles, columns) = (titles(&run.summary), columns());
         write_text(&snapshot_text(&outcome, &titles, columns))?;
         let manner = Manner { prune: args.prune, titles: &titles, columns: columns.unwrap_or(80) };
-        let groups = review(&outcome, &manner, &mut std::io::stdin().lock(), &mut anstream::stderr())?;
+        let groups =
+            review(&outcome, &manner, &mut std::io::stdin().lock(), &mut anstream::stderr())?;
         let taken: Vec<CaseChange> = groups
             .into_iter()
             .filter(|(_, choice)| *choice == Choice::Accept)
             .flat_map(|(group, _)| group.cases.into_iter().cloned())
             .collect();
-        let taken: BTreeSet<(String, String)> = taken.into_iter().map(|one| (one.dtype, one.case)).collect();
+        let taken: BTreeSet<(String, String)> =
+            taken.into_iter().map(|one| (one.dtype, one.case)).collect();
         Box::new(move |one| taken.contains(&(one.dtype.clone(), one.case.clone())))
     } else {
-        let fits = |one: &CaseChange| args.only.iter().any(|pattern| qkvet_report::is_about(one, pattern));
+        let fits =
+            |one: &CaseChange| args.only.iter().any(|pattern| qkvet_report::is_about(one, pattern));
         if !outcome.changes.iter().any(fits) {
             let hint = "hint: `qkvet snapshot diff` lists laws, cases and findings";
             return Err(Failure::Usage(format!(
@@ -217,7 +252,8 @@ fn take_over(args: &SnapshotAcceptArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(HELD))
 }
 
-/// Says how much of what was taken over is a regression, as a number of replaced cases does not tell.
+/// Says how much of what was taken over is a regression, as a number of replaced cases does not
+/// tell.
 fn tell_worse(outcome: &SnapshotOutcome, is_accepted: &dyn Fn(&CaseChange) -> bool) {
     let is_worse = |one: &&CaseChange| one.change.is_regression() && is_accepted(one);
     match outcome.changes.iter().filter(is_worse).count() {
@@ -227,8 +263,8 @@ fn tell_worse(outcome: &SnapshotOutcome, is_accepted: &dyn Fn(&CaseChange) -> bo
     }
 }
 
-/// Says that what was no regression is one now: the largest error of a law is what its other cases are held against, and that was
-/// accepted to be smaller.
+/// Says that what was no regression is one now: the largest error of a law is what its other cases
+/// are held against, and that was accepted to be smaller.
 fn tell_raised(snapshot: &Snapshot, summary: &Summary, before: &SnapshotOutcome) {
     let after = compare(snapshot, summary, &before.file, Some(&before.device), before.exact);
     let regressed = |outcome: &SnapshotOutcome| -> BTreeSet<(String, String)> {
@@ -256,10 +292,12 @@ fn found(args: &SnapshotFromArgs) -> Result<Found, Failure> {
     let run = last_run(args)?;
     let before = run.summary.snapshot.as_ref();
     let target = &run.summary.run.target;
-    let given = args.place.snapshot.clone().or_else(|| before.map(|outcome| outcome.file.clone().into()));
+    let given =
+        args.place.snapshot.clone().or_else(|| before.map(|outcome| outcome.file.clone().into()));
     let path = snapshot_path(given.as_deref(), target, args.process.config.as_deref())?;
     let snapshot = if path.exists() { read_snapshot_file(&path)? } else { new_snapshot(target) };
-    let device = args.place.device_name.clone().or_else(|| before.map(|outcome| outcome.device.clone()));
+    let device =
+        args.place.device_name.clone().or_else(|| before.map(|outcome| outcome.device.clone()));
     let exact = has_digests(&run.summary);
     let outcome = compare(&snapshot, &run.summary, &shown(&path), device.as_deref(), exact);
     if let Some(why) = unfinished(&run.summary) {
@@ -302,8 +340,15 @@ fn save(
     }
     let missing = outcome.count(|change| change == Change::Missing);
     if missing > 0 && !prune {
-        let what = if missing == 1 { "1 recorded case is".to_owned() } else { format!("{missing} recorded cases are") };
-        tell!("notice: {what} no more; --prune removes {}", if missing == 1 { "it" } else { "them" });
+        let what = if missing == 1 {
+            "1 recorded case is".to_owned()
+        } else {
+            format!("{missing} recorded cases are")
+        };
+        tell!(
+            "notice: {what} no more; --prune removes {}",
+            if missing == 1 { "it" } else { "them" }
+        );
     }
     Ok(())
 }

@@ -10,13 +10,19 @@ use crate::exit::Failure;
 /// The folder beside `qkvet.yaml`.
 const FOLDER: &str = "snapshots";
 
-/// The file that is given, else `snapshots/TARGET.qkvet.yaml` beside the target's `qkvet.yaml`, or else here.
-pub(super) fn snapshot_path(given: Option<&Path>, target: &str, config: Option<&Path>) -> Result<PathBuf, Failure> {
+/// The file that is given, else `snapshots/TARGET.qkvet.yaml` beside the target's `qkvet.yaml`, or
+/// else here.
+pub(super) fn snapshot_path(
+    given: Option<&Path>,
+    target: &str,
+    config: Option<&Path>,
+) -> Result<PathBuf, Failure> {
     if let Some(path) = given {
         return Ok(path.to_owned());
     }
     let here = setup::current_folder()?;
-    let beside = config_of(target, &here, config).and_then(|path| path.parent().map(Path::to_owned));
+    let beside =
+        config_of(target, &here, config).and_then(|path| path.parent().map(Path::to_owned));
     let base = beside.map_or_else(|| here.clone(), |folder| here.join(folder));
     Ok(base.join(FOLDER).join(format!("{}.qkvet.yaml", file_name(target, &base))))
 }
@@ -25,7 +31,8 @@ pub(super) fn snapshot_path(given: Option<&Path>, target: &str, config: Option<&
 fn file_name(target: &str, base: &Path) -> String {
     let target = target.strip_prefix("python:").unwrap_or(target);
     let base = base.display().to_string();
-    let target = target.strip_prefix(&base).map_or(target, |rest| rest.trim_start_matches(['/', '\\']));
+    let target =
+        target.strip_prefix(&base).map_or(target, |rest| rest.trim_start_matches(['/', '\\']));
     let target = target.trim_start_matches("./");
     let mut name = String::new();
     for c in target.chars() {

@@ -44,9 +44,12 @@ pub(super) fn review<'a>(
 ) -> Result<Vec<(ChangeGroup<'a>, Choice)>, Failure> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         let hint = "hint: --all or --only PATTERN takes changes over without asking; `qkvet snapshot diff` shows them";
-        return Err(Failure::Usage(format!("snapshot accept: expected a terminal to ask at, got none\n{hint}")));
+        return Err(Failure::Usage(format!(
+            "snapshot accept: expected a terminal to ask at, got none\n{hint}"
+        )));
     }
-    ask(outcome, manner, input, output).map_err(|error| Failure::Usage(format!("snapshot accept: {error}")))
+    ask(outcome, manner, input, output)
+        .map_err(|error| Failure::Usage(format!("snapshot accept: {error}")))
 }
 
 fn ask<'a>(
@@ -55,8 +58,10 @@ fn ask<'a>(
     input: &mut dyn BufRead,
     output: &mut dyn Write,
 ) -> std::io::Result<Vec<(ChangeGroup<'a>, Choice)>> {
-    let groups: Vec<ChangeGroup<'a>> =
-        change_groups(outcome).into_iter().filter(|group| manner.prune || group.change != Change::Missing).collect();
+    let groups: Vec<ChangeGroup<'a>> = change_groups(outcome)
+        .into_iter()
+        .filter(|group| manner.prune || group.change != Change::Missing)
+        .collect();
     let (mut decided, total) = (Vec::new(), groups.len());
     let mut is_over = false;
     for (number, group) in groups.into_iter().enumerate() {
@@ -65,11 +70,25 @@ fn ask<'a>(
             continue;
         }
         let (n, noun) = (group.cases.len(), if group.cases.len() == 1 { "case" } else { "cases" });
-        let head = format!("{} of {total}  {}: {}", number + 1, group.change.name(), group.named(manner.titles));
+        let head = format!(
+            "{} of {total}  {}: {}",
+            number + 1,
+            group.change.name(),
+            group.named(manner.titles)
+        );
         writeln!(output, "\n{}", broken(head.trim_end_matches(": "), manner.columns))?;
-        writeln!(output, "{}", broken(&format!("  {n} {noun}: {}", visible_line(&group.laws())), manner.columns))?;
-        let line = |one: &CaseChange| broken(&format!("  {}", ChangeGroup::line(one)), manner.columns);
-        group.cases.iter().take(MOST_SHOWN).try_for_each(|one| writeln!(output, "{}", line(one)))?;
+        writeln!(
+            output,
+            "{}",
+            broken(&format!("  {n} {noun}: {}", visible_line(&group.laws())), manner.columns)
+        )?;
+        let line =
+            |one: &CaseChange| broken(&format!("  {}", ChangeGroup::line(one)), manner.columns);
+        group
+            .cases
+            .iter()
+            .take(MOST_SHOWN)
+            .try_for_each(|one| writeln!(output, "{}", line(one)))?;
         if n > MOST_SHOWN {
             writeln!(output, "  and {} more", n - MOST_SHOWN)?;
         }
@@ -84,7 +103,9 @@ fn ask<'a>(
             match answer.trim() {
                 "a" | "accept" => break Choice::Accept,
                 "s" | "skip" => break Choice::Skip,
-                "l" | "all" => group.cases.iter().try_for_each(|one| writeln!(output, "{}", line(one)))?,
+                "l" | "all" => {
+                    group.cases.iter().try_for_each(|one| writeln!(output, "{}", line(one)))?
+                }
                 "q" | "quit" => {
                     is_over = true;
                     break Choice::Skip;
@@ -140,13 +161,21 @@ mod tests {
         let mut outcome = outcome();
         outcome.changes[0].recorded = "PASS 2^-3 convention:empty-row=nan".parse().ok();
         outcome.changes[0].law = "masked-keys-cannot-matter".to_owned();
-        let titles = BTreeMap::from([("QK221".to_owned(), "key and value heads are chosen by remainder".to_owned())]);
+        let titles = BTreeMap::from([(
+            "QK221".to_owned(),
+            "key and value heads are chosen by remainder".to_owned(),
+        )]);
         for columns in [60, 80, 120] {
-            let (mut told, manner) = (Vec::new(), Manner { prune: false, titles: &titles, columns });
-            ask(&outcome, &manner, &mut "l\na\ns\ns\n".as_bytes(), &mut told).expect("no I/O to fail");
+            let (mut told, manner) =
+                (Vec::new(), Manner { prune: false, titles: &titles, columns });
+            ask(&outcome, &manner, &mut "l\na\ns\ns\n".as_bytes(), &mut told)
+                .expect("no I/O to fail");
             let told = String::from_utf8(told).expect("text");
             let asks = |line: &&str| line.starts_with("[a]ccept");
-            assert!(told.lines().filter(|line| !asks(line)).all(|line| line.chars().count() <= columns), "{told}");
+            assert!(
+                told.lines().filter(|line| !asks(line)).all(|line| line.chars().count() <= columns),
+                "{told}"
+            );
             assert!(told.contains("FAIL 2^3 QK221"), "{told}");
         }
     }
@@ -158,13 +187,26 @@ mod tests {
             let mut told = Vec::new();
             let titles = BTreeMap::from([("QK221".to_owned(), "heads by remainder".to_owned())]);
             let manner = Manner { prune, titles: &titles, columns: 100 };
-            let decided = ask(&outcome, &manner, &mut answers.as_bytes(), &mut told).expect("no I/O to fail");
+            let decided =
+                ask(&outcome, &manner, &mut answers.as_bytes(), &mut told).expect("no I/O to fail");
             let told = String::from_utf8(told).expect("text");
-            assert!(told.contains("PASS → FAIL QK221 (heads by remainder)\n  1 case: value 1\n"), "{told}");
-            (decided.iter().map(|(group, choice)| (group.cases[0].case.as_str(), *choice)).collect::<Vec<_>>(), told)
+            assert!(
+                told.contains("PASS → FAIL QK221 (heads by remainder)\n  1 case: value 1\n"),
+                "{told}"
+            );
+            (
+                decided
+                    .iter()
+                    .map(|(group, choice)| (group.cases[0].case.as_str(), *choice))
+                    .collect::<Vec<_>>(),
+                told,
+            )
         };
         let (decided, told) = choices("s\nwhat\na\n?\nl\na\n", false);
-        assert_eq!(decided, [("c-1", Choice::Skip), ("c-2", Choice::Accept), ("c-3", Choice::Accept)].map(|x| x));
+        assert_eq!(
+            decided,
+            [("c-1", Choice::Skip), ("c-2", Choice::Accept), ("c-3", Choice::Accept)].map(|x| x)
+        );
         assert!(
             told.contains("expected a, s, l, q or ?")
                 && told.contains("  s  skip: ")

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use pulp::Simd;
 
-/// Vectors of a group: with the numbers of a key in one register, three use up the multiplications that a load can feed.
+/// Vectors of a group: with the numbers of a key in one register, three use up the multiplications
+/// that a load can feed.
 pub(super) const VECTORS: usize = 3;
 
 /// One number of every row of a group.
@@ -100,8 +101,13 @@ impl<S: Simd> Windows<S> {
         let (key, hidden) = (simd.splat_f64s(key as f64), simd.splat_f64s(hidden));
         let mut chosen = seen;
         for m in 0..VECTORS {
-            let before_end = simd.select_f64s(simd.less_than_f64s(key, self.end[m]), seen[m], hidden);
-            chosen[m] = simd.select_f64s(simd.greater_than_or_equal_f64s(key, self.start[m]), before_end, hidden);
+            let before_end =
+                simd.select_f64s(simd.less_than_f64s(key, self.end[m]), seen[m], hidden);
+            chosen[m] = simd.select_f64s(
+                simd.greater_than_or_equal_f64s(key, self.start[m]),
+                before_end,
+                hidden,
+            );
         }
         chosen
     }

@@ -1,4 +1,5 @@
-//! From queries and keys to exponentials, a tile of rows and keys at a time: the scores never leave the registers.
+//! From queries and keys to exponentials, a tile of rows and keys at a time: the scores never leave
+//! the registers.
 
 use pulp::Simd;
 
@@ -8,7 +9,8 @@ use crate::exp::exp_product_vectors;
 /// Elements of a dot product between two checks of where it ends.
 const DIMENSIONS: usize = 4;
 
-/// Keys whose exponentials are computed together: as many vectors as an operation takes cycles, and more.
+/// Keys whose exponentials are computed together: as many vectors as an operation takes cycles, and
+/// more.
 const PAIR: usize = 2;
 
 /// Keys whose exponentials are summed up before they join the sum of their block.
@@ -22,7 +24,8 @@ pub(super) const LARGEST: usize = 2;
 pub(super) const SMALLEST: usize = 3;
 pub(super) const HEAVIEST: usize = 4;
 
-/// What is known of the rows of a group, over the keys seen so far: sums of exponentials, and dot products.
+/// What is known of the rows of a group, over the keys seen so far: sums of exponentials, and dot
+/// products.
 pub(super) struct Facts<'a, S: Simd>(pub(super) &'a mut [Group<S>; FACTS]);
 
 impl<S: Simd> Facts<'_, S> {
@@ -56,7 +59,8 @@ pub(super) struct Scores<'a, S: Simd> {
 }
 
 impl<S: Simd> Scores<'_, S> {
-    /// Writes `exp_product(q·k, factor)`, or 0 where the row does not see the key, `N` keys at a time, and takes all in.
+    /// Writes `exp_product(q·k, factor)`, or 0 where the row does not see the key, `N` keys at a
+    /// time, and takes all in.
     ///
     /// The logits must be within the interval of [`exp_product`](crate::exp::exp_product).
     ///
@@ -64,8 +68,8 @@ impl<S: Simd> Scores<'_, S> {
     /// `tile: (keys)`.
     ///
     /// # Error bound
-    /// A dot product is `d_k` fused operations from 0 on. The sum of the exponentials: [`RUN`] keys, the runs of the tile, the
-    /// tiles, each one after the other.
+    /// A dot product is `d_k` fused operations from 0 on. The sum of the exponentials: [`RUN`]
+    /// keys, the runs of the tile, the tiles, each one after the other.
     #[inline(always)]
     pub(super) fn weigh<const N: usize, const WITH_LARGEST: bool, const WITH_ALL: bool>(
         &self,
@@ -73,8 +77,11 @@ impl<S: Simd> Scores<'_, S> {
         tile: &mut [Group<S>],
         facts: Facts<'_, S>,
     ) {
-        let mut taken =
-            Taken { facts: *facts.0, run: [simd.splat_f64s(0.0); VECTORS], block: [simd.splat_f64s(0.0); VECTORS] };
+        let mut taken = Taken {
+            facts: *facts.0,
+            run: [simd.splat_f64s(0.0); VECTORS],
+            block: [simd.splat_f64s(0.0); VECTORS],
+        };
         let (several, single) = tile.as_chunks_mut::<N>();
         let mut k = 0;
         for exponentials in several {
@@ -82,7 +89,12 @@ impl<S: Simd> Scores<'_, S> {
             k += N;
         }
         for exponentials in single {
-            self.step::<1, WITH_LARGEST, WITH_ALL>(simd, k, std::array::from_mut(exponentials), &mut taken);
+            self.step::<1, WITH_LARGEST, WITH_ALL>(
+                simd,
+                k,
+                std::array::from_mut(exponentials),
+                &mut taken,
+            );
             k += 1;
         }
         taken.end_run(simd);
@@ -177,13 +189,19 @@ impl<S: Simd> Scores<'_, S> {
                 for m in 0..VECTORS {
                     exponential[m] = e[p * VECTORS + m];
                 }
-                pair[p] = self.take::<WITH_LARGEST, WITH_ALL, HIDES>(simd, key, (pair[p], exponential), taken);
+                pair[p] = self.take::<WITH_LARGEST, WITH_ALL, HIDES>(
+                    simd,
+                    key,
+                    (pair[p], exponential),
+                    taken,
+                );
                 key += 1;
             }
         }
         for dot in single {
             let exponential = exp_product_vectors(simd, *dot, self.factor);
-            *dot = self.take::<WITH_LARGEST, WITH_ALL, HIDES>(simd, key, (*dot, exponential), taken);
+            *dot =
+                self.take::<WITH_LARGEST, WITH_ALL, HIDES>(simd, key, (*dot, exponential), taken);
             key += 1;
         }
     }
@@ -201,7 +219,11 @@ impl<S: Simd> Scores<'_, S> {
             exponential = self.windows.choose(simd, key, exponential, 0.0);
         }
         let low = if HIDES { self.windows.choose(simd, key, dot, f64::NEG_INFINITY) } else { dot };
-        let high = if HIDES && WITH_ALL { self.windows.choose(simd, key, dot, f64::INFINITY) } else { dot };
+        let high = if HIDES && WITH_ALL {
+            self.windows.choose(simd, key, dot, f64::INFINITY)
+        } else {
+            dot
+        };
         taken.take::<WITH_LARGEST, WITH_ALL>(simd, (low, high), exponential);
         exponential
     }

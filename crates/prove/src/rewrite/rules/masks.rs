@@ -61,7 +61,10 @@ pub(super) const RULES: &[Rule] = &[
     ),
     rule(
         "both-columns-permuted-beside-equal-columns",
-        ("(both (* ?a (T (perm ?p))) (* ?b (T (one ?n))))", "(* (both ?a (* ?b (T (one ?n)))) (T (perm ?p)))"),
+        (
+            "(both (* ?a (T (perm ?p))) (* ?b (T (one ?n))))",
+            "(* (both ?a (* ?b (T (one ?n)))) (T (perm ?p)))",
+        ),
         true,
         "equal columns in another order are the same",
         "p 4 4 a 3 4 n 4 0 b 3 1",

@@ -13,7 +13,10 @@ pub(super) const RULES: &[Rule] = &[
     ),
     rule(
         "softmax-columns-permuted",
-        ("(soft (* ?z (T (perm ?p))) (* ?m (T (perm ?p))) ?s)", "(* (soft ?z ?m ?s) (T (perm ?p)))"),
+        (
+            "(soft (* ?z (T (perm ?p))) (* ?m (T (perm ?p))) ?s)",
+            "(* (soft ?z ?m ?s) (T (perm ?p)))",
+        ),
         true,
         "the sum of a row does not depend on its order",
         "p 4 4 z 3 4 m 3 4 s 0 0",
@@ -29,7 +32,10 @@ pub(super) const RULES: &[Rule] = &[
     ),
     rule(
         "softmax-over-selected-columns",
-        ("(soft ?z (* (one ?n) (* (T (one ?k)) (sel ?c))) ?s)", "(* (soft (* ?z (T (sel ?c))) all ?s) (sel ?c))"),
+        (
+            "(soft ?z (* (one ?n) (* (T (one ?k)) (sel ?c))) ?s)",
+            "(* (soft (* ?z (T (sel ?c))) all ?s) (sel ?c))",
+        ),
         false,
         "hidden columns have weight 0 and do not count in the sum",
         "c 3 5 z 2 5 n 2 0 k 3 0 s 0 0",
@@ -113,7 +119,10 @@ pub(super) const RULES: &[Rule] = &[
     },
     rule(
         "softmax-of-equal-scores",
-        ("(soft (* ?b (T (one ?n))) all none)", "(sc (inverse ?n) (* (one (rows ?b)) (T (one ?n))))"),
+        (
+            "(soft (* ?b (T (one ?n))) all none)",
+            "(sc (inverse ?n) (* (one (rows ?b)) (T (one ?n))))",
+        ),
         false,
         "equal scores share the weight equally",
         "b 2 1 n 3 0",
@@ -121,7 +130,10 @@ pub(super) const RULES: &[Rule] = &[
     ),
     rule(
         "softmax-of-zero-scores",
-        ("(soft (sc 0 ?z) all none)", "(sc (inverse (cols ?z)) (* (one (rows ?z)) (T (one (cols ?z)))))"),
+        (
+            "(soft (sc 0 ?z) all none)",
+            "(sc (inverse (cols ?z)) (* (one (rows ?z)) (T (one (cols ?z)))))",
+        ),
         false,
         "equal scores share the weight equally",
         "z 2 3",

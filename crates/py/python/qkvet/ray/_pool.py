@@ -48,7 +48,8 @@ class Pool:
         if runtime_env:
             options["runtime_env"] = dict(runtime_env)
         self._kind, self._arguments = ray.remote(**options)(kind), arguments
-        # What is awaited: the reference, its worker, and the shard in hand; none for a worker that is starting.
+        # What is awaited: the reference, its worker, and the shard in hand; none for a worker that
+        # is starting.
         self._awaited: dict[Any, tuple[Any, int | None]] = {}
         self._idle: list[Any] = []
         # Since when nobody has been there to work, and how many did not even start.
