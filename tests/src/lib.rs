@@ -46,6 +46,18 @@ pub fn binary() -> PathBuf {
     binary
 }
 
+/// An example program of the workspace, built below this test's own folder.
+///
+/// # Panics
+/// When it is not there: `cargo xtask test` builds it first.
+#[must_use]
+pub fn example(name: &str) -> PathBuf {
+    let program = format!("examples/{name}{}", std::env::consts::EXE_SUFFIX);
+    let program = binary().with_file_name(program);
+    assert!(program.is_file(), "no program at {}: run `cargo xtask test`", program.display());
+    program
+}
+
 /// A command in `folder`, with a clean environment of its own.
 #[must_use]
 pub fn qkvet(folder: &Path) -> Command {

@@ -47,7 +47,6 @@ const CRATES_BELOW_THE_CLI: [&str; 8] = [
 const RESERVED: &[(&str, &[&str])] = &[
     ("faer", &["qkvet-engine"]),
     ("anstream", &["qkvet-cli", "qkvet-report"]),
-    ("askama", &["qkvet-report"]),
     ("indicatif", &["qkvet-cli", "qkvet-report"]),
     ("libtest-mimic", &["qkvet"]),
     ("serde-saphyr", &["qkvet-spec"]),

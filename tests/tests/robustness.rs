@@ -43,7 +43,6 @@ const PRINTING: [(&[&str], i32); 15] = [
     (&["schema", "--list"], 0),
     (&["schema", "report"], 0),
     (&["completions", "bash"], 0),
-    (&["man"], 0),
     (&["exam", "list"], 0),
     (&["prove", "single-key", "--steps"], 0),
     (&CHECK, 1),
@@ -128,7 +127,6 @@ fn a_folder_that_is_read_only_loses_files_and_no_verdict() {
     run(&at, &[&CHECK[..], &["--shard", "1/2"]].concat())
         .expect(2, &["shard at .qkvet/shards/1-of-2.jsonl"]);
     run(&at, &["init"]).expect(2, &["file at qkvet.yaml: expected to be written"]);
-    run(&at, &["man", "--out", "pages"]).expect(2, &["manual page at pages"]);
     run(&at, &["export", "smoke", "--out", "cases"]).expect(2, &["cases"]);
     run(&at, &["report"]).expect(2, &["report at .qkvet/last"]);
 }

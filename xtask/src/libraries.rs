@@ -27,9 +27,7 @@ pub(crate) enum Which {
 pub(crate) fn run(which: Which) -> Result<(), Failure> {
     let python = python::environment()?;
     step::build()?;
-    step::run(&mut step::cargo(&["build", "--workspace", "--examples"]))?;
-    let program = step::target_dir()?
-        .join(format!("debug/examples/libraries{}", std::env::consts::EXE_SUFFIX));
+    let program = step::example("libraries")?;
     let print = |words: &str| {
         let mut command = step::command(&program);
         command.arg(words).env("QKVET_TEST_PYTHON", &python);

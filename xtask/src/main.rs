@@ -12,6 +12,7 @@ mod bench;
 mod check;
 mod corpus;
 mod libraries;
+mod man;
 mod node;
 mod pictures;
 mod python;
@@ -43,6 +44,7 @@ usage: cargo xtask TASK
   libraries [--candle]
                  write the tables of docs/libraries.md and docs/implementations.md (--candle: those of candle, which is built for it, and its tests)
   pictures       write what pages look like in a browser into target/pictures, to be looked at
+  man [DIR]      write manual pages, by default into target/man
   wheel          build the Python package, with the command in it, into target/wheels
   corpus [DIR]   write the larger frozen cases, by default to target/corpus
 ";
@@ -65,6 +67,8 @@ fn main() -> ExitCode {
         ["corpus"] => corpus::run(None),
         ["corpus", out] => corpus::run(Some(out)),
         ["pictures"] => pictures::run(),
+        ["man"] => man::run(None),
+        ["man", folder] => man::run(Some(folder)),
         ["wheel"] => wheel::run(),
         ["wild", rows @ ..] => wild::run(rows),
         ["help" | "-h" | "--help"] => {

@@ -88,10 +88,7 @@ fn generate() -> Result<Files, Failure> {
 
 /// What the program `sharpness` prints: the same on every machine.
 fn tables() -> Result<String, Failure> {
-    // The whole workspace, for the same reason as `step::build`.
-    step::run(&mut step::cargo(&["build", "--workspace", "--examples"]))?;
-    let program = format!("debug/examples/sharpness{}", std::env::consts::EXE_SUFFIX);
-    let printed = step::output(&mut step::command(step::target_dir()?.join(program)))?;
+    let printed = step::output(&mut step::command(step::example("sharpness")?))?;
     String::from_utf8(printed).map_err(|error| Failure::Step(format!("sharpness: {error}")))
 }
 

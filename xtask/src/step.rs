@@ -54,6 +54,12 @@ pub(crate) fn qkvet(profile: &str) -> Result<PathBuf, Failure> {
     Ok(target_dir()?.join(profile).join(name))
 }
 
+/// An example program of the workspace.
+pub(crate) fn example(name: &str) -> Result<PathBuf, Failure> {
+    let program = format!("debug/examples/{name}{}", std::env::consts::EXE_SUFFIX);
+    Ok(target_dir()?.join(program))
+}
+
 /// A command that starts in the root of the workspace.
 pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
@@ -69,13 +75,13 @@ pub(crate) fn cargo(args: &[&str]) -> Command {
     command
 }
 
-/// Builds what the tests run: all libraries, binaries and test programs.
+/// Builds what the tests run: all libraries, binaries, examples and test programs.
 ///
 /// Every task uses this one command, so that features are resolved once and no dependency is built
 /// twice: a narrower selection (`-p qkvet-cli`) may resolve other features and build half of the
 /// tree again.
 pub(crate) fn build() -> Result<(), Failure> {
-    run(&mut cargo(&["build", "--workspace", "--bins", "--tests"]))
+    run(&mut cargo(&["build", "--workspace", "--bins", "--examples", "--tests"]))
 }
 
 /// Announces and runs a command; its output goes where this program's output goes.

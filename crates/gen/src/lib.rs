@@ -9,7 +9,6 @@
 mod build;
 mod choice;
 mod cover;
-mod domain;
 mod draw;
 mod error;
 mod exact;
@@ -32,7 +31,6 @@ mod validate;
 
 pub use build::build;
 pub use choice::{AlibiChoice, Number, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice};
-pub use domain::plan_strategy;
 pub use error::GenError;
 pub use foreign::check_call;
 pub use id::{call_id, case_id, outputs_digest};

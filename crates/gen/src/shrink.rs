@@ -1,12 +1,10 @@
 //! Lowering a failing plan to a small one: extents first, then options, then values, then extents
 //! again.
 //!
-//! Extents move by `proptest`'s binary search under the constraints of a call (`h_q` is
-//! `group · h_k` by construction); data is drawn anew from the case's seed, where a smaller shape
+//! Extents move by binary search under the constraints of a call (`h_q` is `group · h_k` by
+//! construction); data is drawn anew from the case's seed, where a smaller shape
 //! keeps the leading part of every tensor.
 
-use proptest::num::usize::BinarySearch;
-use proptest::strategy::ValueTree;
 use qkvet_spec::{BroadcastForm, Case, CheckedLaw, Dims, Domain, MaskPattern, Values};
 
 use crate::choice::WINDOWS;
@@ -93,14 +91,14 @@ impl Shrinker<'_> {
         if now == low || self.take_at(at, low) {
             return;
         }
-        let mut search = BinarySearch::new_above(low + 1, now);
-        let mut moved = search.simplify();
-        while moved {
-            moved = if self.take_at(at, search.current()) {
-                search.simplify()
+        let (mut low, mut high) = (low + 1, now);
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.take_at(at, middle) {
+                high = middle;
             } else {
-                search.complicate()
-            };
+                low = middle + 1;
+            }
         }
     }
 

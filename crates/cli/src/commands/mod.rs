@@ -12,7 +12,6 @@ mod init;
 mod known;
 mod launch;
 mod list;
-mod man;
 mod merge;
 mod native_worker;
 mod onnx;
@@ -54,7 +53,6 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Init(InitArgs { what: Some(Begun::Ci(args)), .. }) => init::ci(&args),
         Command::Init(args) => init::config(&args),
         Command::Completions { shell } => completions::completions(shell),
-        Command::Man { out } => man::man(out.as_deref()),
         Command::NativeWorker { words } => native_worker::native_worker(&words),
         Command::Schema { name, list } => schema::schema(name.as_deref(), list),
     }

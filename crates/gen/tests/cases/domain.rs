@@ -2,9 +2,10 @@
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use qkvet_gen::{CasePlan, case_id, check_case, from_json, plan_strategy, to_json};
+use qkvet_gen::{CasePlan, case_id, check_case, from_json, to_json};
 use qkvet_spec::Binding;
 
+use crate::plan_strategy::plan_strategy;
 use crate::{built, catalog, law, matrices};
 
 /// Draws plans by a fixed seed; what cannot be drawn is an error, not a skip.

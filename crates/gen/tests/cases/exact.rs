@@ -1,8 +1,9 @@
 //! The exact family: scores 0 or out of sight, every sum a small integer.
 
-use qkvet_gen::{CasePlan, plan_strategy};
+use qkvet_gen::CasePlan;
 use qkvet_spec::{Case, Dims, Dtype, Values};
 
+use crate::plan_strategy::plan_strategy;
 use crate::{attends, built, catalog, for_each_score, matrices, row, scale, suite_plans};
 
 /// Of the rows that see a key: how many there are, and how many see a power of two of live keys.

@@ -4,11 +4,10 @@
 use std::collections::BTreeSet;
 
 use qkvet_engine::lowering::visibility;
-use qkvet_gen::{
-    AlibiChoice, CasePlan, SequenceChoice, SinkChoice, SoftcapChoice, plan_strategy, plans,
-};
+use qkvet_gen::{AlibiChoice, CasePlan, SequenceChoice, SinkChoice, SoftcapChoice, plans};
 use qkvet_spec::{CallOption, Dims, Dtype, Meaning, Suite, Values};
 
+use crate::plan_strategy::plan_strategy;
 use crate::{DIMS, attends, built, catalog, is_extended, plain, suite_plans};
 
 /// Every extended choice of a plan by name, `off` where there is none.

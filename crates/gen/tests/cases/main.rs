@@ -9,6 +9,7 @@ mod frozen_files;
 mod frozen_text;
 mod margin;
 mod masks;
+mod plan_strategy;
 mod shrinking;
 mod stored;
 mod suites;

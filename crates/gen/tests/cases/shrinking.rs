@@ -2,12 +2,13 @@
 
 use qkvet_gen::{
     AlibiChoice, CasePlan, SHRINK_BUDGET, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice,
-    plan_strategy, shrink,
+    shrink,
 };
 use qkvet_spec::{
     BroadcastForm, CallOption, Case, CheckedLaw, Dims, Dtype, MaskPattern, Values, Window,
 };
 
+use crate::plan_strategy::plan_strategy;
 use crate::{catalog, matrices, plain};
 
 fn start(law: &CheckedLaw) -> CasePlan {

@@ -3,11 +3,11 @@
 use indexmap::IndexMap;
 use proptest::prelude::*;
 use qkvet_gen::{
-    CasePlan, ScaleChoice, case_id, check_case, from_token, is_token, plan_strategy, shrink,
-    to_json, token,
+    CasePlan, ScaleChoice, case_id, check_case, from_token, is_token, shrink, to_json, token,
 };
 use qkvet_spec::{Binding, CallOption, CallOptions, Case, Dims, Dtype, Matrices, Packed, Window};
 
+use crate::plan_strategy::plan_strategy;
 use crate::{built, catalog, suite_plans};
 
 const GOOD: &str = "qk1:value;float32;causal;scale=0.5;mask=1x1x1x2:01;bias=1x2:0,-1;Q=1x1x1x1:0;K=1x1x2x1:0,1;V=1x1x2x1:0,1;a=3;n=dim:4;t=real:0.1;S=set:0,2;P=2x2:0,1,1,0;H=_x2x1x1:3,4;B=2x_x1x1:5,-0";

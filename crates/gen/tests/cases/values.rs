@@ -1,10 +1,11 @@
 //! Value families: what each promises about its scores.
 
 use qkvet_engine::format::max_finite;
-use qkvet_gen::{ScaleChoice, plan_strategy};
+use qkvet_gen::ScaleChoice;
 use qkvet_spec::{Dtype, Values};
 
 use crate::domain::for_each_plan;
+use crate::plan_strategy::plan_strategy;
 use crate::{attends, built, catalog, for_each_score, matrices, offset, row, scale, suite_plans};
 
 #[test]

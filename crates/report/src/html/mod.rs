@@ -5,14 +5,15 @@ mod example;
 mod finding;
 mod heat;
 mod margins;
+mod page;
 mod plot;
 mod shapes;
 
-use askama::Template;
 use qkvet_spec::{CaseRecord, Catalog, Change, KnownOutcome, Summary, Verdict};
 
-use self::conventions::{ConventionRow, conventions};
-use self::finding::{FindingView, finding};
+use self::conventions::conventions;
+use self::finding::finding;
+use self::page::{Fact, LawCell, LawRow, Page, Tile};
 use self::shapes::Shapes;
 use crate::finding_name::titles;
 use crate::groups::case_groups;
@@ -30,66 +31,8 @@ const LONGEST: usize = 300;
 /// Bytes of findings; what does not fit is named.
 const MOST_BYTES: usize = 3 << 20;
 
-/// The page.
-#[derive(Template)]
-#[template(path = "report.html")]
-struct Page {
-    css: &'static str,
-    js: &'static str,
-    target: String,
-    tool: String,
-    outcome: String,
-    is_bad: bool,
-    facts: Vec<Fact>,
-    tiles: Vec<Tile>,
-    findings: Vec<FindingView>,
-    /// Titles of findings that are only named.
-    named: Vec<String>,
-    /// Findings that are not even named.
-    unnamed: usize,
-    conventions: Vec<ConventionRow>,
-    coverage: String,
-    margins: String,
-    shapes: String,
-    dtypes: Vec<String>,
-    laws: Vec<LawRow>,
-    warnings: Vec<String>,
-    /// Findings that do not fail, with why.
-    settled: Vec<String>,
-    /// Entries of known deviations that have to be changed.
-    stale: Vec<String>,
-    snapshot: Option<String>,
-}
-
-/// A name and what is said of it.
-struct Fact {
-    name: &'static str,
-    text: String,
-}
-
-/// How many cases ended with a verdict.
-struct Tile {
-    word: &'static str,
-    count: String,
-    kind: &'static str,
-}
-
-/// A law with what came of its cases in each format.
-struct LawRow {
-    law: String,
-    cells: Vec<LawCell>,
-}
-
-struct LawCell {
-    text: String,
-    kind: &'static str,
-}
-
 /// The report as one HTML page; the catalog says what the conventions are.
-///
-/// # Errors
-/// None in practice: the template is checked when this crate is compiled.
-pub fn html(summary: &Summary, catalog: &Catalog) -> Result<String, askama::Error> {
+pub fn html(summary: &Summary, catalog: &Catalog) -> String {
     let run = &summary.run;
     let shapes = Shapes::of(summary);
     let (mut findings, mut bytes) = (Vec::new(), 0);
@@ -128,8 +71,6 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> Result<String, askama::Erro
     );
     let (dtypes, laws) = laws(summary);
     let page = Page {
-        css: include_str!("../../templates/report.css"),
-        js: include_str!("../../templates/report.js"),
         target: visible(&run.target).into_owned(),
         tool: visible(&run.tool).into_owned(),
         outcome: visible(plain(&exit_line(summary)).trim()).into_owned(),
@@ -159,7 +100,7 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> Result<String, askama::Erro
             .map(|snapshot| plain(&snapshot_text(snapshot, &titles(summary), None))),
     };
     // Whatever slipped through: nothing on the page is hidden.
-    page.render().map(|page| no_command_markup(&visible(&page)).into_owned())
+    no_command_markup(&visible(&page.render())).into_owned()
 }
 
 /// Whether something fails.

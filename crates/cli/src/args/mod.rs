@@ -148,12 +148,6 @@ pub(crate) enum Command {
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
-    /// Print the manual page, or write one for every command
-    Man {
-        /// Folder to write qkvet.1, qkvet-check.1 and so on to, made if it is not there
-        #[arg(long, value_name = "DIR")]
-        out: Option<PathBuf>,
-    },
     /// Print the JSON Schema of a file format
     Schema {
         /// law, fault, convention, contract, modifier, suite, report, stream, probe, onnx-report,

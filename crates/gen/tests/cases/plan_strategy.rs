@@ -3,12 +3,11 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use qkvet_spec::{BroadcastForm, CallOption, CheckedLaw, Dims, Domain, Dtype, MaskPattern, Values};
-
-use crate::choice::WINDOWS;
-use crate::levels::allowed;
-use crate::usage::Usage;
-use crate::{AlibiChoice, CasePlan, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice};
+use qkvet_gen::{AlibiChoice, CasePlan, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice};
+use qkvet_spec::{
+    BroadcastForm, CallOption, CheckedLaw, Dims, Domain, Dtype, IndexEnv, MaskPattern, OptionSet,
+    Values, Window,
+};
 
 const VALUES: [Values; 11] = [
     Values::Normal,
@@ -41,24 +40,50 @@ const FORMS: [BroadcastForm; 5] = [
     BroadcastForm::PerKey,
 ];
 
-/// Off, or one of the choices.
+const WINDOWS: [Window; 5] = [
+    Window { left: Some(2), right: Some(0) },
+    Window { left: Some(0), right: Some(5) },
+    Window { left: None, right: Some(2) },
+    Window { left: Some(1), right: None },
+    Window { left: Some(500), right: Some(500) },
+];
+
+/// Off, or one of the choices whose options the law ranges over.
 fn maybe<T: Copy + std::fmt::Debug + 'static>(
+    law: &CheckedLaw,
     choices: &[T],
+    options: impl Fn(T) -> &'static [CallOption],
 ) -> impl Strategy<Value = Option<T>> + use<T> {
-    let mut all = vec![None; choices.len().max(1)];
-    all.extend(choices.iter().copied().map(Some));
+    let ranges =
+        |choice: &T| options(*choice).iter().all(|option| law.law.options.contains(option));
+    let allowed: Vec<_> = choices.iter().copied().filter(ranges).map(Some).collect();
+    let mut all = vec![None; allowed.len().max(1)];
+    all.extend(allowed);
     select(all)
+}
+
+/// Whether the law says something for these extents.
+fn admits(law: &CheckedLaw, dims: Dims) -> bool {
+    let env = IndexEnv::new(dims, Dtype::Float64, OptionSet::default());
+    law.law.condition.as_ref().is_none_or(|condition| condition.holds(&env))
+        && law.law.misfit.is_none_or(|misfit| {
+            let (_, n, least) = misfit.least(&dims);
+            n >= least
+        })
 }
 
 /// Every small plan of a law, its options and formats included; what the law's condition excludes
 /// is left out.
-pub fn plan_strategy(law: &CheckedLaw) -> impl Strategy<Value = CasePlan> + use<> {
-    let usage = Usage::of(law);
+pub(crate) fn plan_strategy(law: &CheckedLaw) -> impl Strategy<Value = CasePlan> + use<> {
+    let has_margin = law
+        .given
+        .iter()
+        .any(|given| matches!(given.domain, Domain::Separated { .. } | Domain::Opposed { .. }));
     let has = |option| law.law.options.contains(&option);
     let scales: Vec<ScaleChoice> = ScaleChoice::ALL
         .into_iter()
         .filter(|scale| *scale == ScaleChoice::Default || has(CallOption::Scale))
-        .filter(|scale| *scale != ScaleChoice::Zero || !usage.margin)
+        .filter(|scale| *scale != ScaleChoice::Zero || !has_margin)
         .collect();
     let off_or = |on: bool| if on { proptest::bool::ANY.boxed() } else { Just(false).boxed() };
     let options = (
@@ -70,11 +95,11 @@ pub fn plan_strategy(law: &CheckedLaw) -> impl Strategy<Value = CasePlan> + use<
         select(&FORMS[..]),
     );
     let extended = (
-        maybe(&allowed(law, &SoftcapChoice::ALL, |_| &[CallOption::Softcap])),
-        maybe(&allowed(law, &WINDOWS, |_| &[CallOption::Window])),
-        maybe(&allowed(law, &SinkChoice::ALL, |_| &[CallOption::Sinks])),
-        maybe(&allowed(law, &AlibiChoice::ALL, |_| &[CallOption::AlibiSlopes])),
-        maybe(&allowed(law, &SequenceChoice::ALL, SequenceChoice::options)),
+        maybe(law, &SoftcapChoice::ALL, |_| &[CallOption::Softcap]),
+        maybe(law, &WINDOWS, |_| &[CallOption::Window]),
+        maybe(law, &SinkChoice::ALL, |_| &[CallOption::Sinks]),
+        maybe(law, &AlibiChoice::ALL, |_| &[CallOption::AlibiSlopes]),
+        maybe(law, &SequenceChoice::ALL, SequenceChoice::options),
     );
     let law_dims: Vec<_> = law
         .given
@@ -118,5 +143,5 @@ pub fn plan_strategy(law: &CheckedLaw) -> impl Strategy<Value = CasePlan> + use<
                 seed,
             }
         })
-        .prop_filter("the law's condition", move |plan| usage.admits(&law, &plan.dims))
+        .prop_filter("the law's condition", move |plan| admits(&law, plan.dims))
 }
