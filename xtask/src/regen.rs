@@ -34,44 +34,55 @@ type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 /// Writes what changed and removes what is no longer generated.
 pub(crate) fn run() -> Result<(), Failure> {
+    step::build()?;
+    // The command holds the schemas: the other files are made by one that holds the new ones.
+    if write_differences(&schemas()?)? {
+        step::build()?;
+    }
     let mut wanted = generate()?;
     let qkvet = step::qkvet("debug")?;
     let page = step::output(step::command(&qkvet).args(["adequacy", "--format", "markdown"]))?;
     wanted.insert(PathBuf::from(ADEQUACY), page);
-    for path in differences(&wanted, &present()?) {
-        let place = step::root().join(&path);
-        let written = match wanted.get(&path) {
-            Some(contents) => write(&place, contents),
-            None => fs::remove_file(&place),
-        };
-        written.map_err(|error| Failure::Setup(format!("{}: {error}", path.display())))?;
-        eprintln!(
-            "==> {} {}",
-            if wanted.contains_key(&path) { "wrote" } else { "removed" },
-            path.display()
-        );
-    }
+    write_differences(&wanted)?;
     Ok(())
+}
+
+/// Whether a file was written or removed.
+fn write_differences(wanted: &Files) -> Result<bool, Failure> {
+    let differences = differences(wanted, &present(wanted)?);
+    for path in &differences {
+        let place = step::root().join(path);
+        let (done, word) = match wanted.get(path) {
+            Some(contents) => (write(&place, contents), "wrote"),
+            None => (fs::remove_file(&place), "removed"),
+        };
+        done.map_err(|error| Failure::Setup(format!("{}: {error}", path.display())))?;
+        eprintln!("==> {word} {}", path.display());
+    }
+    Ok(!differences.is_empty())
 }
 
 /// Paths whose contents are not what would be generated now; leaves the tree as it is.
 pub(crate) fn stale() -> Result<Vec<PathBuf>, Failure> {
-    Ok(differences(&generate()?, &present()?))
+    step::build()?;
+    let wanted = generate()?;
+    Ok(differences(&wanted, &present(&wanted)?))
+}
+
+/// The JSON Schema of every file format, from the types.
+fn schemas() -> Result<Files, Failure> {
+    let printed = step::output(&mut step::command(step::example("schemas")?))?;
+    let schemas: BTreeMap<String, String> = serde_json::from_slice(&printed)
+        .map_err(|error| Failure::Step(format!("the printed schemas are not JSON: {error}")))?;
+    let file = |(name, text): (String, String)| {
+        (Path::new(SCHEMAS).join(format!("{name}.json")), text.into_bytes())
+    };
+    Ok(schemas.into_iter().map(file).collect())
 }
 
 fn generate() -> Result<Files, Failure> {
-    step::build()?;
     let qkvet = step::qkvet("debug")?;
-    let names = step::output(step::command(&qkvet).args(["schema", "--list"]))?;
-    let names = String::from_utf8_lossy(&names);
-    if names.trim().is_empty() {
-        return Err(Failure::Step("`qkvet schema --list` names no schema".to_owned()));
-    }
-    let mut files = Files::new();
-    for name in names.split_whitespace() {
-        let schema = step::output(step::command(&qkvet).args(["schema", name]))?;
-        files.insert(Path::new(SCHEMAS).join(format!("{name}.json")), schema);
-    }
+    let mut files = schemas()?;
     // Exit code 1, a law that is not what its file claims, is a failure here too.
     files.insert(
         PathBuf::from(LAWS),
@@ -114,28 +125,18 @@ fn bounds() -> Result<String, Failure> {
         .map_err(|error| Failure::Setup(format!("{BOUNDS}: {error}")))
 }
 
-/// The generated files as they lie in the tree.
-fn present() -> Result<Files, Failure> {
-    let folder = step::root().join(SCHEMAS);
+/// The files as they lie in the tree, and all schemas.
+fn present(wanted: &Files) -> Result<Files, Failure> {
+    let mut paths: Vec<PathBuf> = wanted.keys().cloned().collect();
     let failed = |error: std::io::Error| Failure::Setup(format!("{SCHEMAS}: {error}"));
-    let mut files = Files::from([(PathBuf::from(BOUNDS), bounds()?.into_bytes())]);
-    for page in [LAWS, LANGUAGE] {
-        if let Ok(contents) = fs::read(step::root().join(page)) {
-            files.insert(PathBuf::from(page), contents);
+    for entry in fs::read_dir(step::root().join(SCHEMAS)).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        if Path::new(&name).extension().is_some_and(|extension| extension == "json") {
+            paths.push(Path::new(SCHEMAS).join(name));
         }
     }
-    if !folder.exists() {
-        return Ok(files);
-    }
-    for entry in fs::read_dir(&folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if path.extension().is_some_and(|extension| extension == "json")
-            && let Some(name) = path.file_name()
-        {
-            files.insert(Path::new(SCHEMAS).join(name), fs::read(&path).map_err(failed)?);
-        }
-    }
-    Ok(files)
+    let read = |path: PathBuf| Some((path.clone(), fs::read(step::root().join(path)).ok()?));
+    Ok(paths.into_iter().filter_map(read).collect())
 }
 
 /// Paths that are in only one of the two, or differ.

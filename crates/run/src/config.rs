@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
 use qkvet_spec::{Catalog, Dtype, SpecError, parse_yaml};
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::onnx::{BACKEND, MODEL};
@@ -22,7 +21,8 @@ pub use profile::{DEFAULT_PROFILE, Profile, Setting};
 pub const CONFIG_FILE: &str = "qkvet.yaml";
 
 /// The whole file.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Targets by name.
@@ -38,7 +38,8 @@ pub struct Config {
 }
 
 /// What one target declares.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TargetEntry {
     /// The target, paths relative to the file.
@@ -113,8 +114,9 @@ impl Config {
     }
 
     /// The JSON Schema of the file.
-    pub fn schema() -> serde_json::Value {
-        schemars::schema_for!(Self).into()
+    #[cfg(feature = "schema")]
+    pub fn schema() -> schemars::Schema {
+        schemars::schema_for!(Self)
     }
 
     /// The nearest `qkvet.yaml` in `folder` or above it.

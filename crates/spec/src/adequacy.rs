@@ -1,14 +1,12 @@
 //! The kill matrix of a suite as a document: which law notices which fault, in which format.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Dtype;
 
 /// How a law came out over its cases on one fault, worst last.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
     /// The fault struck no call of the law.
@@ -29,7 +27,8 @@ impl Mark {
 }
 
 /// Why a fault survives in a format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Survival {
     /// Its file says that it makes no difference on the calls that it struck.
@@ -41,7 +40,8 @@ pub enum Survival {
 }
 
 /// One fault in one format.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FaultInFormat {
     /// The format.
     pub dtype: Dtype,
@@ -53,7 +53,8 @@ pub struct FaultInFormat {
 }
 
 /// One fault.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FaultMarks {
     /// Its id.
     pub fault: String,
@@ -64,7 +65,8 @@ pub struct FaultMarks {
 }
 
 /// One case of a small set that notices every fault.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CoverCase {
     /// Its format.
     pub dtype: Dtype,
@@ -79,7 +81,8 @@ pub struct CoverCase {
 }
 
 /// What a suite notices.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AdequacyReport {
     /// The suite.
     pub suite: String,

@@ -1,6 +1,5 @@
 //! One call of attention and what came back: the words between generator, engine and targets.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{CallOption, Dtype, Handling, OptionSet};
@@ -31,9 +30,8 @@ pub struct BoolTensor {
 }
 
 /// Extents of one attention problem.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Dims {
     /// Batch size.
@@ -100,19 +98,9 @@ pub struct CallOptions {
 /// A sliding window: query `i` sees keys from `left` before its own position to `right` behind it,
 /// both included.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Window {
     /// Keys before the query's position; absent: all of them.
@@ -128,7 +116,8 @@ pub struct Window {
 ///
 /// Both lists ascend from 0 to the number of queries, of keys, and have one entry more than there
 /// are sequences.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Packed {
     /// Where the queries of each sequence begin, and where the last ones end.

@@ -1,14 +1,14 @@
 //! Contracts: the number formats and depths that an implementation declares. The engine derives its
 //! bound from them.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Dtype, Format};
 
 /// What an implementation promises about its arithmetic: a file in `specs/contracts/`, or such a
 /// file and modifiers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Contract {
     /// The id, equal to the file name; `base+modifier+modifier` for one that is composed.
@@ -89,7 +89,8 @@ pub struct Contract {
 }
 
 /// Declared depths; an absent one is the number of addends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Depth {
     /// Of a dot product of query and key.

@@ -2,13 +2,11 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A binary floating-point format with `precision` significant bits.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Dtype {
     /// IEEE binary64.
     #[serde(rename = "float64")]
@@ -62,6 +60,7 @@ impl Dtype {
     }
 
     /// Significant bits `p`, the hidden one included.
+    #[inline]
     pub fn precision(self) -> u32 {
         match self {
             Self::Float64 => 53,
@@ -74,6 +73,7 @@ impl Dtype {
     }
 
     /// Exponent `e` of the smallest normal number `2^e`.
+    #[inline]
     pub fn min_exponent(self) -> i32 {
         match self {
             Self::Float64 => -1022,
@@ -85,6 +85,7 @@ impl Dtype {
 
     /// Exponent `e` of the largest finite number, `2^e · (2 − 2^(1−p))`; `2^e · (2 − 2^(2−p))`
     /// without infinities, where NaN takes the last place.
+    #[inline]
     pub fn max_exponent(self) -> i32 {
         match self {
             Self::Float64 => 1023,
@@ -95,11 +96,13 @@ impl Dtype {
     }
 
     /// Whether the format has infinities; without them NaN stands for what overflows.
+    #[inline]
     pub fn has_infinities(self) -> bool {
         self != Self::Float8E4m3fn
     }
 
     /// Bytes of one element.
+    #[inline]
     pub fn size(self) -> usize {
         match self {
             Self::Float64 => 8,

@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -36,13 +35,14 @@ impl<'de> Deserialize<'de> for Numbers {
     }
 }
 
-impl JsonSchema for Numbers {
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Numbers {
     fn schema_name() -> Cow<'static, str> {
         "Numbers".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
             "description": "Numbers in one line, parted by blanks: `0.5 1.0 NaN`",
             "type": "string",
             "pattern": r"^((-?inf|NaN|-?[0-9.]+(e-?[0-9]+)?)( |$))*$"
@@ -51,7 +51,8 @@ impl JsonSchema for Numbers {
 }
 
 /// One query of a call of the witness, from scores to output.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WorkedExample {
     /// The call as the law writes it.
@@ -93,7 +94,8 @@ pub struct WorkedExample {
 }
 
 /// One query of one head, a number for each key that is shown.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Steps {
     /// Dot products `q · k_j`.
@@ -110,7 +112,8 @@ pub struct Steps {
 }
 
 /// The scores behind one stage.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct StageStep {
     /// What is done: `· 0.5`, `softcap 30`, `+ bias`.
@@ -120,7 +123,8 @@ pub struct StageStep {
 }
 
 /// A head of a call that shows the finding, small enough to be looked at as a whole.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Picture {
     /// Case id.

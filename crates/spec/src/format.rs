@@ -3,15 +3,13 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Dtype;
 
 /// A binary floating-point format: a [`Dtype`], or one in which nothing is stored.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Format {
     /// IEEE binary64.
     #[serde(rename = "float64")]
@@ -49,6 +47,7 @@ impl Format {
     ];
 
     /// The storage format that it is, or whose range it has.
+    #[inline]
     pub fn container(self) -> Dtype {
         match self {
             Self::Float64 => Dtype::Float64,
@@ -66,22 +65,26 @@ impl Format {
     }
 
     /// Significant bits `p`, the hidden one included.
+    #[inline]
     pub fn precision(self) -> u32 {
         if self == Self::Tf32 { 11 } else { self.container().precision() }
     }
 
     /// Exponent `e` of the smallest normal number `2^e`.
+    #[inline]
     pub fn min_exponent(self) -> i32 {
         self.container().min_exponent()
     }
 
     /// Exponent `e` of the largest finite number, as [`Dtype::max_exponent`].
+    #[inline]
     pub fn max_exponent(self) -> i32 {
         self.container().max_exponent()
     }
 
     /// Whether it rounds every number at least as finely as `other` does: in significant bits, at
     /// both ends of the range.
+    #[inline]
     pub fn covers(self, other: Self) -> bool {
         self.precision() >= other.precision()
             && self.min_exponent() <= other.min_exponent()
@@ -89,6 +92,7 @@ impl Format {
     }
 
     /// Whether the format has infinities; without them NaN stands for what overflows.
+    #[inline]
     pub fn has_infinities(self) -> bool {
         self.container().has_infinities()
     }

@@ -1,7 +1,6 @@
 //! A formula in a YAML file: its text and where it stands, so that errors inside it point at the
 //! right column.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_yaml::Spanned;
 
@@ -47,7 +46,8 @@ impl<'de> Deserialize<'de> for Formula {
     }
 }
 
-impl JsonSchema for Formula {
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Formula {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Formula".into()
     }

@@ -1,23 +1,12 @@
 //! How a call was put to a target and answered, beside its numbers.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How query, key and value lay in memory when a function was called.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Strides {
     /// Row-major without gaps.
@@ -30,7 +19,8 @@ pub enum Strides {
 }
 
 /// What is known of a call beside its numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Handling {
     /// How its inputs lay in memory.

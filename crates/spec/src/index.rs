@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::syntax::{BinaryOp, Expr, ExprError, ExprKind, UnaryOp, parse};
@@ -256,7 +255,8 @@ impl<'de> Deserialize<'de> for IndexExpr {
     }
 }
 
-impl JsonSchema for IndexExpr {
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for IndexExpr {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "IndexExpr".into()
     }

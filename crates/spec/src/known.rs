@@ -1,10 +1,10 @@
 //! Known deviations: `qkvet.known.yaml`, and what came of its entries in a run.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The whole file.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct KnownFile {
     /// Deviations that are known, in any order.
@@ -13,7 +13,8 @@ pub struct KnownFile {
 
 /// A deviation that somebody looked at: which cases, what is found there, and why it may stay for
 /// now. Patterns know `*` and `?`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct KnownDeviation {
     /// Pattern of the target's name, as it is called or as `qkvet.yaml` names it; absent: every
@@ -69,7 +70,8 @@ impl KnownDeviation {
 }
 
 /// What a run says of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum KnownState {
     /// Cases show it.
@@ -92,7 +94,8 @@ impl KnownState {
 }
 
 /// An entry and what the run says of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct KnownStatus {
     /// The entry.
@@ -104,7 +107,8 @@ pub struct KnownStatus {
 }
 
 /// What came of a file of known deviations.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct KnownOutcome {
     /// The file as it was named or found.

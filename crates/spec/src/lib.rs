@@ -72,6 +72,8 @@ pub use onnx::{OnnxCase, OnnxOutcome, OnnxReport};
 pub use patch::{Behavior, Convention, Fault, FaultFamily};
 pub use probe::{Certainty, Measured, Probe, ProbedConvention, ProbedField};
 pub use reading::json_trouble;
+#[cfg(feature = "schema")]
+pub use schema::generate_schemas;
 pub use schema::{SCHEMAS, schema};
 /// A value of a YAML file with its place.
 pub use serde_yaml::Spanned;

@@ -1,12 +1,12 @@
 //! Calls whose tensors do not fit together: no attention has an answer to them.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Call, Dims, tell_shape};
 
 /// What of a call does not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Misfit {
     /// The key has one column more than the query, which has two at least.

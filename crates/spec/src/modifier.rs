@@ -1,13 +1,13 @@
 //! Modifiers: what an implementation does or promises beside a contract. `base+modifier+modifier`
 //! is a contract again.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Contract, Dtype, Format, SpecError};
 
 /// Changes of a contract; one file in `specs/contracts/modifiers/`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Modifier {
     /// The id, equal to the file name. One that ends in `-N` stands for every positive number in
@@ -34,7 +34,8 @@ pub struct Modifier {
 }
 
 /// A field that takes the number of a modifier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Numbered {
     /// The smallest key tile.
@@ -79,7 +80,8 @@ impl Looseness for Format {
 macro_rules! contract_patch {
     ($($(#[$meta:meta])* $name:ident: $type:ty, $place:ident $(. $inner:ident)?, $wrap:expr, $loose:expr;)*) => {
         /// The fields of a [`Contract`] that a modifier changes.
-        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(deny_unknown_fields)]
         pub struct ContractPatch {
             $($(#[$meta])* #[serde(default, skip_serializing_if = "Option::is_none")] pub $name: Option<$type>,)*

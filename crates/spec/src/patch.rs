@@ -1,12 +1,12 @@
 //! Conventions and faults: patches of a `Meaning` or an `Execution`, written once.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{CallOption, ExecutionPatch, IndexExpr, MeaningPatch, Misfit};
 
 /// A legitimate choice other than the standard one; one file in `specs/conventions/`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Convention {
     /// The id, equal to the file name: `<field>-<value>`.
@@ -32,7 +32,8 @@ pub struct Convention {
 }
 
 /// Behavior that no change of meaning or execution can express.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Behavior {
     /// The query is overwritten.
@@ -62,7 +63,8 @@ pub enum Behavior {
 }
 
 /// A mistake, as a patch; one file in `specs/faults/`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
     /// The id, equal to the file name.
@@ -101,7 +103,8 @@ pub struct Fault {
 }
 
 /// What the faults of a family have in common; one file in `specs/families/`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FaultFamily {
     /// The id, equal to the file name and to the folder of its faults.

@@ -1,13 +1,13 @@
 //! What `qkvet probe` tells: the meaning that was recovered from a target's outputs, field by
 //! field, with its evidence.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Meaning, MeaningPatch};
 
 /// The report of a probe.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Probe {
     /// Name and version of the program.
@@ -33,7 +33,8 @@ pub struct Probe {
 }
 
 /// One field of the meaning, or one fact beside it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ProbedField {
     /// Its name; that in `Meaning` where there is one.
@@ -64,7 +65,8 @@ impl ProbedField {
 }
 
 /// How sure the answer to a question is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Certainty {
     /// One value holds every output, each other one is refuted: a proof under the contract, among
@@ -100,7 +102,8 @@ impl Certainty {
 }
 
 /// A number that was recovered: it lies strictly between two numbers that were refuted.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
     /// What was measured and where.
@@ -112,7 +115,8 @@ pub struct Measured {
 }
 
 /// A known convention that the target follows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ProbedConvention {
     /// The field of `conventions:`.

@@ -1,16 +1,15 @@
-//! JSON Schemas of every file format, generated from the types.
+//! JSON Schemas of every file format: the generated files of `docs/schema`, and what generates
+//! them.
 
-use schemars::schema_for;
-use serde_json::Value;
+macro_rules! schemas {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../../../docs/schema/", $name, ".json")))),*]
+    };
+}
 
-use crate::wire::WireMessage;
-use crate::{
-    Contract, Convention, Fault, KnownFile, Law, Modifier, OnnxReport, Probe, Snapshot, StreamLine,
-    Suite, Summary,
-};
-
-/// Names that [`schema`] knows.
-pub const SCHEMAS: [&str; 13] = [
+/// Names of the file formats, each with its JSON Schema (draft 2020-12), in the order in which they
+/// are listed.
+pub const SCHEMAS: [(&str, &str); 16] = schemas![
     "law",
     "fault",
     "convention",
@@ -24,25 +23,34 @@ pub const SCHEMAS: [&str; 13] = [
     "onnx-report",
     "snapshot",
     "known",
+    "question",
+    "exam",
+    "config",
 ];
 
-/// The JSON Schema (draft 2020-12) of a file format; `None` for an unknown name.
-pub fn schema(name: &str) -> Option<Value> {
-    let schema = match name {
-        "law" => schema_for!(Law),
-        "fault" => schema_for!(Fault),
-        "convention" => schema_for!(Convention),
-        "contract" => schema_for!(Contract),
-        "modifier" => schema_for!(Modifier),
-        "suite" => schema_for!(Suite),
-        "report" => schema_for!(Summary),
-        "stream" => schema_for!(StreamLine),
-        "probe" => schema_for!(Probe),
-        "onnx-report" => schema_for!(OnnxReport),
-        "wire" => schema_for!(WireMessage),
-        "snapshot" => schema_for!(Snapshot),
-        "known" => schema_for!(KnownFile),
-        _ => return None,
-    };
-    Some(schema.into())
+/// The JSON Schema of a file format; `None` for an unknown name.
+pub fn schema(name: &str) -> Option<&'static str> {
+    SCHEMAS.into_iter().find_map(|(known, text)| (known == name).then_some(text))
+}
+
+/// The JSON Schemas of the formats that this crate reads and writes, from the types.
+#[cfg(feature = "schema")]
+pub fn generate_schemas() -> Vec<(&'static str, schemars::Schema)> {
+    use schemars::schema_for;
+
+    vec![
+        ("law", schema_for!(crate::Law)),
+        ("fault", schema_for!(crate::Fault)),
+        ("convention", schema_for!(crate::Convention)),
+        ("contract", schema_for!(crate::Contract)),
+        ("modifier", schema_for!(crate::Modifier)),
+        ("suite", schema_for!(crate::Suite)),
+        ("report", schema_for!(crate::Summary)),
+        ("stream", schema_for!(crate::StreamLine)),
+        ("probe", schema_for!(crate::Probe)),
+        ("onnx-report", schema_for!(crate::OnnxReport)),
+        ("wire", schema_for!(crate::wire::WireMessage)),
+        ("snapshot", schema_for!(crate::Snapshot)),
+        ("known", schema_for!(crate::KnownFile)),
+    ]
 }

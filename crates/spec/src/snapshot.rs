@@ -5,7 +5,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use indexmap::IndexMap;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Verdict;
@@ -17,7 +16,8 @@ pub const SNAPSHOT_FORMAT: &str = "qkvet-snapshot/2";
 const OLD_FORMAT: &str = "qkvet-snapshot/1";
 
 /// The whole file.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
     /// `qkvet-snapshot/2`; `qkvet-snapshot/1` has neither `total` nor `end`.
@@ -39,7 +39,8 @@ impl Snapshot {
 }
 
 /// Cases that were run in the same way.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SnapshotPart {
     /// Device of the target, or the name given to the machine.
@@ -118,9 +119,10 @@ impl fmt::Display for Band {
 }
 
 /// What a case came to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String")]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
 pub struct SnapshotEntry {
     /// How it ended.
     pub verdict: Verdict,
@@ -212,9 +214,8 @@ fn band(word: &str) -> Option<Band> {
 }
 
 /// How a case differs from its snapshot. The first four are regressions.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
     /// A worse verdict.
@@ -282,7 +283,8 @@ impl Change {
 }
 
 /// A case that differs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CaseChange {
     /// How.
@@ -302,7 +304,8 @@ pub struct CaseChange {
 }
 
 /// A part of a snapshot in words.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PartCount {
     /// Device, suite and seed where they are not those of the run; format and contract;
@@ -313,7 +316,8 @@ pub struct PartCount {
 }
 
 /// What is different from a snapshot.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SnapshotOutcome {
     /// The file.

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::tally::tally;
@@ -11,7 +10,8 @@ use crate::verdict::is_false;
 use crate::{CaseRecord, Coverage, Finding, KnownOutcome, RunInfo, SnapshotOutcome, Summary};
 
 /// One line of a stream: `{"started": {…}}`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum StreamLine {
     /// The run begins: what is run.
@@ -36,7 +36,8 @@ pub enum StreamLine {
 }
 
 /// What a run came to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Outcome {
     /// Cases of each verdict.

@@ -1,14 +1,12 @@
 //! A suite: which laws, shapes, formats and values are combined into cases.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Dims, Dtype, Fit};
 
 /// How query, key and value are drawn. Every draw is rounded to the case's format.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Values {
     /// Standard normal.
@@ -42,9 +40,8 @@ pub enum Values {
 }
 
 /// How a boolean mask is drawn.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum MaskPattern {
     /// Each entry by a fair coin, one key of each row visible for certain.
@@ -62,9 +59,8 @@ pub enum MaskPattern {
 }
 
 /// Which axes of a mask or bias are present, the others broadcast.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum BroadcastForm {
     /// `(b, h_q, n_q, n_k)`
     #[serde(rename = "b h i j")]
@@ -101,7 +97,8 @@ impl BroadcastForm {
 }
 
 /// What is combined into cases; one file in `specs/suites/` or a file of the user.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
     /// The id, equal to the file name.
@@ -149,7 +146,8 @@ pub struct Suite {
 ///
 /// They come from a covering array of their own over all options, in which each row has at least
 /// one of these.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Extended {
     /// Cases per law and format at most; absent: all that the covering array has.
@@ -165,7 +163,8 @@ pub struct Extended {
 ///
 /// They are cases of the law `value` with the suite's formats, values, masks, broadcast forms,
 /// strength and `alone`, seed 0.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Frozen {
     /// Version of the answers, `MAJOR.MINOR.PATCH`. A changed or removed case or answer moves the

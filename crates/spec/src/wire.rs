@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Dtype, Handling};
@@ -17,7 +16,8 @@ pub const WIRE: u32 = 1;
 pub const INLINE_LIMIT: usize = 256 << 10;
 
 /// Any message of qkvet-wire/1.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum WireMessage {
     /// qkvet to the program.
@@ -29,7 +29,8 @@ pub enum WireMessage {
 }
 
 /// What goes to the program.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "op", rename_all = "lowercase")]
 pub enum Request {
     /// The first message: who asks, and what it can do.
@@ -41,7 +42,8 @@ pub enum Request {
 }
 
 /// The first message: who asks, and what it can do.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hello {
     /// Version of the protocol: 1.
     pub wire: u32,
@@ -57,12 +59,13 @@ pub struct Hello {
 }
 
 /// The answer to `hello`. With `ok: true` it has `wire` and `name`, with `ok: false` a `message`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(extend(
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(extend(
     "if" = {"properties": {"ok": {"const": true}}},
     "then" = {"required": ["wire", "name"]},
     "else" = {"required": ["message"]}
-))]
+)))]
 pub struct HelloAnswer {
     /// Whether the program is ready.
     pub ok: bool,
@@ -100,7 +103,8 @@ pub struct HelloAnswer {
 ///
 /// An absent list of options or results stands for those of the first programs, which may not know
 /// that there are others.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Supports {
     /// Formats of query, key and value: `float64`, `float32`, `bfloat16`, `float16`,
     /// `float8_e4m3fn`, `float8_e5m2`.
@@ -119,7 +123,8 @@ pub struct Supports {
 }
 
 /// How the elements of a tensor travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Payload {
     /// In base64 within the message.
@@ -129,7 +134,8 @@ pub enum Payload {
 }
 
 /// One call of attention.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
     /// Number of the request, echoed in the answer.
     pub seq: u64,
@@ -148,7 +154,8 @@ pub struct Run {
 
 /// Options that are numbers or switches. A program answers `unsupported` to a name that it does not
 /// know.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
     /// Explicit factor on the scores; absent: one over the root of the width.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -172,7 +179,8 @@ pub struct Params {
 
 /// Keys that a query sees before its own position and behind it, both included; `null`: all of
 /// them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WireWindow {
     /// Keys before the query's position.
     pub left: Option<usize>,
@@ -181,7 +189,8 @@ pub struct WireWindow {
 }
 
 /// A result that can be asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Want {
     /// `(b, h_q, n_q, d_v)`.
@@ -193,8 +202,9 @@ pub enum Want {
 }
 
 /// A tensor: storage bits, little-endian, row-major without gaps; either `data` or `file`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(extend("oneOf" = [{"required": ["data"]}, {"required": ["file"]}]))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(extend("oneOf" = [{"required": ["data"]}, {"required": ["file"]}])))]
 pub struct WireTensor {
     /// Format of an element.
     pub dtype: WireDtype,
@@ -212,7 +222,8 @@ pub struct WireTensor {
 }
 
 /// Format of an element on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum WireDtype {
     /// IEEE binary64.
     #[serde(rename = "float64")]
@@ -275,12 +286,13 @@ impl From<Dtype> for WireDtype {
 }
 
 /// The answer to `run`. With status `ok` it has `tensors`, otherwise a `reason`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(extend(
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(extend(
     "if" = {"properties": {"status": {"const": "ok"}}},
     "then" = {"required": ["tensors"]},
     "else" = {"required": ["reason"]}
-))]
+)))]
 pub struct RunAnswer {
     /// Number of the request that is answered.
     pub seq: u64,
@@ -307,7 +319,8 @@ pub struct RunAnswer {
 }
 
 /// How a call went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// The results are there.

@@ -2,32 +2,20 @@
 
 use std::process::ExitCode;
 
-use qkvet_exam::question;
-use qkvet_run::config::Config;
 use qkvet_spec::{SCHEMAS, nearest};
 
+use super::launch::write_text;
 use crate::exit::Failure;
 
-/// The file `qkvet.yaml`, which `run` reads.
-const CONFIG: &str = "config";
-
-fn names() -> impl Iterator<Item = &'static str> {
-    SCHEMAS.into_iter().chain(question::SCHEMAS).chain([CONFIG])
-}
-
 pub(super) fn schema(name: Option<&str>, list: bool) -> Result<ExitCode, Failure> {
+    let names = || SCHEMAS.into_iter().map(|(name, _)| name);
     let Some(name) = name.filter(|_| !list) else {
         for name in names() {
             say!("{name}");
         }
         return Ok(ExitCode::SUCCESS);
     };
-    let known = if name == CONFIG {
-        Some(Config::schema())
-    } else {
-        qkvet_spec::schema(name).or_else(|| question::schema(name))
-    };
-    let Some(schema) = known else {
+    let Some(schema) = qkvet_spec::schema(name) else {
         let known: Vec<&str> = names().collect();
         let hint = nearest(name, names()).map_or_else(
             || format!("known: {}", known.join(", ")),
@@ -37,8 +25,6 @@ pub(super) fn schema(name: Option<&str>, list: bool) -> Result<ExitCode, Failure
             "schema `{name}`: expected a known format\nhint: {hint}"
         )));
     };
-    let text = serde_json::to_string_pretty(&schema)
-        .map_err(|error| Failure::Usage(format!("schema: {error}")))?;
-    say!("{text}");
+    write_text(schema)?;
     Ok(ExitCode::SUCCESS)
 }

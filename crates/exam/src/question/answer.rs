@@ -1,13 +1,11 @@
 //! The kinds of answers.
 
 use qkvet_spec::Formula;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::schema::Plain;
-
 /// What the answer is and how it is given.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum AnswerSpec {
     /// A number or a matrix.
@@ -33,11 +31,12 @@ pub enum AnswerSpec {
 }
 
 /// A number or a matrix.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Value {
     /// The formula.
-    #[schemars(with = "Plain")]
+    #[cfg_attr(feature = "schema", schemars(with = "super::schema::Plain"))]
     pub of: Formula,
     /// Decimals asked for; absent: the exact value, which must be rational.
     #[serde(default)]
@@ -54,7 +53,8 @@ pub struct Value {
 }
 
 /// For each row the number of its largest entry.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Largest {
     /// The matrix.
@@ -62,7 +62,8 @@ pub struct Largest {
 }
 
 /// One of several options.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Choice {
     /// The right one.
@@ -72,7 +73,8 @@ pub struct Choice {
 }
 
 /// Statements of which some are asked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Statements {
     /// How many are picked.
@@ -84,7 +86,8 @@ pub struct Statements {
 }
 
 /// Something said, and why it is right or wrong.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
     /// What is said.
@@ -94,7 +97,8 @@ pub struct Statement {
 }
 
 /// Lines to be put in order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Ordering {
     /// The lines in the right order.
@@ -157,7 +161,8 @@ impl Ordering {
 }
 
 /// A formula.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Expression {
     /// The answer.
@@ -170,7 +175,8 @@ pub struct Expression {
 }
 
 /// Something to be proved.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Proof {
     /// The law whose derivation is the solution.
@@ -180,7 +186,8 @@ pub struct Proof {
 }
 
 /// A property that an answer must have.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Property {
     /// Abbreviations that make up one right answer.
@@ -188,14 +195,15 @@ pub struct Property {
     /// What it must make small.
     pub distance: Formula,
     /// How small.
-    #[schemars(with = "Plain")]
+    #[cfg_attr(feature = "schema", schemars(with = "super::schema::Plain"))]
     pub at_most: Formula,
     /// What is marked.
     pub rubric: Vec<Formula>,
 }
 
 /// Words.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Text {
     /// A full answer.

@@ -1,10 +1,10 @@
 //! The rule of partial credit of a part.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Shares of the points of a part, from 0 to 1, that answers get which are not quite right.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Credit {
     /// A mistake that the question names, unless the mistake has a share of its own.

@@ -3,12 +3,12 @@
 use indexmap::IndexMap;
 use qkvet_spec::syntax::Expr;
 use qkvet_spec::{CheckedLaw, Formula, Meaning};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A mistake: a fault of `specs/faults/` in `check`, other formulas for some steps, steps that are
 /// rounded, or another answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MistakeSpec {
     /// The fault whose patch it is.
@@ -22,7 +22,7 @@ pub struct MistakeSpec {
     pub rounds: IndexMap<String, usize>,
     /// What comes out.
     #[serde(default)]
-    #[schemars(with = "Option<super::schema::Plain>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<super::schema::Plain>"))]
     pub gives: Option<Formula>,
     /// The mistake in words; a fault has its own.
     #[serde(default)]

@@ -8,12 +8,12 @@ mod library;
 mod mistake;
 mod prose;
 mod room;
+#[cfg(feature = "schema")]
 mod schema;
 mod set;
 
 use indexmap::IndexMap;
 use qkvet_spec::Formula;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use answer::{
@@ -26,11 +26,13 @@ pub use domain::{Domain, Size};
 pub use library::Library;
 pub use mistake::{CheckedMistake, MistakeSpec, Slip};
 pub use prose::{Drawing, Paragraph, Piece, Plot, prose};
-pub use schema::{SCHEMAS, schema};
+#[cfg(feature = "schema")]
+pub use schema::generate_schemas;
 pub use set::{Item, ProblemSet};
 
 /// One question with its parts; one file in `specs/exams/questions/`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Question {
     /// The id, equal to the file name.
@@ -46,7 +48,7 @@ pub struct Question {
     pub sources: Vec<String>,
     /// Extents, each a number or a range `2..4`.
     #[serde(default)]
-    #[schemars(with = "IndexMap<String, schema::Plain>")]
+    #[cfg_attr(feature = "schema", schemars(with = "IndexMap<String, schema::Plain>"))]
     pub sizes: IndexMap<String, Formula>,
     /// Parameters and the domains that they are drawn from.
     #[serde(default)]
@@ -60,7 +62,7 @@ pub struct Question {
     /// The band of the load of an instance, a range `30..44`, which keeps variants equally hard;
     /// absent: any.
     #[serde(default)]
-    #[schemars(with = "Option<schema::Plain>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<schema::Plain>"))]
     pub load: Option<Formula>,
     /// Extents and parameters of the instance that the source printed.
     #[serde(default)]
@@ -73,13 +75,14 @@ pub struct Question {
 }
 
 /// One thing that is asked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Part {
     /// The question, in words and formulas.
     pub prompt: Formula,
     /// What a full answer is worth.
-    #[schemars(range(min = 1, max = 1000))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 1000)))]
     pub points: u32,
     /// What is the answer, and how it is given.
     pub answer: AnswerSpec,
@@ -98,7 +101,8 @@ pub struct Part {
 }
 
 /// A parameter as it is written down.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Written {
     /// A number, an extent, or an index counted from 1.

@@ -1,7 +1,6 @@
 //! JSON Schemas of questions and problem sets, from the types that read them.
 
-use schemars::{JsonSchema, schema_for};
-use serde_json::Value;
+use schemars::{JsonSchema, Schema, schema_for};
 
 use super::{ProblemSet, Question};
 
@@ -16,14 +15,7 @@ pub(super) enum Plain {
     Number(f64),
 }
 
-/// Names that [`schema`] knows.
-pub const SCHEMAS: [&str; 2] = ["question", "exam"];
-
-/// The JSON Schema (draft 2020-12) of a question or of a problem set; `None` for an unknown name.
-pub fn schema(name: &str) -> Option<Value> {
-    match name {
-        "question" => Some(schema_for!(Question).into()),
-        "exam" => Some(schema_for!(ProblemSet).into()),
-        _ => None,
-    }
+/// The JSON Schemas of a question and of a problem set.
+pub fn generate_schemas() -> Vec<(&'static str, Schema)> {
+    vec![("question", schema_for!(Question)), ("exam", schema_for!(ProblemSet))]
 }

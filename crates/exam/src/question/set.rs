@@ -1,11 +1,11 @@
 //! Problem sets.
 
 use qkvet_spec::{Formula, SpecError, parse_yaml};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Questions in order; one file in `specs/exams/`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ProblemSet {
     /// The id, equal to the file name.
@@ -23,7 +23,8 @@ pub struct ProblemSet {
 }
 
 /// A question of a problem set.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Item {
     /// The id of the question.

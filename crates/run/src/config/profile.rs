@@ -6,7 +6,6 @@ use std::path::Path;
 
 use indexmap::IndexMap;
 use qkvet_spec::{Dtype, Formula, SpecError, nearest};
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::below_current;
@@ -15,13 +14,14 @@ use super::below_current;
 pub const DEFAULT_PROFILE: &str = "default";
 
 /// One profile. What it does not say is that of the profile it extends, or else of the flag.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// The profile whose settings are used where this one has none. The text with its place, so
     /// that an error can show it.
     #[serde(default)]
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub extends: Option<Formula>,
     /// `--suite`: an id, or a file beside this one.
     #[serde(default)]

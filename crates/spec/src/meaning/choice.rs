@@ -1,10 +1,10 @@
 //! The choices that people make differently, each a field of a `Meaning`.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A stage between `QKᵀ` and the softmax.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
     /// Multiply by the scale.
@@ -16,7 +16,8 @@ pub enum Stage {
 }
 
 /// The scale used when none is given, of a whole number `m`: the `scale_of` of the meaning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DefaultScale {
     /// `1/√m`.
@@ -30,7 +31,8 @@ pub enum DefaultScale {
 }
 
 /// What an explicit scale does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ExplicitScale {
     /// It replaces the default.
@@ -50,7 +52,8 @@ pub enum ExplicitScale {
 }
 
 /// Which corner of the score matrix the causal diagonal ends in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Causal {
     /// Query `i` sees keys `j ≤ i + n_k − n_q`.
@@ -64,7 +67,8 @@ pub enum Causal {
 }
 
 /// What `true` means in a boolean mask.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Mask {
     /// The query attends to the key.
@@ -78,7 +82,8 @@ pub enum Mask {
 }
 
 /// Whether an option is followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Obedience {
     /// It does what it says.
@@ -88,7 +93,8 @@ pub enum Obedience {
 }
 
 /// What becomes of a key that a query does not see, whatever hides it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum HiddenKeys {
     /// It has no weight.
@@ -102,7 +108,8 @@ pub enum HiddenKeys {
 }
 
 /// What a bias does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Bias {
     /// It is added to the score.
@@ -116,7 +123,8 @@ pub enum Bias {
 }
 
 /// What the slopes of ALiBi do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Alibi {
     /// `−slope · distance` is added to the score.
@@ -128,7 +136,8 @@ pub enum Alibi {
 }
 
 /// What sinks do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sinks {
     /// Each joins the row sum of its head once.
@@ -142,7 +151,8 @@ pub enum Sinks {
 }
 
 /// How far one side of a window reaches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowSide {
     /// As far as it says.
@@ -160,7 +170,8 @@ pub enum WindowSide {
 }
 
 /// Where query 0 stands among the keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Anchor {
     /// At key `n_k − n_q`: the last query stands at the last key.
@@ -170,7 +181,8 @@ pub enum Anchor {
 }
 
 /// Which keys at the ends of a window belong to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowBounds {
     /// From `left` before the query's position to `right` behind it, both included.
@@ -182,7 +194,8 @@ pub enum WindowBounds {
 }
 
 /// Which extents positions are reckoned from when lengths are given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LengthAnchor {
     /// The lengths: the last query that exists stands at the last key that exists, as with a cache
@@ -193,7 +206,8 @@ pub enum LengthAnchor {
 }
 
 /// What the offsets of packed sequences do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Packing {
     /// They keep the sequences apart.
@@ -205,7 +219,8 @@ pub enum Packing {
 }
 
 /// Base of the log-sum-exp.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LseBase {
     /// `ln Σ e^z`.
@@ -217,7 +232,8 @@ pub enum LseBase {
 }
 
 /// The log-sum-exp of a query that sees no key and no sink.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum EmptyLse {
     /// −∞.
@@ -229,7 +245,8 @@ pub enum EmptyLse {
 }
 
 /// What the softmax divides by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Normalization {
     /// The sum over the keys of a query: attention.
@@ -241,7 +258,8 @@ pub enum Normalization {
 }
 
 /// The output of a query that sees no key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum EmptyRow {
     /// Zeros.
@@ -255,7 +273,8 @@ pub enum EmptyRow {
 }
 
 /// What is read of the values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ValueReading {
     /// All of them.

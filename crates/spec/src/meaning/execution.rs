@@ -1,6 +1,5 @@
 //! `Execution`: how the function is computed, as data.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::patchable;
@@ -50,7 +49,8 @@ patchable! {
 }
 
 /// Format of the inner arithmetic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Arithmetic {
     /// float64 for float64 calls, float32 for all others.
@@ -79,7 +79,8 @@ impl Arithmetic {
 }
 
 /// Where an intermediate value is rounded to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Store {
     /// Kept in the format of the arithmetic.
@@ -89,7 +90,8 @@ pub enum Store {
 }
 
 /// What is subtracted from the scores of a row before the exponential.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RowMax {
     /// Their maximum.
@@ -103,7 +105,8 @@ pub enum RowMax {
 }
 
 /// How `tanh(x)` is computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Tanh {
     /// As a library does.
@@ -113,7 +116,8 @@ pub enum Tanh {
 }
 
 /// What a softmax is normalized over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SoftmaxOver {
     /// The keys of a query: attention.
@@ -127,7 +131,8 @@ pub enum SoftmaxOver {
 }
 
 /// What becomes of the partial sums of a row when a later tile brings a larger maximum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Rescale {
     /// Both are multiplied by `e^(old − new)`.
@@ -145,7 +150,8 @@ pub enum Rescale {
 }
 
 /// How the results of the parts of a row are joined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Merge {
     /// Each is weighted by its part of the row sum.
