@@ -3,8 +3,6 @@
 //! it has to reject.
 #![expect(clippy::disallowed_methods, reason = "reads the sources, which is the point")]
 
-mod documents;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -263,7 +261,7 @@ fn workspace() -> (Vec<String>, Vec<(String, String)>) {
 }
 
 /// Paths from the root of all files that are, or could be, committed.
-fn tracked_files() -> Vec<PathBuf> {
+pub(crate) fn tracked_files() -> Vec<PathBuf> {
     let output = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(root())
@@ -279,6 +277,6 @@ fn tracked_files() -> Vec<PathBuf> {
         .collect()
 }
 
-fn root() -> &'static Path {
+pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests lie one folder below the root")
 }

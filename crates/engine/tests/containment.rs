@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod adversarial;
+use crate::adversarial;
 
 use std::cell::RefCell;
 

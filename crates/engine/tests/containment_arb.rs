@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod adversarial;
+use crate::adversarial;
 
 use std::fmt::Write as _;
 use std::io::Write as _;

@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::float_cmp, reason = "digits are exact")]
 
-mod numerics_common;
+use crate::numerics_common;
 
 use dashu_float::FBig;
 use dashu_float::round::mode::HalfEven;

@@ -3,7 +3,7 @@
 #![expect(clippy::float_cmp, reason = "what is exact is exact")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod adversarial;
+use crate::adversarial;
 
 use adversarial::{FAMILIES, Hard};
 use qkvet_engine::ball::Ball;

@@ -1,7 +1,7 @@
 //! No implementation that keeps its contract exceeds the hard bound, and the bound is not far from
 //! what they reach.
 
-mod numerics_common;
+use crate::numerics_common;
 
 use numerics_common::problems::{contract, contracts, problem, ratios, with_options};
 use numerics_common::simulate::{Machine, Style};

@@ -1,7 +1,7 @@
 //! Every detail of an enclosure is true of the same exact output, in one pass over the scores or in
 //! the general way.
 
-mod numerics_common;
+use crate::numerics_common;
 
 use numerics_common::{Big, Problem, Scale, Sees, big, causal, gaussians, rng};
 use qkvet_engine::Products;

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod numerics_common;
+use crate::numerics_common;
 
 use numerics_common::{Big, Problem, Scale, Sees, big, causal, gauss, gaussians, rng};
 use qkvet_engine::Products;

@@ -7,7 +7,7 @@
     reason = "a test fails by panicking; these values are exact"
 )]
 
-mod numerics_common;
+use crate::numerics_common;
 
 use numerics_common::simulate::{Machine, Style};
 use numerics_common::{Problem, Scale, Sees, big, rng};

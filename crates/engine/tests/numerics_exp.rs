@@ -4,7 +4,7 @@
 //! The argument is in `docs/bounds.md#exp`. Every quantity below is an upper bound of a magnitude:
 //! sums, products and quotients of non-negative numbers are rounded up.
 
-mod directed;
+use crate::directed;
 
 use std::f64::consts::LOG2_E;
 

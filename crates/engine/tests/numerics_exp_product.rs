@@ -6,7 +6,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod directed;
+use crate::directed;
 
 use std::f64::consts::LOG2_E;
 

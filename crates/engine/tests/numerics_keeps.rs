@@ -1,7 +1,7 @@
 //! What certainly keeps a contract is within its bound, and most of what implementations return is
 //! certain.
 
-mod numerics_common;
+use crate::numerics_common;
 
 use numerics_common::problems::{contract, contracts, problem, with_options};
 use numerics_common::simulate::{Machine, Style};

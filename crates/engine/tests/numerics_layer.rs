@@ -1,7 +1,7 @@
 //! Enclosures of whole layers contain the exact output, and no implementation that keeps its
 //! contract exceeds the bound of a layer.
 
-mod numerics_common;
+use crate::numerics_common;
 
 use numerics_common::simulate::{Machine, Style};
 use numerics_common::{Big, Problem, STAGES, Sees, big, gaussians, magnitude, rng};

@@ -1,6 +1,6 @@
 //! Modifiers move bounds in their own direction, and as far as those need who declare them.
 
-mod numerics_common;
+use crate::numerics_common;
 
 use numerics_common::problems::{contract, problem, ratios, with_options};
 use numerics_common::simulate::{Machine, Style};

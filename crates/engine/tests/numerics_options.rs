@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod numerics_common;
+use crate::numerics_common;
 
 use numerics_common::{Big, Problem, STAGES, Scale, Sees, big, causal, gauss, magnitude, rng};
 use qkvet_engine::Products;

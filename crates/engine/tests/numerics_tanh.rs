@@ -4,7 +4,7 @@
 //! The argument is in `docs/bounds.md#tanh`. Every quantity below is an upper bound of a magnitude
 //! unless it is named `least`.
 
-mod directed;
+use crate::directed;
 
 use std::f64::consts::LOG2_E;
 

@@ -1,6 +1,6 @@
 //! The same bits for every number of threads.
 
-mod numerics_common;
+use crate::numerics_common;
 
 use numerics_common::{Problem, causal, gaussians, rng};
 use qkvet_engine::Products;

@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::float_cmp, reason = "what is exact is exact")]
 
-mod adversarial;
+use crate::adversarial;
 
 use adversarial::{CHOICES, Choice, FAMILIES, Hard, Random};
 use dashu_float::FBig;

@@ -1,7 +1,7 @@
 //! Keys that the engine's enclosures are too wide for: rejected where they are made and called
 //! wrong where they are verified.
 
-mod own_question;
+use crate::own_question;
 
 use qkvet_exam::answer::Parameter;
 use qkvet_exam::build::{Request, keys};

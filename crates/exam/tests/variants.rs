@@ -1,6 +1,6 @@
 //! Many variants of every question: all have one clear answer, and each is what its seed says.
 
-mod own_question;
+use crate::own_question;
 
 use std::collections::BTreeSet;
 

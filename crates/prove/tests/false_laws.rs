@@ -2,7 +2,7 @@
 //! instance of extents up to 3.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
+use crate::common;
 
 use qkvet_prove::outcome::{Status, prove};
 use qkvet_spec::{Catalog, Proof};

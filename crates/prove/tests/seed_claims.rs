@@ -4,7 +4,7 @@
 //! with the reason.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
+use crate::common;
 
 use qkvet_prove::outcome::{Status, prove};
 use qkvet_spec::Catalog;

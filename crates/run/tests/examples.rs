@@ -2,7 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests of an I/O crate")]
 
-mod common;
+use crate::common;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! The built-in tiled kernel against attention written out directly, at the edges of its tiles and
 //! of every option.
 
-mod common;
+use crate::common;
 
 use common::*;
 use qkvet_run::flash::Flash;

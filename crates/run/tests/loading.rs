@@ -2,7 +2,7 @@
 //! read from its signature.
 #![allow(clippy::disallowed_methods, reason = "tests of an I/O crate")]
 
-mod common;
+use crate::common;
 
 use std::time::Duration;
 

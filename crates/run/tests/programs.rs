@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests of an I/O crate")]
 #![cfg(unix)]
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;

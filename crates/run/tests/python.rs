@@ -2,7 +2,7 @@
 //! of them hangs.
 #![allow(clippy::disallowed_methods, reason = "tests of an I/O crate")]
 
-mod common;
+use crate::common;
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! Inputs that are views: who reads through their strides, who does not, and who declines them.
 #![allow(clippy::disallowed_methods, reason = "tests of an I/O crate")]
 
-mod common;
+use crate::common;
 
 use common::*;
 use qkvet_run::python::{Layout, PythonTarget};

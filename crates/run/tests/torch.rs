@@ -1,7 +1,7 @@
 //! Tensors of `PyTorch` in all the forms that a function may return them in. The mode is passed as
 //! the scale.
 
-mod common;
+use crate::common;
 
 use common::*;
 use qkvet_run::python::{Layout, PythonTarget};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::{root, tracked_files};
+use crate::edges::{root, tracked_files};
 
 /// What may name a place.
 const READ: [&str; 4] = ["rs", "yaml", "md", "py"];

@@ -52,7 +52,7 @@ const WINDOWS: [Window; 5] = [
 fn maybe<T: Copy + std::fmt::Debug + 'static>(
     law: &CheckedLaw,
     choices: &[T],
-    options: impl Fn(T) -> &'static [CallOption],
+    options: fn(T) -> &'static [CallOption],
 ) -> impl Strategy<Value = Option<T>> + use<T> {
     let ranges =
         |choice: &T| options(*choice).iter().all(|option| law.law.options.contains(option));

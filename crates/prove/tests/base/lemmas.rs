@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use qkvet_prove::derive::{LEMMAS, Lemma, Need};
 use qkvet_prove::tree::Tree;
 
-use crate::terms::{Matrix, Meant, Words, matrix};
+use crate::base::terms::{Matrix, Meant, Words, matrix};
 
 /// Random values for which what the lemma needs is so.
 fn draw(lemma: &Lemma, words: &mut Words) -> BTreeMap<String, Meant> {

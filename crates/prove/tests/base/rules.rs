@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use qkvet_prove::rewrite::{RULES, Rule, When};
 use qkvet_prove::tree::Tree;
 
-use crate::terms::{Matrix, Meant, Words, at_head, matrix};
+use crate::base::terms::{Matrix, Meant, Words, at_head, matrix};
 
 fn draw(rule: &Rule, words: &mut Words) -> BTreeMap<String, Meant> {
     let parts: Vec<&str> = rule.shapes.split_whitespace().collect();

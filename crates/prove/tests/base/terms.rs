@@ -6,54 +6,54 @@ use qkvet_prove::tree::Tree;
 
 /// Row by row.
 #[derive(Clone, Debug)]
-pub(crate) struct Matrix {
-    pub(crate) rows: usize,
-    pub(crate) cols: usize,
-    pub(crate) data: Vec<f64>,
+pub(super) struct Matrix {
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+    pub(super) data: Vec<f64>,
 }
 
 impl Matrix {
-    pub(crate) fn new(rows: usize, cols: usize, mut at: impl FnMut(usize, usize) -> f64) -> Self {
+    pub(super) fn new(rows: usize, cols: usize, mut at: impl FnMut(usize, usize) -> f64) -> Self {
         let data = (0..rows * cols).map(|x| at(x / cols, x % cols)).collect();
         Self { rows, cols, data }
     }
 
-    pub(crate) fn at(&self, i: usize, j: usize) -> f64 {
+    pub(super) fn at(&self, i: usize, j: usize) -> f64 {
         self.data[i * self.cols + j]
     }
 
-    pub(crate) fn times(&self, other: &Self) -> Self {
+    pub(super) fn times(&self, other: &Self) -> Self {
         assert_eq!(self.cols, other.rows);
         Self::new(self.rows, other.cols, |i, j| {
             (0..self.cols).map(|t| self.at(i, t) * other.at(t, j)).sum()
         })
     }
 
-    pub(crate) fn transpose(&self) -> Self {
+    pub(super) fn transpose(&self) -> Self {
         Self::new(self.cols, self.rows, |i, j| self.at(j, i))
     }
 
-    pub(crate) fn zip(&self, other: &Self, f: impl Fn(f64, f64) -> f64) -> Self {
+    pub(super) fn zip(&self, other: &Self, f: impl Fn(f64, f64) -> f64) -> Self {
         assert_eq!((self.rows, self.cols), (other.rows, other.cols));
         Self::new(self.rows, self.cols, |i, j| f(self.at(i, j), other.at(i, j)))
     }
 }
 
 /// Words of a linear congruence: the same test everywhere.
-pub(crate) struct Words(pub(crate) u64);
+pub(super) struct Words(pub(super) u64);
 
 impl Words {
-    pub(crate) fn below(&mut self, n: usize) -> usize {
+    pub(super) fn below(&mut self, n: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % n
     }
 
-    pub(crate) fn real(&mut self) -> f64 {
+    pub(super) fn real(&mut self) -> f64 {
         self.below(2001) as f64 / 500.0 - 2.0
     }
 
-    pub(crate) fn order(&mut self, n: usize) -> Vec<usize> {
+    pub(super) fn order(&mut self, n: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..n).collect();
         (1..n).rev().for_each(|i| order.swap(i, self.below(i + 1)));
         order
@@ -62,7 +62,7 @@ impl Words {
 
 /// What a name stands for.
 #[derive(Clone)]
-pub(crate) enum Meant {
+pub(super) enum Meant {
     Matrix(Matrix),
     /// One matrix for each head.
     Heads(Vec<Matrix>),
@@ -70,7 +70,7 @@ pub(crate) enum Meant {
     Extent(usize),
 }
 
-pub(crate) fn number(tree: &Tree, names: &BTreeMap<String, Meant>) -> f64 {
+pub(super) fn number(tree: &Tree, names: &BTreeMap<String, Meant>) -> f64 {
     match (&*tree.op, tree.args.as_slice()) {
         ("times", [x, y]) => number(x, names) * number(y, names),
         ("rows" | "cols", [_]) => extent(tree, names) as f64,
@@ -88,7 +88,7 @@ pub(crate) fn number(tree: &Tree, names: &BTreeMap<String, Meant>) -> f64 {
     }
 }
 
-pub(crate) fn extent(tree: &Tree, names: &BTreeMap<String, Meant>) -> usize {
+pub(super) fn extent(tree: &Tree, names: &BTreeMap<String, Meant>) -> usize {
     match (&*tree.op, tree.args.as_slice()) {
         ("rows", [of]) => matrix(of, names).rows,
         ("cols", [of]) => matrix(of, names).cols,
@@ -100,7 +100,7 @@ pub(crate) fn extent(tree: &Tree, names: &BTreeMap<String, Meant>) -> usize {
     }
 }
 
-pub(crate) fn matrix(tree: &Tree, names: &BTreeMap<String, Meant>) -> Matrix {
+pub(super) fn matrix(tree: &Tree, names: &BTreeMap<String, Meant>) -> Matrix {
     let arg = |at: usize| matrix(&tree.args[at], names);
     match (&*tree.op, tree.args.len()) {
         ("*", 2) => arg(0).times(&arg(1)),
@@ -235,7 +235,7 @@ fn head(names: &BTreeMap<String, Meant>) -> usize {
     }
 }
 
-pub(crate) fn at_head(names: &BTreeMap<String, Meant>, head: usize) -> BTreeMap<String, Meant> {
+pub(super) fn at_head(names: &BTreeMap<String, Meant>, head: usize) -> BTreeMap<String, Meant> {
     names.clone().into_iter().chain([("head".to_owned(), Meant::Extent(head))]).collect()
 }
 
@@ -246,7 +246,7 @@ fn of_every_head(tree: &Tree, names: &BTreeMap<String, Meant>) -> Vec<Matrix> {
         .collect()
 }
 
-pub(crate) fn above(x: &Matrix, y: &Matrix) -> Matrix {
+pub(super) fn above(x: &Matrix, y: &Matrix) -> Matrix {
     assert_eq!(x.cols, y.cols);
     Matrix::new(
         x.rows + y.rows,

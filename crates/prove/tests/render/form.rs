@@ -6,8 +6,8 @@ use qkvet_prove::render::{Style, render};
 use qkvet_spec::syntax::{Expr, ExprKind};
 use qkvet_spec::{Catalog, Proof};
 
-use crate::reading::formulas;
-use crate::{FUNCTIONS, node, tree};
+use crate::render::reading::formulas;
+use crate::render::{FUNCTIONS, node, tree};
 
 #[test]
 fn hostile_names_are_data() {

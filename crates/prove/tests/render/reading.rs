@@ -7,10 +7,10 @@ use proptest::prelude::*;
 use qkvet_prove::render::{Style, render};
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp};
 
-use crate::node;
+use crate::render::node;
 
 /// Random formulas of arithmetic, over letters whose print is one letter.
-pub(crate) fn formulas() -> impl Strategy<Value = Expr> {
+pub(super) fn formulas() -> impl Strategy<Value = Expr> {
     let name = "[a-dA-D]".prop_map(|name| node(ExprKind::Name(name)));
     let number = (-9_i8..10).prop_map(|x| node(ExprKind::Number(f64::from(x))));
     prop_oneof![4 => name, 1 => number].prop_recursive(6, 60, 2, |inner| {

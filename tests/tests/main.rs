@@ -1,0 +1,50 @@
+//! End to end: third-party targets, the command line, documents, the edges of the house.
+//!
+//! One program, for each one is linked with all that it tests.
+
+mod adequacy;
+mod cheats;
+mod command_line;
+mod configuration;
+mod continuous_integration;
+mod contracts;
+mod device;
+mod diagnosis;
+mod documents;
+mod edges;
+mod exam;
+mod exam_export;
+mod exam_grading;
+mod exam_pages;
+mod facade;
+mod foreign_bytes;
+mod foreign_exams;
+mod frozen;
+mod frozen_arrays;
+mod frozen_command;
+mod harness;
+mod implementations;
+mod known;
+mod layers;
+mod libraries;
+mod missed_by_allclose;
+mod native;
+mod onnx;
+mod own_law;
+mod page;
+mod probe;
+mod programs;
+mod proofs;
+mod python_package;
+mod python_targets;
+mod ray;
+mod replay;
+mod reports;
+mod review;
+mod robustness;
+mod scale_out;
+mod shards;
+mod snapshot;
+mod unseen;
+mod views;
+mod wire_programs;
