@@ -73,6 +73,13 @@ pub fn qkvet(folder: &Path) -> Command {
     command
 }
 
+/// Whether the slow tests run as a whole: `cargo xtask test --all`.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "the test runner says how much is run")]
+pub fn is_thorough() -> bool {
+    std::env::var("QKVET_TEST_TIER").as_deref() == Ok("all")
+}
+
 /// The interpreter that `cargo xtask test` prepared, with numpy, torch, jax and onnxruntime.
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "the test runner says where its interpreter is")]

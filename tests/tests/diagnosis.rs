@@ -10,20 +10,26 @@ use qkvet_spec::{
     Call, Catalog, Contract, Dtype, Execution, Fault, Meaning, Output, Response, Target, Tensor,
     Verdict,
 };
+use qkvet_tests::is_thorough;
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 const SEED: u64 = 20_261;
-/// Every so many plans of core is a case here, for single faults and for pairs.
-const STEP: usize = 7;
-const STEP_OF_PAIRS: usize = 23;
+/// Every so many plans of core is a case here, for single faults and for pairs, in the standard
+/// tests and in all.
+const STEP: [usize; 2] = [29, 7];
+const STEP_OF_PAIRS: [usize; 2] = [67, 23];
 /// Pairs of faults that are looked at.
-const PAIRS: usize = 60;
+const PAIRS: [usize; 2] = [30, 60];
 /// Failures of a fault that are looked at.
 const MOST: usize = 12;
 /// Right cases that are held against a cause.
 const MOST_RIGHT: usize = 200;
 
 type Recorded<'a> = (Vec<CallRecord>, &'a Contract);
+
+fn of_tier([standard, all]: [usize; 2]) -> usize {
+    if is_thorough() { all } else { standard }
+}
 
 /// Failing cases of a target, and numbers of those that it got right.
 #[derive(Default)]
@@ -99,8 +105,11 @@ fn told<'a, R>(
 fn the_fault_behind_failing_cases_is_named() {
     let catalog = Catalog::embedded().expect("the embedded catalog");
     let faults: Vec<&Fault> = catalog.faults.values().collect();
-    let (cases, all) =
-        evidence(&catalog, &faults.iter().map(|fault| vec![*fault]).collect::<Vec<_>>(), STEP);
+    let (cases, all) = evidence(
+        &catalog,
+        &faults.iter().map(|fault| vec![*fault]).collect::<Vec<_>>(),
+        of_tier(STEP),
+    );
     let pairs: Vec<(&&Fault, &Evidence<'_>)> = faults.iter().zip(&all).collect();
     let ranked: Vec<(String, usize, Vec<String>)> = pairs
         .par_iter()
@@ -159,8 +168,8 @@ fn one_of_two_faults_at_once_is_named() {
         vec![faults[first], faults[(first + 11 + 2 * number) % faults.len()]]
     };
     let pairs: Vec<Vec<&Fault>> =
-        (0..PAIRS).map(pair).filter(|pair| pair[0].fault != pair[1].fault).collect();
-    let (cases, all) = evidence(&catalog, &pairs, STEP_OF_PAIRS);
+        (0..of_tier(PAIRS)).map(pair).filter(|pair| pair[0].fault != pair[1].fault).collect();
+    let (cases, all) = evidence(&catalog, &pairs, of_tier(STEP_OF_PAIRS));
     let outcome = |(pair, evidence): (&Vec<&Fault>, &Evidence<'_>)| {
         let found = told(&cases, evidence, |failing, passing| {
             named(failing, passing, &Meaning::standard(), &faults)
@@ -188,7 +197,12 @@ fn one_of_two_faults_at_once_is_named() {
     let told: Vec<&str> = outcomes.iter().map(|(_, text)| text.as_str()).collect();
     let right = outcomes.iter().filter(|(is_one, _)| *is_one).count();
     eprintln!("{right} of {}:\n{}", outcomes.len(), told.join("\n"));
-    assert!(outcomes.len() * 10 >= PAIRS * 9, "noticed {} of {PAIRS}", outcomes.len());
+    assert!(
+        outcomes.len() * 10 >= pairs.len() * 9,
+        "noticed {} of {}",
+        outcomes.len(),
+        pairs.len()
+    );
     assert!(
         right * 100 >= outcomes.len() * 80,
         "named in {right} of {}:\n{}",
@@ -223,7 +237,7 @@ fn no_fault_is_named_for_what_is_no_attention() {
         let judge = Judge { meaning: &base, contract };
         let cases: Vec<_> = plans(suite, &laws, &[dtype], SEED)
             .iter()
-            .step_by(STEP)
+            .step_by(of_tier(STEP))
             .map(|plan| {
                 (&catalog.laws[&plan.law], build(&catalog.laws[&plan.law], plan).expect("a case"))
             })

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use qkvet_tests::{Finished, root};
+use qkvet_tests::{Finished, is_thorough, root};
 
 /// A block of the page.
 enum Block<'a> {
@@ -79,7 +79,7 @@ fn the_candle_example_holds() {
 /// It takes minutes to build.
 #[test]
 fn the_burn_example_holds() {
-    if std::env::var("QKVET_TEST_TIER").as_deref() == Ok("all") {
+    if is_thorough() {
         expect(
             &example("burn"),
             0,
