@@ -13,7 +13,7 @@ use crate::flash::Flash;
 use crate::frozen::OutputFolder;
 use crate::native::LibraryConfig;
 use crate::onnx::{BackendConfig, BackendTarget, OnnxConfig, OnnxTarget, onnx_kind, onnx_target};
-use crate::process::{ExecConfig, Limits, StartError};
+use crate::process::{ExecConfig, Limits, StartError, limits_threads};
 use crate::python::{Layout, PythonConfig, PythonRef, PythonSource, PythonTarget};
 use crate::record::Recorded;
 use crate::repro::{Called, CalledExec, CalledLibrary, CalledOnnx, CalledPython};
@@ -243,6 +243,11 @@ impl TargetKind {
     /// Whether it runs foreign code, which may crash, hang or change.
     pub fn is_foreign(&self) -> bool {
         self.limits().is_some()
+    }
+
+    /// Whether its calls differ in their number of threads.
+    pub(crate) fn has_threads(&self) -> bool {
+        self.is_foreign() && !matches!(self, Self::Recorded(_)) && limits_threads()
     }
 
     /// After how many calls without an answer a run is stopped; each costs the user its time.

@@ -246,6 +246,16 @@ impl From<String> for Trouble {
     }
 }
 
+/// The number of threads on which OpenMP, OpenBLAS, MKL and torch compute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Threads {
+    /// One: more take longer to start than a small call takes.
+    #[default]
+    One,
+    /// As many as the library chooses: one thread hides races.
+    Library,
+}
+
 /// An implementation of attention under test.
 pub trait Target {
     /// Answers one call. Never panics: a failing target is a [`Response`].
@@ -271,6 +281,9 @@ pub trait Target {
 
     /// Says which case the next calls belong to, for the target's own logs.
     fn begin(&mut self, _case: &str) {}
+
+    /// Says on how many threads the next calls compute. Only a process of the target's own is told.
+    fn set_threads(&mut self, _threads: Threads) {}
 
     /// Whether a call since the last time cost the target its process. What runs in ours never
     /// does.

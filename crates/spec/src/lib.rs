@@ -40,8 +40,8 @@ pub mod wire;
 
 pub use adequacy::{AdequacyReport, CoverCase, FaultInFormat, FaultMarks, Mark, Survival};
 pub use call::{
-    BoolTensor, Call, CallOptions, Dims, Output, Packed, Response, Target, Tensor, Trouble, Window,
-    tell_shape,
+    BoolTensor, Call, CallOptions, Dims, Output, Packed, Response, Target, Tensor, Threads,
+    Trouble, Window, tell_shape,
 };
 pub use case::{Binding, Case, Matrices};
 pub use catalog::Catalog;

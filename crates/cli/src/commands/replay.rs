@@ -9,10 +9,10 @@ use qkvet_gen::{case_id, check_case, from_token, is_token};
 use qkvet_report::ratio;
 use qkvet_run::conventions::conventions;
 use qkvet_run::frozen::read_cases;
-use qkvet_run::runner::{Stored, StoredFinding, read_case, self_test};
+use qkvet_run::runner::{Stored, StoredFinding, read_case, self_test, threads_of};
 use qkvet_run::target::NamedTarget;
 use qkvet_spec::shape::check_law;
-use qkvet_spec::{Case, Catalog, CheckedLaw, Contract, Meaning, Strides, Verdict};
+use qkvet_spec::{Case, Catalog, CheckedLaw, Contract, Meaning, Strides, Target, Threads, Verdict};
 
 use super::setup;
 use crate::args::{ProcessArgs, ReplayArgs, TargetArgs};
@@ -66,12 +66,13 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
         .ok_or_else(|| Failure::Usage(format!("contract for {}: expected one", case.dtype)))?;
     let meaning = applied(&Meaning::standard(), &conventions);
     let mut open = target.kind.open(&meaning)?;
-    open.target.begin(&case_id(case));
-    let mut turn = || {
-        evaluate(law, case, Judge { meaning: &meaning, contract }, open.target.as_mut())
-            .map_err(Failure::Usage)
+    let id = case_id(case);
+    open.target.begin(&id);
+    open.target.set_threads(threads_of(&id, &law.law.law));
+    let turn = |target: &mut dyn Target| {
+        evaluate(law, case, Judge { meaning: &meaning, contract }, target).map_err(Failure::Usage)
     };
-    let mut outcome = turn()?;
+    let mut outcome = turn(open.target.as_mut())?;
     let mut n_calls = outcome.calls.len();
     if let Some(was) = &again.was {
         // A target may be right at first, and wrong once it was called.
@@ -79,7 +80,9 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
             if !is_right(&outcome) {
                 break;
             }
-            outcome = turn()?;
+            // It may need several threads.
+            open.target.set_threads(Threads::Library);
+            outcome = turn(open.target.as_mut())?;
             n_calls += outcome.calls.len();
         }
     }

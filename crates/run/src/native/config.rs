@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use qkvet_spec::{Dtype, Fit, SpecError};
+use qkvet_spec::{Dtype, Fit, SpecError, Threads};
 
 use super::prototype::Prototype;
 use super::worker::NativeWorker;
@@ -90,6 +90,7 @@ impl LibraryConfig {
             folder: Some(self.folder.clone()),
             python: None,
             limits: self.limits.clone(),
+            threads: Threads::One,
         }
     }
 }

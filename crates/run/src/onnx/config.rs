@@ -9,6 +9,7 @@ use super::constants::{ConstantError, Constants};
 use super::node::Opset;
 use crate::process::{Launch, Limits, Program};
 use crate::python::Layout;
+use qkvet_spec::Threads;
 
 /// How often a worker is started again: importing a runtime takes a second.
 const MAX_RESTARTS: u32 = 10;
@@ -19,6 +20,7 @@ const WORKER: &str = concat!(
     include_str!("../worker/start.py"),
     include_str!("../worker/load.py"),
     include_str!("../worker/arrays.py"),
+    include_str!("../worker/threads.py"),
     include_str!("../worker/worker.py"),
     include_str!("../worker/onnx.py"),
     "\nmain(Onnx)\n"
@@ -165,6 +167,7 @@ fn launch<const N: usize>(
         folder: None,
         python: Some(told),
         limits: limits.clone(),
+        threads: Threads::One,
     }
 }
 

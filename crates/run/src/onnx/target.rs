@@ -7,7 +7,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use prost::Message;
-use qkvet_spec::{BroadcastForm, Call, Fit, Mask, Output, Response, Target};
+use qkvet_spec::{BroadcastForm, Call, Fit, Mask, Output, Response, Target, Threads};
 use serde_json::{Value, json};
 
 use super::allowance::Allowance;
@@ -120,6 +120,10 @@ impl Target for OnnxTarget {
         self.process.begin(case);
     }
 
+    fn set_threads(&mut self, threads: Threads) {
+        self.process.set_threads(threads);
+    }
+
     fn take_ended(&mut self) -> bool {
         self.process.take_ended()
     }
@@ -177,6 +181,10 @@ impl Target for BackendTarget {
 
     fn begin(&mut self, case: &str) {
         self.process.begin(case);
+    }
+
+    fn set_threads(&mut self, threads: Threads) {
+        self.process.set_threads(threads);
     }
 
     fn take_ended(&mut self) -> bool {

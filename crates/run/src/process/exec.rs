@@ -7,6 +7,7 @@ use thiserror::Error;
 use super::error::StartError;
 use super::launch::{Launch, Limits, Program};
 use super::target::ProcessTarget;
+use qkvet_spec::Threads;
 
 /// How often a program is started again: cheap, compared with the worker that imports a library.
 const MAX_RESTARTS: u32 = 200;
@@ -82,6 +83,7 @@ impl ExecConfig {
             folder: Some(self.folder.clone()),
             python: None,
             limits: self.limits.clone(),
+            threads: Threads::One,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+use qkvet_spec::Threads;
 use qkvet_spec::wire::WIRE;
 
 use super::watch::Watch;
@@ -76,12 +77,31 @@ pub(crate) struct Launch {
     /// The `python` object of `hello`.
     pub(crate) python: Option<serde_json::Map<String, serde_json::Value>>,
     pub(crate) limits: Limits,
+    /// On how many threads its libraries compute from the start.
+    pub(crate) threads: Threads,
+}
+
+/// What libraries read when they are loaded.
+const THREAD_VARIABLES: [&str; 3] = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"];
+
+/// Whether the number of threads is ours to choose: a user who set one of the variables chose.
+pub(crate) fn limits_threads() -> bool {
+    THREAD_VARIABLES.iter().all(|name| std::env::var_os(name).is_none())
 }
 
 impl Launch {
+    /// Whether a running process can be told how many threads to use. The worker finds the
+    /// libraries of its process where Linux lists them.
+    pub(crate) fn tells_threads(&self) -> bool {
+        self.whose == Program::Python && cfg!(target_os = "linux")
+    }
+
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).env("QKVET_WIRE", WIRE.to_string());
+        if self.threads == Threads::One && limits_threads() {
+            command.envs(THREAD_VARIABLES.map(|name| (name, "1")));
+        }
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
         }

@@ -20,7 +20,7 @@ pub(crate) use conversation::{Conversation, Exchange, Question};
 pub use error::{Heard, LoadKind, StartError};
 pub use exec::{ExecConfig, ExecError};
 pub use launch::Limits;
-pub(crate) use launch::{Launch, Program};
+pub(crate) use launch::{Launch, Program, limits_threads};
 pub use registry::end_all;
 pub use target::ProcessTarget;
 pub(crate) use target::{describe, unsupported};

@@ -1,11 +1,11 @@
 //! [`ProcessTarget`]: a target behind a conversation, and a fresh child after a bad end.
 
 use qkvet_spec::wire::{HelloAnswer, Request, Supports};
-use qkvet_spec::{Call, CallOption, Dtype, Response, Target, nearest};
+use qkvet_spec::{Call, CallOption, Dtype, Response, Target, Threads, nearest};
 
 use super::conversation::{Conversation, Exchange, Question};
 use super::error::StartError;
-use super::launch::Launch;
+use super::launch::{Launch, limits_threads};
 use crate::wire::{line, quoted};
 
 /// A target in a process of its own.
@@ -17,6 +17,10 @@ pub struct ProcessTarget {
     launch: Launch,
     greeting: HelloAnswer,
     conversation: Option<Conversation>,
+    /// On how many threads the next calls compute.
+    threads: Threads,
+    /// The process of the other number of threads, where one process has one number.
+    other: Option<Box<Self>>,
     case: Option<String>,
     seq: u64,
     restarts: u32,
@@ -36,6 +40,8 @@ impl ProcessTarget {
             greeting: conversation.greeting.clone(),
             launch,
             conversation: Some(conversation),
+            threads: Threads::default(),
+            other: None,
             case: None,
             seq: 0,
             restarts: 0,
@@ -58,12 +64,12 @@ impl ProcessTarget {
 
     /// How often the child was replaced.
     pub fn restarts(&self) -> u32 {
-        self.restarts
+        self.restarts + self.other.as_ref().map_or(0, |other| other.restarts())
     }
 
     /// How long all calls took by the program's own account, in nanoseconds; 0 if it gives none.
     pub fn nanoseconds(&self) -> u64 {
-        self.nanoseconds
+        self.nanoseconds + self.other.as_ref().map_or(0, |other| other.nanoseconds())
     }
 
     /// Puts a call as a message that is changed before it is sent, for a worker of ours that takes
@@ -81,12 +87,26 @@ impl ProcessTarget {
         call: &Call,
         tweak: Option<&dyn Fn(&mut serde_json::Value)>,
     ) -> Response {
+        if self.threads == Threads::Library && !self.launch.tells_threads() {
+            return match self.other() {
+                Ok(other) => other.exchange(call, tweak),
+                Err(error) => Response::NotAsked(first_line(&error)),
+            };
+        }
         self.seq += 1;
         let mut conversation = match self.live() {
             Ok(conversation) => conversation,
             Err(response) => return response,
         };
-        let question = Question { seq: self.seq, case: self.case.as_deref(), call, tweak };
+        let told = |message: &mut serde_json::Value| {
+            message["threads"] = "library".into();
+            if let Some(tweak) = tweak {
+                tweak(message);
+            }
+        };
+        let told: Option<&dyn Fn(&mut serde_json::Value)> =
+            if self.threads == Threads::Library { Some(&told) } else { tweak };
+        let question = Question { seq: self.seq, case: self.case.as_deref(), call, tweak: told };
         let Exchange { response, nanoseconds, over, .. } =
             conversation.ask(&self.launch, &question, &mut |_, _| ());
         self.nanoseconds += nanoseconds.unwrap_or(0);
@@ -114,12 +134,24 @@ impl ProcessTarget {
         self.restarts_of_case += 1;
         Conversation::start(&self.launch, &mut |_, _| ()).map_err(|error| {
             self.last_end = "could not be started".to_owned();
-            let told = error.to_string();
-            Response::NotAsked(format!(
-                "not restarted: {}",
-                told.lines().next().unwrap_or_default()
-            ))
+            Response::NotAsked(format!("not restarted: {}", first_line(&error)))
         })
+    }
+
+    /// The process whose libraries use as many threads as they choose, which is started first if
+    /// need be.
+    fn other(&mut self) -> Result<&mut Self, StartError> {
+        let mut other = match self.other.take() {
+            Some(other) => other,
+            None => {
+                let launch = Launch { threads: Threads::Library, ..self.launch.clone() };
+                Box::new(Self::start(launch)?)
+            }
+        };
+        if other.case != self.case {
+            other.begin(self.case.as_deref().unwrap_or_default());
+        }
+        Ok(self.other.insert(other))
     }
 }
 
@@ -136,9 +168,20 @@ impl Target for ProcessTarget {
         self.restarts_of_case = 0;
     }
 
-    fn take_ended(&mut self) -> bool {
-        std::mem::take(&mut self.ended)
+    fn set_threads(&mut self, threads: Threads) {
+        // A process of ours that was started for the other number has no choice.
+        let is_free = self.launch.threads == Threads::One && limits_threads();
+        self.threads = if is_free { threads } else { Threads::One };
     }
+
+    fn take_ended(&mut self) -> bool {
+        let other = self.other.as_mut().is_some_and(|other| other.take_ended());
+        std::mem::take(&mut self.ended) || other
+    }
+}
+
+fn first_line(error: &StartError) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
 impl Drop for ProcessTarget {

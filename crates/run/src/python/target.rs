@@ -1,7 +1,7 @@
 //! [`PythonTarget`]: the worker as a program that speaks the wire, told at first which function to
 //! load.
 
-use qkvet_spec::{Call, Response, Target};
+use qkvet_spec::{Call, Response, Target, Threads};
 use serde::Serialize;
 
 use super::config::{Arrays, Layout, PythonConfig, PythonInfo, PythonSource};
@@ -34,6 +34,7 @@ pub const CALLER: &str = concat!(caller!(), layers!());
 pub(super) const WORKER: &str = concat!(
     include_str!("../worker/start.py"),
     caller!(),
+    include_str!("../worker/threads.py"),
     include_str!("../worker/worker.py"),
     "\nmain(Target)\n"
 );
@@ -130,6 +131,10 @@ impl Target for PythonTarget {
         self.process.begin(case);
     }
 
+    fn set_threads(&mut self, threads: Threads) {
+        self.process.set_threads(threads);
+    }
+
     fn take_ended(&mut self) -> bool {
         self.process.take_ended()
     }
@@ -170,6 +175,7 @@ fn launch(config: &PythonConfig) -> Result<Launch, StartError> {
         folder: None,
         python: Some(python),
         limits: config.limits.clone(),
+        threads: Threads::One,
     })
 }
 

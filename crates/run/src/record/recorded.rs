@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use qkvet_gen::call_id;
-use qkvet_spec::{Call, Fit, Meaning, Response, SourcePlace, Target};
+use qkvet_spec::{Call, Fit, Meaning, Response, SourcePlace, Target, Threads};
 
 use super::Joined;
 use super::recording::{contiguous_id, id_of, transposed_id};
@@ -250,6 +250,12 @@ impl Target for RecordedTarget {
         self.given.clear();
         if let Some(live) = &mut self.live {
             live.target.begin(case);
+        }
+    }
+
+    fn set_threads(&mut self, threads: Threads) {
+        if let Some(live) = &mut self.live {
+            live.target.set_threads(threads);
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use qkvet_gen::call_id;
-use qkvet_spec::{Call, Response, Target};
+use qkvet_spec::{Call, Response, Target, Threads};
 
 use super::response::StoredAnswer;
 use crate::repro::Called;
@@ -135,6 +135,10 @@ impl Target for RecordingTarget {
 
     fn begin(&mut self, case: &str) {
         self.target.begin(case);
+    }
+
+    fn set_threads(&mut self, threads: Threads) {
+        self.target.set_threads(threads);
     }
 
     fn take_ended(&mut self) -> bool {

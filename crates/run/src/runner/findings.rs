@@ -5,7 +5,9 @@ use std::sync::atomic::Ordering;
 
 use qkvet_diagnose::{describe_case, describe_inputs, smallest, together};
 use qkvet_gen::CasePlan;
-use qkvet_spec::{CallOption, Convention, Finding, FindingKind, Meaning, Verdict, Witness};
+use qkvet_spec::{
+    CallOption, Convention, Finding, FindingKind, Meaning, Threads, Verdict, Witness,
+};
 
 use super::example::{Telling, example, picture};
 use super::filled::is_of_masks;
@@ -14,6 +16,7 @@ use super::pass::{Done, Pass};
 use super::planned::Planned;
 use super::reading::{boundary_of, keep_member, reading, structure_of};
 use super::stop::Stopped;
+use super::threads::of_threads;
 use super::trace::{Seen, Trace, trace};
 use super::{RunConfig, RunError, evidence, failing};
 
@@ -129,6 +132,14 @@ pub(super) fn verdicts(scene: &Scene<'_, '_>, pass: &mut Pass<'_>) -> Result<Vec
         let Some(start) = first.or_else(|| representative(scene, &group.members)) else { continue };
         let number = shrunk.entry(group.verdict).or_default();
         *number += 1;
+        if let Some(told) = of_threads(scene, pass, &group, start)? {
+            group = group.on_threads(told);
+            let threads = Threads::Library;
+            let found =
+                pass.on_threads(threads, |pass| finding(scene, pass, &group, start, None))?;
+            findings.extend(found.map(|finding| (finding, group.members)));
+            continue;
+        }
         let is_asked =
             group.verdict == Verdict::Fail && !group.on_views && is_shrunk(&group, pass.stopped());
         let steady = if is_asked && *number <= MOST_SHRUNK {

@@ -13,6 +13,7 @@ mod reading;
 mod stop;
 mod store;
 mod summary;
+mod threads;
 mod trace;
 
 use std::collections::BTreeMap;
@@ -41,6 +42,7 @@ pub use planned::CaseSource;
 use planned::Planned;
 pub use stop::{FailFast, Seen};
 pub use store::{StoreError, Stored, StoredCall, StoredFinding, read_case};
+pub use threads::{THREADS, threads_of};
 
 /// Everything a run is made from.
 #[derive(Clone, Debug)]

@@ -6,11 +6,12 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use qkvet_engine::interpret::References;
 use qkvet_engine::law::{CallRecord, Judge, OnViews, Outcome, evaluate};
 use qkvet_gen::outputs_digest;
-use qkvet_spec::{Dtype, Evidence, Fit, Handling, Meaning, Verdict};
+use qkvet_spec::{Dtype, Evidence, Fit, Handling, Meaning, Threads, Verdict};
 
 use super::planned::{Planned, judge_frozen};
 use super::stop::{Count, Stopped};
 use super::store::{Store, StoreError};
+use super::threads::threads_of;
 use super::{RunConfig, RunError};
 use crate::conventions::meaning_of;
 use crate::record::{RecordingTarget, Sharding, files_of};
@@ -65,6 +66,8 @@ pub(super) struct Pass<'a> {
     unkept: Option<StoreError>,
     stopped: Option<Stopped>,
     environment: Vec<String>,
+    /// The number of threads of what is asked for now, where it is not the case's own.
+    threads: Option<Threads>,
 }
 
 impl<'a> Pass<'a> {
@@ -97,7 +100,20 @@ impl<'a> Pass<'a> {
             unkept,
             stopped: None,
             environment,
+            threads: None,
         })
+    }
+
+    /// Does something on this number of threads, whatever that of the cases is.
+    pub(super) fn on_threads<T>(
+        &mut self,
+        threads: Threads,
+        act: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let before = self.threads.replace(threads);
+        let done = act(self);
+        self.threads = before;
+        done
     }
 
     /// As many targets once more, told that they follow `meaning`, by which what takes a mask in
@@ -180,7 +196,7 @@ impl<'a> Pass<'a> {
                             break;
                         }
                         let store = store.filter(|_| foreign).map(|store| (store, number));
-                        let result = one(config, worker, &cases[at], meaning, store);
+                        let result = one(config, worker, &cases[at], (meaning, None), store);
                         if config.stop.load(Ordering::Relaxed) {
                             // The case that was running may have been cut off: it is not decided.
                             break;
@@ -248,7 +264,7 @@ impl<'a> Pass<'a> {
         let store =
             self.store.as_ref().filter(|_| config.target.kind.is_foreign()).map(|store| (store, 0));
         match self.opened.workers.first_mut() {
-            Some(worker) => one(config, worker, case, meaning, store),
+            Some(worker) => one(config, worker, case, (meaning, self.threads), store),
             None => skipped(config, case),
         }
     }
@@ -317,7 +333,7 @@ fn one(
     config: &RunConfig<'_>,
     worker: &mut OpenTarget,
     planned: &Planned<'_>,
-    meaning: &Meaning,
+    (meaning, threads): (&Meaning, Option<Threads>),
     store: Option<(&Store, usize)>,
 ) -> Result<Done, RunError> {
     let law = planned.checked_law(config)?;
@@ -335,6 +351,7 @@ fn one(
     let judge = Judge { meaning, contract };
     let target = worker.target.as_mut();
     target.begin(&id);
+    target.set_threads(threads.unwrap_or_else(|| threads_of(&id, planned.law())));
     let Outcome { verdict, margin, evidence, calls, references, on_views } = match planned {
         Planned::Plan(_) => evaluate(law, &case, judge, target).map_err(RunError::Law)?,
         Planned::Frozen(frozen) => judge_frozen(frozen, judge, target)?,

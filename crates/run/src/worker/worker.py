@@ -57,6 +57,7 @@ class Target:
 
     def run(self, request):
         self.forget()
+        set_threads(request)
         given = {name: (x["dtype"], x["shape"], self.bits(x)) for name, x in request["tensors"].items()}
         answer = answered(
             self.caller, given, request.get("params", {}), request.get("want", ()), request.get("case"), request.get("lies")

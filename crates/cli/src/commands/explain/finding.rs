@@ -1,7 +1,7 @@
 //! Findings that no fault names.
 
 use qkvet_report::paragraph;
-use qkvet_run::runner::{LAYOUT, ONCE, UNEXPLAINED};
+use qkvet_run::runner::{LAYOUT, ONCE, THREADS, UNEXPLAINED};
 
 /// A finding without a code.
 pub(super) struct Uncoded {
@@ -12,13 +12,20 @@ pub(super) struct Uncoded {
     text: &'static str,
 }
 
-pub(super) const UNCODED: [Uncoded; 4] = [
+pub(super) const UNCODED: [Uncoded; 5] = [
     Uncoded {
         name: "memory-layout",
         titles: &[LAYOUT],
         text: "\
 A Python function gets query, key and value of about half of the shapes as views of which heads and positions lie exchanged in memory, as projections leave them, and contiguous ones else. A wrong call is put again with the other layout of the same numbers; this finding is what came out right there, or wrong in another way beside a fault that is told of contiguous inputs. A crash, a hang or a broken protocol on views is put again too, and says so where contiguous inputs are the end of it.
 To do: read through the strides, or copy what is not contiguous. A function that raises an exception on views is given contiguous inputs; that is not held against it",
+    },
+    Uncoded {
+        name: "threads",
+        titles: &[THREADS],
+        text: "\
+qkvet starts your code with one thread for OpenMP, OpenBLAS, MKL and torch, because more threads take longer to start than a small call takes. One case in ten, and every case of the law repeatability, runs with the number of threads that the library chooses. This finding is wrong in those cases alone: two threads use the same memory without waiting for each other.
+To do: look for a buffer that all threads share, a sum without a reduction, a loop whose passes depend on each other. Set OMP_NUM_THREADS, OPENBLAS_NUM_THREADS or MKL_NUM_THREADS yourself, and qkvet leaves all three alone",
     },
     Uncoded {
         name: "unexplained",
