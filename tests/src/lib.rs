@@ -100,14 +100,28 @@ pub fn has_python() -> bool {
     python().is_some()
 }
 
-/// A Chromium of this machine.
+/// A Chromium of this machine. Under CI its absence is a failure, not a silent pass.
+///
+/// # Panics
+/// Under CI, when there is none.
 #[must_use]
 pub fn browser() -> Option<PathBuf> {
+    let found = installed_browser();
+    assert!(
+        found.is_some() || std::env::var_os("CI").is_none(),
+        "no Chromium: install the package `chromium` of the system"
+    );
+    found
+}
+
+fn installed_browser() -> Option<PathBuf> {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let folders = ["/usr/bin", "/usr/local/bin"];
+    let mac = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome";
     names
         .iter()
         .flat_map(|name| folders.map(|folder| Path::new(folder).join(name)))
+        .chain([PathBuf::from(mac)])
         .find(|path| path.is_file())
 }
 
@@ -184,7 +198,7 @@ impl Finished {
 /// When the binary cannot be started.
 #[must_use]
 pub fn run(folder: &Path, args: &[&str]) -> Finished {
-    finished(qkvet(folder).args(args))
+    finish(qkvet(folder).args(args))
 }
 
 /// Lines for a shell in `folder`, with the binary under test in front of the path.
@@ -198,7 +212,7 @@ pub fn shell(folder: &Path, lines: &str) -> Finished {
     let path = format!("{own}:{}", std::env::var("PATH").unwrap_or_default());
     let mut command = Command::new("sh");
     command.args(["-c", lines]).current_dir(folder).env("PATH", path).env("NO_COLOR", "1");
-    finished(&mut command)
+    finish(&mut command)
 }
 
 /// Runs the script of a finding in a folder of its own: it must find the target by itself.
@@ -209,10 +223,15 @@ pub fn shell(folder: &Path, lines: &str) -> Finished {
 pub fn play(script: &Path) -> Finished {
     let elsewhere = tempfile::tempdir().unwrap_or_else(|error| panic!("a folder: {error}"));
     let python = python().unwrap_or_else(|| panic!("no interpreter"));
-    finished(Command::new(python).arg(script).current_dir(elsewhere.path()))
+    finish(Command::new(python).arg(script).current_dir(elsewhere.path()))
 }
 
-fn finished(command: &mut Command) -> Finished {
+/// Runs a command to its end.
+///
+/// # Panics
+/// When it cannot be started.
+#[must_use]
+pub fn finish(command: &mut Command) -> Finished {
     let Output { status, stdout, stderr } = command
         .output()
         .unwrap_or_else(|error| panic!("{}: {error}", command.get_program().display()));

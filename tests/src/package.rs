@@ -8,7 +8,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::{Finished, binary, python, root};
+use crate::{Finished, binary, finish, python, root};
 
 /// A fresh environment with the wheel in it; the libraries are those of the interpreter that the
 /// tests have.
@@ -42,6 +42,8 @@ impl Environment {
             "--locked",
             "--profile",
             "dev",
+            "--features",
+            "schema",
             "--interpreter",
             &base,
             "--manifest-path",
@@ -107,18 +109,4 @@ fn stage() {
     std::fs::create_dir_all(&folder).expect("a folder");
     let binary = binary();
     std::fs::copy(&binary, folder.join(binary.file_name().expect("a name"))).expect("a copy");
-}
-
-/// Runs a command to its end.
-///
-/// # Panics
-/// When it cannot be started.
-#[must_use]
-pub fn finish(command: &mut Command) -> Finished {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    Finished {
-        code: output.status.code(),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
 }

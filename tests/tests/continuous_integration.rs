@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use qkvet_spec::parse_yaml;
-use qkvet_tests::package::finish;
-use qkvet_tests::{Finished, has_python, numpy_attention, python, qkvet, shell};
+use qkvet_tests::{Finished, finish, has_python, numpy_attention, python, qkvet, shell};
 use serde_json::Value;
 use tempfile::TempDir;
 

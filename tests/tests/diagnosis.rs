@@ -16,10 +16,12 @@ use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterato
 const SEED: u64 = 20_261;
 /// Every so many plans of core is a case here, for single faults and for pairs, in the standard
 /// tests and in all.
-const STEP: [usize; 2] = [29, 7];
-const STEP_OF_PAIRS: [usize; 2] = [67, 23];
+const STEP: [usize; 2] = [17, 7];
+const STEP_OF_PAIRS: [usize; 2] = [41, 23];
+/// Every so many faults is looked for, among all of them.
+const FAULTS: [usize; 2] = [5, 1];
 /// Pairs of faults that are looked at.
-const PAIRS: [usize; 2] = [30, 60];
+const PAIRS: [usize; 2] = [20, 60];
 /// Failures of a fault that are looked at.
 const MOST: usize = 12;
 /// Right cases that are held against a cause.
@@ -105,12 +107,10 @@ fn told<'a, R>(
 fn the_fault_behind_failing_cases_is_named() {
     let catalog = Catalog::embedded().expect("the embedded catalog");
     let faults: Vec<&Fault> = catalog.faults.values().collect();
-    let (cases, all) = evidence(
-        &catalog,
-        &faults.iter().map(|fault| vec![*fault]).collect::<Vec<_>>(),
-        of_tier(STEP),
-    );
-    let pairs: Vec<(&&Fault, &Evidence<'_>)> = faults.iter().zip(&all).collect();
+    let sets: Vec<Vec<&Fault>> =
+        faults.iter().step_by(of_tier(FAULTS)).map(|fault| vec![*fault]).collect();
+    let (cases, all) = evidence(&catalog, &sets, of_tier(STEP));
+    let pairs: Vec<(&&Fault, &Evidence<'_>)> = sets.iter().flatten().zip(&all).collect();
     let ranked: Vec<(String, usize, Vec<String>)> = pairs
         .par_iter()
         .map(|(fault, evidence)| {
@@ -237,7 +237,7 @@ fn no_fault_is_named_for_what_is_no_attention() {
         let judge = Judge { meaning: &base, contract };
         let cases: Vec<_> = plans(suite, &laws, &[dtype], SEED)
             .iter()
-            .step_by(of_tier(STEP))
+            .step_by(of_tier([41, 7]))
             .map(|plan| {
                 (&catalog.laws[&plan.law], build(&catalog.laws[&plan.law], plan).expect("a case"))
             })

@@ -145,6 +145,49 @@ fn a_long_file_and_an_empty_name_are_found() {
     assert_eq!(empty_name(Path::new("crates/spec/tests/common/mod.rs")), None);
 }
 
+/// One test program a crate names its files one by one: one that is left out would never run.
+#[test]
+fn every_file_of_tests_is_run() {
+    let files = tracked_files();
+    let programs: Vec<&Path> = files
+        .iter()
+        .filter(|path| path.ends_with("tests/main.rs"))
+        .filter_map(|path| path.parent())
+        .collect();
+    assert!(programs.len() >= 6, "{programs:?}");
+    let mut found = Vec::new();
+    for folder in programs {
+        let read = |path: PathBuf| std::fs::read_to_string(root().join(path)).expect("a text");
+        let main = read(folder.join("main.rs"));
+        let manifest = read(folder.with_file_name("Cargo.toml"));
+        let beside = files.iter().filter(|path| path.parent() == Some(folder));
+        found.extend(beside.filter_map(|path| left_out(path, &main, &manifest)));
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn a_file_of_tests_that_is_left_out_is_found() {
+    let (main, manifest) = ("mod other;\n", "[[test]]\nname = \"alone\"\n");
+    let found = |path: &str| left_out(Path::new(path), main, manifest).is_some();
+    assert!(found("crates/spec/tests/new.rs"));
+    for path in
+        ["tests/tests/other.rs", "tests/tests/main.rs", "tests/tests/alone.rs", "a/data.json"]
+    {
+        assert!(!found(path), "{path}");
+    }
+}
+
+/// A complaint about a file beside `tests/main.rs` that is neither a module of it nor a program of
+/// its own.
+fn left_out(path: &Path, main: &str, manifest: &str) -> Option<String> {
+    let name = path.file_name()?.to_str()?.strip_suffix(".rs")?;
+    let is_module = main.lines().any(|line| line.trim() == format!("mod {name};"));
+    let is_program = manifest.lines().any(|line| line.trim() == format!("name = \"{name}\""));
+    (name != "main" && !is_module && !is_program)
+        .then(|| format!("{}: no `mod {name};` in main.rs beside it", path.display()))
+}
+
 #[test]
 fn no_file_names_a_path_of_one_machine() {
     let mut found = Vec::new();

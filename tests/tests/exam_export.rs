@@ -7,8 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use qkvet_tests::package::finish;
-use qkvet_tests::{Finished, PROBLEM_SETS, has_python, python, root, run};
+use qkvet_tests::{Finished, PROBLEM_SETS, finish, has_python, python, root, run};
 
 const FORMATS: [&str; 7] =
     ["moodle", "qti12", "qti21", "prairielearn", "notebook", "gradescope", "csv"];

@@ -71,20 +71,14 @@ fn the_ndarray_example_holds() {
     expect(&example("ndarray"), 0, &["test uniform-attention::float64 ... ok", "test result: ok."]);
 }
 
+/// They take minutes to build.
 #[test]
-fn the_candle_example_holds() {
-    expect(&example("candle"), 0, &["test uniform-attention::float32 ... ok", "test result: ok."]);
-}
-
-/// It takes minutes to build.
-#[test]
-fn the_burn_example_holds() {
+fn the_candle_and_burn_examples_hold() {
     if is_thorough() {
-        expect(
-            &example("burn"),
-            0,
-            &["test uniform-attention::float32 ... ok", "test result: ok."],
-        );
+        for name in ["candle", "burn"] {
+            let lines = ["test uniform-attention::float32 ... ok", "test result: ok."];
+            expect(&example(name), 0, &lines);
+        }
     }
 }
 

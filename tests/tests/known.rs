@@ -4,8 +4,7 @@
 
 use std::path::Path;
 
-use qkvet_tests::package::finish;
-use qkvet_tests::{Finished, has_python, numpy_attention, qkvet};
+use qkvet_tests::{Finished, finish, has_python, numpy_attention, qkvet};
 use tempfile::TempDir;
 
 const FAULT: &str = "builtin:fault/weights-not-normalized";

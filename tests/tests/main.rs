@@ -45,6 +45,7 @@ mod robustness;
 mod scale_out;
 mod shards;
 mod snapshot;
+mod threads;
 mod unseen;
 mod views;
 mod wire_programs;

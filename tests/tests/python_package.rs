@@ -5,8 +5,8 @@
 
 use std::process::Command;
 
-use qkvet_tests::package::{Environment, finish};
-use qkvet_tests::{has_python, root};
+use qkvet_tests::package::Environment;
+use qkvet_tests::{finish, has_python, root};
 
 #[test]
 fn the_wheel_opens_its_doors() {

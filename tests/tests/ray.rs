@@ -5,8 +5,8 @@
 
 use std::process::Command;
 
-use qkvet_tests::package::{Environment, finish};
-use qkvet_tests::{has_python, python, root};
+use qkvet_tests::package::Environment;
+use qkvet_tests::{finish, has_python, python, root};
 use tempfile::TempDir;
 
 /// One test for all: a machine is not asked to hold two clusters.

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use qkvet_report::{ReportFormat, write_as};
 use qkvet_spec::{Catalog, StreamLine, Summary};
 use qkvet_tests::markup::{Element, elements};
-use qkvet_tests::package::finish;
-use qkvet_tests::{python, qkvet, run};
+use qkvet_tests::{finish, python, qkvet, run};
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -6,8 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use qkvet_tests::package::finish;
-use qkvet_tests::{Finished, binary, has_python, python, qkvet, root};
+use qkvet_tests::{Finished, binary, finish, has_python, python, qkvet, root};
 use serde_json::Value;
 use tempfile::TempDir;
 

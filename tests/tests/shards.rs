@@ -251,7 +251,7 @@ fn a_target_that_changed_is_not_joined_without_a_word() {
         .expect(3, &["hint: run it where", &format!("error: {gone}")]);
     let accept =
         ["snapshot", "accept", "--from", ".qkvet/shards", "--all", "--snapshot", "gone.yaml"];
-    qkvet_tests::package::finish(qkvet_tests::qkvet(path).args(accept).env_remove("CI"))
+    qkvet_tests::finish(qkvet_tests::qkvet(path).args(accept).env_remove("CI"))
         .expect(0, &["added", &format!("notice: {gone}")]);
     std::fs::write(path.join("target.py"), text.replace("return o", "return 2 * o"))
         .expect("a file");
@@ -263,8 +263,7 @@ fn a_target_that_changed_is_not_joined_without_a_word() {
     ];
     run(path, &["merge", ".qkvet/shards"]).expect(2, &mixed);
     let snapshot = ["snapshot", "accept", "--from", ".qkvet/shards", "--all"];
-    qkvet_tests::package::finish(qkvet_tests::qkvet(path).args(snapshot).env_remove("CI"))
-        .expect(2, &mixed);
+    qkvet_tests::finish(qkvet_tests::qkvet(path).args(snapshot).env_remove("CI")).expect(2, &mixed);
     // A program is its files too.
     let program = format!("exec:{} -u program.py", qkvet_tests::python().expect("an interpreter"));
     let wire =

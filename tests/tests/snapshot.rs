@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use qkvet_report::read_snapshot;
 use qkvet_spec::Snapshot;
-use qkvet_tests::package::finish;
-use qkvet_tests::{Finished, has_python, numpy_attention, qkvet, run};
+use qkvet_tests::{Finished, finish, has_python, numpy_attention, qkvet, run};
 use tempfile::TempDir;
 
 /// A function of NumPy that divides the weights by `sum`.

@@ -99,8 +99,14 @@ impl Launch {
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).env("QKVET_WIRE", WIRE.to_string());
-        if self.threads == Threads::One && limits_threads() {
-            command.envs(THREAD_VARIABLES.map(|name| (name, "1")));
+        // Where there is one processor, libraries choose one thread, which hides races.
+        let alone = std::thread::available_parallelism().is_ok_and(|n| n.get() == 1);
+        let number = match self.threads {
+            Threads::One => Some("1"),
+            Threads::Library => alone.then_some("2"),
+        };
+        if let Some(number) = number.filter(|_| limits_threads()) {
+            command.envs(THREAD_VARIABLES.map(|name| (name, number)));
         }
         if let Some(folder) = &self.folder {
             command.current_dir(folder);

@@ -20,7 +20,7 @@ pub struct ProcessTarget {
     /// On how many threads the next calls compute.
     threads: Threads,
     /// The process of the other number of threads, where one process has one number.
-    other: Option<Box<Self>>,
+    other: Option<Result<Box<Self>, String>>,
     case: Option<String>,
     seq: u64,
     restarts: u32,
@@ -64,12 +64,12 @@ impl ProcessTarget {
 
     /// How often the child was replaced.
     pub fn restarts(&self) -> u32 {
-        self.restarts + self.other.as_ref().map_or(0, |other| other.restarts())
+        self.restarts + self.running_other().map_or(0, Self::restarts)
     }
 
     /// How long all calls took by the program's own account, in nanoseconds; 0 if it gives none.
     pub fn nanoseconds(&self) -> u64 {
-        self.nanoseconds + self.other.as_ref().map_or(0, |other| other.nanoseconds())
+        self.nanoseconds + self.running_other().map_or(0, Self::nanoseconds)
     }
 
     /// Puts a call as a message that is changed before it is sent, for a worker of ours that takes
@@ -90,7 +90,7 @@ impl ProcessTarget {
         if self.threads == Threads::Library && !self.launch.tells_threads() {
             return match self.other() {
                 Ok(other) => other.exchange(call, tweak),
-                Err(error) => Response::NotAsked(first_line(&error)),
+                Err(why) => Response::NotAsked(format!("not started a second time: {why}")),
             };
         }
         self.seq += 1;
@@ -98,14 +98,15 @@ impl ProcessTarget {
             Ok(conversation) => conversation,
             Err(response) => return response,
         };
+        let number = if self.threads == Threads::Library { "library" } else { "one" };
         let told = |message: &mut serde_json::Value| {
-            message["threads"] = "library".into();
+            message["threads"] = number.into();
             if let Some(tweak) = tweak {
                 tweak(message);
             }
         };
-        let told: Option<&dyn Fn(&mut serde_json::Value)> =
-            if self.threads == Threads::Library { Some(&told) } else { tweak };
+        let tells = self.launch.tells_threads() && limits_threads();
+        let told: Option<&dyn Fn(&mut serde_json::Value)> = if tells { Some(&told) } else { tweak };
         let question = Question { seq: self.seq, case: self.case.as_deref(), call, tweak: told };
         let Exchange { response, nanoseconds, over, .. } =
             conversation.ask(&self.launch, &question, &mut |_, _| ());
@@ -138,20 +139,20 @@ impl ProcessTarget {
         })
     }
 
-    /// The process whose libraries use as many threads as they choose, which is started first if
-    /// need be.
-    fn other(&mut self) -> Result<&mut Self, StartError> {
-        let mut other = match self.other.take() {
-            Some(other) => other,
-            None => {
-                let launch = Launch { threads: Threads::Library, ..self.launch.clone() };
-                Box::new(Self::start(launch)?)
-            }
-        };
-        if other.case != self.case {
-            other.begin(self.case.as_deref().unwrap_or_default());
-        }
-        Ok(self.other.insert(other))
+    /// The process whose libraries use as many threads as they choose. It is started at the first
+    /// need, once: where that fails, its calls are not made.
+    fn other(&mut self) -> &mut Result<Box<Self>, String> {
+        let (launch, case) = (&self.launch, self.case.as_deref());
+        self.other.get_or_insert_with(|| {
+            let launch = Launch { threads: Threads::Library, ..launch.clone() };
+            let mut other = Self::start(launch).map_err(|error| first_line(&error))?;
+            other.begin(case.unwrap_or_default());
+            Ok(Box::new(other))
+        })
+    }
+
+    fn running_other(&self) -> Option<&Self> {
+        self.other.as_ref()?.as_deref().ok()
     }
 }
 
@@ -166,6 +167,9 @@ impl Target for ProcessTarget {
     fn begin(&mut self, case: &str) {
         self.case = Some(case.to_owned());
         self.restarts_of_case = 0;
+        if let Some(Ok(other)) = &mut self.other {
+            other.begin(case);
+        }
     }
 
     fn set_threads(&mut self, threads: Threads) {
@@ -175,7 +179,10 @@ impl Target for ProcessTarget {
     }
 
     fn take_ended(&mut self) -> bool {
-        let other = self.other.as_mut().is_some_and(|other| other.take_ended());
+        let other = match &mut self.other {
+            Some(Ok(other)) => other.take_ended(),
+            _ => false,
+        };
         std::mem::take(&mut self.ended) || other
     }
 }

@@ -13,5 +13,6 @@ pub use config::{
     Arrays, Layout, PythonConfig, PythonInfo, PythonRef, PythonRefError, PythonSource, find_python,
 };
 pub(crate) use place::{place_of, source_place};
+pub(crate) use target::as_argument;
 pub use target::{CALLER, PythonTarget};
 pub use views::gets_views;

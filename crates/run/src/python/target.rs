@@ -39,14 +39,16 @@ pub(super) const WORKER: &str = concat!(
     "\nmain(Target)\n"
 );
 
-/// The worker as an argument, which some systems want short: one space of indentation for four.
-fn worker() -> String {
+/// Python source as an argument, which some systems want short: one space of indentation for four,
+/// and no comments.
+pub(crate) fn as_argument(source: &str) -> String {
+    let is_code = |line: &&str| !line.trim_start().starts_with('#');
     let narrow = |line: &str| {
         let text = line.trim_start_matches(' ');
         let spaces = line.len() - text.len();
         format!("{}{text}\n", " ".repeat(spaces / 4 + spaces % 4))
     };
-    WORKER.lines().map(narrow).collect()
+    source.lines().filter(is_code).map(narrow).collect()
 }
 
 /// The `python` object of `hello`.
@@ -171,7 +173,7 @@ fn launch(config: &PythonConfig) -> Result<Launch, StartError> {
         name,
         whose: Program::Python,
         program: config.python.clone(),
-        arguments: ["-u", "-c", &worker()].map(Into::into).to_vec(),
+        arguments: ["-u", "-c", &as_argument(WORKER)].map(Into::into).to_vec(),
         folder: None,
         python: Some(python),
         limits: config.limits.clone(),
@@ -189,7 +191,7 @@ mod tests {
 
     #[test]
     fn worker_fits_a_command_line() {
-        let n = worker().len();
+        let n = as_argument(WORKER).len();
         assert!(n < 32_000, "Windows takes 32,767 characters, got {n}");
     }
 }

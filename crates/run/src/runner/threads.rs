@@ -19,10 +19,9 @@ const ALWAYS: &str = "repeatability";
 const ONE_IN: u32 = 10;
 /// So many members, all of them among the one in [`ONE_IN`], are no accident: 1 in 1,000.
 const MANY: usize = 3;
-/// Otherwise the member that is shown is put again so often, by each number of threads.
-const AGAIN: usize = 10;
-/// Right in all of [`AGAIN`] on one thread and wrong in so many on several: by chance 1 in 2,799.
-const WRONG: usize = 8;
+/// Otherwise the member that is shown is put again so often by each number of threads: results, and
+/// what broke, for which the target may have to be started again.
+const AGAIN: (usize, usize) = (10, 3);
 
 /// The number of threads of a case. It depends on the case alone, so that shards and replays do as
 /// the run did.
@@ -42,57 +41,67 @@ fn threads(scene: &Scene<'_, '_>, at: usize) -> Threads {
     threads_of(&scene.done[at].id, scene.cases[at].law())
 }
 
-/// What tells that the cases of a group are wrong on several threads alone; `None` where they are
-/// wrong on one too, or where it cannot be told.
+/// What tells that the cases of a group are wrong on several threads alone, and whether it is no
+/// accident; `None` where they are wrong on one too, or where nothing can be told.
 pub(super) fn of_threads(
     scene: &Scene<'_, '_>,
     pass: &mut Pass<'_>,
     group: &Group<'_>,
     start: usize,
-) -> Result<Option<String>, RunError> {
+) -> Result<Option<(String, bool)>, RunError> {
+    let again = match group.verdict {
+        Verdict::Fail | Verdict::Nondet => AGAIN.0,
+        Verdict::Crash | Verdict::Error => AGAIN.1,
+        _ => return Ok(None),
+    };
     let may_be = scene.config.target.kind.has_threads()
-        && matches!(group.verdict, Verdict::Fail | Verdict::Nondet)
+        && pass.stopped().is_none()
         && !matches!(scene.cases[start], Planned::Frozen(_))
         && group.is_threaded(scene);
     if !may_be {
         return Ok(None);
     }
-    let laws = |at: &usize| scene.cases[*at].law() != ALWAYS;
     let mut is_wrong_on = |threads: Threads| {
-        let again =
+        let done =
             pass.on_threads(threads, |pass| pass.try_case(&scene.cases[start], scene.meaning));
-        again.map(|done| matches!(done.verdict, Verdict::Fail | Verdict::Nondet))
+        done.map(|done| done.verdict.is_finding())
     };
     if is_wrong_on(Threads::One)? {
         return Ok(None);
     }
-    if group.members.iter().filter(|at| laws(at)).count() >= MANY {
-        let checked: Vec<usize> = (0..scene.done.len())
-            .filter(|at| laws(at) && scene.done[*at].verdict.is_checked())
-            .collect();
-        let on_several = checked.iter().filter(|at| threads(scene, **at) == Threads::Library);
-        let (n, several) = (group.members.len(), on_several.count());
-        return Ok(Some(format!(
-            "on several threads {n} cases were wrong of {several}, on one thread none of {}",
-            checked.len() - several
-        )));
+    let is_other = |at: &&usize| scene.cases[**at].law() != ALWAYS;
+    let members = group.members.iter().filter(is_other).count();
+    if members >= MANY {
+        let all: Vec<usize> = (0..scene.done.len()).collect();
+        let checked =
+            all.iter().filter(is_other).filter(|at| scene.done[**at].verdict.is_checked());
+        let (several, one): (Vec<usize>, Vec<usize>) =
+            checked.partition(|at| threads(scene, **at) == Threads::Library);
+        let told = format!(
+            "on several threads {members} of {} cases show it, on one thread none of {}",
+            several.len(),
+            one.len()
+        );
+        return Ok(Some((told, true)));
     }
-    let mut wrong = |threads: Threads| -> Result<usize, RunError> {
-        (0..AGAIN).map(|_| is_wrong_on(threads)).try_fold(0, |n, wrong| Ok(n + usize::from(wrong?)))
+    let mut wrong = |threads: Threads, times: usize| -> Result<usize, RunError> {
+        (0..times).map(|_| is_wrong_on(threads)).try_fold(0, |n, wrong| Ok(n + usize::from(wrong?)))
     };
-    let (one, several) = (wrong(Threads::One)?, wrong(Threads::Library)?);
-    Ok((one == 0 && several >= WRONG).then(|| {
-        format!(
-            "case {} was wrong {several} of {AGAIN} times on several threads, never of {AGAIN} on one",
-            scene.done[start].id
-        )
-    }))
+    // It was right on one thread once already.
+    let (one, several) = (wrong(Threads::One, again - 1)?, wrong(Threads::Library, again)?);
+    let told = format!(
+        "put again it was wrong {several} of {again} times on several threads, never of {again} on one"
+    );
+    // 8 of 10 and none of 10 come by chance once in 2,799 times, 3 of 3 and none of 3 once in 20, of
+    // a case that is among one in ten.
+    Ok((one == 0 && several > 0).then_some((told, several * 5 >= again * 4)))
 }
 
 impl Group<'_> {
-    /// The same of a group that is wrong on several threads alone, with what tells so.
-    pub(super) fn on_threads(self, told: String) -> Self {
-        if self.faults.is_empty() {
+    /// The same of a group that is wrong on several threads alone, with what tells so. Where that
+    /// may be an accident, or where a fault is named, the title stays.
+    pub(super) fn on_threads(self, (told, is_sure): (String, bool)) -> Self {
+        if is_sure && self.faults.is_empty() {
             return Self {
                 title: THREADS.to_owned(),
                 cause: Some(told),

@@ -12,14 +12,15 @@ class Threads:
     """What sets the number in each library that is loaded."""
 
     def __init__(self):
-        self.number, self.paths, self.setters = 1, set(), []
+        self.number, self.paths, self.setters = None, set(), []
 
     def set(self, number):
         if number == self.number == 1:
-            return
+            return  # several are set at each call, for libraries may have been loaded since
         self.number = number
-        if "torch" in sys.modules:
-            sys.modules["torch"].set_num_threads(number)
+        set_torch = getattr(sys.modules.get("torch"), "set_num_threads", None)
+        if callable(set_torch):
+            set_torch(number)
         with open("/proc/self/maps") as maps:
             paths = {line.split(None, 5)[5].rstrip() for line in maps if ".so" in line}
         for path in paths - self.paths:
@@ -34,7 +35,9 @@ class Threads:
 
 
 def set_threads(request, threads=Threads()):
-    if request.get("threads") == "library":
-        threads.set(max(2, len(os.sched_getaffinity(0))))
-    else:
-        threads.set(1)
+    if "threads" not in request:
+        return  # the user chose
+    try:
+        threads.set(max(2, len(os.sched_getaffinity(0))) if request["threads"] == "library" else 1)
+    except Exception:  # a system that does not show what is loaded, or a library that refuses
+        pass
