@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: what the release binary takes, measured here and now. A number, never a
 //! verdict.
 
+mod build;
 mod doors;
 mod numerics;
 mod server;
@@ -47,6 +48,11 @@ pub(crate) fn run() -> Result<(), Failure> {
 /// What the Python doors and the wire cost.
 pub(crate) fn doors() -> Result<(), Failure> {
     doors::run()
+}
+
+/// The first command from a fresh clone, by package.
+pub(crate) fn build() -> Result<(), Failure> {
+    build::run()
 }
 
 /// Enclosures beside their peers.

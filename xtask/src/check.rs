@@ -1,11 +1,8 @@
 //! `cargo xtask check`: everything about the tree that is not a test.
 
-use std::path::PathBuf;
-
 use crate::regen;
 use crate::step::{self, Failure};
-
-const CARGO_DENY: &str = "0.20.2";
+use crate::tools;
 
 /// A named check.
 type Check = (&'static str, fn() -> Result<(), Failure>);
@@ -50,7 +47,7 @@ fn docs() -> Result<(), Failure> {
 
 /// Licenses, bans and sources: needs nothing but the lock file and the packages.
 fn dependencies() -> Result<(), Failure> {
-    step::run(step::command(cargo_deny()?).args([
+    step::run(step::command(tools::DENY.program()?).args([
         "--color=never",
         "check",
         "--hide-inclusion-graph",
@@ -63,7 +60,7 @@ fn dependencies() -> Result<(), Failure> {
 /// Known vulnerabilities: needs a database that not every network reaches, which is no fault of the
 /// tree.
 fn advisories() -> Result<(), Failure> {
-    let tool = cargo_deny()?;
+    let tool = tools::DENY.program()?;
     if !step::succeeds(step::command(&tool).args(["fetch", "db"])) {
         eprintln!("==> advisories: skipped, the advisory database cannot be fetched from here");
         return Ok(());
@@ -74,20 +71,6 @@ fn advisories() -> Result<(), Failure> {
         "--disable-fetch",
         "advisories",
     ]))
-}
-
-/// The pinned cargo-deny, built from source on first use.
-fn cargo_deny() -> Result<PathBuf, Failure> {
-    let tools = step::target_dir()?.join("tools");
-    let program = tools.join("bin").join(format!("cargo-deny{}", std::env::consts::EXE_SUFFIX));
-    let wanted = format!("cargo-deny {CARGO_DENY}");
-    let found = step::command(&program).arg("--version").output();
-    if found.is_ok_and(|found| String::from_utf8_lossy(&found.stdout).trim() == wanted) {
-        return Ok(program);
-    }
-    let package = format!("cargo-deny@{CARGO_DENY}");
-    step::run(step::cargo(&["install", "--locked", "--force", &package, "--root"]).arg(&tools))?;
-    Ok(program)
 }
 
 fn generated_files() -> Result<(), Failure> {

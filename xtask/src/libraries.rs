@@ -40,8 +40,8 @@ pub(crate) fn run(which: Which) -> Result<(), Failure> {
         }
         Which::Candle => {
             write(PAGE, CANDLE, print("candle").env("QKVET_TEST_CANDLE", candle()?))?;
-            let tests = ["-p", "qkvet-tests", "--test", "libraries", "--test", "facade", "candle"];
-            step::run(test::runner(&tests).env("QKVET_TEST_CANDLE", candle()?))
+            let tests = ["-p", "qkvet-tests", "-E", "test(/^(libraries|facade)::.*candle/)"];
+            step::run(test::runner(test::Tier::All, &tests)?.env("QKVET_TEST_CANDLE", candle()?))
         }
     }
 }

@@ -20,6 +20,7 @@ mod regen;
 mod schemas;
 mod step;
 mod test;
+mod tools;
 mod wheel;
 mod wild;
 
@@ -30,10 +31,14 @@ use step::Failure;
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
-  test [--all]   every test; sets up Python with its wheels, and Node.js if need be (--all: the slow tiers too)
+  test           every test; sets up Python with its wheels, and Node.js if need be
+  test --all     the slow tests too
+  test --fast    without Python and whole suites
+  test CRATE     the tests of one crate: spec, engine, prove, gen, diagnose, run, report, exam, ...
   check          formatting, clippy, docs, dependencies, generated files
   regen          write the generated files again
   bench          measure the release binary
+  bench build    measure the first command from an empty target folder, by package
   bench numerics [--quick] [--json FILE]
                  measure enclosures beside plain attention, PyTorch, NumPy and Arb
   bench doors    measure what a call costs beside the function, and an assertion beside PyTorch
@@ -55,9 +60,12 @@ fn main() -> ExitCode {
     let outcome = match args.as_slice() {
         ["test"] => test::run(test::Tier::Standard),
         ["test", "--all"] => test::run(test::Tier::All),
+        ["test", "--fast"] => test::run(test::Tier::Fast),
+        ["test", name] if !name.starts_with('-') => test::of_crate(name),
         ["check"] => check::run(),
         ["regen"] => regen::run(),
         ["bench"] => bench::run(),
+        ["bench", "build"] => bench::build(),
         ["bench", "numerics", options @ ..] => bench::numerics(options),
         ["bench", "doors"] => bench::doors(),
         ["bench", "memory"] => bench::memory(),

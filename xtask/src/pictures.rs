@@ -13,9 +13,12 @@ pub(crate) fn run() -> Result<(), Failure> {
     fs::create_dir_all(&folder).map_err(failed)?;
     step::build()?;
     step::run(
-        test::runner(&["--package", "qkvet-tests", "--test", "page", "--test", "exam_pages"])
-            .env("QKVET_TEST_PYTHON", &python)
-            .env("QKVET_TEST_PICTURES", &folder),
+        test::runner(
+            test::Tier::Standard,
+            &["--package", "qkvet-tests", "-E", "test(/^(page|exam_pages)::/)"],
+        )?
+        .env("QKVET_TEST_PYTHON", &python)
+        .env("QKVET_TEST_PICTURES", &folder),
     )?;
     let taken = fs::read_dir(&folder).map_err(failed)?.count();
     if taken == 0 {

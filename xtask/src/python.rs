@@ -58,8 +58,8 @@ pub(crate) fn environment() -> Result<PathBuf, Failure> {
 }
 
 /// An interpreter of the machine that can make the environment.
-struct Base {
-    program: &'static str,
+pub(crate) struct Base {
+    pub(crate) program: &'static str,
     minor: u32,
 }
 
@@ -71,7 +71,8 @@ struct Answer {
     has_ensurepip: bool,
 }
 
-fn find() -> Result<Base, Failure> {
+/// The first interpreter that serves.
+pub(crate) fn find() -> Result<Base, Failure> {
     let mut lacks_ensurepip = false;
     let mut unsuitable = Vec::new();
     for program in CANDIDATES {

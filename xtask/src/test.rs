@@ -1,14 +1,20 @@
-//! `cargo xtask test`: every test, from nothing but a Rust toolchain and a Python (a C compiler
-//! comes with the first: it links).
+//! `cargo xtask test`: every test, from nothing but a Rust toolchain and a Python (a C compiler comes
+//! with the first: it links).
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::step::{self, Failure};
-use crate::{node, python};
+use crate::{node, python, tools};
+
+/// Packages whose tests need Python and Node.js.
+const NEED_PYTHON: [&str; 2] = ["qkvet-run", "qkvet-tests"];
 
 /// How much is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tier {
+    /// Neither Python nor whole suites: between two edits.
+    Fast,
     /// What every change has to pass.
     Standard,
     /// The slow tests as well.
@@ -16,47 +22,74 @@ pub(crate) enum Tier {
 }
 
 pub(crate) fn run(tier: Tier) -> Result<(), Failure> {
-    let python = python::environment()?;
-    let node = node::program(&python)?;
-    step::build()?;
+    if tier == Tier::Fast {
+        step::build()?;
+        return step::run(&mut runner(tier, &["--workspace"])?);
+    }
+    // Packages are downloaded while others are compiled.
+    let environment = std::thread::scope(|scope| {
+        let environment = scope.spawn(Environment::make);
+        step::build()?;
+        environment.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })?;
     // Both runs happen whatever the first one finds; the one with the summary is last, where people
     // look.
     let doc_tests = step::run(&mut step::cargo(&["test", "--workspace", "--doc"]));
-    let tests = step::run(
-        runner(&["--workspace"])
-            .env("QKVET_TEST_PYTHON", &python)
-            .env("QKVET_TEST_NODE", &node)
-            .env("QKVET_TEST_TIER", tier.name()),
-    );
-    doc_tests.and(tests)?;
-    match tier {
-        Tier::Standard => Ok(()),
-        Tier::All => heavy(),
+    let tests = step::run(environment.tell(&mut runner(tier, &["--workspace"])?));
+    doc_tests.and(tests)
+}
+
+/// The tests of one crate: `engine`, or `qkvet-engine`.
+pub(crate) fn of_crate(name: &str) -> Result<(), Failure> {
+    let folder = step::root().join("crates").join(name);
+    let package = match name {
+        "tests" => "qkvet-tests".to_owned(),
+        "qkvet" | "xtask" => name.to_owned(),
+        _ if folder.is_dir() => format!("qkvet-{name}"),
+        _ => name.to_owned(),
+    };
+    let which = ["--package", &package, "--no-tests", "pass"];
+    if !NEED_PYTHON.contains(&package.as_str()) {
+        return step::run(&mut runner(Tier::Fast, &which)?);
+    }
+    let environment = Environment::make()?;
+    step::build()?;
+    step::run(environment.tell(&mut runner(Tier::Standard, &which)?))
+}
+
+/// What tests find on the machine.
+struct Environment {
+    python: PathBuf,
+    node: PathBuf,
+}
+
+impl Environment {
+    fn make() -> Result<Self, Failure> {
+        Ok(Self { python: python::environment()?, node: node::program()? })
+    }
+
+    fn tell<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        command.env("QKVET_TEST_PYTHON", &self.python).env("QKVET_TEST_NODE", &self.node)
     }
 }
 
 impl Tier {
-    /// The value of `QKVET_TEST_TIER`, which tests that take minutes look at.
+    /// The value of `QKVET_TEST_TIER`, which tests that take minutes look at, and the profile of
+    /// nextest.
     fn name(self) -> &'static str {
         match self {
+            Self::Fast => "fast",
             Self::Standard => "standard",
             Self::All => "all",
         }
     }
 }
 
-/// nextest where it is installed, else cargo's own runner, for `which` tests. Doc tests are
-/// neither's concern.
-pub(crate) fn runner(which: &[&str]) -> Command {
-    let args: &[&str] = if step::succeeds(&mut step::cargo(&["nextest", "--version"])) {
-        &["nextest", "run"]
-    } else {
-        &["test", "--tests", "--no-fail-fast"]
-    };
-    step::cargo(&[args, which].concat())
-}
-
-/// The tiers that are packages of their own, outside the workspace. There are none yet.
-fn heavy() -> Result<(), Failure> {
-    Ok(())
+/// nextest for `which` tests. Doc tests are not its concern.
+pub(crate) fn runner(tier: Tier, which: &[&str]) -> Result<Command, Failure> {
+    let profile = if tier == Tier::Fast { "fast" } else { "default" };
+    let mut command = step::command(tools::NEXTEST.program()?);
+    command.args(["nextest", "run", "--profile", profile]).args(which);
+    command.env("QKVET_TEST_TIER", tier.name());
+    Ok(command)
 }

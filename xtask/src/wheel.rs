@@ -11,8 +11,8 @@ const BINARIES: &str = "crates/py/python/qkvet/bin";
 /// Writes the wheel into `target/wheels`.
 pub(crate) fn run() -> Result<(), Failure> {
     let python = python::environment()?;
-    step::run(&mut step::cargo(&["build", "--release", "--package", "qkvet-cli"]))?;
-    let binary = step::qkvet("release")?;
+    step::run(&mut step::cargo(&["build", "--profile", "dist", "--package", "qkvet-cli"]))?;
+    let binary = step::qkvet("dist")?;
     let folder = step::root().join(BINARIES);
     let failed = |error: std::io::Error| Failure::Setup(format!("{}: {error}", folder.display()));
     fs::create_dir_all(&folder).map_err(failed)?;
@@ -24,7 +24,8 @@ pub(crate) fn run() -> Result<(), Failure> {
                 "-m",
                 "maturin",
                 "build",
-                "--release",
+                "--profile",
+                "dist",
                 "--locked",
                 "--manifest-path",
                 "crates/py/Cargo.toml",
