@@ -43,7 +43,7 @@ impl Environment {
             "--profile",
             "dev",
             "--features",
-            "schema",
+            "workspace",
             "--interpreter",
             &base,
             "--manifest-path",

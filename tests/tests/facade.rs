@@ -16,8 +16,13 @@ enum Block<'a> {
     Printed(Vec<&'a str>),
 }
 
+/// It is built with other features of its dependencies than the workspace, so that all of them are
+/// built again: minutes. The tests of `crates/qkvet` hold the facade to the same in the standard tests.
 #[test]
 fn a_fresh_package_goes_from_nothing_to_a_verdict() {
+    if !is_thorough() {
+        return;
+    }
     let page = std::fs::read_to_string(root().join("docs/rust.md")).expect("the page");
     let blocks = blocks(&page);
     let package = Package::new(&blocks);
@@ -66,18 +71,13 @@ fn a_fresh_package_goes_from_nothing_to_a_verdict() {
     expect(&package.test(&suite), 4, &["nothing was checked"]);
 }
 
-#[test]
-fn the_ndarray_example_holds() {
-    expect(&example("ndarray"), 0, &["test uniform-attention::float64 ... ok", "test result: ok."]);
-}
-
 /// They take minutes to build.
 #[test]
-fn the_candle_and_burn_examples_hold() {
+fn the_ndarray_candle_and_burn_examples_hold() {
     if is_thorough() {
-        for name in ["candle", "burn"] {
-            let lines = ["test uniform-attention::float32 ... ok", "test result: ok."];
-            expect(&example(name), 0, &lines);
+        for (name, dtype) in [("ndarray", "float64"), ("candle", "float32"), ("burn", "float32")] {
+            let law = format!("test uniform-attention::{dtype} ... ok");
+            expect(&example(name), 0, &[&law, "test result: ok."]);
         }
     }
 }
