@@ -42,7 +42,7 @@ for (const table of document.querySelectorAll('mtable')) {
   const [bracket, height] = [table.previousElementSibling, table.getBoundingClientRect().height];
   if (!drawn && !(bracket && bracket.getBoundingClientRect().height > height - 1)) say(table, 'brackets that are too short');
 }
-const moves = (element) => width < 500 && element.closest('.display');
+const moves = (element) => width < 500 && element.closest('.display, li:has(mtable)');
 let texts = 0;
 for (const element of document.body.querySelectorAll('*')) {
   const box = element.getBoundingClientRect();

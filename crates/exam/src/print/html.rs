@@ -35,6 +35,7 @@ p math, li math, .display math { math-style: normal }
 mrow:has(> mo + mtable) > mo { display: none }
 mo + mtable:last-child { border: solid; border-width: 0 0 0 .07em; border-radius: .5em; padding-left: .3em }
 mtable:has(+ mo) { border: solid; border-width: 0 .07em; padding: 0 .25em; margin: 0 .15em; background: linear-gradient(currentColor 0 0) 0 0/.3em .07em, linear-gradient(currentColor 0 0) 0 100%/.3em .07em, linear-gradient(currentColor 0 0) 100% 0/.3em .07em, linear-gradient(currentColor 0 0) 100% 100%/.3em .07em; background-repeat: no-repeat; print-color-adjust: exact }
+@media screen and (max-width: 500px) { li:has(mtable) { overflow-x: auto; list-style-position: inside } }
 @media print { body { margin: 0; max-width: none; font-size: 11pt } h2, .part, .label { break-after: avoid } .kept { break-inside: avoid } .display, li { break-inside: avoid; overflow: visible } }
 ";
 
