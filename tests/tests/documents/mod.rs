@@ -1,5 +1,6 @@
 //! Places in documents that are named elsewhere exist: `docs/PAGE.md#anchor` in Rust, YAML and
 //! Markdown, and links between pages. The checker is also shown something that it has to reject.
+#![expect(clippy::disallowed_methods, reason = "reads the sources, which is the point")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
