@@ -11,6 +11,8 @@ fn main() -> Result<(), serde_json::Error> {
     schemas.push(("config", Config::schema()));
     let mut texts = BTreeMap::new();
     for (name, schema) in schemas {
+        // As a value, whose names are in order.
+        let schema = serde_json::Value::from(schema);
         texts.insert(name, serde_json::to_string_pretty(&schema)? + "\n");
     }
     println!("{}", serde_json::to_string(&texts)?);
