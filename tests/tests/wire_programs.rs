@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use qkvet_tests::{Finished, has_python, python, root, run};
+use qkvet_tests::{Finished, finish, has_python, python, qkvet, root, run};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -244,8 +244,10 @@ fn recorded_conversations_fit_the_schema() {
     for program in programs {
         let folder = TempDir::new().expect("a folder");
         let script = recorder(folder.path(), &program);
-        check(&script.display().to_string(), &["--suite", "smoke", "--dtype", "float32"])
-            .expect(0, &[]);
+        // In one process, whose conversation is one.
+        let target = format!("exec:{}", script.display());
+        let args = ["check", &target, "--suite", "smoke", "--dtype", "float32"];
+        finish(qkvet(folder.path()).args(args).env("OMP_NUM_THREADS", "1")).expect(0, &[]);
         fits_the_schema(folder.path());
     }
     if !has_python() {
