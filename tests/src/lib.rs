@@ -73,6 +73,14 @@ pub fn qkvet(folder: &Path) -> Command {
     command
 }
 
+/// A command as of [`qkvet`] whose target is one process: a chosen number of threads needs no second.
+#[must_use]
+pub fn in_one_process(folder: &Path) -> Command {
+    let mut command = qkvet(folder);
+    command.env("OMP_NUM_THREADS", "1");
+    command
+}
+
 /// Whether the slow tests run as a whole: `cargo xtask test --all`.
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "the test runner says how much is run")]

@@ -20,11 +20,9 @@ const WIDTHS: [(u32, bool); 4] = [(718, true), (720, false), (1280, false), (390
 const CHECK: &str = r"
 const wrong = [];
 const root = document.documentElement;
-// No window is as narrow as a phone: the page is made so.
-if (WIDTH < root.clientWidth) root.style.width = WIDTH + 'px';
-const width = Math.min(WIDTH, root.clientWidth);
+const width = root.clientWidth;
 const say = (element, what) => wrong.push(what + ' at ' + element.tagName + ': ' + element.textContent.trim().slice(0, 40));
-if (width === root.clientWidth && root.scrollWidth > width) wrong.push('the page is wider than its window');
+if (root.scrollWidth > width) wrong.push('the page is wider than its window');
 const light = (rgb) => {
   const [r, g, b] = rgb.map((x) => x / 255).map((x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4));
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
@@ -61,41 +59,59 @@ for (const element of document.body.querySelectorAll('*')) {
 document.title = 'checked ' + texts + ' texts; ' + (wrong.length ? 'wrong: ' + wrong.slice(0, 5).join(' | ') : 'all right');
 ";
 
-/// The title of the page after the script, in a window of this width.
-fn checked(
-    browser: &Path,
-    (page, is_key): (&str, bool),
-    folder: &Path,
-    (width, is_print): (u32, bool),
-) -> String {
-    let path = folder.join("checked.html");
-    let script = format!(
-        "<script>addEventListener('load', () => {{const WIDTH = {width};{CHECK}}})</script></body>"
-    );
+/// What the script says of the page in a frame of each width, one browser for all.
+fn checked(browser: &Path, page: &str, folder: &Path, widths: &[(u32, bool)]) -> Vec<String> {
     assert!(page.contains("</body>"), "a page without an end");
-    // A dump of a page knows no paper: what is said of print is said of all.
-    let page = if is_print { page.replace("@media print", "@media all") } else { page.to_owned() };
-    fs::write(&path, page.replacen("</body>", &script, 1)).expect("a page");
-    let shown = |height: u32, flags: &[String]| {
-        Command::new(browser)
-            .args(["--headless", "--no-sandbox", "--disable-gpu"])
-            .args(flags)
-            .arg(format!("--user-data-dir={}", folder.join("profile").display()))
-            .arg(format!("--window-size={width},{height}"))
-            .arg(&path)
-            .output()
-            .expect("a browser")
+    let frame = |(width, is_print): &(u32, bool)| {
+        let script = format!("<script>addEventListener('load', () => {{{CHECK}}})</script></body>");
+        // A frame knows no paper: what is said of print is said of all.
+        let page =
+            if *is_print { page.replace("@media print", "@media all") } else { page.to_owned() };
+        let page =
+            page.replacen("</body>", &script, 1).replace('&', "&amp;").replace('"', "&quot;");
+        format!("<iframe width={width} height=1000 srcdoc=\"{page}\"></iframe>\n")
     };
-    let out = shown(1000, &["--dump-dom".to_owned()]);
-    if let Some(pictures) = pictures() {
-        let set = folder.file_name().unwrap_or_default().to_string_lossy();
-        let picture =
-            format!("{pictures}/{set}-{}-{width}.png", if is_key { "key" } else { "sheet" });
-        shown(6000, &["--hide-scrollbars".to_owned(), format!("--screenshot={picture}")]);
+    let frames: String = widths.iter().map(frame).collect();
+    let path = folder.join("checked.html");
+    let titles = "document.title = [...document.querySelectorAll('iframe')].map((frame) => frame.contentDocument.title).join('\\n')";
+    let all = format!(
+        "<!doctype html><title></title><body>{frames}<script>addEventListener('load', () => {{{titles}}})</script>"
+    );
+    fs::write(&path, all).expect("a page");
+    let out = shown(browser, folder, &path, (1600, 1000), "--dump-dom");
+    let title = out.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
+    let titles: Vec<String> = title.unwrap_or_default().0.lines().map(str::to_owned).collect();
+    assert_eq!(titles.len(), widths.len(), "{titles:?}");
+    titles
+}
+
+/// What the browser prints of a file in a window of this width and height.
+fn shown(
+    browser: &Path,
+    folder: &Path,
+    file: &Path,
+    (width, height): (u32, u32),
+    what: &str,
+) -> String {
+    let out = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", what])
+        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+        .arg(format!("--window-size={width},{height}"))
+        .arg(file)
+        .output()
+        .expect("a browser");
+    String::from_utf8_lossy(&out.stdout).into_owned()
+}
+
+/// Pictures of a page in windows of all widths, to be looked at.
+fn draw(browser: &Path, file: &Path, folder: &Path) {
+    let Some(pictures) = pictures() else { return };
+    let set = folder.file_name().unwrap_or_default().to_string_lossy();
+    let part = file.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    for (width, _) in WIDTHS {
+        let picture = format!("--screenshot={pictures}/{set}-{part}-{width}.png");
+        shown(browser, folder, file, (width, 6000), &picture);
     }
-    let dom = String::from_utf8_lossy(&out.stdout);
-    let title = dom.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
-    title.map(|(title, _)| title.to_owned()).unwrap_or_default()
 }
 
 fn pages(out: &Path) -> Vec<PathBuf> {
@@ -122,9 +138,8 @@ fn pages_of_every_set_fit_their_window_and_can_be_read() {
         assert_eq!(pages.len(), 2, "{set}");
         for path in pages {
             let page = fs::read_to_string(&path).expect("a page");
-            for width in WIDTHS {
-                let is_key = path.parent().is_some_and(|folder| folder.ends_with("key"));
-                let title = checked(&browser, (&page, is_key), &out, width);
+            draw(&browser, &path, &out);
+            for (title, width) in checked(&browser, &page, &out, &WIDTHS).iter().zip(WIDTHS) {
                 if !title.ends_with("all right") {
                     wrong.push(format!("{} at {width:?}: {title}", path.display()));
                 }
@@ -141,6 +156,7 @@ fn the_check_of_pages_finds_what_is_wrong() {
     let page = |body: &str| {
         format!("<!doctype html><html><head><title>x</title></head><body>{body}</body></html>")
     };
+    let told = |body: &str, width| checked(&browser, &page(body), folder.path(), &[width]).concat();
     for (body, expected) in [
         ("<p>Good.</p>", "checked 1 texts; all right"),
         ("<p style='width: 2000px'>Wide.</p>", "wider"),
@@ -159,11 +175,11 @@ fn the_check_of_pages_finds_what_is_wrong() {
             "brackets that are too short at mtable",
         ),
     ] {
-        let title = checked(&browser, (&page(body), false), folder.path(), (720, false));
+        let title = told(body, (720, false));
         assert!(title.contains(expected), "{body}: {title}");
     }
-    let paper = page("<style>@media print { p { width: 800px } }</style><p>Wide on paper.</p>");
-    let title = checked(&browser, (&paper, false), folder.path(), (718, true));
+    let paper = "<style>@media print { p { width: 800px } }</style><p>Wide on paper.</p>";
+    let title = told(paper, (718, true));
     assert!(title.contains("wider"), "{title}");
     for (body, expected) in [
         (
@@ -172,7 +188,7 @@ fn the_check_of_pages_finds_what_is_wrong() {
         ),
         ("<p style='width: 450px'>Wide on a phone.</p>", "out of the page at P"),
     ] {
-        let title = checked(&browser, (&page(body), false), folder.path(), (390, false));
+        let title = told(body, (390, false));
         assert!(title.contains(expected), "{body}: {title}");
     }
 }

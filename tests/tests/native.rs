@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use qkvet_tests::{Finished, finish, has_python, python, qkvet, root, run, shell};
+use qkvet_tests::{Finished, finish, has_python, in_one_process, python, root, run, shell};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -359,9 +359,9 @@ fn a_finding_of_a_library_has_a_script() {
         let words =
             [&["--call", &prototype, "-q", "--format", "json", "--timeout", "1"], more].concat();
         let target = format!("lib:{}", library().display());
-        // In one process, for some of them keep something from call to call.
-        let mut command = qkvet(folder.path());
-        command.args([&["check", &target], &words[..]].concat()).env("OMP_NUM_THREADS", "1");
+        // Some of them keep something from call to call.
+        let mut command = in_one_process(folder.path());
+        command.args([&["check", &target], &words[..]].concat());
         let report = finish(&mut command).json();
         let findings = report["findings"].as_array().expect("findings");
         // A long script is a file alone.

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use qkvet_tests::{Finished, finish, python, qkvet, root, run, wait_until};
+use qkvet_tests::{Finished, finish, in_one_process, python, qkvet, root, run, wait_until};
 use tempfile::TempDir;
 
 fn program(mode: &str) -> String {
@@ -19,8 +19,7 @@ fn check(mode: &str, args: &[&str]) -> Finished {
     let mut all =
         vec!["check", &target, "--suite", "smoke", "--dtype", "float32", "--format", "json"];
     all.extend(args);
-    // What is counted here is counted by one process: a chosen number of threads needs no second.
-    finish(qkvet(folder.path()).args(all).env("OMP_NUM_THREADS", "1"))
+    finish(in_one_process(folder.path()).args(all))
 }
 
 /// One case has the verdict, all others pass or ask for an option that the program does not list,
@@ -187,7 +186,7 @@ fn an_interrupt_ends_a_hanging_program_and_leaves_the_report() {
     use std::process::{Command, Stdio};
     let folder = TempDir::new().expect("a folder");
     let started = |folder: &Path| folder.join("hangs").exists();
-    let mut command = qkvet_tests::qkvet(folder.path());
+    let mut command = qkvet(folder.path());
     command.args(["check", &program("hang 20"), "--suite", "smoke", "--dtype", "float32", "-q"]);
     command.env("QKVET_TEST_HANGS", folder.path().join("hangs"));
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("qkvet");

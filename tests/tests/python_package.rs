@@ -132,7 +132,7 @@ fn known_deviations_are_those_of_the_command(environment: &Environment) {
     let project = environment.path("project");
     let below = project.join("tests");
     std::fs::create_dir_all(&below).expect("a folder");
-    std::fs::copy(root().join("tests/python/attentions.py"), project.join("kernels.py"))
+    std::fs::copy(root().join("tests/python/kernels.py"), project.join("kernels.py"))
         .expect("a copy");
     let laws = [
         "--qkvet-law",

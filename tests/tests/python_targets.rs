@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use qkvet_tests::{Finished, has_python, root, run, wait_until};
+use qkvet_tests::{Finished, has_python, is_thorough, root, run, wait_until};
 use tempfile::TempDir;
 
 /// A folder with one Python file `target.py`.
@@ -42,21 +42,18 @@ fn the_examples_raise_no_false_alarm() {
     if !has_python() {
         return;
     }
-    for example in ["numpy_attention", "torch_sdpa"] {
-        let finished = run(root(), &["check", &format!("examples/{example}.py:attention"), "-q"]);
-        finished.expect(0, &["no finding in"]);
+    let check = |example: &str, more: &[&str]| {
+        let target = format!("examples/{example}.py:attention");
+        run(root(), &[&["check", &target, "-q"], more].concat()).expect(0, &["no finding in"]);
+    };
+    if !is_thorough() {
+        // Smoke of torch and JAX is in the tables of docs/implementations.md.
+        return check("numpy_attention", &["--suite", "smoke"]);
     }
-    let finished = run(
-        root(),
-        &[
-            "check",
-            "examples/jax_attention.py:attention",
-            "-q",
-            "--dtype",
-            "float32,bfloat16,float16",
-        ],
-    );
-    finished.expect(0, &["no finding in"]);
+    check("numpy_attention", &[]);
+    check("torch_sdpa", &[]);
+    // Each shape is compiled.
+    check("jax_attention", &["--dtype", "float32,bfloat16,float16"]);
 }
 
 /// NumPy's own errors are refusals; the example that cuts what is too much is found, law by law.
@@ -105,6 +102,9 @@ fn an_undeclared_convention_is_one_finding() {
             .expect("a copy");
         let name = format!("{file}:attention");
         let mut args = vec!["check", &name, "-q", "--suite", "smoke", "--format", "json"];
+        if !is_thorough() {
+            args.extend(["--dtype", "float32,bfloat16"]);
+        }
         args.extend(also.iter().flat_map(|also| ["--convention", *also]));
         let finished = run(folder.path(), &args);
         finished.expect(1, &[]);

@@ -56,18 +56,18 @@ fn same_as_one_run(folder: &Path, name: &str, args: &[&str], code: i32) -> Finis
     shards(folder, name, args);
     let file = |shard: &str| format!(".qkvet/shards/{}.jsonl", shard.replace('/', "-of-"));
     let [first, second, third] = SHARDS.map(file);
-    let mut report = None;
-    for format in ["human", "json"] {
-        let whole = check(folder, name, &[args, &["--format", format]].concat());
-        assert_eq!(whole.code, Some(code), "{}\n{}", whole.stdout, whole.stderr);
-        for paths in [&[".qkvet/shards"][..], &[&third, &first, &second]] {
-            let joined = run(folder, &[&["merge", "-q", "--format", format], paths].concat());
-            assert_eq!(joined.stdout, whole.stdout, "{name} {args:?}\n{}", joined.stderr);
-            assert_eq!(joined.code, whole.code, "{name}");
-        }
-        report = Some(whole);
+    let json = || std::fs::read_to_string(folder.join("report.json")).expect("a report");
+    let written = ["--report", "json=report.json"];
+    let whole = check(folder, name, &[args, &written].concat());
+    assert_eq!(whole.code, Some(code), "{}\n{}", whole.stdout, whole.stderr);
+    let report = json();
+    for paths in [&[".qkvet/shards"][..], &[&third, &first, &second]] {
+        let joined = run(folder, &[&["merge", "-q"], &written[..], paths].concat());
+        assert_eq!(joined.stdout, whole.stdout, "{name} {args:?}\n{}", joined.stderr);
+        assert_eq!(joined.code, whole.code, "{name}");
+        assert_eq!(json(), report, "{name} {args:?}");
     }
-    report.expect("a report")
+    Finished { stdout: report, ..whole }
 }
 
 #[test]

@@ -68,6 +68,19 @@ fn threads_that_share_nothing_are_right() {
 }
 
 #[test]
+fn what_hangs_on_several_threads_alone_is_told_so() {
+    let folder = TempDir::new().expect("a folder");
+    let target = library(folder.path(), &["-DHANGS"]);
+    let args = ["check", &target, "--call", PROTOTYPE, "--dtype", "float32", "--suite", "smoke"];
+    let more = ["--timeout", "1", "-q"];
+    check(folder.path(), &[&args[..], &more].concat(), &[])
+        .expect(1, &["TIMEOUT", TITLE, "on one thread none of"]);
+    // One case is enough to tell.
+    check(folder.path(), &[&args[..], &more, &["-x"]].concat(), &[])
+        .expect(1, &["TIMEOUT", "never of 3 on one"]);
+}
+
+#[test]
 fn libraries_of_the_worker_are_told_their_number_of_threads() {
     if !has_python() {
         return;
@@ -87,5 +100,11 @@ fn libraries_of_the_worker_are_told_their_number_of_threads() {
     let all = check(folder.path(), &args, &[("OMP_NUM_THREADS", "2")]);
     all.expect(1, &["FAIL"]);
     assert!(!all.stdout.contains(TITLE), "{}", all.stdout);
+    // So does a target that sets it by itself.
+    let own = COUNTS.replacen('\n', "\ntorch.set_num_threads(2)\n", 1);
+    std::fs::write(folder.path().join("own.py"), own).expect("a file");
+    let own = check(folder.path(), &[&["check", "own.py:attention"], &args[2..]].concat(), &[]);
+    own.expect(1, &["FAIL"]);
+    assert!(!own.stdout.contains(TITLE), "{}", own.stdout);
     check(folder.path(), &args, &[("OMP_NUM_THREADS", "1")]).expect(0, &["no finding in"]);
 }

@@ -69,7 +69,7 @@ impl Place {
     }
 
     fn replay(&self, finding: &Value) -> Finished {
-        run(self.0.path(), &["replay", text(&finding["witness"]["case"])])
+        run(self.0.path(), &["replay", text(&finding["witness"]["case"]), "--timeout", "1"])
     }
 
     /// Runs the script of a finding.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use qkvet_tests::{Finished, finish, has_python, python, qkvet, root, run};
+use qkvet_tests::{Finished, finish, has_python, in_one_process, python, root, run};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -244,10 +244,9 @@ fn recorded_conversations_fit_the_schema() {
     for program in programs {
         let folder = TempDir::new().expect("a folder");
         let script = recorder(folder.path(), &program);
-        // In one process, whose conversation is one.
         let target = format!("exec:{}", script.display());
         let args = ["check", &target, "--suite", "smoke", "--dtype", "float32"];
-        finish(qkvet(folder.path()).args(args).env("OMP_NUM_THREADS", "1")).expect(0, &[]);
+        finish(in_one_process(folder.path()).args(args)).expect(0, &[]);
         fits_the_schema(folder.path());
     }
     if !has_python() {

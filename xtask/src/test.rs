@@ -89,7 +89,9 @@ impl Tier {
 pub(crate) fn runner(tier: Tier, which: &[&str]) -> Result<Command, Failure> {
     let profile = if tier == Tier::Fast { "fast" } else { "default" };
     let mut command = step::command(tools::NEXTEST.program()?);
-    command.args(["nextest", "run", "--profile", profile]).args(which);
+    // Some tests wait: for a call to time out, for a worker to start.
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get() + 1).to_string();
+    command.args(["nextest", "run", "--profile", profile, "--test-threads", &threads]).args(which);
     command.env("QKVET_TEST_TIER", tier.name());
     Ok(command)
 }

@@ -7,6 +7,7 @@ use super::findings::Scene;
 use super::groups::Group;
 use super::pass::Pass;
 use super::planned::Planned;
+use super::stop::Stopped;
 
 /// Title of what is wrong on several threads alone, where no fault is named.
 pub const THREADS: &str = "wrong only when the library uses several threads";
@@ -51,11 +52,11 @@ pub(super) fn of_threads(
 ) -> Result<Option<(String, bool)>, RunError> {
     let again = match group.verdict {
         Verdict::Fail | Verdict::Nondet => AGAIN.0,
-        Verdict::Crash | Verdict::Error => AGAIN.1,
+        Verdict::Crash | Verdict::Error | Verdict::Timeout => AGAIN.1,
         _ => return Ok(None),
     };
     let may_be = scene.config.target.kind.has_threads()
-        && pass.stopped().is_none()
+        && !matches!(pass.stopped(), Some(Stopped::Interrupted | Stopped::Gone(_)))
         && !matches!(scene.cases[start], Planned::Frozen(_))
         && group.is_threaded(scene);
     if !may_be {

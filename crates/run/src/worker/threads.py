@@ -12,15 +12,18 @@ class Threads:
     """What sets the number in each library that is loaded."""
 
     def __init__(self):
-        self.number, self.paths, self.setters = None, set(), []
+        self.number, self.is_targets, self.paths, self.setters = 1, False, set(), []
 
     def set(self, number):
-        if number == self.number == 1:
+        if number == self.number == 1 or self.is_targets:
             return  # several are set at each call, for libraries may have been loaded since
+        torch = sys.modules.get("torch")
+        if torch is not None:
+            if self.number == 1 and torch.get_num_threads() != 1:
+                self.is_targets = True  # it set another number by itself, and keeps it
+                return
+            torch.set_num_threads(number)
         self.number = number
-        set_torch = getattr(sys.modules.get("torch"), "set_num_threads", None)
-        if callable(set_torch):
-            set_torch(number)
         with open("/proc/self/maps") as maps:
             paths = {line.split(None, 5)[5].rstrip() for line in maps if ".so" in line}
         for path in paths - self.paths:
