@@ -115,7 +115,7 @@ fn result(report: &Value) -> String {
         .as_array()
         .into_iter()
         .flatten()
-        .map(|one| text(&one["title"]))
+        .map(|one| text(&one["sentences"]["title"]))
         .collect();
     let unchecked = ["UNSUPPORTED", "REFUSED", "SKIPPED"];
     let records = report["records"].as_array().into_iter().flatten();

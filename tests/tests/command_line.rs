@@ -451,7 +451,7 @@ fn a_fault_is_one_finding_that_names_it() {
         let report = run(folder.path(), &args).json();
         let findings = report["findings"].as_array().expect("findings");
         let named = findings.iter().all(|finding| {
-            let title = finding["title"].as_str().expect("a title");
+            let title = finding["sentences"]["title"].as_str().expect("a title");
             title.contains(code)
                 || finding["kind"] == "convention"
                 || finding["verdict"] == "NONDET"
@@ -467,7 +467,7 @@ fn a_fault_is_one_finding_that_names_it() {
         } else if findings.len() != 1 || !named {
             wrong.push(format!(
                 "{id}: {:?}",
-                findings.iter().map(|finding| &finding["title"]).collect::<Vec<_>>()
+                findings.iter().map(|finding| &finding["sentences"]["title"]).collect::<Vec<_>>()
             ));
         }
     }

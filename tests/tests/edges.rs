@@ -25,7 +25,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "qkvet-py",
         &["qkvet-spec", "qkvet-engine", "qkvet-gen", "qkvet-run", "qkvet-report", "qkvet-prove"],
     ),
-    ("qkvet", &["qkvet-spec", "qkvet-engine", "qkvet-gen", "qkvet-run"]),
+    ("qkvet", &["qkvet-spec", "qkvet-engine", "qkvet-gen", "qkvet-run", "qkvet-report"]),
     ("qkvet-tests", &CRATES_BELOW_THE_CLI),
     ("xtask", &[]),
 ];
@@ -186,6 +186,44 @@ fn left_out(path: &Path, main: &str, manifest: &str) -> Option<String> {
     let is_program = manifest.lines().any(|line| line.trim() == format!("name = \"{name}\""));
     (name != "main" && !is_module && !is_program)
         .then(|| format!("{}: no `mod {name};` in main.rs beside it", path.display()))
+}
+
+/// Where alone these may be called: sentences are made by words, and texts of targets are opened to
+/// be escaped.
+const CALLED_IN: [(&str, &[&str]); 2] = [
+    (
+        "Sentence::new(",
+        &["crates/report/src/words.rs", "crates/spec/src/words.rs", "tests/tests/words.rs"],
+    ),
+    (
+        ".open_to_escape(",
+        &["crates/report/src/words.rs", "crates/report/src/quote.rs", "crates/spec/src/words.rs"],
+    ),
+];
+
+#[test]
+fn sentences_are_made_and_texts_of_targets_opened_by_words_alone() {
+    let mut found = Vec::new();
+    for path in tracked_files() {
+        let Ok(text) = std::fs::read_to_string(root().join(&path)) else { continue };
+        found.extend(called_elsewhere(&path, &text));
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    let text = "let title = Sentence::new(\"x\");\nsaid.open_to_escape(str::len)";
+    assert_eq!(called_elsewhere(Path::new("crates/run/src/answer.rs"), text).len(), 2);
+    assert_eq!(called_elsewhere(Path::new("crates/report/src/words.rs"), text), [""; 0]);
+}
+
+fn called_elsewhere(path: &Path, text: &str) -> Vec<String> {
+    // This file says what may not be called.
+    if path.extension().is_none_or(|extension| extension != "rs") || path.ends_with("edges.rs") {
+        return Vec::new();
+    }
+    let is_elsewhere = |(call, places): &&(&str, &[&str])| {
+        text.contains(call) && !places.iter().any(|place| path == Path::new(place))
+    };
+    let complaint = |(call, _): &(&str, &[&str])| format!("{}: {call}", path.display());
+    CALLED_IN.iter().filter(is_elsewhere).map(complaint).collect()
 }
 
 #[test]

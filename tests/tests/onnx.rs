@@ -50,7 +50,9 @@ fn count(report: &Value, word: &str) -> u64 {
 
 fn titles(report: &Value) -> Vec<String> {
     let all = report["findings"].as_array().expect("findings");
-    all.iter().filter_map(|finding| finding["title"].as_str().map(str::to_owned)).collect()
+    all.iter()
+        .filter_map(|finding| finding["sentences"]["title"].as_str().map(str::to_owned))
+        .collect()
 }
 
 fn declined(report: &Value, part: &str) -> bool {

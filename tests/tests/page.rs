@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-use qkvet_spec::Summary;
+use qkvet_report::English;
+use qkvet_spec::{Cause, Dialect, Quoted, Sentences, Summary, Words};
 use qkvet_tests::markup::{Element, elements};
 use qkvet_tests::{browser, has_python, pictures, root, run, shell};
 use tempfile::TempDir;
@@ -76,15 +77,16 @@ fn the_page_needs_nothing_else_and_has_every_finding() {
     assert!(!summary.findings.is_empty());
     for (at, finding) in summary.findings.iter().enumerate() {
         assert!(ids.contains(&format!("finding-{}", at + 1).as_str()));
+        let said = Sentences::of(finding, &English, Dialect::CommandLine);
         let parts = [
-            &finding.title,
+            &said.title.to_string(),
             &finding.evidence.expected,
             &finding.evidence.got,
             &finding.replay,
             &finding.law_title,
         ];
-        assert!(parts.iter().all(|part| has(part)), "{}", finding.title);
-        assert!(finding.cause.iter().chain(&finding.hint).all(|text| has(text)));
+        assert!(parts.iter().all(|part| has(part)), "{}", said.title);
+        assert!(said.cause.iter().chain(&said.hint).all(|text| has(&text.to_string())));
         let example = finding.example.as_ref().expect("an example");
         assert!(
             has(&format!("{:?}", example.got.0[0])) && has(&format!("{:?}", example.exact.0[0]))
@@ -240,8 +242,7 @@ fn a_reader_filters_in_light_and_in_dark_and_sees_the_finding_again() {
     let mut summary = summary(folder.path());
     // One more to tell it from.
     let mut other = summary.findings[0].clone();
-    other.title = "something else altogether".to_owned();
-    other.cause = None;
+    other.cause = Cause::Broken { said: Quoted::new("something else altogether") };
     summary.findings.push(other);
     let text = serde_json::to_string(&summary).expect("a document");
     std::fs::write(folder.path().join("two.json"), text).expect("a file");
@@ -253,7 +254,7 @@ fn a_reader_filters_in_light_and_in_dark_and_sees_the_finding_again() {
         "page": folder.path().join("page.html"),
         "findings": summary.findings.len(),
         "words": "SLIDING qk232",
-        "cause": finding.cause.as_deref().expect("a cause"),
+        "cause": English.cause(&finding.cause, &finding.notes),
         "replay": finding.replay,
         "pictures": pictures(),
     });

@@ -113,7 +113,7 @@ fn an_undeclared_convention_is_one_finding() {
         assert_eq!(findings.len(), 1, "{findings:#?}");
         assert_eq!(findings[0]["kind"], "convention");
         assert!(
-            findings[0]["hint"]
+            findings[0]["sentences"]["hint"]
                 .as_str()
                 .expect("a hint")
                 .contains("--convention causal=upper-left"),
@@ -149,7 +149,7 @@ fn a_wrong_option_is_one_finding_that_names_it() {
         let findings = report["findings"].as_array().expect("findings");
         assert_eq!(findings.len(), 1, "{changed}: {findings:#?}");
         assert!(
-            findings[0]["title"].as_str().expect("a title").contains(title),
+            findings[0]["sentences"]["title"].as_str().expect("a title").contains(title),
             "{changed}: {findings:#?}"
         );
         assert!(findings[0].to_string().contains(cause), "{changed}: {findings:#?}");
@@ -275,7 +275,7 @@ fn a_function_that_ignores_strides_is_named() {
     let report = finished.json();
     let findings = report["findings"].as_array().expect("findings");
     assert_eq!(findings.len(), 1, "{}", finished.stdout);
-    let (title, evidence) = (&findings[0]["title"], &findings[0]["evidence"]);
+    let (title, evidence) = (&findings[0]["sentences"]["title"], &findings[0]["evidence"]);
     assert_eq!(title, "the result depends on how the inputs lie in memory");
     assert_eq!(evidence["strided"], true, "{evidence}");
     assert!(

@@ -138,7 +138,7 @@ fn seen_again_until_fixed(place: &Place, finding: &Value) -> Finished {
     let by_id = run(place.path(), &["replay", id]);
     by_id.expect(1, &["FAIL", at, text(&evidence["got"])]);
     let script = place.script(finding);
-    play(&script).expect(1, &[id, at, text(&finding["title"])]);
+    play(&script).expect(1, &[id, at, text(&finding["sentences"]["title"])]);
 
     place.fix();
     play(&script).expect(0, &["FIXED", id]);
@@ -200,7 +200,7 @@ fn an_answer_to_what_does_not_fit_comes_back_until_it_is_refused() {
     ] {
         let place = Place::new(UNFIT, fault);
         let finding = place.found(&["--law", law, "--dtype", "float32"]);
-        assert!(text(&finding["title"]).starts_with(code), "{finding:#}");
+        assert!(text(&finding["sentences"]["title"]).starts_with(code), "{finding:#}");
         assert_eq!(text(&finding["evidence"]["expected"]), format!("a refusal: {refusal}"));
         assert!(
             text(&finding["witness"]["inputs"][0]).starts_with("Q of shape (1, 1, 1, "),

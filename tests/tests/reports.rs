@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use qkvet_report::{ReportFormat, write_as};
-use qkvet_spec::{Catalog, StreamLine, Summary};
+use qkvet_report::{English, ReportFormat, write_as};
+use qkvet_spec::{Catalog, Cause, Quoted, StreamLine, Summary, Words};
 use qkvet_tests::markup::{Element, elements};
 use qkvet_tests::{finish, python, qkvet, run};
 use serde_json::Value;
@@ -140,7 +140,7 @@ fn the_stream_fits_its_schema_and_says_what_the_document_says() {
     let parsed: Vec<StreamLine> =
         live.stdout.lines().map(|line| serde_json::from_str(line).expect("a line")).collect();
     let summary = summary(folder.path());
-    assert_eq!(parsed.first(), Some(&StreamLine::Started(Box::new(summary.run.clone()))));
+    assert!(matches!(&parsed[0], StreamLine::Started(run) if **run == summary.run));
     let n_cases = parsed.iter().filter(|line| matches!(line, StreamLine::Case(_))).count();
     assert_eq!(n_cases, summary.records.len());
     let Some(StreamLine::Finished(outcome)) = parsed.last() else { panic!("{:?}", parsed.last()) };
@@ -207,10 +207,10 @@ fn junit_has_what_its_schema_knows_and_nothing_else() {
     let summary = summary(folder.path());
     for finding in &summary.findings {
         let failures = all.iter().filter(|element| element.name() == "failure");
-        let told: Vec<&Element> = failures
-            .filter(|element| element.attribute("message") == Some(&finding.title))
-            .collect();
-        assert_eq!(told.len(), 1, "{}", finding.title);
+        let title = English.title(&finding.cause).to_string();
+        let told: Vec<&Element> =
+            failures.filter(|element| element.attribute("message") == Some(&title)).collect();
+        assert_eq!(told.len(), 1, "{title}");
         assert!(
             told[0].text.contains(&finding.replay) && told[0].text.contains("expected"),
             "{}",
@@ -228,7 +228,8 @@ fn annotations_are_ten_at_most() {
     summary.warnings = vec!["odd\nline".to_owned(); 30];
     let finding = summary.findings[0].clone();
     summary.findings = (0..40)
-        .map(|n| qkvet_spec::Finding { title: format!("finding {n}"), ..finding.clone() })
+        .map(|n| Cause::Broken { said: Quoted::new(format!("finding {n}")) })
+        .map(|cause| qkvet_spec::Finding { cause, ..finding.clone() })
         .collect();
     let text = written(ReportFormat::Github, &summary);
     let of = |kind: &str| text.lines().filter(|line| line.starts_with(kind)).count();
@@ -281,9 +282,9 @@ fn gitlab_and_sarif_have_what_they_must() {
         assert_eq!(rules[at]["id"], result["ruleId"]);
         assert!(result["message"]["text"].as_str().is_some_and(|text| !text.contains('\u{1b}')));
         assert!(result["locations"][0]["logicalLocations"][0]["fullyQualifiedName"].is_string());
-        assert!(result["partialFingerprints"]["qkvetFinding/v1"].is_string());
+        assert!(result["partialFingerprints"]["qkvetFinding/v2"].is_string());
     }
-    assert_eq!(results[0]["ruleId"], summary.findings[0].title.split(' ').next().expect("a code"));
+    assert_eq!(results[0]["ruleId"], summary.findings[0].cause.faults()[0].code.as_str());
 }
 
 /// What others may write into names and messages.
@@ -318,12 +319,12 @@ fn hostile(summary: &Summary) -> Summary {
         record.law = HOSTILE.to_owned();
     }
     for finding in &mut summary.findings {
-        finding.title = HOSTILE.to_owned();
+        finding.cause = Cause::Broken { said: Quoted::new(HOSTILE) };
         finding.law = HOSTILE.to_owned();
         finding.evidence.got = HOSTILE.to_owned();
         finding.evidence.stderr = Some(HOSTILE.to_owned());
         finding.replay = HOSTILE.to_owned();
-        finding.cause = Some(HOSTILE.to_owned());
+        finding.condition = Some(HOSTILE.to_owned());
         finding.script_text = Some(HOSTILE.to_owned());
         if let Some(example) = &mut finding.example {
             example.call = HOSTILE.to_owned();
@@ -354,6 +355,13 @@ fn hostile_names_are_text_everywhere() {
         assert!(!text.lines().any(is_command), "{} has a command", format.name());
         assert!(!text.contains("##["), "{} has a command", format.name());
     }
+    let verdict = written(ReportFormat::Verdict, &summary);
+    assert!(verdict.len() < 2048 && verdict.lines().count() == 1, "{verdict}");
+    let verdict: Value = serde_json::from_str(&verdict).expect("JSON");
+    assert_eq!(
+        (&verdict["fails"], &verdict["findings"]),
+        (&true.into(), &summary.findings.len().into())
+    );
     // Documents say what was said, to the character; a stream too.
     let again: Summary =
         serde_json::from_str(&written(ReportFormat::Json, &summary)).expect("a report");
@@ -361,7 +369,7 @@ fn hostile_names_are_text_everywhere() {
     let stream = written(ReportFormat::Ndjson, &summary);
     let first: StreamLine =
         serde_json::from_str(stream.lines().next().expect("a line")).expect("a line");
-    assert_eq!(first, StreamLine::Started(Box::new(summary.run.clone())));
+    assert!(matches!(first, StreamLine::Started(run) if *run == summary.run));
     // A name makes no line of its own.
     let shown = written(ReportFormat::Human, &summary);
     assert!(

@@ -411,8 +411,7 @@ fn hostile_names_of_targets_and_laws_are_text_in_every_format() {
         "law: doubled\ntitle: {name}\nproof: rewrite\ncatches: []\nsources: [{name}]\nexpect: attention(Q, K, 2 * V) == 2 * attention(Q, K, V)\noptions: [scale]\n"
     );
     write("mine/laws/doubled.yaml", &law);
-    let formats =
-        ["human", "json", "ndjson", "markdown", "html", "junit", "github", "gitlab", "sarif"];
+    let formats = qkvet_report::ReportFormat::ALL.map(qkvet_report::ReportFormat::name);
     let visible = |text: &str| {
         let is_hidden = |c: char| (c.is_control() && c != '\n' && c != '\t') || c == '\u{202e}';
         assert!(!text.contains(is_hidden), "{:?}", text.chars().find(|c| is_hidden(*c)));
@@ -435,7 +434,9 @@ fn hostile_names_of_targets_and_laws_are_text_in_every_format() {
                 let report: Value = serde_json::from_str(&text).expect("JSON");
                 assert_eq!(report["run"]["target"], HOSTILE);
             }
-            "gitlab" | "sarif" => drop(serde_json::from_str::<Value>(&text).expect("JSON")),
+            "gitlab" | "sarif" | "verdict" => {
+                drop(serde_json::from_str::<Value>(&text).expect("JSON"))
+            }
             "ndjson" => text
                 .lines()
                 .for_each(|line| drop(serde_json::from_str::<Value>(line).expect("JSON"))),

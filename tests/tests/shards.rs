@@ -61,19 +61,21 @@ fn same_as_one_run(folder: &Path, name: &str, args: &[&str], code: i32) -> Finis
     let whole = check(folder, name, &[args, &written].concat());
     assert_eq!(whole.code, Some(code), "{}\n{}", whole.stdout, whole.stderr);
     let report = json();
-    for paths in [&[".qkvet/shards"][..], &[&third, &first, &second]] {
-        let joined = run(folder, &[&["merge", "-q"], &written[..], paths].concat());
-        assert_eq!(joined.stdout, whole.stdout, "{name} {args:?}\n{}", joined.stderr);
-        assert_eq!(joined.code, whole.code, "{name}");
-        assert_eq!(json(), report, "{name} {args:?}");
-    }
+    let joined =
+        run(folder, &[&["merge", "-q"], &written[..], &[&third, &first, &second]].concat());
+    assert_eq!(joined.stdout, whole.stdout, "{name} {args:?}\n{}", joined.stderr);
+    assert_eq!(joined.code, whole.code, "{name}");
+    assert_eq!(json(), report, "{name} {args:?}");
     Finished { stdout: report, ..whole }
 }
 
 #[test]
 fn built_in_targets_join_to_one_run() {
     let folder = TempDir::new().expect("a folder");
-    same_as_one_run(folder.path(), "builtin:flash", &["--suite", "smoke"], 0);
+    let whole = same_as_one_run(folder.path(), "builtin:flash", &["--suite", "smoke"], 0);
+    // By their folder, too.
+    let joined = run(folder.path(), &["merge", "-q", "--format", "json", ".qkvet/shards"]);
+    assert_eq!(joined.expect(0, &[]).stdout, whole.stdout);
     for (fault, args) in [
         ("gqa-modulo", &["--dtype", "float32", "--law", "value", "--law", "grouped-heads"][..]),
         ("causal-upper-left", &["--suite", "smoke"]),
@@ -146,7 +148,7 @@ fn shards_of_a_target_that_ends_its_process_stop_where_one_run_does() {
     }
     let crashes =
         target(GROUP, LOWER_RIGHT, "return os._exit(3) if causal and mask is not None else o");
-    let args = ["--suite", "core", "--dtype", "float32"];
+    let args = ["--suite", "core", "--law", "value", "--dtype", "float32"];
     let report = same_as_one_run(crashes.path(), "target.py:attention", &args, 1).json();
     let stopped = "the target crashed, broke the protocol or reported a fatal error 10 times";
     assert_eq!(report["stopped"], stopped, "{report:#}");
@@ -177,7 +179,7 @@ fn what_is_wrong_beside_what_broke_is_the_same_in_shards() {
         return;
     }
     let both = target("h % h_k", LOWER_RIGHT, "return os._exit(3) if causal else o");
-    let args = ["--suite", "core", "--dtype", "float32"];
+    let args = ["--suite", "core", "--law", "value", "--dtype", "float32"];
     let report = same_as_one_run(both.path(), "target.py:attention", &args, 1).json();
     let verdicts: Vec<_> =
         report["findings"].as_array().into_iter().flatten().map(|f| f["verdict"].clone()).collect();

@@ -97,6 +97,7 @@ fn libraries_of_the_worker_are_told_their_number_of_threads() {
         line.split_whitespace().skip(2).take_while(|word| *word != "or").collect();
     check(folder.path(), &words, &[]).expect(1, &["FAIL"]);
     // A user who sets the number has it in every call: this is no matter of threads.
+    let args = [&args[..], &["--law", "single-key"]].concat();
     let all = check(folder.path(), &args, &[("OMP_NUM_THREADS", "2")]);
     all.expect(1, &["FAIL"]);
     assert!(!all.stdout.contains(TITLE), "{}", all.stdout);

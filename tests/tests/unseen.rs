@@ -72,7 +72,7 @@ fn what_came_once_is_not_called_fixed() {
         let place = Place::new(NUMPY, fault);
         let finding = place.found(&["--law", "value", "--law", "uniform-attention"]);
         assert_eq!(
-            (text(&finding["verdict"]), text(&finding["title"])),
+            (text(&finding["verdict"]), text(&finding["sentences"]["title"])),
             (verdict, title),
             "{finding:#}"
         );
@@ -81,7 +81,10 @@ fn what_came_once_is_not_called_fixed() {
             replayed.expect(4, &["UNSEEN", "was       NONDET", "not seen again in 100 calls"]);
             place.play(&finding).expect(4, &["UNSEEN", "not seen again in 300 calls"]);
         } else {
-            assert!(text(&finding["cause"]).contains("depends on the calls before"), "{finding:#}");
+            assert!(
+                text(&finding["sentences"]["cause"]).contains("depends on the calls before"),
+                "{finding:#}"
+            );
             // In a process of its own the case is wrong again.
             replayed.expect(1, &["FAIL"]);
         }
@@ -102,7 +105,8 @@ fn a_crash_or_a_hang_that_came_once_is_not_called_fixed() {
         let finding = place.found(&["--law", "value", "--timeout", "2"]);
         assert_eq!(text(&finding["verdict"]), verdict, "{finding:#}");
         assert!(
-            text(&finding["cause"]).contains("did not come when the same case was put again"),
+            text(&finding["sentences"]["cause"])
+                .contains("did not come when the same case was put again"),
             "{finding:#}"
         );
         place.replay(&finding).expect(4, &["UNSEEN", "not seen again in 100 calls"]);

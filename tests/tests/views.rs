@@ -98,8 +98,8 @@ fn what_breaks_on_views_alone_comes_back_until_it_is_fixed() {
     for (fault, law, title, part) in faults {
         let place = Place::new(&format!("if on_views: {fault}"));
         let finding = place.report(law)["findings"][0].clone();
-        assert!(text(&finding["title"]).starts_with(title), "{finding:#}");
-        let cause = text(&finding["cause"]);
+        assert!(text(&finding["sentences"]["title"]).starts_with(title), "{finding:#}");
+        let cause = text(&finding["sentences"]["cause"]);
         assert!(cause.contains("views of which heads and positions lie exchanged"), "{finding:#}");
         // Whether inputs are changed is not tried on contiguous ones.
         assert!(
@@ -123,7 +123,7 @@ fn what_breaks_in_both_layouts_is_not_told_of_views() {
     for fault in ["os._exit(7)", "time.sleep(100)", "o = None"] {
         let place = Place::new(&format!("if query.shape[0] > 1: {fault}"));
         for finding in place.report("value")["findings"].as_array().expect("findings") {
-            assert!(!finding["cause"].to_string().contains("views"), "{finding:#}");
+            assert!(!finding["sentences"]["cause"].to_string().contains("views"), "{finding:#}");
         }
     }
 }
@@ -138,7 +138,9 @@ fn a_witness_shows_what_its_finding_says() {
         Place::new("o = o[:, :, :2] if query.shape[0] > 2 else o + 1 if query.shape[0] > 1 else o");
     let report = place.report("value");
     let findings = report["findings"].as_array().expect("findings");
-    let found = findings.iter().find(|finding| text(&finding["title"]).contains("wrong shape"));
+    let found = findings
+        .iter()
+        .find(|finding| text(&finding["sentences"]["title"]).contains("wrong shape"));
     let finding = found.unwrap_or_else(|| panic!("{report:#}"));
     assert_eq!(text(&finding["evidence"]["form"]), "shape of the output", "{finding:#}");
     assert!(text(&finding["witness"]["call"]).contains("b=3"), "{finding:#}");
@@ -170,8 +172,9 @@ const LAYOUT: &str = "the result depends on how the inputs lie in memory";
 /// The finding of the layout, and the titles of all.
 fn of_layout(report: &Value) -> (Value, Vec<&str>) {
     let findings = report["findings"].as_array().expect("findings");
-    let titles: Vec<&str> = findings.iter().map(|finding| text(&finding["title"])).collect();
-    let found = findings.iter().find(|finding| finding["title"] == LAYOUT);
+    let titles: Vec<&str> =
+        findings.iter().map(|finding| text(&finding["sentences"]["title"])).collect();
+    let found = findings.iter().find(|finding| finding["sentences"]["title"] == LAYOUT);
     (found.unwrap_or_else(|| panic!("{report:#}")).clone(), titles)
 }
 
@@ -190,7 +193,7 @@ fn a_fault_is_named_beside_strides_that_are_ignored() {
     let report = place.report_of("core", "value");
     let (finding, titles) = of_layout(&report);
     assert!(titles.len() == 2 && titles.iter().any(|title| title.starts_with("QK")), "{titles:?}");
-    let cause = text(&finding["cause"]);
+    let cause = text(&finding["sentences"]["cause"]);
     assert!(cause.contains("contiguous, they give what last-key-dropped explains"), "{cause}");
     place.play(&finding).expect(1, &["FAIL", "expected"]);
     place.replay(&finding).expect(1, &["heads and positions lie exchanged in memory"]);
@@ -199,7 +202,8 @@ fn a_fault_is_named_beside_strides_that_are_ignored() {
     let report = place.report_of("core", "value");
     let findings = report["findings"].as_array().expect("findings");
     assert!(
-        findings.len() == 1 && text(&findings[0]["cause"]).starts_with("last-key-dropped: all"),
+        findings.len() == 1
+            && text(&findings[0]["sentences"]["cause"]).starts_with("last-key-dropped: all"),
         "{report:#}"
     );
     place.write("target.py", RIGHT);
@@ -219,7 +223,8 @@ fn what_is_wrong_on_contiguous_inputs_alone_is_told_so() {
     let (finding, titles) = of_layout(&report);
     assert_eq!(titles, [LAYOUT]);
     assert!(
-        text(&finding["cause"]).starts_with("query, key and value lay contiguous in memory"),
+        text(&finding["sentences"]["cause"])
+            .starts_with("query, key and value lay contiguous in memory"),
         "{finding:#}"
     );
     assert_eq!(finding["evidence"]["contiguous"], true);

@@ -11,10 +11,14 @@ use qkvet_engine::format;
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::lowering::Want;
 use qkvet_gen::check_call;
-use qkvet_run::answer::{Judgment, Ruler};
+use qkvet_report::English;
+use qkvet_run::answer::Ruler;
 use qkvet_run::declared::Declared;
 use qkvet_run::runner::self_test;
-use qkvet_spec::{BoolTensor, Call, CallOptions, Dtype, Output, Response, Target, Tensor, Window};
+use qkvet_spec::{
+    BoolTensor, Call, CallOptions, Dialect, Dtype, Judgment, Output, Response, Sentence, Target,
+    Tensor, Window, Words,
+};
 
 use crate::check::{catalog, invalid};
 use crate::interrupt::interruptible;
@@ -53,7 +57,17 @@ fn mask((dtype, shape, bits): &Bits) -> PyResult<BoolTensor> {
 /// A verdict as JSON, its text for people among the fields.
 pub(crate) fn told(judgment: &Judgment) -> PyResult<String> {
     let mut fields = serde_json::to_value(judgment).map_err(invalid)?;
-    fields["text"] = judgment.text(|convention| format!("convention=\"{convention}\"")).into();
+    fields["text"] = qkvet_report::judgment(judgment, Dialect::Python).into();
+    if let Some(cause) = &judgment.explanation {
+        let said = |sentence: Sentence| sentence.to_string();
+        fields["explanation"] = serde_json::json!({
+            "title": said(English.title(cause)),
+            "cause": English.cause(cause, &[]).map(said),
+            "declare": cause.convention(),
+            "hint": English.hint(cause, &[], Dialect::Python).map(said),
+            "facts": cause,
+        });
+    }
     Ok(fields.to_string())
 }
 

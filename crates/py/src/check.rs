@@ -8,13 +8,14 @@ use std::time::Instant;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use qkvet_report::English;
 use qkvet_run::config::TargetEntry;
 use qkvet_run::declared::{Declared, Selection, embedded};
 use qkvet_run::probing;
 use qkvet_run::record::{Recorded, Recording, Sharding, read_shards, write_shard};
 use qkvet_run::runner::{CaseSource, RunConfig, run};
 use qkvet_run::target::{NamedTarget, TargetKind};
-use qkvet_spec::{Catalog, Event, Summary};
+use qkvet_spec::{Catalog, Event, Summary, SummaryDocument};
 
 use crate::interrupt::{SIGNALS_EVERY, interruptible};
 use crate::own;
@@ -76,6 +77,7 @@ pub(crate) fn check(
         })
     };
     let config = RunConfig {
+        words: &English,
         catalog: catalog()?,
         target: &target,
         cases: CaseSource::Suite { suite, seed },
@@ -120,6 +122,7 @@ pub(crate) fn merge(
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let stop = AtomicBool::new(false);
     let config = RunConfig {
+        words: &English,
         catalog: catalog()?,
         target: &target,
         cases: CaseSource::Suite { suite: &header.suite, seed: header.seed },
@@ -139,7 +142,8 @@ pub(crate) fn merge(
 }
 
 fn reported(summary: &Summary) -> PyResult<(String, String)> {
-    let json = serde_json::to_string(summary).map_err(invalid)?;
+    let document = SummaryDocument::new(summary, &English);
+    let json = serde_json::to_string(&document).map_err(invalid)?;
     Ok((json, qkvet_report::plain(&qkvet_report::render(summary))))
 }
 

@@ -1,10 +1,12 @@
 //! One output, judged: what is behind `assert_attention!`.
 
 use qkvet_gen::check_call;
-use qkvet_run::answer::{Judgment, Ruler};
+use qkvet_run::answer::Ruler;
 use qkvet_run::declared::Declared;
 use qkvet_run::runner::self_test;
-use qkvet_spec::{BoolTensor, Call, CallOptions, Dims, Output, SpecError, Tensor, Window};
+use qkvet_spec::{
+    BoolTensor, Call, CallOptions, Dialect, Dims, Judgment, Output, SpecError, Tensor, Window,
+};
 
 use crate::Error;
 use crate::element::Element;
@@ -181,7 +183,7 @@ impl Claim {
         match self.judged_by(|ruler, call, output| ruler.assertion(call, output)) {
             Ok(judgment) if judgment.is_ok() => judgment,
             Ok(judgment) => {
-                panic!("{}", judgment.text(|convention| format!("convention = \"{convention}\"")))
+                panic!("{}", qkvet_report::judgment(&judgment, Dialect::RustMacro))
             }
             Err(error) => panic!("{error}"),
         }

@@ -20,16 +20,15 @@ mod claim;
 mod element;
 mod suite;
 mod target;
-mod told;
 mod trials;
 
 pub use attention::{Answer, Attention, Declined, Supports};
 pub use call::{Call, Tensor};
 pub use claim::{Claim, Shapes};
 pub use element::{Bf16, Element, F16};
-pub use qkvet_run::answer::{Explanation, Judgment};
 pub use qkvet_run::runner::RunError as Error;
 pub use qkvet_spec::{CallOption, Dims, Evidence, Packed, Summary, Verdict, Window};
+pub use qkvet_spec::{Cause, Judgment, Quoted};
 pub use suite::{Report, Suite, suite};
 
 /// Asserts that an output can be the attention of these inputs:

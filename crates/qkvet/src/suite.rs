@@ -5,18 +5,17 @@ use std::sync::atomic::AtomicBool;
 
 use qkvet_engine::law::{Judge, evaluate};
 use qkvet_gen::{check_case, from_token};
-use qkvet_run::answer::Judgment;
+use qkvet_report::English;
 use qkvet_run::config::TargetEntry;
 use qkvet_run::declared::{Declared, Selection, embedded};
 use qkvet_run::runner::{CaseSource, FailFast, RunConfig, run, self_test};
 use qkvet_run::target::{Again, NamedTarget, OpenTarget, OwnTarget, TargetKind};
-use qkvet_spec::{Case, Catalog, CheckedLaw, Dtype, SpecError, Summary};
+use qkvet_spec::{Case, Catalog, CheckedLaw, Dialect, Dtype, Judgment, SpecError, Summary};
 
 use crate::Error;
 use crate::attention::{Attention, Supports};
 use crate::element::Element;
 use crate::target::{Answering, OfFormat, Own};
-use crate::told::finding_text;
 
 /// Never set: a test that is to end is ended from outside.
 static STOP: AtomicBool = AtomicBool::new(false);
@@ -177,6 +176,7 @@ impl Prepared {
         dtypes: Vec<Dtype>,
     ) -> Result<Summary, Error> {
         let config = RunConfig {
+            words: &English,
             catalog: embedded()?,
             target: &self.target,
             cases: CaseSource::Suite { suite: self.selection.suite, seed: self.seed },
@@ -264,7 +264,7 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for finding in &self.summary.findings {
-            writeln!(f, "{}\n", finding_text(finding))?;
+            writeln!(f, "{}\n", qkvet_report::finding_text(finding, Dialect::RustSuite))?;
         }
         let n = self.summary.checked();
         match self.summary.findings.len() {

@@ -9,12 +9,11 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial, run};
 use qkvet_engine::law::{Judge, evaluate};
 use qkvet_gen::{CasePlan, build, plans};
 use qkvet_run::target::Again;
-use qkvet_spec::{Call, CheckedLaw, Dtype, Response, Summary, Target, Verdict};
+use qkvet_spec::{Call, CheckedLaw, Dialect, Dtype, Response, Summary, Target, Verdict};
 
 use crate::Error;
 use crate::suite::{Prepared, Suite, plain};
 use crate::target::{Own, is_called};
-use crate::told::finding_text;
 
 /// Names a case that is run instead of the suite.
 const CASE: &str = "QKVET_CASE";
@@ -176,7 +175,7 @@ fn concluded(summary: &Summary) -> Result<Completion, Failed> {
         return Err(summary
             .findings
             .iter()
-            .map(finding_text)
+            .map(|finding| qkvet_report::finding_text(finding, Dialect::RustSuite))
             .collect::<Vec<_>>()
             .join("\n\n")
             .into());
@@ -210,7 +209,7 @@ fn replay(suite: Arc<Prepared>, token: &str) -> Result<Trial, Error> {
     let name = format!("{}::{}", case.law, case.dtype);
     Ok(Trial::ignorable_test(name, move || {
         let judgment = suite.judged(law, &case)?;
-        let text = judgment.text(|convention| format!(".convention(\"{convention}\")"));
+        let text = qkvet_report::judgment(&judgment, Dialect::RustSuite);
         match judgment.verdict {
             Verdict::Pass | Verdict::Suspect | Verdict::Inconclusive => Ok(Completion::Completed),
             Verdict::Unsupported => {

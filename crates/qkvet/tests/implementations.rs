@@ -5,8 +5,8 @@
 )]
 
 use qkvet::{
-    Attention, Bf16, Call, CallOption, Claim, Declined, Dims, Element, F16, Suite, Supports,
-    Verdict, suite,
+    Attention, Bf16, Call, CallOption, Cause, Claim, Declined, Dims, Element, F16, Quoted, Suite,
+    Supports, Verdict, suite,
 };
 
 /// Where key heads come from.
@@ -199,8 +199,8 @@ fn what_breaks_or_declines_is_told() {
         suite(breaks).suite("smoke").law("uniform-attention").check().expect("known names");
     let finding = &report.summary().findings[0];
     assert_eq!(
-        (finding.verdict, finding.title.as_str()),
-        (Verdict::Error, "panicked: no more than 10 keys")
+        (finding.verdict, &finding.cause),
+        (Verdict::Error, &Cause::Broken { said: Quoted::new("panicked: no more than 10 keys") })
     );
 
     let declines =

@@ -1,80 +1,122 @@
-//! What a finding is called in files that are kept: the codes of its faults, else the words of its
-//! title.
+//! What a finding is called in files that are kept: by its faults, its convention, or its kind of
+//! cause. Names are made of facts, and no sentence is: words may change, names may not.
 
 use std::collections::BTreeMap;
 
-use qkvet_spec::{Finding, FindingKind, Summary};
+use qkvet_spec::{CallOption, Cause, Finding, Summary, Verdict};
 
-/// Longest name; a longer one ends at a word.
-const LONGEST: usize = 60;
+use crate::glob::matches;
+use crate::quote::{is_quoted_like, words, words_of};
+use crate::words::lower_first;
 
-/// `QK221`, `QK221+QK310`, `convention:causal=upper-left`, or
-/// `wrong-results-that-no-known-fault-explains`. Words with digits are left out: a message may hold
-/// numbers and addresses that change.
+/// What wrong values that nothing explains are called.
+const UNEXPLAINED: &str = "wrong-results-that-no-known-fault-explains";
+const INTERMITTENT: &str = "wrong-results-that-did-not-come-again";
+const LAYOUT: &str = "the-result-depends-on-how-the-inputs-lie-in-memory";
+const THREADS: &str = "wrong-only-when-the-library-uses-several-threads";
+const NONDETERMINISTIC: &str = "the-same-call-gave-different-results";
+
+/// `QK221`, `QK221+QK310`, `convention:causal=upper-left`, `wrong-shape-of-the-output`, or
+/// `error:runtimeerror-out-of-memory`, where the words are the target's.
 pub fn finding_name(finding: &Finding) -> String {
-    let declared = finding.hint.as_deref().filter(|_| finding.kind == FindingKind::Convention);
-    let declared = declared.and_then(|hint| hint.split_once("--convention ")?.1.split(',').next());
-    if let Some(declared) = declared.filter(|declared| !declared.contains(char::is_whitespace)) {
-        return format!("convention:{declared}");
+    if let Some(convention) = finding.cause.convention() {
+        return format!("convention:{convention}");
     }
-    let codes = codes(&finding.title);
-    if codes.is_empty() {
-        words(&finding.title)
-    } else {
-        codes.iter().map(|(code, _)| *code).collect::<Vec<_>>().join("+")
+    match &finding.cause {
+        Cause::Faults { .. } | Cause::Convention { .. } => code(finding).unwrap_or_default(),
+        Cause::Layout { .. } => LAYOUT.to_owned(),
+        Cause::Threads => THREADS.to_owned(),
+        Cause::Intermittent => INTERMITTENT.to_owned(),
+        Cause::Nondeterministic => NONDETERMINISTIC.to_owned(),
+        Cause::Form { form } => words(&format!("wrong {form}")),
+        Cause::Broken { said } => {
+            format!("{}:{}", finding.verdict.word().to_ascii_lowercase(), words_of(said))
+        }
+        Cause::Unexplained { law, options } => {
+            let options: Vec<&str> =
+                options.iter().map(|option| CallOption::name(*option)).collect();
+            let law = law.iter().map(|law| format!("all-of-{law}"));
+            let options =
+                (!options.is_empty()).then(|| format!("all-with-{}", options.join("-and-")));
+            words(&law.chain(options).fold(UNEXPLAINED.to_owned(), |name, part| name + "-" + &part))
+        }
     }
 }
 
-/// Whether the finding names what is wrong: a fault, or a convention. Of any other it is known only
-/// where it was seen.
-pub fn has_cause(finding: &Finding) -> bool {
-    finding.kind == FindingKind::Convention || !codes(&finding.title).is_empty()
+/// `QK221`, or `QK221+QK310` of two that come together, where faults are named.
+pub(crate) fn code(finding: &Finding) -> Option<String> {
+    let codes: Vec<&str> = finding.cause.faults().iter().map(|fault| fault.code.as_str()).collect();
+    (!codes.is_empty()).then(|| codes.join("+"))
 }
 
 /// Titles of the faults that a run found, by their codes.
 pub fn titles(summary: &Summary) -> BTreeMap<String, String> {
-    let all = summary.findings.iter().flat_map(|finding| codes(&finding.title));
-    all.map(|(code, title)| (code.to_owned(), title.to_owned())).collect()
+    let all = summary.findings.iter().flat_map(|finding| finding.cause.faults());
+    all.map(|fault| (fault.code.clone(), lower_first(&fault.title))).collect()
 }
 
-/// Each code with its title.
-pub(crate) fn codes(title: &str) -> Vec<(&str, &str)> {
-    let parts = title.split(", with ");
-    let all: Vec<Option<(&str, &str)>> = parts
-        .map(|part| {
-            let (code, rest) = part.split_once(' ').unwrap_or((part, ""));
-            let digits = code.strip_prefix("QK")?;
-            (digits.len() == 3 && digits.bytes().all(|b| b.is_ascii_digit()))
-                .then_some((code, rest))
-        })
-        .collect();
-    // A title with `, with ` in it is one title.
-    match all.as_slice() {
-        [Some(first), rest @ ..] if rest.iter().any(Option::is_none) => {
-            vec![(first.0, title.split_once(' ').map_or("", |(_, rest)| rest))]
+/// Whether a name in a file means the finding that is called `name` now: older versions left out
+/// the verdict before the words of a target.
+pub(crate) fn is_name_of(written: &str, name: &str) -> bool {
+    let old = name.split_once(':').filter(|(verdict, _)| is_broken(verdict)).map(|(_, old)| old);
+    written == name || old == Some(written)
+}
+
+fn is_broken(verdict: &str) -> bool {
+    [Verdict::Error, Verdict::Crash, Verdict::Timeout]
+        .iter()
+        .any(|one| one.word().eq_ignore_ascii_case(verdict))
+}
+
+/// Whether the pattern of a known deviation means a finding that no two faults share: by its
+/// verdict, its name, or the title that the catalog gives what it names.
+///
+/// What a target said is its own text. A pattern that means something of qkvet's is not held against
+/// it.
+pub(crate) fn is_meant(pattern: &str, finding: &Finding) -> bool {
+    let name = finding_name(finding);
+    if pattern == finding.verdict.word() || matches(pattern, &name) {
+        return true;
+    }
+    match &finding.cause {
+        Cause::Faults { faults, .. } => {
+            faults.iter().any(|fault| is_fault_meant(pattern, &fault.code, &fault.title))
         }
-        _ => all.into_iter().flatten().collect(),
+        Cause::Convention { title, .. } => {
+            matches(pattern, &format!("undeclared convention: {}", lower_first(title)))
+        }
+        Cause::Broken { said } => {
+            matches(pattern, finding.verdict.word())
+                || !means_ours(pattern) && is_quoted_like(said, pattern)
+        }
+        _ => {
+            matches(pattern, finding.verdict.word())
+                || matches(&pattern.to_lowercase().replace(' ', "-"), &name)
+        }
     }
 }
 
-fn words(title: &str) -> String {
-    let mut name = String::new();
-    // The part of an address behind a letter is no word either.
-    for chunk in
-        title.split_whitespace().filter(|chunk| !chunk.contains(|c: char| c.is_ascii_digit()))
-    {
-        for word in chunk.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-            let word = word.to_lowercase();
-            if name.len() + 1 + word.len() > LONGEST && !name.is_empty() {
-                return name;
-            }
-            if !name.is_empty() {
-                name.push('-');
-            }
-            name.extend(word.chars().take(LONGEST));
-        }
-    }
-    if name.is_empty() { "untitled".to_owned() } else { name }
+/// Whether a pattern means a fault, by its code, its title or both.
+pub(crate) fn is_fault_meant(pattern: &str, code: &str, title: &str) -> bool {
+    let title = lower_first(title);
+    matches(pattern, code)
+        || matches(pattern, &title)
+        || matches(pattern, &format!("{code} {title}"))
+}
+
+/// Whether a pattern is written like a name of qkvet's own.
+fn means_ours(pattern: &str) -> bool {
+    let own = [UNEXPLAINED, INTERMITTENT, LAYOUT, THREADS, NONDETERMINISTIC];
+    let pattern = pattern.to_lowercase().replace(' ', "-");
+    let begins = |start: &str| {
+        let n = pattern.find(['*', '?']).unwrap_or(pattern.len());
+        start.starts_with(&pattern[..n.min(start.len())]) || pattern.starts_with(start)
+    };
+    ["qk", "convention:", "wrong-", "undeclared-convention"]
+        .iter()
+        .chain(&own)
+        .any(|one| begins(one))
+        && pattern != "*"
 }
 
 #[cfg(test)]
@@ -82,21 +124,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn titles_become_names() {
-        assert_eq!(codes("QK221 by remainder"), [("QK221", "by remainder")]);
-        assert_eq!(
-            codes("QK221 by remainder, with QK310 keys, too"),
-            [("QK221", "by remainder"), ("QK310", "keys, too")]
-        );
-        assert_eq!(codes("QK221 a row, with a hole"), [("QK221", "a row, with a hole")]);
-        assert!(codes("wrong results").is_empty());
-        assert_eq!(
-            words("RuntimeError: CUDA error at 0x7f3a, code 700"),
-            "runtimeerror-cuda-error-at-code"
-        );
-        assert_eq!(words("wrong shape of the output"), "wrong-shape-of-the-output");
-        assert_eq!(words("12 34"), "untitled");
-        assert!(words(&"long ".repeat(100)).len() <= LONGEST);
-        assert_eq!(words("a # b: \u{1b}[2J"), "a-b");
+    fn patterns_of_ours_are_not_those_of_targets() {
+        for pattern in [
+            "QK221",
+            "qk221*",
+            "QK*",
+            "Q*",
+            "convention:*",
+            "wrong results*",
+            "wrong-shape-of-the-output",
+        ] {
+            assert!(means_ours(pattern), "{pattern}");
+        }
+        for pattern in ["RuntimeError*", "kernel-died", "*", "out of memory"] {
+            assert!(!means_ours(pattern), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn names_of_older_versions_are_known() {
+        assert!(is_name_of("signal-killed", "crash:signal-killed"));
+        assert!(is_name_of("crash:signal-killed", "crash:signal-killed"));
+        assert!(is_name_of("QK221", "QK221") && !is_name_of("QK221", "error:qk-221"));
+        assert!(!is_name_of("causal=upper-left", "convention:causal=upper-left"));
     }
 }

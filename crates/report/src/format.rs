@@ -3,7 +3,7 @@
 use qkvet_spec::{Catalog, Summary};
 
 use crate::html::html;
-use crate::{github, gitlab, json, junit, markdown, ndjson, plain, render, sarif};
+use crate::{github, gitlab, json, junit, markdown, ndjson, plain, render, sarif, verdict};
 
 /// A report that cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -34,11 +34,13 @@ pub enum ReportFormat {
     Gitlab,
     /// SARIF 2.1.0.
     Sarif,
+    /// One small JSON object.
+    Verdict,
 }
 
 impl ReportFormat {
     /// Every format.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Human,
         Self::Json,
         Self::Ndjson,
@@ -48,6 +50,7 @@ impl ReportFormat {
         Self::Github,
         Self::Gitlab,
         Self::Sarif,
+        Self::Verdict,
     ];
 
     /// The name on the command line.
@@ -62,6 +65,7 @@ impl ReportFormat {
             Self::Github => "github",
             Self::Gitlab => "gitlab",
             Self::Sarif => "sarif",
+            Self::Verdict => "verdict",
         }
     }
 
@@ -77,6 +81,7 @@ impl ReportFormat {
             Self::Github => "annotations of a GitHub workflow",
             Self::Gitlab => "GitLab's code quality report",
             Self::Sarif => "SARIF 2.1.0",
+            Self::Verdict => "one JSON object below 2 KB: what a program needs to act",
         }
     }
 
@@ -92,6 +97,7 @@ impl ReportFormat {
             Self::Github => "github.txt",
             Self::Gitlab => "gitlab.json",
             Self::Sarif => "report.sarif",
+            Self::Verdict => "verdict.json",
         }
     }
 
@@ -120,5 +126,6 @@ pub fn write_as(
         ReportFormat::Github => github(summary),
         ReportFormat::Gitlab => gitlab(summary)?,
         ReportFormat::Sarif => sarif(summary)?,
+        ReportFormat::Verdict => verdict(summary)?,
     })
 }

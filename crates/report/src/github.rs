@@ -12,6 +12,7 @@ use crate::groups::word;
 use crate::known::{open_findings, stale_lines};
 use crate::snapshot::{ChangeGroup, change_groups};
 use crate::text::{count, cut, no_command, visible};
+use crate::words::{self, Told};
 
 /// Annotations of one kind in a step.
 const MOST: usize = 10;
@@ -89,9 +90,9 @@ fn regression(summary: &Summary, groups: &[ChangeGroup<'_>]) -> (String, String)
     let names = names(group);
     let found =
         summary.findings.iter().filter(|finding| names.contains(finding_name(finding).as_str()));
-    let causes = found.take(MOST).map(|finding| match &finding.cause {
-        Some(cause) => format!("\n{}: {cause}", finding.title),
-        None => format!("\n{}", finding.title),
+    let causes = found.take(MOST).map(|finding| {
+        let Told { title, cause, .. } = words::told(finding);
+        cause.map_or_else(|| format!("\n{title}"), |cause| format!("\n{title}: {cause}"))
     });
     let causes: String = causes.collect();
     let also: String =
@@ -118,10 +119,11 @@ fn told(finding: &Finding) -> (String, String) {
             finding.evidence.place, finding.evidence.expected, finding.evidence.got
         ),
     ];
-    lines.extend(finding.cause.iter().map(|cause| format!("cause {cause}")));
-    lines.extend(finding.hint.iter().map(|hint| format!("hint {hint}")));
+    let Told { title, cause, hint } = words::told(finding);
+    lines.extend(cause.iter().map(|cause| format!("cause {cause}")));
+    lines.extend(hint.iter().map(|hint| format!("hint {hint}")));
     lines.push(format!("replay {}", finding.replay_anywhere.as_ref().unwrap_or(&finding.replay)));
-    (format!("{} {}", word(finding), finding.title), lines.join("\n"))
+    (format!("{} {title}", word(finding)), lines.join("\n"))
 }
 
 fn warnings(summary: &Summary) -> impl Iterator<Item = (String, String)> {

@@ -9,6 +9,7 @@ use crate::groups::{
 use crate::known::open_findings;
 use crate::snapshot::ChangeGroup;
 use crate::text::{count, visible, visible_json};
+use crate::words::title;
 
 /// The file that findings of targets without a known place are shown at: the one that names
 /// targets.
@@ -34,7 +35,8 @@ pub fn gitlab(summary: &Summary) -> Result<String, serde_json::Error> {
             (_, Verdict::Crash | Verdict::Timeout) => "blocker",
             _ => "critical",
         };
-        let title = visible(&finding.title);
+        let title = title(finding);
+        let title = visible(&title);
         json!({
             "description": format!("{title} ({} of {} cases; {})", finding.cases, finding.of, visible(&finding.replay)),
             "check_name": rule(finding),

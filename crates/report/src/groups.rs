@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use qkvet_spec::{CaseChange, CaseRecord, Change, Finding, FindingKind, Summary, Verdict};
 
+use crate::finding_name::finding_name;
 use crate::snapshot::{ChangeGroup, change_groups};
 use crate::text::{count, first_line, visible, visible_line};
 
@@ -131,24 +132,18 @@ pub(crate) fn word(finding: &Finding) -> &'static str {
 
 /// What tools know the finding by: its code, else its kind, else its law.
 pub(crate) fn rule(finding: &Finding) -> String {
-    let rule = match (code(finding), finding.kind) {
-        (Some(code), _) => code.to_owned(),
+    let rule = match (finding.cause.faults().first(), finding.kind) {
+        (Some(fault), _) => fault.code.clone(),
         (None, FindingKind::Convention) => "undeclared-convention".to_owned(),
         (None, FindingKind::Verdict) => format!("law/{}", finding.law),
     };
     visible(&rule).into_owned()
 }
 
-/// `QK221`, where a fault is named.
-pub(crate) fn code(finding: &Finding) -> Option<&str> {
-    let word = finding.title.split([' ', ',']).next()?;
-    let digits = word.strip_prefix("QK")?;
-    (digits.len() == 3 && digits.bytes().all(|b| b.is_ascii_digit())).then_some(word)
-}
-
-/// Sixteen hexadecimal digits that stay the same as long as target, law, case and title do.
+/// Sixteen hexadecimal digits that stay the same as long as target, law, case and name do.
 pub(crate) fn fingerprint(summary: &Summary, finding: &Finding) -> String {
-    fingerprint_of(&[&summary.run.target, &finding.law, &finding.witness.case, &finding.title])
+    let name = finding_name(finding);
+    fingerprint_of(&[&summary.run.target, &finding.law, &finding.witness.case, &name])
 }
 
 /// Sixteen hexadecimal digits of some texts.

@@ -3,16 +3,18 @@
 
 use std::io::{self, Write};
 
-use qkvet_spec::Summary;
+use qkvet_spec::{Summary, SummaryDocument};
 
 use crate::text::{visible_json, visible_json_part};
+use crate::words::English;
 
 /// The summary as JSON, pretty-printed, one trailing newline. Its schema is `qkvet schema report`.
 ///
 /// # Errors
 /// None in practice: every number in a summary is finite.
 pub fn json(summary: &Summary) -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(summary).map(|text| visible_json(text) + "\n")
+    serde_json::to_string_pretty(&SummaryDocument::new(summary, &English))
+        .map(|text| visible_json(text) + "\n")
 }
 
 /// The same where it is wanted, without the text as a whole: that takes as much room as what it
@@ -22,7 +24,7 @@ pub fn json(summary: &Summary) -> Result<String, serde_json::Error> {
 /// Those of `to`.
 pub fn write_json(summary: &Summary, to: impl Write) -> io::Result<()> {
     let mut to = Visible(to);
-    serde_json::to_writer_pretty(&mut to, summary)?;
+    serde_json::to_writer_pretty(&mut to, &SummaryDocument::new(summary, &English))?;
     to.write_all(b"\n")
 }
 

@@ -14,6 +14,7 @@ use crate::groups::{CaseGroup, case_groups, case_line, rule, unfinished, word};
 use crate::known::{open_findings, settled, stale_lines};
 use crate::snapshot::{ChangeGroup, change_groups};
 use crate::text::{count, escaped, first_line, no_command_markup, plain};
+use crate::words::title;
 
 /// Findings beyond this, and groups of regressions beyond this, are only counted: a CI loads the
 /// whole file.
@@ -118,7 +119,7 @@ impl<'a> Told<'a> {
     /// A line a finding that breaks the law; of many the first.
     fn lines(&self, summary: &Summary, law: &str) -> Vec<String> {
         let numbers = self.by_law.get(law).map_or(&[][..], Vec::as_slice);
-        let line = |number: &usize| format!("finding: {}", summary.findings[*number].title);
+        let line = |number: &usize| format!("finding: {}", title(&summary.findings[*number]));
         let mut lines: Vec<String> = numbers.iter().take(MOST_NAMED).map(line).collect();
         if numbers.len() > MOST_NAMED {
             lines.push(format!("and {} more findings", count(numbers.len() - MOST_NAMED)));
@@ -206,10 +207,10 @@ fn finding(summary: &Summary, finding: &Finding) -> String {
         "  <testsuite name=\"{}\" tests=\"1\" failures=\"1\" errors=\"0\" skipped=\"0\">\n{}\n    <testcase name=\"{}\" classname=\"{}\">\n      <failure type=\"{}\" message=\"{}\">{}</failure>\n    </testcase>\n  </testsuite>",
         escaped(&format!("finding {}", rule(finding))),
         properties(&about),
-        escaped(&finding.title),
+        escaped(&title(finding)),
         escaped(&summary.run.target),
         word(finding),
-        escaped(&finding.title),
+        escaped(&title(finding)),
         escaped(&plain(&crate::finding(finding))),
     )
 }

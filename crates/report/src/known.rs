@@ -8,7 +8,7 @@ use qkvet_spec::{
     KnownOutcome, KnownState, KnownStatus, SpecError, Summary, nearest, parse_yaml,
 };
 
-use crate::finding_name::{codes, finding_name};
+use crate::finding_name::{finding_name, is_fault_meant, is_meant};
 use crate::glob::{is_literal, matches};
 
 /// Reads a file of known deviations.
@@ -152,7 +152,6 @@ pub fn apply_known(
 ) {
     summary.known =
         Some(KnownOutcome { file: file.to_owned(), names: others.to_vec(), entries: Vec::new() });
-    let names: Vec<Named> = summary.findings.iter().map(Named::of).collect();
     let target = target_names(summary);
     let (mut entries, mut partly_gone) = (Vec::new(), Vec::new());
     // Of each case what entries name of it.
@@ -162,8 +161,8 @@ pub fn apply_known(
         let scope: Vec<usize> = (0..summary.records.len()).filter(covered).collect();
         let shown = |at: &usize| {
             let record = &summary.records[*at];
-            let name = record.finding.and_then(|finding| names.get(finding));
-            let parts = parts_named(entry, record, name);
+            let finding = record.finding.and_then(|finding| summary.findings.get(finding));
+            let parts = parts_named(entry, record, finding);
             let shows =
                 (record.finding.is_some() || record.verdict.is_finding()) && parts.contains(&true);
             shows.then_some((*at, parts))
@@ -279,43 +278,28 @@ pub fn options_of(call: &str) -> impl Iterator<Item = &str> {
     names.filter(|word| CallOption::ALL.iter().any(|option| option.name() == *word))
 }
 
-/// What entries know a finding by.
-struct Named {
-    name: String,
-    title: String,
-    /// Code and title of each of its faults.
-    faults: Vec<(String, String)>,
-}
-
-impl Named {
-    fn of(finding: &Finding) -> Self {
-        let faults = codes(&finding.title)
-            .into_iter()
-            .map(|(code, title)| (code.to_owned(), title.to_owned()));
-        Self { name: finding_name(finding), title: finding.title.clone(), faults: faults.collect() }
-    }
-}
-
 /// What the entry names of what the case shows: of faults that come together each for itself, else
 /// the whole.
-fn parts_named(entry: &KnownDeviation, record: &CaseRecord, named: Option<&Named>) -> Vec<bool> {
+fn parts_named(
+    entry: &KnownDeviation,
+    record: &CaseRecord,
+    finding: Option<&Finding>,
+) -> Vec<bool> {
     let pattern = entry.finding.as_str();
     let is_verdict = matches(pattern, record.verdict.word());
-    let Some(Named { name, title, faults }) = named else { return vec![is_verdict] };
+    let Some(finding) = finding else { return vec![is_verdict] };
+    let faults = finding.cause.faults();
     if faults.len() < 2 {
-        return vec![is_verdict || matches(pattern, name) || matches(pattern, title)];
+        return vec![is_verdict || is_meant(pattern, finding)];
     }
     // A pattern that fits the whole may mean one of them alone.
-    let is_whole = is_verdict
-        || pattern == name
-        || (pattern.contains('+') && matches(pattern, name))
-        || pattern == title;
-    let is_one = |(code, title): &(String, String)| {
-        matches(pattern, code)
-            || matches(pattern, title)
-            || matches(pattern, &format!("{code} {title}"))
-    };
-    faults.iter().map(|fault| is_whole || is_one(fault)).collect()
+    let name = finding_name(finding);
+    let is_whole =
+        is_verdict || pattern == name || (pattern.contains('+') && matches(pattern, &name));
+    faults
+        .iter()
+        .map(|fault| is_whole || is_fault_meant(pattern, &fault.code, &fault.title))
+        .collect()
 }
 
 /// How much of what an entry is about a run has.
@@ -372,13 +356,6 @@ fn entries_of(summary: &Summary) -> BTreeMap<usize, Vec<&KnownDeviation>> {
     let of: Vec<(usize, usize)> = (0..summary.records.len())
         .filter_map(|at| Some((at, summary.records[at].finding.filter(is_known)?)))
         .collect();
-    let names: BTreeMap<usize, Named> = of
-        .iter()
-        .map(|(_, number)| *number)
-        .collect::<BTreeSet<usize>>()
-        .into_iter()
-        .map(|number| (number, Named::of(&summary.findings[number])))
-        .collect();
     let target = target_names(summary);
     for status in outcome.entries.iter().filter(|status| status.state == KnownState::Holds) {
         let entry = &status.entry;
@@ -389,7 +366,8 @@ fn entries_of(summary: &Summary) -> BTreeMap<usize, Vec<&KnownDeviation>> {
                 .and_then(|entries| entries.last())
                 .is_some_and(|last| std::ptr::eq(*last, entry));
             let record = &summary.records[*at];
-            let is_named = || parts_named(entry, record, names.get(number)).contains(&true);
+            let is_named =
+                || parts_named(entry, record, summary.findings.get(*number)).contains(&true);
             if !is_there && covers(entry, &target, record) && is_named() {
                 all.entry(*number).or_default().push(entry);
             }

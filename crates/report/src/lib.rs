@@ -1,54 +1,104 @@
 //! From events and summaries to text: the terminal, JSON, pages and what other tools read. A
 //! reporter sees no runner.
 
+#[cfg(feature = "formats")]
 mod adequacy;
+#[cfg(feature = "formats")]
 mod doctor;
+#[cfg(feature = "formats")]
 mod finding_name;
+#[cfg(feature = "formats")]
 mod format;
+#[cfg(feature = "formats")]
 mod github;
+#[cfg(feature = "formats")]
 mod gitlab;
+#[cfg(feature = "formats")]
 mod glob;
+#[cfg(feature = "formats")]
 mod groups;
+#[cfg(feature = "formats")]
 mod html;
+#[cfg(feature = "formats")]
 mod json;
+#[cfg(feature = "formats")]
 mod junit;
+#[cfg(feature = "formats")]
 mod known;
+#[cfg(feature = "formats")]
 mod known_file;
+#[cfg(feature = "formats")]
 mod margins;
+#[cfg(feature = "formats")]
 mod markdown;
+#[cfg(feature = "formats")]
 mod onnx;
+#[cfg(feature = "formats")]
 mod probe;
+#[cfg(feature = "formats")]
 mod progress;
+#[cfg(feature = "formats")]
 mod quote;
+#[cfg(feature = "formats")]
 mod sarif;
+#[cfg(feature = "formats")]
 mod snapshot;
+#[cfg(feature = "formats")]
 mod stream;
+#[cfg(feature = "formats")]
 mod terminal;
+#[cfg(feature = "formats")]
 mod text;
+#[cfg(feature = "formats")]
+mod verdict;
+mod words;
 
+#[cfg(feature = "formats")]
 pub use adequacy::{adequacy, adequacy_page};
+#[cfg(feature = "formats")]
 pub use doctor::{DoctorText, doctor_line};
-pub use finding_name::{finding_name, has_cause, titles};
+#[cfg(feature = "formats")]
+pub use finding_name::{finding_name, titles};
+#[cfg(feature = "formats")]
 pub use format::{ReportError, ReportFormat, write_as};
+#[cfg(feature = "formats")]
 pub use github::github;
+#[cfg(feature = "formats")]
 pub use gitlab::gitlab;
+#[cfg(feature = "formats")]
 pub use html::html;
+#[cfg(feature = "formats")]
 pub use json::{json, write_json};
+#[cfg(feature = "formats")]
 pub use junit::junit;
+#[cfg(feature = "formats")]
 pub use known::{
     apply_known, check_known, is_about_known, is_day, is_of_no_suite, open_findings, options_of,
     read_known, settled, stale_line, stale_lines,
 };
+#[cfg(feature = "formats")]
 pub use known_file::{add_known, remove_known, write_known};
+#[cfg(feature = "formats")]
 pub use markdown::{issue, markdown};
+#[cfg(feature = "formats")]
 pub use onnx::{onnx_json, onnx_text};
+#[cfg(feature = "formats")]
 pub use probe::{probe_json, probe_text, probe_yaml};
+#[cfg(feature = "formats")]
 pub use progress::Progress;
+#[cfg(feature = "formats")]
 pub use sarif::sarif;
+#[cfg(feature = "formats")]
 pub use snapshot::{
     ChangeGroup, DAMAGED_HINT, PLAIN_DEVICE, Written, accept, change_groups, compare, is_about,
     new_snapshot, read_snapshot, snapshot_diff, snapshot_line, snapshot_text, write_snapshot,
 };
+#[cfg(feature = "formats")]
 pub use stream::{LiveStream, ndjson, write_ndjson, write_ndjson_end};
+#[cfg(feature = "formats")]
 pub use terminal::{ReportStyle, coverage, exit_line, finding, render, render_in};
+#[cfg(feature = "formats")]
 pub use text::{hanging, no_command, paragraph, plain, ratio, visible, visible_line};
+#[cfg(feature = "formats")]
+pub use verdict::verdict;
+pub use words::{English, finding_text, judgment};

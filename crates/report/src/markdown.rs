@@ -11,6 +11,7 @@ use crate::known::{open_findings, settled, stale_lines};
 use crate::snapshot::regressions;
 use crate::snapshot::snapshot_text;
 use crate::text::{count, cut, no_command, plain, visible};
+use crate::words::{title, told};
 
 /// Findings beyond this are only named.
 const MOST_FINDINGS: usize = 20;
@@ -31,7 +32,7 @@ pub fn markdown(summary: &Summary) -> String {
         line("| | finding | cases | law |\n|---|---|---:|---|");
         let settled = settled(summary);
         for (at, one) in summary.findings.iter().enumerate().take(MOST_NAMED) {
-            let (title, law) = (inline(&cut(&one.title, LONGEST)), code(&one.law));
+            let (title, law) = (inline(&cut(&title(one), LONGEST)), code(&one.law));
             let why = settled
                 .get(&at)
                 .map_or_else(String::new, |why| format!(" ({})", inline(&cut(why, LONGEST))));
@@ -64,7 +65,7 @@ pub fn markdown(summary: &Summary) -> String {
         line(&format!(
             "<details><summary>{} {}</summary>\n",
             word(one),
-            inline(&cut(&one.title, LONGEST))
+            inline(&cut(&title(one), LONGEST))
         ));
         line(&fenced("text", &plain(&crate::finding(one))));
         line("</details>\n");
@@ -121,8 +122,8 @@ fn line_of(summary: &Summary) -> String {
 /// how to see it.
 pub fn issue(summary: &Summary, finding: &Finding) -> String {
     let run = &summary.run;
-    let evidence = &finding.evidence;
-    let mut out = format!("# {}\n\n", inline(&finding.title));
+    let (evidence, told) = (&finding.evidence, told(finding));
+    let mut out = format!("# {}\n\n", inline(&told.title));
     let mut line = |text: &str| {
         let _ = writeln!(out, "{text}");
     };
@@ -146,7 +147,7 @@ pub fn issue(summary: &Summary, finding: &Finding) -> String {
     }
     line("");
     for (name, text) in
-        [("Cause", &finding.cause), ("Hint", &finding.hint), ("Where", &finding.structure)]
+        [("Cause", &told.cause), ("Hint", &told.hint), ("Where", &finding.structure)]
     {
         if let Some(text) = text {
             line(&format!("{name}: {}\n", inline(text)));

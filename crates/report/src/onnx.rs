@@ -52,7 +52,7 @@ pub fn onnx_text(report: &OnnxReport) -> String {
         out.push('\n');
     }
     for one in report.findings.iter().take(MOST_FINDINGS) {
-        let _ = writeln!(out, "{}", finding(one));
+        let _ = writeln!(out, "{}", finding(&one.finding));
     }
     let more = report.findings.len().saturating_sub(MOST_FINDINGS);
     if more > 0 {

@@ -1,4 +1,43 @@
-//! Text of others as a scalar of YAML.
+//! Text of others: as a scalar of YAML, in a line, as the words of a name.
+
+use qkvet_spec::Quoted;
+
+use crate::glob::matches;
+
+/// Longest name; a longer one ends at a word.
+const LONGEST: usize = 60;
+
+/// The words of what a target said, as a name is made of them.
+pub(crate) fn words_of(said: &Quoted) -> String {
+    said.open_to_escape(words)
+}
+
+/// Whether what a target said fits a pattern, as a whole or by its words.
+pub(crate) fn is_quoted_like(said: &Quoted, pattern: &str) -> bool {
+    said.open_to_escape(|text| matches(pattern, text) || matches(pattern, &words(text)))
+}
+
+/// The words of a text, in lower case and with hyphens between them. Words with digits are left out:
+/// a message may hold numbers and addresses that change.
+pub(crate) fn words(text: &str) -> String {
+    let mut name = String::new();
+    // The part of an address behind a letter is no word either.
+    for chunk in
+        text.split_whitespace().filter(|chunk| !chunk.contains(|c: char| c.is_ascii_digit()))
+    {
+        for word in chunk.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+            let word = word.to_lowercase();
+            if name.len() + 1 + word.len() > LONGEST && !name.is_empty() {
+                return name;
+            }
+            if !name.is_empty() {
+                name.push('-');
+            }
+            name.extend(word.chars().take(LONGEST));
+        }
+    }
+    if name.is_empty() { "untitled".to_owned() } else { name }
+}
 
 /// Words that YAML readers take for something else than text.
 const TAKEN: [&str; 12] =
@@ -44,6 +83,18 @@ pub(crate) fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_become_words() {
+        assert_eq!(
+            words("RuntimeError: CUDA error at 0x7f3a, code 700"),
+            "runtimeerror-cuda-error-at-code"
+        );
+        assert_eq!(words("wrong shape of the output"), "wrong-shape-of-the-output");
+        assert_eq!(words("12 34"), "untitled");
+        assert!(words(&"long ".repeat(100)).len() <= LONGEST);
+        assert_eq!(words("a # b: \u{1b}[2J"), "a-b");
+    }
 
     #[test]
     fn text_is_text() {

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use qkvet_spec::{Summary, Verdict};
 use serde_json::{Value, json};
 
-use crate::groups::{bare_regressions, code, fingerprint, regression_line, rule, word};
+use crate::groups::{bare_regressions, fingerprint, regression_line, rule, word};
 use crate::known::{open_findings, settled};
 use crate::snapshot::ChangeGroup;
 use crate::text::{count, plain, visible, visible_json};
+use crate::words::lower_first;
 
 /// Results beyond this are only counted: GitHub shows as many, and refuses a file with five times
 /// as many.
@@ -101,8 +102,8 @@ fn rules(summary: &Summary, shown: &[usize]) -> Vec<(String, String)> {
         if !known.insert(id.clone()) {
             continue;
         }
-        let text = match code(finding) {
-            Some(code) => finding.title.trim_start_matches(code).trim_start().to_owned(),
+        let text = match finding.cause.faults().first() {
+            Some(fault) => lower_first(&fault.title),
             None if id.starts_with("law/") => finding.law_title.clone(),
             None => {
                 "The target follows a convention other than the standard and does not declare it"
@@ -143,7 +144,7 @@ fn result(
         "level": if finding.verdict == Verdict::Nondet { "warning" } else { "error" },
         "message": { "text": plain(&crate::finding(finding)) },
         "locations": [location(summary)],
-        "partialFingerprints": { "qkvetFinding/v1": fingerprint(summary, finding) },
+        "partialFingerprints": { "qkvetFinding/v2": fingerprint(summary, finding) },
         "occurrenceCount": finding.cases.max(1),
         "properties": {
             "verdict": word(finding),
@@ -169,7 +170,7 @@ fn regression(summary: &Summary, group: &ChangeGroup<'_>, places: &BTreeMap<&str
         "level": "error",
         "message": { "text": text },
         "locations": [location(summary)],
-        "partialFingerprints": { "qkvetFinding/v1": fingerprint },
+        "partialFingerprints": { "qkvetFinding/v2": fingerprint },
         "occurrenceCount": group.cases.len().max(1),
     })
 }

@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
-use qkvet_spec::{Event, Outcome, StreamLine, Summary};
+use qkvet_spec::{Event, FindingDocument, Outcome, StreamLine, Summary};
 
 use crate::text::visible_json;
+use crate::words::English;
 
 /// All lines of a finished run. Their schema is `qkvet schema stream`.
 ///
@@ -33,8 +34,9 @@ pub fn write_ndjson(summary: &Summary, mut to: impl Write) -> io::Result<()> {
 pub fn write_ndjson_end(summary: &Summary, mut to: impl Write) -> io::Result<()> {
     let warnings = summary.warnings.iter().cloned().map(StreamLine::Warning);
     let cases = summary.records.iter().cloned().map(|record| StreamLine::Case(Box::new(record)));
-    let findings =
-        summary.findings.iter().cloned().map(|finding| StreamLine::Finding(Box::new(finding)));
+    let findings = summary.findings.iter().map(|finding| {
+        StreamLine::Finding(Box::new(FindingDocument::new(finding, &English).into_owned()))
+    });
     warnings.chain(cases).chain(findings).try_for_each(|one| write_line(&one, &mut to))?;
     write_line(&StreamLine::Finished(Box::new(Outcome::of(summary))), &mut to)
 }

@@ -14,6 +14,7 @@ use crate::known::{open_findings, settled, stale_lines};
 use crate::margins::margins;
 use crate::snapshot::{regressions, snapshot_text};
 use crate::text::{count, cut, in_lines, no_command, ratio, visible, visible_line, whole_words};
+use crate::words::{self, title};
 
 const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -129,7 +130,7 @@ fn settled_findings(summary: &Summary, width: usize) -> String {
             &format!(
                 "{YELLOW}{word}{YELLOW:#}  {}: {} in {cases}",
                 word_of(one),
-                cut(&visible_line(&one.title), width)
+                cut(&visible_line(&title(one)), width)
             ),
             width,
         );
@@ -161,21 +162,22 @@ pub fn finding(finding: &Finding) -> String {
 fn finding_in(finding: &Finding, width: usize) -> String {
     let mut out = String::new();
     let word = word_of(finding);
-    let boundary = finding
-        .boundary
+    let said = words::told(finding);
+    let only = finding
+        .condition
         .as_ref()
-        .map_or_else(String::new, |boundary| format!(", only where {boundary}"));
+        .map_or_else(String::new, |condition| format!(", only where {condition}"));
     let shows = if finding.cases == 1 { "shows" } else { "show" };
     headline(
         &mut out,
-        &format!("{RED}{word}{RED:#}  {BOLD}{}{BOLD:#}", visible_line(&finding.title)),
+        &format!("{RED}{word}{RED:#}  {BOLD}{}{BOLD:#}", visible_line(&said.title)),
         width,
     );
     told(
         &mut out,
         "cases",
         &format!(
-            "{} of {} {shows} it{boundary}: {}",
+            "{} of {} {shows} it{only}: {}",
             count(finding.cases),
             count(finding.of),
             laws(&finding.laws)
@@ -206,7 +208,7 @@ fn finding_in(finding: &Finding, width: usize) -> String {
     wrapped(&mut out, "reading", finding.reading.as_deref().unwrap_or_default(), width);
     wrapped(&mut out, "wrong", finding.structure.as_deref().unwrap_or_default(), width);
     row(&mut out, "stderr", evidence.stderr.as_deref().unwrap_or_default(), width);
-    for (label, text) in [("cause", &finding.cause), ("hint", &finding.hint)] {
+    for (label, text) in [("cause", &said.cause), ("hint", &said.hint)] {
         if let Some(text) = text {
             wrapped(&mut out, label, text, width);
         }

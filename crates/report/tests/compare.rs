@@ -8,15 +8,37 @@ use qkvet_report::{
     snapshot_text, write_as, write_snapshot,
 };
 use qkvet_spec::{
-    CaseRecord, Catalog, Change, Chosen, Coverage, Evidence, Finding, FindingKind, KnownState,
-    RunInfo, Snapshot, SnapshotOutcome, Summary, Verdict, Witness,
+    CaseRecord, Catalog, Cause, Change, Chosen, Coverage, Evidence, FaultRef, Finding, FindingKind,
+    FindingState, KnownState, Quoted, RunInfo, Snapshot, SnapshotOutcome, Summary, Verdict,
+    Witness,
 };
+
+/// A fault, `QK221 title`, or what a broken target said.
+fn cause(text: &str) -> Cause {
+    let faults: Vec<FaultRef> = text
+        .split(", with ")
+        .filter(|part| part.starts_with("QK"))
+        .filter_map(|part| part.split_once(' '))
+        .map(|(code, title)| FaultRef {
+            code: code.to_owned(),
+            fault: code.to_lowercase(),
+            title: title.to_owned(),
+            tell: String::new(),
+        })
+        .collect();
+    if faults.is_empty() {
+        return Cause::Broken { said: Quoted::new(text) };
+    }
+    Cause::Faults { faults, explained: 1, of: 1, rival: None }
+}
 
 fn finding(title: &str, verdict: Verdict) -> Finding {
     Finding {
+        state: FindingState::Final,
         kind: FindingKind::Verdict,
         verdict,
-        title: title.to_owned(),
+        cause: cause(title),
+        notes: Vec::new(),
         law: "value".to_owned(),
         law_title: "Value".to_owned(),
         contract: "f32".to_owned(),
@@ -24,7 +46,7 @@ fn finding(title: &str, verdict: Verdict) -> Finding {
         cases: 1,
         of: 1,
         known: 0,
-        boundary: None,
+        condition: None,
         witness: Witness {
             case: "c-1".to_owned(),
             call: String::new(),
@@ -34,8 +56,6 @@ fn finding(title: &str, verdict: Verdict) -> Finding {
         evidence: Evidence::new("output", "1", "2"),
         reading: None,
         structure: None,
-        cause: None,
-        hint: None,
         replay: String::new(),
         replay_anywhere: None,
         script: None,
@@ -66,6 +86,7 @@ fn case(name: &str, verdict: Verdict, margin: f64, finding: Option<usize>) -> Ca
 fn summary(findings: Vec<Finding>, records: Vec<CaseRecord>) -> Summary {
     let laws = records.iter().map(|record| (record.law.clone(), 1)).collect();
     Summary {
+        format: String::new(),
         run: RunInfo {
             tool: "qkvet 1.2.3".to_owned(),
             target: "builtin:x".to_owned(),

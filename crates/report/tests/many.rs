@@ -10,7 +10,7 @@ use qkvet_report::{
     ReportFormat, accept, apply_known, change_groups, compare, new_snapshot, open_findings,
     read_known, read_snapshot, settled, snapshot_diff, titles, write_as, write_snapshot,
 };
-use qkvet_spec::{Catalog, Change, Finding, Summary, Verdict};
+use qkvet_spec::{Catalog, Cause, Change, Finding, Quoted, Summary, Verdict};
 use serde_json::Value;
 
 const MANY: usize = 100_000;
@@ -35,7 +35,7 @@ fn failing(n_causes: usize) -> Summary {
     };
     summary.findings = (0..n_causes)
         .map(|n| Finding {
-            title: format!("cause {}", letters(n)),
+            cause: Cause::Broken { said: Quoted::new(format!("cause {}", letters(n))) },
             cases: MANY / n_causes,
             ..finding.clone()
         })
@@ -110,6 +110,7 @@ fn every_format_bears_many_findings() {
             markdown.len()
         );
         assert!(made(ReportFormat::Human, &summary).lines().count() < 300);
+        assert!(made(ReportFormat::Verdict, &summary).len() < 2048);
         let lines = made(ReportFormat::Ndjson, &summary)
             .lines()
             .filter(|line| line.starts_with("{\"case\""))

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use qkvet_report::{ReportStyle, compare, new_snapshot, plain, render, render_in, snapshot_text};
-use qkvet_spec::Summary;
+use qkvet_spec::{Cause, Summary};
 use textwrap::core::display_width;
 
 fn summary() -> Summary {
@@ -17,7 +17,9 @@ fn summary() -> Summary {
     let long = "a word that is followed by others and by 注意 and more of them ".repeat(20);
     summary.run.environment.push(long.clone());
     summary.warnings.push(long.clone());
-    summary.findings[0].title.push_str(&format!(" {long}"));
+    if let Cause::Convention { title, .. } = &mut summary.findings[0].cause {
+        title.push_str(&format!(" {long}"));
+    }
     summary.findings[0].evidence.got =
         "0.1234567890123456789 and a reason why it is what it is, too".to_owned();
     summary.coverage.declined.insert(long, 3);

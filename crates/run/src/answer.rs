@@ -5,13 +5,11 @@ use qkvet_engine::interpret::{Expected, certainly_passes, interpret};
 use qkvet_engine::law::{CallRecord, Outcome, judge_call};
 use qkvet_engine::lowering::Want;
 use qkvet_spec::{
-    Call, Case, Catalog, Contract, Convention, Dtype, Evidence, Meaning, Output, Verdict,
-    tell_ratio,
+    Call, Case, Catalog, Cause, Contract, Convention, Dtype, Judgment, Meaning, Output, Verdict,
 };
-use serde::Serialize;
 
 use crate::conventions::meaning_of;
-use crate::runner::{LAYOUT, cause_lines, convention_lines, layout_lines};
+use crate::runner::{cause_of, right_on, undeclared_cause};
 
 /// By what an answer is judged.
 #[derive(Clone, Copy, Debug)]
@@ -34,91 +32,6 @@ pub struct Judged {
     /// How many of them no implementation under the contract may return; 0 where the form is wrong
     /// already.
     pub refuted: usize,
-}
-
-/// A verdict on one answer, or one case, as callers see it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Judgment {
-    /// The word.
-    pub verdict: Verdict,
-    /// The largest distance over its bound, where it is a finite number: at most 1 where nothing is
-    /// wrong. An assertion that holds does not measure it for large calls.
-    pub margin: Option<f64>,
-    /// What it was judged by.
-    pub contract: String,
-    /// Elements of the output; 0 for a case, whose calls may be several.
-    pub elements: usize,
-    /// How many of them are proved wrong.
-    pub refuted: usize,
-    /// Why it is not a pass.
-    pub evidence: Option<Evidence>,
-    /// What explains it, if it fails and something does.
-    pub explanation: Option<Explanation>,
-}
-
-impl Judgment {
-    /// Whether it was not proved wrong.
-    pub fn is_ok(&self) -> bool {
-        self.verdict != Verdict::Fail
-    }
-
-    /// What is known, for people. `declare` writes how a convention, `field=value`, is declared
-    /// where the caller is.
-    pub fn text(&self, declare: impl Fn(&str) -> String) -> String {
-        let Self { verdict, contract, elements, refuted, .. } = self;
-        let Some(seen) = &self.evidence else {
-            let margin = self
-                .margin
-                .map(|margin| format!(", worst error {} of its bound", tell_ratio(margin)));
-            let numbers =
-                if *elements == 0 { String::new() } else { format!("{elements} numbers within ") };
-            return format!(
-                "{verdict}: {numbers}contract {contract}{}",
-                margin.unwrap_or_default()
-            );
-        };
-        let ratio = seen.ratio.filter(|_| *verdict == Verdict::Fail);
-        let beyond = ratio.map(|ratio| {
-            format!("   ({} times the bound of contract {contract})", tell_ratio(ratio))
-        });
-        let got = format!("{}{}", seen.got, beyond.unwrap_or_default());
-        let mut rows =
-            vec![("at", seen.place.clone()), ("expected", seen.expected.clone()), ("got", got)];
-        if *refuted > 0 {
-            rows.push(("wrong", format!("{refuted} of {elements} elements are proved wrong")));
-        }
-        if let Some(found) = &self.explanation {
-            rows.push(("likely", found.title.clone()));
-            if let Some(convention) = &found.declare {
-                let standard = found.cause.split(';').next().unwrap_or_default();
-                rows.push(("cause", standard.to_owned()));
-                rows.push(("hint", format!("declare it with {}, or fix it", declare(convention))));
-            } else {
-                rows.push(("hint", found.hint.clone().unwrap_or_default()));
-            }
-        }
-        let rows = rows.iter().map(|(label, text)| row(label, text));
-        std::iter::once(format!("{verdict}  attention")).chain(rows).collect::<Vec<_>>().join("\n")
-    }
-}
-
-/// One row of what is told of a wrong answer: `  expected  0.5`. A text of several lines goes on
-/// below itself.
-pub fn row(label: &str, text: &str) -> String {
-    format!("  {label:9} {}", text.lines().collect::<Vec<_>>().join(&format!("\n{:12}", "")))
-}
-
-/// What a wrong answer may come from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Explanation {
-    /// One line.
-    pub title: String,
-    /// The fault or the standard, and how much it explains.
-    pub cause: String,
-    /// The convention that would have to be declared, `field=value`; absent for a fault.
-    pub declare: Option<String>,
-    /// How the fault looks.
-    pub hint: Option<String>,
 }
 
 /// Weights of a call below which an assertion measures: that takes some milliseconds.
@@ -150,7 +63,7 @@ impl Ruler<'_> {
     /// The verdict on an output, explained if it fails.
     pub fn judgment(&self, call: &Call, output: &Output) -> Judgment {
         let Judged { outcome, elements, refuted } = self.judge(call, output);
-        self.told(outcome, elements, refuted)
+        self.judgment_of(outcome, elements, refuted)
     }
 
     /// As [`Ruler::judgment`], but for large calls that certainly pass: their margin is not
@@ -180,18 +93,13 @@ impl Ruler<'_> {
 
     /// The verdict on a case, explained if it fails.
     pub fn judgment_of_case(&self, outcome: Outcome) -> Judgment {
-        self.told(outcome, 0, 0)
+        self.judgment_of(outcome, 0, 0)
     }
 
-    fn told(&self, outcome: Outcome, elements: usize, refuted: usize) -> Judgment {
+    fn judgment_of(&self, outcome: Outcome, elements: usize, refuted: usize) -> Judgment {
         let Outcome { verdict, margin, evidence, calls, .. } = outcome;
-        let explanation = match evidence.as_ref().and_then(layout_lines) {
-            Some((cause, hint)) => Some(Explanation {
-                title: LAYOUT.to_owned(),
-                cause,
-                declare: None,
-                hint: Some(hint),
-            }),
+        let explanation = match evidence.as_ref().and_then(right_on) {
+            Some(right) => Some(Cause::Layout { right, faults: Vec::new() }),
             None => (verdict == Verdict::Fail).then(|| self.explain(&calls)).flatten(),
         };
         let margin = margin.is_finite().then_some(margin);
@@ -201,7 +109,7 @@ impl Ruler<'_> {
 
     /// Which convention or single fault explains what a target returned for calls that failed;
     /// `None` if none does or the calls are too large to try them.
-    pub fn explain(&self, calls: &[CallRecord]) -> Option<Explanation> {
+    pub fn explain(&self, calls: &[CallRecord]) -> Option<Cause> {
         let work = |record: &CallRecord| {
             let d = record.call.dims();
             weights(&record.call).saturating_mul(d.d_k + d.d_v)
@@ -215,9 +123,7 @@ impl Ruler<'_> {
         let known = self.catalog.conventions.values();
         if let Some(found) = conventions_that_explain(&failures, &meaning, known, &declared).first()
         {
-            let (title, cause) = convention_lines(found);
-            let declare = Some(format!("{}={}", found.field, found.value));
-            return Some(Explanation { title, cause, declare, hint: None });
+            return Some(undeclared_cause(found));
         }
         // What is wrong in some rows looks as if they had not been written, and one answer cannot
         // tell. Pairs of faults, which a whole run is held against, take minutes.
@@ -226,8 +132,7 @@ impl Ruler<'_> {
         let rival = causes.get(1).map(|rival| (rival.faults.clone(), 1, 1));
         let named =
             Named { faults: causes.first()?.faults.clone(), members: vec![0], of: 1, rival };
-        let (title, cause, hint) = cause_lines(&named);
-        Some(Explanation { title, cause, declare: None, hint: Some(hint) })
+        Some(cause_of(&named))
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::tally::tally;
-use crate::verdict::{is_false, is_zero};
-use crate::{Evidence, KnownOutcome, Picture, SnapshotOutcome, Verdict, Witness, WorkedExample};
+use crate::verdict::is_false;
+use crate::{Evidence, Finding, KnownOutcome, SnapshotOutcome, Verdict};
 
 /// What a reporter sees.
 #[derive(Clone, Debug)]
@@ -86,84 +86,6 @@ pub struct SourcePlace {
     pub line: usize,
 }
 
-/// What a finding is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum FindingKind {
-    /// A verdict of its cases.
-    Verdict,
-    /// A legitimate convention that was not declared.
-    Convention,
-}
-
-/// One cause, however many cases it broke.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Finding {
-    /// What it is about.
-    pub kind: FindingKind,
-    /// The verdict of its cases.
-    pub verdict: Verdict,
-    /// One line.
-    pub title: String,
-    /// Law whose case is shown.
-    pub law: String,
-    /// Title of that law.
-    pub law_title: String,
-    /// Contract it was judged by.
-    pub contract: String,
-    /// Laws broken, with how many cases each.
-    pub laws: BTreeMap<String, usize>,
-    /// Cases that show it.
-    pub cases: usize,
-    /// Cases decided in the run.
-    pub of: usize,
-    /// How many of its cases are known deviations; if all are, the finding does not fail.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub known: usize,
-    /// What all cases that show it have in common and few others of their laws, and how many of
-    /// those that have it show it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub boundary: Option<String>,
-    /// The smallest input found.
-    pub witness: Witness,
-    /// What was expected there and what came.
-    pub evidence: Evidence,
-    /// Keys that a query weighs and those that it should, where an output of one of the cases
-    /// tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reading: Option<String>,
-    /// Where in an output the wrong elements are, for wrong results that no fault explains.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub structure: Option<String>,
-    /// The fault that explains these cases and how many of the failing cases it matches, or the
-    /// standard that a convention departs from.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cause: Option<String>,
-    /// What to do: a declaration, a fix, an explanation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
-    /// The command that shows it again.
-    pub replay: String,
-    /// The command that shows it again without a stored case, if the case has a token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replay_anywhere: Option<String>,
-    /// The script that shows it again without qkvet, for a target that is not built in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub script: Option<String>,
-    /// That script itself, unless it is long.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub script_text: Option<String>,
-    /// One query of the witness number by number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub example: Option<Box<WorkedExample>>,
-    /// A head of one of the cases as a whole.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub picture: Option<Box<Picture>>,
-}
-
 /// One decided case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -233,6 +155,9 @@ pub struct Coverage {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
+    /// Name and version of the format that it was read from, if it was.
+    #[serde(default, skip_serializing)]
+    pub format: String,
     /// What was run.
     pub run: RunInfo,
     /// Cases of each verdict.
@@ -260,13 +185,6 @@ pub struct Summary {
     pub snapshot: Option<SnapshotOutcome>,
     /// Every case, in order of the suite.
     pub records: Vec<CaseRecord>,
-}
-
-impl Finding {
-    /// Whether every case of it is a known deviation.
-    pub fn is_known(&self) -> bool {
-        self.cases > 0 && self.known >= self.cases
-    }
 }
 
 impl Summary {

@@ -9,14 +9,17 @@ mod case;
 mod catalog;
 mod contract;
 mod doctor;
+mod document;
 mod dtype;
 mod event;
 mod example;
+mod finding;
 mod fit;
 mod format;
 mod formula;
 mod handling;
 mod index;
+mod judgment;
 mod known;
 mod law;
 mod meaning;
@@ -37,6 +40,7 @@ pub mod syntax;
 mod tally;
 mod verdict;
 pub mod wire;
+mod words;
 
 pub use adequacy::{AdequacyReport, CoverCase, FaultInFormat, FaultMarks, Mark, Survival};
 pub use call::{
@@ -47,16 +51,20 @@ pub use case::{Binding, Case, Matrices};
 pub use catalog::Catalog;
 pub use contract::{Contract, Depth};
 pub use doctor::{Diagnosis, DoctorEvent};
+pub use document::{FindingDocument, Findings, REPORT_FORMAT, Sentences, SummaryDocument};
 pub use dtype::Dtype;
-pub use event::{
-    CaseRecord, Chosen, Coverage, Event, Finding, FindingKind, RunInfo, SourcePlace, Summary,
-};
+pub use event::{CaseRecord, Chosen, Coverage, Event, RunInfo, SourcePlace, Summary};
 pub use example::{Numbers, Picture, StageStep, Steps, WorkedExample};
+pub use finding::{
+    Cause, FaultRef, Finding, FindingKind, FindingState, Form, Note, ResultName, RightLayout,
+    Rival, ThreadCounts,
+};
 pub use fit::{Alike, Fit};
 pub use format::Format;
 pub use formula::Formula;
 pub use handling::{Handling, Strides};
 pub use index::{IndexEnv, IndexExpr};
+pub use judgment::Judgment;
 pub use known::{KnownDeviation, KnownFile, KnownOutcome, KnownState, KnownStatus};
 pub use law::{CallOption, Law, Observation, OptionSet, Proof};
 pub use meaning::{
@@ -86,3 +94,4 @@ pub use source::{SpecError, located, parse_large_yaml, parse_yaml, parse_yaml_of
 pub use stream::{Outcome, StreamLine};
 pub use suite::{BroadcastForm, Extended, Frozen, MaskPattern, Suite, Values};
 pub use verdict::{Evidence, Verdict, Witness, tell_ratio};
+pub use words::{Dialect, Quoted, Sentence, Words};

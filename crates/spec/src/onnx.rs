@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::tally::tally;
 use crate::verdict::is_false;
-use crate::{Finding, RunInfo};
+use crate::{FindingDocument, RunInfo};
 
 /// How a backend did on one case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -74,7 +74,7 @@ pub struct OnnxCase {
 }
 
 /// The whole outcome of `qkvet onnx run`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OnnxReport {
@@ -91,7 +91,7 @@ pub struct OnnxReport {
     #[serde(deserialize_with = "tally")]
     pub left_out: BTreeMap<String, usize>,
     /// What explains the cases that disagree, and how to see it again.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<FindingDocument<'static>>,
     /// Every case that was run.
     pub cases: Vec<OnnxCase>,
     /// Whether the run was stopped early, and why.

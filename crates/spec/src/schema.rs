@@ -45,7 +45,7 @@ pub fn generate_schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("contract", schema_for!(crate::Contract)),
         ("modifier", schema_for!(crate::Modifier)),
         ("suite", schema_for!(crate::Suite)),
-        ("report", schema_for!(crate::Summary)),
+        ("report", schema_for!(crate::SummaryDocument<'static>)),
         ("stream", schema_for!(crate::StreamLine)),
         ("probe", schema_for!(crate::Probe)),
         ("onnx-report", schema_for!(crate::OnnxReport)),

@@ -7,10 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::tally::tally;
 use crate::verdict::is_false;
-use crate::{CaseRecord, Coverage, Finding, KnownOutcome, RunInfo, SnapshotOutcome, Summary};
+use crate::{
+    CaseRecord, Coverage, FindingDocument, KnownOutcome, RunInfo, SnapshotOutcome, Summary,
+};
 
 /// One line of a stream: `{"started": {…}}`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum StreamLine {
@@ -30,7 +32,7 @@ pub enum StreamLine {
     /// One decided case, in order of the suite.
     Case(Box<CaseRecord>),
     /// One finding.
-    Finding(Box<Finding>),
+    Finding(Box<FindingDocument<'static>>),
     /// The run is over: the last line.
     Finished(Box<Outcome>),
 }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Form;
+
 /// How one case ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -109,10 +111,9 @@ pub struct Evidence {
     /// The error allowed there, where it is a finite number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<f64>,
-    /// What is wrong with the form of the result, if it is its form: `format of the output`,
-    /// `shape of the weights`.
+    /// What is wrong with the form of the result, if it is its form.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub form: Option<String>,
+    pub form: Option<Form>,
     /// Whether the law's own relation was refuted (otherwise one of its calls had a wrong value).
     pub relation: bool,
     /// Whether the target's process answered what is not of the protocol.

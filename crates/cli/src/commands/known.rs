@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use qkvet_report::{
-    add_known, apply_known, check_known, finding_name, has_cause, is_day, is_of_no_suite,
-    options_of, read_known, remove_known, visible, write_known,
+    add_known, apply_known, check_known, finding_name, is_day, is_of_no_suite, options_of,
+    read_known, remove_known, visible, write_known,
 };
 use qkvet_run::names::{mistyped_target, other_names};
 use qkvet_run::target::KNOWN_FILE;
@@ -197,7 +197,7 @@ fn scopes(summary: &Summary) -> BTreeMap<String, BTreeSet<Scope>> {
     let names: Vec<(String, bool)> = summary
         .findings
         .iter()
-        .map(|finding| (finding_name(finding), has_cause(finding)))
+        .map(|finding| (finding_name(finding), finding.cause.is_named()))
         .collect();
     let mut laws: BTreeMap<&str, Shared<'_>> = BTreeMap::new();
     let mut shown: BTreeMap<(&(String, bool), &str), Shared<'_>> = BTreeMap::new();

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use qkvet_report::English;
 use qkvet_report::Progress;
 use qkvet_run::conventions::conventions;
 use qkvet_run::process::{Watch, end_all};
@@ -71,6 +72,7 @@ pub(super) fn launch(
     let name = target.name.clone();
     let may_settle = |seen: &Seen<'_>| expected.may_settle(&name, seen);
     let config = RunConfig {
+        words: &English,
         catalog,
         target: &target,
         cases: subject.cases,

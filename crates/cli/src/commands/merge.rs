@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use qkvet_report::English;
 use qkvet_report::Progress;
 use qkvet_run::config::TargetEntry;
 use qkvet_run::conventions::conventions;
@@ -105,6 +106,7 @@ pub(super) fn judge(
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let config = RunConfig {
+        words: &English,
         catalog: &catalog,
         target: &target,
         cases: CaseSource::Suite { suite: &header.suite, seed: header.seed },

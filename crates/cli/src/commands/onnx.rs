@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use qkvet_gen::frozen::FrozenCase;
+use qkvet_report::English;
 use qkvet_report::{Progress, onnx_json, onnx_text};
 use qkvet_run::config::TargetEntry;
 use qkvet_run::contracts::{Chosen, contracts};
@@ -16,7 +17,7 @@ use qkvet_run::process::Watch;
 use qkvet_run::python::find_python;
 use qkvet_run::runner::{CaseSource, FailFast, RunConfig, run};
 use qkvet_run::target::{NamedTarget, TargetKind};
-use qkvet_spec::{Catalog, Contract, Dtype, OnnxOutcome, OnnxReport, Summary};
+use qkvet_spec::{Catalog, Contract, Dtype, FindingDocument, OnnxOutcome, OnnxReport, Summary};
 
 use super::frozen::{self, Wanted};
 use super::launch::{stop_on_interrupt, write_text};
@@ -53,8 +54,11 @@ pub(super) fn run_backend(args: &OnnxRunArgs) -> Result<ExitCode, Failure> {
         put(&catalog, &target, cases, &by_dtype, (&args.cases, &stop), progress)
     };
     let summary = pass(&stated, &mut progress)?;
-    let first =
-        split(&summary, &stated, &allowance, opset, summary.findings.clone(), left_out.clone());
+    let told = |summary: &Summary| -> Vec<FindingDocument<'static>> {
+        let one = |finding| FindingDocument::new(finding, &English).into_owned();
+        summary.findings.iter().map(one).collect()
+    };
+    let first = split(&summary, &stated, &allowance, opset, told(&summary), left_out.clone());
     let report = if first.count(OnnxOutcome::WithinAllowance) == 0 || first.interrupted {
         first
     } else {
@@ -68,7 +72,7 @@ pub(super) fn run_backend(args: &OnnxRunArgs) -> Result<ExitCode, Failure> {
         {
             Vec::new()
         } else {
-            pass(&others, &mut progress)?.findings
+            told(&pass(&others, &mut progress)?)
         };
         split(&summary, &stated, &allowance, opset, findings, left_out)
     };
@@ -91,6 +95,7 @@ fn put(
     progress: &mut Progress,
 ) -> Result<Summary, Failure> {
     let config = RunConfig {
+        words: &English,
         catalog,
         target,
         cases: CaseSource::Frozen { name, folder: Path::new(name), seed: 0, cases },

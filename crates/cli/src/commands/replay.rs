@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use qkvet_diagnose::{applied, describe_case, describe_inputs};
 use qkvet_engine::law::{Judge, Outcome, evaluate};
 use qkvet_gen::{case_id, check_case, from_token, is_token};
+use qkvet_report::English;
 use qkvet_report::ratio;
 use qkvet_run::conventions::conventions;
 use qkvet_run::frozen::read_cases;
@@ -255,7 +256,7 @@ fn show(again: &Again, contract: &Contract, outcome: &Outcome, now: Option<Now>)
     let word = now.map_or(outcome.verdict.word(), |now| now.word(outcome.verdict));
     say!("{word}  {}: {}", law.law.law, law.law.title);
     if let (Some(was), Some(now)) = (&again.was, now) {
-        say!("  was       {}  {}", was.verdict, was.title);
+        say!("  was       {}  {}", was.verdict, was.title(&English));
         match now {
             Now::Fixed => {}
             Now::Unseen(n) => {

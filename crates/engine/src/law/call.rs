@@ -3,7 +3,9 @@
 
 use std::borrow::Cow;
 
-use qkvet_spec::{BoolTensor, Call, Dtype, Evidence, Output, Tensor, Verdict, tell_shape};
+use qkvet_spec::{
+    BoolTensor, Call, Dtype, Evidence, Form, Output, ResultName, Tensor, Verdict, tell_shape,
+};
 
 use super::matrices::BallMatrices;
 use super::relation::{Decision, Relation, Sides, decide, is_equal};
@@ -115,32 +117,29 @@ pub(super) fn bool_tensor(
 /// What is wrong with the form of a result: missing, of another format, of another shape.
 pub(super) fn malformed(result: CallResult<'_>, expected: &Expected) -> Option<Evidence> {
     let name = result.want.name();
-    let evidence = |place: &str, expected: String, got: String| {
-        let evidence = Evidence::new(format!("{place} of {}", result.label()), expected, got);
-        Some(Evidence { form: Some(place.to_owned()), ..evidence })
+    let of = match result.want {
+        Want::Output => ResultName::Output,
+        Want::Weights => ResultName::Weights,
+        Want::Lse => ResultName::Lse,
+    };
+    let evidence = |form: Form, expected: String, got: String| {
+        let evidence = Evidence::new(format!("{form} of {}", result.label()), expected, got);
+        Some(Evidence { form: Some(form), ..evidence })
     };
     let Some(tensor) = result.tensor() else {
         let asked = format!("a second result, asked for by return_{name}");
-        return evidence("number of results", asked, "one result".to_owned());
+        return evidence(Form::Number, asked, "one result".to_owned());
     };
     let axes = if result.want == Want::Lse { &expected.shape[..3] } else { &expected.shape[..] };
     if tensor.shape != axes {
-        return evidence(
-            &format!("shape of the {name}"),
-            tell_shape(axes),
-            tell_shape(&tensor.shape),
-        );
+        return evidence(Form::Shape(of), tell_shape(axes), tell_shape(&tensor.shape));
     }
     let wrong = match result.want {
         Want::Output => tensor.dtype != expected.dtype,
         Want::Weights | Want::Lse => tensor.dtype.precision() < expected.dtype.precision(),
     };
     if wrong {
-        return evidence(
-            &format!("format of the {name}"),
-            expected.dtype.to_string(),
-            tensor.dtype.to_string(),
-        );
+        return evidence(Form::Format(of), expected.dtype.to_string(), tensor.dtype.to_string());
     }
     None
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp};
-use qkvet_spec::{Evidence, Verdict, tell_shape};
+use qkvet_spec::{Evidence, Form, ResultName, Verdict, tell_shape};
 
 use super::evaluate::{Evaluator, Stop};
 use super::relation::{Decision, Relation, Sides, decide_at};
@@ -90,7 +90,7 @@ impl Evaluator<'_> {
         let show = |shape: &[i64]| {
             tell_shape(&shape.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect::<Vec<_>>())
         };
-        let form = Some("shape of the output".to_owned());
+        let form = Some(Form::Shape(ResultName::Output));
         Decision::fail(Evidence {
             form,
             relation: true,

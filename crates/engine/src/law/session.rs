@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use qkvet_spec::{Call, Evidence, Response, Strides, Target, Trouble, Verdict};
+use qkvet_spec::{Call, Evidence, Form, Response, Strides, Target, Trouble, Verdict};
 
 use super::call::{CallRecord, all_verdicts, check_value, is_element_right, malformed};
 use super::relation::{Decision, show, show_number};
@@ -363,7 +363,7 @@ pub(super) fn no_result(place: String, response: Response) -> Decision {
     let (verdict, Trouble { what, stderr }) = match response {
         Response::Output(_) => return Decision::pass(),
         Response::Malformed(got) => {
-            let form = Some("kind of result".to_owned());
+            let form = Some(Form::Kind);
             let evidence = Evidence::new(place, "a tensor of floating-point numbers", got);
             return Decision::fail(Evidence { form, ..evidence });
         }

@@ -75,12 +75,12 @@ class Report:
 
 def _finding(one: dict[str, Any]) -> Finding:
     return Finding(
-        title=one["title"],
+        title=one["sentences"]["title"],
         verdict=one["verdict"],
         law=one["law"],
         cases=one["cases"],
-        cause=one.get("cause"),
-        hint=one.get("hint"),
+        cause=one["sentences"].get("cause"),
+        hint=one["sentences"].get("hint"),
         witness=one["witness"],
         evidence=one["evidence"],
         replay=one["replay"],

@@ -1,8 +1,8 @@
 //! What the target was taken to follow, field by field.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use qkvet_spec::{Catalog, FindingKind, Summary};
+use qkvet_spec::{Catalog, Summary};
 
 /// A field that implementations choose differently.
 pub(super) struct ConventionRow {
@@ -18,14 +18,8 @@ pub(super) struct ConventionRow {
 
 /// A row for each field of the catalog.
 pub(super) fn conventions(summary: &Summary, catalog: &Catalog) -> Vec<ConventionRow> {
-    let undeclared = |field: &str, value: &str| {
-        let flag = format!("--convention {field}={value},");
-        let is_it = |hint: &String| hint.contains(&flag);
-        summary
-            .findings
-            .iter()
-            .any(|one| one.kind == FindingKind::Convention && one.hint.as_ref().is_some_and(is_it))
-    };
+    let undeclared: BTreeSet<String> =
+        summary.findings.iter().filter_map(|finding| finding.cause.convention()).collect();
     let mut rows: BTreeMap<&str, ConventionRow> = BTreeMap::new();
     for convention in catalog.conventions.values() {
         let (field, value) = (convention.field.as_str(), convention.value.as_str());
@@ -36,9 +30,9 @@ pub(super) fn conventions(summary: &Summary, catalog: &Catalog) -> Vec<Conventio
             how: "standard",
             is_standard: true,
         });
-        let is_declared =
-            summary.run.conventions.iter().any(|declared| *declared == format!("{field}={value}"));
-        if is_declared || undeclared(field, value) {
+        let name = format!("{field}={value}");
+        let is_declared = summary.run.conventions.contains(&name);
+        if is_declared || undeclared.contains(&name) {
             row.judged = value.to_owned();
             row.how = if is_declared { "declared" } else { "found, not declared" };
             row.is_standard = false;

@@ -8,6 +8,7 @@ use super::shapes::Shapes;
 use crate::groups::word;
 use crate::markdown::issue;
 use crate::text::{count, ratio, visible};
+use crate::words::told;
 
 /// Laws named in a line.
 const MOST_LAWS: usize = 12;
@@ -50,7 +51,7 @@ pub(super) fn finding(
     number: usize,
     shapes: &Shapes,
 ) -> FindingView {
-    let evidence = &finding.evidence;
+    let (evidence, told) = (&finding.evidence, told(finding));
     let shown = |text: &String| visible(text).into_owned();
     let mut rows = vec![(
         "cases",
@@ -59,14 +60,14 @@ pub(super) fn finding(
             count(finding.cases),
             count(finding.of),
             finding
-                .boundary
+                .condition
                 .as_ref()
-                .map_or_else(String::new, |boundary| format!(", only where {boundary}"))
+                .map_or_else(String::new, |condition| format!(", only where {condition}"))
         ),
     )];
     let optional = [
-        ("hint", &finding.hint),
-        ("cause", &finding.cause),
+        ("hint", &told.hint),
+        ("cause", &told.cause),
         ("reading", &finding.reading),
         ("wrong elements", &finding.structure),
     ];
@@ -99,15 +100,15 @@ pub(super) fn finding(
     commands.extend(finding.script.iter().map(|script| format!("python {}", visible(script))));
     let word = word(finding);
     let mut search =
-        vec![word, &finding.title, &finding.witness.call, &finding.witness.case, &finding.contract];
+        vec![word, &told.title, &finding.witness.call, &finding.witness.case, &finding.contract];
     search.extend(finding.laws.keys().map(String::as_str));
-    search.extend([&finding.cause, &finding.hint].into_iter().flatten().map(String::as_str));
+    search.extend([&told.cause, &told.hint].into_iter().flatten().map(String::as_str));
     let search = visible(&search.join(" ")).to_lowercase();
     FindingView {
         number,
         word,
         kind: if finding.kind == FindingKind::Convention { "open" } else { "bad" },
-        title: shown(&finding.title),
+        title: shown(&told.title),
         rows,
         evidence: seen,
         commands,

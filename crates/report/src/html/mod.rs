@@ -20,6 +20,7 @@ use crate::groups::case_groups;
 use crate::known::{open_findings, settled, stale_lines};
 use crate::snapshot::snapshot_text;
 use crate::text::{count, cut, no_command_markup, plain, visible};
+use crate::words::title;
 use crate::{coverage, exit_line};
 
 /// Findings beyond this are only named: the JSON document has them all.
@@ -46,7 +47,7 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> String {
     }
     let rest = summary.findings.iter().skip(findings.len());
     let named: Vec<String> =
-        rest.take(MOST_NAMED).map(|one| cut(&visible(&one.title), LONGEST)).collect();
+        rest.take(MOST_NAMED).map(|one| cut(&visible(&title(one)), LONGEST)).collect();
     let unnamed = summary.findings.len() - findings.len() - named.len();
     let mut facts = vec![
         Fact { name: "suite", text: format!("{}, seed {}", run.suite, run.seed) },

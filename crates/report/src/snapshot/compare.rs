@@ -16,7 +16,7 @@ use qkvet_spec::{
 };
 
 use super::parts::{device_of, is_same, n_cases, part_count, parts};
-use crate::finding_name::finding_name;
+use crate::finding_name::{finding_name, is_name_of};
 
 /// Steps of a band that rounding explains.
 const NOISE: i32 = 1;
@@ -101,8 +101,9 @@ fn recorded_findings(
     for record in &summary.records {
         let Some(number) = record.finding.filter(|number| *number < names.len()) else { continue };
         let entry = recorded.get(&(record.dtype.as_str(), record.id.as_str()));
-        let is_recorded = entry.is_some_and(|entry| entry.finding.as_ref() == Some(&names[number]))
-            && !regressed.contains(record.id.as_str());
+        let is_recorded = entry.is_some_and(|entry| {
+            entry.finding.as_ref().is_some_and(|one| is_name_of(one, &names[number]))
+        }) && !regressed.contains(record.id.as_str());
         all_recorded[number] = Some(all_recorded[number].unwrap_or(true) && is_recorded);
     }
     (0..names.len()).filter(|number| all_recorded[*number] == Some(true)).collect()
@@ -196,7 +197,10 @@ impl Part<'_> {
         if before.verdict != now.verdict {
             return Some(Change::NewFinding);
         }
-        let has_other_name = before.finding != now.finding;
+        let has_other_name = match (&before.finding, &now.finding) {
+            (Some(before), Some(now)) => !is_name_of(before, now),
+            (before, now) => before != now,
+        };
         match (&before.finding, &now.finding) {
             // With fewer cases to look at another cause may be named for the same failure.
             (Some(_), Some(_)) if has_other_name && self.is_whole => {

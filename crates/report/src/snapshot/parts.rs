@@ -4,7 +4,8 @@ use indexmap::IndexMap;
 use qkvet_spec::{Band, CaseRecord, PartCount, SnapshotEntry, SnapshotPart, Summary, Verdict};
 
 use super::PLAIN_DEVICE;
-use crate::finding_name::{codes, finding_name};
+use crate::finding_name::finding_name;
+use crate::words::lower_first;
 
 /// One part for each format of the run, in order of name; what was not run is in none.
 pub(super) fn parts(summary: &Summary, device: &str) -> Vec<SnapshotPart> {
@@ -17,8 +18,9 @@ pub(super) fn parts(summary: &Summary, device: &str) -> Vec<SnapshotPart> {
         });
         let part = &mut parts[at];
         if let Some(finding) = record.finding.and_then(|finding| summary.findings.get(finding)) {
-            for (code, title) in codes(&finding.title) {
-                part.findings.entry(code.to_owned()).or_insert_with(|| title.to_owned());
+            for fault in finding.cause.faults() {
+                let title = || lower_first(&fault.title);
+                part.findings.entry(fault.code.clone()).or_insert_with(title);
             }
         }
         part.cases

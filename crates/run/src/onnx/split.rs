@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use qkvet_gen::frozen::FrozenCase;
-use qkvet_spec::{CaseRecord, Finding, OnnxCase, OnnxOutcome, OnnxReport, Summary, Verdict};
+use qkvet_spec::{
+    CaseRecord, FindingDocument, OnnxCase, OnnxOutcome, OnnxReport, Summary, Verdict,
+};
 
 use super::allowance::{Allowance, Seen};
 use super::export::test_name;
@@ -16,7 +18,7 @@ pub fn split(
     cases: &[FrozenCase],
     allowance: &Allowance,
     opset: Opset,
-    findings: Vec<Finding>,
+    findings: Vec<FindingDocument<'static>>,
     left_out: BTreeMap<String, usize>,
 ) -> OnnxReport {
     let names: BTreeMap<&str, String> =

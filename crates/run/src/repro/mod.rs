@@ -106,7 +106,7 @@ pub(crate) struct Story<'a> {
     /// Verdict of the finding.
     pub(crate) verdict: Verdict,
     /// Title of the finding.
-    pub(crate) title: &'a str,
+    pub(crate) title: String,
     /// Whether the case shows it at times alone.
     pub(crate) is_fleeting: bool,
     /// The target as the user wrote it.
@@ -222,7 +222,7 @@ fn constants(story: &Story<'_>, caller: &dyn Caller) -> String {
     format!(
         "CASE = {}\nTITLE = {}\nLAW = {}\nVERDICT = {}\nFORMAT = {}\nLIMIT = {limit}\nGUARDED = {}\nREPEATS = {}\nTURNS = {}\nREFUSAL = {refusal}\nRELATION = {relation}\n",
         string(story.case),
-        string(story.title),
+        string(&story.title),
         string(&story.law.law.law),
         string(story.verdict.word()),
         string(format),

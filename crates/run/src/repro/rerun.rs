@@ -99,7 +99,7 @@ fn check(python: &Path, called: &Called) {
             summary: String::new(),
             law,
             verdict: Verdict::Fail,
-            title: "none",
+            title: "none".to_owned(),
             is_fleeting: false,
             target: "a target",
             conventions: Vec::new(),

@@ -6,12 +6,12 @@ use std::sync::atomic::Ordering;
 use qkvet_diagnose::{describe_case, describe_inputs, smallest, together};
 use qkvet_gen::CasePlan;
 use qkvet_spec::{
-    CallOption, Convention, Finding, FindingKind, Meaning, Threads, Verdict, Witness,
+    CallOption, Convention, Finding, FindingState, Form, Meaning, Note, Threads, Verdict, Witness,
 };
 
 use super::example::{Telling, example, picture};
 use super::filled::is_of_masks;
-use super::groups::{Group, broken, wrong};
+use super::groups::{Group, broken, undeclared, wrong};
 use super::pass::{Done, Pass};
 use super::planned::Planned;
 use super::reading::{boundary_of, keep_member, reading, structure_of};
@@ -60,13 +60,13 @@ pub(super) fn conventions(
         // A case without the convention's option cannot show it.
         let uses =
             |at: &usize| convention.option.is_none_or(|option| scene.cases[*at].uses(option));
-        let mut group =
-            Group::of_convention(convention, failing.iter().copied().filter(uses).collect());
+        let members = failing.iter().copied().filter(uses).collect();
+        let mut group = Group::new(Verdict::Fail, undeclared(convention), members);
         let alone = convention.meaning.apply(scene.meaning);
         let shown = shown_by(scene, pass, &group.members, &alone)?;
         if let Some(start) = shown.or_else(|| representative(scene, &group.members)) {
             if is_of_masks(convention) {
-                group.tell_filled(beside);
+                group.note_filled(beside);
             }
             findings.extend(
                 finding(scene, pass, &group, start, Some(&alone))?
@@ -212,8 +212,8 @@ fn is_relation(done: &Done) -> bool {
 }
 
 /// What is wrong with the form of a result, if it is its form.
-fn form(done: &Done) -> Option<&str> {
-    done.evidence.as_ref().and_then(|evidence| evidence.form.as_deref())
+fn form(done: &Done) -> Option<Form> {
+    done.evidence.as_ref().and_then(|evidence| evidence.form)
 }
 
 /// The member that is shown: the relation refuted if possible, then the law with the fewest
@@ -306,9 +306,6 @@ fn finding(
     describe(scene, pass, group, (alone, Depth::Numbers), (case, shown))
 }
 
-/// The cause that is told of what did not come again, where nothing else is known.
-const ONCE_ALONE: &str = "it did not come when the same case was put again";
-
 /// How much is told of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Depth {
@@ -325,7 +322,7 @@ fn laws(scene: &Scene<'_, '_>, members: &[usize]) -> BTreeMap<String, usize> {
     laws
 }
 
-/// Keeps the case for replay and puts the finding into words.
+/// Keeps the case for replay and says all that is known of the finding.
 fn describe(
     scene: &Scene<'_, '_>,
     pass: &Pass<'_>,
@@ -340,11 +337,10 @@ fn describe(
     let Trace { token, replay, replay_anywhere, script, script_text, views } = trace(
         scene,
         pass,
-        &Seen { id: &id, case: &case, law, verdict: group.verdict, title: &group.title, shown },
+        &Seen { id: &id, case: &case, law, verdict: group.verdict, cause: &group.cause, shown },
     );
-    let once = (shown.once && group.cause.is_none()).then_some(ONCE_ALONE);
-    let causes: Vec<&str> = group.cause.as_deref().into_iter().chain(once).chain(views).collect();
-    let cause = (!causes.is_empty()).then(|| causes.join("; "));
+    let once = (shown.once && group.is_bare()).then_some(Note::Once);
+    let notes = group.notes.iter().cloned().chain(once).chain(views).collect();
     let contract = scene.config.contracts.get(&planned.dtype()).copied();
     let telling = contract.filter(|_| depth == Depth::Numbers).map(|contract| Telling {
         meaning: scene.meaning,
@@ -356,9 +352,11 @@ fn describe(
     let looked_at = picture.iter().map(|(at, _)| *at).chain(group.beside.iter().copied());
     looked_at.for_each(|at| keep_member(scene, pass, at));
     Ok(Some(Finding {
-        kind: if alone.is_some() { FindingKind::Convention } else { FindingKind::Verdict },
+        state: FindingState::Final,
+        kind: group.cause.kind(),
         verdict: group.verdict,
-        title: group.title.clone(),
+        cause: group.cause.clone(),
+        notes,
         law: planned.law().to_owned(),
         law_title: law.law.title.clone(),
         contract: contract.map(|contract| contract.contract.clone()).unwrap_or_default(),
@@ -373,11 +371,9 @@ fn describe(
             token,
         },
         evidence,
-        boundary: boundary_of(scene, group),
+        condition: boundary_of(scene, group),
         reading: if group.on_views || shown.once { None } else { reading(scene, pass, group) },
         structure: structure_of(scene, pass, group),
-        cause,
-        hint: group.hint.clone(),
         replay,
         replay_anywhere,
         script,

@@ -1,50 +1,22 @@
 //! Results that depend on how query, key and value lie in memory.
 
 use qkvet_diagnose::together;
-use qkvet_spec::{Evidence, Verdict};
+use qkvet_spec::{Cause, Evidence, RightLayout, Verdict};
 
 use super::evidence;
 use super::findings::Scene;
 use super::groups::Group;
 use super::pass::Done;
 
-/// Title of values that are wrong for one of two layouts.
-pub const LAYOUT: &str = "the result depends on how the inputs lie in memory";
-
-const WRONG_ON_VIEWS: &str = "query, key and value were views of which heads and positions lie exchanged in memory; contiguous, they give";
-const WRONG_CONTIGUOUS: &str = "query, key and value lay contiguous in memory; as views of which heads and positions lie exchanged in memory, they give a right result";
-const READ_STRIDES: &str = "Read through the strides, or copy what is not contiguous; a function that takes none of it raises an exception. `qkvet explain memory-layout` says more";
-const ASK_STRIDES: &str = "Ask the arrays for their strides; the order that positions come before heads in memory is not that of every caller. `qkvet explain memory-layout` says more";
-
 /// For which layout a result is right, where it is for one alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RightOn {
-    Contiguous,
-    Views,
-}
-
-fn right_on(evidence: &Evidence) -> Option<RightOn> {
-    let on_views = evidence.contiguous.then_some(RightOn::Views);
-    if evidence.strided { Some(RightOn::Contiguous) } else { on_views }
-}
-
-/// Cause and hint of a result that is right for one layout alone.
-pub(crate) fn layout_lines(evidence: &Evidence) -> Option<(String, String)> {
-    right_on(evidence).map(lines)
-}
-
-fn lines(right: RightOn) -> (String, String) {
-    match right {
-        RightOn::Contiguous => {
-            (format!("{WRONG_ON_VIEWS} a right result"), READ_STRIDES.to_owned())
-        }
-        RightOn::Views => (WRONG_CONTIGUOUS.to_owned(), ASK_STRIDES.to_owned()),
-    }
+pub(crate) fn right_on(evidence: &Evidence) -> Option<RightLayout> {
+    let on_views = evidence.contiguous.then_some(RightLayout::Views);
+    if evidence.strided { Some(RightLayout::Contiguous) } else { on_views }
 }
 
 impl Done {
     /// For which layout it is right, if it failed on the other alone.
-    pub(super) fn right_on(&self) -> Option<RightOn> {
+    pub(super) fn right_on(&self) -> Option<RightLayout> {
         self.evidence.as_ref().and_then(right_on)
     }
 
@@ -61,16 +33,16 @@ impl Done {
 /// Cases that failed for one layout alone; if there are none, those that a fault explains but for
 /// what their views gave.
 pub(super) fn by_layout<'a>(scene: &Scene<'_, 'a>, groups: &mut [Group<'a>]) -> Vec<Group<'a>> {
-    let alone = |right: RightOn| {
+    let alone = |right: RightLayout| {
         let is_member = |at: &usize| {
             let done = &scene.done[*at];
             done.verdict == Verdict::Fail && done.right_on() == Some(right)
         };
         let members: Vec<usize> = (0..scene.done.len()).filter(is_member).collect();
-        (!members.is_empty()).then(|| group(lines(right), members))
+        (!members.is_empty()).then(|| group(right, Vec::new(), members))
     };
     let alone: Vec<Group<'a>> =
-        [RightOn::Contiguous, RightOn::Views].into_iter().filter_map(alone).collect();
+        [RightLayout::Contiguous, RightLayout::Views].into_iter().filter_map(alone).collect();
     if alone.is_empty() {
         groups.iter_mut().filter_map(|named| beside(scene, named)).collect()
     } else {
@@ -78,9 +50,8 @@ pub(super) fn by_layout<'a>(scene: &Scene<'_, 'a>, groups: &mut [Group<'a>]) -> 
     }
 }
 
-fn group<'a>((cause, hint): (String, String), members: Vec<usize>) -> Group<'a> {
-    let (cause, hint) = (Some(cause), Some(hint));
-    Group { cause, hint, ..Group::plain(Verdict::Fail, LAYOUT.to_owned(), members) }
+fn group<'a>(right: RightLayout, faults: Vec<String>, members: Vec<usize>) -> Group<'a> {
+    Group::new(Verdict::Fail, Cause::Layout { right, faults }, members)
 }
 
 /// Takes from a group the cases whose views gave what its faults refute. What they compute bounds
@@ -117,10 +88,6 @@ fn beside<'a>(scene: &Scene<'_, 'a>, named: &mut Group<'a>) -> Option<Group<'a>>
         return None;
     }
     named.members = kept;
-    let faults: Vec<&str> = named.faults.iter().map(|fault| fault.fault.as_str()).collect();
-    let cause = format!(
-        "{WRONG_ON_VIEWS} what {} explains, and as views they do not",
-        faults.join(" with ")
-    );
-    Some(Group { on_views: true, ..group((cause, READ_STRIDES.to_owned()), moved) })
+    let faults = named.faults.iter().map(|fault| fault.fault.clone()).collect();
+    Some(Group { on_views: true, ..group(RightLayout::Contiguous, faults, moved) })
 }

@@ -24,7 +24,7 @@ use qkvet_diagnose::{LEAST_SHARE, applied, conventions_that_explain, thinned};
 use qkvet_engine::law::CallRecord;
 use qkvet_spec::{
     Catalog, CheckedLaw, Contract, Convention, Dtype, Event, Finding, Meaning, RunInfo, SpecError,
-    Summary, Verdict,
+    Summary, Verdict, Words,
 };
 
 use crate::process::StartError;
@@ -33,16 +33,14 @@ use crate::record::Sharding;
 use crate::target::{NamedTarget, TargetKind};
 use filled::{as_put, changes_masks, filled};
 use findings::Scene;
-pub use groups::{ONCE, UNEXPLAINED};
-pub(crate) use groups::{cause_lines, convention_lines};
-pub use layout::LAYOUT;
-pub(crate) use layout::layout_lines;
+pub(crate) use groups::{cause_of, undeclared as undeclared_cause};
+pub(crate) use layout::right_on;
 use pass::{Done, Pass};
 pub use planned::CaseSource;
 use planned::Planned;
 pub use stop::{FailFast, Seen};
 pub use store::{StoreError, Stored, StoredCall, StoredFinding, read_case};
-pub use threads::{THREADS, threads_of};
+pub use threads::threads_of;
 
 /// Everything a run is made from.
 #[derive(Clone, Debug)]
@@ -71,6 +69,8 @@ pub struct RunConfig<'a> {
     pub sharding: Option<Sharding>,
     /// Hash what comes back, for a comparison of bits.
     pub digests: bool,
+    /// What makes sentences of findings, for scripts that show them.
+    pub words: &'a dyn Words,
     /// Set from outside to stop early with a partial report.
     pub stop: &'a AtomicBool,
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use qkvet_engine::interpret::References;
 use qkvet_engine::law::{CallRecord, Judge, OnViews, Outcome, evaluate};
 use qkvet_gen::outputs_digest;
-use qkvet_spec::{Dtype, Evidence, Fit, Handling, Meaning, Threads, Verdict};
+use qkvet_spec::{Dtype, Evidence, Fit, Form, Handling, Meaning, Threads, Verdict};
 
 use super::planned::{Planned, judge_frozen};
 use super::stop::{Count, Stopped};
@@ -17,9 +17,6 @@ use crate::conventions::meaning_of;
 use crate::record::{RecordingTarget, Sharding, files_of};
 use crate::repro::Called;
 use crate::target::{OpenTarget, TargetKind};
-
-/// What is wrong with the form of what is no tensor.
-const KIND: &str = "kind of result";
 
 /// One decided case. Calls are kept only where something failed.
 #[derive(Clone, Debug)]
@@ -368,7 +365,7 @@ fn one(
     let digest = hashed.then(|| outputs_digest(calls.iter().map(|record| &record.output)));
     let handling =
         calls.iter().map(|record| record.output.handling).fold(Handling::default(), Handling::and);
-    let of_kind = evidence.as_ref().is_some_and(|evidence| evidence.form.as_deref() == Some(KIND));
+    let of_kind = evidence.as_ref().is_some_and(|evidence| evidence.form == Some(Form::Kind));
     let asked =
         calls.len() + usize::from(!matches!(verdict, Verdict::Fail | Verdict::Nondet) || of_kind);
     let calls = if verdict == Verdict::Fail { calls } else { Vec::new() };

@@ -67,7 +67,7 @@ pub(super) fn structure_of(
     pass: &Pass<'_>,
     group: &Group<'_>,
 ) -> Option<String> {
-    if group.verdict != Verdict::Fail || group.cause.is_some() {
+    if group.verdict != Verdict::Fail || !group.is_unexplained() {
         return None;
     }
     let mut members = group.members.clone();

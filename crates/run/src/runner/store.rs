@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use qkvet_gen::{from_json, to_json};
-use qkvet_spec::{Case, CheckedLaw, Convention, Law, Verdict, json_trouble};
+use qkvet_spec::{Case, Cause, CheckedLaw, Convention, Law, Verdict, Words, json_trouble};
 use serde::{Deserialize, Serialize};
 
 use super::RunConfig;
@@ -59,8 +59,11 @@ pub struct Stored {
 pub struct StoredFinding {
     /// Its verdict.
     pub verdict: Verdict,
-    /// Its title.
-    pub title: String,
+    /// What was wrong; absent in files of older versions, which have a title in its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
+    #[serde(default, rename = "title", skip_serializing)]
+    old_title: Option<String>,
     /// How many calls of the case were answered, or were to be, when it was found.
     #[serde(default)]
     pub calls: usize,
@@ -70,6 +73,16 @@ pub struct StoredFinding {
 }
 
 impl StoredFinding {
+    pub(super) fn new(verdict: Verdict, cause: Cause, calls: usize, once: bool) -> Self {
+        Self { verdict, cause: Some(cause), old_title: None, calls, once }
+    }
+
+    /// What was wrong, in one line.
+    pub fn title(&self, words: &dyn Words) -> String {
+        let old = || self.old_title.clone().unwrap_or_default();
+        self.cause.as_ref().map_or_else(old, |cause| words.title(cause).to_string())
+    }
+
     /// Whether the case shows it at times alone, so that a right answer says little.
     pub fn is_fleeting(&self) -> bool {
         self.once || self.verdict == Verdict::Nondet

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use qkvet_spec::{CallOption, CaseRecord, Coverage, Finding, RunInfo, Strides, Summary, Verdict};
+use qkvet_spec::{
+    CallOption, CaseRecord, Coverage, Finding, REPORT_FORMAT, RunInfo, Strides, Summary, Verdict,
+};
 
 use super::RunConfig;
 use super::pass::Done;
@@ -96,6 +98,7 @@ pub(super) fn summary(
     let interrupted = stopped == Some(&Stopped::Interrupted);
     let stopped = stopped.map(Stopped::to_string);
     Summary {
+        format: REPORT_FORMAT.to_owned(),
         run,
         counts,
         findings,

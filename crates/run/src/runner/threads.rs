@@ -1,6 +1,6 @@
 //! Results that depend on the number of threads: a race.
 
-use qkvet_spec::{Threads, Verdict};
+use qkvet_spec::{Cause, Note, ThreadCounts, Threads, Verdict};
 
 use super::RunError;
 use super::findings::Scene;
@@ -8,11 +8,6 @@ use super::groups::Group;
 use super::pass::Pass;
 use super::planned::Planned;
 use super::stop::Stopped;
-
-/// Title of what is wrong on several threads alone, where no fault is named.
-pub const THREADS: &str = "wrong only when the library uses several threads";
-
-const HINT: &str = "look for memory that two threads write, or that one reads before another wrote it; `qkvet explain threads` says more";
 
 /// The law whose cases all run on the library's own number of threads.
 const ALWAYS: &str = "repeatability";
@@ -49,7 +44,7 @@ pub(super) fn of_threads(
     pass: &mut Pass<'_>,
     group: &Group<'_>,
     start: usize,
-) -> Result<Option<(String, bool)>, RunError> {
+) -> Result<Option<(ThreadCounts, bool)>, RunError> {
     let again = match group.verdict {
         Verdict::Fail | Verdict::Nondet => AGAIN.0,
         Verdict::Crash | Verdict::Error | Verdict::Timeout => AGAIN.1,
@@ -78,40 +73,29 @@ pub(super) fn of_threads(
             all.iter().filter(is_other).filter(|at| scene.done[**at].verdict.is_checked());
         let (several, one): (Vec<usize>, Vec<usize>) =
             checked.partition(|at| threads(scene, **at) == Threads::Library);
-        let told = format!(
-            "on several threads {members} of {} cases show it, on one thread none of {}",
-            several.len(),
-            one.len()
-        );
-        return Ok(Some((told, true)));
+        let (several, one) = (several.len(), one.len());
+        return Ok(Some((ThreadCounts::Cases { wrong: members, several, one }, true)));
     }
     let mut wrong = |threads: Threads, times: usize| -> Result<usize, RunError> {
         (0..times).map(|_| is_wrong_on(threads)).try_fold(0, |n, wrong| Ok(n + usize::from(wrong?)))
     };
     // It was right on one thread once already.
     let (one, several) = (wrong(Threads::One, again - 1)?, wrong(Threads::Library, again)?);
-    let told = format!(
-        "put again it was wrong {several} of {again} times on several threads, never of {again} on one"
-    );
+    let counts = ThreadCounts::Again { wrong: several, times: again };
     // 8 of 10 and none of 10 come by chance once in 2,799 times, 3 of 3 and none of 3 once in 20, of
     // a case that is among one in ten.
-    Ok((one == 0 && several > 0).then_some((told, several * 5 >= again * 4)))
+    Ok((one == 0 && several > 0).then_some((counts, several * 5 >= again * 4)))
 }
 
 impl Group<'_> {
     /// The same of a group that is wrong on several threads alone, with what tells so. Where that
-    /// may be an accident, or where a fault is named, the title stays.
-    pub(super) fn on_threads(self, (told, is_sure): (String, bool)) -> Self {
+    /// may be an accident, or where a fault is named, the cause stays.
+    pub(super) fn on_threads(mut self, (counts, is_sure): (ThreadCounts, bool)) -> Self {
         if is_sure && self.faults.is_empty() {
-            return Self {
-                title: THREADS.to_owned(),
-                cause: Some(told),
-                hint: Some(HINT.to_owned()),
-                ..self
-            };
+            (self.cause, self.notes) = (Cause::Threads, Vec::new());
         }
-        let cause = self.cause.map_or_else(|| told.clone(), |cause| format!("{cause}; {told}"));
-        Self { cause: Some(cause), ..self }
+        self.notes.push(Note::Threads(counts));
+        self
     }
 }
 

@@ -3,7 +3,9 @@
 
 use qkvet_engine::law::Judge;
 use qkvet_gen::token;
-use qkvet_spec::{Call, Case, CheckedLaw, Contract, Convention, Strides, Summary, Verdict};
+use qkvet_spec::{
+    Call, Case, Cause, CheckedLaw, Contract, Convention, Note, Strides, Summary, Verdict,
+};
 
 use super::findings::Scene;
 use super::pass::{Done, Pass};
@@ -20,21 +22,13 @@ const MOST_SHOWN_BYTES: usize = 64 << 10;
 /// How the place of changed inputs begins; the call follows.
 const INPUTS_OF: &str = "inputs of ";
 
-/// Said of a call that was answered.
-const WERE_VIEWS: &str = "in the case shown query, key and value were views of which heads and positions lie exchanged in memory";
-
-/// Said of a call of a law of refusal that gave nothing, which may have come to its end on
-/// contiguous inputs after it raised an exception on views.
-const WERE_VIEWS_FIRST: &str = "in the case shown query, key and value were views of which heads and positions lie exchanged in memory, or contiguous if those raised an exception; whether that is the reason was not tried";
-
 /// A case that shows a finding.
 pub(super) struct Seen<'a> {
     pub(super) id: &'a str,
     pub(super) case: &'a Case,
     pub(super) law: &'a CheckedLaw,
     pub(super) verdict: Verdict,
-    /// Title of the finding.
-    pub(super) title: &'a str,
+    pub(super) cause: &'a Cause,
     pub(super) shown: &'a Done,
 }
 
@@ -50,14 +44,13 @@ pub(super) struct Trace {
     /// The script, unless it is long.
     pub(super) script_text: Option<String>,
     /// Where the inputs lay in memory, if they were views and nothing else tells it.
-    pub(super) views: Option<&'static str>,
+    pub(super) views: Option<Note>,
 }
 
 /// Stores the case, writes the script, and says how to see the finding again.
 pub(super) fn trace(scene: &Scene<'_, '_>, pass: &Pass<'_>, seen: &Seen<'_>) -> Trace {
     let Done { asked, once, .. } = *seen.shown;
-    let finding =
-        StoredFinding { verdict: seen.verdict, title: seen.title.to_owned(), calls: asked, once };
+    let finding = StoredFinding::new(seen.verdict, seen.cause.clone(), asked, once);
     let kept =
         keep(scene.config, scene.conventions, pass, (seen.id, seen.case, seen.law), Some(finding));
     let of_outputs = matches!(scene.config.target.kind, TargetKind::Outputs(_));
@@ -101,19 +94,20 @@ fn judged(
 /// What is to be said of the call that decided if it was put as views. What is wrong with its
 /// answer is asked again on contiguous inputs; whether inputs are changed, and what becomes of a
 /// call that has to be refused, is not.
-fn views(seen: &Seen<'_>, calls: &[JudgedCall]) -> Option<&'static str> {
+fn views(seen: &Seen<'_>, calls: &[JudgedCall]) -> Option<Note> {
     let evidence = seen.shown.evidence.as_ref()?;
     if let Some(label) = evidence.place.strip_prefix(INPUTS_OF) {
         let mut records = seen.shown.calls.iter();
         let changed =
             records.find(|record| record.label == label && !record.output.inputs_unchanged)?;
-        return (changed.output.handling.strides == Strides::Transposed).then_some(WERE_VIEWS);
+        let note = Note::Views { maybe_contiguous: false };
+        return (changed.output.handling.strides == Strides::Transposed).then_some(note);
     }
     let is_refusal = seen.law.law.misfit.is_some();
     let gave_nothing = is_refusal
         && (matches!(seen.verdict, Verdict::Crash | Verdict::Timeout) || evidence.broke_protocol);
     let decided = calls.iter().find(|call| call.label == evidence.place)?;
-    (gave_nothing && decided.strided).then_some(WERE_VIEWS_FIRST)
+    (gave_nothing && decided.strided).then_some(Note::Views { maybe_contiguous: true })
 }
 
 /// Stores a case with what it is judged by, and says how to see it again.
@@ -239,7 +233,7 @@ fn write_script(
         summary: qkvet_diagnose::describe_case(seen.law, seen.case),
         law: seen.law,
         verdict: seen.verdict,
-        title: seen.title,
+        title: scene.config.words.title(seen.cause).to_string(),
         is_fleeting: seen.shown.once || seen.verdict == Verdict::Nondet,
         target: &config.target.name,
         conventions: names(scene.conventions),

@@ -1,0 +1,73 @@
+//! What a run came to, for a program that acts on it: one small JSON object.
+
+use qkvet_spec::{Change, Finding, Summary, Verdict};
+use serde_json::{Value, json};
+
+use crate::finding_name::{code, finding_name};
+use crate::known::open_findings;
+use crate::text::{cut, visible_json};
+
+/// Name and version of the format.
+const FORMAT: &str = "qkvet-verdict/1";
+/// It is shorter than this.
+const MOST_BYTES: usize = 2048;
+/// Findings that it has, and columns of a text, the most that fit.
+const SIZES: [(usize, usize); 6] = [(3, 120), (3, 60), (2, 60), (1, 60), (1, 20), (0, 10)];
+
+/// The object, in one line: whether something fails, how much was checked, the first findings that
+/// fail with what replays them.
+///
+/// # Errors
+/// None in practice.
+pub fn verdict(summary: &Summary) -> Result<String, serde_json::Error> {
+    let mut text = String::new();
+    for size in SIZES {
+        text = visible_json(serde_json::to_string(&object(summary, size))?) + "\n";
+        if text.len() < MOST_BYTES {
+            break;
+        }
+    }
+    Ok(text)
+}
+
+fn object(summary: &Summary, (most, width): (usize, usize)) -> Value {
+    let (run, open) = (&summary.run, open_findings(summary));
+    let worse = summary.snapshot.as_ref().map(|outcome| outcome.count(Change::is_regression));
+    let n_worse = worse.unwrap_or(0);
+    let n_stale = summary.known.as_ref().map_or(0, |known| known.stale().count());
+    let first = open.iter().take(most).map(|at| finding(&summary.findings[*at], width));
+    json!({
+        "format": FORMAT,
+        "target": cut(&run.target, width),
+        "suite": cut(&run.suite, width),
+        "seed": run.seed,
+        "fails": !open.is_empty() || n_stale > 0 || n_worse > 0,
+        "checked": summary.checked(),
+        "declined": summary.count(Verdict::Unsupported) + summary.count(Verdict::Refused),
+        "undecided": summary.count(Verdict::Suspect) + summary.count(Verdict::Inconclusive),
+        "skipped": summary.count(Verdict::Skipped),
+        "stopped": summary.stopped.as_ref().map(|why| cut(why, width)),
+        "findings": open.len(),
+        "settled": summary.findings.len() - open.len(),
+        "stale": n_stale,
+        "regressions": n_worse,
+        "first": first.collect::<Vec<_>>(),
+    })
+}
+
+fn finding(finding: &Finding, width: usize) -> Value {
+    let faults = finding.cause.faults().iter().map(|fault| fault.fault.as_str());
+    json!({
+        "verdict": finding.verdict,
+        "name": cut(&finding_name(finding), width),
+        "code": code(finding),
+        "fault": faults.collect::<Vec<_>>().join("+"),
+        "convention": finding.cause.convention(),
+        "condition": finding.condition.as_ref().map(|condition| cut(condition, width)),
+        "contract": cut(&finding.contract, width),
+        "cases": finding.cases,
+        "of": finding.of,
+        "witness": cut(&finding.witness.call, width),
+        "replay": cut(&finding.replay, width),
+    })
+}

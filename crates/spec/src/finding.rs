@@ -1,0 +1,351 @@
+//! Findings: what is wrong with a target, as data. Words are made of them where they are shown
+//! ([`Words`](crate::Words)).
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::verdict::is_zero;
+use crate::{CallOption, Evidence, Fault, Picture, Quoted, Verdict, Witness, WorkedExample};
+
+/// How far a finding has come. Reports and exit codes know final ones only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum FindingState {
+    /// Shown while the run goes on.
+    Proposed,
+    /// Shown before in another way.
+    Revised,
+    /// Shown before, and no finding any more.
+    Withdrawn,
+    /// It stays.
+    #[default]
+    Final,
+}
+
+/// What a finding is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum FindingKind {
+    /// A verdict of its cases.
+    Verdict,
+    /// A legitimate convention that was not declared.
+    Convention,
+}
+
+/// A fault of the atlas.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FaultRef {
+    /// `QK221`.
+    pub code: String,
+    /// `gqa-modulo`.
+    pub fault: String,
+    /// One line of the atlas.
+    pub title: String,
+    /// How it looks, of the atlas too.
+    pub tell: String,
+}
+
+impl From<&Fault> for FaultRef {
+    fn from(fault: &Fault) -> Self {
+        let Fault { code, fault, title, tell, .. } = fault;
+        Self { code: code.clone(), fault: fault.clone(), title: title.clone(), tell: tell.clone() }
+    }
+}
+
+/// The faults that explain a finding second best.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Rival {
+    /// Their ids.
+    pub faults: Vec<String>,
+    /// How many of the failing cases that were looked at they explain.
+    pub explained: usize,
+    /// How many were looked at.
+    pub of: usize,
+}
+
+/// For which of two layouts in memory a result is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum RightLayout {
+    /// Contiguous query, key and value.
+    Contiguous,
+    /// Views of which heads and positions lie exchanged.
+    Views,
+}
+
+/// One of the results of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ResultName {
+    /// The output.
+    Output,
+    /// The attention weights.
+    Weights,
+    /// The log-sum-exp of each row.
+    Lse,
+}
+
+/// What is wrong with the form of a result, so that its values are not looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// It is no tensor.
+    Kind,
+    /// A result that was asked for is missing.
+    Number,
+    /// The shape of a result.
+    Shape(ResultName),
+    /// The number format of a result.
+    Format(ResultName),
+}
+
+impl fmt::Display for Form {
+    /// `shape of the output`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, result) = match self {
+            Self::Kind => return f.write_str("kind of result"),
+            Self::Number => return f.write_str("number of results"),
+            Self::Shape(result) => ("shape", result),
+            Self::Format(result) => ("format", result),
+        };
+        let result = match result {
+            ResultName::Output => "output",
+            ResultName::Weights => "weights",
+            ResultName::Lse => "lse",
+        };
+        write!(f, "{what} of the {result}")
+    }
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Cause {
+    /// A fault of the atlas, or two together.
+    Faults {
+        /// The one that is named for the first time comes first.
+        faults: Vec<FaultRef>,
+        /// How many of the failing cases they explain.
+        explained: usize,
+        /// How many there were.
+        of: usize,
+        /// What comes next to them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rival: Option<Rival>,
+    },
+    /// A legitimate convention that was not declared.
+    Convention {
+        /// Its field.
+        field: String,
+        /// Its value.
+        value: String,
+        /// One line of the catalog.
+        title: String,
+        /// What is standard.
+        standard: String,
+    },
+    /// The result is right for one layout in memory alone.
+    Layout {
+        /// For this one.
+        right: RightLayout,
+        /// Where both are wrong: ids of the faults that explain what contiguous inputs give.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        faults: Vec<String>,
+    },
+    /// It is wrong only when the library uses several threads.
+    Threads,
+    /// Wrong results that were right when the same case was put again.
+    Intermittent,
+    /// The same call gave different results.
+    Nondeterministic,
+    /// The form of a result.
+    Form {
+        /// What of it.
+        form: Form,
+    },
+    /// The target raised an exception, died, hung or broke the protocol: the verdict says which.
+    Broken {
+        /// What it said, or what became of it.
+        said: Quoted,
+    },
+    /// Wrong values that nothing explains.
+    Unexplained {
+        /// The one law that all cases are of, where others were checked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        law: Option<String>,
+        /// Options that all cases use, where not every checked case does.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        options: Vec<CallOption>,
+    },
+}
+
+impl Cause {
+    /// Its faults, if it is any.
+    pub fn faults(&self) -> &[FaultRef] {
+        match self {
+            Self::Faults { faults, .. } => faults,
+            _ => &[],
+        }
+    }
+
+    /// `causal=upper-left`, if it is an undeclared convention.
+    pub fn convention(&self) -> Option<String> {
+        match self {
+            Self::Convention { field, value, .. } => Some(format!("{field}={value}")),
+            _ => None,
+        }
+    }
+
+    /// Whether it says what is wrong: a fault, or a convention. Of any other it is known only where
+    /// it was seen.
+    pub fn is_named(&self) -> bool {
+        matches!(self, Self::Faults { .. } | Self::Convention { .. })
+    }
+
+    /// What a finding of this cause is about.
+    pub fn kind(&self) -> FindingKind {
+        match self {
+            Self::Convention { .. } => FindingKind::Convention,
+            _ => FindingKind::Verdict,
+        }
+    }
+}
+
+/// How often a case, or a kind of case, was wrong by number of threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "counted", rename_all = "kebab-case")]
+pub enum ThreadCounts {
+    /// Cases of the run.
+    Cases {
+        /// Wrong on several threads.
+        wrong: usize,
+        /// Put on several threads.
+        several: usize,
+        /// Put on one, none of them wrong.
+        one: usize,
+    },
+    /// One case, put again.
+    Again {
+        /// Wrong on several threads.
+        wrong: usize,
+        /// Put so often on several threads, and as often on one, never wrong there.
+        times: usize,
+    },
+}
+
+/// What else is to be known of a cause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Note {
+    /// Further wrong cases use the same options, and no fault explains them.
+    Others {
+        /// The options.
+        options: Vec<CallOption>,
+        /// How many cases.
+        cases: usize,
+        /// Ids of the first ones.
+        first: Vec<String>,
+    },
+    /// Cases without a mask were put with one that hides nothing.
+    Filled {
+        /// How many.
+        cases: usize,
+    },
+    /// What broke is right for one layout in memory.
+    Layout {
+        /// For this one.
+        right: RightLayout,
+    },
+    /// It is wrong on several threads alone.
+    Threads(ThreadCounts),
+    /// It did not come when the same case was put again.
+    Once,
+    /// The inputs of the witness were views; contiguous ones were not tried.
+    Views {
+        /// Whether contiguous inputs may have been given after an exception.
+        maybe_contiguous: bool,
+    },
+}
+
+/// One cause, however many cases it broke.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Finding {
+    /// How far it has come.
+    pub state: FindingState,
+    /// What it is about.
+    pub kind: FindingKind,
+    /// The verdict of its cases.
+    pub verdict: Verdict,
+    /// What is wrong.
+    pub cause: Cause,
+    /// What else is to be known of that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Note>,
+    /// Law whose case is shown.
+    pub law: String,
+    /// Title of that law.
+    pub law_title: String,
+    /// Contract it was judged by.
+    pub contract: String,
+    /// Laws broken, with how many cases each.
+    pub laws: BTreeMap<String, usize>,
+    /// Cases that show it.
+    pub cases: usize,
+    /// Cases decided in the run.
+    pub of: usize,
+    /// How many of its cases are known deviations; if all are, the finding does not fail.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub known: usize,
+    /// What all cases that show it have in common and few others of their laws, and how many of
+    /// those that have it show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    /// The smallest input found.
+    pub witness: Witness,
+    /// What was expected there and what came.
+    pub evidence: Evidence,
+    /// Keys that a query weighs and those that it should, where an output of one of the cases
+    /// tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading: Option<String>,
+    /// Where in an output the wrong elements are, for wrong results that no fault explains.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structure: Option<String>,
+    /// The command that shows it again.
+    pub replay: String,
+    /// The command that shows it again without a stored case, if the case has a token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay_anywhere: Option<String>,
+    /// The script that shows it again without qkvet, for a target that is not built in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<String>,
+    /// That script itself, unless it is long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script_text: Option<String>,
+    /// One query of the witness number by number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub example: Option<Box<WorkedExample>>,
+    /// A head of one of the cases as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub picture: Option<Box<Picture>>,
+}
+
+impl Finding {
+    /// Whether every case of it is a known deviation.
+    pub fn is_known(&self) -> bool {
+        self.cases > 0 && self.known >= self.cases
+    }
+}
