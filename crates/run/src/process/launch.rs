@@ -84,6 +84,9 @@ pub(crate) struct Launch {
 /// What libraries read when they are loaded.
 const THREAD_VARIABLES: [&str; 3] = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"];
 
+/// Whether threads of OpenMP that have nothing to do wait or sleep.
+const WAIT_POLICY: &str = "OMP_WAIT_POLICY";
+
 /// Whether the number of threads is ours to choose: a user who set one of the variables chose.
 pub(crate) fn limits_threads() -> bool {
     THREAD_VARIABLES.iter().all(|name| std::env::var_os(name).is_none())
@@ -107,6 +110,10 @@ impl Launch {
         };
         if let Some(number) = number.filter(|_| limits_threads()) {
             command.envs(THREAD_VARIABLES.map(|name| (name, number)));
+        }
+        // Threads that wait for the next call would take a processor from what judges this one.
+        if std::env::var_os(WAIT_POLICY).is_none() {
+            command.env(WAIT_POLICY, "PASSIVE");
         }
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
