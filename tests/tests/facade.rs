@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use qkvet_tests::{Finished, is_thorough, root};
+use qkvet_tests::{Finished, example as program, finish, is_thorough, root};
 
 /// A block of the page.
 enum Block<'a> {
@@ -69,6 +69,33 @@ fn a_fresh_package_goes_from_nothing_to_a_verdict() {
     let refuses = "Err(Declined::unsupported(call.dims().b))\n    }\n}\n\nqkvet::attention_tests!(Mine; suite = \"smoke\");\n";
     package.cut("tests/attention.rs", "let Dims", refuses);
     expect(&package.test(&suite), 4, &["nothing was checked"]);
+}
+
+/// A suite as a test program: its list, its filter, a failing test and its case again.
+#[test]
+fn a_suite_is_a_test_program() {
+    let run = |args: &[&str], variables: &[(&str, &str)]| {
+        let mut command = Command::new(program("attention_suite"));
+        finish(command.args(args).env_remove("QKVET_CASE").envs(variables.iter().copied()))
+    };
+    let list = ["uniform-attention::float32: test", "mask-is-bias::float64: test"];
+    expect(&run(&["--list"], &[]), 0, &list);
+    let ignored = run(&["--list", "--ignored"], &[]);
+    expect(&ignored, 0, &list[1..]);
+    assert!(!ignored.stdout.contains("uniform-attention"), "{}", ignored.stdout);
+    expect(&run(&["single-key"], &[]), 0, &["test single-key::float32 ... ok", "1 passed"]);
+    let wrong = ("WRONG_HEADS", "1");
+    let found = run(&["single-key::float32"], &[wrong]);
+    let told = [
+        "test single-key::float32 ... FAILED",
+        "CONVENTION  undeclared convention: query head h reads key/value head h % h_k",
+        "hint      declare it with .convention(\"head-map=tiled\"), or fix it",
+    ];
+    expect(&found, 101, &told);
+    let token = found.stdout.split("QKVET_CASE='").nth(1).and_then(|rest| rest.split('\'').next());
+    let again = ("QKVET_CASE", token.expect("a line that shows the case again"));
+    expect(&run(&[], &[again, wrong]), 101, &["running 1 test"]);
+    expect(&run(&[], &[again]), 0, &["running 1 test", "1 passed"]);
 }
 
 /// They take minutes to build.
