@@ -27,8 +27,9 @@ pub use call::{Call, Tensor};
 pub use claim::{Claim, Shapes};
 pub use element::{Bf16, Element, F16};
 pub use qkvet_run::runner::RunError as Error;
-pub use qkvet_spec::{CallOption, Dims, Evidence, Packed, Summary, Verdict, Window};
-pub use qkvet_spec::{Cause, Judgment, Quoted};
+pub use qkvet_spec::{
+    CallOption, Cause, Dims, Evidence, Judgment, Packed, Quoted, Summary, Verdict, Window,
+};
 pub use suite::{Report, Suite, suite};
 
 /// Asserts that an output can be the attention of these inputs:

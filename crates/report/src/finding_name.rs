@@ -9,11 +9,14 @@ use crate::glob::matches;
 use crate::quote::{is_quoted_like, words, words_of};
 use crate::words::lower_first;
 
-/// What wrong values that nothing explains are called.
-const UNEXPLAINED: &str = "wrong-results-that-no-known-fault-explains";
-const INTERMITTENT: &str = "wrong-results-that-did-not-come-again";
-const LAYOUT: &str = "the-result-depends-on-how-the-inputs-lie-in-memory";
-const THREADS: &str = "wrong-only-when-the-library-uses-several-threads";
+/// How the names of wrong values that nothing explains begin.
+pub const UNEXPLAINED: &str = "wrong-results-that-no-known-fault-explains";
+/// What wrong results are called that were right when they were put again.
+pub const INTERMITTENT: &str = "wrong-results-that-did-not-come-again";
+/// What results are called that are right for one layout in memory.
+pub const LAYOUT: &str = "the-result-depends-on-how-the-inputs-lie-in-memory";
+/// What is called that is wrong on several threads alone.
+pub const THREADS: &str = "wrong-only-when-the-library-uses-several-threads";
 const NONDETERMINISTIC: &str = "the-same-call-gave-different-results";
 
 /// `QK221`, `QK221+QK310`, `convention:causal=upper-left`, `wrong-shape-of-the-output`, or

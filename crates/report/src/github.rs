@@ -8,10 +8,10 @@ use indexmap::IndexMap;
 use qkvet_spec::{Finding, Summary, Verdict};
 
 use crate::finding_name::finding_name;
-use crate::groups::word;
 use crate::known::{open_findings, stale_lines};
 use crate::snapshot::{ChangeGroup, change_groups};
 use crate::text::{count, cut, no_command, visible};
+use crate::words::word;
 use crate::words::{self, Told};
 
 /// Annotations of one kind in a step.

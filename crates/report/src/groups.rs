@@ -125,11 +125,6 @@ pub(crate) fn unfinished(summary: &Summary) -> Option<String> {
     ))
 }
 
-/// The word of a finding.
-pub(crate) fn word(finding: &Finding) -> &'static str {
-    if finding.kind == FindingKind::Convention { "CONVENTION" } else { finding.verdict.word() }
-}
-
 /// What tools know the finding by: its code, else its kind, else its law.
 pub(crate) fn rule(finding: &Finding) -> String {
     let rule = match (finding.cause.faults().first(), finding.kind) {

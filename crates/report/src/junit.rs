@@ -10,11 +10,12 @@ use std::fmt::Write;
 
 use qkvet_spec::{Finding, Summary, Verdict};
 
-use crate::groups::{CaseGroup, case_groups, case_line, rule, unfinished, word};
+use crate::groups::{CaseGroup, case_groups, case_line, rule, unfinished};
 use crate::known::{open_findings, settled, stale_lines};
 use crate::snapshot::{ChangeGroup, change_groups};
 use crate::text::{count, escaped, first_line, no_command_markup, plain};
 use crate::words::title;
+use crate::words::word;
 
 /// Findings beyond this, and groups of regressions beyond this, are only counted: a CI loads the
 /// whole file.

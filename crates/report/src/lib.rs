@@ -58,7 +58,7 @@ pub use adequacy::{adequacy, adequacy_page};
 #[cfg(feature = "formats")]
 pub use doctor::{DoctorText, doctor_line};
 #[cfg(feature = "formats")]
-pub use finding_name::{finding_name, titles};
+pub use finding_name::{INTERMITTENT, LAYOUT, THREADS, UNEXPLAINED, finding_name, titles};
 #[cfg(feature = "formats")]
 pub use format::{ReportError, ReportFormat, write_as};
 #[cfg(feature = "formats")]

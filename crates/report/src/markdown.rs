@@ -6,11 +6,12 @@ use std::fmt::Write;
 use qkvet_spec::{Finding, Numbers, Summary, Verdict, WorkedExample};
 
 use crate::finding_name::titles;
-use crate::groups::{case_groups, word};
+use crate::groups::case_groups;
 use crate::known::{open_findings, settled, stale_lines};
 use crate::snapshot::regressions;
 use crate::snapshot::snapshot_text;
 use crate::text::{count, cut, no_command, plain, visible};
+use crate::words::word;
 use crate::words::{title, told};
 
 /// Findings beyond this are only named.

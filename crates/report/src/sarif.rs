@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use qkvet_spec::{Summary, Verdict};
 use serde_json::{Value, json};
 
-use crate::groups::{bare_regressions, fingerprint, regression_line, rule, word};
+use crate::groups::{bare_regressions, fingerprint, regression_line, rule};
 use crate::known::{open_findings, settled};
 use crate::snapshot::ChangeGroup;
 use crate::text::{count, plain, visible, visible_json};
 use crate::words::lower_first;
+use crate::words::word;
 
 /// Results beyond this are only counted: GitHub shows as many, and refuses a file with five times
 /// as many.

@@ -9,11 +9,11 @@ use qkvet_spec::{CaseRecord, Evidence, Finding, Summary, Verdict};
 use textwrap::core::display_width;
 
 use crate::finding_name::titles;
-use crate::groups::word as word_of;
 use crate::known::{open_findings, settled, stale_lines};
 use crate::margins::margins;
 use crate::snapshot::{regressions, snapshot_text};
 use crate::text::{count, cut, in_lines, no_command, ratio, visible, visible_line, whole_words};
+use crate::words::word as word_of;
 use crate::words::{self, title};
 
 const BOLD: Style = Style::new().bold();

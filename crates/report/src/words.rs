@@ -262,11 +262,14 @@ pub fn judgment(judgment: &Judgment, dialect: Dialect) -> String {
     rows(format!("{verdict}  attention"), &all)
 }
 
+/// The word that a finding begins with.
+pub(crate) fn word(finding: &Finding) -> &'static str {
+    if finding.kind == FindingKind::Convention { "CONVENTION" } else { finding.verdict.word() }
+}
+
 /// A finding in the output of a test: which cases, what was expected and what came, the cause, how
 /// to see it again.
 pub fn finding_text(finding: &Finding, dialect: Dialect) -> String {
-    let word =
-        if finding.kind == FindingKind::Convention { "CONVENTION" } else { finding.verdict.word() };
     let only = finding
         .condition
         .as_ref()
@@ -302,5 +305,5 @@ pub fn finding_text(finding: &Finding, dialect: Dialect) -> String {
         ("hint", said(hint)),
         ("replay", finding.replay.clone()),
     ];
-    rows(format!("{word}  {title}"), &all)
+    rows(format!("{}  {title}", word(finding)), &all)
 }

@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use qkvet_report::English;
-use qkvet_report::Progress;
+use qkvet_report::{English, Progress};
 use qkvet_run::conventions::conventions;
 use qkvet_run::process::{Watch, end_all};
 use qkvet_run::record::{Recording, Shard, Sharding, write_shard};

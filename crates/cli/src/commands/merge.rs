@@ -5,8 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use qkvet_report::English;
-use qkvet_report::Progress;
+use qkvet_report::{English, Progress};
 use qkvet_run::config::TargetEntry;
 use qkvet_run::conventions::conventions;
 use qkvet_run::process::Watch;

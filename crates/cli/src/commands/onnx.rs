@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use qkvet_gen::frozen::FrozenCase;
-use qkvet_report::English;
-use qkvet_report::{Progress, onnx_json, onnx_text};
+use qkvet_report::{English, Progress, onnx_json, onnx_text};
 use qkvet_run::config::TargetEntry;
 use qkvet_run::contracts::{Chosen, contracts};
 use qkvet_run::onnx::{Allowance, BackendConfig, NodeTestWriter, Opset, split, test_of};

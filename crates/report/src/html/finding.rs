@@ -5,10 +5,10 @@ use qkvet_spec::{Finding, FindingKind, Summary, Verdict};
 use super::example::{ExampleView, example};
 use super::heat::{Figure, pictures};
 use super::shapes::Shapes;
-use crate::groups::word;
 use crate::markdown::issue;
 use crate::text::{count, ratio, visible};
 use crate::words::told;
+use crate::words::word;
 
 /// Laws named in a line.
 const MOST_LAWS: usize = 12;

@@ -65,7 +65,7 @@ impl<'a> Group<'a> {
             && self.notes.is_empty()
     }
 
-    /// Whether something says more of the cases than what they show.
+    /// Whether nothing says more of the cases than what they show.
     pub(super) fn is_bare(&self) -> bool {
         let is_plain = matches!(self.cause, Cause::Broken { .. } | Cause::Nondeterministic);
         self.is_unexplained() || is_plain && self.notes.is_empty()

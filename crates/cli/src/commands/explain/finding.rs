@@ -1,6 +1,6 @@
 //! Findings that no fault names.
 
-use qkvet_report::paragraph;
+use qkvet_report::{INTERMITTENT, LAYOUT, THREADS, UNEXPLAINED, paragraph};
 
 /// A finding without a code.
 pub(super) struct Uncoded {
@@ -14,28 +14,28 @@ pub(super) struct Uncoded {
 pub(super) const UNCODED: [Uncoded; 5] = [
     Uncoded {
         name: "memory-layout",
-        kept: &["the-result-depends-on-how-the-inputs-lie-in-memory"],
+        kept: &[LAYOUT],
         text: "\
 A Python function gets query, key and value of about half of the shapes as views of which heads and positions lie exchanged in memory, as projections leave them, and contiguous ones else. A wrong call is put again with the other layout of the same numbers; this finding is what came out right there, or wrong in another way beside a fault that is told of contiguous inputs. A crash, a hang or a broken protocol on views is put again too, and says so where contiguous inputs are the end of it.
 To do: read through the strides, or copy what is not contiguous. A function that raises an exception on views is given contiguous inputs; that is not held against it",
     },
     Uncoded {
         name: "threads",
-        kept: &["wrong-only-when-the-library-uses-several-threads"],
+        kept: &[THREADS],
         text: "\
 qkvet starts your code with one thread for OpenMP, OpenBLAS, MKL and torch, because more threads take longer to start than a small call takes. One case in ten, and every case of the law repeatability, runs with the number of threads that the library chooses. This finding is wrong in those cases alone: two threads use the same memory without waiting for each other.
 To do: look for a buffer that all threads share, a sum without a reduction, a loop whose passes depend on each other. Set OMP_NUM_THREADS, OPENBLAS_NUM_THREADS or MKL_NUM_THREADS yourself, and qkvet leaves all three alone",
     },
     Uncoded {
         name: "unexplained",
-        kept: &["wrong-results-that-no-known-fault-explains"],
+        kept: &[UNEXPLAINED],
         text: "\
 Proved wrong, and no known fault or pair of faults gives what was returned. Such cases are one finding, unless what they have in common tells them from the rest: an option, a law.
 To do: the smallest input and the place of the wrong numbers stand in the finding; `qkvet probe` says which choices the function makes",
     },
     Uncoded {
         name: "kept-between-calls",
-        kept: &["wrong-results-that-did-not-come-again"],
+        kept: &[INTERMITTENT],
         text: "\
 Proved wrong whenever it was put in a row, and right when the same case was put again after others: what a call gives depends on the calls before. No fault of attention is named, for one would have come again.
 To do: look for what is kept between calls, by address, by shape or by some of the numbers, and for buffers that are not cleared",
