@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use qkvet_report::{English, ReportFormat, write_as};
-use qkvet_spec::{Catalog, Cause, Quoted, StreamLine, Summary, Words};
+use qkvet_spec::{Catalog, Cause, Got, Quoted, StreamLine, Summary, Words};
 use qkvet_tests::markup::{Element, elements};
 use qkvet_tests::{finish, python, qkvet, run};
 use serde_json::Value;
@@ -321,10 +321,10 @@ fn hostile(summary: &Summary) -> Summary {
     for finding in &mut summary.findings {
         finding.cause = Cause::Broken { said: Quoted::new(HOSTILE) };
         finding.law = HOSTILE.to_owned();
-        finding.evidence.got = HOSTILE.to_owned();
-        finding.evidence.stderr = Some(HOSTILE.to_owned());
+        finding.evidence.got = Got::Said(Quoted::new(HOSTILE));
+        finding.evidence.stderr = Some(Quoted::new(HOSTILE));
         finding.replay = HOSTILE.to_owned();
-        finding.condition = Some(HOSTILE.to_owned());
+        finding.evidence.place.of = HOSTILE.to_owned();
         finding.script_text = Some(HOSTILE.to_owned());
         if let Some(example) = &mut finding.example {
             example.call = HOSTILE.to_owned();

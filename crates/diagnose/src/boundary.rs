@@ -2,9 +2,8 @@
 //! few others.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
-use qkvet_spec::{CallOption, Dims, Dtype};
+use qkvet_spec::{CallOption, Condition, Dims, Dtype, Extent, Predicate};
 
 /// Where a case lies.
 #[derive(Clone, Debug)]
@@ -17,36 +16,10 @@ pub struct Place {
     pub options: Vec<CallOption>,
 }
 
-/// What all failing cases have in common, and how many cases that have it fail.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Boundary {
-    /// `n_k mod 64 ≠ 0`.
-    pub text: String,
-    /// Failing cases.
-    pub failing: usize,
-    /// Failing and passing cases there.
-    pub there: usize,
-}
-
 /// Moduli by which tiles and vectors divide extents.
 const MODULI: [usize; 7] = [2, 4, 8, 16, 32, 64, 128];
 /// A boundary is told if one as narrow would be there by chance in at most one of so many runs.
 const CHANCES: f64 = 100.0;
-
-#[derive(Clone, Copy, Debug)]
-enum Condition {
-    Format(Dtype),
-    With(CallOption),
-    Without(CallOption),
-    /// One extent against another.
-    Less(Extent, Extent),
-    Different(Extent, Extent),
-    Equal(Extent, Extent),
-    Multiple(Extent, usize),
-    NoMultiple(Extent, usize),
-    AtLeast(Extent, usize),
-    AtMost(Extent, usize),
-}
 
 /// What is drawn at once for a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,83 +30,60 @@ enum Draw<'a> {
     Extents([usize; 7]),
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Extent(&'static str, fn(Dims) -> usize);
+const HEADS: [Extent; 2] = [Extent::HQ, Extent::HK];
+const LENGTHS: [Extent; 2] = [Extent::NQ, Extent::NK];
+const WIDTHS: [Extent; 2] = [Extent::DK, Extent::DV];
 
-const B: Extent = Extent("b", |d| d.b);
-const HEADS: [Extent; 2] = [Extent("h_q", |d| d.h_q), Extent("h_k", |d| d.h_k)];
-const LENGTHS: [Extent; 2] = [Extent("n_q", |d| d.n_q), Extent("n_k", |d| d.n_k)];
-const WIDTHS: [Extent; 2] = [Extent("d_k", |d| d.d_k), Extent("d_v", |d| d.d_v)];
-
-impl Condition {
-    fn holds(self, place: &Place) -> bool {
-        let n = |extent: Extent| extent.1(place.dims);
-        match self {
-            Self::Format(dtype) => place.dtype == dtype,
-            Self::With(option) => place.options.contains(&option),
-            Self::Without(option) => !place.options.contains(&option),
-            Self::Less(x, y) => n(x) < n(y),
-            Self::Different(x, y) => n(x) != n(y),
-            Self::Equal(x, y) => n(x) == n(y),
-            Self::Multiple(x, m) => n(x).is_multiple_of(m),
-            Self::NoMultiple(x, m) => !n(x).is_multiple_of(m),
-            Self::AtLeast(x, least) => n(x) >= least,
-            Self::AtMost(x, most) => n(x) <= most,
-        }
-    }
-
-    /// What of a place was drawn at once with what the condition speaks of.
-    fn draw(self, place: &Place) -> Draw<'_> {
-        let Dims { b, h_q, h_k, n_q, n_k, d_k, d_v } = place.dims;
-        let extents = [b, h_q, h_k, n_q, n_k, d_k, d_v];
-        match self {
-            Self::Format(_) => Draw::Format(place.dtype),
-            Self::With(_) | Self::Without(_) => Draw::Options(&place.options, extents),
-            _ => Draw::Extents(extents),
-        }
-    }
-
-    /// Every condition that is tried; limits are those of the failing cases.
-    fn all(failing: &[Place]) -> Vec<Self> {
-        let mut all: Vec<Self> = Dtype::CHECKED.into_iter().map(Self::Format).collect();
-        all.extend(CallOption::ALL.into_iter().map(Self::With));
-        all.extend(CallOption::ALL.into_iter().map(Self::Without));
-        for [x, y] in [HEADS, LENGTHS, WIDTHS] {
-            all.extend([
-                Self::Less(x, y),
-                Self::Less(y, x),
-                Self::Different(x, y),
-                Self::Equal(x, y),
-            ]);
-        }
-        for extent in LENGTHS.into_iter().chain(WIDTHS) {
-            all.extend(MODULI.map(|m| Self::NoMultiple(extent, m)));
-            all.extend(MODULI.map(|m| Self::Multiple(extent, m)));
-        }
-        for extent in [B].into_iter().chain(HEADS).chain(LENGTHS).chain(WIDTHS) {
-            let extents = || failing.iter().map(|place| extent.1(place.dims));
-            all.extend(extents().min().map(|least| Self::AtLeast(extent, least)));
-            all.extend(extents().max().map(|most| Self::AtMost(extent, most)));
-        }
-        all
+fn holds(predicate: Predicate, place: &Place) -> bool {
+    let n = |extent: Extent| extent.of(place.dims);
+    match predicate {
+        Predicate::Format(dtype) => place.dtype == dtype,
+        Predicate::With(option) => place.options.contains(&option),
+        Predicate::Without(option) => !place.options.contains(&option),
+        Predicate::Less(x, y) => n(x) < n(y),
+        Predicate::Different(x, y) => n(x) != n(y),
+        Predicate::Equal(x, y) => n(x) == n(y),
+        Predicate::Multiple(x, m) => n(x).is_multiple_of(m),
+        Predicate::NoMultiple(x, m) => !n(x).is_multiple_of(m),
+        Predicate::AtLeast(x, least) => n(x) >= least,
+        Predicate::AtMost(x, most) => n(x) <= most,
     }
 }
 
-impl fmt::Display for Condition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Format(dtype) => write!(f, "{dtype}"),
-            Self::With(option) => write!(f, "{option} is used"),
-            Self::Without(option) => write!(f, "{option} is not used"),
-            Self::Less(x, y) => write!(f, "{} < {}", x.0, y.0),
-            Self::Different(x, y) => write!(f, "{} ≠ {}", x.0, y.0),
-            Self::Equal(x, y) => write!(f, "{} = {}", x.0, y.0),
-            Self::Multiple(x, m) => write!(f, "{} mod {m} = 0", x.0),
-            Self::NoMultiple(x, m) => write!(f, "{} mod {m} ≠ 0", x.0),
-            Self::AtLeast(x, least) => write!(f, "{} ≥ {least}", x.0),
-            Self::AtMost(x, most) => write!(f, "{} ≤ {most}", x.0),
-        }
+/// What of a place was drawn at once with what the predicate speaks of.
+fn draw(predicate: Predicate, place: &Place) -> Draw<'_> {
+    let Dims { b, h_q, h_k, n_q, n_k, d_k, d_v } = place.dims;
+    let extents = [b, h_q, h_k, n_q, n_k, d_k, d_v];
+    match predicate {
+        Predicate::Format(_) => Draw::Format(place.dtype),
+        Predicate::With(_) | Predicate::Without(_) => Draw::Options(&place.options, extents),
+        _ => Draw::Extents(extents),
     }
+}
+
+/// Every predicate that is tried; limits are those of the failing cases.
+fn tried(failing: &[Place]) -> Vec<Predicate> {
+    let mut all: Vec<Predicate> = Dtype::CHECKED.into_iter().map(Predicate::Format).collect();
+    all.extend(CallOption::ALL.into_iter().map(Predicate::With));
+    all.extend(CallOption::ALL.into_iter().map(Predicate::Without));
+    for [x, y] in [HEADS, LENGTHS, WIDTHS] {
+        all.extend([
+            Predicate::Less(x, y),
+            Predicate::Less(y, x),
+            Predicate::Different(x, y),
+            Predicate::Equal(x, y),
+        ]);
+    }
+    for extent in LENGTHS.into_iter().chain(WIDTHS) {
+        all.extend(MODULI.map(|m| Predicate::NoMultiple(extent, m)));
+        all.extend(MODULI.map(|m| Predicate::Multiple(extent, m)));
+    }
+    for extent in [Extent::B].into_iter().chain(HEADS).chain(LENGTHS).chain(WIDTHS) {
+        let extents = || failing.iter().map(|place| extent.of(place.dims));
+        all.extend(extents().min().map(|least| Predicate::AtLeast(extent, least)));
+        all.extend(extents().max().map(|most| Predicate::AtMost(extent, most)));
+    }
+    all
 }
 
 /// The narrowest condition, or two together, that every failing case meets, where more than half of
@@ -144,35 +94,36 @@ impl fmt::Display for Condition {
 /// below 1/100, and of two conditions unless it is for each among the cases that meet the other.
 /// Counted are different draws of what the condition speaks of: extents, options or formats. It
 /// describes these cases and proves nothing of others.
-pub fn boundary(failing: &[Place], passing: &[Place]) -> Option<Boundary> {
-    let mut conditions = Condition::all(failing);
-    let tried = conditions.len() as f64;
-    conditions.retain(|one| failing.iter().all(|place| one.holds(place)));
+pub fn boundary(failing: &[Place], passing: &[Place]) -> Option<Condition> {
+    let mut conditions = tried(failing);
+    let n_tried = conditions.len() as f64;
+    conditions.retain(|one| failing.iter().all(|place| holds(*one, place)));
     let total = failing.len() + passing.len();
-    let meets = |place: &Place, set: &[Condition]| set.iter().all(|one| one.holds(place));
+    let meets = |place: &Place, set: &[Predicate]| set.iter().all(|one| holds(*one, place));
     // Cases with the same extents are one draw of extents, however many they are.
-    let is_chance = |added: Condition, set: &[Condition]| {
-        let drawn: BTreeSet<Draw<'_>> = failing.iter().map(|place| added.draw(place)).collect();
-        let counted = |set: &[Condition]| {
+    let is_chance = |added: Predicate, set: &[Predicate]| {
+        let drawn: BTreeSet<Draw<'_>> = failing.iter().map(|place| draw(added, place)).collect();
+        let counted = |set: &[Predicate]| {
             let all = failing.iter().chain(passing).filter(|place| meets(place, set));
-            all.map(|place| added.draw(place)).collect::<BTreeSet<_>>().len() as f64
+            all.map(|place| draw(added, place)).collect::<BTreeSet<_>>().len() as f64
         };
         let share = counted(&[set, &[added]].concat()) / counted(set);
-        drawn.iter().fold(tried, |chance, _| chance * share) * CHANCES >= 1.0
+        drawn.iter().fold(n_tried, |chance, _| chance * share) * CHANCES >= 1.0
     };
-    let found = |set: &[Condition]| {
-        let there = passing.iter().filter(|place| meets(place, set)).count() + failing.len();
-        (there < total && there < 2 * failing.len()).then(|| {
-            let text = set.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ");
-            Boundary { text, failing: failing.len(), there }
+    let found = |set: &[Predicate]| {
+        let of = passing.iter().filter(|place| meets(place, set)).count() + failing.len();
+        (of < total && of < 2 * failing.len()).then(|| Condition {
+            all: set.to_vec(),
+            wrong: failing.len(),
+            of,
         })
     };
-    let alone = |one: Condition| found(&[one]).filter(|_| !is_chance(one, &[]));
-    let both = |[x, y]: [Condition; 2]| {
+    let alone = |one: Predicate| found(&[one]).filter(|_| !is_chance(one, &[]));
+    let both = |[x, y]: [Predicate; 2]| {
         found(&[x, y]).filter(|_| !is_chance(x, &[y]) && !is_chance(y, &[x]))
     };
-    let one = conditions.iter().filter_map(|one| alone(*one)).min_by_key(|found| found.there);
-    let is_all = |found: &Boundary| found.there == found.failing;
+    let one = conditions.iter().filter_map(|one| alone(*one)).min_by_key(|found| found.of);
+    let is_all = |found: &Condition| found.of == found.wrong;
     if one.as_ref().is_some_and(is_all) {
         return one;
     }
@@ -180,9 +131,9 @@ pub fn boundary(failing: &[Place], passing: &[Place]) -> Option<Boundary> {
         .iter()
         .enumerate()
         .flat_map(|(at, x)| conditions[at + 1..].iter().map(|y| [*x, *y]));
-    let two = pairs.filter_map(both).min_by_key(|found| found.there);
+    let two = pairs.filter_map(both).min_by_key(|found| found.of);
     match (one, two) {
-        (Some(one), Some(two)) if two.there < one.there => Some(two),
+        (Some(one), Some(two)) if two.of < one.of => Some(two),
         (Some(one), _) => Some(one),
         (None, two) => two,
     }
@@ -215,7 +166,7 @@ mod tests {
         shapes.enumerate().map(place).collect()
     }
 
-    fn split(fails: impl Fn(&Place) -> bool) -> Option<Boundary> {
+    fn split(fails: impl Fn(&Place) -> bool) -> Option<Condition> {
         let shapes =
             (0..240).map(|at| [1 + at % 11, 1 + at * 7 % 130, 8 + 8 * (at % 3), 8 + 8 * (at % 5)]);
         let (failing, passing) = places(shapes).into_iter().partition::<Vec<_>, _>(fails);
@@ -224,20 +175,21 @@ mod tests {
 
     #[test]
     fn the_boundary_between_failing_and_passing_cases_is_found() {
-        let text = |fails: &dyn Fn(&Place) -> bool| {
-            split(fails).map(|found| (found.text, found.there - found.failing))
+        assert_eq!(split(|place| !place.dims.n_k.is_multiple_of(64)), None, "nearly every case");
+        let (queries, keys) = (Extent::NQ, Extent::NK);
+        let exactly = |all: &[Predicate], fails: &dyn Fn(&Place) -> bool| {
+            let condition = split(fails).expect("a condition");
+            assert_eq!((condition.all.as_slice(), condition.of), (all, condition.wrong));
         };
-        let found = |text: &str| Some((text.to_owned(), 0));
-        assert_eq!(text(&|place| !place.dims.n_k.is_multiple_of(64)), None, "nearly every case");
-        assert_eq!(text(&|place| place.dims.n_k.is_multiple_of(4)), found("n_k mod 4 = 0"));
-        assert_eq!(text(&|place| place.dims.n_k > 64), found("n_k ≥ 65"));
-        assert_eq!(text(&|place| place.dims.n_q > place.dims.n_k), found("n_k < n_q"));
+        exactly(&[Predicate::Multiple(keys, 4)], &|place| place.dims.n_k.is_multiple_of(4));
+        exactly(&[Predicate::AtLeast(keys, 65)], &|place| place.dims.n_k > 64);
+        exactly(&[Predicate::Less(keys, queries)], &|place| place.dims.n_q > place.dims.n_k);
         let is_causal = |place: &Place| place.options.contains(&CallOption::Causal);
-        assert_eq!(text(&is_causal), found("causal is used"));
-        assert_eq!(
-            text(&|place| is_causal(place) && !place.dims.n_k.is_multiple_of(2)),
-            found("causal is used and n_k mod 2 ≠ 0")
-        );
+        let causal = Predicate::With(CallOption::Causal);
+        exactly(&[causal], &is_causal);
+        exactly(&[causal, Predicate::NoMultiple(keys, 2)], &|place| {
+            is_causal(place) && !place.dims.n_k.is_multiple_of(2)
+        });
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub fn describe_call(case: &Case) -> String {
 /// The same of a case of `law`. Of a call that has to be refused it says what does not fit: the
 /// extents of the case are not those of what is handed over.
 pub fn describe_case(law: &CheckedLaw, case: &Case) -> String {
-    let Some(misfit) = refused_call(law, case).ok().flatten().and_then(|call| call.tell_misfit())
+    let Some(misfit) = refused_call(law, case).ok().flatten().and_then(|call| call.misfit_shapes())
     else {
         return describe_call(case);
     };

@@ -20,35 +20,7 @@ use self::terms::{alibi_slope, bias_entries, sink_of};
 use crate::head::{Alibi, Head, RealScale, Visible};
 
 /// What is asked of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Want {
-    /// The output of attention, `(b, h_q, n_q, d_v)`.
-    Output,
-    /// The weights themselves, `(b, h_q, n_q, n_k)`: the identity stands for the values.
-    Weights,
-    /// The log-sum-exp of each query, `(b, h_q, n_q)`.
-    Lse,
-}
-
-impl Want {
-    /// The name of the result on the wire and in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Output => "output",
-            Self::Weights => "weights",
-            Self::Lse => "lse",
-        }
-    }
-
-    /// This result among those that a target gave; `None` if it is not there.
-    pub fn of(self, output: &Output) -> Option<&Tensor> {
-        match self {
-            Self::Output => Some(&output.output),
-            Self::Weights => output.weights.as_ref(),
-            Self::Lse => output.lse.as_ref(),
-        }
-    }
-}
+pub use qkvet_spec::ResultName as Want;
 
 /// Numbers of a result for each query, before the meaning has its say.
 pub(crate) fn width_of(want: Want, dims: Dims) -> usize {

@@ -118,7 +118,7 @@ mod tests {
         for (misfit, told) in told {
             let unfit = unfit(call(), misfit);
             assert_eq!(unfit.misfit(), Some(misfit));
-            assert_eq!(unfit.tell_misfit().as_deref(), Some(told));
+            assert_eq!(unfit.misfit_shapes().expect("a misfit").to_string(), told);
             let fitted = fitted(&unfit, misfit);
             assert_eq!(fitted.misfit(), None, "{misfit:?}");
         }

@@ -82,7 +82,10 @@ impl Target for Simulator {
             let is_answered =
                 self.faults.iter().any(|fault| strike(fault, call) != Strike::Nothing);
             return match is_answered {
-                false => Response::Refused(call.tell_misfit().unwrap_or_default()),
+                false => {
+                    let shapes = call.misfit_shapes();
+                    Response::Refused(shapes.map_or_else(String::new, |shapes| shapes.to_string()))
+                }
                 true => self.call(&fitted(call, misfit)),
             };
         }

@@ -6,8 +6,9 @@ use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::{Judge, evaluate, judge_call};
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{
-    Binding, Call, CallOptions, Case, Catalog, CheckedLaw, Dims, Dtype, Evidence, Execution,
-    Matrices, Meaning, Output, Response, Target, Tensor, Verdict,
+    Aspect, Binding, Call, CallOptions, Case, Catalog, CheckedLaw, Dims, Dtype, Element, Evidence,
+    Execution, Expectation, Got, Matrices, Meaning, Number, Origin, Output, Response, Target,
+    Tensor, Verdict,
 };
 
 /// Two calls, the second with twice the values.
@@ -29,7 +30,7 @@ impl<F: Fn(usize, Output) -> Response> Target for Habit<F> {
 
 fn verdict(habit: impl Fn(usize, Output) -> Response) -> (Verdict, String) {
     let (verdict, evidence) = judged(LAW, 1, &[1.0, 3.0], habit);
-    (verdict, evidence.map(|evidence| evidence.place).unwrap_or_default())
+    (verdict, evidence.map(|evidence| evidence.tell_place().to_string()).unwrap_or_default())
 }
 
 /// Queries of 1, two keys, and values of two rows.
@@ -199,9 +200,10 @@ fn a_norm_that_is_too_large_shows_the_entry_that_is() {
     });
     let evidence = evidence.unwrap();
     assert_eq!(found, Verdict::Fail);
-    assert!(evidence.place.ends_with("at [b=0, h=0, i=0, c=1]"), "{}", evidence.place);
-    let got: f64 = evidence.got.split(' ').next().unwrap().parse().unwrap();
-    assert!((got - shift).abs() < 1e-6, "{}", evidence.got);
+    let element = Element { b: Some(0), h: Some(0), i: 0, c: 1 };
+    assert_eq!(evidence.place.what, Aspect::Element(element));
+    let Got::Number(got) = evidence.got else { panic!("{evidence:?}") };
+    assert!((got.value.0 - shift).abs() < 1e-6, "{got:?}");
     assert!(evidence.ratio.unwrap() > 2.0, "{:?}", evidence.ratio);
 }
 
@@ -218,11 +220,11 @@ fn the_entry_that_is_wrong_is_what_came() {
         output(right)
     });
     let Evidence { place, expected, .. } = evidence.unwrap();
-    assert_eq!(
-        (found, place.as_str()),
-        (Verdict::Fail, "2 * attention(Q, K, V) at [b=0, h=0, i=1, c=0]")
-    );
-    assert!(expected.contains("(attention(Q, K, 2 * V))"), "{expected}");
+    let element = Element { b: Some(0), h: Some(0), i: 1, c: 0 };
+    assert_eq!((found, place.what), (Verdict::Fail, Aspect::Element(element)));
+    assert_eq!(place.of, "2 * attention(Q, K, V)");
+    let Expectation::Number { from, .. } = expected else { panic!("{expected:?}") };
+    assert_eq!(from, Origin::Expression("attention(Q, K, 2 * V)".to_owned()));
 }
 
 /// Neither of two answers to one call is what was expected, but the right one.
@@ -233,6 +235,7 @@ fn what_differs_from_call_to_call_is_told_beside_the_exact_value() {
         output(right)
     });
     let Evidence { expected, got, .. } = evidence.unwrap();
-    assert_eq!((found, got.as_str()), (Verdict::Nondet, "-1, then -0.5"));
-    assert!(expected.starts_with("1.7") && expected.ends_with(" every time"), "{expected}");
+    assert_eq!((found, got), (Verdict::Nondet, Got::Then(Number(-1.0), Number(-0.5))));
+    let Expectation::EveryTime(Some(exact)) = expected else { panic!("{expected:?}") };
+    assert!((1.7..1.8).contains(&exact.value.0), "{exact:?}");
 }

@@ -29,7 +29,7 @@ pub fn check_call(call: &Call) -> Result<(), GenError> {
             ));
         }
     }
-    if let Some(got) = call.tell_misfit() {
+    if let Some(got) = call.misfit_shapes() {
         return Err(GenError::new("shapes", "query, key and value", "ones that fit together", got));
     }
     let (dims, options) = (call.dims(), &call.options);

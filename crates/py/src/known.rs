@@ -86,10 +86,13 @@ pub(crate) fn outcome(
     let wrong: Vec<&str> =
         summary.records.iter().filter(is_wrong).map(|one| one.id.as_str()).collect();
     let is_declined = !summary.records.iter().any(|one| one.verdict.is_checked());
-    let reason = summary
-        .records
-        .iter()
-        .find_map(|one| Some(format!("{}: {}", one.verdict, visible(&one.evidence.as_ref()?.got))));
+    let reason = summary.records.iter().find_map(|one| {
+        Some(format!(
+            "{}: {}",
+            one.verdict,
+            visible(&one.evidence.as_ref()?.tell_got().to_string())
+        ))
+    });
     let shown = |at: usize| plain(&finding(&summary.findings[at]));
     let told = json!({
         "cases": summary.records.len(),

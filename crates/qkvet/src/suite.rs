@@ -269,9 +269,7 @@ impl fmt::Display for Report {
         let n = self.summary.checked();
         match self.summary.findings.len() {
             _ if n == 0 => {
-                let reasons =
-                    self.summary.coverage.declined.keys().cloned().collect::<Vec<_>>().join(", ");
-                write!(f, "nothing was checked: {reasons}")
+                write!(f, "nothing was checked: {}", self.summary.coverage.tell_declined())
             }
             0 => write!(f, "no finding in {n} checked cases"),
             1 => write!(f, "1 finding in {n} checked cases"),

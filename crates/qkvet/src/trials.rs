@@ -183,12 +183,12 @@ fn concluded(summary: &Summary) -> Result<Completion, Failed> {
     if summary.checked() > 0 {
         return Ok(Completion::Completed);
     }
-    let reasons = summary.coverage.declined.keys().cloned().collect::<Vec<_>>().join(", ");
+    let reasons = summary.coverage.tell_declined();
     if summary.counts.contains_key(Verdict::Refused.word()) {
         let hint = "hint: what is not offered is left out of `supports`, or answered with Declined::unsupported";
         return Err(format!("nothing was checked: {reasons}\n{hint}").into());
     }
-    Ok(Completion::ignored_with(reasons.replace("UNSUPPORTED does not offer ", "")))
+    Ok(Completion::ignored_with(reasons.to_string()))
 }
 
 /// Declines what is not offered, and answers nothing.
@@ -212,9 +212,9 @@ fn replay(suite: Arc<Prepared>, token: &str) -> Result<Trial, Error> {
         let text = qkvet_report::judgment(&judgment, Dialect::RustSuite);
         match judgment.verdict {
             Verdict::Pass | Verdict::Suspect | Verdict::Inconclusive => Ok(Completion::Completed),
-            Verdict::Unsupported => {
-                Ok(Completion::ignored_with(judgment.evidence.map_or(text, |seen| seen.got)))
-            }
+            Verdict::Unsupported => Ok(Completion::ignored_with(
+                judgment.evidence.map_or(text, |seen| seen.tell_got().to_string()),
+            )),
             _ => Err(text.into()),
         }
     }))

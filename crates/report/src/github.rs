@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use indexmap::IndexMap;
-use qkvet_spec::{Finding, Summary, Verdict};
+use qkvet_spec::{Dialect, Finding, Summary, Verdict};
 
 use crate::finding_name::finding_name;
 use crate::known::{open_findings, stale_lines};
 use crate::snapshot::{ChangeGroup, change_groups};
 use crate::text::{count, cut, no_command, visible};
+use crate::words;
 use crate::words::word;
-use crate::words::{self, Told};
 
 /// Annotations of one kind in a step.
 const MOST: usize = 10;
@@ -91,8 +91,10 @@ fn regression(summary: &Summary, groups: &[ChangeGroup<'_>]) -> (String, String)
     let found =
         summary.findings.iter().filter(|finding| names.contains(finding_name(finding).as_str()));
     let causes = found.take(MOST).map(|finding| {
-        let Told { title, cause, .. } = words::told(finding);
-        cause.map_or_else(|| format!("\n{title}"), |cause| format!("\n{title}: {cause}"))
+        let told = words::told(finding, Dialect::CommandLine);
+        let title = &told.title;
+        told.row("cause")
+            .map_or_else(|| format!("\n{title}"), |cause| format!("\n{title}: {cause}"))
     });
     let causes: String = causes.collect();
     let also: String =
@@ -111,19 +113,16 @@ fn regression(summary: &Summary, groups: &[ChangeGroup<'_>]) -> (String, String)
 }
 
 fn told(finding: &Finding) -> (String, String) {
+    let told = words::told(finding, Dialect::CommandLine);
     let mut lines = vec![
         format!("{} of {} cases; law {}", count(finding.cases), count(finding.of), finding.law),
         format!("witness {}: {}", finding.witness.call, finding.witness.inputs.join("  ")),
-        format!(
-            "at {}: expected {}, got {}",
-            finding.evidence.place, finding.evidence.expected, finding.evidence.got
-        ),
+        format!("at {}: expected {}, got {}", told.at, told.expected, told.got),
     ];
-    let Told { title, cause, hint } = words::told(finding);
-    lines.extend(cause.iter().map(|cause| format!("cause {cause}")));
-    lines.extend(hint.iter().map(|hint| format!("hint {hint}")));
+    let more = ["cause", "hint"].into_iter().filter_map(|label| Some((label, told.row(label)?)));
+    lines.extend(more.map(|(label, text)| format!("{label} {text}")));
     lines.push(format!("replay {}", finding.replay_anywhere.as_ref().unwrap_or(&finding.replay)));
-    (format!("{} {title}", word(finding)), lines.join("\n"))
+    (format!("{} {}", word(finding), told.title), lines.join("\n"))
 }
 
 fn warnings(summary: &Summary) -> impl Iterator<Item = (String, String)> {

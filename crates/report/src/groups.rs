@@ -102,14 +102,10 @@ pub(crate) fn regression_line(
 
 /// What a case came to, in a line.
 pub(crate) fn case_line(record: &CaseRecord) -> String {
-    let told = record.evidence.as_ref().map_or_else(String::new, |evidence| {
-        format!(
-            ": {}: expected {}, got {}",
-            evidence.place,
-            first_line(&evidence.expected),
-            first_line(&evidence.got)
-        )
-    });
+    let told = record
+        .evidence
+        .as_ref()
+        .map_or_else(String::new, |evidence| format!(": {}", first_line(&evidence.to_string())));
     format!("{} {} ({}){told}", record.verdict, record.id, record.call)
 }
 

@@ -150,8 +150,8 @@ fn law(summary: &Summary, group: &CaseGroup<'_>, told: &Told<'_>) -> String {
             )
         }
         (None, Some(record)) if is_skipped(group) && group.settled.is_none() => {
-            let reason =
-                record.evidence.as_ref().map_or("not run", |evidence| first_line(&evidence.got));
+            let reason = record.evidence.as_ref().map(|evidence| evidence.tell_got().to_string());
+            let reason = first_line(reason.as_deref().unwrap_or("not run"));
             let message = format!("{} {reason}", record.verdict);
             format!("{open}>\n      <skipped message=\"{}\"/>\n    </testcase>", escaped(&message))
         }

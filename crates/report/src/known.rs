@@ -244,16 +244,17 @@ fn is_about_target(entry: &KnownDeviation, names: &[String]) -> bool {
 
 /// Whether the record is one of those that the entry is about.
 fn covers(entry: &KnownDeviation, names: &[String], record: &CaseRecord) -> bool {
-    let CaseRecord { law, id, dtype, call, .. } = record;
-    is_about_known(entry, names, [law, id, dtype, call])
+    let CaseRecord { law, id, dtype, options, .. } = record;
+    is_about_known(entry, names, [law, id, dtype], options)
 }
 
 /// Whether the entry is about a case of the target with these names, whatever that shows: its law,
-/// id, format, and call in a line.
+/// id, format and options.
 pub fn is_about_known(
     entry: &KnownDeviation,
     names: &[String],
-    [law, id, dtype, call]: [&str; 4],
+    [law, id, dtype]: [&str; 3],
+    options: &[CallOption],
 ) -> bool {
     let fits = |pattern: &Option<String>, text: &str| {
         pattern.as_deref().is_none_or(|pattern| matches(pattern, text))
@@ -261,21 +262,11 @@ pub fn is_about_known(
     fits(&entry.law, law)
         && fits(&entry.case, id)
         && fits(&entry.dtype, dtype)
-        && entry.option.as_deref().is_none_or(|pattern| uses(call, pattern))
+        && entry
+            .option
+            .as_deref()
+            .is_none_or(|pattern| options.iter().any(|option| matches(pattern, option.name())))
         && is_about_target(entry, names)
-}
-
-/// Whether the line of the call names an option that fits.
-fn uses(call: &str, pattern: &str) -> bool {
-    options_of(call).any(|word| matches(pattern, word))
-}
-
-/// Options that the line of a call names.
-pub fn options_of(call: &str) -> impl Iterator<Item = &str> {
-    let words = call.split(' ').map(|word| word.split('=').next().unwrap_or(word));
-    let names =
-        words.map(|word| if word.ends_with("_offsets") { CallOption::Packed.name() } else { word });
-    names.filter(|word| CallOption::ALL.iter().any(|option| option.name() == *word))
 }
 
 /// What the entry names of what the case shows: of faults that come together each for itself, else

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use qkvet_spec::{Finding, Numbers, Summary, Verdict, WorkedExample};
+use qkvet_spec::{Dialect, Finding, Numbers, Summary, WorkedExample};
 
 use crate::finding_name::titles;
 use crate::groups::case_groups;
@@ -123,7 +123,7 @@ fn line_of(summary: &Summary) -> String {
 /// how to see it.
 pub fn issue(summary: &Summary, finding: &Finding) -> String {
     let run = &summary.run;
-    let (evidence, told) = (&finding.evidence, told(finding));
+    let told = told(finding, Dialect::CommandLine);
     let mut out = format!("# {}\n\n", inline(&told.title));
     let mut line = |text: &str| {
         let _ = writeln!(out, "{text}");
@@ -138,19 +138,17 @@ pub fn issue(summary: &Summary, finding: &Finding) -> String {
     row("target", &run.target);
     row("call", &finding.witness.call);
     finding.witness.inputs.iter().for_each(|input| row("input", input));
-    row("at", &evidence.place);
-    row("expected", &evidence.expected);
-    row("got", &evidence.got);
+    row("at", &told.at);
+    row("expected", &told.expected);
+    row("got", &told.got);
     row("contract", &finding.contract);
     row("cases", &format!("{} of {} show it", count(finding.cases), count(finding.of)));
     for text in &run.environment {
         row("environment", text);
     }
     line("");
-    for (name, text) in
-        [("Cause", &told.cause), ("Hint", &told.hint), ("Where", &finding.structure)]
-    {
-        if let Some(text) = text {
+    for (name, label) in [("Cause", "cause"), ("Hint", "hint"), ("Where", "wrong")] {
+        if let Some(text) = told.row(label) {
             line(&format!("{name}: {}\n", inline(text)));
         }
     }

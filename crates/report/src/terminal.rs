@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
-use qkvet_spec::{CaseRecord, Evidence, Finding, Summary, Verdict};
+use qkvet_spec::{CaseRecord, Dialect, Finding, Summary, Verdict};
 use textwrap::core::display_width;
 
 use crate::finding_name::titles;
@@ -162,11 +162,7 @@ pub fn finding(finding: &Finding) -> String {
 fn finding_in(finding: &Finding, width: usize) -> String {
     let mut out = String::new();
     let word = word_of(finding);
-    let said = words::told(finding);
-    let only = finding
-        .condition
-        .as_ref()
-        .map_or_else(String::new, |condition| format!(", only where {condition}"));
+    let said = words::told(finding, Dialect::CommandLine);
     let shows = if finding.cases == 1 { "shows" } else { "show" };
     headline(
         &mut out,
@@ -177,9 +173,10 @@ fn finding_in(finding: &Finding, width: usize) -> String {
         &mut out,
         "cases",
         &format!(
-            "{} of {} {shows} it{only}: {}",
+            "{} of {} {shows} it{}: {}",
             count(finding.cases),
             count(finding.of),
+            said.only,
             laws(&finding.laws)
         ),
         width,
@@ -187,31 +184,18 @@ fn finding_in(finding: &Finding, width: usize) -> String {
     told(&mut out, "law", &format!("{}: {}", finding.law, finding.law_title), width);
     row(&mut out, "witness", &finding.witness.call, width);
     row(&mut out, "", &apart(&finding.witness.inputs, " ", width), width);
-    let evidence = &finding.evidence;
-    row(&mut out, "at", &evidence.place, width);
-    row(&mut out, "expected", &evidence.expected, width);
-    let margin = match (evidence.ratio, evidence.bound) {
-        (Some(excess), _) => {
-            format!("({} times the bound of contract {})", ratio(excess), finding.contract)
-        }
-        (None, Some(0.0)) if finding.verdict == Verdict::Fail => {
-            format!("(an exact case: contract {} allows no error)", finding.contract)
-        }
-        _ => String::new(),
-    };
-    let got = cut(&visible(&evidence.got), width);
+    row(&mut out, "at", &said.at, width);
+    row(&mut out, "expected", &said.expected, width);
+    let margin = if said.beyond.is_empty() { String::new() } else { format!("({})", said.beyond) };
+    let got = cut(&visible(&said.got), width);
     // Behind the number where there is room, else below it.
     let is_beside =
         display_width(&got) + 3 + display_width(&margin) <= width && !got.contains('\n');
     let gap = if margin.is_empty() { "" } else { ["\n", "   "][usize::from(is_beside)] };
     row(&mut out, "got", &format!("{got}{gap}{margin}"), width);
-    wrapped(&mut out, "reading", finding.reading.as_deref().unwrap_or_default(), width);
-    wrapped(&mut out, "wrong", finding.structure.as_deref().unwrap_or_default(), width);
-    row(&mut out, "stderr", evidence.stderr.as_deref().unwrap_or_default(), width);
-    for (label, text) in [("cause", &said.cause), ("hint", &said.hint)] {
-        if let Some(text) = text {
-            wrapped(&mut out, label, text, width);
-        }
+    for (label, text) in &said.more {
+        let put = if *label == "stderr" { row } else { wrapped };
+        put(&mut out, label, text, width);
     }
     let by_script = finding.script.as_ref().map(|script| format!("python {script}"));
     match by_script.map(|by_script| (format!("{}   or  {by_script}", finding.replay), by_script)) {
@@ -286,13 +270,14 @@ fn covered(summary: &Summary, width: usize) -> String {
         covered.laws.iter().filter(|(_, n)| **n == 0).map(|(law, _)| law.as_str()).collect();
     wrapped(&mut out, "not", &missed.join(", "), width);
     undecided_rows(&mut out, summary, width);
-    let mut declined: Vec<(&String, &usize)> = covered.declined.iter().collect();
-    declined.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
+    let reasons = covered.declined.iter().map(|it| (it.tell().to_string(), it.cases));
+    let mut declined: Vec<_> = reasons.collect();
+    declined.sort_by(|(x, n), (y, m)| m.cmp(n).then_with(|| x.cmp(y)));
     for (reason, n) in declined.iter().take(MOST_REASONS) {
         let noun = if **n == 1 { "case" } else { "cases" };
-        row(&mut out, "declined", &format!("{} {noun}: {reason}", count(**n)), width);
+        row(&mut out, "declined", &format!("{} {noun}: {reason}", count(*n)), width);
     }
-    let others: Vec<usize> = declined.iter().skip(MOST_REASONS).map(|(_, n)| **n).collect();
+    let others: Vec<usize> = declined.iter().skip(MOST_REASONS).map(|(_, n)| *n).collect();
     if !others.is_empty() {
         let noun = if others.len() == 1 { "reason" } else { "reasons" };
         let (more, cases) = (others.len(), count(others.iter().sum()));
@@ -303,7 +288,7 @@ fn covered(summary: &Summary, width: usize) -> String {
             width,
         );
     }
-    if covered.declined.values().sum::<usize>() > FEW * summary.checked() {
+    if covered.declined.iter().map(|it| it.cases).sum::<usize>() > FEW * summary.checked() {
         let even = if summary.run.suite == "even" { "" } else { EVEN };
         wrapped(&mut out, "hint", &format!("{WANTED}{even}"), width);
     }
@@ -336,9 +321,8 @@ fn suspects(summary: &Summary) -> String {
         let noun = if n == 1 { "case" } else { "cases" };
         let record = &summary.records[at];
         let worst = record.evidence.as_ref().map_or(String::new(), |evidence| {
-            let Evidence { place, expected, got, .. } = evidence;
             let share = ratio(evidence.ratio.unwrap_or(0.0));
-            format!(", the worst {share} of its bound: {place}: expected {expected}, got {got}")
+            format!(", the worst {share} of its bound: {evidence}")
         });
         std::iter::once(format!("{contract}: {} {noun}{worst}", count(n)))
             .chain(record.replay.clone())

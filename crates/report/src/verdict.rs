@@ -63,7 +63,7 @@ fn finding(finding: &Finding, width: usize) -> Value {
         "code": code(finding),
         "fault": faults.collect::<Vec<_>>().join("+"),
         "convention": finding.cause.convention(),
-        "condition": finding.condition.as_ref().map(|condition| cut(condition, width)),
+        "condition": finding.condition,
         "contract": cut(&finding.contract, width),
         "cases": finding.cases,
         "of": finding.of,

@@ -2,27 +2,66 @@
 //! target said is opened for the escapers of the formats.
 
 use qkvet_spec::{
-    CallOption, Cause, Dialect, FaultRef, Finding, FindingKind, Form, Judgment, Note, RightLayout,
-    Rival, Sentence, Sentences, ThreadCounts, Verdict, Words, tell_ratio,
+    CallOption, Cause, Condition, Dialect, Evidence, FaultRef, Finding, FindingKind, Form, Indices,
+    Judgment, Note, Predicate, Reading, RightLayout, Rival, SeenIn, Sentence, Sentences,
+    ThreadCounts, Verdict, Witness, Words, WrongAxis, WrongElements, spans, tell_ratio,
 };
 
 /// English.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct English;
 
-/// Sentences of a finding on the command line, for what escapes them.
-#[cfg(feature = "formats")]
+/// What is told of a finding, for what lays it out and escapes it.
 pub(crate) struct Told {
     pub(crate) title: String,
-    pub(crate) cause: Option<String>,
-    pub(crate) hint: Option<String>,
+    /// `, only where n_k ≥ 65 (12 of 14 there)`, or nothing.
+    pub(crate) only: String,
+    pub(crate) at: String,
+    pub(crate) expected: String,
+    pub(crate) got: String,
+    /// How far that is from what is allowed, or nothing.
+    pub(crate) beyond: String,
+    /// What else there is, by label: reading, wrong, stderr, cause, hint.
+    pub(crate) more: Vec<(&'static str, String)>,
 }
 
-#[cfg(feature = "formats")]
-pub(crate) fn told(finding: &Finding) -> Told {
-    let Sentences { title, cause, hint } = Sentences::of(finding, &English, Dialect::CommandLine);
-    let text = |sentence: Sentence| sentence.to_string();
-    Told { title: text(title), cause: cause.map(text), hint: hint.map(text) }
+impl Told {
+    /// The row of a label, if there is one.
+    #[cfg(feature = "formats")]
+    pub(crate) fn row(&self, label: &str) -> Option<&str> {
+        self.more.iter().find(|(name, _)| *name == label).map(|(_, text)| text.as_str())
+    }
+}
+
+pub(crate) fn told(finding: &Finding, dialect: Dialect) -> Told {
+    let Sentences { title, cause, hint } = Sentences::of(finding, &English, dialect);
+    let Evidence { ratio, bound, .. } = &finding.evidence;
+    let contract = &finding.contract;
+    let beyond = match (ratio, bound) {
+        (Some(ratio), _) => {
+            format!("{} times the bound of contract {contract}", tell_ratio(*ratio))
+        }
+        (None, Some(0.0)) if finding.verdict == Verdict::Fail => {
+            format!("an exact case: contract {contract} allows no error")
+        }
+        _ => String::new(),
+    };
+    let more = [
+        ("reading", finding.reading.as_ref().map(reading)),
+        ("wrong", finding.structure.as_ref().map(wrong_elements)),
+        ("stderr", finding.evidence.tell_stderr().map(|text| text.to_string())),
+        ("cause", cause.map(|text| text.to_string())),
+        ("hint", hint.map(|text| text.to_string())),
+    ];
+    Told {
+        title: title.to_string(),
+        only: finding.condition.as_ref().map_or_else(String::new, only_where),
+        at: finding.evidence.tell_place().to_string(),
+        expected: finding.evidence.tell_expected().to_string(),
+        got: finding.evidence.tell_got().to_string(),
+        beyond,
+        more: more.into_iter().filter_map(|(label, text)| Some((label, text?))).collect(),
+    }
 }
 
 /// The title alone.
@@ -188,6 +227,63 @@ fn note(note: &Note) -> String {
     }
 }
 
+/// `, only where n_k mod 64 ≠ 0 and bias is used (12 of 14 there)`.
+fn only_where(Condition { all, wrong, of }: &Condition) -> String {
+    let all = all.iter().copied().map(predicate).collect::<Vec<_>>().join(" and ");
+    format!(", only where {all} ({wrong} of {of} there)")
+}
+
+fn predicate(predicate: Predicate) -> String {
+    match predicate {
+        Predicate::Format(dtype) => dtype.to_string(),
+        Predicate::With(option) => format!("{option} is used"),
+        Predicate::Without(option) => format!("{option} is not used"),
+        Predicate::Less(x, y) => format!("{} < {}", x.name(), y.name()),
+        Predicate::Different(x, y) => format!("{} ≠ {}", x.name(), y.name()),
+        Predicate::Equal(x, y) => format!("{} = {}", x.name(), y.name()),
+        Predicate::Multiple(x, m) => format!("{} mod {m} = 0", x.name()),
+        Predicate::NoMultiple(x, m) => format!("{} mod {m} ≠ 0", x.name()),
+        Predicate::AtLeast(x, least) => format!("{} ≥ {least}", x.name()),
+        Predicate::AtMost(x, most) => format!("{} ≤ {most}", x.name()),
+    }
+}
+
+/// `query [b=0, h=1, i=3] weighs keys 0, 2; expected keys 0, 2, 5 (case 3f2a)`.
+fn reading(SeenIn { case, seen }: &SeenIn<Reading>) -> String {
+    let Reading { item, head, query, weighed, expected } = seen;
+    let keys = |all: &[usize]| match all {
+        [] => "no key".to_owned(),
+        [one] => format!("key {one}"),
+        all => format!("keys {}", spans(all)),
+    };
+    let (weighed, expected) = (keys(weighed), keys(expected));
+    format!(
+        "query [b={item}, h={head}, i={query}] weighs {weighed}; expected {expected} (case {case})"
+    )
+}
+
+/// `24 of 96 elements: h 1, 3 of 0–3; i 4n+3 of 0–11 (case 3f2a)`.
+fn wrong_elements(SeenIn { case, seen }: &SeenIn<WrongElements>) -> String {
+    let WrongElements { wrong, of, axes, is_whole } = seen;
+    let axis = |WrongAxis { axis, extent, at }: &WrongAxis| {
+        let at = match at {
+            Indices::Every { first: 0, step } => format!("{step}n"),
+            Indices::Every { first, step } => format!("{step}n+{first}"),
+            Indices::Spans(all) => {
+                spans(&all.iter().flat_map(|[first, last]| *first..=*last).collect::<Vec<_>>())
+            }
+        };
+        format!("{axis} {at} of 0–{}", extent - 1)
+    };
+    let axes = axes.iter().map(axis).collect::<Vec<_>>().join("; ");
+    let within = match (axes.is_empty(), is_whole) {
+        (true, _) => "",
+        (false, true) => ": ",
+        (false, false) => ", within ",
+    };
+    format!("{wrong} of {of} elements{within}{axes} (case {case})")
+}
+
 fn next_best(Rival { faults, explained, of }: &Rival) -> String {
     let ids: Vec<&str> = faults.iter().map(String::as_str).collect();
     format!("; next best, {}, matches {explained} of {of} looked at", together(&ids))
@@ -244,9 +340,9 @@ pub fn judgment(judgment: &Judgment, dialect: Dialect) -> String {
         format!("   ({} times the bound of contract {contract})", tell_ratio(ratio))
     });
     let mut all = vec![
-        ("at", seen.place.clone()),
-        ("expected", seen.expected.clone()),
-        ("got", format!("{}{beyond}", seen.got)),
+        ("at", seen.tell_place().to_string()),
+        ("expected", seen.tell_expected().to_string()),
+        ("got", format!("{}{beyond}", seen.tell_got())),
     ];
     if *refuted > 0 {
         all.push(("wrong", format!("{refuted} of {elements} elements are proved wrong")));
@@ -270,40 +366,41 @@ pub(crate) fn word(finding: &Finding) -> &'static str {
 /// A finding in the output of a test: which cases, what was expected and what came, the cause, how
 /// to see it again.
 pub fn finding_text(finding: &Finding, dialect: Dialect) -> String {
-    let only = finding
-        .condition
-        .as_ref()
-        .map_or_else(String::new, |condition| format!(", only where {condition}"));
-    let evidence = &finding.evidence;
-    let beyond = match (evidence.ratio, evidence.bound) {
-        (Some(ratio), _) => {
-            format!("   ({} times the bound of contract {})", tell_ratio(ratio), finding.contract)
-        }
-        (None, Some(0.0)) if finding.verdict == Verdict::Fail => {
-            "   (an exact case: no error is allowed)".to_owned()
-        }
-        _ => String::new(),
-    };
-    let Sentences { title, cause, hint } = Sentences::of(finding, &English, dialect);
-    let optional = |text: &Option<String>| text.clone().unwrap_or_default();
-    let said = |text: Option<Sentence>| text.map_or_else(String::new, |text| text.to_string());
-    let all = [
+    let Told { title, only, at, expected, got, beyond, more } = told(finding, dialect);
+    let beyond = if beyond.is_empty() { beyond } else { format!("   ({beyond})") };
+    let Witness { call, inputs, .. } = &finding.witness;
+    let mut all = vec![
         ("cases", format!("{} of {} show it{only}", finding.cases, finding.of)),
         ("law", format!("{}: {}", finding.law, finding.law_title)),
-        (
-            "witness",
-            [std::slice::from_ref(&finding.witness.call), &finding.witness.inputs]
-                .concat()
-                .join("\n"),
-        ),
-        ("at", evidence.place.clone()),
-        ("expected", evidence.expected.clone()),
-        ("got", format!("{}{beyond}", evidence.got)),
-        ("reading", optional(&finding.reading)),
-        ("wrong", optional(&finding.structure)),
-        ("cause", said(cause)),
-        ("hint", said(hint)),
-        ("replay", finding.replay.clone()),
+        ("witness", [std::slice::from_ref(call), inputs].concat().join("\n")),
+        ("at", at),
+        ("expected", expected),
+        ("got", format!("{got}{beyond}")),
     ];
+    all.extend(more);
+    all.push(("replay", finding.replay.clone()));
     rows(format!("{}  {title}", word(finding)), &all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_elements_are_told_axis_by_axis() {
+        let told = |wrong, axes: &[(char, usize, Indices)], is_whole| {
+            let axes =
+                axes.iter().cloned().map(|(axis, extent, at)| WrongAxis { axis, extent, at });
+            let seen = WrongElements { wrong, of: 288, axes: axes.collect(), is_whole };
+            wrong_elements(&SeenIn { case: "3f".to_owned(), seen })
+        };
+        let row = |first, step| ('i', 12, Indices::Every { first, step });
+        assert_eq!(told(288, &[], true), "288 of 288 elements (case 3f)");
+        assert_eq!(told(72, &[row(0, 4)], true), "72 of 288 elements: i 4n of 0–11 (case 3f)");
+        let heads = ('h', 4, Indices::Spans(vec![[0, 1], [3, 3]]));
+        assert_eq!(
+            told(12, &[heads, row(3, 4)], false),
+            "12 of 288 elements, within h 0–1, 3 of 0–3; i 4n+3 of 0–11 (case 3f)"
+        );
+    }
 }

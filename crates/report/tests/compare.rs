@@ -8,10 +8,12 @@ use qkvet_report::{
     snapshot_text, write_as, write_snapshot,
 };
 use qkvet_spec::{
-    CaseRecord, Catalog, Cause, Change, Chosen, Coverage, Evidence, FaultRef, Finding, FindingKind,
-    FindingState, KnownState, Quoted, RunInfo, Snapshot, SnapshotOutcome, Summary, Verdict,
-    Witness,
+    Aspect, CallOption, CaseRecord, Catalog, Cause, Change, Chosen, Coverage, Dims, Evidence,
+    Expectation, FaultRef, Finding, FindingKind, FindingState, Got, KnownState, Place, Quoted,
+    RunInfo, Snapshot, SnapshotOutcome, Summary, Verdict, Witness,
 };
+
+const DIMS: Dims = Dims { b: 1, h_q: 1, h_k: 1, n_q: 1, n_k: 1, d_k: 1, d_v: 1 };
 
 /// A fault, `QK221 title`, or what a broken target said.
 fn cause(text: &str) -> Cause {
@@ -50,10 +52,15 @@ fn finding(title: &str, verdict: Verdict) -> Finding {
         witness: Witness {
             case: "c-1".to_owned(),
             call: String::new(),
+            dims: DIMS,
             inputs: Vec::new(),
             token: None,
         },
-        evidence: Evidence::new("output", "1", "2"),
+        evidence: Evidence::new(
+            Place { of: "output".to_owned(), its_output: false, what: Aspect::Whole },
+            Expectation::Result,
+            Got::Said(Quoted::new("2")),
+        ),
         reading: None,
         structure: None,
         replay: String::new(),
@@ -73,6 +80,8 @@ fn case(name: &str, verdict: Verdict, margin: f64, finding: Option<usize>) -> Ca
         law: law.to_owned(),
         dtype: "float32".to_owned(),
         call: "float32 n_q=1 n_k=1 causal".to_owned(),
+        dims: DIMS,
+        options: vec![CallOption::Causal],
         verdict,
         margin: (margin >= 0.0).then_some(margin),
         evidence: None,

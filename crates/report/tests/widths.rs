@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use qkvet_report::{ReportStyle, compare, new_snapshot, plain, render, render_in, snapshot_text};
-use qkvet_spec::{Cause, Summary};
+use qkvet_spec::{Cause, Declined, Got, Quoted, Summary};
 use textwrap::core::display_width;
 
 fn summary() -> Summary {
@@ -21,8 +21,9 @@ fn summary() -> Summary {
         title.push_str(&format!(" {long}"));
     }
     summary.findings[0].evidence.got =
-        "0.1234567890123456789 and a reason why it is what it is, too".to_owned();
-    summary.coverage.declined.insert(long, 3);
+        Got::Said(Quoted::new("0.1234567890123456789 and a reason why it is what it is, too"));
+    let declined = Declined { verdict: None, reason: Quoted::new(long), cases: 3 };
+    summary.coverage.declined.push(declined);
     summary
 }
 

@@ -238,11 +238,13 @@ pub struct Trouble {
     pub what: String,
     /// The end of its standard error, if it said something.
     pub stderr: Option<String>,
+    /// The field of a message that is wrong, of what is not of the protocol.
+    pub field: Option<String>,
 }
 
 impl From<String> for Trouble {
     fn from(what: String) -> Self {
-        Self { what, stderr: None }
+        Self { what, ..Self::default() }
     }
 }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::tally::tally;
+use crate::tally::{cases, tally};
 use crate::verdict::is_false;
-use crate::{Evidence, Finding, KnownOutcome, SnapshotOutcome, Verdict};
+use crate::{CallOption, Dims, Evidence, Finding, KnownOutcome, Quoted, SnapshotOutcome, Verdict};
 
 /// What a reporter sees.
 #[derive(Clone, Debug)]
@@ -99,6 +99,11 @@ pub struct CaseRecord {
     pub dtype: String,
     /// Extents and options in one line.
     pub call: String,
+    /// Extents.
+    pub dims: Dims,
+    /// Options in use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<CallOption>,
     /// How it ended.
     pub verdict: Verdict,
     /// Largest distance over bound among the numbers checked.
@@ -121,6 +126,21 @@ pub struct CaseRecord {
     pub digest: Option<String>,
 }
 
+/// Cases that were declined for one reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Declined {
+    /// What the target did; absent where it took the call, but no views.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// Why, in the words of the first case: others have other numbers in them.
+    pub reason: Quoted,
+    /// How many cases.
+    #[serde(deserialize_with = "cases")]
+    pub cases: usize,
+}
+
 /// What was checked and what was declined.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -137,9 +157,8 @@ pub struct Coverage {
     pub options: BTreeMap<String, usize>,
     /// Smallest and largest of each extent checked.
     pub sizes: BTreeMap<String, (usize, usize)>,
-    /// Reasons for declining, with how many cases each.
-    #[serde(deserialize_with = "tally")]
-    pub declined: BTreeMap<String, usize>,
+    /// What was declined, by reason.
+    pub declined: Vec<Declined>,
     /// Largest distance over bound among passing cases, for each format.
     pub margins: BTreeMap<String, f64>,
     /// Rows of results by where the numbers come from that they were compared with.

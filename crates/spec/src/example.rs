@@ -35,6 +35,59 @@ impl<'de> Deserialize<'de> for Numbers {
     }
 }
 
+/// A number; in JSON the text `NaN`, `inf` or `-inf` where it is none of JSON.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Number(pub f64);
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0.is_finite() {
+            serializer.serialize_f64(self.0)
+        } else {
+            serializer.collect_str(&self.0)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(f64),
+            Word(NotFinite),
+        }
+        #[derive(Deserialize)]
+        enum NotFinite {
+            NaN,
+            #[serde(rename = "inf")]
+            Infinite,
+            #[serde(rename = "-inf")]
+            Negative,
+        }
+        Ok(Self(match Written::deserialize(deserializer)? {
+            Written::Number(x) => x,
+            Written::Word(NotFinite::NaN) => f64::NAN,
+            Written::Word(NotFinite::Infinite) => f64::INFINITY,
+            Written::Word(NotFinite::Negative) => f64::NEG_INFINITY,
+        }))
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Number {
+    fn schema_name() -> Cow<'static, str> {
+        "Number".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A number; a text where it is none of JSON",
+            "anyOf": [{ "type": "number" }, { "enum": ["NaN", "inf", "-inf"] }]
+        })
+    }
+}
+
 #[cfg(feature = "schema")]
 impl schemars::JsonSchema for Numbers {
     fn schema_name() -> Cow<'static, str> {

@@ -7,7 +7,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::verdict::is_zero;
-use crate::{CallOption, Evidence, Fault, Picture, Quoted, Verdict, Witness, WorkedExample};
+use crate::{
+    CallOption, Condition, Evidence, Fault, Output, Picture, Quoted, Reading, SeenIn, Tensor,
+    Verdict, Witness, WorkedExample, WrongElements,
+};
 
 /// How far a finding has come. Reports and exit codes know final ones only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,7 +83,8 @@ pub enum RightLayout {
     Views,
 }
 
-/// One of the results of a call.
+/// One of the results of a call: the output, `(b, h_q, n_q, d_v)`, the weights, `(b, h_q, n_q, n_k)`,
+/// the log-sum-exp of each query, `(b, h_q, n_q)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -108,6 +112,26 @@ pub enum Form {
     Format(ResultName),
 }
 
+impl ResultName {
+    /// The name on the wire and in reports: `output`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Output => "output",
+            Self::Weights => "weights",
+            Self::Lse => "lse",
+        }
+    }
+
+    /// This result among those that a target gave; `None` if it is not there.
+    pub fn of(self, output: &Output) -> Option<&Tensor> {
+        match self {
+            Self::Output => Some(&output.output),
+            Self::Weights => output.weights.as_ref(),
+            Self::Lse => output.lse.as_ref(),
+        }
+    }
+}
+
 impl fmt::Display for Form {
     /// `shape of the output`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -117,12 +141,7 @@ impl fmt::Display for Form {
             Self::Shape(result) => ("shape", result),
             Self::Format(result) => ("format", result),
         };
-        let result = match result {
-            ResultName::Output => "output",
-            ResultName::Weights => "weights",
-            ResultName::Lse => "lse",
-        };
-        write!(f, "{what} of the {result}")
+        write!(f, "{what} of the {}", result.name())
     }
 }
 
@@ -312,7 +331,7 @@ pub struct Finding {
     /// What all cases that show it have in common and few others of their laws, and how many of
     /// those that have it show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub condition: Option<String>,
+    pub condition: Option<Condition>,
     /// The smallest input found.
     pub witness: Witness,
     /// What was expected there and what came.
@@ -320,10 +339,10 @@ pub struct Finding {
     /// Keys that a query weighs and those that it should, where an output of one of the cases
     /// tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reading: Option<String>,
+    pub reading: Option<SeenIn<Reading>>,
     /// Where in an output the wrong elements are, for wrong results that no fault explains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub structure: Option<String>,
+    pub structure: Option<SeenIn<WrongElements>>,
     /// The command that shows it again.
     pub replay: String,
     /// The command that shows it again without a stored case, if the case has a token.

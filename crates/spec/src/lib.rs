@@ -7,11 +7,13 @@ mod adequacy;
 mod call;
 mod case;
 mod catalog;
+mod condition;
 mod contract;
 mod doctor;
 mod document;
 mod dtype;
 mod event;
+mod evidence;
 mod example;
 mod finding;
 mod fit;
@@ -34,6 +36,7 @@ mod schema;
 pub mod shape;
 mod snapshot;
 mod source;
+mod spans;
 mod stream;
 mod suite;
 pub mod syntax;
@@ -49,12 +52,16 @@ pub use call::{
 };
 pub use case::{Binding, Case, Matrices};
 pub use catalog::Catalog;
+pub use condition::{
+    Condition, Extent, Indices, Predicate, Reading, SeenIn, WrongAxis, WrongElements,
+};
 pub use contract::{Contract, Depth};
 pub use doctor::{Diagnosis, DoctorEvent};
 pub use document::{FindingDocument, Findings, REPORT_FORMAT, Sentences, SummaryDocument};
 pub use dtype::Dtype;
-pub use event::{CaseRecord, Chosen, Coverage, Event, RunInfo, SourcePlace, Summary};
-pub use example::{Numbers, Picture, StageStep, Steps, WorkedExample};
+pub use event::{CaseRecord, Chosen, Coverage, Declined, Event, RunInfo, SourcePlace, Summary};
+pub use evidence::{Approx, Aspect, Element, Evidence, Expectation, Got, Origin, Place, Relates};
+pub use example::{Number, Numbers, Picture, StageStep, Steps, WorkedExample};
 pub use finding::{
     Cause, FaultRef, Finding, FindingKind, FindingState, Form, Note, ResultName, RightLayout,
     Rival, ThreadCounts,
@@ -73,7 +80,7 @@ pub use meaning::{
     Merge, Normalization, Obedience, Packing, Rescale, RowMax, Sinks, SoftmaxOver, Stage, Store,
     Tanh, ValueReading, WindowBounds, WindowSide,
 };
-pub use misfit::Misfit;
+pub use misfit::{Misfit, MisfitShapes};
 pub use modifier::{ContractPatch, Modifier, Numbered};
 pub use nearest::nearest;
 pub use onnx::{OnnxCase, OnnxOutcome, OnnxReport};
@@ -91,7 +98,8 @@ pub use snapshot::{
     SnapshotPart,
 };
 pub use source::{SpecError, located, parse_large_yaml, parse_yaml, parse_yaml_of_answers};
+pub use spans::spans;
 pub use stream::{Outcome, StreamLine};
 pub use suite::{BroadcastForm, Extended, Frozen, MaskPattern, Suite, Values};
-pub use verdict::{Evidence, Verdict, Witness, tell_ratio};
+pub use verdict::{Verdict, Witness, tell_ratio};
 pub use words::{Dialect, Quoted, Sentence, Words};

@@ -1,8 +1,10 @@
 //! Calls whose tensors do not fit together: no attention has an answer to them.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{Call, Dims, tell_shape};
+use crate::{Call, Dims, Tensor, tell_shape};
 
 /// What of a call does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,28 +76,57 @@ impl Call {
         }
     }
 
-    /// The extents that do not fit: `queries of width 4, keys of width 5`; `None` for a call that
-    /// fits.
-    pub fn tell_misfit(&self) -> Option<String> {
-        let (q, k, v) = (&self.query.shape, &self.key.shape, &self.value.shape);
-        Some(match self.misfit()? {
-            Misfit::KeyWidth => format!("queries of width {}, keys of width {}", q[3], k[3]),
-            Misfit::KeyCount => format!("{} keys, {} values", k[2], v[2]),
-            Misfit::HeadCount if k[1] == v[1] => {
-                format!("{} query heads, {} key/value heads", q[1], k[1])
-            }
-            Misfit::HeadCount => format!("{} key heads, {} value heads", k[1], v[1]),
-            Misfit::ItemCount => {
-                format!("items: {} of queries, {} of keys, {} of values", q[0], k[0], v[0])
-            }
-            Misfit::MaskShape => {
-                let mask = self.options.mask.as_ref().map_or(&[][..], |mask| &mask.shape);
-                format!(
-                    "a mask of shape {}, scores of shape {}",
-                    tell_shape(mask),
-                    tell_shape(&[q[0], q[1], q[2], k[2]])
-                )
-            }
+    /// What of the call does not fit, with its shapes; `None` for a call that fits.
+    pub fn misfit_shapes(&self) -> Option<MisfitShapes> {
+        let shape = |tensor: &Tensor| std::array::from_fn(|axis| tensor.shape[axis]);
+        Some(MisfitShapes {
+            misfit: self.misfit()?,
+            query: shape(&self.query),
+            key: shape(&self.key),
+            value: shape(&self.value),
+            mask: self.options.mask.as_ref().map(|mask| mask.shape.clone()).unwrap_or_default(),
         })
+    }
+}
+
+/// Shapes of tensors that do not fit together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct MisfitShapes {
+    /// What does not fit.
+    pub misfit: Misfit,
+    /// Shape of the query, `(b, h_q, n_q, d_k)`.
+    pub query: [usize; 4],
+    /// Shape of the key.
+    pub key: [usize; 4],
+    /// Shape of the value.
+    pub value: [usize; 4],
+    /// Shape of the mask; empty without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mask: Vec<usize>,
+}
+
+impl fmt::Display for MisfitShapes {
+    /// `queries of width 4, keys of width 5`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { misfit, query: q, key: k, value: v, mask } = self;
+        match misfit {
+            Misfit::KeyWidth => write!(f, "queries of width {}, keys of width {}", q[3], k[3]),
+            Misfit::KeyCount => write!(f, "{} keys, {} values", k[2], v[2]),
+            Misfit::HeadCount if k[1] == v[1] => {
+                write!(f, "{} query heads, {} key/value heads", q[1], k[1])
+            }
+            Misfit::HeadCount => write!(f, "{} key heads, {} value heads", k[1], v[1]),
+            Misfit::ItemCount => {
+                write!(f, "items: {} of queries, {} of keys, {} of values", q[0], k[0], v[0])
+            }
+            Misfit::MaskShape => write!(
+                f,
+                "a mask of shape {}, scores of shape {}",
+                tell_shape(mask),
+                tell_shape(&[q[0], q[1], q[2], k[2]])
+            ),
+        }
     }
 }

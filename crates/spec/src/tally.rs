@@ -21,6 +21,15 @@ pub(crate) fn tally<'de, D: Deserializer<'de>>(
     }
 }
 
+/// Reads one number of cases.
+pub(crate) fn cases<'de, D: Deserializer<'de>>(source: D) -> Result<usize, D::Error> {
+    let cases = usize::deserialize(source)?;
+    if cases > MOST_CASES {
+        return Err(D::Error::custom(format!("cases: expected at most {MOST_CASES}, got {cases}")));
+    }
+    Ok(cases)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

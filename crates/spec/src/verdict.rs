@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Form;
+use crate::Dims;
 
 /// How one case ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -94,67 +94,6 @@ pub fn tell_ratio(x: f64) -> String {
     }
 }
 
-/// Why a case did not pass: where, what was expected and why, what came.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Evidence {
-    /// `output[b=0, h=1, i=0, c=3] of attention(Q, K, V)`, or what the target did.
-    pub place: String,
-    /// The expected value with its error, or the behavior expected.
-    pub expected: String,
-    /// The value or behavior seen.
-    pub got: String,
-    /// Distance over bound; absent where nothing was measured or the bound is 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ratio: Option<f64>,
-    /// The error allowed there, where it is a finite number.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bound: Option<f64>,
-    /// What is wrong with the form of the result, if it is its form.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub form: Option<Form>,
-    /// Whether the law's own relation was refuted (otherwise one of its calls had a wrong value).
-    pub relation: bool,
-    /// Whether the target's process answered what is not of the protocol.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub broke_protocol: bool,
-    /// Whether the same numbers, contiguous in memory, are answered rightly: what was given were
-    /// transposed views.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub strided: bool,
-    /// Whether transposed views of the same numbers are answered rightly: what was given lay
-    /// contiguous in memory.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub contiguous: bool,
-    /// The end of the standard error of a target that broke.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stderr: Option<String>,
-}
-
-impl Evidence {
-    /// Evidence of what was not measured: no ratio, no bound, no form, no relation.
-    pub fn new(
-        place: impl Into<String>,
-        expected: impl Into<String>,
-        got: impl Into<String>,
-    ) -> Self {
-        Self {
-            place: place.into(),
-            expected: expected.into(),
-            got: got.into(),
-            ratio: None,
-            bound: None,
-            form: None,
-            relation: false,
-            broke_protocol: false,
-            strided: false,
-            contiguous: false,
-            stderr: None,
-        }
-    }
-}
-
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
 pub(crate) fn is_false(value: &bool) -> bool {
     !value
@@ -174,6 +113,8 @@ pub struct Witness {
     pub case: String,
     /// Extents, format and options in one line.
     pub call: String,
+    /// Extents.
+    pub dims: Dims,
     /// Inputs small enough to print, one a line: `Q = [[1]]`.
     pub inputs: Vec<String>,
     /// The whole case in one line, if it is small enough: `qk1:value;float32;Q=1x1x1x1:0;…`.

@@ -4,7 +4,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Cause, Note};
+use crate::{
+    Approx, Aspect, Cause, Coverage, Declined, Element, Evidence, Expectation, Got, Note, Number,
+    Origin, Relates, ResultName, tell_shape,
+};
 
 /// A sentence for people. It can be shown, and nothing can be read out of it:
 ///
@@ -43,6 +46,168 @@ impl Sentence {
 impl fmt::Display for Sentence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
+    }
+}
+
+impl Evidence {
+    /// Where it is seen: `attention(Q, K, V) at [b=0, h=1, i=0, c=3]`.
+    pub fn tell_place(&self) -> Sentence {
+        let of = match self.place.its_output {
+            true => format!("{} (its output)", self.place.of),
+            false => self.place.of.clone(),
+        };
+        Sentence(match (self.place.what, self.form) {
+            (Aspect::Whole, _) | (Aspect::Form, None) => of,
+            (Aspect::Element(element), _) => format!("{of} at {}", index(element)),
+            (Aspect::Form, Some(form)) => format!("{form} of {of}"),
+            (Aspect::Inputs, _) => format!("inputs of {of}"),
+            (Aspect::Repeated, _) => format!("identical calls of {of}"),
+        })
+    }
+
+    /// What was expected: `0.25 ± 1.2e-8   (exact value)`.
+    pub fn tell_expected(&self) -> Sentence {
+        Sentence(match &self.expected {
+            Expectation::Number { relation: Relates::Bits, number, from } => {
+                format!("the bits of {} = {}", origin(from), plain(number.value))
+            }
+            Expectation::Number { from, .. } => {
+                format!("{}   ({})", self.tell_needed(), origin(from))
+            }
+            Expectation::EveryTime(Some(number)) => format!("{} every time", approx(*number)),
+            Expectation::EveryTime(None) => "the same number every time".to_owned(),
+            Expectation::Unchanged => "the same bits after the call".to_owned(),
+            Expectation::Result => "a result".to_owned(),
+            Expectation::Tensor => "a tensor of floating-point numbers".to_owned(),
+            Expectation::Protocol => "an answer of the protocol".to_owned(),
+            Expectation::Refusal(shapes) => format!("a refusal: {shapes}"),
+            Expectation::Shape(shape) => tell_shape(shape),
+            Expectation::Format(dtype) => dtype.to_string(),
+            Expectation::Second(result) => {
+                let name = result.name();
+                format!("a second result, asked for by return_{name}")
+            }
+        })
+    }
+
+    /// What was expected, without where it comes from: `at most 0.25 ± 1.2e-8`.
+    pub fn tell_needed(&self) -> Sentence {
+        match &self.expected {
+            Expectation::Number { relation, number, .. } => {
+                let symbol = match relation {
+                    Relates::AtMost => "at most ",
+                    Relates::AtLeast => "at least ",
+                    Relates::Equal | Relates::Bits => "",
+                };
+                Sentence(format!("{symbol}{}", approx(*number)))
+            }
+            _ => self.tell_expected(),
+        }
+    }
+
+    /// What came: `0.5`, or what the target said.
+    pub fn tell_got(&self) -> Sentence {
+        Sentence(match &self.got {
+            Got::Number(number) => approx(*number),
+            Got::Then(first, then) => format!("{}, then {}", plain(*first), plain(*then)),
+            Got::Changed => {
+                "other bits: the call wrote into query, key, value, mask or bias".to_owned()
+            }
+            Got::One => "one result".to_owned(),
+            Got::Shape(shape) => tell_shape(shape),
+            Got::Format(dtype) => dtype.to_string(),
+            Got::Numbers(shape) => format!("numbers of shape {}", tell_shape(shape)),
+            Got::Said(said) => said.0.clone(),
+            Got::Message { said, .. } => format!("broke the protocol: {}", said.0),
+        })
+    }
+
+    /// The end of its standard error.
+    pub fn tell_stderr(&self) -> Option<Sentence> {
+        self.stderr.as_ref().map(|text| Sentence(text.0.clone()))
+    }
+
+    /// What a target that broke said, in a line of so many characters at most. Of what is not of the
+    /// protocol it is which field was wrong, not by how much.
+    pub fn said(&self, most: usize) -> Quoted {
+        let line =
+            |text: &str| text.lines().next().unwrap_or_default().chars().take(most).collect();
+        Quoted(match &self.got {
+            Got::Said(said) => line(&said.0),
+            Got::Message { field, .. } if field.0.is_empty() => "broke the protocol".to_owned(),
+            Got::Message { field, .. } => line(&format!("broke the protocol: {}", field.0)),
+            _ => line(&self.tell_got().0),
+        })
+    }
+}
+
+impl Declined {
+    /// What was declined and why: `UNSUPPORTED softcap is not offered`.
+    pub fn tell(&self) -> Sentence {
+        Sentence(match self.verdict {
+            Some(verdict) => format!("{verdict} {}", self.reason.0),
+            None => self.reason.0.clone(),
+        })
+    }
+}
+
+impl Coverage {
+    /// What was declined, in a line.
+    pub fn tell_declined(&self) -> Sentence {
+        let reasons = self.declined.iter().map(|one| one.tell().0);
+        Sentence(reasons.collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl fmt::Display for Evidence {
+    /// `attention(Q, K, V) at [i=0, c=1]: expected 0.25 (exact value), got 0.5`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let expected = self.tell_expected().0.replace("   (", " (");
+        write!(f, "{}: expected {expected}, got {}", self.tell_place(), self.tell_got())
+    }
+}
+
+fn index(Element { b, h, i, c }: Element) -> String {
+    let axes = [("b", b), ("h", h), ("i", Some(i)), ("c", Some(c))];
+    let axes = axes.into_iter().filter_map(|(axis, at)| Some(format!("{axis}={}", at?)));
+    format!("[{}]", axes.collect::<Vec<_>>().join(", "))
+}
+
+fn origin(from: &Origin) -> &str {
+    match from {
+        Origin::Exact(ResultName::Output) => "exact value",
+        Origin::Exact(ResultName::Weights) => "exact weight",
+        Origin::Exact(ResultName::Lse) => "exact log-sum-exp",
+        Origin::Expression(text) => text,
+    }
+}
+
+/// A number and its error, the error rounded up to two digits.
+fn approx(Approx { value, error }: Approx) -> String {
+    if error.0 == 0.0 || value.0.is_nan() {
+        plain(value)
+    } else {
+        format!("{} ± {}", plain(value), radius(error.0))
+    }
+}
+
+/// Shortest text that reads back as the same number.
+fn plain(Number(x): Number) -> String {
+    let plain = format!("{x}");
+    if plain.len() <= 20 { plain } else { format!("{x:e}") }
+}
+
+/// Two digits, never less than the number.
+fn radius(x: f64) -> String {
+    if !x.is_finite() {
+        return "∞".to_owned();
+    }
+    // Rounding to two digits changes less than 5 %.
+    let text = format!("{x:.1e}");
+    if text.parse::<f64>().is_ok_and(|shown| shown < x) {
+        format!("{:.1e}", x * 1.05)
+    } else {
+        text
     }
 }
 

@@ -81,7 +81,7 @@ impl Expected {
     /// Whether a finding that is seen first may be one that does not fail: known, or recorded. Its
     /// cause is not known yet.
     pub(super) fn may_settle(&self, target: &str, seen: &Seen<'_>) -> bool {
-        let Seen { law, dtype, case, call, .. } = *seen;
+        let Seen { law, dtype, case, options, .. } = *seen;
         let is_known = self.known.iter().any(|Known { file, today, others, .. }| {
             let names: Vec<String> =
                 std::iter::once(target.to_owned()).chain(others.iter().cloned()).collect();
@@ -90,7 +90,7 @@ impl Expected {
             file.known
                 .iter()
                 .filter(holds)
-                .any(|entry| is_about_known(entry, &names, [law, case, dtype, call]))
+                .any(|entry| is_about_known(entry, &names, [law, case, dtype], options))
         });
         let parts = self.snapshot.iter().flat_map(|comparison| &comparison.snapshot.parts);
         let mut recorded = parts

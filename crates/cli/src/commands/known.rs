@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use qkvet_report::{
-    add_known, apply_known, check_known, finding_name, is_day, is_of_no_suite, options_of,
-    read_known, remove_known, visible, write_known,
+    add_known, apply_known, check_known, finding_name, is_day, is_of_no_suite, read_known,
+    remove_known, visible, write_known,
 };
 use qkvet_run::names::{mistyped_target, other_names};
 use qkvet_run::target::KNOWN_FILE;
@@ -176,7 +176,7 @@ struct Shared<'a> {
 impl<'a> Shared<'a> {
     fn add(&mut self, one: &'a CaseRecord) {
         self.dtypes.insert(&one.dtype);
-        let own: BTreeSet<&str> = options_of(&one.call).collect();
+        let own: BTreeSet<&str> = one.options.iter().map(|option| option.name()).collect();
         match &mut self.options {
             Some(options) => options.retain(|option| own.contains(option)),
             None => self.options = Some(own),

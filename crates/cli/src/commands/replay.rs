@@ -284,12 +284,12 @@ fn show(again: &Again, contract: &Contract, outcome: &Outcome, now: Option<Now>)
         say!("  views     {}: heads and positions lie exchanged in memory", record.label);
     }
     if let (Some(Now::Fixed | Now::Unseen(_)), Some(evidence)) = (now, &outcome.evidence) {
-        say!("  unasked   {}: {}, as then", evidence.place, evidence.got);
+        say!("  unasked   {}: {}, as then", evidence.tell_place(), evidence.tell_got());
     } else if let Some(evidence) = &outcome.evidence {
-        say!("  at        {}", evidence.place);
-        say!("  expected  {}", evidence.expected);
-        say!("  got       {}", evidence.got);
-        if let Some(stderr) = &evidence.stderr {
+        say!("  at        {}", evidence.tell_place());
+        say!("  expected  {}", evidence.tell_expected());
+        say!("  got       {}", evidence.tell_got());
+        if let Some(stderr) = evidence.tell_stderr() {
             say!("  stderr    {stderr}");
         }
     }

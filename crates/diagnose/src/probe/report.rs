@@ -120,8 +120,8 @@ fn refutations(prober: &Prober<'_>, tally: &Tally, decided: usize) -> Vec<String
 fn refutation(prober: &Prober<'_>, seen: &Seen, hypothesis: &Hypothesis) -> Option<String> {
     let (trial, output) = &prober.trials[seen.trial];
     let evidence = hypothesis.refuted(trial, output, prober.contract, &label(&trial.call))?;
-    let needs = evidence.expected.split("   (").next().unwrap_or_default();
-    Some(format!("{}: needs {needs}, got {}", evidence.place, evidence.got))
+    let (place, got) = (evidence.tell_place(), evidence.tell_got());
+    Some(format!("{place}: needs {}, got {got}", evidence.tell_needed()))
 }
 
 /// The first call that no value holds: what was read, and what the standard needs.

@@ -1,10 +1,9 @@
 //! The keys that queries weigh, read off an output whose values are the identity, as spans for
 //! people.
 
-use qkvet_spec::{Dims, Output};
+use qkvet_spec::{Dims, Output, spans};
 
 use super::bench::Trial;
-use crate::spans::spans;
 
 /// Longest reading, in rows.
 const MOST_ROWS: usize = 8;

@@ -4,11 +4,12 @@
 use std::borrow::Cow;
 
 use qkvet_spec::{
-    BoolTensor, Call, Dtype, Evidence, Form, Output, ResultName, Tensor, Verdict, tell_shape,
+    Aspect, BoolTensor, Call, Dtype, Evidence, Expectation, Form, Got, Origin, Output, Place,
+    Relates, Tensor, Verdict,
 };
 
 use super::matrices::BallMatrices;
-use super::relation::{Decision, Relation, Sides, decide, is_equal};
+use super::relation::{Decision, Sides, decide, is_equal};
 use crate::ball::Ball;
 use crate::format::is_representable;
 use crate::interpret::Expected;
@@ -59,6 +60,12 @@ impl<'a> CallResult<'a> {
         } else {
             format!("{label} (its output)").into()
         }
+    }
+
+    /// Where something is seen of it.
+    pub(super) fn place(self, what: Aspect) -> Place {
+        let its_output = self.want != self.record.want;
+        Place { of: self.record.label.clone(), its_output, what }
     }
 
     /// What came back; `None` if it did not come.
@@ -116,30 +123,26 @@ pub(super) fn bool_tensor(
 
 /// What is wrong with the form of a result: missing, of another format, of another shape.
 pub(super) fn malformed(result: CallResult<'_>, expected: &Expected) -> Option<Evidence> {
-    let name = result.want.name();
-    let of = match result.want {
-        Want::Output => ResultName::Output,
-        Want::Weights => ResultName::Weights,
-        Want::Lse => ResultName::Lse,
-    };
-    let evidence = |form: Form, expected: String, got: String| {
-        let evidence = Evidence::new(format!("{form} of {}", result.label()), expected, got);
+    let evidence = |form: Form, expected: Expectation, got: Got| {
+        let evidence = Evidence::new(result.place(Aspect::Form), expected, got);
         Some(Evidence { form: Some(form), ..evidence })
     };
     let Some(tensor) = result.tensor() else {
-        let asked = format!("a second result, asked for by return_{name}");
-        return evidence(Form::Number, asked, "one result".to_owned());
+        return evidence(Form::Number, Expectation::Second(result.want), Got::One);
     };
     let axes = if result.want == Want::Lse { &expected.shape[..3] } else { &expected.shape[..] };
     if tensor.shape != axes {
-        return evidence(Form::Shape(of), tell_shape(axes), tell_shape(&tensor.shape));
+        let (shape, got) = (axes.to_vec(), tensor.shape.clone());
+        let expected = Expectation::Shape(shape);
+        return evidence(Form::Shape(result.want), expected, Got::Shape(got));
     }
     let wrong = match result.want {
         Want::Output => tensor.dtype != expected.dtype,
         Want::Weights | Want::Lse => tensor.dtype.precision() < expected.dtype.precision(),
     };
     if wrong {
-        return evidence(Form::Format(of), expected.dtype.to_string(), tensor.dtype.to_string());
+        let expected = Expectation::Format(expected.dtype);
+        return evidence(Form::Format(result.want), expected, Got::Format(tensor.dtype));
     }
     None
 }
@@ -172,14 +175,9 @@ pub(super) fn check_value(result: CallResult<'_>, expected: &Expected) -> Decisi
         return Decision::fail(evidence);
     }
     let Some(tensor) = result.tensor() else { return Decision::pass() };
-    let exact = match result.want {
-        Want::Output => "exact value",
-        Want::Weights => "exact weight",
-        Want::Lse => "exact log-sum-exp",
-    };
-    let sides = Sides { left: &result.label(), right: exact };
+    let sides = Sides { left: result.place(Aspect::Whole), right: Origin::Exact(result.want) };
     let mut decision =
-        decide(Relation::Equal, &target_balls(tensor, expected), &exact_balls(expected), &sides);
+        decide(Relates::Equal, &target_balls(tensor, expected), &exact_balls(expected), &sides);
     if let Some(evidence) = &mut decision.evidence {
         evidence.relation = false;
     }

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp};
-use qkvet_spec::{Evidence, Form, ResultName, Verdict, tell_shape};
+use qkvet_spec::{Evidence, Expectation, Form, Got, Origin, Relates, ResultName, Verdict};
 
 use super::evaluate::{Evaluator, Stop};
-use super::relation::{Decision, Relation, Sides, decide_at};
+use super::relation::{Decision, Sides, decide_at, place};
 use super::value::Value;
 use crate::ball::Ball;
 
@@ -28,9 +28,9 @@ impl Evaluator<'_> {
                 (self.value(left)?, self.value(&args[0])?, self.value(&args[1])?);
             let (label, low_label, high_label) =
                 (self.text(left), self.text(&args[0]), self.text(&args[1]));
-            let above = self.relate(Relation::AtLeast, (&value, &label), (&low, &low_label))?;
+            let above = self.relate(Relates::AtLeast, (&value, &label), (&low, &low_label))?;
             return Ok(above.and(self.relate(
-                Relation::AtMost,
+                Relates::AtMost,
                 (&value, &label),
                 (&high, &high_label),
             )?));
@@ -45,8 +45,7 @@ impl Evaluator<'_> {
         }
         match op {
             BinaryOp::Eq | BinaryOp::SameBits => {
-                let relation =
-                    if *op == BinaryOp::Eq { Relation::Equal } else { Relation::SameBits };
+                let relation = if *op == BinaryOp::Eq { Relates::Equal } else { Relates::Bits };
                 let (decision, shown) = self.relate_at(relation, (&x, &x_text), (&y, &y_text))?;
                 // Either side may be shown as what came: the one that is wrong by itself, as a
                 // whole or in the entry shown.
@@ -65,8 +64,8 @@ impl Evaluator<'_> {
                     Ok(decision)
                 }
             }
-            BinaryOp::Le => self.relate(Relation::AtMost, (&x, &x_text), (&y, &y_text)),
-            BinaryOp::Ge => self.relate(Relation::AtLeast, (&x, &x_text), (&y, &y_text)),
+            BinaryOp::Le => self.relate(Relates::AtMost, (&x, &x_text), (&y, &y_text)),
+            BinaryOp::Ge => self.relate(Relates::AtLeast, (&x, &x_text), (&y, &y_text)),
             other => Err(Stop::Law(format!("relation `{}`: not decided", other.symbol()))),
         }
     }
@@ -83,24 +82,22 @@ impl Evaluator<'_> {
         }
     }
 
-    fn same_shape(&self, got: &[i64], expected: &[i64], place: &str) -> Decision {
+    fn same_shape(&self, got: &[i64], expected: &[i64], of: &str) -> Decision {
         if got == expected {
             return Decision::pass();
         }
-        let show = |shape: &[i64]| {
-            tell_shape(&shape.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect::<Vec<_>>())
-        };
+        let shape = |of: &[i64]| of.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect();
         let form = Some(Form::Shape(ResultName::Output));
         Decision::fail(Evidence {
             form,
             relation: true,
-            ..Evidence::new(place, show(expected), show(got))
+            ..Evidence::new(place(of), Expectation::Shape(shape(expected)), Got::Shape(shape(got)))
         })
     }
 
     fn relate(
         &mut self,
-        relation: Relation,
+        relation: Relates,
         left: (&Value, &str),
         right: (&Value, &str),
     ) -> Result<Decision, Stop> {
@@ -111,15 +108,19 @@ impl Evaluator<'_> {
     /// compared.
     fn relate_at(
         &mut self,
-        relation: Relation,
+        relation: Relates,
         left: (&Value, &str),
         right: (&Value, &str),
     ) -> Result<(Decision, Option<usize>), Stop> {
         let (x, y) = (self.matrices(left.0)?, self.matrices(right.0)?);
         let n = x.data.len();
         let (x, y) = self.align(x, y)?;
-        let (decision, shown) =
-            decide_at(relation, &x, &y, &Sides { left: left.1, right: right.1 });
+        let (decision, shown) = decide_at(
+            relation,
+            &x,
+            &y,
+            &Sides { left: place(left.1), right: Origin::Expression(right.1.to_owned()) },
+        );
         Ok((decision, shown.filter(|_| x.data.len() == n && y.data.len() == n)))
     }
 

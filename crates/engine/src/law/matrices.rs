@@ -1,6 +1,6 @@
 //! Ball matrices with optional batch and head axes: the values that laws compute with.
 
-use qkvet_spec::Matrices;
+use qkvet_spec::{Element, Matrices};
 
 use crate::ball::Ball;
 
@@ -190,19 +190,15 @@ impl BallMatrices {
             .unwrap_or(Ball::exact(0.0))
     }
 
-    /// Index of entry `at` as text: `[b=0, h=1, i=2, c=3]`.
-    pub(super) fn place(&self, at: usize) -> String {
+    /// Index of entry `at`.
+    pub(super) fn element(&self, at: usize) -> Element {
         let (heads, size) = (self.heads.unwrap_or(1), self.rows * self.cols);
         let (lead, within) = (at / size, at % size);
-        let mut parts = Vec::new();
-        if self.batch.is_some() {
-            parts.push(format!("b={}", lead / heads));
+        Element {
+            b: self.batch.map(|_| lead / heads),
+            h: self.heads.map(|_| lead % heads),
+            i: within / self.cols,
+            c: within % self.cols,
         }
-        if self.heads.is_some() {
-            parts.push(format!("h={}", lead % heads));
-        }
-        parts.push(format!("i={}", within / self.cols));
-        parts.push(format!("c={}", within % self.cols));
-        format!("[{}]", parts.join(", "))
     }
 }

@@ -20,6 +20,6 @@ mod value;
 pub use call::{CallRecord, CallResult};
 pub use enclose::{Enclosed, enclose, enclose_all};
 pub use evaluate::{Answers, Judge, confirms, evaluate, evaluate_by, explains};
-pub use reading::{Reading, read_keys};
+pub use reading::read_keys;
 pub use refusal::refused_call;
 pub use session::{OnViews, Outcome, judge_call};

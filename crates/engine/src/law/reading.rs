@@ -1,6 +1,6 @@
 //! Which keys a query weighs, read off its output.
 
-use qkvet_spec::{Contract, Dims, Meaning};
+use qkvet_spec::{Contract, Dims, Meaning, Reading};
 
 use super::call::CallRecord;
 use crate::interpret::interpret;
@@ -9,21 +9,6 @@ use crate::lowering::Want;
 /// Weights below this are none: of the keys of a routed case the dead ones have less than
 /// `e^−1000`, the others more than `1/(2 n_k)`.
 const LEAST_WEIGHT: f64 = 1e-30;
-
-/// One row of an output that tells which keys hold weight.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reading {
-    /// Batch item.
-    pub item: usize,
-    /// Query head.
-    pub head: usize,
-    /// Query.
-    pub query: usize,
-    /// Keys that hold weight in the output.
-    pub weighed: Vec<usize>,
-    /// Keys that hold weight under the meaning.
-    pub expected: Vec<usize>,
-}
 
 /// The first row of the call's output in which a query weighs other keys than under `meaning`;
 /// `None` where the output cannot be read or every row weighs what it should.

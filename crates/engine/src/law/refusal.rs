@@ -1,10 +1,12 @@
 //! Laws of refusal: one call that does not fit, which is an error of the target and no answer.
 
-use qkvet_spec::{Binding, Call, Case, CheckedLaw, Evidence, Response, Target, Tensor, tell_shape};
+use qkvet_spec::{
+    Binding, Call, Case, CheckedLaw, Evidence, Expectation, Got, Quoted, Response, Target, Tensor,
+};
 
 use super::call::{CallRecord, tensor};
 use super::matrices::BallMatrices;
-use super::relation::Decision;
+use super::relation::{Decision, place};
 use super::session::{Outcome, no_result};
 use crate::interpret::References;
 use crate::lowering::Want;
@@ -46,15 +48,15 @@ pub fn refused_call(law: &CheckedLaw, case: &Case) -> Result<Option<Call>, Strin
 /// are wrong; how an error is called does not matter. What costs the target its process is no
 /// refusal.
 pub(super) fn refusal(call: Call, target: &mut dyn Target) -> Outcome {
-    let expected = format!("a refusal: {}", call.tell_misfit().unwrap_or_default());
-    let answered = |got: String| {
-        Decision::fail(Evidence { relation: true, ..Evidence::new(LABEL, expected.as_str(), got) })
+    let expected = call.misfit_shapes().map_or(Expectation::Result, Expectation::Refusal);
+    let answered = |got: Got| {
+        let evidence = Evidence::new(place(LABEL), expected.clone(), got);
+        Decision::fail(Evidence { relation: true, ..evidence })
     };
     let (decision, calls) = match target.call(&call) {
         Response::Refused(_) | Response::Error(_) => (Decision::pass(), Vec::new()),
         Response::Output(output) => {
-            let decision =
-                answered(format!("numbers of shape {}", tell_shape(&output.output.shape)));
+            let decision = answered(Got::Numbers(output.output.shape.clone()));
             (
                 decision,
                 vec![CallRecord {
@@ -65,7 +67,7 @@ pub(super) fn refusal(call: Call, target: &mut dyn Target) -> Outcome {
                 }],
             )
         }
-        Response::Malformed(got) => (answered(got), Vec::new()),
+        Response::Malformed(got) => (answered(Got::Said(Quoted::new(got))), Vec::new()),
         other => {
             let decision = no_result(LABEL.to_owned(), other);
             let evidence = decision
@@ -156,8 +158,9 @@ mod tests {
             assert_eq!(judged(response.clone()).verdict, verdict, "{response:?}");
         }
         let evidence = judged(numbers(&[1, 1, 1, 1])).evidence.expect("evidence");
-        assert_eq!(evidence.expected, "a refusal: queries of width 2, keys of width 3");
-        assert_eq!(evidence.got, "numbers of shape (1, 1, 1, 1)");
+        let Expectation::Refusal(shapes) = &evidence.expected else { panic!("{evidence:?}") };
+        assert_eq!(shapes.to_string(), "queries of width 2, keys of width 3");
+        assert_eq!(evidence.got, Got::Numbers(vec![1; 4]));
         assert!(evidence.relation);
     }
 

@@ -1,6 +1,8 @@
 //! What a relation decides: it is refuted iff no values in the balls satisfy it.
 
-use qkvet_spec::{Evidence, Verdict};
+use qkvet_spec::{
+    Approx, Aspect, Element, Evidence, Expectation, Got, Number, Origin, Place, Relates, Verdict,
+};
 
 use super::matrices::BallMatrices;
 use crate::ball::Ball;
@@ -36,35 +38,6 @@ impl Decision {
         let margin = self.margin.max(other.margin);
         let worse = if rank(other.verdict) > rank(self.verdict) { other } else { self };
         Self { margin, ..worse }
-    }
-}
-
-/// A number and its radius as text, the radius rounded up to two digits.
-pub(super) fn show(ball: Ball) -> String {
-    if ball.rad == 0.0 || ball.mid.is_nan() {
-        show_number(ball.mid)
-    } else {
-        format!("{} ± {}", show_number(ball.mid), show_radius(ball.rad))
-    }
-}
-
-/// Shortest text that reads back as the same number.
-pub(super) fn show_number(x: f64) -> String {
-    let plain = format!("{x}");
-    if plain.len() <= 20 { plain } else { format!("{x:e}") }
-}
-
-/// Two digits, never less than the number.
-fn show_radius(x: f64) -> String {
-    if !x.is_finite() {
-        return "∞".to_owned();
-    }
-    // Rounding to two digits changes less than 5 %.
-    let text = format!("{x:.1e}");
-    if text.parse::<f64>().is_ok_and(|shown| shown < x) {
-        format!("{:.1e}", x * 1.05)
-    } else {
-        text
     }
 }
 
@@ -145,52 +118,49 @@ fn same_bits(x: Ball, y: Ball) -> (Verdict, f64) {
     if same { (Verdict::Pass, 0.0) } else { (Verdict::Fail, f64::INFINITY) }
 }
 
-/// The relations of the language.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Relation {
-    Equal,
-    AtMost,
-    AtLeast,
-    SameBits,
+/// A call or an expression as a whole.
+pub(super) fn place(of: impl Into<String>) -> Place {
+    Place { of: of.into(), its_output: false, what: Aspect::Whole }
 }
 
-/// Texts of both sides, for the evidence.
-pub(super) struct Sides<'a> {
-    pub(super) left: &'a str,
-    pub(super) right: &'a str,
+/// What is compared with what, for the evidence.
+pub(super) struct Sides {
+    /// What came; the element is put in.
+    pub(super) left: Place,
+    pub(super) right: Origin,
 }
 
 /// Decides a relation entry by entry; leads and extents must already agree.
 pub(super) fn decide(
-    relation: Relation,
+    relation: Relates,
     left: &BallMatrices,
     right: &BallMatrices,
-    sides: &Sides<'_>,
+    sides: &Sides,
 ) -> Decision {
     decide_at(relation, left, right, sides).0
 }
 
 /// The same, and which entry is shown.
 pub(super) fn decide_at(
-    relation: Relation,
+    relation: Relates,
     left: &BallMatrices,
     right: &BallMatrices,
-    sides: &Sides<'_>,
+    sides: &Sides,
 ) -> (Decision, Option<usize>) {
     let mut shown = None;
     let (left, right) = (left.zip(right, |x, _| x), left.zip(right, |_, y| y));
     let mut decision = Decision::pass();
     for (at, (x, y)) in left.data.iter().zip(&right.data).enumerate() {
         let (verdict, margin) = match relation {
-            Relation::Equal => equal(*x, *y),
-            Relation::AtMost => at_most(*x, *y),
-            Relation::AtLeast => at_most(*y, *x),
-            Relation::SameBits => same_bits(*x, *y),
+            Relates::Equal => equal(*x, *y),
+            Relates::AtMost => at_most(*x, *y),
+            Relates::AtLeast => at_most(*y, *x),
+            Relates::Bits => same_bits(*x, *y),
         };
         let largest = decision.margin.max(margin);
         let worst = decision.evidence.is_none() || margin > decision.margin;
         if verdict != Verdict::Pass && (worst || verdict != decision.verdict) {
-            let evidence = relation.evidence((*x, *y), margin, sides, &left.place(at));
+            let evidence = evidence(relation, (*x, *y), margin, sides, left.element(at));
             let one = Decision { verdict, margin, evidence: Some(evidence) };
             let joined = if decision.verdict == verdict { one } else { decision.and(one) };
             if joined.verdict == verdict {
@@ -203,35 +173,28 @@ pub(super) fn decide_at(
     (decision, shown)
 }
 
-impl Relation {
-    /// What one entry shows.
-    fn evidence(
-        self,
-        (x, y): (Ball, Ball),
-        margin: f64,
-        sides: &Sides<'_>,
-        place: &str,
-    ) -> Evidence {
-        let (expected, got, bound) = match self {
-            Self::SameBits => (
-                format!("the bits of {} = {}", sides.right, show_number(y.mid)),
-                show_number(x.mid),
-                Some(0.0),
-            ),
-            _ => {
-                let symbol = match self {
-                    Self::AtMost => "at most ",
-                    Self::AtLeast => "at least ",
-                    _ => "",
-                };
-                let bound = Some(Gap::new(x, y).hard).filter(|bound| bound.is_finite());
-                (format!("{symbol}{}   ({})", show(y), sides.right), show(x), bound)
-            }
-        };
-        let place = format!("{} at {place}", sides.left);
-        let ratio = margin.is_finite().then_some(margin);
-        Evidence { ratio, bound, relation: true, ..Evidence::new(place, expected, got) }
-    }
+/// What one entry shows.
+fn evidence(
+    relation: Relates,
+    (x, y): (Ball, Ball),
+    margin: f64,
+    sides: &Sides,
+    element: Element,
+) -> Evidence {
+    let number = |ball: Ball| Approx { value: Number(ball.mid), error: Number(ball.rad) };
+    let exact = |ball: Ball| number(Ball::exact(ball.mid));
+    let (expected, got, bound) = match relation {
+        Relates::Bits => (exact(y), exact(x), Some(0.0)),
+        _ => {
+            let bound = Some(Gap::new(x, y).hard).filter(|bound| bound.is_finite());
+            (number(y), number(x), bound)
+        }
+    };
+    let place = Place { what: Aspect::Element(element), ..sides.left.clone() };
+    let from = sides.right.clone();
+    let expected = Expectation::Number { relation, number: expected, from };
+    let ratio = margin.is_finite().then_some(margin);
+    Evidence { ratio, bound, relation: true, ..Evidence::new(place, expected, Got::Number(got)) }
 }
 
 #[cfg(test)]
@@ -278,9 +241,11 @@ mod tests {
     #[test]
     fn the_worst_entry_is_shown() {
         let m = |xs: &[f64]| BallMatrices::plain(1, xs.len(), |_, c| xs[c]);
-        let sides = Sides { left: "x", right: "y" };
-        let decision = decide(Relation::Equal, &m(&[0.0, 1.0, 0.0]), &m(&[0.0, 3.0, 0.0]), &sides);
+        let sides = Sides { left: place("x"), right: Origin::Expression("y".to_owned()) };
+        let decision = decide(Relates::Equal, &m(&[0.0, 1.0, 0.0]), &m(&[0.0, 3.0, 0.0]), &sides);
         assert_eq!(decision.verdict, Verdict::Fail);
-        assert!(decision.evidence.is_some_and(|evidence| evidence.place.contains("c=1")));
+        assert!(decision.evidence.is_some_and(|evidence| {
+            matches!(evidence.place.what, Aspect::Element(Element { c: 1, .. }))
+        }));
     }
 }

@@ -2,10 +2,13 @@
 
 use std::ops::Range;
 
-use qkvet_spec::{Call, Evidence, Form, Response, Strides, Target, Trouble, Verdict};
+use qkvet_spec::{
+    Approx, Aspect, Call, Evidence, Expectation, Form, Got, Number, Place, Quoted, Response,
+    Strides, Target, Trouble, Verdict,
+};
 
 use super::call::{CallRecord, all_verdicts, check_value, is_element_right, malformed};
-use super::relation::{Decision, show, show_number};
+use super::relation::{Decision, place};
 use super::same::{first_difference, is_same};
 use crate::interpret::{Expected, References};
 use crate::lowering::Want;
@@ -148,12 +151,9 @@ impl<'a> Session<'a> {
         else {
             return Decision::pass();
         };
-        let place = format!("inputs of {}", record.label);
-        let got = "other bits: the call wrote into query, key, value, mask or bias";
-        Decision::fail(Evidence {
-            relation: true,
-            ..Evidence::new(place, "the same bits after the call", got)
-        })
+        let inputs = Place { what: Aspect::Inputs, ..place(&record.label) };
+        let evidence = Evidence::new(inputs, Expectation::Unchanged, Got::Changed);
+        Decision::fail(Evidence { relation: true, ..evidence })
     }
 
     /// The outcome: the relation's decision, or the one without a result, joined with those of the
@@ -311,13 +311,14 @@ impl<'a> Session<'a> {
             for _ in 0..2 {
                 let Response::Output(output) = self.target.call(&record.call) else { break };
                 if let Some((at, x, y)) = first_difference(last, &output.output) {
-                    let place = format!("identical calls of {}", record.label);
+                    let calls = Place { what: Aspect::Repeated, ..place(&record.label) };
                     // What came first is no more right than what came then.
                     let exact = expected.exact.get(at).filter(|_| record.want == Want::Output);
-                    let number =
-                        exact.map_or_else(|| "the same number".to_owned(), |exact| show(*exact));
-                    let got = format!("{}, then {}", show_number(x), show_number(y));
-                    let evidence = Evidence::new(place, format!("{number} every time"), got);
+                    let exact = exact
+                        .map(|exact| Approx { value: Number(exact.mid), error: Number(exact.rad) });
+                    let expected = Expectation::EveryTime(exact);
+                    let got = Got::Then(Number(x), Number(y));
+                    let evidence = Evidence::new(calls, expected, got);
                     return Some(Evidence { relation: true, ..evidence });
                 }
                 again = output.output;
@@ -359,17 +360,20 @@ fn yields(verdict: Verdict) -> bool {
 }
 
 /// What a response without a tensor decides.
-pub(super) fn no_result(place: String, response: Response) -> Decision {
-    let (verdict, Trouble { what, stderr }) = match response {
+pub(super) fn no_result(label: String, response: Response) -> Decision {
+    let place = place(label);
+    let (verdict, Trouble { what, stderr, .. }) = match response {
         Response::Output(_) => return Decision::pass(),
         Response::Malformed(got) => {
-            let form = Some(Form::Kind);
-            let evidence = Evidence::new(place, "a tensor of floating-point numbers", got);
-            return Decision::fail(Evidence { form, ..evidence });
+            let got = Got::Said(Quoted::new(got));
+            let evidence = Evidence::new(place, Expectation::Tensor, got);
+            return Decision::fail(Evidence { form: Some(Form::Kind), ..evidence });
         }
-        Response::Broken(Trouble { what, stderr }) => {
-            let got = format!("broke the protocol: {what}");
-            let evidence = Evidence::new(place, "an answer of the protocol", got);
+        Response::Broken(Trouble { what, stderr, field }) => {
+            let field = Quoted::new(field.unwrap_or_default());
+            let got = Got::Message { field, said: Quoted::new(what) };
+            let evidence = Evidence::new(place, Expectation::Protocol, got);
+            let stderr = stderr.map(Quoted::new);
             let evidence = Evidence { broke_protocol: true, stderr, ..evidence };
             return Decision { verdict: Verdict::Error, margin: 0.0, evidence: Some(evidence) };
         }
@@ -380,7 +384,8 @@ pub(super) fn no_result(place: String, response: Response) -> Decision {
         Response::Timeout(trouble) => (Verdict::Timeout, trouble),
         Response::NotAsked(reason) => (Verdict::Skipped, reason.into()),
     };
-    let evidence = Evidence { stderr, ..Evidence::new(place, "a result", what) };
+    let evidence = Evidence::new(place, Expectation::Result, Got::Said(Quoted::new(what)));
+    let evidence = Evidence { stderr: stderr.map(Quoted::new), ..evidence };
     Decision { verdict, margin: 0.0, evidence: Some(evidence) }
 }
 
@@ -465,7 +470,8 @@ mod tests {
             judge_call("attention(Q, K, V)", call, expect, &mut Scripted(responses.to_vec()));
         assert_eq!(outcome.verdict, verdict, "{responses:?}");
         assert_eq!(outcome.calls.len(), calls);
-        let got = outcome.evidence.map(|evidence| evidence.place).unwrap_or_default();
+        let got = outcome.evidence.map(|evidence| evidence.tell_place().to_string());
+        let got = got.unwrap_or_default();
         assert!(got.starts_with(place) && got.is_empty() == place.is_empty(), "{got}");
     }
 
@@ -635,7 +641,7 @@ mod tests {
                 (outcome.verdict, (evidence.strided, evidence.contiguous)),
                 (Verdict::Fail, told)
             );
-            assert!(evidence.place.starts_with("attention(Q, K, V) at [b=0"), "{}", evidence.place);
+            assert!(matches!(evidence.place.what, Aspect::Element(_)), "{evidence:?}");
         }
         assert_eq!(of_strided(true, 2.0, 2.5).verdict, Verdict::Pass);
     }
@@ -655,13 +661,18 @@ mod tests {
         );
     }
 
+    fn number(evidence: &Evidence) -> f64 {
+        let Got::Number(got) = evidence.got else { panic!("{evidence:?}") };
+        got.value.0
+    }
+
     #[test]
     fn what_is_wrong_in_both_layouts_is_what_contiguous_inputs_give() {
         for puts_views in [true, false] {
             let outcome = of_strided(puts_views, 2.5, 3.0);
             let evidence = outcome.evidence.expect("evidence");
             assert!(
-                evidence.got.starts_with('3') && !evidence.strided && !evidence.contiguous,
+                number(&evidence) == 3.0 && !evidence.strided && !evidence.contiguous,
                 "{evidence:?}"
             );
             let kept = &outcome.calls[0].output;
@@ -670,7 +681,7 @@ mod tests {
                     && (kept.handling.strides == Strides::Transposed) == puts_views
             );
             let on_views = outcome.on_views.expect("other results");
-            assert!(on_views.evidence.got.starts_with("2.5"), "{:?}", on_views.evidence);
+            assert_eq!(number(&on_views.evidence), 2.5);
             assert_eq!(on_views.calls[0].output.output.data, [2.5]);
             assert!(of_strided(puts_views, 2.5, 2.5).on_views.is_none());
         }

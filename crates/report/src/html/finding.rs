@@ -1,12 +1,12 @@
 //! One finding of the page.
 
-use qkvet_spec::{Finding, FindingKind, Summary, Verdict};
+use qkvet_spec::{Dialect, Finding, FindingKind, Summary};
 
 use super::example::{ExampleView, example};
 use super::heat::{Figure, pictures};
 use super::shapes::Shapes;
 use crate::markdown::issue;
-use crate::text::{count, ratio, visible};
+use crate::text::{count, visible};
 use crate::words::told;
 use crate::words::word;
 
@@ -51,49 +51,25 @@ pub(super) fn finding(
     number: usize,
     shapes: &Shapes,
 ) -> FindingView {
-    let (evidence, told) = (&finding.evidence, told(finding));
+    let told = told(finding, Dialect::CommandLine);
     let shown = |text: &String| visible(text).into_owned();
-    let mut rows = vec![(
-        "cases",
-        format!(
-            "{} of {}{}",
-            count(finding.cases),
-            count(finding.of),
-            finding
-                .condition
-                .as_ref()
-                .map_or_else(String::new, |condition| format!(", only where {condition}"))
-        ),
-    )];
-    let optional = [
-        ("hint", &told.hint),
-        ("cause", &told.cause),
-        ("reading", &finding.reading),
-        ("wrong elements", &finding.structure),
-    ];
-    rows.extend(
-        optional.into_iter().filter_map(|(name, text)| Some((name, shown(text.as_ref()?)))),
-    );
+    let cases = format!("{} of {}{}", count(finding.cases), count(finding.of), told.only);
+    let mut rows = vec![("cases", cases)];
+    let (from_target, more): (Vec<_>, Vec<_>) =
+        told.more.iter().partition(|(label, _)| *label == "stderr");
+    rows.extend(more.into_iter().rev().map(|(label, text)| (*label, shown(text))));
     rows.push(("law", format!("{}: {}", finding.law, finding.law_title)));
     rows.push(("laws broken", laws(finding)));
     let mut seen = vec![("witness", shown(&finding.witness.call))];
     seen.extend(finding.witness.inputs.iter().map(|input| ("", shown(input))));
     seen.extend([
-        ("at", shown(&evidence.place)),
-        ("expected", shown(&evidence.expected)),
-        ("got", shown(&evidence.got)),
+        ("at", shown(&told.at)),
+        ("expected", shown(&told.expected)),
+        ("got", shown(&told.got)),
+        ("error", shown(&told.beyond)),
     ]);
-    let error = match (evidence.ratio, evidence.bound) {
-        (Some(excess), _) => {
-            Some(format!("{} times the bound of contract {}", ratio(excess), finding.contract))
-        }
-        (None, Some(0.0)) if finding.verdict == Verdict::Fail => {
-            Some(format!("an exact case: contract {} allows no error", finding.contract))
-        }
-        _ => None,
-    };
-    seen.extend(error.map(|error| ("error", error)));
-    seen.extend(evidence.stderr.iter().map(|text| ("stderr", shown(text))));
+    seen.extend(from_target.into_iter().map(|(label, text)| (*label, shown(text))));
+    seen.retain(|(label, text)| label.is_empty() || !text.is_empty());
     let mut commands = vec![shown(&finding.replay)];
     commands
         .extend(finding.replay_anywhere.iter().filter(|one| **one != finding.replay).map(shown));
@@ -102,7 +78,7 @@ pub(super) fn finding(
     let mut search =
         vec![word, &told.title, &finding.witness.call, &finding.witness.case, &finding.contract];
     search.extend(finding.laws.keys().map(String::as_str));
-    search.extend([&told.cause, &told.hint].into_iter().flatten().map(String::as_str));
+    search.extend(["cause", "hint"].into_iter().filter_map(|label| told.row(label)));
     let search = visible(&search.join(" ")).to_lowercase();
     FindingView {
         number,

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use qkvet_spec::{Summary, Verdict};
 
-use super::plot::{HEIGHT, Plot, WIDTH, extent, power, span};
+use super::plot::{HEIGHT, Plot, WIDTH, power, span};
 use crate::text::{count, escaped, ratio};
 
 /// Decades that are shown: what is beyond is put at the edge.
@@ -25,10 +25,9 @@ struct Band {
 pub(super) fn margins(summary: &Summary) -> String {
     let mut bands: BTreeMap<&str, BTreeMap<u32, Band>> = BTreeMap::new();
     for record in &summary.records {
-        let (Some(margin), Some(n_k)) = (record.margin, extent(&record.call, "n_k")) else {
-            continue;
-        };
-        let band = bands.entry(&record.dtype).or_default().entry(power(n_k)).or_default();
+        let Some(margin) = record.margin else { continue };
+        let band =
+            bands.entry(&record.dtype).or_default().entry(power(record.dims.n_k)).or_default();
         band.n += 1;
         if record.verdict == Verdict::Fail {
             band.failing += 1;

@@ -172,12 +172,6 @@ impl Plot {
     }
 }
 
-/// The extent of that name in the line that describes a call; one that is left out is 1.
-pub(super) fn extent(call: &str, name: &str) -> Option<usize> {
-    let value = |word: &str| word.strip_prefix(name)?.strip_prefix('=')?.parse().ok();
-    call.split(' ').find_map(value)
-}
-
 /// The power of two that is not below.
 pub(super) fn power(n: usize) -> u32 {
     n.max(1).next_power_of_two().trailing_zeros()
@@ -197,12 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn extents_are_read() {
-        let call = "float32 h_q=4 n_q=3 n_k=130 d_k=8 causal mask (3, 130)";
-        assert_eq!(
-            (extent(call, "n_k"), extent(call, "n_q"), extent(call, "b")),
-            (Some(130), Some(3), None)
-        );
+    fn extents_are_put_together_by_powers() {
         assert_eq!([1, 2, 3, 4, 5, 130].map(power), [0, 1, 2, 2, 3, 8]);
         assert_eq!([0, 1, 2, 3, 8].map(span), ["≤1", "2", "3–4", "5–8", "129–256"]);
     }

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use qkvet_spec::{Finding, Summary};
+use qkvet_spec::{Dims, Finding, Summary};
 
-use super::plot::{HEIGHT, Plot, WIDTH, extent};
+use super::plot::{HEIGHT, Plot, WIDTH};
 use crate::text::count;
 
 /// Places that are drawn of a run, and of a finding: a page has one run and many findings.
@@ -38,8 +38,7 @@ impl Shapes {
     pub(super) fn of(summary: &Summary) -> Self {
         let mut by_pair: BTreeMap<Pair, Cases> = BTreeMap::new();
         for record in summary.records.iter().filter(|record| record.verdict.is_checked()) {
-            let Some(pair) = pair(&record.call) else { continue };
-            let cases = by_pair.entry(pair).or_default();
+            let cases = by_pair.entry(pair(record.dims)).or_default();
             if record.verdict.is_finding() {
                 cases.all.wrong += 1;
             } else {
@@ -74,11 +73,11 @@ impl Shapes {
                 places.insert(*pair, Place { wrong, held: cases.all.held });
             }
         }
-        let witness = pair(&finding.witness.call);
+        let witness = pair(finding.witness.dims);
         // A witness was made smaller, where cases of the suite may have held: it shows the finding
         // all the same.
-        if let Some(place) = witness.filter(|_| places.values().any(|place| place.wrong > 0)) {
-            let place = places.entry(place).or_default();
+        if places.values().any(|place| place.wrong > 0) {
+            let place = places.entry(witness).or_default();
             place.wrong = place.wrong.max(1);
         }
         let words = Words {
@@ -86,13 +85,12 @@ impl Shapes {
             what: "Cases show this finding",
             crosses: "some show it",
         };
-        plot(&places, witness, &words, MOST_OF_FINDING)
+        plot(&places, Some(witness), &words, MOST_OF_FINDING)
     }
 }
 
-/// Numbers of queries and keys in the line that describes a call.
-fn pair(call: &str) -> Option<Pair> {
-    Some((extent(call, "n_q")?, extent(call, "n_k")?))
+fn pair(dims: Dims) -> Pair {
+    (dims.n_q, dims.n_k)
 }
 
 /// What a plot says.

@@ -3,7 +3,7 @@
 use qkvet_diagnose::{Answered, applied};
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::{Outcome, judge_call};
-use qkvet_spec::{Call, Contract, Diagnosis, Evidence, Meaning, Output, Verdict};
+use qkvet_spec::{Call, Contract, Diagnosis, Meaning, Output, Verdict};
 
 use super::DoctorConfig;
 
@@ -19,11 +19,7 @@ pub(super) fn judge(
     let Outcome { verdict, margin, evidence, .. } =
         outcome(&config.meaning, contract, call, output);
     let name = &contract.contract;
-    let seen = evidence.map_or_else(String::new, |Evidence { place, expected, got, .. }| {
-        // In a report the two stand one below the other, in columns.
-        let expected = expected.split_whitespace().collect::<Vec<_>>().join(" ");
-        format!("{place}: expected {expected}, got {got}")
-    });
+    let seen = evidence.map_or_else(String::new, |evidence| evidence.to_string());
     match verdict {
         Verdict::Pass => {
             let beside = [&output.weights, &output.lse]

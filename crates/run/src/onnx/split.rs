@@ -95,9 +95,9 @@ fn detail(record: &CaseRecord, outcome: OnnxOutcome) -> Option<String> {
     Some(match outcome {
         OnnxOutcome::Ok => return None,
         OnnxOutcome::Unsupported | OnnxOutcome::Refused | OnnxOutcome::Broke => {
-            evidence.got.clone()
+            evidence.tell_got().to_string()
         }
-        _ => format!("{}: expected {}, got {}", evidence.place, evidence.expected, evidence.got),
+        _ => evidence.to_string(),
     })
 }
 

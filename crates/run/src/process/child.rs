@@ -141,7 +141,7 @@ impl Child {
             .map_or(String::new(), |line| format!(" in the middle of {}", quoted(line)));
         let stderr = self.last_words();
         self.kill();
-        Received::Ended(Trouble { what: what + &half, stderr })
+        Received::Ended(Trouble { what: what + &half, stderr, field: None })
     }
 
     fn late(&mut self, limit: Duration) -> Trouble {
@@ -150,7 +150,7 @@ impl Child {
             what += &format!(", only a line without its line break: {}", quoted(half));
         }
         self.kill();
-        Trouble { what, stderr: self.last_words() }
+        Trouble { what, stderr: self.last_words(), field: None }
     }
 
     /// Whether the process has ended. It is left to be collected, so that its number stays its own.

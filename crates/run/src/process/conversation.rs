@@ -107,10 +107,10 @@ impl Conversation {
                     WireError::new("", format!("a line of up to {HELLO_LIMIT} bytes"), "more");
                 return Err(protocol(error, &child));
             }
-            Received::Ended(Trouble { what, stderr }) => {
+            Received::Ended(Trouble { what, stderr, .. }) => {
                 return Err(StartError::Died { target, how: what, heard: heard(&child, stderr) });
             }
-            Received::Late(Trouble { what, stderr }) => {
+            Received::Late(Trouble { what, stderr, .. }) => {
                 let (limit, hint) = (launch.limits.start_timeout, launch.whose.timeout_hint());
                 return Err(StartError::Timeout {
                     target,
@@ -209,7 +209,11 @@ impl Conversation {
     }
 
     fn broken(&mut self, error: WireError) -> Exchange {
-        let trouble = Trouble { what: error.to_string(), stderr: self.child.last_words() };
+        let trouble = Trouble {
+            what: error.to_string(),
+            stderr: self.child.last_words(),
+            field: Some(error.path.clone()),
+        };
         let over = Some("was ended for breaking the protocol".to_owned());
         Exchange {
             response: Response::Broken(trouble),

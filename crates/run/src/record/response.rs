@@ -65,6 +65,8 @@ pub(super) struct StoredTrouble {
     what: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stderr: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    field: Option<String>,
 }
 
 /// A tensor by its storage bits.
@@ -123,14 +125,14 @@ impl StoredResponse {
 }
 
 impl From<&Trouble> for StoredTrouble {
-    fn from(Trouble { what, stderr }: &Trouble) -> Self {
-        Self { what: what.clone(), stderr: stderr.clone() }
+    fn from(Trouble { what, stderr, field }: &Trouble) -> Self {
+        Self { what: what.clone(), stderr: stderr.clone(), field: field.clone() }
     }
 }
 
 impl From<StoredTrouble> for Trouble {
-    fn from(StoredTrouble { what, stderr }: StoredTrouble) -> Self {
-        Self { what, stderr }
+    fn from(StoredTrouble { what, stderr, field }: StoredTrouble) -> Self {
+        Self { what, stderr, field }
     }
 }
 

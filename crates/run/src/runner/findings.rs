@@ -367,6 +367,7 @@ fn describe(
         witness: Witness {
             case: id,
             call: describe_case(law, &case),
+            dims: case.dims,
             inputs: describe_inputs(law, &case),
             token,
         },

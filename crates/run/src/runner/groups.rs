@@ -235,7 +235,10 @@ pub(super) fn broken<'a>(verdict: Verdict, done: &[Done]) -> Vec<Group<'a>> {
     for (at, one) in done.iter().enumerate().filter(|(_, done)| done.verdict == verdict) {
         let cause = match verdict {
             Verdict::Nondet => Cause::Nondeterministic,
-            _ => Cause::Broken { said: said(one.evidence.as_ref()) },
+            _ => {
+                let said = one.evidence.as_ref().map(|evidence| evidence.said(LONGEST_TITLE));
+                Cause::Broken { said: said.unwrap_or_else(|| Quoted::new("")) }
+            }
         };
         let notes: Vec<Note> =
             one.right_on().map(|right| Note::Layout { right }).into_iter().collect();
@@ -252,16 +255,4 @@ pub(super) fn broken<'a>(verdict: Verdict, done: &[Done]) -> Vec<Group<'a>> {
         }
     }
     groups
-}
-
-/// What a broken target said: one line, and of what is not of the protocol which field was wrong,
-/// not by how much.
-fn said(evidence: Option<&Evidence>) -> Quoted {
-    let Some(evidence) = evidence else { return Quoted::new("") };
-    let said = match evidence.broke_protocol {
-        true => evidence.got.split(": expected ").next().unwrap_or_default(),
-        false => evidence.got.as_str(),
-    };
-    let line = said.lines().next().unwrap_or_default();
-    Quoted::new(line.chars().take(LONGEST_TITLE).collect::<String>())
 }

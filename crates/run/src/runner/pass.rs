@@ -6,7 +6,9 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use qkvet_engine::interpret::References;
 use qkvet_engine::law::{CallRecord, Judge, OnViews, Outcome, evaluate};
 use qkvet_gen::outputs_digest;
-use qkvet_spec::{Dtype, Evidence, Fit, Form, Handling, Meaning, Threads, Verdict};
+use qkvet_spec::{
+    CallOption, Dims, Dtype, Evidence, Fit, Form, Handling, Meaning, Threads, Verdict,
+};
 
 use super::planned::{Planned, judge_frozen};
 use super::stop::{Count, Stopped};
@@ -24,6 +26,8 @@ pub(super) struct Done {
     pub(super) id: String,
     pub(super) dtype: Dtype,
     pub(super) call: String,
+    pub(super) dims: Dims,
+    pub(super) options: Vec<CallOption>,
     pub(super) verdict: Verdict,
     pub(super) margin: f64,
     pub(super) evidence: Option<Evidence>,
@@ -311,6 +315,8 @@ fn skipped(config: &RunConfig<'_>, planned: &Planned<'_>) -> Result<Done, RunErr
         id: planned.id(&case),
         dtype: planned.dtype(),
         call: qkvet_diagnose::describe_call(&case),
+        dims: case.dims,
+        options: case.options.on().iter().collect(),
         verdict: Verdict::Skipped,
         margin: 0.0,
         evidence: None,
@@ -358,7 +364,7 @@ fn one(
         return skipped(config, planned);
     }
     if verdict == Verdict::Skipped {
-        let unasked = evidence.map(|evidence| evidence.got);
+        let unasked = evidence.map(|evidence| evidence.tell_got().to_string());
         return Ok(Done { ended, unasked, ..skipped(config, planned)? });
     }
     let hashed = config.digests && verdict == Verdict::Pass && !calls.is_empty();
@@ -373,6 +379,8 @@ fn one(
         id,
         dtype: planned.dtype(),
         call: qkvet_diagnose::describe_call(&case),
+        dims: case.dims,
+        options: case.options.on().iter().collect(),
         verdict,
         margin,
         evidence,

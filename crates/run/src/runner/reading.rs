@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use qkvet_diagnose::{Place, boundary, spans, structure};
-use qkvet_engine::law::{Reading, read_keys};
-use qkvet_spec::{CallOption, Verdict};
+use qkvet_diagnose::{Place, boundary, structure};
+use qkvet_engine::law::read_keys;
+use qkvet_spec::{CallOption, Condition, Reading, SeenIn, Verdict, WrongElements};
 
 use super::findings::Scene;
 use super::groups::Group;
@@ -17,7 +17,11 @@ const MOST_READ: usize = 20;
 
 /// What the plainest case whose output can be read says of the keys that a query weighs; the case
 /// is kept.
-pub(super) fn reading(scene: &Scene<'_, '_>, pass: &Pass<'_>, group: &Group<'_>) -> Option<String> {
+pub(super) fn reading(
+    scene: &Scene<'_, '_>,
+    pass: &Pass<'_>,
+    group: &Group<'_>,
+) -> Option<SeenIn<Reading>> {
     let options =
         |at: usize| CallOption::ALL.iter().filter(|option| scene.cases[at].uses(**option)).count();
     let mut readable: Vec<usize> =
@@ -26,16 +30,15 @@ pub(super) fn reading(scene: &Scene<'_, '_>, pass: &Pass<'_>, group: &Group<'_>)
     readable.into_iter().take(MOST_READ).find_map(|at| {
         let done = &scene.done[at];
         let contract = scene.config.contracts.get(&done.dtype)?;
-        let reading =
+        let seen =
             done.calls.iter().find_map(|record| read_keys(record, scene.meaning, contract))?;
         keep_member(scene, pass, at);
-        Some(format!("{} (case {})", text(&reading), done.id))
+        Some(SeenIn { case: done.id.clone(), seen })
     })
 }
 
-/// What the members have in common and few passing cases of their laws:
-/// `n_k mod 64 ≠ 0 (12 of 14 there)`.
-pub(super) fn boundary_of(scene: &Scene<'_, '_>, group: &Group<'_>) -> Option<String> {
+/// What the members have in common and few passing cases of their laws.
+pub(super) fn boundary_of(scene: &Scene<'_, '_>, group: &Group<'_>) -> Option<Condition> {
     if group.verdict != Verdict::Fail {
         return None;
     }
@@ -44,8 +47,8 @@ pub(super) fn boundary_of(scene: &Scene<'_, '_>, group: &Group<'_>) -> Option<St
         let options = CallOption::ALL.into_iter().filter(|option| case.uses(*option)).collect();
         // The call that is wrong may have other extents than the case, such as fewer keys.
         let done = &scene.done[at];
-        let shown = done.evidence.as_ref().map_or("", |evidence| evidence.place.as_str());
-        let wrong = done.calls.iter().find(|record| shown.starts_with(&record.label));
+        let shown = done.evidence.as_ref().map(|evidence| &evidence.place.of);
+        let wrong = done.calls.iter().find(|record| Some(&record.label) == shown);
         let dims =
             wrong.filter(|record| record.call.misfit().is_none()).map(|record| record.call.dims());
         Place { dims: dims.unwrap_or(case.dims()), dtype: case.dtype(), options }
@@ -56,8 +59,7 @@ pub(super) fn boundary_of(scene: &Scene<'_, '_>, group: &Group<'_>) -> Option<St
     };
     let failing: Vec<Place> = group.members.iter().copied().map(place).collect();
     let passing: Vec<Place> = (0..scene.done.len()).filter(is_right).map(place).collect();
-    let found = boundary(&failing, &passing)?;
-    Some(format!("{} ({} of {} there)", found.text, found.failing, found.there))
+    boundary(&failing, &passing)
 }
 
 /// Where the wrong elements are in the largest output of a member, if nothing explains them; the
@@ -66,7 +68,7 @@ pub(super) fn structure_of(
     scene: &Scene<'_, '_>,
     pass: &Pass<'_>,
     group: &Group<'_>,
-) -> Option<String> {
+) -> Option<SeenIn<WrongElements>> {
     if group.verdict != Verdict::Fail || !group.is_unexplained() {
         return None;
     }
@@ -75,10 +77,10 @@ pub(super) fn structure_of(
     members.into_iter().take(MOST_READ).find_map(|at| {
         let done = &scene.done[at];
         let contract = scene.config.contracts.get(&done.dtype)?;
-        let found =
+        let seen =
             done.calls.iter().find_map(|record| structure(record, scene.meaning, contract))?;
         keep_member(scene, pass, at);
-        Some(format!("{found} (case {})", done.id))
+        Some(SeenIn { case: done.id.clone(), seen })
     })
 }
 
@@ -88,16 +90,4 @@ pub(super) fn keep_member(scene: &Scene<'_, '_>, pass: &Pass<'_>, at: usize) {
     if let (Ok(case), Ok(law)) = (planned.case(scene.config), planned.checked_law(scene.config)) {
         keep(scene.config, scene.conventions, pass, (&done.id, &case, law), None);
     }
-}
-
-/// `query [b=0, h=1, i=3] weighs keys 0, 2; expected keys 0, 2, 5`.
-fn text(reading: &Reading) -> String {
-    let Reading { item, head, query, weighed, expected } = reading;
-    let keys = |all: &[usize]| match all {
-        [] => "no key".to_owned(),
-        [one] => format!("key {one}"),
-        all => format!("keys {}", spans(all)),
-    };
-    let (weighed, expected) = (keys(weighed), keys(expected));
-    format!("query [b={item}, h={head}, i={query}] weighs {weighed}; expected {expected}")
 }

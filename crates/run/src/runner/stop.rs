@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use qkvet_spec::Verdict;
+use qkvet_spec::{CallOption, Verdict};
 
 use super::RunConfig;
 use super::pass::Done;
@@ -29,8 +29,8 @@ pub struct Seen<'a> {
     pub dtype: &'a str,
     /// Id of the case.
     pub case: &'a str,
-    /// The call in a line.
-    pub call: &'a str,
+    /// Options of the call.
+    pub options: &'a [CallOption],
     /// What it came to.
     pub verdict: Verdict,
 }
@@ -131,8 +131,8 @@ impl<'a> Count<'a> {
             let what = "the target crashed, broke the protocol or reported a fatal error";
             return Some(Stopped::Broke(format!("{what} {n} times")));
         }
-        let Done { id: case, dtype, call, verdict, .. } = done;
-        let seen = Seen { law, dtype: dtype.name(), case, call, verdict: *verdict };
+        let Done { id: case, dtype, options, verdict, .. } = done;
+        let seen = Seen { law, dtype: dtype.name(), case, options, verdict: *verdict };
         self.fail_fast.ends_at(&seen).then_some(Stopped::FirstFinding)
     }
 }
@@ -150,13 +150,15 @@ impl Done {
 mod tests {
     use super::*;
     use qkvet_engine::interpret::References;
-    use qkvet_spec::Dtype;
+    use qkvet_spec::{Dims, Dtype};
 
     fn done(verdict: Verdict, ended: bool) -> Done {
         Done {
             id: String::new(),
             dtype: Dtype::Float32,
             call: String::new(),
+            dims: Dims { b: 1, h_q: 1, h_k: 1, n_q: 1, n_k: 1, d_k: 1, d_v: 1 },
+            options: Vec::new(),
             verdict,
             margin: 0.0,
             evidence: None,

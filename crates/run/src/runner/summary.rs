@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use qkvet_spec::{
-    CallOption, CaseRecord, Coverage, Finding, REPORT_FORMAT, RunInfo, Strides, Summary, Verdict,
+    CallOption, CaseRecord, Coverage, Declined, Finding, Quoted, REPORT_FORMAT, RunInfo, Strides,
+    Summary, Verdict,
 };
 
 use super::RunConfig;
@@ -41,7 +42,6 @@ pub(super) fn summary(
     stopped: Option<&Stopped>,
 ) -> Summary {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    let mut reasons: BTreeMap<String, String> = BTreeMap::new();
     let mut coverage =
         Coverage { unchecked: UNCHECKED.map(str::to_owned).to_vec(), ..Coverage::default() };
     if run.environment.iter().any(|line| line.starts_with(A_LAYER)) {
@@ -57,7 +57,8 @@ pub(super) fn summary(
         coverage.unchecked.insert(0, unchecked.to_owned());
     }
     if declined > 0 {
-        coverage.declined.insert(STRIDES_DECLINED.to_owned(), declined);
+        let reason = Quoted::new(STRIDES_DECLINED);
+        coverage.declined.push(Declined { verdict: None, reason, cases: declined });
     }
     let reused = done.iter().filter(|done| done.handling.reuses_result).count();
     for law in &config.laws {
@@ -72,15 +73,15 @@ pub(super) fn summary(
     for (done, planned) in done.iter().zip(cases) {
         *counts.entry(done.verdict.word().to_owned()).or_default() += 1;
         if matches!(done.verdict, Verdict::Unsupported | Verdict::Refused) {
-            let reason = done
-                .evidence
-                .as_ref()
-                .map_or("", |evidence| evidence.got.lines().next().unwrap_or_default());
-            let reason = format!("{} {reason}", done.verdict);
             // One reason with changing extents is one line: the first as it was written.
-            let key: String = reason.chars().filter(|c| !c.is_ascii_digit()).collect();
-            let shown = reasons.entry(key).or_insert(reason);
-            *coverage.declined.entry(shown.clone()).or_default() += 1;
+            let reason = done.evidence.as_ref().map_or(Quoted::new(""), |it| it.said(usize::MAX));
+            let verdict = Some(done.verdict);
+            let is_like =
+                |one: &&mut Declined| one.verdict == verdict && one.reason.is_like(&reason);
+            match coverage.declined.iter_mut().find(is_like) {
+                Some(one) => one.cases += 1,
+                None => coverage.declined.push(Declined { verdict, reason, cases: 1 }),
+            }
         }
         if done.verdict.is_checked() {
             cover(&mut coverage, done, planned);
@@ -148,6 +149,8 @@ fn record(done: Done, planned: &Planned<'_>, finding: Option<usize>) -> CaseReco
         law: planned.law().to_owned(),
         dtype: planned.dtype().to_string(),
         call: done.call,
+        dims: done.dims,
+        options: done.options,
         verdict: done.verdict,
         margin: measured.then_some(done.margin),
         evidence: done.evidence,

@@ -4,7 +4,7 @@
 use qkvet_engine::law::Judge;
 use qkvet_gen::token;
 use qkvet_spec::{
-    Call, Case, Cause, CheckedLaw, Contract, Convention, Note, Strides, Summary, Verdict,
+    Aspect, Call, Case, Cause, CheckedLaw, Contract, Convention, Note, Strides, Summary, Verdict,
 };
 
 use super::findings::Scene;
@@ -18,9 +18,6 @@ use crate::target::{Again, OwnTarget, TargetKind};
 
 /// A longer script is not in the report.
 const MOST_SHOWN_BYTES: usize = 64 << 10;
-
-/// How the place of changed inputs begins; the call follows.
-const INPUTS_OF: &str = "inputs of ";
 
 /// A case that shows a finding.
 pub(super) struct Seen<'a> {
@@ -96,17 +93,18 @@ fn judged(
 /// call that has to be refused, is not.
 fn views(seen: &Seen<'_>, calls: &[JudgedCall]) -> Option<Note> {
     let evidence = seen.shown.evidence.as_ref()?;
-    if let Some(label) = evidence.place.strip_prefix(INPUTS_OF) {
+    let label = &evidence.place.of;
+    if evidence.place.what == Aspect::Inputs {
         let mut records = seen.shown.calls.iter();
         let changed =
-            records.find(|record| record.label == label && !record.output.inputs_unchanged)?;
+            records.find(|record| record.label == *label && !record.output.inputs_unchanged)?;
         let note = Note::Views { maybe_contiguous: false };
         return (changed.output.handling.strides == Strides::Transposed).then_some(note);
     }
     let is_refusal = seen.law.law.misfit.is_some();
     let gave_nothing = is_refusal
         && (matches!(seen.verdict, Verdict::Crash | Verdict::Timeout) || evidence.broke_protocol);
-    let decided = calls.iter().find(|call| call.label == evidence.place)?;
+    let decided = calls.iter().find(|call| call.label == *label)?;
     (gave_nothing && decided.strided).then_some(Note::Views { maybe_contiguous: true })
 }
 
