@@ -39,6 +39,7 @@ mod proofs;
 mod python_package;
 mod python_targets;
 mod ray;
+mod redirects;
 mod replay;
 mod reports;
 mod review;

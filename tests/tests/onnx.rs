@@ -56,9 +56,9 @@ fn titles(report: &Value) -> Vec<String> {
 }
 
 fn declined(report: &Value, part: &str) -> bool {
-    report["coverage"]["declined"]
-        .as_object()
-        .is_some_and(|reasons| reasons.keys().any(|reason| reason.contains(part)))
+    report["coverage"]["declined"].as_array().is_some_and(|all| {
+        all.iter().any(|one| one["reason"].as_str().is_some_and(|text| text.contains(part)))
+    })
 }
 
 /// A model of fixed extents is asked what it takes.

@@ -40,7 +40,7 @@ fn is_right_or_not_listed(record: &serde_json::Value) -> bool {
     let asked = "is asked only of programs that list it";
     record["verdict"] == "PASS"
         || record["verdict"] == "UNSUPPORTED"
-            && record["evidence"]["got"].as_str().is_some_and(|got| got.contains(asked))
+            && record["evidence"]["got"]["said"].as_str().is_some_and(|got| got.contains(asked))
 }
 
 #[test]

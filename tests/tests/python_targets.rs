@@ -216,7 +216,7 @@ fn reasons_for_declining_that_are_not_shown_are_counted() {
     let shown = run(folder.path(), &args);
     let declined = shown.stdout.lines().filter(|line| line.starts_with("  declined")).count();
     let report = run(folder.path(), &[&args[..], &["--format", "json"]].concat()).json();
-    let all = report["coverage"]["declined"].as_object().expect("reasons").len();
+    let all = report["coverage"]["declined"].as_array().expect("reasons").len();
     assert!(all > declined && declined == 4, "{all}");
     let more = all - declined;
     let noun = if more == 1 { "reason" } else { "reasons" };

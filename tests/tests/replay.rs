@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use qkvet_spec::{Evidence, Expectation};
 use qkvet_tests::functions::{NUMPY, TORCH};
 use qkvet_tests::{Finished, has_python, play, python, run};
 use serde_json::Value;
@@ -131,14 +132,18 @@ fn words(line: &str) -> Vec<String> {
     words.skip(1).map(str::to_owned).collect()
 }
 
+fn evidence(finding: &Value) -> Evidence {
+    serde_json::from_value(finding["evidence"].clone()).expect("evidence")
+}
+
 /// By id and by script; then fixed and gone for both.
 fn seen_again_until_fixed(place: &Place, finding: &Value) -> Finished {
-    let evidence = &finding["evidence"];
-    let (at, id) = (text(&evidence["place"]), text(&finding["witness"]["case"]));
+    let evidence = evidence(finding);
+    let (at, id) = (evidence.tell_place().to_string(), text(&finding["witness"]["case"]));
     let by_id = run(place.path(), &["replay", id]);
-    by_id.expect(1, &["FAIL", at, text(&evidence["got"])]);
+    by_id.expect(1, &["FAIL", &at, &evidence.tell_got().to_string()]);
     let script = place.script(finding);
-    play(&script).expect(1, &[id, at, text(&finding["sentences"]["title"])]);
+    play(&script).expect(1, &[id, &at, text(&finding["sentences"]["title"])]);
 
     place.fix();
     play(&script).expect(0, &["FIXED", id]);
@@ -151,8 +156,8 @@ fn seen_again_until_fixed(place: &Place, finding: &Value) -> Finished {
 
 /// The token shows what the stored case shows, in a folder that holds nothing.
 fn seen_by_token(place: &Place, finding: &Value) {
-    let evidence = &finding["evidence"];
-    let at = text(&evidence["place"]);
+    let evidence = evidence(finding);
+    let at = evidence.tell_place().to_string();
     let by_id = run(place.path(), &["replay", text(&finding["witness"]["case"])]);
     let token = text(&finding["witness"]["token"]);
     let elsewhere = TempDir::new().expect("a folder");
@@ -160,7 +165,7 @@ fn seen_by_token(place: &Place, finding: &Value) {
     let by_token = run(elsewhere.path(), &["replay", token, "--target", &target]);
     // All but the target's name.
     assert_eq!(
-        by_token.expect(1, &[at]).stdout.replace(&target, "target.py:attention"),
+        by_token.expect(1, &[&at]).stdout.replace(&target, "target.py:attention"),
         by_id.stdout
     );
     assert!(!elsewhere.path().join(".qkvet").exists());
@@ -201,7 +206,10 @@ fn an_answer_to_what_does_not_fit_comes_back_until_it_is_refused() {
         let place = Place::new(UNFIT, fault);
         let finding = place.found(&["--law", law, "--dtype", "float32"]);
         assert!(text(&finding["sentences"]["title"]).starts_with(code), "{finding:#}");
-        assert_eq!(text(&finding["evidence"]["expected"]), format!("a refusal: {refusal}"));
+        let Expectation::Refusal(shapes) = evidence(&finding).expected else {
+            panic!("{finding:#}")
+        };
+        assert_eq!(shapes.to_string(), refusal);
         assert!(
             text(&finding["witness"]["inputs"][0]).starts_with("Q of shape (1, 1, 1, "),
             "{finding:#}"
@@ -287,8 +295,10 @@ fn a_broken_relation_is_shown_by_the_bits_that_broke_it() {
     let finding = place.found(&["--law", "negated-values", "--dtype", "float32"]);
     assert_eq!(finding["evidence"]["relation"], true);
     let script = place.script(&finding);
-    play(&script)
-        .expect(1, &["unchanged", "attention(Q, K, -V)", text(&finding["evidence"]["got"])]);
+    play(&script).expect(
+        1,
+        &["unchanged", "attention(Q, K, -V)", &evidence(&finding).tell_got().to_string()],
+    );
     let good = std::fs::read_to_string(&script).expect("a script");
     assert!(good.contains("\"recorded\":") && good.contains("# ") && good.contains("same_bits"));
     std::fs::write(&script, good.replacen("\"recorded\": [", "\"recorded\": [7, ", 1))

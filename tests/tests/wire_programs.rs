@@ -139,7 +139,7 @@ fn a_crash_is_shown_by_what_crashes_however_many_there_were() {
     assert_eq!(report["stopped"], stopped, "{:#}", report["findings"]);
     assert_eq!(report["findings"].as_array().map(Vec::len), Some(1), "{:#}", report["findings"]);
     let finding = &report["findings"][0];
-    let got = finding["evidence"]["got"].as_str().unwrap_or_default();
+    let got = finding["evidence"]["got"]["said"].as_str().unwrap_or_default();
     assert!(got.contains("SIGSEGV"), "{finding:#}");
     assert_eq!(finding["witness"]["call"], "float64 n_q=1 n_k=1 causal", "{finding:#}");
     let case = finding["witness"]["case"].as_str().unwrap_or_default();

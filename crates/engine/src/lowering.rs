@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use qkvet_spec::{
     Call, CallOptions, Dims, Dtype, EmptyRow, IndexEnv, IndexExpr, Meaning, Normalization,
-    Obedience, Output, Stage, Tensor, ValueReading,
+    Obedience, Stage, Tensor, ValueReading,
 };
 
 use self::hidden::{Columns, keep_hidden};

@@ -30,7 +30,12 @@ pub fn check_call(call: &Call) -> Result<(), GenError> {
         }
     }
     if let Some(got) = call.misfit_shapes() {
-        return Err(GenError::new("shapes", "query, key and value", "ones that fit together", got));
+        return Err(GenError::new(
+            "shapes",
+            "query, key and value",
+            "ones that fit together",
+            got.to_string(),
+        ));
     }
     let (dims, options) = (call.dims(), &call.options);
     for (place, number) in [("scale", options.scale), ("softcap", options.softcap)] {

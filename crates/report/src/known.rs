@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use qkvet_spec::{
     CallOption, CaseRecord, Catalog, Chosen, Dtype, Finding, KnownDeviation, KnownFile,
-    KnownOutcome, KnownState, KnownStatus, SpecError, Summary, nearest, parse_yaml,
+    KnownOutcome, KnownState, KnownStatus, Redirects, SpecError, Summary, nearest, parse_yaml,
 };
 
 use crate::finding_name::{finding_name, is_fault_meant, is_meant};
@@ -156,7 +156,10 @@ pub fn apply_known(
     let (mut entries, mut partly_gone) = (Vec::new(), Vec::new());
     // Of each case what entries name of it.
     let mut named: BTreeMap<usize, Vec<bool>> = BTreeMap::new();
-    for entry in &known.known {
+    for (at, entry) in known.known.iter().enumerate() {
+        let names = [entry.law.as_deref(), Some(&entry.finding)].into_iter().flatten();
+        let old = names.flat_map(|name| Redirects::embedded().notices(name));
+        summary.warnings.extend(old.map(|old| format!("entry {} of {file}: {old}", at + 1)));
         let covered = |at: &usize| covers(entry, &target, &summary.records[*at]);
         let scope: Vec<usize> = (0..summary.records.len()).filter(covered).collect();
         let shown = |at: &usize| {
@@ -259,7 +262,8 @@ pub fn is_about_known(
     let fits = |pattern: &Option<String>, text: &str| {
         pattern.as_deref().is_none_or(|pattern| matches(pattern, text))
     };
-    fits(&entry.law, law)
+    let own = entry.law.as_deref().map(|law| Redirects::embedded().current(law));
+    own.is_none_or(|pattern| matches(&pattern, law))
         && fits(&entry.case, id)
         && fits(&entry.dtype, dtype)
         && entry
@@ -276,7 +280,7 @@ fn parts_named(
     record: &CaseRecord,
     finding: Option<&Finding>,
 ) -> Vec<bool> {
-    let pattern = entry.finding.as_str();
+    let pattern = &*Redirects::embedded().current(&entry.finding);
     let is_verdict = matches(pattern, record.verdict.word());
     let Some(finding) = finding else { return vec![is_verdict] };
     let faults = finding.cause.faults();
@@ -449,6 +453,7 @@ pub fn stale_line(status: &KnownStatus) -> Option<String> {
         }
         KnownState::Holds | KnownState::NotAsked => return None,
     };
-    let code = no_code(&status.entry.finding).map(|code| format!("; no fault has the code {code}"));
+    let finding = Redirects::embedded().current(&status.entry.finding);
+    let code = no_code(&finding).map(|code| format!("; no fault has the code {code}"));
     Some(format!("{}: {what}{}", status.entry.describe(), code.unwrap_or_default()))
 }

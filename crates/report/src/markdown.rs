@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use qkvet_spec::{Dialect, Finding, Numbers, Summary, WorkedExample};
+use qkvet_spec::{Dialect, Finding, Numbers, Summary, Verdict, WorkedExample};
 
 use crate::finding_name::titles;
 use crate::groups::case_groups;

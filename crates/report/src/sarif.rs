@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use qkvet_spec::{Summary, Verdict};
+use qkvet_spec::{Redirects, Summary, Verdict};
 use serde_json::{Value, json};
 
 use crate::groups::{bare_regressions, fingerprint, regression_line, rule};
@@ -46,11 +46,7 @@ pub fn sarif(summary: &Summary) -> Result<String, serde_json::Error> {
             "tool": { "driver": {
                 "name": name,
                 "version": version,
-                "rules": rules.iter().map(|(id, text)| json!({
-                    "id": id,
-                    "shortDescription": { "text": visible(text) },
-                    "helpUri": format!("https://github.com/qkvet/qkvet/blob/main/docs/{}", help(id)),
-                })).collect::<Vec<_>>(),
+                "rules": rules.iter().map(|(id, text)| described(id, text)).collect::<Vec<_>>(),
             }},
             "columnKind": "unicodeCodePoints",
             "automationDetails": { "id": format!("qkvet/{}/", percent(&run.suite)) },
@@ -120,6 +116,22 @@ fn rules(summary: &Summary, shown: &[usize]) -> Vec<(String, String)> {
         }
     }
     rules
+}
+
+/// A rule, and the ids that it had before.
+fn described(id: &str, text: &str) -> Value {
+    let mut rule = json!({
+        "id": id,
+        "shortDescription": { "text": visible(text) },
+        "helpUri": format!("https://github.com/qkvet/qkvet/blob/main/docs/{}", help(id)),
+    });
+    let (kind, name) = id.split_once('/').map_or(("", id), |(_, name)| ("law/", name));
+    let before = Redirects::embedded().to(name).map(|old| format!("{kind}{old}"));
+    let before: Vec<String> = before.collect();
+    if !before.is_empty() {
+        rule["deprecatedIds"] = json!(before);
+    }
+    rule
 }
 
 fn help(id: &str) -> &'static str {

@@ -274,7 +274,7 @@ fn covered(summary: &Summary, width: usize) -> String {
     let mut declined: Vec<_> = reasons.collect();
     declined.sort_by(|(x, n), (y, m)| m.cmp(n).then_with(|| x.cmp(y)));
     for (reason, n) in declined.iter().take(MOST_REASONS) {
-        let noun = if **n == 1 { "case" } else { "cases" };
+        let noun = if *n == 1 { "case" } else { "cases" };
         row(&mut out, "declined", &format!("{} {noun}: {reason}", count(*n)), width);
     }
     let others: Vec<usize> = declined.iter().skip(MOST_REASONS).map(|(_, n)| *n).collect();

@@ -380,7 +380,7 @@ impl Doctor<'_, '_> {
         (self.tell)(bad_field(error));
     }
 
-    fn gone(&mut self, who: &str, Trouble { what, stderr }: Trouble) -> Option<Response> {
+    fn gone(&mut self, who: &str, Trouble { what, stderr, .. }: Trouble) -> Option<Response> {
         let stderr = stderr.map(|words| format!("; stderr: {words}")).unwrap_or_default();
         self.show(Diagnosis::Wrong, format!("{who}{what}{stderr}"), None);
         None

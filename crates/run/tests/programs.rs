@@ -67,12 +67,12 @@ fn large_call() -> Call {
 fn deaths_are_named() {
     check(
         "segfault",
-        "Crash(Trouble { what: \"was killed by signal 11 (SIGSEGV)\", stderr: None })",
+        "Crash(Trouble { what: \"was killed by signal 11 (SIGSEGV)\", stderr: None, field: None })",
         1,
     );
-    let abort = "Crash(Trouble { what: \"was killed by signal 6 (SIGABRT)\", stderr: Some(\"free(): invalid pointer\") })";
+    let abort = "Crash(Trouble { what: \"was killed by signal 6 (SIGABRT)\", stderr: Some(\"free(): invalid pointer\"), field: None })";
     check("abort", abort, 1);
-    check("exit", "Crash(Trouble { what: \"exited with code 3\", stderr: None })", 1);
+    check("exit", "Crash(Trouble { what: \"exited with code 3\", stderr: None, field: None })", 1);
     check(
         "half-exit",
         "Crash(Trouble { what: \"exited with code 0 in the middle of \\\"{\\\\\\\"seq",
@@ -87,7 +87,7 @@ fn silence_ends_in_time() {
     check_late(
         "hang",
         &small_call(),
-        "Timeout(Trouble { what: \"no answer within 0.7 s\", stderr: None })",
+        "Timeout(Trouble { what: \"no answer within 0.7 s\", stderr: None, field: None })",
     );
     check_late("half-silence", &small_call(), "only a line without its line break: \\\"{");
     check_late("binary-unbroken", &small_call(), "Timeout(");
@@ -220,7 +220,7 @@ fn nothing_outlives_the_conversation() {
         if mode == "grandchild" {
             assert_eq!(
                 format!("{response:?}"),
-                "Crash(Trouble { what: \"exited with code 5\", stderr: None })"
+                "Crash(Trouble { what: \"exited with code 5\", stderr: None, field: None })"
             );
         } else {
             output(response);

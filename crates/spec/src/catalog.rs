@@ -11,7 +11,8 @@ use crate::modifier::compose;
 use crate::shape::check_law;
 use crate::source::{SpecError, parse_yaml};
 use crate::{
-    CheckedLaw, Contract, Convention, Dtype, Fault, FaultFamily, Law, Modifier, Suite, nearest,
+    CheckedLaw, Contract, Convention, Dtype, Fault, FaultFamily, Law, Modifier, Redirects, Suite,
+    nearest,
 };
 
 static SPECS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../specs");
@@ -142,7 +143,7 @@ impl Catalog {
         }
     }
 
-    /// Finds one by id.
+    /// Finds one by id, or by an id that it had before.
     ///
     /// # Errors
     /// An unknown id, with the nearest known one.
@@ -151,7 +152,8 @@ impl Catalog {
         all: &'a IndexMap<String, T>,
         id: &str,
     ) -> Result<&'a T, SpecError> {
-        all.get(id).ok_or_else(|| {
+        let current = Redirects::embedded().current(id);
+        all.get(id).or_else(|| all.get(&*current)).ok_or_else(|| {
             let hint = match nearest(id, all.keys().map(String::as_str)) {
                 Some(near) => format!("did you mean `{near}`?"),
                 // Modifiers are listed beside the contracts.

@@ -32,6 +32,7 @@ mod onnx;
 mod patch;
 mod probe;
 mod reading;
+mod redirect;
 mod schema;
 pub mod shape;
 mod snapshot;
@@ -87,6 +88,7 @@ pub use onnx::{OnnxCase, OnnxOutcome, OnnxReport};
 pub use patch::{Behavior, Convention, Fault, FaultFamily};
 pub use probe::{Certainty, Measured, Probe, ProbedConvention, ProbedField};
 pub use reading::json_trouble;
+pub use redirect::{Redirect, Redirects};
 #[cfg(feature = "schema")]
 pub use schema::generate_schemas;
 pub use schema::{SCHEMAS, schema};

@@ -7,7 +7,9 @@ mod output;
 mod probe;
 mod snapshot;
 
+use std::convert::Infallible;
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::builder::BoolishValueParser;
@@ -16,6 +18,7 @@ use qkvet_prove::render::Style;
 use qkvet_run::native::WORKER_COMMAND;
 use qkvet_run::process::Limits;
 use qkvet_run::record::Shard;
+use qkvet_spec::Redirects;
 
 pub(crate) use grading::{
     ExamCheckSolutionArgs, ExamGradeArgs, ExamNewArgs, GradeFormat, SolutionFormat,
@@ -28,6 +31,16 @@ pub(crate) use snapshot::{
     KnownAddArgs, KnownCommand, KnownFileArgs, KnownListArgs, KnownPruneArgs, SnapshotAcceptArgs,
     SnapshotCheckArgs, SnapshotCommand, SnapshotDiffArgs, SnapshotFromArgs, SnapshotRecordArgs,
 };
+
+/// The name that is used now for an id or a code; that it is another one is said.
+#[expect(clippy::unnecessary_wraps, reason = "as clap calls it")]
+fn current(name: &str) -> Result<String, Infallible> {
+    for old in Redirects::embedded().notices(name) {
+        // A notice that cannot be written changes nothing.
+        let _ = writeln!(anstream::stderr(), "notice: {old}");
+    }
+    Ok(Redirects::embedded().current(name).into_owned())
+}
 
 /// Decides, with proof, whether an implementation of attention computes what it claims.
 #[derive(Debug, Parser)]
@@ -128,6 +141,7 @@ pub(crate) enum Command {
         /// An id, a code such as QK221, a word of a report such as SUSPECT or softcap, one of a law
         /// such as row, `language` for all of those, or `config` for the settings of qkvet.yaml and
         /// the environment
+        #[arg(value_parser = current)]
         name: String,
     },
     /// Write a qkvet.yaml, or the beginning of something else
@@ -409,7 +423,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["suite", "law", "seed"])]
     pub(crate) cases: Option<PathBuf>,
     /// Only these laws, by id or as a YAML file (repeatable)
-    #[arg(long, value_name = "ID|FILE")]
+    #[arg(long, value_name = "ID|FILE", value_parser = current)]
     pub(crate) law: Vec<String>,
     /// Only these formats: float64, float32, bfloat16, float16
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
@@ -552,10 +566,10 @@ pub(crate) struct AdequacyArgs {
     #[arg(long, default_value = "core", value_name = "ID")]
     pub(crate) suite: String,
     /// Only these laws (repeatable)
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = current)]
     pub(crate) law: Vec<String>,
     /// Only these faults (repeatable)
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = current)]
     pub(crate) fault: Vec<String>,
     /// Only these formats [default: float32,bfloat16,float16]
     #[arg(long, value_delimiter = ',', value_name = "LIST")]

@@ -112,6 +112,8 @@ mod tests {
             law: String::new(),
             dtype: String::new(),
             call: String::new(),
+            dims: qkvet_spec::Dims { b: 1, h_q: 1, h_k: 1, n_q: 1, n_k: 1, d_k: 1, d_v: 1 },
+            options: Vec::new(),
             verdict,
             margin: None,
             evidence: None,

@@ -11,8 +11,8 @@ use std::process::Command;
 use qkvet_engine::ball::Ball;
 use qkvet_engine::interpret::interpret;
 use qkvet_spec::{
-    Call, CallOptions, Catalog, Dtype, Evidence, Meaning, Packed, Response, Strides, Target,
-    Tensor, Verdict, Window,
+    Aspect, Call, CallOptions, Catalog, Dtype, Evidence, Expectation, Got, Meaning, Packed, Place,
+    Response, Strides, Target, Tensor, Verdict, Window,
 };
 
 use super::calls::{JudgedCall, JudgedResult};
@@ -104,7 +104,11 @@ fn check(python: &Path, called: &Called) {
             target: "a target",
             conventions: Vec::new(),
             contract,
-            evidence: &Evidence::new("", "", ""),
+            evidence: &Evidence::new(
+                Place { of: String::new(), its_output: false, what: Aspect::Whole },
+                Expectation::Result,
+                Got::One,
+            ),
             calls: &calls().map(|call| judged(&call, contract, off)),
             limit_s: 30.0,
         };

@@ -7,8 +7,8 @@ use qkvet_diagnose::{Named, named, thinned};
 use qkvet_engine::law::{CallRecord, Judge, evaluate};
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{
-    CallOption, Cause, Contract, Convention, Evidence, Execution, Fault, FaultRef, Form, Note,
-    Quoted, Rival, Verdict,
+    CallOption, Cause, Contract, Convention, Execution, Fault, FaultRef, Form, Note, Quoted, Rival,
+    Verdict,
 };
 
 use super::findings::Scene;
