@@ -36,8 +36,15 @@ impl<'de> Deserialize<'de> for Numbers {
 }
 
 /// A number; in JSON the text `NaN`, `inf` or `-inf` where it is none of JSON.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Number(pub f64);
+
+impl PartialEq for Number {
+    /// The same bits: NaN is what was seen, and equal to itself.
+    fn eq(&self, other: &Self) -> bool {
+        self.0.to_bits() == other.0.to_bits()
+    }
+}
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
