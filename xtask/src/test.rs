@@ -90,7 +90,7 @@ pub(crate) fn runner(tier: Tier, which: &[&str]) -> Result<Command, Failure> {
     let profile = if tier == Tier::Fast { "fast" } else { "default" };
     let mut command = step::command(tools::NEXTEST.program()?);
     // Some tests wait: for a call to time out, for a worker to start.
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get() + 1).to_string();
+    let threads = std::thread::available_parallelism().map_or(2, |n| 2 * n.get()).to_string();
     command.args(["nextest", "run", "--profile", profile, "--test-threads", &threads]).args(which);
     command.env("QKVET_TEST_TIER", tier.name());
     Ok(command)

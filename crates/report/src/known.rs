@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 
 use qkvet_spec::{
     CallOption, CaseRecord, Catalog, Chosen, Dtype, Finding, KnownDeviation, KnownFile,
-    KnownOutcome, KnownState, KnownStatus, Redirects, SpecError, Summary, nearest, parse_yaml,
+    KnownOutcome, KnownState, KnownStatus, Redirects, SpecError, Summary, Verdict, nearest,
+    parse_yaml,
 };
 
 use crate::finding_name::{finding_name, is_fault_meant, is_meant};
@@ -162,10 +163,15 @@ pub fn apply_known(
         summary.warnings.extend(old.map(|old| format!("entry {} of {file}: {old}", at + 1)));
         let covered = |at: &usize| covers(entry, &target, &summary.records[*at]);
         let scope: Vec<usize> = (0..summary.records.len()).filter(covered).collect();
+        // A finding has many cases, and its name is not made for each of them.
+        let mut all_parts: BTreeMap<(Option<usize>, Verdict), Vec<bool>> = BTreeMap::new();
         let shown = |at: &usize| {
             let record = &summary.records[*at];
-            let finding = record.finding.and_then(|finding| summary.findings.get(finding));
-            let parts = parts_named(entry, record, finding);
+            let parts = all_parts.entry((record.finding, record.verdict)).or_insert_with(|| {
+                let finding = record.finding.and_then(|finding| summary.findings.get(finding));
+                parts_named(&entry.finding, record.verdict, finding)
+            });
+            let parts = parts.clone();
             let shows =
                 (record.finding.is_some() || record.verdict.is_finding()) && parts.contains(&true);
             shows.then_some((*at, parts))
@@ -275,13 +281,9 @@ pub fn is_about_known(
 
 /// What the entry names of what the case shows: of faults that come together each for itself, else
 /// the whole.
-fn parts_named(
-    entry: &KnownDeviation,
-    record: &CaseRecord,
-    finding: Option<&Finding>,
-) -> Vec<bool> {
-    let pattern = &*Redirects::embedded().current(&entry.finding);
-    let is_verdict = matches(pattern, record.verdict.word());
+fn parts_named(pattern: &str, verdict: Verdict, finding: Option<&Finding>) -> Vec<bool> {
+    let pattern = &*Redirects::embedded().current(pattern);
+    let is_verdict = matches(pattern, verdict.word());
     let Some(finding) = finding else { return vec![is_verdict] };
     let faults = finding.cause.faults();
     if faults.len() < 2 {
@@ -361,8 +363,10 @@ fn entries_of(summary: &Summary) -> BTreeMap<usize, Vec<&KnownDeviation>> {
                 .and_then(|entries| entries.last())
                 .is_some_and(|last| std::ptr::eq(*last, entry));
             let record = &summary.records[*at];
-            let is_named =
-                || parts_named(entry, record, summary.findings.get(*number)).contains(&true);
+            let is_named = || {
+                let finding = summary.findings.get(*number);
+                parts_named(&entry.finding, record.verdict, finding).contains(&true)
+            };
             if !is_there && covers(entry, &target, record) && is_named() {
                 all.entry(*number).or_default().push(entry);
             }
