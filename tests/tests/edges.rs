@@ -226,6 +226,77 @@ fn called_elsewhere(path: &Path, text: &str) -> Vec<String> {
     CALLED_IN.iter().filter(is_elsewhere).map(complaint).collect()
 }
 
+/// Folders in which an error has a type of its own.
+const TYPED: [&str; 9] = [
+    "crates/cli/src/",
+    "crates/diagnose/src/",
+    "crates/engine/src/",
+    "crates/gen/src/",
+    "crates/prove/src/",
+    "crates/qkvet/src/",
+    "crates/report/src/",
+    "crates/run/src/",
+    "crates/spec/src/",
+];
+
+/// Files of them in which an error is text still.
+const UNTYPED: [&str; 1] = ["crates/cli/src/commands/exam/open.rs"];
+
+#[test]
+fn no_error_is_a_string() {
+    let mut found = Vec::new();
+    for path in tracked_files() {
+        let shown = path.display().to_string();
+        let is_typed = TYPED.iter().any(|folder| shown.starts_with(folder));
+        if shown.ends_with(".rs") && is_typed && !UNTYPED.contains(&shown.as_str()) {
+            let text = std::fs::read_to_string(root().join(&path)).expect("a text");
+            found.extend(string_errors(&text).into_iter().map(|error| format!("{shown}: {error}")));
+        }
+    }
+    assert!(found.is_empty(), "give the error fields for its facts:\n{}", found.join("\n"));
+}
+
+#[test]
+fn an_error_that_is_a_string_is_found() {
+    for text in [
+        "fn f() -> Result<(), String> {",
+        "fn f() -> Result<Vec<(A, B)>, String> {",
+        "fn f() -> Option<Result<\n    fn(A) -> B,\n    String,\n>> {",
+        "type Err = String;",
+        "    type Error = String;",
+    ] {
+        assert_eq!(string_errors(text).len(), 1, "{text}");
+    }
+    for text in ["Result<String, Error>", "Result<Map<String, String>, E>", "type Item = String;"] {
+        assert_eq!(string_errors(text), [""; 0], "{text}");
+    }
+}
+
+fn string_errors(text: &str) -> Vec<String> {
+    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ").replace("->", "=");
+    let mut found: Vec<String> = ["type Err = String;", "type Error = String;"]
+        .into_iter()
+        .filter(|alias| one_line.contains(alias))
+        .map(str::to_owned)
+        .collect();
+    for arguments in one_line.split("Result<").skip(1) {
+        let (mut depth, mut parts) = (1, vec![String::new()]);
+        for sign in arguments.chars() {
+            depth += i32::from("<(".contains(sign)) - i32::from(">)".contains(sign));
+            match sign {
+                _ if depth == 0 => break,
+                ',' if depth == 1 => parts.push(String::new()),
+                _ => parts.last_mut().expect("one part").push(sign),
+            }
+        }
+        parts.retain(|part| !part.trim().is_empty());
+        if parts.len() == 2 && parts[1].trim() == "String" {
+            found.push(format!("Result<{}>", parts.join(",")));
+        }
+    }
+    found
+}
+
 #[test]
 fn no_file_names_a_path_of_one_machine() {
     let mut found = Vec::new();

@@ -99,7 +99,7 @@ fn a_report_that_is_not_there_is_said_to_be_so() {
             "got: unknown word `FAUL`, expected one of `PASS`",
         ),
         ("\u{0}".to_owned(), "got: text that is no JSON at line 1"),
-        ("{}".to_owned(), "got: no `run` at line 1"),
+        ("{}".to_owned(), "got: missing field `run` at line 1"),
         (format!("{whole}x"), "got: more text behind its end at line"),
     ] {
         assert_ne!(text, whole);

@@ -5,13 +5,15 @@ mod cover;
 
 use std::collections::BTreeSet;
 
-use qkvet_engine::law::{Answers, CallRecord, Judge, Outcome, evaluate_by, refused_call};
+use qkvet_engine::law::{
+    Answers, CallRecord, EvaluationError, Judge, Outcome, evaluate_by, refused_call,
+};
 use qkvet_engine::lowering::call_env;
 use qkvet_engine::simulate::Simulator;
 use qkvet_engine::strike::touches;
 use qkvet_gen::{CasePlan, build, case_id, plans};
 use qkvet_spec::{
-    AdequacyReport, Call, Case, Catalog, CheckedLaw, Contract, Dtype, Execution, Fault,
+    AdequacyReport, Call, Case, Catalog, CheckedLaw, Contract, Dtype, Evidence, Execution, Fault,
     FaultInFormat, FaultMarks, Mark, Meaning, Response, SpecError, Suite, Survival, Target,
     Verdict,
 };
@@ -177,7 +179,7 @@ impl Group<'_> {
             }
             let Ok(case) = build(self.law, plan) else { continue };
             let asked = Asked::new(self, &case);
-            alarms.extend(asked.alarm.clone());
+            alarms.extend(asked.alarm.as_ref().map(Alarm::to_string));
             for at in open {
                 let (mark, is_observable) = asked.mark(faults[at], &mut targets[at]);
                 let cell = &mut cells[at];
@@ -199,6 +201,15 @@ fn with(fault: &Fault) -> Simulator {
     Simulator::new(Meaning::standard(), Execution::standard()).with_fault(fault.clone())
 }
 
+/// What is wrong with a case of the suite, though the target is right.
+#[derive(Debug, thiserror::Error)]
+enum Alarm {
+    #[error("{law} {case}: {evidence:?}")]
+    Kill { law: String, case: String, evidence: Option<Evidence> },
+    #[error(transparent)]
+    NoValue(#[from] EvaluationError),
+}
+
 /// One case, as a right target answers it or refuses it.
 struct Asked<'a> {
     group: &'a Group<'a>,
@@ -208,7 +219,7 @@ struct Asked<'a> {
     calls: Vec<CallRecord>,
     /// The call that it refuses, by a law of refusal.
     refused: Option<Call>,
-    alarm: Option<String>,
+    alarm: Option<Alarm>,
 }
 
 impl<'a> Asked<'a> {
@@ -220,16 +231,16 @@ impl<'a> Asked<'a> {
         let mut right = Simulator::new(asked.meaning.clone(), Execution::standard());
         match asked.outcome(&mut right) {
             Ok(outcome) if mark(&outcome).is_kill() => {
-                asked.alarm =
-                    Some(format!("{} {}: {:?}", case.law, case_id(case), outcome.evidence));
+                let (law, case) = (case.law.clone(), case_id(case));
+                asked.alarm = Some(Alarm::Kill { law, case, evidence: outcome.evidence });
             }
             Ok(outcome) => asked.calls = outcome.calls,
-            Err(message) => asked.alarm = Some(message),
+            Err(error) => asked.alarm = Some(error.into()),
         }
         asked
     }
 
-    fn outcome(&self, target: &mut dyn Target) -> Result<Outcome, String> {
+    fn outcome(&self, target: &mut dyn Target) -> Result<Outcome, EvaluationError> {
         let judge = Judge { meaning: &self.meaning, contract: self.group.contract };
         evaluate_by(self.group.law, self.case, judge, &self.answers, target)
     }

@@ -7,6 +7,7 @@ pub mod derive;
 pub mod exact;
 pub mod moments;
 pub mod number;
+mod open;
 pub mod outcome;
 mod rational;
 pub mod render;

@@ -6,6 +6,7 @@ use qkvet_spec::{CallOption, CheckedLaw, Proof};
 use crate::derive::{self, Derivation, LEMMAS, Move, derive};
 use crate::exact::{Search, holds_up_to, says_something, search};
 use crate::moments;
+pub use crate::open::Open;
 use crate::render::{Style, render};
 use crate::rewrite::{self, Chain, Found, RULES};
 use crate::show::expression;
@@ -32,7 +33,7 @@ pub enum Status {
     /// It is false.
     Refuted(String),
     /// Neither, and why.
-    Unknown(String),
+    Unknown(Open),
 }
 
 impl Status {
@@ -130,8 +131,7 @@ pub fn prove(law: &CheckedLaw) -> Outcome {
     };
     if !says_something(law) {
         // Of nothing everything is true.
-        let reason = "no extents were found of which its condition (`where`) holds".to_owned();
-        return outcome(Status::Unknown(reason), Vec::new());
+        return outcome(Status::Unknown(Open::SaysNothing), Vec::new());
     }
     match method {
         // Before a search for what cannot be found, a route that knows nothing of how a law is
@@ -160,19 +160,16 @@ pub fn prove(law: &CheckedLaw) -> Outcome {
         Proof::Moments => match moments::prove(law) {
             Ok(steps) => match moments::check(law, &steps) {
                 Ok(()) => outcome(Status::Proved, steps.into_iter().map(equation).collect()),
-                Err(error) => outcome(Status::Unknown(error.to_string()), Vec::new()),
+                Err(error) => outcome(Status::Unknown(error.into()), Vec::new()),
             },
             Err(moments::Reason::Refuted(example)) => {
                 outcome(Status::Refuted(example.to_string()), Vec::new())
             }
-            Err(reason) => outcome(Status::Unknown(reason.to_string()), Vec::new()),
+            Err(reason) => outcome(Status::Unknown(reason.into()), Vec::new()),
         },
         Proof::Exact => match for_all_numbers(law, on_instances(law, SIZE)) {
             Status::Checked(instances) if law.law.options.contains(&CallOption::Softcap) => {
-                let reason = format!(
-                    "soft caps have no exact values; it held on {instances} small instances without one"
-                );
-                outcome(Status::Unknown(reason), Vec::new())
+                outcome(Status::Unknown(Open::SoftCap { instances }), Vec::new())
             }
             known => outcome(known, Vec::new()),
         },
@@ -210,12 +207,8 @@ fn on_instances(law: &CheckedLaw, size: usize) -> Status {
     match counterexample {
         Some(example) => Status::Refuted(example.to_string()),
         None if confirmed > 0 => Status::Checked(confirmed),
-        None if undecided == 0 => Status::Unknown(
-            "no small instance of it was found: its extents or conditions begin above 3".to_owned(),
-        ),
-        None => Status::Unknown(format!(
-            "none of {undecided} small instances has exact values on both sides"
-        )),
+        None if undecided == 0 => Status::Unknown(Open::NoInstance),
+        None => Status::Unknown(Open::Undecided { undecided }),
     }
 }
 
@@ -229,8 +222,8 @@ fn equation(step: moments::Step) -> Line {
 
 /// The proofs of the claims of a law, each checked; inequalities only where the law's file says
 /// `derivation`.
-fn by_claims(law: &CheckedLaw) -> Result<Vec<Line>, String> {
-    let claims = unfold(law).map_err(|error| error.to_string())?;
+fn by_claims(law: &CheckedLaw) -> Result<Vec<Line>, Open> {
+    let claims = unfold(law)?;
     let mut lines = Vec::new();
     for claim in &claims {
         match claim.relation {
@@ -262,39 +255,33 @@ fn by_claims(law: &CheckedLaw) -> Result<Vec<Line>, String> {
                 )?));
             }
             unfold::Relation::NonNegative => {
-                return Err(format!("the sign of {} is not known", claim.left));
+                return Err(Open::Sign { of: claim.left.to_string() });
             }
-            unfold::Relation::AtMost => {
-                return Err("rewriting says nothing of inequalities".to_owned());
-            }
+            unfold::Relation::AtMost => return Err(Open::Inequality),
         }
     }
     Ok(lines)
 }
 
 /// A chain that the checker has walked too.
-fn checked_chain(claim: &Claim) -> Result<Chain, String> {
+fn checked_chain(claim: &Claim) -> Result<Chain, Open> {
     match rewrite::prove(&claim.left, &claim.right, &claim.names) {
         Found::Chain(chain) => {
-            rewrite::check(&chain, &claim.right, &claim.names)
-                .map_err(|error| error.to_string())?;
+            rewrite::check(&chain, &claim.right, &claim.names)?;
             Ok(chain)
         }
-        Found::Saturated => Err("the rules say nothing more, which is no disproof".to_owned()),
-        Found::Limit => Err("no proof within the limits of the search".to_owned()),
-        Found::Unsound => Err("the rules contradict each other".to_owned()),
+        Found::Saturated => Err(Open::Saturated),
+        Found::Limit => Err(Open::Limit),
+        Found::Unsound => Err(Open::Unsound),
     }
 }
 
 /// A derivation that the checker has walked too.
-fn checked_derivation(claim: &Claim, sides: (&Tree, &Tree)) -> Result<Derivation, String> {
+fn checked_derivation(claim: &Claim, sides: (&Tree, &Tree)) -> Result<Derivation, Open> {
     let Some(derivation) = derive(sides, &claim.names, &claim.facts) else {
-        return Err(
-            "no chain of lemmas within the limits of the search, which is no disproof".to_owned()
-        );
+        return Err(Open::NoLemmas);
     };
-    derive::check(&derivation, sides, &claim.names, &claim.facts)
-        .map_err(|error| error.to_string())?;
+    derive::check(&derivation, sides, &claim.names, &claim.facts)?;
     Ok(derivation)
 }
 

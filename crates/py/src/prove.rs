@@ -24,7 +24,7 @@ pub(crate) fn prove(py: Python<'_>, law: String) -> PyResult<String> {
         .collect();
     let (counterexample, reason) = match &outcome.status {
         Status::Refuted(example) => (Some(example), None),
-        Status::Unknown(reason) => (None, Some(reason)),
+        Status::Unknown(reason) => (None, Some(reason.to_string())),
         Status::Proved | Status::ProvedTo { .. } | Status::Definition | Status::Checked(_) => {
             (None, None)
         }

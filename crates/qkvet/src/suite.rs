@@ -214,7 +214,7 @@ impl Prepared {
         let ruler = self.declared.ruler(case.dtype)?;
         let meaning = ruler.meaning();
         let judge = Judge { meaning: &meaning, contract: ruler.contract };
-        let outcome = evaluate(law, case, judge, &mut self.own.clone()).map_err(Error::Law)?;
+        let outcome = evaluate(law, case, judge, &mut self.own.clone())?;
         Ok(ruler.judgment_of_case(outcome))
     }
 

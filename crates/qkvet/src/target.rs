@@ -6,7 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use qkvet_spec::{
-    BoolTensor, Call as SpecCall, Dtype, Handling, Output, Response, Target, Tensor as SpecTensor,
+    BoolTensor, Call as SpecCall, CallOption, Dtype, Handling, Output, Response, Target,
+    Tensor as SpecTensor,
 };
 
 use crate::attention::{Attention, Declined, Supports};
@@ -162,6 +163,21 @@ impl<T: Element> Inputs<T> {
     }
 }
 
+/// What an implementation does not offer.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+pub(crate) enum NotOffered {
+    #[error("format {dtype}")]
+    Format { dtype: Dtype },
+    #[error("option {option}")]
+    Option { option: CallOption },
+    #[error("the log-sum-exp")]
+    Lse,
+    #[error("the weights")]
+    Weights,
+    #[error("calls whose tensors do not fit together")]
+    Misfits,
+}
+
 /// The implementations of a suite, one a format, and what they are asked.
 #[derive(Clone)]
 pub(crate) struct Own {
@@ -180,29 +196,27 @@ impl Own {
     }
 
     /// Why a call is not made, or who answers it.
-    pub(crate) fn asked(&self, call: &SpecCall) -> Result<&dyn Answering, String> {
+    pub(crate) fn asked(&self, call: &SpecCall) -> Result<&dyn Answering, NotOffered> {
         let dtype = call.dtype();
         let Some(found) = self.formats.iter().find(|one| one.dtype() == dtype) else {
-            return Err(format!("format {dtype}"));
+            return Err(NotOffered::Format { dtype });
         };
         let supports = self.supports.clone().unwrap_or_else(|| found.supports());
         if let Some(option) =
             call.options.on().iter().find(|option| !supports.options.contains(option))
         {
-            return Err(format!("option {option}"));
+            return Err(NotOffered::Option { option });
         }
-        let missing = [
-            (call.return_lse && !supports.lse, "the log-sum-exp"),
-            (call.return_weights && !supports.weights, "the weights"),
-            (
-                call.misfit().is_some() && !supports.misfits,
-                "calls whose tensors do not fit together",
-            ),
-        ];
-        missing
-            .iter()
-            .find(|(lacks, _)| *lacks)
-            .map_or(Ok(found.as_ref()), |(_, what)| Err((*what).to_owned()))
+        if call.return_lse && !supports.lse {
+            return Err(NotOffered::Lse);
+        }
+        if call.return_weights && !supports.weights {
+            return Err(NotOffered::Weights);
+        }
+        if call.misfit().is_some() && !supports.misfits {
+            return Err(NotOffered::Misfits);
+        }
+        Ok(found.as_ref())
     }
 }
 

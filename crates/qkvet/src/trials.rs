@@ -145,8 +145,7 @@ impl Prepared {
         let judge = Judge { meaning: &meaning, contract: self.declared.contract(group.dtype)? };
         for plan in plans {
             let case = build(group.law, plan).map_err(|error| plain(&error))?;
-            let outcome =
-                evaluate(group.law, &case, judge, &mut Asked(&self.own)).map_err(Error::Law)?;
+            let outcome = evaluate(group.law, &case, judge, &mut Asked(&self.own))?;
             if outcome.verdict != Verdict::Unsupported {
                 return Ok(true);
             }
@@ -198,7 +197,7 @@ impl Target for Asked<'_> {
     fn call(&mut self, call: &Call) -> Response {
         match self.0.asked(call) {
             Ok(_) => Response::NotAsked(String::new()),
-            Err(lacks) => Response::Unsupported(lacks),
+            Err(lacks) => Response::Unsupported(lacks.to_string()),
         }
     }
 }

@@ -26,65 +26,107 @@ pub fn read_known(path: &str, source: &str) -> Result<KnownFile, SpecError> {
     }
     let file: KnownFile = parse_yaml(path, source)?;
     for (at, entry) in file.known.iter().enumerate() {
-        check_known(entry).map_err(|message| {
-            SpecError::plain(format!("entry {} at {path}: {message}", at + 1))
-        })?;
+        check_known(entry)
+            .map_err(|error| SpecError::plain(format!("entry {} at {path}: {error}", at + 1)))?;
     }
     Ok(file)
+}
+
+/// What is wrong with an entry of known deviations.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EntryError {
+    /// It names no finding.
+    #[error("finding: expected a code such as QK221, a title or a verdict, got nothing")]
+    NoFinding,
+    /// It has no reason.
+    #[error("reason: expected why the deviation may stay, got nothing")]
+    NoReason,
+    /// It is about everything.
+    #[error(
+        "expected what it is about, got a pattern of everything\nhint: name a law, a case, an option, a format or a finding"
+    )]
+    Everything,
+    /// A pattern that nothing known fits.
+    #[error("{field}: expected a known one, got `{pattern}`\nhint: {}", known_hint(*near, known))]
+    Unknown {
+        /// The entry of the entry.
+        field: &'static str,
+        /// The pattern.
+        pattern: String,
+        /// The nearest known one.
+        near: Option<&'static str>,
+        /// All of them.
+        known: Vec<&'static str>,
+    },
+    /// A suite that is not built in, and nearly called like one that is.
+    #[error(
+        "suite: expected a known one, got `{suite}`\nhint: did you mean `{near}`? one of a file needs a name that is not nearly that of another"
+    )]
+    Suite {
+        /// As it is written.
+        suite: String,
+        /// The one that is built in.
+        near: &'static str,
+    },
+    /// A day that is none.
+    #[error("expires: expected a day such as 2027-01-31, got `{day}`")]
+    Day {
+        /// As it is written.
+        day: String,
+    },
+}
+
+fn known_hint(near: Option<&str>, known: &[&str]) -> String {
+    near.map_or_else(
+        || format!("known: {}", known.join(", ")),
+        |near| format!("did you mean `{near}`?"),
+    )
 }
 
 /// Whether an entry says what it has to.
 ///
 /// # Errors
-/// What is wrong with it.
-pub fn check_known(entry: &KnownDeviation) -> Result<(), String> {
+/// [`EntryError`] for what is wrong with it.
+pub fn check_known(entry: &KnownDeviation) -> Result<(), EntryError> {
     if entry.finding.trim().is_empty() {
-        return Err(
-            "finding: expected a code such as QK221, a title or a verdict, got nothing".to_owned()
-        );
+        return Err(EntryError::NoFinding);
     }
     if entry.reason.trim().is_empty() {
-        return Err("reason: expected why the deviation may stay, got nothing".to_owned());
+        return Err(EntryError::NoReason);
     }
     let is_all = |pattern: &Option<String>| {
         pattern.as_deref().is_none_or(|pattern| pattern.chars().all(|c| c == '*'))
     };
     let places = [&entry.law, &entry.case, &entry.option, &entry.dtype];
     if places.into_iter().all(is_all) && entry.finding.chars().all(|c| c == '*') {
-        let hint = "hint: name a law, a case, an option, a format or a finding";
-        return Err(format!("expected what it is about, got a pattern of everything\n{hint}"));
+        return Err(EntryError::Everything);
     }
-    let options: Vec<&str> = CallOption::ALL.iter().map(|option| option.name()).collect();
+    let options: Vec<&'static str> = CallOption::ALL.iter().map(|option| option.name()).collect();
     one_of("option", entry.option.as_deref(), &options)?;
     one_of("dtype", entry.dtype.as_deref(), &Dtype::CHECKED.map(Dtype::name))?;
     let near = entry.suite.as_deref().filter(|_| is_of_no_suite(entry));
     if let Some((suite, near)) =
         near.and_then(|suite| Some((suite, nearest(suite, suites().iter().map(String::as_str))?)))
     {
-        let own = "one of a file needs a name that is not nearly that of another";
-        return Err(format!(
-            "suite: expected a known one, got `{suite}`\nhint: did you mean `{near}`? {own}"
-        ));
+        return Err(EntryError::Suite { suite: suite.to_owned(), near });
     }
     match &entry.expires {
-        Some(day) if !is_day(day) => {
-            Err(format!("expires: expected a day such as 2027-01-31, got `{day}`"))
-        }
+        Some(day) if !is_day(day) => Err(EntryError::Day { day: day.clone() }),
         _ => Ok(()),
     }
 }
 
-fn one_of(what: &str, pattern: Option<&str>, known: &[&str]) -> Result<(), String> {
+fn one_of(
+    field: &'static str,
+    pattern: Option<&str>,
+    known: &[&'static str],
+) -> Result<(), EntryError> {
     let Some(pattern) = pattern.filter(|pattern| !known.iter().any(|name| matches(pattern, name)))
     else {
         return Ok(());
     };
     let near = nearest(pattern, known.iter().copied());
-    let hint = near.map_or_else(
-        || format!("known: {}", known.join(", ")),
-        |near| format!("did you mean `{near}`?"),
-    );
-    Err(format!("{what}: expected a known one, got `{pattern}`\nhint: {hint}"))
+    Err(EntryError::Unknown { field, pattern: pattern.to_owned(), near, known: known.to_vec() })
 }
 
 /// Names of the suites that are built in.

@@ -73,8 +73,8 @@ pub use json::{json, write_json};
 pub use junit::junit;
 #[cfg(feature = "formats")]
 pub use known::{
-    apply_known, check_known, is_about_known, is_day, is_of_no_suite, open_findings, read_known,
-    settled, stale_line, stale_lines,
+    EntryError, apply_known, check_known, is_about_known, is_day, is_of_no_suite, open_findings,
+    read_known, settled, stale_line, stale_lines,
 };
 #[cfg(feature = "formats")]
 pub use known_file::{add_known, remove_known, write_known};

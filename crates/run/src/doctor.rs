@@ -228,7 +228,7 @@ impl Doctor<'_, '_> {
     fn step(&mut self, title: &str, call: &Call) {
         (self.tell)(DoctorEvent::Step(title.to_owned()));
         let supports = self.live.as_ref().and_then(|live| live.greeting.supports.clone());
-        if let Some(missing) = crate::process::unsupported(supports.as_ref(), call) {
+        if let Err(missing) = crate::process::offered(supports.as_ref(), call) {
             return self.show(Diagnosis::NotOffered, format!("not asked: {missing}"), None);
         }
         if let Some(output) = self.answer(call, None) {

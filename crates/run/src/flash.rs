@@ -15,6 +15,7 @@ use qkvet_spec::{BoolTensor, Call, CallOptions, Dims, Dtype, Output, Response, T
 use self::check::check_call;
 use self::reach::Reach;
 use self::real::Real;
+use crate::Declined;
 
 /// Keys in a tile.
 const TILE: usize = 64;
@@ -29,13 +30,13 @@ pub struct Flash;
 impl Target for Flash {
     fn call(&mut self, call: &Call) -> Response {
         if let Err(reason) = check_call(call) {
-            return Response::Refused(reason);
+            return Response::Refused(reason.to_string());
         }
         match call.dtype() {
             Dtype::Float64 => attention::<f64>(call),
             Dtype::Float32 | Dtype::Bfloat16 | Dtype::Float16 => attention::<f32>(call),
             narrow @ (Dtype::Float8E4m3fn | Dtype::Float8E5m2) => {
-                Response::Unsupported(format!("no kernel for {narrow}"))
+                Response::Unsupported(Declined::NoKernel { dtype: narrow }.to_string())
             }
         }
     }

@@ -77,27 +77,36 @@ impl FileFormat {
         }
     }
 
-    fn case(self, bytes: &[u8]) -> Result<FrozenCase, String> {
-        match self {
+    fn case(self, bytes: &[u8]) -> Result<FrozenCase, Unreadable> {
+        Ok(match self {
             Self::Json => case_from_json(text(bytes)?),
             Self::Npz => case_from_npz(bytes),
             Self::Safetensors => case_from_safetensors(bytes),
-        }
-        .map_err(|error| error.to_string())
+        }?)
     }
 
-    fn output(self, bytes: &[u8]) -> Result<StoredOutput, String> {
-        match self {
+    fn output(self, bytes: &[u8]) -> Result<StoredOutput, Unreadable> {
+        Ok(match self {
             Self::Json => output_from_json(text(bytes)?),
             Self::Npz => output_from_npz(bytes),
             Self::Safetensors => output_from_safetensors(bytes),
-        }
-        .map_err(|error| error.to_string())
+        }?)
     }
 }
 
-fn text(bytes: &[u8]) -> Result<&str, String> {
-    std::str::from_utf8(bytes).map_err(|error| format!("expected UTF-8 text, got: {error}"))
+/// Why the bytes of a file are not what they should be.
+#[derive(Debug, thiserror::Error)]
+enum Unreadable {
+    #[error("expected UTF-8 text, got: {0}")]
+    Text(#[from] std::str::Utf8Error),
+    #[error(transparent)]
+    Document(#[from] GenError),
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+fn text(bytes: &[u8]) -> Result<&str, Unreadable> {
+    Ok(std::str::from_utf8(bytes)?)
 }
 
 /// A folder of frozen cases, read.
@@ -160,9 +169,8 @@ fn read_text(folder: &Path, names: &[String]) -> Result<FrozenFolder, FileError>
     let path = folder.join(MANIFEST);
     let bad = |path: &Path, message: &dyn std::fmt::Display| FileError::new("cases", path, message);
     let manifest = read(&path)?;
-    let manifest =
-        text(&manifest).and_then(|text| read_manifest(text).map_err(|error| error.to_string()));
-    let manifest = manifest.map_err(|message| bad(&path, &message))?;
+    let manifest = text(&manifest).and_then(|text| Ok(read_manifest(text)?));
+    let manifest = manifest.map_err(|error| bad(&path, &error))?;
     let mut cases = Vec::new();
     for entry in &manifest.groups {
         let path = folder.join(&entry.file);
@@ -322,8 +330,7 @@ impl Target for OutputFolder {
             self.missing.store(true, Ordering::Relaxed);
             return Response::NotAsked("no output file".to_owned());
         };
-        match read(path).map_err(|error| error.to_string()).and_then(|bytes| format.output(&bytes))
-        {
+        match read(path).map_err(Unreadable::from).and_then(|bytes| format.output(&bytes)) {
             Ok(StoredOutput { id: Some(other), .. }) if other != id => Response::Error(format!(
                 "{id}.{}: expected the output of this case, got that of {other}",
                 format.extension()

@@ -5,6 +5,7 @@ pub mod config;
 pub mod contracts;
 pub mod conventions;
 pub mod declared;
+mod declined;
 pub mod doctor;
 pub mod flash;
 pub mod frozen;
@@ -21,4 +22,5 @@ pub mod target;
 pub mod whole;
 mod wire;
 
+pub use declined::Declined;
 pub use wire::{AnswerReader, WireError};

@@ -287,7 +287,7 @@ impl TargetKind {
     pub(crate) fn fills_masks(&self) -> bool {
         match self {
             Self::Onnx(config) => OnnxTarget::read(&config.path(), &config.constants)
-                .is_ok_and(|model| model.fills_masks()),
+                .is_some_and(|model| model.fills_masks()),
             Self::Recorded(recorded) => recorded.fills_masks(),
             _ => false,
         }

@@ -21,17 +21,18 @@ mod format;
 mod formula;
 mod handling;
 mod index;
+mod json;
 mod judgment;
 mod known;
 mod law;
 mod meaning;
 mod misfit;
+mod misread;
 mod modifier;
 mod nearest;
 mod onnx;
 mod patch;
 mod probe;
-mod reading;
 mod redirect;
 mod schema;
 pub mod shape;
@@ -72,6 +73,7 @@ pub use format::Format;
 pub use formula::Formula;
 pub use handling::{Handling, Strides};
 pub use index::{IndexEnv, IndexExpr};
+pub use json::{JsonError, parse_json};
 pub use judgment::Judgment;
 pub use known::{KnownDeviation, KnownFile, KnownOutcome, KnownState, KnownStatus};
 pub use law::{CallOption, Law, Observation, OptionSet, Proof};
@@ -82,12 +84,12 @@ pub use meaning::{
     Tanh, ValueReading, WindowBounds, WindowSide,
 };
 pub use misfit::{Misfit, MisfitShapes};
+pub use misread::{Inside, Misread};
 pub use modifier::{ContractPatch, Modifier, Numbered};
 pub use nearest::nearest;
 pub use onnx::{OnnxCase, OnnxOutcome, OnnxReport};
 pub use patch::{Behavior, Convention, Fault, FaultFamily};
 pub use probe::{Certainty, Measured, Probe, ProbedConvention, ProbedField};
-pub use reading::json_trouble;
 pub use redirect::{Redirect, Redirects};
 #[cfg(feature = "schema")]
 pub use schema::generate_schemas;
@@ -96,8 +98,8 @@ pub use schema::{SCHEMAS, schema};
 pub use serde_yaml::Spanned;
 pub use shape::{CheckedLaw, Domain, Given, Word, WordKind};
 pub use snapshot::{
-    Band, CaseChange, Change, PartCount, SNAPSHOT_FORMAT, Snapshot, SnapshotEntry, SnapshotOutcome,
-    SnapshotPart,
+    Band, CaseChange, Change, NoEntry, PartCount, SNAPSHOT_FORMAT, Snapshot, SnapshotEntry,
+    SnapshotOutcome, SnapshotPart,
 };
 pub use source::{SpecError, located, parse_large_yaml, parse_yaml, parse_yaml_of_answers};
 pub use spans::spans;

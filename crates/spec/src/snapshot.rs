@@ -159,21 +159,27 @@ impl From<SnapshotEntry> for String {
     }
 }
 
-impl TryFrom<String> for SnapshotEntry {
-    type Error = String;
+/// A text that is no entry of a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected `VERDICT BAND FINDING`, such as `FAIL 2^3 QK221`, got `{text:.60}`")]
+pub struct NoEntry {
+    /// The text.
+    pub text: String,
+}
 
-    fn try_from(text: String) -> Result<Self, String> {
+impl TryFrom<String> for SnapshotEntry {
+    type Error = NoEntry;
+
+    fn try_from(text: String) -> Result<Self, NoEntry> {
         text.parse()
     }
 }
 
 impl FromStr for SnapshotEntry {
-    type Err = String;
+    type Err = NoEntry;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || {
-            format!("expected `VERDICT BAND FINDING`, such as `FAIL 2^3 QK221`, got `{text:.60}`")
-        };
+    fn from_str(text: &str) -> Result<Self, NoEntry> {
+        let wrong = || NoEntry { text: text.to_owned() };
         let mut words = text.split(' ').peekable();
         let verdict = words.next().ok_or_else(wrong)?;
         let verdict =

@@ -5,13 +5,15 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use serde::de::DeserializeOwned;
+use serde_yaml::budget::BudgetBreach;
+use serde_yaml::granit_parser::ErrorKind;
 use serde_yaml::options::NonFiniteFloatPolicy;
+use serde_yaml::{DefaultMessageFormatter, Error, ExternalMessageSource, MessageFormatter};
 
-use crate::Formula;
-use crate::nearest;
-use crate::reading::yaml_trouble;
+use crate::misread::{Expected, Got, Misread, Words};
 use crate::shape::LawError;
 use crate::syntax::ExprError;
+use crate::{Formula, nearest};
 
 /// Larger files are refused before they are read as YAML.
 const MAX_BYTES: usize = 1 << 20;
@@ -209,35 +211,21 @@ fn parse_within<T: DeserializeOwned>(
         non_finite_float_policy: not_finite,
     };
     serde_yaml::from_str_with_options(source, options).map_err(|error| {
-        let message = error.without_snippet().to_string();
-        let message = strip_place(&message);
-        match error.location() {
-            Some(place) => {
-                let start = place.span().byte_offset().and_then(|at| usize::try_from(at).ok());
-                // What cannot be scanned has a line and a column alone.
-                let start = start
-                    .filter(|at| *at > 0)
-                    .unwrap_or_else(|| offset_of(source, place.line(), place.column()));
-                let len =
-                    place.span().byte_len().and_then(|len| usize::try_from(len).ok()).unwrap_or(1);
-                let span = start..start.saturating_add(len);
-                let typed = source.get(span.clone()).unwrap_or_default();
-                let (message, hint) = in_words(message, typed);
-                SpecError::at(path, source, span, &message, hint.as_deref())
-            }
-            None => SpecError::plain(format!("{path}: {}", yaml_trouble(message))),
-        }
+        let error = error.without_snippet();
+        let Some(place) = error.location() else {
+            return SpecError::plain(format!("{path}: {}", misread(error, "")));
+        };
+        let start = place.span().byte_offset().and_then(|at| usize::try_from(at).ok());
+        // What cannot be scanned has a line and a column alone.
+        let start = start
+            .filter(|at| *at > 0)
+            .unwrap_or_else(|| offset_of(source, place.line(), place.column()));
+        let len = place.span().byte_len().and_then(|len| usize::try_from(len).ok()).unwrap_or(1);
+        let span = start..start.saturating_add(len);
+        let misread = misread(error, source.get(span.clone()).unwrap_or_default());
+        let hint = hint(error, &misread);
+        SpecError::at(path, source, span, &misread.to_string(), hint.as_deref())
     })
-}
-
-/// Drops the parser's own `at line L, column C` tail: the snippet says it better.
-fn strip_place(message: &str) -> &str {
-    let first = message.lines().next().unwrap_or(message);
-    let first = first.split(", set DuplicateKeyPolicy").next().unwrap_or(first);
-    match first.rfind(" at line ") {
-        Some(at) => &first[..at],
-        None => first,
-    }
 }
 
 /// The byte at a line and a column, both from 1.
@@ -254,39 +242,109 @@ fn offset_of(source: &str, line: u64, column: u64) -> usize {
             .sum::<usize>()
 }
 
-/// The parser's message in the words of this program, and what to do.
-fn in_words(message: &str, typed: &str) -> (String, Option<String>) {
-    let is_kind = |rest: &str| rest.starts_with(['u', 'i']) && rest[1..].parse::<u32>().is_ok();
-    if message.strip_prefix("invalid ").is_some_and(|rest| is_kind(rest) || rest == "usize") {
-        return (format!("expected a whole number, got `{}`", typed.escape_debug()), None);
+/// What the parser found; `typed` is what stands at the place.
+fn misread(error: &Error, typed: &str) -> Misread {
+    let typed = typed.to_owned();
+    match error {
+        Error::AliasError { error, .. } => misread(error, &typed),
+        Error::SerdeUnknownField { field, expected, .. } => {
+            Misread::Field { field: field.clone(), known: expected.clone() }
+        }
+        Error::SerdeUnknownVariant { variant, expected, .. } => {
+            Misread::Word { word: variant.clone(), known: expected.clone() }
+        }
+        Error::SerdeMissingField { field, .. } => Misread::Missing { field },
+        Error::DuplicateMappingKey { key, .. } => Misread::Twice { field: key.clone() },
+        Error::SerdeInvalidType { unexpected, expected, .. }
+        | Error::SerdeInvalidValue { unexpected, expected, .. } => Misread::Kind {
+            got: Got::Other(Words::new(unexpected)),
+            expected: Expected::told(expected),
+        },
+        Error::SerdeInvalidLength { len, expected, .. } => {
+            Misread::Length { got: *len, expected: Expected::told(expected) }
+        }
+        Error::InvalidScalar { ty: "floating point", .. } => {
+            Misread::Typed { typed, expected: Expected::Number }
+        }
+        Error::InvalidScalar {
+            ty: "u8" | "u16" | "u32" | "u64" | "usize" | "i8" | "i16" | "i32" | "i64",
+            ..
+        } => Misread::Typed { typed, expected: Expected::Whole },
+        Error::InvalidBooleanStrict { .. } => Misread::Typed { typed, expected: Expected::Truth },
+        Error::NonFiniteFloat { value, .. } => {
+            Misread::Typed { typed: value.clone(), expected: Expected::Finite }
+        }
+        Error::Unexpected { expected: "sequence start", .. } => {
+            Misread::NotThis { expected: Expected::List }
+        }
+        Error::Unexpected { expected: "mapping start", .. } => {
+            Misread::NotThis { expected: Expected::Entries }
+        }
+        Error::Unexpected { expected: "string scalar", .. } => {
+            Misread::NotThis { expected: Expected::Text }
+        }
+        Error::Budget { breach: BudgetBreach::Depth { .. }, .. } => {
+            Misread::TooMany { what: "brackets in each other" }
+        }
+        Error::Budget { .. } => Misread::TooMany { what: "entries" },
+        Error::Eof { .. } => Misread::End,
+        _ => match unscanned(error) {
+            Some(ErrorKind::RecursionLimitExceeded) => Misread::TooDeep,
+            Some(ErrorKind::SimpleKeyExpected) => Misread::NoColon,
+            _ => {
+                let says = DefaultMessageFormatter.format_message(error);
+                Misread::Refused { says: Words::new(says.lines().next().unwrap_or_default()) }
+            }
+        },
     }
-    let hint = if message.starts_with("missing field") {
-        Some("the entry that ends here has none; see the line above it too".to_owned())
-    } else if message.contains("illegal placement") || message.contains("did not find expected") {
-        Some("a bracket or a quote is open: close it here or above".to_owned())
-    } else if message.starts_with("tabs disallowed") {
-        Some("YAML is indented with spaces: write spaces for the tab".to_owned())
-    } else if message.starts_with("expected end of mapping after enum") {
-        Some(
-            "here one entry stands alone; a value with a comma in it needs quotes, as in `{shape: \"(1, n)\"}`"
-                .to_owned(),
-        )
-    } else {
-        unknown_key_hint(message)
-    };
-    (yaml_trouble(message), hint)
 }
 
-/// For ``unknown field `x`, expected one of `a`, `b` ``: the nearest of the expected ones.
-fn unknown_key_hint(message: &str) -> Option<String> {
-    if !message.contains("unknown") {
-        return None;
+/// Why a text cannot be taken apart, if that is it.
+fn unscanned(error: &Error) -> Option<&ErrorKind> {
+    match error {
+        Error::ExternalMessage { source, .. } => match source.as_ref() {
+            ExternalMessageSource::Parser(error) => Some(error.kind()),
+            _ => None,
+        },
+        _ => None,
     }
-    let unknown = message.split('`').nth(1)?;
-    let (_, known) =
-        message.split_once("expected one of ").or_else(|| message.split_once("expected "))?;
-    let known: Vec<&str> = known.split([',', ' ', '`']).filter(|name| !name.is_empty()).collect();
-    nearest(unknown, known.iter().copied()).map(|name| format!("did you mean `{name}`?"))
+}
+
+/// What to do about it.
+fn hint(error: &Error, misread: &Misread) -> Option<String> {
+    use ErrorKind::{
+        ExpectedBlockMappingKey, ExpectedBlockSequenceEntry, ExpectedDocumentStart,
+        ExpectedFlowMappingSeparator, ExpectedFlowSequenceSeparator, ExpectedNodeContent,
+        InvalidColonPlacement, TabInBlockIndentation, TabNotAllowed,
+    };
+    if let Some((word, known)) = misread.unknown() {
+        return nearest(word, known.iter().copied()).map(|name| format!("did you mean `{name}`?"));
+    }
+    let hint = match (error, unscanned(error)) {
+        (Error::SerdeMissingField { .. }, _) => {
+            "the entry that ends here has none; see the line above it too"
+        }
+        (Error::ExpectedMappingEndAfterEnumVariantValue { .. }, _) => {
+            "here one entry stands alone; a value with a comma in it needs quotes, as in `{shape: \"(1, n)\"}`"
+        }
+        (_, Some(TabNotAllowed | TabInBlockIndentation)) => {
+            "YAML is indented with spaces: write spaces for the tab"
+        }
+        (
+            _,
+            Some(
+                InvalidColonPlacement
+                | ExpectedDocumentStart
+                | ExpectedNodeContent
+                | ExpectedBlockMappingKey
+                | ExpectedFlowMappingSeparator
+                | ExpectedFlowSequenceSeparator
+                | ExpectedBlockSequenceEntry,
+            ),
+        ) => "a bracket or a quote is open: close it here or above",
+        _ => return None,
+    };
+    Some(hint.to_owned())
 }
 
 #[cfg(test)]
@@ -314,7 +372,6 @@ mod tests {
             &["x.yaml:4", "a bracket or a quote is open"],
         );
         check("law: a\ntitle: b\n", &["missing field", "the entry that ends here has none"]);
-        assert_eq!(in_words("invalid u32", "two").0, "expected a whole number, got `two`");
         check(
             "law: a\ntitle: b\nproof: exakt\ncatches: []\n",
             &["x.yaml:3", "exakt", "did you mean `exact`?"],
@@ -348,6 +405,13 @@ mod tests {
         assert_eq!(located(block, &folded, 4..5), None);
         let quoted = Formula { text: "x + y".to_owned(), offset: Some(3) };
         assert_eq!(located("a: \"x + y\"\n", &quoted, 4..5), Some(8..9));
+    }
+
+    #[test]
+    fn numbers_are_told_as_they_stand() {
+        let read = parse_yaml::<std::collections::BTreeMap<String, u32>>;
+        let error = read("x.yaml", "a: 1\nb: two\n").expect_err("no number");
+        assert_eq!(error.summary, "x.yaml:2:4: expected a whole number, got `two`");
     }
 
     #[test]

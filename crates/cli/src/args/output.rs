@@ -41,22 +41,31 @@ pub(crate) struct Wish {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wishes(pub(crate) Vec<Wish>);
 
-impl FromStr for Wishes {
-    type Err = String;
+/// A list of reports that is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum WishError {
+    #[error("expected a path behind `=`, got nothing")]
+    NoPath,
+    #[error("expected a format, got `{got}`\nhint: {}", hint(got))]
+    Format { got: String },
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for Wishes {
+    type Err = WishError;
+
+    fn from_str(text: &str) -> Result<Self, WishError> {
         let mut wishes: Vec<Wish> = Vec::new();
         for part in text.split(',') {
             let (name, path) =
                 part.split_once('=').map_or((part, None), |(name, path)| (name, Some(path)));
             match (ReportFormat::named(name), path) {
-                (Some(_), Some("")) => {
-                    return Err("expected a path behind `=`, got nothing".to_owned());
-                }
+                (Some(_), Some("")) => return Err(WishError::NoPath),
                 (Some(format), path) => wishes.push(Wish { format, path: path.map(PathBuf::from) }),
                 (None, _) => {
                     let begun = wishes.last_mut().and_then(|wish| wish.path.as_mut());
-                    let begun = begun.ok_or_else(|| unknown(name))?.as_mut_os_string();
+                    let begun = begun
+                        .ok_or_else(|| WishError::Format { got: name.to_owned() })?
+                        .as_mut_os_string();
                     begun.push(",");
                     begun.push(part);
                 }
@@ -66,13 +75,12 @@ impl FromStr for Wishes {
     }
 }
 
-fn unknown(name: &str) -> String {
+fn hint(name: &str) -> String {
     let known = ReportFormat::ALL.map(ReportFormat::name);
-    let hint = nearest(name, known).map_or_else(
+    nearest(name, known).map_or_else(
         || format!("known: {}", known.join(", ")),
         |near| format!("did you mean `{near}`?"),
-    );
-    format!("expected a format, got `{name}`\nhint: {hint}")
+    )
 }
 
 #[cfg(test)]
@@ -94,7 +102,7 @@ mod tests {
             ("html=", "expected a path"),
         ] {
             let error = wrong.parse::<Wishes>().expect_err(wrong);
-            assert!(error.contains(part), "{error}");
+            assert!(error.to_string().contains(part), "{error}");
         }
     }
 }

@@ -58,7 +58,7 @@ fn add(args: &KnownAddArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::Usage(format!("{what}\n{hint}")));
     }
     for entry in &new {
-        check_known(entry).map_err(|message| Failure::Usage(format!("known add: {message}")))?;
+        check_known(entry).map_err(|error| Failure::Usage(format!("known add: {error}")))?;
     }
     let ran = read(&args.file.from).map(|summary| summary.run.target).unwrap_or_default();
     if let Some(what) = mistyped_target(&new, &path, &ran, &[]) {

@@ -119,7 +119,7 @@ fn stated(cases: Vec<FrozenCase>, opset: Opset) -> (Vec<FrozenCase>, BTreeMap<St
     for case in cases {
         match test_of(&case, opset) {
             Ok(_) => stated.push(case),
-            Err(reason) => *left_out.entry(reason).or_default() += 1,
+            Err(reason) => *left_out.entry(reason.to_string()).or_default() += 1,
         }
     }
     (stated, left_out)
@@ -187,7 +187,7 @@ pub(super) fn export(
     for case in cases {
         match writer.write(case)? {
             Ok(()) => written += 1,
-            Err(reason) => *left_out.entry(reason).or_default() += 1,
+            Err(reason) => *left_out.entry(reason.to_string()).or_default() += 1,
         }
     }
     say!("{written} node tests of opset {version} in {}", out.display());

@@ -23,7 +23,7 @@ pub(super) fn notices(
         let file =
             catalog.law_files.get(id).map_or_else(|| id.clone(), |file| format!("--file {file}"));
         let hint = format!("hint: `qkvet prove {file}` says the same");
-        if law.law.expect.as_ref().is_some_and(|expect| expect.text.contains("same_bits")) {
+        if law.compares_bits() {
             let what = "it compares bits, of which real numbers say nothing: what it finds may be its own fault";
             notices.push(format!("law {id}: {what}"));
         }

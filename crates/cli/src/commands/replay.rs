@@ -70,7 +70,8 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     open.target.begin(&id);
     open.target.set_threads(threads_of(&id, &law.law.law));
     let turn = |target: &mut dyn Target| {
-        evaluate(law, case, Judge { meaning: &meaning, contract }, target).map_err(Failure::Usage)
+        evaluate(law, case, Judge { meaning: &meaning, contract }, target)
+            .map_err(|error| Failure::Usage(error.to_string()))
     };
     let mut outcome = turn(open.target.as_mut())?;
     let mut n_calls = outcome.calls.len();
@@ -158,7 +159,7 @@ fn by_file(
 ) -> Result<Again, Failure> {
     let usage =
         |what: &str, error: String| Failure::Usage(format!("{what} at {}: {error}", args.case));
-    let case = stored.case().map_err(|error| usage("case", error))?;
+    let case = stored.case().map_err(|error| usage("case", error.to_string()))?;
     let law = check_law(stored.law.clone()).map_err(|error| usage("law", error.error.message))?;
     check_case(&law, &case).map_err(|error| usage("case", error.to_string()))?;
     let target = match &args.target {

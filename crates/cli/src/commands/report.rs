@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use qkvet_report::{ReportFormat, ReportStyle, render_in};
-use qkvet_spec::{Catalog, Summary, json_trouble};
+use qkvet_spec::{Catalog, Summary, parse_json};
 
 use super::expected::unreadable;
 use super::launch::write_text;
@@ -71,10 +71,8 @@ pub(super) fn read(from: &Path) -> Result<Summary, Failure> {
     }
     let file = File::open(&path).map_err(unread)?;
     // Not read as a whole first: the text of a long report takes as much room as what it says.
-    serde_json::from_reader(BufReader::new(file)).map_err(|error| {
-        match std::fs::read_to_string(&path) {
-            Ok(_) => fail(json_trouble(&error.to_string())),
-            Err(error) => fail(unreadable(&error)),
-        }
+    serde_json::from_reader(BufReader::new(file)).or_else(|_| {
+        let text = std::fs::read_to_string(&path).map_err(|error| fail(unreadable(&error)))?;
+        parse_json(&text).map_err(|error| fail(error.to_string()))
     })
 }

@@ -10,6 +10,7 @@ use qkvet_spec::{
 
 use super::matrices::BallMatrices;
 use super::relation::{Decision, Sides, decide, is_equal};
+use super::undefined::Undefined;
 use crate::ball::Ball;
 use crate::format::is_representable;
 use crate::interpret::Expected;
@@ -82,16 +83,14 @@ pub(super) fn tensor(
     heads: usize,
     dtype: Dtype,
     what: &str,
-) -> Result<Tensor, String> {
+) -> Result<Tensor, Undefined> {
     let mut data = Vec::with_capacity(batch * heads * m.rows * m.cols);
     for b in 0..batch {
         for h in 0..heads {
             for x in m.at(b, h) {
                 if x.rad != 0.0 || !is_representable(x.mid, dtype) {
-                    return Err(format!(
-                        "{what}: expected numbers that are exact in {dtype}, got {}",
-                        x.mid
-                    ));
+                    let what = what.to_owned();
+                    return Err(Undefined::Inexact { what, dtype, got: x.mid });
                 }
                 data.push(x.mid);
             }
@@ -105,7 +104,7 @@ pub(super) fn bool_tensor(
     m: &BallMatrices,
     batch: usize,
     heads: usize,
-) -> Result<BoolTensor, String> {
+) -> Result<BoolTensor, Undefined> {
     let mut data = Vec::with_capacity(batch * heads * m.rows * m.cols);
     for b in 0..batch {
         for h in 0..heads {
@@ -113,7 +112,7 @@ pub(super) fn bool_tensor(
                 match *x {
                     x if x == Ball::exact(0.0) => data.push(false),
                     x if x == Ball::exact(1.0) => data.push(true),
-                    x => return Err(format!("mask: expected 0 or 1, got {}", x.mid)),
+                    x => return Err(Undefined::Mask { got: x.mid }),
                 }
             }
         }

@@ -5,6 +5,7 @@ use qkvet_spec::syntax::Expr;
 use qkvet_spec::{Call, Case, CheckedLaw, Response, Target};
 
 use super::evaluate::{Evaluator, Judge, Stop};
+use super::undefined::Undefined;
 use super::value::Value;
 use crate::ball::Ball;
 
@@ -50,10 +51,8 @@ pub fn enclose(
     expr: &Expr,
     case: &Case,
     judge: Judge<'_>,
-) -> Result<Enclosed, String> {
-    enclose_all(law, &[expr], case, judge)
-        .pop()
-        .unwrap_or_else(|| Err("formula: expected one, got none".to_owned()))
+) -> Result<Enclosed, Undefined> {
+    enclose_all(law, &[expr], case, judge).pop().unwrap_or(Err(Undefined::NoFormula))
 }
 
 /// [`enclose`] for several formulas, each abbreviation worked out once, and only those that a
@@ -63,15 +62,15 @@ pub fn enclose_all(
     exprs: &[&Expr],
     case: &Case,
     judge: Judge<'_>,
-) -> Vec<Result<Enclosed, String>> {
+) -> Vec<Result<Enclosed, Undefined>> {
     let mut nobody = Nobody;
     let mut evaluator = Evaluator::new(case, judge, None, &mut nobody);
     evaluator.alone = true;
-    let message = |stop| match stop {
-        Stop::Law(message) => message,
-        Stop::Target(_) => "formula: expected no question to a target".to_owned(),
+    let cause = |stop| match stop {
+        Stop::Law(cause) => cause,
+        Stop::Target(_) => Undefined::kind("formula", "no question to a target"),
     };
-    exprs.iter().map(|expr| value_of(law, expr, &mut evaluator).map_err(message)).collect()
+    exprs.iter().map(|expr| value_of(law, expr, &mut evaluator).map_err(cause)).collect()
 }
 
 fn value_of(
@@ -97,7 +96,7 @@ fn value_of(
         Value::Index(i) => Enclosed::Index(*i),
         Value::Shape(extents) => Enclosed::Shape(extents.clone()),
         Value::Indices(_) | Value::Absent => {
-            return Err(Stop::Law("formula: expected a number, a matrix or a shape".to_owned()));
+            return Err(Undefined::kind("formula", "a number, a matrix or a shape").into());
         }
         Value::Matrices(_) | Value::CaseOption(..) | Value::Returned(_) => {
             let m = evaluator.matrices(&value)?;

@@ -12,6 +12,7 @@ use super::matrices::BallMatrices;
 use super::refusal::{refusal, refused_call};
 use super::relation::Decision;
 use super::session::{Outcome, Session};
+use super::undefined::{EvaluationError, Undefined};
 use super::value::Value;
 use crate::ball::Ball;
 use crate::interpret::{Expected, interpret};
@@ -31,7 +32,13 @@ pub(super) enum Stop {
     /// What the target returned, or that it returned nothing, decides.
     Target(Box<Decision>),
     /// The law asks for something impossible: an error in the law, not in the target.
-    Law(String),
+    Law(Undefined),
+}
+
+impl From<Undefined> for Stop {
+    fn from(cause: Undefined) -> Self {
+        Self::Law(cause)
+    }
 }
 
 impl From<Box<Decision>> for Stop {
@@ -52,7 +59,7 @@ pub fn evaluate(
     case: &Case,
     judge: Judge<'_>,
     target: &mut dyn Target,
-) -> Result<Outcome, String> {
+) -> Result<Outcome, EvaluationError> {
     evaluate_with(law, case, judge, None, target)
 }
 
@@ -67,7 +74,7 @@ pub fn evaluate_by(
     judge: Judge<'_>,
     answers: &Answers,
     target: &mut dyn Target,
-) -> Result<Outcome, String> {
+) -> Result<Outcome, EvaluationError> {
     evaluate_with(law, case, judge, Some(answers), target)
 }
 
@@ -77,23 +84,20 @@ fn evaluate_with(
     judge: Judge<'_>,
     answers: Option<&Answers>,
     target: &mut dyn Target,
-) -> Result<Outcome, String> {
-    let error = |message: String| format!("law {} on {}: {message}", law.law.law, case_line(case));
+) -> Result<Outcome, EvaluationError> {
+    let error = |cause| EvaluationError::on(&law.law.law, case, cause);
     if let Some(call) = refused_call(law, case).map_err(error)? {
         return Ok(refusal(call, target));
     }
     let mut evaluator = Evaluator::new(case, judge, answers, target);
     let decision = evaluator.law(law);
     if evaluator.session.records.is_empty() && decision.is_ok() {
-        return Err(format!(
-            "law {}: expected a call of attention or weights, got none",
-            law.law.law
-        ));
+        return Err(EvaluationError::NoCall { law: law.law.law.clone() });
     }
     match decision {
         Ok(decision) => Ok(evaluator.session.conclude(Ok(decision))),
         Err(Stop::Target(decision)) => Ok(evaluator.session.conclude(Err(decision))),
-        Err(Stop::Law(message)) => Err(error(message)),
+        Err(Stop::Law(cause)) => Err(error(cause)),
     }
 }
 
@@ -106,14 +110,6 @@ pub fn explains(record: &CallRecord, expect: impl Fn(Want) -> Expected) -> bool 
 /// something: that they are not refuted when anything is allowed proves nothing.
 pub fn confirms(record: &CallRecord, expect: impl Fn(Want) -> Expected) -> bool {
     all_verdicts(record, expect, |verdict| matches!(verdict, Verdict::Pass | Verdict::Suspect))
-}
-
-fn case_line(case: &Case) -> String {
-    let d = case.dims;
-    format!(
-        "{} b={} h_q={} h_k={} n_q={} n_k={} d_k={} d_v={}",
-        case.dtype, d.b, d.h_q, d.h_k, d.n_q, d.n_k, d.d_k, d.d_v
-    )
 }
 
 /// What calls must return under one meaning and contract, so that several targets are judged by one
@@ -210,17 +206,15 @@ impl<'a> Evaluator<'a> {
                 self.truth(expr)
             }
             (None, Some(Observation::InputsUnchanged)) => self.inputs_unchanged(),
-            (None, Some(Observation::Refused)) => {
-                Err(Stop::Law("`observe: refused` without `misfit`".to_owned()))
-            }
-            (None, None) => Err(Stop::Law("neither `expect` nor `observe`".to_owned())),
+            (None, Some(Observation::Refused)) => Err(Undefined::NoMisfit.into()),
+            (None, None) => Err(Undefined::NoStatement.into()),
         }
     }
 
     /// `attention(Q, K, V)` must leave its arguments as they were.
     fn inputs_unchanged(&mut self) -> Result<Decision, Stop> {
-        let expr = qkvet_spec::syntax::parse("attention(Q, K, V)")
-            .map_err(|error| Stop::Law(error.message))?;
+        let expr =
+            qkvet_spec::syntax::parse("attention(Q, K, V)").map_err(|_| Undefined::NoStatement)?;
         "attention(Q, K, V)".clone_into(&mut self.source);
         self.value(&expr)?;
         Ok(self.session.inputs_unchanged())

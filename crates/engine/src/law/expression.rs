@@ -7,6 +7,7 @@ use qkvet_spec::{Evidence, Expectation, Form, Got, Origin, Relates, ResultName, 
 
 use super::evaluate::{Evaluator, Stop};
 use super::relation::{Decision, Sides, decide_at, place};
+use super::undefined::Undefined;
 use super::value::Value;
 use crate::ball::Ball;
 
@@ -14,7 +15,7 @@ impl Evaluator<'_> {
     /// A statement.
     pub(super) fn truth(&mut self, expr: &Expr) -> Result<Decision, Stop> {
         let ExprKind::Binary(op, left, right) = &expr.kind else {
-            return Err(Stop::Law("statement: expected a relation".to_owned()));
+            return Err(Undefined::kind("statement", "a relation").into());
         };
         if *op == BinaryOp::And {
             let first = self.truth(left)?;
@@ -22,7 +23,7 @@ impl Evaluator<'_> {
         }
         if *op == BinaryOp::In {
             let ExprKind::Apply { args, .. } = &right.kind else {
-                return Err(Stop::Law("`in`: expected between(low, high)".to_owned()));
+                return Err(Undefined::kind("`in`", "between(low, high)").into());
             };
             let (value, low, high) =
                 (self.value(left)?, self.value(&args[0])?, self.value(&args[1])?);
@@ -66,7 +67,7 @@ impl Evaluator<'_> {
             }
             BinaryOp::Le => self.relate(Relates::AtMost, (&x, &x_text), (&y, &y_text)),
             BinaryOp::Ge => self.relate(Relates::AtLeast, (&x, &x_text), (&y, &y_text)),
-            other => Err(Stop::Law(format!("relation `{}`: not decided", other.symbol()))),
+            other => Err(Undefined::Relation { symbol: other.symbol() }.into()),
         }
     }
 
@@ -147,7 +148,7 @@ impl Evaluator<'_> {
                 other => Ok(Value::Matrices(self.matrices(&other)?.each(std::ops::Neg::neg))),
             },
             ExprKind::Unary(UnaryOp::Not, _) | ExprKind::Interval(..) => {
-                Err(Stop::Law("expression: not a value".to_owned()))
+                Err(Undefined::kind("expression", "a value").into())
             }
             ExprKind::Transpose(x) => match self.value(x)? {
                 Value::Absent => Ok(Value::Absent),
@@ -184,7 +185,7 @@ impl Evaluator<'_> {
             "visible" => Ok(Value::Matrices(self.visible_matrix())),
             "alibi" => Ok(Value::Matrices(self.alibi())),
             "sinks" => Ok(Value::Matrices(self.sinks())),
-            other => Err(Stop::Law(format!("name `{other}`: not bound by the case"))),
+            other => Err(Undefined::Name { name: other.to_owned() }.into()),
         }
     }
 
@@ -203,8 +204,8 @@ impl Evaluator<'_> {
                     _ => x.checked_mul(*y),
                 };
                 let overflow =
-                    || Stop::Law(format!("`{}`: expected a number below 2^63", op.symbol()));
-                return result.map(Value::Integer).ok_or_else(overflow);
+                    || Undefined::kind(format!("`{}`", op.symbol()), "a number below 2^63");
+                return Ok(Value::Integer(result.ok_or_else(overflow)?));
             }
             _ => {}
         }
@@ -213,10 +214,7 @@ impl Evaluator<'_> {
                 let (x, y) = (self.matrices(&x)?, self.matrices(&y)?);
                 let (x, y) = self.align_leads(x, y)?;
                 if x.cols != y.rows {
-                    return Err(Stop::Law(format!(
-                        "`@`: expected {} rows, got {}",
-                        x.cols, y.rows
-                    )));
+                    return Err(Undefined::Rows { expected: x.cols, got: y.rows }.into());
                 }
                 return Ok(Value::Matrices(x.matmul(&y)));
             }
@@ -224,7 +222,7 @@ impl Evaluator<'_> {
             BinaryOp::Sub => |x, y| x - y,
             BinaryOp::Mul => |x, y| x * y,
             BinaryOp::Div => |x, y| x / y,
-            other => return Err(Stop::Law(format!("`{}`: not a value", other.symbol()))),
+            other => return Err(Undefined::Operator { symbol: other.symbol() }.into()),
         };
         if scalar(&x) && scalar(&y) {
             return Ok(Value::Number(combine(self.number(&x)?, self.number(&y)?)));

@@ -6,25 +6,21 @@ use qkvet_spec::{BoolTensor, Call, CallOption, Tensor};
 use super::call::{bool_tensor, tensor};
 use super::evaluate::{Evaluator, Stop};
 use super::matrices::BallMatrices;
+use super::undefined::{MAX_ELEMENTS, Undefined};
 use super::value::Value;
 use crate::ball::Ball;
 use crate::lowering::Want;
 
-/// Largest matrix that a law may write down.
-const MOST_ELEMENTS: usize = 1 << 24;
-
-fn size(n: i64) -> Result<usize, Stop> {
-    usize::try_from(n).map_err(|_| Stop::Law(format!("extent: expected 0 or more, got {n}")))
+fn size(n: i64) -> Result<usize, Undefined> {
+    usize::try_from(n).map_err(|_| Undefined::Extent { got: n })
 }
 
 /// Two extents whose product is not absurd.
-fn area(rows: i64, cols: i64) -> Result<(usize, usize), Stop> {
+fn area(rows: i64, cols: i64) -> Result<(usize, usize), Undefined> {
     let (rows, cols) = (size(rows)?, size(cols)?);
     match rows.checked_mul(cols) {
-        Some(n) if n <= MOST_ELEMENTS => Ok((rows, cols)),
-        _ => Err(Stop::Law(format!(
-            "matrix: expected at most {MOST_ELEMENTS} elements, got {rows} x {cols}"
-        ))),
+        Some(n) if n <= MAX_ELEMENTS => Ok((rows, cols)),
+        _ => Err(Undefined::Elements { rows, cols }),
     }
 }
 
@@ -32,11 +28,10 @@ impl Evaluator<'_> {
     fn index(&mut self, expr: &Expr, limit: usize) -> Result<usize, Stop> {
         match self.value(expr)? {
             Value::Index(i) if i < limit => Ok(i),
-            Value::Index(i) => Err(Stop::Law(format!(
-                "index `{}`: expected below {limit}, got {i}",
-                self.text(expr)
-            ))),
-            _ => Err(Stop::Law(format!("`{}`: expected an index", self.text(expr)))),
+            Value::Index(got) => {
+                Err(Undefined::Index { index: self.text(expr), limit, got }.into())
+            }
+            _ => Err(Undefined::kind(format!("`{}`", self.text(expr)), "an index").into()),
         }
     }
 
@@ -116,10 +111,7 @@ impl Evaluator<'_> {
                 let m = self.matrix(&args[0])?;
                 let heads = size(self.integer(&args[1])?)?;
                 if heads == 0 || m.heads.is_some() || !m.cols.is_multiple_of(heads) {
-                    return Err(Stop::Law(format!(
-                        "`split_heads`: expected a multiple of {heads} columns, got {}",
-                        m.cols
-                    )));
+                    return Err(Undefined::Columns { heads, cols: m.cols }.into());
                 }
                 m.split_heads(heads)
             }
@@ -171,9 +163,8 @@ impl Evaluator<'_> {
                 match self.value(&args[1])? {
                     Value::Indices(rows) if rows.iter().all(|row| *row < m.rows) => m.select(&rows),
                     _ => {
-                        return Err(Stop::Law(
-                            "`select`: expected row numbers within the matrix".to_owned(),
-                        ));
+                        let expected = "row numbers within the matrix";
+                        return Err(Undefined::kind("`select`", expected).into());
                     }
                 }
             }
@@ -183,7 +174,7 @@ impl Evaluator<'_> {
                     Value::Indices(set) => {
                         Ok(Value::Indices((0..n).filter(|at| !set.contains(at)).collect()))
                     }
-                    _ => Err(Stop::Law("`others`: expected a set of indices".to_owned())),
+                    _ => Err(Undefined::kind("`others`", "a set of indices").into()),
                 };
             }
             "indicator" => {
@@ -193,7 +184,7 @@ impl Evaluator<'_> {
                         BallMatrices::plain(1, n, |_, c| f64::from(u8::from(set.contains(&c))))
                     }
                     _ => {
-                        return Err(Stop::Law("`indicator`: expected a set of indices".to_owned()));
+                        return Err(Undefined::kind("`indicator`", "a set of indices").into());
                     }
                 }
             }
@@ -264,7 +255,7 @@ impl Evaluator<'_> {
                     concat_rows(&x.transpose(), &y.transpose()).transpose()
                 }
             }
-            other => return Err(Stop::Law(format!("function `{other}`: not evaluated"))),
+            other => return Err(Undefined::Function { name: other.to_owned() }.into()),
         };
         Ok(Value::Matrices(m))
     }
@@ -338,9 +329,8 @@ impl Evaluator<'_> {
         let batch = query.batch.or(key.batch).or(value.batch).unwrap_or(1);
         let h_q = query.heads.unwrap_or(1);
         let h_k = key.heads.or(value.heads).unwrap_or(h_q);
-        let make = |m: &BallMatrices, heads: usize, what: &str| {
-            tensor(m, batch, heads, dtype, what).map_err(Stop::Law)
-        };
+        let make =
+            |m: &BallMatrices, heads: usize, what: &str| tensor(m, batch, heads, dtype, what);
         let want = match function {
             "weights" => Want::Weights,
             "lse" | "exact_lse" => Want::Lse,
@@ -368,9 +358,7 @@ impl Evaluator<'_> {
                 "softcap" => {
                     let cap = self.exact_number("softcap", &value)?;
                     if cap <= 0.0 {
-                        return Err(Stop::Law(format!(
-                            "softcap: expected a positive number, got {cap:e}"
-                        )));
+                        return Err(Undefined::Softcap { cap }.into());
                     }
                     call.options.softcap = Some(cap);
                 }
@@ -389,7 +377,7 @@ impl Evaluator<'_> {
     fn exact_number(&self, what: &str, value: &Value) -> Result<f64, Stop> {
         let number = self.number(value)?;
         if number.rad != 0.0 {
-            return Err(Stop::Law(format!("{what}: expected an exact number")));
+            return Err(Undefined::kind(what, "an exact number").into());
         }
         Ok(number.mid)
     }
@@ -404,8 +392,7 @@ impl Evaluator<'_> {
             Value::Absent => Ok(None),
             Value::CaseOption("mask", _) => Ok(self.case.options.mask.clone()),
             other => {
-                let mut mask =
-                    bool_tensor(&self.matrices(other)?, batch, heads).map_err(Stop::Law)?;
+                let mut mask = bool_tensor(&self.matrices(other)?, batch, heads)?;
                 mask.data.iter_mut().for_each(|m| *m = *m != self.mask_hides());
                 Ok(Some(mask))
             }
@@ -421,14 +408,15 @@ impl Evaluator<'_> {
         match value {
             Value::Absent => Ok(None),
             Value::CaseOption("bias", _) => Ok(self.case.options.bias.clone()),
-            other => tensor(&self.matrices(other)?, batch, heads, self.case.dtype, "bias")
-                .map(Some)
-                .map_err(Stop::Law),
+            other => {
+                let dtype = self.case.dtype;
+                Ok(Some(tensor(&self.matrices(other)?, batch, heads, dtype, "bias")?))
+            }
         }
     }
 
     /// An option of the case that a call takes over must fit the call's extents.
-    fn fit_options(&self, call: &Call) -> Result<(), Stop> {
+    fn fit_options(&self, call: &Call) -> Result<(), Undefined> {
         let (d, options) = (call.dims(), &call.options);
         let full = [d.b, d.h_q, d.n_q, d.n_k];
         let broadcasts = |shape: &[usize]| {
@@ -460,11 +448,9 @@ impl Evaluator<'_> {
         match CallOption::ALL.into_iter().find(|option| !fits(*option)) {
             None => Ok(()),
             Some(option @ (CallOption::Mask | CallOption::Bias)) => {
-                Err(Stop::Law(format!("{option}: expected a shape that broadcasts to {full:?}")))
+                Err(Undefined::Broadcast { option, full })
             }
-            Some(option) => {
-                Err(Stop::Law(format!("{option}: expected one for extents {d:?}, got the case's")))
-            }
+            Some(option) => Err(Undefined::Option { option, dims: d }),
         }
     }
 }

@@ -15,6 +15,7 @@ mod refusal;
 mod relation;
 mod same;
 mod session;
+mod undefined;
 mod value;
 
 pub use call::{CallRecord, CallResult};
@@ -23,3 +24,4 @@ pub use evaluate::{Answers, Judge, confirms, evaluate, evaluate_by, explains};
 pub use reading::read_keys;
 pub use refusal::refused_call;
 pub use session::{OnViews, Outcome, judge_call};
+pub use undefined::{EvaluationError, Undefined};

@@ -8,6 +8,7 @@ use super::call::{CallRecord, tensor};
 use super::matrices::BallMatrices;
 use super::relation::{Decision, place};
 use super::session::{Outcome, no_result};
+use super::undefined::Undefined;
 use crate::interpret::References;
 use crate::lowering::Want;
 use crate::misfit::unfit;
@@ -20,11 +21,11 @@ const LABEL: &str = "attention(Q, K, V)";
 ///
 /// # Errors
 /// A case without `Q`, `K` and `V`, or with extents that the misfit does not show on.
-pub fn refused_call(law: &CheckedLaw, case: &Case) -> Result<Option<Call>, String> {
+pub fn refused_call(law: &CheckedLaw, case: &Case) -> Result<Option<Call>, Undefined> {
     let Some(misfit) = law.law.misfit else { return Ok(None) };
-    let of = |name: &str, heads: usize| -> Result<Tensor, String> {
+    let of = |name: &'static str, heads: usize| -> Result<Tensor, Undefined> {
         let Some(Binding::Matrices(matrices)) = case.bindings.get(name) else {
-            return Err(format!("{name}: expected matrices, got none"));
+            return Err(Undefined::NoMatrices { name });
         };
         tensor(&BallMatrices::exact(matrices), case.dims.b, heads, case.dtype, name)
     };
@@ -38,8 +39,8 @@ pub fn refused_call(law: &CheckedLaw, case: &Case) -> Result<Option<Call>, Strin
     };
     let call = unfit(fitting, misfit);
     if call.misfit() != Some(misfit) {
-        let (extent, n, least) = misfit.least(&case.dims);
-        return Err(format!("{extent}: expected {least} at least, got {n}"));
+        let (extent, got, least) = misfit.least(&case.dims);
+        return Err(Undefined::Least { extent, least, got });
     }
     Ok(Some(call))
 }
@@ -167,7 +168,7 @@ mod tests {
     #[test]
     fn what_would_be_broadcast_is_an_error_of_the_case() {
         let alone = case(Dims { b: 1, h_q: 4, h_k: 1, n_q: 2, n_k: 1, d_k: 1, d_v: 1 });
-        let told = |misfit: &str| refused_call(&law(misfit), &alone).err();
+        let told = |misfit: &str| refused_call(&law(misfit), &alone).err().map(|e| e.to_string());
         assert_eq!(told("head-count").as_deref(), Some("h_k: expected 2 at least, got 1"));
         assert_eq!(told("mask-shape").as_deref(), Some("n_q: expected 3 at least, got 2"));
     }

@@ -7,6 +7,7 @@ use super::call::{malformed, target_balls};
 use super::evaluate::{Evaluator, Stop};
 use super::matrices::BallMatrices;
 use super::relation::Decision;
+use super::undefined::Undefined;
 use crate::ball::Ball;
 use crate::lowering::{Maps, alibi_of, visibility};
 
@@ -141,7 +142,7 @@ impl Evaluator<'_> {
         match value {
             Value::Number(x) => Ok(*x),
             Value::Integer(n) => Ok(Ball::exact(*n as f64)),
-            _ => Err(Stop::Law("expression: expected a number".to_owned())),
+            _ => Err(Undefined::kind("expression", "a number").into()),
         }
     }
 
@@ -149,7 +150,7 @@ impl Evaluator<'_> {
     pub(super) fn integer(&mut self, expr: &Expr) -> Result<i64, Stop> {
         match self.value(expr)? {
             Value::Integer(n) => Ok(n),
-            _ => Err(Stop::Law(format!("`{}`: expected a whole number", self.text(expr)))),
+            _ => Err(Undefined::kind(format!("`{}`", self.text(expr)), "a whole number").into()),
         }
     }
 
@@ -167,12 +168,10 @@ impl Evaluator<'_> {
                 match (malformed(record.asked(), expected), record.asked().tensor()) {
                     (None, Some(tensor)) => Ok(target_balls(tensor, expected)),
                     (Some(evidence), _) => Err(Stop::Target(Box::new(Decision::fail(evidence)))),
-                    (None, None) => {
-                        Err(Stop::Law("result: expected one that was asked for".to_owned()))
-                    }
+                    (None, None) => Err(Undefined::kind("result", "one that was asked for").into()),
                 }
             }
-            _ => Err(Stop::Law("expression: expected a matrix".to_owned())),
+            _ => Err(Undefined::kind("expression", "a matrix").into()),
         }
     }
 
@@ -208,9 +207,7 @@ impl Evaluator<'_> {
                 let y = spread(&y, rows, cols);
                 Ok((x, y))
             }
-            (left, right) => {
-                Err(Stop::Law(format!("extents: expected {left:?} on both sides, got {right:?}")))
-            }
+            (left, right) => Err(Undefined::Sides { left, right }.into()),
         }
     }
 
@@ -230,12 +227,12 @@ impl Evaluator<'_> {
             } else if (left, right) == (d.h_q, d.h_k) {
                 y = self.repeat_heads(&y);
             } else {
-                return Err(Stop::Law(format!("heads: expected {left}, got {right}")));
+                return Err(Undefined::Leads { axis: "heads", left, right }.into());
             }
         }
         match (x.batch, y.batch) {
             (Some(left), Some(right)) if left != right => {
-                Err(Stop::Law(format!("batch: expected {left}, got {right}")))
+                Err(Undefined::Leads { axis: "batch", left, right }.into())
             }
             _ => Ok((x, y)),
         }

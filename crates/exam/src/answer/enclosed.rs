@@ -61,7 +61,7 @@ pub(crate) fn enclosed_all(
     let contract = catalog.default_contract(Dtype::Float64).map_err(|error| error.to_string())?;
     let case = drawn.case(&law.law.law);
     let all = enclose_all(law, exprs, &case, Judge { meaning, contract });
-    Ok(all.into_iter().map(|one| one.map(balls)).collect())
+    Ok(all.into_iter().map(|one| one.map(balls).map_err(|error| error.to_string())).collect())
 }
 
 fn balls(enclosed: Enclosed) -> Balls {

@@ -1,7 +1,7 @@
 //! Submissions as Jupyter notebooks: the answer to a part stands in the cell whose metadata has
 //! `qkvet: {part: ID}`.
 
-use qkvet_spec::json_trouble;
+use qkvet_spec::parse_json;
 use serde::Deserialize;
 
 use super::submission::{Given, Submission, stem};
@@ -66,15 +66,11 @@ impl Default for Source {
 }
 
 pub(super) fn read(file: &str, text: &str) -> Submission {
-    let notebook: Notebook = match serde_json::from_str(text) {
+    let notebook: Notebook = match parse_json(text) {
         Ok(notebook) => notebook,
         Err(error) => {
             let hint = "export the notebook with `qkvet exam export` and keep its cells";
-            return Submission::unreadable(
-                file,
-                format!("notebook: {}", json_trouble(&error.to_string())),
-                Some(hint),
-            );
+            return Submission::unreadable(file, format!("notebook: {error}"), Some(hint));
         }
     };
     let tag = notebook.metadata.qkvet.unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Submissions in YAML and JSON.
 
 use indexmap::IndexMap;
-use qkvet_spec::{json_trouble, parse_yaml_of_answers};
+use qkvet_spec::{parse_json, parse_yaml_of_answers};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -73,14 +73,14 @@ pub(super) fn read(file: &str, text: &str) -> Submission {
 pub(super) fn read_json(file: &str, text: &str) -> Vec<Submission> {
     let unreadable =
         |says: String| vec![Submission::unreadable(file, format!("JSON: {says}"), Some(HINT))];
-    let raw: &RawValue = match serde_json::from_str(text) {
+    let raw: &RawValue = match parse_json(text) {
         Ok(raw) => raw,
-        Err(error) => return unreadable(json_trouble(&error.to_string())),
+        Err(error) => return unreadable(error.to_string()),
     };
     let all: Vec<&RawValue> = if raw.get().starts_with('[') {
-        match serde_json::from_str(raw.get()) {
+        match parse_json(raw.get()) {
             Ok(all) => all,
-            Err(error) => return unreadable(json_trouble(&error.to_string())),
+            Err(error) => return unreadable(error.to_string()),
         }
     } else {
         vec![raw]

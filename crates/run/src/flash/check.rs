@@ -2,8 +2,29 @@
 
 use qkvet_spec::{Call, Packed};
 
+/// What does not fit.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unfit {
+    #[error("shapes do not fit together: query {query:?}, key {key:?}, value {value:?}")]
+    Shapes { query: Vec<usize>, key: Vec<usize>, value: Vec<usize> },
+    #[error("{name}: {len} elements for shape {shape:?}")]
+    Elements { name: &'static str, len: usize, shape: Vec<usize> },
+    #[error("{name} of shape {shape:?} does not broadcast to {scores:?}")]
+    Broadcast { name: &'static str, shape: Vec<usize>, scores: [usize; 4] },
+    #[error("softcap: {cap} is not a positive number")]
+    Softcap { cap: f64 },
+    #[error("{name} of shape {shape:?} for {h_q} query heads")]
+    PerHead { name: &'static str, shape: Vec<usize>, h_q: usize },
+    #[error("{name} {lengths:?} for {b} items of at most {n}")]
+    Lengths { name: &'static str, lengths: Vec<usize>, b: usize, n: usize },
+    #[error("lengths of sequences that are packed")]
+    PackedLengths,
+    #[error("offsets {queries:?} and {keys:?} for {n_q} queries and {n_k} keys")]
+    Offsets { queries: Vec<usize>, keys: Vec<usize>, n_q: usize, n_k: usize },
+}
+
 /// Whether the tensors of a call fit together, and its options fit them.
-pub(super) fn check_call(call: &Call) -> Result<(), String> {
+pub(super) fn check_call(call: &Call) -> Result<(), Unfit> {
     let (q, k, v) = (&call.query.shape, &call.key.shape, &call.value.shape);
     let four_axes = q.len() == 4 && k.len() == 4 && v.len() == 4;
     if !four_axes
@@ -13,34 +34,35 @@ pub(super) fn check_call(call: &Call) -> Result<(), String> {
         || k[1] == 0
         || q[1] % k[1] != 0
     {
-        return Err(format!("shapes do not fit together: query {q:?}, key {k:?}, value {v:?}"));
+        let [query, key, value] = [q, k, v].map(Vec::clone);
+        return Err(Unfit::Shapes { query, key, value });
     }
     let scores = [q[0], q[1], q[2], k[2]];
     let masks = call.options.mask.as_ref().map(|mask| ("mask", &mask.shape, mask.data.len()));
     let biases = call.options.bias.as_ref().map(|bias| ("bias", &bias.shape, bias.data.len()));
     for (name, shape, len) in masks.into_iter().chain(biases) {
         if shape.iter().product::<usize>() != len {
-            return Err(format!("{name}: {len} elements for shape {shape:?}"));
+            return Err(Unfit::Elements { name, len, shape: shape.clone() });
         }
         let fits = shape.len() <= 4
             && shape.iter().rev().zip(scores.iter().rev()).all(|(n, m)| n == m || *n == 1);
         if !fits {
-            return Err(format!("{name} of shape {shape:?} does not broadcast to {scores:?}"));
+            return Err(Unfit::Broadcast { name, shape: shape.clone(), scores });
         }
     }
     check_options(call)
 }
 
-fn check_options(call: &Call) -> Result<(), String> {
+fn check_options(call: &Call) -> Result<(), Unfit> {
     let (dims, options) = (call.dims(), &call.options);
     if let Some(cap) = options.softcap.filter(|cap| !(cap.is_finite() && *cap > 0.0)) {
-        return Err(format!("softcap: {cap} is not a positive number"));
+        return Err(Unfit::Softcap { cap });
     }
     for (name, tensor) in [("sinks", &options.sinks), ("alibi_slopes", &options.alibi_slopes)] {
         if let Some(tensor) =
             tensor.as_ref().filter(|x| x.shape != [dims.h_q] || x.data.len() != dims.h_q)
         {
-            return Err(format!("{name} of shape {:?} for {} query heads", tensor.shape, dims.h_q));
+            return Err(Unfit::PerHead { name, shape: tensor.shape.clone(), h_q: dims.h_q });
         }
     }
     for (name, lengths, n) in [
@@ -50,12 +72,12 @@ fn check_options(call: &Call) -> Result<(), String> {
         if let Some(lengths) =
             lengths.as_ref().filter(|x| x.len() != dims.b || x.iter().any(|length| *length > n))
         {
-            return Err(format!("{name} {lengths:?} for {} items of at most {n}", dims.b));
+            return Err(Unfit::Lengths { name, lengths: lengths.clone(), b: dims.b, n });
         }
     }
     let Some(Packed { query_offsets, key_offsets }) = &options.packed else { return Ok(()) };
     if options.key_lengths.is_some() || options.query_lengths.is_some() {
-        return Err("lengths of sequences that are packed".to_owned());
+        return Err(Unfit::PackedLengths);
     }
     let ascends = |offsets: &[usize], n| {
         offsets.first() == Some(&0) && offsets.last() == Some(&n) && offsets.is_sorted()
@@ -64,10 +86,8 @@ fn check_options(call: &Call) -> Result<(), String> {
         || !ascends(query_offsets, dims.n_q)
         || !ascends(key_offsets, dims.n_k)
     {
-        return Err(format!(
-            "offsets {query_offsets:?} and {key_offsets:?} for {} queries and {} keys",
-            dims.n_q, dims.n_k
-        ));
+        let [queries, keys] = [query_offsets, key_offsets].map(Vec::clone);
+        return Err(Unfit::Offsets { queries, keys, n_q: dims.n_q, n_k: dims.n_k });
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use qkvet_spec::wire::{Status, Supports, WireDtype};
 
 use super::door::{Door, Prepared};
 use super::foreign::StructFunction;
-use super::posed::{Declined, Posed, Sent};
+use super::posed::{NoAnswer, Posed, Sent};
 use crate::python::Layout;
 
 /// The function that a library has to have.
@@ -146,7 +146,7 @@ impl Door for ByStruct {
         self.supports.clone()
     }
 
-    fn prepare(&self, call: &Posed) -> Result<Prepared, Declined> {
+    fn prepare(&self, call: &Posed) -> Result<Prepared, NoAnswer> {
         let mut prepared = Prepared::default();
         for (name, sent) in &call.tensors {
             prepared.input(name, sent.bytes.clone());
@@ -172,7 +172,7 @@ impl Door for ByStruct {
         call: &Posed,
         prepared: &Prepared,
         places: &[*mut u8],
-    ) -> Result<(), Declined> {
+    ) -> Result<(), NoAnswer> {
         let (q, k) = (call.shape("query"), call.shape("key"));
         let scores = [q[0], q[1], q[2], k[2]];
         let tensor = |name: &str| {
@@ -205,20 +205,15 @@ impl Door for ByStruct {
         };
         let returned = self.function.call(&given);
         let text: Vec<u8> = reason.iter().copied().take_while(|byte| *byte != 0).collect();
-        let reason = if text.is_empty() {
-            "no reason was given".to_owned()
-        } else {
-            String::from_utf8_lossy(&text).into_owned()
-        };
+        let reason =
+            String::from_utf8_lossy(if text.is_empty() { b"no reason was given" } else { &text });
+        let said = |status| Err(NoAnswer::Said { status, reason: reason.into_owned() });
         match returned {
             0 => Ok(()),
-            1 => Err(Declined::unsupported(reason)),
-            2 => Err(Declined::new(Status::Refused, reason)),
-            3 => Err(Declined::new(Status::Error, reason)),
-            other => Err(Declined::new(
-                Status::Error,
-                format!("{ATTENTION} returned {other}: expected 0 to 3"),
-            )),
+            1 => said(Status::Unsupported),
+            2 => said(Status::Refused),
+            3 => said(Status::Error),
+            code => Err(NoAnswer::UnknownCode { symbol: ATTENTION, code }),
         }
     }
 }

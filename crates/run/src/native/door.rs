@@ -2,12 +2,12 @@
 //! prototype is given it.
 
 use qkvet_engine::format;
-use qkvet_spec::wire::{Status, Supports, WireDtype};
+use qkvet_spec::wire::{Supports, WireDtype};
 use qkvet_spec::{Alike, CallOption, Dtype, Fit};
 
 use super::arena::{Buffer, Contents};
 use super::foreign::{Function, Value};
-use super::posed::{Declined, Posed, Sent};
+use super::posed::{NoAnswer, Posed, Sent};
 use super::prototype::{Kind, Number, Parameter, Prototype};
 use super::role::Role;
 use crate::python::Layout;
@@ -18,11 +18,11 @@ pub(super) trait Door {
     fn supports(&self) -> Supports;
 
     /// The memory of a call, or why it cannot be made.
-    fn prepare(&self, call: &Posed) -> Result<Prepared, Declined>;
+    fn prepare(&self, call: &Posed) -> Result<Prepared, NoAnswer>;
 
     /// Makes the call; `places` are the addresses of the buffers.
     fn invoke(&self, call: &Posed, prepared: &Prepared, places: &[*mut u8])
-    -> Result<(), Declined>;
+    -> Result<(), NoAnswer>;
 }
 
 /// What is laid out for a call.
@@ -69,13 +69,12 @@ impl Prepared {
         dtype: WireDtype,
         shape: Vec<usize>,
         layout: Layout,
-    ) -> Result<usize, Declined> {
+    ) -> Result<usize, NoAnswer> {
         let size = dtype.dtype().map_or(1, Dtype::size);
         let n_bytes = shape.iter().try_fold(size, |size: usize, n| size.checked_mul(*n));
         // Half of what can be addressed leaves room for guards.
         let n_bytes = n_bytes.filter(|n_bytes| *n_bytes < usize::MAX / 4);
-        let n_bytes = n_bytes
-            .ok_or_else(|| Declined::unsupported(format!("{result} does not fit into memory")))?;
+        let n_bytes = n_bytes.ok_or(NoAnswer::TooLarge { result })?;
         let buffer = self.buffers.len();
         self.buffers.push(Buffer { name: name.to_owned(), contents: Contents::Result(n_bytes) });
         let is_exchanged = layout == Layout::Bnhd && result == "output";
@@ -116,7 +115,7 @@ impl Door for ByPrototype {
         supports_of(&self.taken.prototype)
     }
 
-    fn prepare(&self, call: &Posed) -> Result<Prepared, Declined> {
+    fn prepare(&self, call: &Posed) -> Result<Prepared, NoAnswer> {
         self.taken.prepare(call)
     }
 
@@ -125,7 +124,7 @@ impl Door for ByPrototype {
         _call: &Posed,
         prepared: &Prepared,
         places: &[*mut u8],
-    ) -> Result<(), Declined> {
+    ) -> Result<(), NoAnswer> {
         let value = |argument: &Argument| match argument {
             Argument::Buffer(idx) => Value::Pointer(places[*idx]),
             Argument::Value(value) => *value,
@@ -135,7 +134,7 @@ impl Door for ByPrototype {
             0 => Ok(()),
             code => {
                 let symbol = &self.taken.prototype.symbol;
-                Err(Declined::new(Status::Refused, format!("{symbol} returned {code}")))
+                Err(NoAnswer::Code { symbol: symbol.clone(), code })
             }
         }
     }
@@ -143,7 +142,7 @@ impl Door for ByPrototype {
 
 impl Taken {
     /// The memory of a call, or why it cannot be made.
-    pub(super) fn prepare(&self, call: &Posed) -> Result<Prepared, Declined> {
+    pub(super) fn prepare(&self, call: &Posed) -> Result<Prepared, NoAnswer> {
         self.fits(call)?;
         let mut prepared = Prepared::default();
         for parameter in &self.prototype.parameters {
@@ -154,7 +153,7 @@ impl Taken {
     }
 
     /// Whether the sizes of a call can be said with the parameters that there are.
-    fn fits(&self, call: &Posed) -> Result<(), Declined> {
+    fn fits(&self, call: &Posed) -> Result<(), NoAnswer> {
         let (q, k, v) = (call.shape("query"), call.shape("key"), call.shape("value"));
         let scores = [q[0], q[1], q[2], k[2]];
         let spreads = |name: &str| {
@@ -170,25 +169,16 @@ impl Taken {
             ("number of items of keys and values", k[0], v[0]),
         ];
         if let Some((what, one, other)) = pairs.into_iter().find(|(_, one, other)| one != other) {
-            return Err(Declined::unsupported(format!(
-                "one parameter says the {what}: {one} and {other} cannot be passed"
-            )));
+            return Err(NoAnswer::OneParameter { what, one, other });
         }
         if !spreads("mask") || !spreads("bias") {
-            return Err(Declined::unsupported(
-                "a pointer to a mask or bias has no shape: one that does not fit cannot be passed",
-            ));
+            return Err(NoAnswer::NoShape);
         }
         let d = call.dims;
         if !call.heads_fit() {
-            let reason = format!(
-                "{} query heads, {} key heads: a function that returns void cannot refuse",
-                d.h_q, d.h_k
-            );
-            return if self.prototype.returns.is_some() {
-                Ok(())
-            } else {
-                Err(Declined::unsupported(reason))
+            return match self.prototype.returns {
+                Some(_) => Ok(()),
+                None => Err(NoAnswer::CannotRefuse { h_q: d.h_q, h_k: d.h_k }),
             };
         }
         let has = |role: Role| self.prototype.has(role);
@@ -203,10 +193,9 @@ impl Taken {
         let missing = lacks.into_iter().find(|(role, n, implied, _)| !has(*role) && n != implied);
         match missing {
             // Positions stands for both.
-            Some((role, _, _, implied)) => Err(Declined::unsupported(format!(
-                "the prototype has no `{}`: it takes {implied}",
-                role.name()
-            ))),
+            Some((role, _, _, implied)) => {
+                Err(NoAnswer::NoParameter { parameter: role.name(), implied })
+            }
             None => Ok(()),
         }
     }
@@ -216,7 +205,7 @@ impl Taken {
         parameter: &Parameter,
         call: &Posed,
         prepared: &mut Prepared,
-    ) -> Result<Argument, Declined> {
+    ) -> Result<Argument, NoAnswer> {
         let d = call.dims;
         let whole = |n: usize| i64::try_from(n).ok();
         let switch = |on: bool| number(i64::from(on), parameter.kind);
@@ -277,10 +266,9 @@ impl Taken {
         value.map(Argument::Value).ok_or_else(|| unpassable(parameter))
     }
 
-    fn has_format(&self, dtype: WireDtype) -> Result<(), Declined> {
+    fn has_format(&self, dtype: WireDtype) -> Result<(), NoAnswer> {
         let own = WireDtype::from(self.prototype.dtype);
-        let reason = || format!("the prototype takes {}, not {}", own.name(), dtype.name());
-        (dtype == own).then_some(()).ok_or_else(|| Declined::unsupported(reason()))
+        if dtype == own { Ok(()) } else { Err(NoAnswer::Format { own, dtype }) }
     }
 
     /// A mask, bias or row of numbers, spread to its whole shape; NULL if it is off.
@@ -289,7 +277,7 @@ impl Taken {
         parameter: &Parameter,
         call: &Posed,
         prepared: &mut Prepared,
-    ) -> Result<Argument, Declined> {
+    ) -> Result<Argument, NoAnswer> {
         let Some(sent) = call.tensors.get(parameter.role.name()) else { return Ok(NULL) };
         let bytes = match (parameter.kind, sent.dtype.dtype()) {
             (Kind::Pointer(Number::Byte), None) => sent.bytes.clone(),
@@ -312,8 +300,8 @@ impl Taken {
 
 const NULL: Argument = Argument::Value(Value::Pointer(std::ptr::null_mut()));
 
-fn unpassable(parameter: &Parameter) -> Declined {
-    Declined::unsupported(format!("the type of `{}` has no room for the number", parameter.name))
+fn unpassable(parameter: &Parameter) -> NoAnswer {
+    NoAnswer::NoRoom { parameter: parameter.name.clone() }
 }
 
 /// Lengths or offsets; NULL if they are off.
@@ -321,7 +309,7 @@ fn option_of_wholes(
     parameter: &Parameter,
     call: &Posed,
     prepared: &mut Prepared,
-) -> Result<Argument, Declined> {
+) -> Result<Argument, NoAnswer> {
     let Some(sent) = call.tensors.get(parameter.role.name()) else { return Ok(NULL) };
     let numbers = sent
         .bytes

@@ -4,7 +4,6 @@
     reason = "a library is loaded and its function called; each place says what it relies on"
 )]
 
-use std::error::Error;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::Path;
 
@@ -60,15 +59,11 @@ impl Loaded {
     /// Loads the file.
     ///
     /// # Errors
-    /// What the system says.
-    pub(super) fn open(path: &Path) -> Result<Self, String> {
+    /// What the system says is the cause of the error.
+    pub(super) fn open(path: &Path) -> Result<Self, libloading::Error> {
         // SAFETY: its constructors run, and may do anything. The user asked for it, and this
         // process has nothing to lose: what it answers is checked by another one.
-        let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
-        // What the system says is the cause of what the crate says.
-        library
-            .map(Self)
-            .map_err(|error| error.source().map_or_else(|| error.to_string(), ToString::to_string))
+        unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map(Self)
     }
 
     /// The address of a symbol.

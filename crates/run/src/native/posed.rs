@@ -13,21 +13,96 @@ use qkvet_spec::{Dims, Dtype};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::arena::Overrun;
+use super::copy::FORKED;
+
 /// Why a call gets no results.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Declined {
-    pub(super) status: Status,
-    pub(super) reason: String,
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoAnswer {
+    #[error("request: {0}")]
+    Request(#[from] serde_json::Error),
+    #[error("run before hello")]
+    RunBeforeHello,
+    #[error("no {name}")]
+    UnknownName { name: String },
+    #[error("{name}: expected a tensor, got none")]
+    NoTensor { name: &'static str },
+    #[error("{name}: expected 4 axes, got {got}")]
+    Axes { name: &'static str, got: usize },
+    #[error("query: expected a floating-point format")]
+    NoFloat,
+    #[error("{name}: {error}")]
+    Bytes { name: String, error: NoBytes },
+    #[error("{result} does not fit into memory")]
+    TooLarge { result: &'static str },
+    #[error("one parameter says the {what}: {one} and {other} cannot be passed")]
+    OneParameter { what: &'static str, one: usize, other: usize },
+    #[error("a pointer to a mask or bias has no shape: one that does not fit cannot be passed")]
+    NoShape,
+    #[error("{h_q} query heads, {h_k} key heads: a function that returns void cannot refuse")]
+    CannotRefuse { h_q: usize, h_k: usize },
+    #[error("the prototype has no `{parameter}`: it takes {implied}")]
+    NoParameter { parameter: &'static str, implied: &'static str },
+    #[error("the prototype takes {}, not {}", own.name(), dtype.name())]
+    Format { own: WireDtype, dtype: WireDtype },
+    #[error("the type of `{parameter}` has no room for the number")]
+    NoRoom { parameter: String },
+    #[error("{symbol} returned {code}")]
+    Code { symbol: String, code: i64 },
+    #[error("{symbol} returned {code}: expected 0 to 3")]
+    UnknownCode { symbol: &'static str, code: i32 },
+    /// The library's own words.
+    #[error("{reason}")]
+    Said { status: Status, reason: String },
+    #[error("{FORKED}")]
+    Forked,
+    #[error("{overrun}")]
+    Overrun { overrun: Overrun, heads_fit: bool },
+    #[error("wrote nothing to the buffer `{buffer}`")]
+    Unwritten { buffer: String },
 }
 
-impl Declined {
-    pub(super) fn new(status: Status, reason: impl Into<String>) -> Self {
-        Self { status, reason: reason.into() }
+impl NoAnswer {
+    pub(super) fn status(&self) -> Status {
+        match self {
+            Self::Request(_)
+            | Self::RunBeforeHello
+            | Self::NoTensor { .. }
+            | Self::Axes { .. }
+            | Self::NoFloat
+            | Self::Bytes { .. }
+            | Self::UnknownCode { .. }
+            | Self::Forked => Status::Error,
+            Self::UnknownName { .. }
+            | Self::TooLarge { .. }
+            | Self::OneParameter { .. }
+            | Self::NoShape
+            | Self::CannotRefuse { .. }
+            | Self::NoParameter { .. }
+            | Self::Format { .. }
+            | Self::NoRoom { .. } => Status::Unsupported,
+            Self::Code { .. } => Status::Refused,
+            Self::Said { status, .. } => *status,
+            // An error is a right answer to what does not fit; this one is not.
+            Self::Overrun { heads_fit: true, .. } => Status::Error,
+            Self::Overrun { .. } | Self::Unwritten { .. } => Status::Malformed,
+        }
     }
+}
 
-    pub(super) fn unsupported(reason: impl Into<String>) -> Self {
-        Self::new(Status::Unsupported, reason)
-    }
+/// Why the bytes of a tensor are not there.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoBytes {
+    #[error("expected a tensor that fits into memory")]
+    TooLarge,
+    #[error(transparent)]
+    Base64(#[from] base64::DecodeError),
+    #[error("file {name}: {error}")]
+    File { name: String, error: std::io::Error },
+    #[error("expected data, or a file of the scratch folder")]
+    NoSource,
+    #[error("expected {size} bytes, got {got}")]
+    Length { size: usize, got: usize },
 }
 
 /// A tensor of a request.
@@ -76,9 +151,8 @@ struct Names {
 }
 
 /// Names that this version does not know are declined, not passed over.
-pub(super) fn known_names(line: &[u8]) -> Result<(), Declined> {
-    let names: Names = serde_json::from_slice(line)
-        .map_err(|error| Declined::new(Status::Error, format!("request: {error}")))?;
+pub(super) fn known_names(line: &[u8]) -> Result<(), NoAnswer> {
+    let names: Names = serde_json::from_slice(line)?;
     let lists: [(Vec<&String>, &[&str]); 3] = [
         (names.params.keys().collect(), &PARAMS),
         (names.tensors.keys().collect(), &TENSORS),
@@ -88,33 +162,29 @@ pub(super) fn known_names(line: &[u8]) -> Result<(), Declined> {
         .iter()
         .find_map(|(found, known)| found.iter().find(|name| !known.contains(&name.as_str())))
     {
-        Some(unknown) => Err(Declined::unsupported(format!("no {unknown}"))),
+        Some(unknown) => Err(NoAnswer::UnknownName { name: (*unknown).clone() }),
         None => Ok(()),
     }
 }
 
 impl Posed {
     /// Reads the tensors of a request; files lie in `scratch`.
-    pub(super) fn read(run: &Run, scratch: &Path) -> Result<Self, Declined> {
-        let wrong = |reason: String| Declined::new(Status::Error, reason);
+    pub(super) fn read(run: &Run, scratch: &Path) -> Result<Self, NoAnswer> {
         let tensors = run.tensors.iter().map(|(name, tensor)| {
-            let bytes =
-                bytes(tensor, scratch).map_err(|error| wrong(format!("{name}: {error}")))?;
+            let bytes = bytes(tensor, scratch)
+                .map_err(|error| NoAnswer::Bytes { name: name.clone(), error })?;
             Ok((name.clone(), Sent { dtype: tensor.dtype, shape: tensor.shape.clone(), bytes }))
         });
-        let tensors: BTreeMap<String, Sent> = tensors.collect::<Result<_, Declined>>()?;
-        let four = |name: &str| {
-            let sent = tensors
-                .get(name)
-                .ok_or_else(|| wrong(format!("{name}: expected a tensor, got none")))?;
+        let tensors: BTreeMap<String, Sent> = tensors.collect::<Result<_, NoAnswer>>()?;
+        let four = |name: &'static str| {
+            let sent = tensors.get(name).ok_or(NoAnswer::NoTensor { name })?;
             let shape = <[usize; 4]>::try_from(sent.shape.as_slice());
-            shape.map_err(|_| wrong(format!("{name}: expected 4 axes, got {}", sent.shape.len())))
+            shape.map_err(|_| NoAnswer::Axes { name, got: sent.shape.len() })
         };
         let ([b, h_q, n_q, d_k], [_, h_k, n_k, _], [.., d_v]) =
             (four("query")?, four("key")?, four("value")?);
         let format = tensors.get("query").and_then(|query| query.dtype.dtype());
-        let dtype =
-            format.ok_or_else(|| wrong("query: expected a floating-point format".to_owned()))?;
+        let dtype = format.ok_or(NoAnswer::NoFloat)?;
         Ok(Self {
             dims: Dims { b, h_q, h_k, n_q, n_k, d_k, d_v },
             dtype,
@@ -140,29 +210,29 @@ impl Posed {
     }
 }
 
-fn bytes(tensor: &WireTensor, scratch: &Path) -> Result<Vec<u8>, String> {
+fn bytes(tensor: &WireTensor, scratch: &Path) -> Result<Vec<u8>, NoBytes> {
     let size = match tensor.dtype {
         WireDtype::Bool => 1,
         WireDtype::Int64 => 8,
         other => other.dtype().map_or(1, Dtype::size),
     };
     let size = tensor.shape.iter().try_fold(size, |size: usize, n| size.checked_mul(*n));
-    let size = size.ok_or("expected a tensor that fits into memory")?;
+    let size = size.ok_or(NoBytes::TooLarge)?;
     let bytes = match (&tensor.data, &tensor.file) {
-        (Some(data), None) => BASE64.decode(data).map_err(|error| error.to_string())?,
+        (Some(data), None) => BASE64.decode(data)?,
         (None, Some(name)) if !name.contains('/') && !name.starts_with('.') => {
             let mut bytes = Vec::new();
             let read = File::open(scratch.join(name)).and_then(|mut file| {
                 file.seek(SeekFrom::Start(tensor.offset.unwrap_or(0)))?;
                 file.take(size as u64).read_to_end(&mut bytes)
             });
-            read.map_err(|error| format!("file {name}: {error}"))?;
+            read.map_err(|error| NoBytes::File { name: name.clone(), error })?;
             bytes
         }
-        _ => return Err("expected data, or a file of the scratch folder".to_owned()),
+        _ => return Err(NoBytes::NoSource),
     };
     if bytes.len() != size {
-        return Err(format!("expected {size} bytes, got {}", bytes.len()));
+        return Err(NoBytes::Length { size, got: bytes.len() });
     }
     Ok(bytes)
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "I/O, no arithmetic")]
 
 use std::collections::BTreeMap;
+use std::error::Error as _;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -16,10 +17,10 @@ use rustix::process::getpid;
 
 use super::abi::{ATTENTION, ByStruct, INFO};
 use super::arena::Arena;
-use super::copy::{Children, FORKED, end_copy};
+use super::copy::{Children, end_copy};
 use super::door::{ByPrototype, Door, Taken, exchanged, payloads};
 use super::foreign::{Function, Loaded, StructFunction, capabilities, die_of_signals};
-use super::posed::{Declined, Posed, known_names};
+use super::posed::{NoAnswer, Posed, known_names};
 use super::prototype::Prototype;
 use crate::python::Layout;
 use crate::wire::line;
@@ -89,6 +90,7 @@ impl NativeWorker {
         }
         let loaded = Loaded::open(&self.library).map_err(|error| {
             let hint = "build it with -shared -fPIC, and link what it needs";
+            let error = error.source().map_or_else(|| error.to_string(), ToString::to_string);
             not_ready(
                 format!("library at {shown}: expected a shared library, got: {error}"),
                 Some(hint.to_owned()),
@@ -237,10 +239,10 @@ impl Session<'_> {
     }
 
     fn run(&mut self, run: &Run, message: &[u8]) -> RunAnswer {
-        self.answer(run, message).unwrap_or_else(|Declined { status, reason }| RunAnswer {
+        self.answer(run, message).unwrap_or_else(|why| RunAnswer {
             seq: run.seq,
-            status,
-            reason: Some(reason),
+            status: why.status(),
+            reason: Some(why.to_string()),
             tensors: BTreeMap::new(),
             fatal: false,
             inputs_unchanged: None,
@@ -249,10 +251,9 @@ impl Session<'_> {
         })
     }
 
-    fn answer(&mut self, run: &Run, message: &[u8]) -> Result<RunAnswer, Declined> {
+    fn answer(&mut self, run: &Run, message: &[u8]) -> Result<RunAnswer, NoAnswer> {
         known_names(message)?;
-        let door =
-            self.door.as_ref().ok_or_else(|| Declined::new(Status::Error, "run before hello"))?;
+        let door = self.door.as_ref().ok_or(NoAnswer::RunBeforeHello)?;
         let call = Posed::read(run, &self.scratch)?;
         let prepared = door.prepare(&call)?;
         let turn = self.turn / CALLS % TURNS;
@@ -267,20 +268,15 @@ impl Session<'_> {
         }
         let nanoseconds = u64::try_from(start.elapsed().as_nanos()).ok();
         if self.children.has_copy() {
-            return Err(Declined::new(Status::Error, FORKED));
+            return Err(NoAnswer::Forked);
         }
         // Memory comes first: what was written where it does not belong may have spoiled all else.
         if let Some(overrun) = arena.overrun(&prepared.buffers) {
-            // An error is a right answer to what does not fit; this one is not.
-            let status = if call.heads_fit() { Status::Error } else { Status::Malformed };
-            return Err(Declined::new(status, overrun.to_string()));
+            return Err(NoAnswer::Overrun { overrun, heads_fit: call.heads_fit() });
         }
         ended?;
         if let Some(name) = arena.unwritten(&prepared.buffers) {
-            return Err(Declined::new(
-                Status::Malformed,
-                format!("wrote nothing to the buffer `{name}`"),
-            ));
+            return Err(NoAnswer::Unwritten { buffer: name.to_owned() });
         }
         let wanted = |name: &str| {
             name == "output"

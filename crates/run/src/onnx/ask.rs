@@ -6,15 +6,16 @@ use super::feed::{Element, Feed, axes_exchanged, rows, side_by_side};
 use super::mask::{bias, key_mask, mask};
 use super::model::{Input, Model};
 use super::role::{Operator, Role};
+use crate::Declined;
 use crate::python::Layout;
 
 impl Model {
     /// The tensors of a call for the inputs of the model, in their order.
     ///
     /// # Errors
-    /// In words, what the model takes and the call is not: a format, an option that is a constant
+    /// What the model takes and the call is not: a format, an option that is a constant
     /// of it, extents.
-    pub fn ask(&self, call: &Call, layout: Layout) -> Result<Vec<Feed>, String> {
+    pub fn ask(&self, call: &Call, layout: Layout) -> Result<Vec<Feed>, Declined> {
         self.check_format(call)?;
         self.check_scale(call)?;
         self.check_options(call)?;
@@ -29,30 +30,26 @@ impl Model {
                     .zip(&input.shape)
                     .all(|(n, fixed)| fixed.is_none_or(|fixed| fixed == *n));
             if !fits {
-                let got = qkvet_spec::tell_shape(&feed.shape);
-                return Err(format!(
-                    "{} of shape {got}: the model takes {}",
-                    role.name(),
-                    input.tell_shape()
-                ));
+                let takes = input.tell_shape();
+                return Err(Declined::Shape { what: role.name(), shape: feed.shape, takes });
             }
             feeds.push(feed);
         }
         Ok(feeds)
     }
 
-    fn check_format(&self, call: &Call) -> Result<(), String> {
+    fn check_format(&self, call: &Call) -> Result<(), Declined> {
         let dtype = call.dtype();
         match self.input(Role::Query).map(|input| input.element) {
             Some(Element::Float(own)) if own == dtype => Ok(()),
-            Some(own) => Err(format!("{dtype}: the model takes {}", own.name())),
-            None => Err("the model takes no query".to_owned()),
+            Some(own) => Err(Declined::Format { dtype, takes: own.name() }),
+            None => Err(Declined::NoQuery),
         }
     }
 
     /// A scale that the model has is asked for alone. One that it has silently, with a fixed width,
     /// is what it takes for the default.
-    fn check_scale(&self, call: &Call) -> Result<(), String> {
+    fn check_scale(&self, call: &Call) -> Result<(), Declined> {
         if self.input(Role::Scale).is_some() {
             return Ok(());
         }
@@ -60,13 +57,9 @@ impl Model {
         let is_same = |x: f64, own: f64| (x as f32).to_bits() == (own as f32).to_bits();
         match (call.options.scale, self.constants.scale) {
             (None, None) => Ok(()),
-            (Some(scale), None) => Err(format!(
-                "scale {scale}: the model has no input for it, and its own is the default"
-            )),
+            (Some(scale), None) => Err(Declined::ExplicitScale { scale }),
             (Some(scale), Some(own)) if is_same(scale, own) => Ok(()),
-            (Some(scale), Some(own)) => {
-                Err(format!("scale {scale}: that of the model is a constant, {own}"))
-            }
+            (asked @ Some(_), own) => Err(Declined::Constant { option: "scale", asked, own }),
             (None, Some(_)) if self.has_fixed_width() => Ok(()),
             (None, Some(own)) => {
                 let default = 1.0 / (d_k as f64).sqrt();
@@ -74,9 +67,7 @@ impl Model {
                 if (default - own).abs() <= default * f64::from(f32::EPSILON) {
                     return Ok(());
                 }
-                Err(format!(
-                    "the default scale for d_k = {d_k}: that of the model is a constant, {own}, whatever the width"
-                ))
+                Err(Declined::DefaultScale { d_k, own })
             }
         }
     }
@@ -143,23 +134,21 @@ impl Model {
         self.input(Role::Query).and_then(|input| input.shape.last().copied()).flatten().is_some()
     }
 
-    fn check_options(&self, call: &Call) -> Result<(), String> {
+    fn check_options(&self, call: &Call) -> Result<(), Declined> {
         let options = &call.options;
         match (options.causal, self.constants.causal) {
-            (true, None | Some(false)) => return Err("causal: the model is not".to_owned()),
-            (false, Some(true)) => return Err("without causal: the model always is".to_owned()),
+            (true, None | Some(false)) | (false, Some(true)) => {
+                return Err(Declined::Causal { asked: options.causal });
+            }
             _ => {}
         }
         if self.input(Role::Softcap).is_none() && options.softcap != self.constants.softcap {
-            return Err(told_constant("softcap", options.softcap, self.constants.softcap));
+            let (asked, own) = (options.softcap, self.constants.softcap);
+            return Err(Declined::Constant { option: "softcap", asked, own });
         }
         if options.window != self.constants.window {
-            let tell = |has: bool| if has { "another" } else { "no" };
-            return Err(format!(
-                "{} window: the model has {} one",
-                tell(options.window.is_some()),
-                tell(self.constants.window.is_some())
-            ));
+            let (asked, own) = (options.window.is_some(), self.constants.window.is_some());
+            return Err(Declined::Window { asked, own });
         }
         let of: [(CallOption, &[Role]); 7] = [
             (CallOption::Mask, &[Role::Mask]),
@@ -174,56 +163,46 @@ impl Model {
         if let Some((option, _)) =
             of.iter().find(|(option, roles)| options.has(*option) && is_missing(roles))
         {
-            return Err(format!("{option}: the model has no input for it"));
+            return Err(Declined::NoInput { option: *option });
         }
         for (role, is_on) in
             [(Role::Sinks, options.sinks.is_some()), (Role::Softcap, options.softcap.is_some())]
         {
             if self.input(role).is_some() && !is_on {
-                return Err(format!("without {}: the model takes it in every call", role.name()));
+                return Err(Declined::AlwaysTaken { option: role.name() });
             }
         }
         if call.return_lse {
-            return Err("lse: the model has no output for it".to_owned());
+            return Err(Declined::NoOutput { result: "lse" });
         }
         if call.return_weights && self.weights.is_none() {
-            return Err("weights: the model has no output for them".to_owned());
+            return Err(Declined::NoOutput { result: "weights" });
         }
         Ok(())
     }
 
     /// How many keys go as past.
-    fn past(&self, call: &Call) -> Result<usize, String> {
+    fn past(&self, call: &Call) -> Result<usize, Declined> {
         let d = call.dims();
         let has_past = self.input(Role::PastKey).is_some() && self.input(Role::PastValue).is_some();
         let is_packed = self.input(Role::Query).is_some_and(|query| query.rank() == 3);
         let is_flat = !has_past && !is_packed && self.operator != Operator::GroupQuery;
         if call.misfit().is_some() && !is_flat {
-            return Err(
-                "tensors that do not fit together: the model takes heads side by side, or a past"
-                    .to_owned(),
-            );
+            return Err(Declined::Misfit { takes: "heads side by side, or a past" });
         }
-        if is_packed && self.constants.heads.unwrap_or((1, 1)) != (d.h_q, d.h_k) {
-            let (h_q, h_k) = self.constants.heads.unwrap_or((1, 1));
-            return Err(format!(
-                "{} and {} heads: the model has {h_q} query heads and {h_k} key heads",
-                d.h_q, d.h_k
-            ));
+        let own = self.constants.heads.unwrap_or((1, 1));
+        if is_packed && own != (d.h_q, d.h_k) {
+            return Err(Declined::Heads { h_q: d.h_q, h_k: d.h_k, own });
         }
         if !has_past {
             if self.operator == Operator::GroupQuery && d.n_q != d.n_k {
-                return Err(
-                    "another number of keys than of queries: the model has no past".to_owned()
-                );
+                return Err(Declined::NoPast);
             }
             return Ok(0);
         }
         match d.n_k.checked_sub(d.n_q) {
             Some(past) => Ok(past),
-            None if call.options.causal => {
-                Err("causal with more queries than keys: the model has a past".to_owned())
-            }
+            None if call.options.causal => Err(Declined::NegativePast),
             None => Ok(0),
         }
     }
@@ -235,7 +214,7 @@ impl Model {
         call: &Call,
         layout: Layout,
         past: usize,
-    ) -> Result<Feed, String> {
+    ) -> Result<Feed, Declined> {
         let name = input.name.as_str();
         let d = call.dims();
         let laid_out = |tensor: &Tensor| match (input.rank(), layout) {
@@ -270,7 +249,7 @@ impl Model {
             },
             Role::LastKeys => {
                 if options.key_lengths.is_some() {
-                    return Err("key_lengths: the operator takes them with a past only".to_owned());
+                    return Err(Declined::LengthsWithoutPast);
                 }
                 Feed::whole(name, input.element, vec![d.b], &vec![d.n_k.saturating_sub(1); d.b])
             }
@@ -278,34 +257,24 @@ impl Model {
                 let shape = if input.rank() == 0 { Vec::new() } else { vec![1] };
                 Feed::whole(name, input.element, shape, &[d.n_k])
             }
-            Role::Sinks => {
-                options.sinks.as_ref().map(|sinks| Feed::float(name, sinks)).ok_or("sinks: none")?
-            }
+            Role::Sinks => options
+                .sinks
+                .as_ref()
+                .map(|sinks| Feed::float(name, sinks))
+                .ok_or(Declined::AlwaysTaken { option: "sinks" })?,
             Role::Scale => number(input, options.scale.unwrap_or(1.0 / (d.d_k as f64).sqrt()))?,
             Role::Softcap => number(input, options.softcap.unwrap_or(0.0))?,
         })
     }
 }
 
-fn told_constant(what: &str, asked: Option<f64>, own: Option<f64>) -> String {
-    match (asked, own) {
-        (Some(asked), Some(own)) => {
-            format!("{what} {asked}: that of the model is a constant, {own}")
-        }
-        (Some(asked), None) => format!("{what} {asked}: the model has none"),
-        (None, Some(own)) => format!("without {what}: the model has one, {own}"),
-        (None, None) => format!("{what}: none"),
-    }
-}
-
 /// One number as an input of no axis, or of one.
-fn number(input: &Input, x: f64) -> Result<Feed, String> {
+fn number(input: &Input, x: f64) -> Result<Feed, Declined> {
     let Element::Float(dtype) = input.element else {
-        return Err(format!(
-            "input {}: expected a floating-point number, got {}",
-            input.name,
-            input.element.name()
-        ));
+        return Err(Declined::NoNumber {
+            input: input.name.clone(),
+            element: input.element.name(),
+        });
     };
     let rounded = qkvet_engine::format::round(x, dtype);
     Ok(Feed::float(

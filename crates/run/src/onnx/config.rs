@@ -108,24 +108,38 @@ pub struct BackendConfig {
     pub limits: Limits,
 }
 
+/// A name of a backend that is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BackendNameError {
+    /// A version of the operators that is not known.
+    #[error("expected opset 23 or 24, got `{version}`")]
+    Opset {
+        /// As it is written.
+        version: String,
+    },
+    /// Nothing before the version.
+    #[error("expected onnxruntime, onnx.reference, MODULE or MODULE:CLASS, got nothing")]
+    Empty,
+}
+
 impl BackendConfig {
     /// Reads `NAME` or `NAME@OPSET`.
     ///
     /// # Errors
-    /// No name, or a version that is not known, in words.
-    pub fn parse(text: &str, folder: &Path, python: &Path) -> Result<Self, String> {
+    /// No name, or a version that is not known.
+    pub fn parse(text: &str, folder: &Path, python: &Path) -> Result<Self, BackendNameError> {
         let (backend, opset) = match text.rsplit_once('@') {
             Some((backend, version)) => {
                 let found = version.parse().ok().and_then(Opset::from_version);
-                (backend, found.ok_or_else(|| format!("expected opset 23 or 24, got `{version}`"))?)
+                (
+                    backend,
+                    found.ok_or_else(|| BackendNameError::Opset { version: version.to_owned() })?,
+                )
             }
             None => (text, Opset::default()),
         };
         if backend.is_empty() {
-            return Err(
-                "expected onnxruntime, onnx.reference, MODULE or MODULE:CLASS, got nothing"
-                    .to_owned(),
-            );
+            return Err(BackendNameError::Empty);
         }
         Ok(Self {
             backend: backend.to_owned(),
@@ -189,7 +203,7 @@ mod tests {
         };
         assert_eq!(read("onnxruntime"), ("onnxruntime".to_owned(), 23));
         assert_eq!(read("my.py:Backend@24"), ("my.py:Backend".to_owned(), 24));
-        assert_eq!(parse("x@22").unwrap_err(), "expected opset 23 or 24, got `22`");
+        assert_eq!(parse("x@22").unwrap_err().to_string(), "expected opset 23 or 24, got `22`");
         assert!(parse("@23").is_err() && parse("").is_err());
     }
 }

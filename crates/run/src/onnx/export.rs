@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 
 use super::feed::Feed;
 use super::node::{NodeTest, Opset, node_test};
+use crate::Declined;
 use crate::frozen::{FileError, empty_folder};
 
 /// Version of `bounds.json`.
@@ -29,10 +30,9 @@ pub fn test_name(case: &FrozenCase) -> String {
 /// A frozen case as a test of the operator Attention.
 ///
 /// # Errors
-/// What the operator cannot state, in words.
-pub fn test_of(case: &FrozenCase, opset: Opset) -> Result<NodeTest, String> {
-    let call = call_of(&case.case).map_err(|error| error.to_string())?;
-    node_test(&call, opset)
+/// What the operator cannot state.
+pub fn test_of(case: &FrozenCase, opset: Opset) -> Result<NodeTest, Declined> {
+    node_test(&call_of(&case.case)?, opset)
 }
 
 /// Writes node tests into a folder that is empty or not there yet.
@@ -86,7 +86,7 @@ impl<'a> NodeTestWriter<'a> {
     ///
     /// # Errors
     /// A file that cannot be written. `Ok(Err(reason))` for a case that the operator cannot state.
-    pub fn write(&self, case: &FrozenCase) -> Result<Result<(), String>, FileError> {
+    pub fn write(&self, case: &FrozenCase) -> Result<Result<(), Declined>, FileError> {
         let NodeTest { model, inputs, present } = match test_of(case, self.opset) {
             Ok(test) => test,
             Err(reason) => return Ok(Err(reason)),
@@ -107,8 +107,9 @@ impl<'a> NodeTestWriter<'a> {
         }
         let default = self.catalog.default_contract(case.case.dtype);
         let default = default.map_err(|error| FileError::new("contract", &folder, error))?;
-        let failed = |error: String| FileError::new("bounds", &folder, error);
-        write_json(&data.join("bounds.json"), &bounds(case, &default.contract).map_err(failed)?)?;
+        let bounds = bounds(case, &default.contract)
+            .map_err(|error| FileError::new("bounds", &folder, error))?;
+        write_json(&data.join("bounds.json"), &bounds)?;
         let largest =
             case.bounds.get(&default.contract).and_then(|bounds| largest(case, &output, bounds));
         if let Some(atol) = largest {
@@ -143,10 +144,16 @@ fn largest(case: &FrozenCase, output: &Tensor, bounds: &[f64]) -> Option<f64> {
     room.is_finite().then_some(room)
 }
 
-fn bounds<'a>(case: &'a FrozenCase, default_contract: &'a str) -> Result<Bounds<'a>, String> {
+/// An element of an answer that JSON has no number for.
+#[derive(Debug, thiserror::Error)]
+#[error("element of the answer: expected a JSON number, got {answer}")]
+struct NotANumber {
+    answer: Decimal,
+}
+
+fn bounds<'a>(case: &'a FrozenCase, default_contract: &'a str) -> Result<Bounds<'a>, NotANumber> {
     let decimal = |answer: &Decimal| {
-        RawValue::from_string(answer.to_string())
-            .map_err(|_| format!("element of the answer: expected a JSON number, got {answer}"))
+        RawValue::from_string(answer.to_string()).map_err(|_| NotANumber { answer: answer.clone() })
     };
     let row = |bounds: &Vec<f64>| {
         bounds.iter().map(|bound| bound.is_finite().then_some(*bound)).collect::<Vec<_>>()

@@ -1,10 +1,11 @@
 //! Masks and biases in the shapes that a model takes them in.
 
-use qkvet_spec::{BoolTensor, BroadcastForm, Call, Tensor, tell_shape};
+use qkvet_spec::{BoolTensor, BroadcastForm, Call, Tensor};
 
 use super::feed::{Element, written_out};
 use super::model::{Input, Model};
 use super::role::{Operator, Role};
+use crate::Declined;
 
 impl Model {
     /// The forms of masks and biases that it takes; `None` if it takes all.
@@ -62,22 +63,19 @@ impl Model {
 }
 
 /// The mask of the call, or one of `neutral` everywhere, as one row of keys for each item.
-pub(super) fn key_mask(input: &Input, call: &Call, neutral: bool) -> Result<BoolTensor, String> {
+pub(super) fn key_mask(input: &Input, call: &Call, neutral: bool) -> Result<BoolTensor, Declined> {
     let d = call.dims();
     let fixed = |axis: usize| input.shape.get(axis).copied().flatten();
     let items = if fixed(0) == Some(1) { 1 } else { d.b };
     let heads = if input.rank() == 4 { fixed(1).unwrap_or(1) } else { 1 };
     if call.misfit().is_some() {
-        return Err(
-            "tensors that do not fit together: the model takes one row of keys for each item"
-                .to_owned(),
-        );
+        return Err(Declined::Misfit { takes: "one row of keys for each item" });
     }
     let mut rows = vec![neutral; items * d.n_k];
     if let Some(mask) = &call.options.mask {
-        let told = |what: &str| {
-            let (got, own) = (tell_shape(&mask.shape), input.tell_shape());
-            Err(format!("mask of shape {got} that differs from {what}: the model takes {own}"))
+        let differs = |across: &'static str| {
+            let (shape, takes) = (mask.shape.clone(), input.tell_shape());
+            Err(Declined::MaskDiffers { shape, across, takes })
         };
         let mut axes = [1; 4];
         axes.iter_mut().rev().zip(mask.shape.iter().rev()).for_each(|(axis, n)| *axis = *n);
@@ -93,12 +91,12 @@ pub(super) fn key_mask(input: &Input, call: &Call, neutral: bool) -> Result<Bool
             for key in 0..own_keys {
                 let first = at(item, 0, 0, key);
                 if items == 1 && first != at(0, 0, 0, key) {
-                    return told("item to item");
+                    return differs("item to item");
                 }
                 if (0..own_heads)
                     .any(|head| (0..own_rows).any(|row| at(item, head, row, key) != first))
                 {
-                    return told("head to head or from query to query");
+                    return differs("head to head or from query to query");
                 }
             }
         }
@@ -114,7 +112,7 @@ pub(super) fn key_mask(input: &Input, call: &Call, neutral: bool) -> Result<Bool
 }
 
 /// The mask of the call, or one of `neutral` everywhere, with as many axes as the input has.
-pub(super) fn mask(input: &Input, call: &Call, neutral: bool) -> Result<BoolTensor, String> {
+pub(super) fn mask(input: &Input, call: &Call, neutral: bool) -> Result<BoolTensor, Declined> {
     let d = call.dims();
     let (shape, data) = match &call.options.mask {
         Some(mask) => with_axes(input, written_out(&mask.shape, &mask.data, d.n_q, d.n_k))?,
@@ -124,7 +122,7 @@ pub(super) fn mask(input: &Input, call: &Call, neutral: bool) -> Result<BoolTens
 }
 
 /// The bias of the call, or zeros, with as many axes as the input has.
-pub(super) fn bias(input: &Input, call: &Call, n_q: usize, n_k: usize) -> Result<Tensor, String> {
+pub(super) fn bias(input: &Input, call: &Call, n_q: usize, n_k: usize) -> Result<Tensor, Declined> {
     let (shape, data) = match &call.options.bias {
         Some(bias) => with_axes(input, written_out(&bias.shape, &bias.data, n_q, n_k))?,
         None => everywhere(input, n_q, n_k, 0.0),
@@ -137,16 +135,13 @@ pub(super) fn bias(input: &Input, call: &Call, n_q: usize, n_k: usize) -> Result
 fn with_axes<T: Copy>(
     input: &Input,
     (shape, data): (Vec<usize>, Vec<T>),
-) -> Result<(Vec<usize>, Vec<T>), String> {
+) -> Result<(Vec<usize>, Vec<T>), Declined> {
     let (rank, own) = (input.rank(), shape.len());
     if own > rank {
         let (outer, inner) = shape.split_at(own - rank);
         if outer.iter().any(|n| *n != 1) {
-            let got = tell_shape(&shape);
-            return Err(format!(
-                "mask or bias of shape {got}: the model takes {}",
-                input.tell_shape()
-            ));
+            let takes = input.tell_shape();
+            return Err(Declined::Shape { what: "mask or bias", shape, takes });
         }
         return Ok((inner.to_vec(), data));
     }

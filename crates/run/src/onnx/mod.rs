@@ -21,7 +21,7 @@ mod split;
 mod target;
 
 pub use allowance::{Allowance, Seen};
-pub use config::{BackendConfig, OnnxConfig};
+pub use config::{BackendConfig, BackendNameError, OnnxConfig};
 pub use constants::{ConstantError, Constants};
 pub use export::{NodeTestWriter, test_name, test_of};
 pub use feed::{Element, Feed};

@@ -77,22 +77,20 @@ pub(crate) fn onnx_kind(
             "{place}: expected no `{field}`, which is for other targets"
         ))));
     }
-    let plain = |message: String| SpecError::plain(format!("{place}: {message}"));
+    let plain = |message: &dyn std::fmt::Display| SpecError::plain(format!("{place}: {message}"));
     Some(match (model, backend) {
-        (Some(""), _) => {
-            Err(plain("expected the file of a model, as in onnx:model.onnx".to_owned()))
-        }
+        (Some(""), _) => Err(plain(&"expected the file of a model, as in onnx:model.onnx")),
         (Some(file), _) => {
             let mut config = OnnxConfig::new(file, folder, python);
             config.layout = entry.layout;
             config.device.clone_from(&entry.device);
             config
                 .declare(&entry.constants)
-                .map_err(|error| plain(error.to_string()))
+                .map_err(|error| plain(&error))
                 .map(|()| TargetKind::Onnx(Box::new(config)))
         }
         (None, backend) => BackendConfig::parse(backend.unwrap_or_default(), folder, python)
-            .map_err(plain)
+            .map_err(|error| plain(&error))
             .map(|config| {
                 TargetKind::OnnxBackend(Box::new(BackendConfig {
                     device: entry.device.clone(),

@@ -7,6 +7,7 @@ use super::feed::{Element, Feed, rows, written_out};
 use super::proto::{
     AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto,
 };
+use crate::Declined;
 
 /// The version of the file format that is written: every runtime that knows the operator reads it.
 const IR_VERSION: i64 = 10;
@@ -59,8 +60,8 @@ pub struct NodeTest {
 /// −∞ in it.
 ///
 /// # Errors
-/// What the operator of this version cannot state, in words.
-pub fn node_test(call: &Call, opset: Opset) -> Result<NodeTest, String> {
+/// What the operator of this version cannot state.
+pub fn node_test(call: &Call, opset: Opset) -> Result<NodeTest, Declined> {
     let past = past(call, opset)?;
     let attributes = attributes(call)?;
     let (n_q, n_k) = (call.dims().n_q, call.dims().n_k);
@@ -122,10 +123,10 @@ pub fn node_test(call: &Call, opset: Opset) -> Result<NodeTest, String> {
 }
 
 /// How many keys go as past; an error where the call cannot be stated.
-fn past(call: &Call, opset: Opset) -> Result<usize, String> {
+fn past(call: &Call, opset: Opset) -> Result<usize, Declined> {
     let options = &call.options;
     if call.misfit().is_some() {
-        return Err("tensors that do not fit together have no model".to_owned());
+        return Err(Declined::NoModel);
     }
     let none = [
         (CallOption::Window, "a window only from version 25 on"),
@@ -135,55 +136,45 @@ fn past(call: &Call, opset: Opset) -> Result<usize, String> {
         (CallOption::Packed, "no packed sequences"),
     ];
     if let Some((option, has)) = none.into_iter().find(|(option, _)| options.has(*option)) {
-        return Err(format!("{option}: the operator Attention has {has}"));
+        return Err(Declined::NotOfOperator { option, has });
     }
     if call.return_weights || call.return_lse {
-        let what = if call.return_weights { "weights" } else { "lse" };
-        return Err(format!("{what}: only the output of the operator Attention is asked for"));
+        let result = if call.return_weights { "weights" } else { "lse" };
+        return Err(Declined::OnlyOutput { result });
     }
     if options.key_lengths.is_some() {
         if opset < Opset::V24 {
-            return Err(
-                "key_lengths: the operator Attention has nonpad_kv_seqlen from version 24 on"
-                    .to_owned(),
-            );
+            return Err(Declined::NoLengths);
         }
         if options.causal {
-            return Err(
-                "causal with key_lengths: the text of the operator leaves its alignment open"
-                    .to_owned(),
-            );
+            return Err(Declined::CausalLengths);
         }
     }
     let (n_q, n_k) = (call.dims().n_q, call.dims().n_k);
     match (options.causal, n_k.checked_sub(n_q)) {
-        (true, None) => {
-            Err("causal with more queries than keys: the operator aligns it upper-left".to_owned())
-        }
+        (true, None) => Err(Declined::UpperLeft),
         (true, Some(past)) => Ok(past),
         (false, _) => Ok(0),
     }
 }
 
 /// `is_causal`, `scale` and `softcap`, where they are not what their absence means.
-fn attributes(call: &Call) -> Result<Vec<AttributeProto>, String> {
+fn attributes(call: &Call) -> Result<Vec<AttributeProto>, Declined> {
     let options = &call.options;
     let mut attributes = Vec::new();
     if options.causal {
         attributes.push(AttributeProto::int("is_causal", 1));
     }
-    for (name, number) in [("scale", options.scale), ("softcap", options.softcap)] {
+    for (option, number) in [("scale", options.scale), ("softcap", options.softcap)] {
         let Some(number) = number else { continue };
         let single = number as f32;
         if f64::from(single).to_bits() != number.to_bits() {
-            return Err(format!("{name}: an attribute is a float32, which {number} is not"));
+            return Err(Declined::NotFloat32 { option, number });
         }
         if number < 0.0 {
-            return Err(format!(
-                "{name}: the operator is defined with its square root, and {number} is negative"
-            ));
+            return Err(Declined::Negative { option, number });
         }
-        attributes.push(AttributeProto::float(name, single));
+        attributes.push(AttributeProto::float(option, single));
     }
     Ok(attributes)
 }
@@ -302,7 +293,7 @@ mod tests {
     #[test]
     fn what_the_operator_cannot_state_is_said() {
         let check = |call: &Call, opset, expected: &str| {
-            let told = node_test(call, opset).unwrap_err();
+            let told = node_test(call, opset).unwrap_err().to_string();
             assert!(told.contains(expected), "{told}");
         };
         let with = |change: &dyn Fn(&mut CallOptions)| {

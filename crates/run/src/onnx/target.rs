@@ -30,13 +30,21 @@ pub struct OnnxTarget {
     layout: Layout,
 }
 
-/// The file of a model, or what is in its place.
-fn bytes_of(path: &Path) -> Result<Vec<u8>, String> {
-    let size = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
+/// What is in the place of a file that can be read.
+#[derive(Debug, thiserror::Error)]
+enum NoFile {
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    #[error("{size} bytes")]
+    TooLarge { size: u64 },
+}
+
+fn bytes_of(path: &Path) -> Result<Vec<u8>, NoFile> {
+    let size = std::fs::metadata(path)?.len();
     if size > MOST_BYTES {
-        return Err(format!("{size} bytes"));
+        return Err(NoFile::TooLarge { size });
     }
-    std::fs::read(path).map_err(|error| error.to_string())
+    Ok(std::fs::read(path)?)
 }
 
 impl OnnxTarget {
@@ -51,7 +59,7 @@ impl OnnxTarget {
         let failed =
             |kind, message, hint| StartError::Load { target: name.clone(), kind, message, hint };
         let path = config.path();
-        let no_file = |got: String| {
+        let no_file = |got: NoFile| {
             failed(
                 Some(LoadKind::FileNotFound),
                 format!("expected a readable file, got {got} at {}", path.display()),
@@ -69,22 +77,18 @@ impl OnnxTarget {
 
     /// What the model of a file takes; `None` if it cannot be read.
     pub(crate) fn fit(config: &OnnxConfig) -> Option<Fit> {
-        let model = Self::read(&config.path(), &config.constants).ok()?;
-        Some(model.fit(config.layout))
+        Some(Self::read(&config.path(), &config.constants)?.fit(config.layout))
     }
 
     /// The forms of masks and biases that the model of a file takes; `None` if it takes all.
     pub(crate) fn forms(config: &OnnxConfig) -> Option<Vec<BroadcastForm>> {
-        Self::read(&config.path(), &config.constants).ok()?.forms()
+        Self::read(&config.path(), &config.constants)?.forms()
     }
 
-    /// What the model of a file takes.
-    ///
-    /// # Errors
-    /// A file that cannot be read, or is no model that can be called as attention.
-    pub(crate) fn read(path: &Path, constants: &Constants) -> Result<Model, String> {
-        let bytes = bytes_of(path)?;
-        Model::read(&bytes, constants).map_err(|error| error.message)
+    /// What the model of a file takes; `None` if it cannot be read, or is no model that can be
+    /// called as attention.
+    pub(crate) fn read(path: &Path, constants: &Constants) -> Option<Model> {
+        Model::read(&bytes_of(path).ok()?, constants).ok()
     }
 
     /// Versions, and how the model is called: one line each.
@@ -112,7 +116,7 @@ impl Target for OnnxTarget {
                 let message = self.message(call, &feeds);
                 self.process.call_with(call, &|request| replace(request, &message))
             }
-            Err(reason) => Response::Unsupported(reason),
+            Err(reason) => Response::Unsupported(reason.to_string()),
         }
     }
 
@@ -162,7 +166,7 @@ impl Target for BackendTarget {
     fn call(&mut self, call: &Call) -> Response {
         let NodeTest { model, inputs, present } = match node_test(call, self.opset) {
             Ok(test) => test,
-            Err(reason) => return Response::Unsupported(reason),
+            Err(reason) => return Response::Unsupported(reason.to_string()),
         };
         let messages = |feeds: &[Feed]| feeds.iter().map(Feed::message).collect::<Vec<_>>();
         let message = json!({

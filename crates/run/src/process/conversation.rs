@@ -42,7 +42,7 @@ pub(crate) struct Question<'a> {
 }
 
 impl Question<'_> {
-    fn line(&self, payload: Payload, scratch: &Scratch) -> Result<Vec<u8>, String> {
+    fn line(&self, payload: Payload, scratch: &Scratch) -> Result<Vec<u8>, serde_json::Error> {
         let request = Request::Run(run_request(
             self.seq,
             self.case,
@@ -50,11 +50,11 @@ impl Question<'_> {
             Some(scratch).filter(|_| payload == Payload::File),
         ));
         let Some(tweak) = self.tweak else {
-            return line(&request).map_err(|error| error.to_string());
+            return line(&request);
         };
-        let mut request = serde_json::to_value(request).map_err(|error| error.to_string())?;
+        let mut request = serde_json::to_value(request)?;
         tweak(&mut request);
-        line(&request).map_err(|error| error.to_string())
+        line(&request)
     }
 }
 

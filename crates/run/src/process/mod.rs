@@ -23,5 +23,5 @@ pub use launch::Limits;
 pub(crate) use launch::{Launch, Program, limits_threads};
 pub use registry::end_all;
 pub use target::ProcessTarget;
-pub(crate) use target::{describe, unsupported};
+pub(crate) use target::{describe, offered};
 pub use watch::Watch;

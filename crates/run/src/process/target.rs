@@ -6,6 +6,7 @@ use qkvet_spec::{Call, CallOption, Dtype, Response, Target, Threads, nearest};
 use super::conversation::{Conversation, Exchange, Question};
 use super::error::StartError;
 use super::launch::{Launch, limits_threads};
+use crate::Declined;
 use crate::wire::{line, quoted};
 
 /// A target in a process of its own.
@@ -20,7 +21,7 @@ pub struct ProcessTarget {
     /// On how many threads the next calls compute.
     threads: Threads,
     /// The process of the other number of threads, where one process has one number.
-    other: Option<Result<Box<Self>, String>>,
+    other: Option<Result<Box<Self>, StartError>>,
     case: Option<String>,
     seq: u64,
     restarts: u32,
@@ -90,7 +91,10 @@ impl ProcessTarget {
         if self.threads == Threads::Library && !self.launch.tells_threads() {
             return match self.other() {
                 Ok(other) => other.exchange(call, tweak),
-                Err(why) => Response::NotAsked(format!("not started a second time: {why}")),
+                Err(error) => {
+                    let why = first_line(error);
+                    Response::NotAsked(format!("not started a second time: {why}"))
+                }
             };
         }
         self.seq += 1;
@@ -141,11 +145,11 @@ impl ProcessTarget {
 
     /// The process whose libraries use as many threads as they choose. It is started at the first
     /// need, once: where that fails, its calls are not made.
-    fn other(&mut self) -> &mut Result<Box<Self>, String> {
+    fn other(&mut self) -> &mut Result<Box<Self>, StartError> {
         let (launch, case) = (&self.launch, self.case.as_deref());
         self.other.get_or_insert_with(|| {
             let launch = Launch { threads: Threads::Library, ..launch.clone() };
-            let mut other = Self::start(launch).map_err(|error| first_line(&error))?;
+            let mut other = Self::start(launch)?;
             other.begin(case.unwrap_or_default());
             Ok(Box::new(other))
         })
@@ -158,9 +162,9 @@ impl ProcessTarget {
 
 impl Target for ProcessTarget {
     fn call(&mut self, call: &Call) -> Response {
-        match unsupported(self.greeting.supports.as_ref(), call) {
-            Some(missing) => Response::Unsupported(missing),
-            None => self.exchange(call, None),
+        match offered(self.greeting.supports.as_ref(), call) {
+            Ok(()) => self.exchange(call, None),
+            Err(missing) => Response::Unsupported(missing.to_string()),
         }
     }
 
@@ -216,9 +220,8 @@ const MOST_UNKNOWN: usize = 5;
 /// Results of a program that lists none.
 const FIRST_OUTPUTS: [&str; 2] = ["output", "weights"];
 
-/// What the call needs and the program does not offer.
-pub(crate) fn unsupported(supports: Option<&Supports>, call: &Call) -> Option<String> {
-    let dtype = call.dtype().name();
+/// Whether the program offers what the call needs.
+pub(crate) fn offered(supports: Option<&Supports>, call: &Call) -> Result<(), Declined> {
     let listed = |list: &[String], name: &str| list.iter().any(|listed| listed == name);
     let (dtypes, options, outputs) = match supports {
         Some(Supports { dtypes, options, outputs, .. }) => {
@@ -226,8 +229,12 @@ pub(crate) fn unsupported(supports: Option<&Supports>, call: &Call) -> Option<St
         }
         None => (None, None, None),
     };
+    let declined = |name: &'static str, list: &'static str, is_listed: bool| {
+        if is_listed { Declined::NotListed { name, list } } else { Declined::NoList { name, list } }
+    };
+    let dtype = call.dtype().name();
     if dtypes.is_some_and(|list| !listed(list, dtype)) {
-        return Some(format!("{dtype} is not among its dtypes"));
+        return Err(declined(dtype, "dtypes", true));
     }
     let lacks = |list: Option<&Vec<String>>, first: &[&str], name: &str| match list {
         Some(list) => !listed(list, name),
@@ -237,20 +244,13 @@ pub(crate) fn unsupported(supports: Option<&Supports>, call: &Call) -> Option<St
     if let Some(option) =
         CallOption::ALL.iter().filter(|x| on(x)).find(|x| lacks(options, &FIRST_OPTIONS, x.name()))
     {
-        return Some(if options.is_some() {
-            format!("{option} is not among its options")
-        } else {
-            format!("{option} is asked only of programs that list it in supports.options")
-        });
+        return Err(declined(option.name(), "options", options.is_some()));
     }
     let results = [("output", true), ("weights", call.return_weights), ("lse", call.return_lse)];
-    let (result, _) =
-        results.iter().find(|(name, on)| *on && lacks(outputs, &FIRST_OUTPUTS, name))?;
-    Some(if outputs.is_some() {
-        format!("{result} is not among its outputs")
-    } else {
-        format!("{result} is asked only of programs that list it in supports.outputs")
-    })
+    match results.iter().find(|(name, on)| *on && lacks(outputs, &FIRST_OUTPUTS, name)) {
+        Some((result, _)) => Err(declined(result, "outputs", outputs.is_some())),
+        None => Ok(()),
+    }
 }
 
 /// What a program offers under names that are not known here: they are passed over, and may be

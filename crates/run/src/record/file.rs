@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use qkvet_spec::shape::check_law;
 use qkvet_spec::{
-    CheckedLaw, Chosen, Contract, Dtype, Law, RunInfo, SourcePlace, Suite, Summary, json_trouble,
+    CheckedLaw, Chosen, Contract, Dtype, JsonError, Law, RunInfo, SourcePlace, Suite, Summary,
+    parse_json,
 };
 use serde::{Deserialize, Serialize};
 
@@ -238,8 +239,8 @@ fn no_text(error: &std::io::Error) -> String {
 }
 
 /// Why a line is not what it should be: its number stands before the message.
-fn line_trouble(error: &serde_json::Error) -> String {
-    json_trouble(&error.to_string()).replace(" at line 1 column ", " at column ")
+fn line_trouble(error: &JsonError) -> String {
+    format!("{} at column {}", error.misread, error.column)
 }
 
 /// What to do about a file that is cut off.
@@ -293,14 +294,14 @@ pub(super) fn read_shard(path: &Path) -> Result<ShardFile, ShardError> {
             "format: expected {FORMAT}, got {got}\nhint: `qkvet check --shard` writes these files"
         )));
     }
-    let header: Header = serde_json::from_str(&first).map_err(|error| {
+    let header: Header = parse_json(&first).map_err(|error| {
         fail(format!("line 1: expected a shard, got: {}", line_trouble(&error)))
     })?;
     let mut answers: BTreeMap<String, Vec<StoredAnswer>> = BTreeMap::new();
     let mut n_answers = 0;
     while let Some((number, line)) = next()? {
-        let Answer { call, response, ended } = serde_json::from_str(&line).map_err(|error| {
-            let hint = if error.is_eof() { format!("\n{CUT_HINT}") } else { String::new() };
+        let Answer { call, response, ended } = parse_json(&line).map_err(|error| {
+            let hint = if error.is_cut_off() { format!("\n{CUT_HINT}") } else { String::new() };
             fail(format!("line {number}: expected an answer, got: {}{hint}", line_trouble(&error)))
         })?;
         answers.entry(call).or_default().push(StoredAnswer { response, ended });

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::file::{Header, ShardError, ShardFile, read_shard};
 use super::files::changes;
-use super::response::Answered;
+use super::response::{Answered, TensorError};
 
 /// Fields of a header that are a shard's own.
 const OWN_FIELDS: [&str; 7] =
@@ -69,7 +69,7 @@ pub fn read_shards(paths: &[PathBuf]) -> Result<Joined, ShardError> {
     }
     let mut answers = BTreeMap::new();
     for (call, responses) in stored {
-        let fail = |message| ShardError::File {
+        let fail = |message: TensorError| ShardError::File {
             path: place.get(&call).cloned().unwrap_or_default(),
             message: format!("answer to {call}: {message}"),
         };

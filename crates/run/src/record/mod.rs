@@ -19,4 +19,4 @@ pub use join::{Joined, read_shards};
 pub use recorded::{Recorded, RecordedTarget};
 pub use recording::{Recording, RecordingTarget};
 pub use response::Answered;
-pub use shard::{Shard, Sharding};
+pub use shard::{NoShard, Shard, Sharding};

@@ -30,9 +30,18 @@ impl StoredAnswer {
 
     /// # Errors
     /// A tensor whose data does not fit its format and shape.
-    pub(super) fn answered(self) -> Result<Answered, String> {
+    pub(super) fn answered(self) -> Result<Answered, TensorError> {
         Ok(Answered { response: self.response.response()?, ended: self.ended })
     }
+}
+
+/// A stored tensor whose data does not fit its format and shape.
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub(super) enum TensorError {
+    #[error("{name}: expected base64, got: {error}")]
+    NoBase64 { name: &'static str, error: base64::DecodeError },
+    #[error("{name}: expected the elements of {stored} {shape:?}, got {got} bytes")]
+    Length { name: &'static str, stored: Dtype, shape: Vec<usize>, got: usize },
 }
 
 /// What came back.
@@ -102,7 +111,7 @@ impl StoredResponse {
         })
     }
 
-    fn response(self) -> Result<Response, String> {
+    fn response(self) -> Result<Response, TensorError> {
         Ok(match self {
             Self::Output { output, weights, lse, inputs_unchanged, handling } => {
                 Response::Output(Box::new(Output {
@@ -143,18 +152,13 @@ impl StoredTensor {
         Self { dtype: tensor.dtype, shape: tensor.shape.clone(), data: BASE64.encode(bits), wide }
     }
 
-    fn tensor(self, name: &str) -> Result<Tensor, String> {
+    fn tensor(self, name: &'static str) -> Result<Tensor, TensorError> {
         let Self { dtype, shape, data, wide } = self;
         let stored = if wide { Dtype::Float64 } else { dtype };
-        let bytes = BASE64
-            .decode(data)
-            .map_err(|error| format!("{name}: expected base64, got: {error}"))?;
+        let bytes = BASE64.decode(data).map_err(|error| TensorError::NoBase64 { name, error })?;
         let expected = shape.iter().try_fold(stored.size(), |size, n| size.checked_mul(*n));
         if expected != Some(bytes.len()) {
-            return Err(format!(
-                "{name}: expected the elements of {stored} {shape:?}, got {} bytes",
-                bytes.len()
-            ));
+            return Err(TensorError::Length { name, stored, shape, got: bytes.len() });
         }
         Ok(Tensor { dtype, shape, data: format::decode(&bytes, stored) })
     }

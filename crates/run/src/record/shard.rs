@@ -44,16 +44,21 @@ impl Shard {
     }
 }
 
-impl FromStr for Shard {
-    type Err = String;
+/// A text that names no shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected i/n with 1 <= i <= n, such as 2/3")]
+pub struct NoShard;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for Shard {
+    type Err = NoShard;
+
+    fn from_str(text: &str) -> Result<Self, NoShard> {
         let numbers = text
             .split_once('/')
             .and_then(|(number, count)| Some((number.parse().ok()?, count.parse().ok()?)));
         match numbers {
             Some((number, count)) if (1..=count).contains(&number) => Ok(Self { number, count }),
-            _ => Err("expected i/n with 1 <= i <= n, such as 2/3".to_owned()),
+            _ => Err(NoShard),
         }
     }
 }

@@ -112,8 +112,7 @@ impl CalledOnnx {
     /// What the model takes; `None` if it is not there any more.
     fn model(&self) -> Option<Model> {
         Some(
-            OnnxTarget::read(&self.model, &Constants::parse(&self.constants).ok()?)
-                .ok()?
+            OnnxTarget::read(&self.model, &Constants::parse(&self.constants).ok()?)?
                 .taking(self.mask),
         )
     }

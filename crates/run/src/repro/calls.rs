@@ -39,19 +39,16 @@ pub(crate) struct JudgedResult {
 
 /// The calls of `law` on `case`: those in `recorded` as they were answered, further ones answered
 /// by the simulator of the meaning. `gets_views` says which of them are put as views, whatever came
-/// of it.
-///
-/// # Errors
-/// A law that asks for something impossible.
+/// of it. `None` for a law that asks for something impossible.
 pub(crate) fn judged_calls(
     law: &CheckedLaw,
     case: &Case,
     judge: Judge<'_>,
     recorded: &[CallRecord],
     gets_views: &dyn Fn(&Call) -> bool,
-) -> Result<Vec<JudgedCall>, String> {
-    if let Some(call) = refused_call(law, case)? {
-        return Ok(vec![JudgedCall {
+) -> Option<Vec<JudgedCall>> {
+    if let Some(call) = refused_call(law, case).ok()? {
+        return Some(vec![JudgedCall {
             label: "attention(Q, K, V)".to_owned(),
             strided: gets_views(&call),
             call,
@@ -61,7 +58,7 @@ pub(crate) fn judged_calls(
     }
     let otherwise = Simulator::new(judge.meaning.clone(), Execution::standard());
     let mut answers = Answers { recorded, next: 0, otherwise };
-    let calls = evaluate(law, case, judge, &mut answers)?.calls;
+    let calls = evaluate(law, case, judge, &mut answers).ok()?.calls;
     let judged = |(at, record): (usize, CallRecord)| {
         let explained = || {
             explains(&record, |want| interpret(judge.meaning, &record.call, judge.contract, want))
@@ -88,7 +85,7 @@ pub(crate) fn judged_calls(
         let strided = gets_views(&record.call);
         JudgedCall { label: record.label, call: record.call, strided, holds, results }
     };
-    Ok(calls.into_iter().enumerate().map(judged).collect())
+    Some(calls.into_iter().enumerate().map(judged).collect())
 }
 
 /// Radius and bound together, rounded up as the judge does.

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use qkvet_diagnose::{LEAST_SHARE, applied, conventions_that_explain, thinned};
-use qkvet_engine::law::CallRecord;
+use qkvet_engine::law::{CallRecord, EvaluationError};
 use qkvet_spec::{
     Catalog, CheckedLaw, Contract, Convention, Dtype, Event, Finding, Meaning, RunInfo, SpecError,
     Summary, Verdict, Words,
@@ -95,6 +95,9 @@ pub enum RunError {
     /// A law asks for something impossible.
     #[error("{0}")]
     Law(String),
+    /// A law has no value on a case.
+    #[error(transparent)]
+    Evaluation(#[from] EvaluationError),
     /// The folder for cases cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -356,7 +356,7 @@ fn one(
     target.begin(&id);
     target.set_threads(threads.unwrap_or_else(|| threads_of(&id, planned.law())));
     let Outcome { verdict, margin, evidence, calls, references, on_views } = match planned {
-        Planned::Plan(_) => evaluate(law, &case, judge, target).map_err(RunError::Law)?,
+        Planned::Plan(_) => evaluate(law, &case, judge, target)?,
         Planned::Frozen(frozen) => judge_frozen(frozen, judge, target)?,
     };
     let ended = target.take_ended();

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use qkvet_gen::{from_json, to_json};
-use qkvet_spec::{Case, Cause, CheckedLaw, Convention, Law, Verdict, Words, json_trouble};
+use qkvet_gen::{GenError, from_json, to_json};
+use qkvet_spec::{Case, Cause, CheckedLaw, Convention, Law, Verdict, Words, parse_json};
 use serde::{Deserialize, Serialize};
 
 use super::RunConfig;
@@ -112,8 +112,8 @@ impl Stored {
     ///
     /// # Errors
     /// A case that does not fit its own description.
-    pub fn case(&self) -> Result<Case, String> {
-        from_json(self.case.get()).map_err(|error| error.to_string())
+    pub fn case(&self) -> Result<Case, GenError> {
+        from_json(self.case.get())
     }
 }
 
@@ -300,8 +300,8 @@ pub fn read_case(folder: &Path, name: &str) -> Result<Stored, StoreError> {
         return Err(fail(format!("no file of at most {MOST_BYTES} bytes")));
     }
     let text = std::fs::read_to_string(&path).map_err(|error| fail(error.to_string()))?;
-    serde_json::from_str(&text).map_err(|error| StoreError {
+    parse_json(&text).map_err(|error| StoreError {
         path,
-        message: format!("expected a stored case, got: {}", json_trouble(&error.to_string())),
+        message: format!("expected a stored case, got: {error}"),
     })
 }

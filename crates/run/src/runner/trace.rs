@@ -82,7 +82,7 @@ fn judged(
     let views =
         |call: &Call| called.map_or_else(|| gets_views(call), |called| called.gets_views(call));
     let judge = Judge { meaning: scene.meaning, contract };
-    let mut calls = judged_calls(seen.law, seen.case, judge, &seen.shown.calls, &views).ok()?;
+    let mut calls = judged_calls(seen.law, seen.case, judge, &seen.shown.calls, &views)?;
     // What was declined after the calls that decided is not asked again.
     calls.truncate(seen.shown.asked.max(1));
     Some(calls)

@@ -258,7 +258,7 @@ mod tests {
         );
         check(
             &ok(r#"{"dtype":"float32","shape":[1,-1],"data":""}"#),
-            "in step: tensors.output.shape[1]: expected a whole number, got integer `-1`",
+            "in step: tensors.output.shape[1]: expected a whole number, got the number `-1`",
         );
         check(
             &ok(r#"{"dtype":"float32","shape":[1]}"#),
@@ -294,10 +294,10 @@ mod tests {
         check(r#"{"ok":false}"#, "message: expected why the program cannot run, got none");
         check(r#"{"ok":true,"wire":2,"name":"x"}"#, "wire: expected 1, got 2");
         check(r#"{"ok":true,"wire":1}"#, "name: expected the name of the program, got none");
-        check(r#"{"ok":1}"#, "ok: expected a boolean, got integer `1`");
+        check(r#"{"ok":1}"#, "ok: expected true or false, got the number `1`");
         check(
             r#"{"ok":true,"wire":1,"name":"x","supports":{"dtypes":"all"}}"#,
-            "supports.dtypes: expected a sequence",
+            "supports.dtypes: expected a list, got the text",
         );
         check(r#"{"wire":1}"#, "ok: expected a value, got none");
         check("{ready", "expected a JSON object");

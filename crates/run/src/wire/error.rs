@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use qkvet_spec::{JsonError, Misread, parse_json};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
@@ -56,46 +57,27 @@ impl WireError {
 
 /// Reads one message; an error names the first field that is wrong.
 pub(crate) fn parse<T: DeserializeOwned>(line: &[u8]) -> Result<T, WireError> {
-    // The path costs time, so it is looked for only when there is something to say.
-    serde_json::from_slice(line).or_else(|_| {
-        let mut json = serde_json::Deserializer::from_slice(line);
-        serde_path_to_error::deserialize(&mut json)
-            .map_err(|error| {
-                let path = error.path().to_string();
-                in_words(if path == "." { String::new() } else { path }, error.inner(), line)
-            })
-            .and_then(|value| match json.end() {
-                Ok(()) => Ok(value),
-                Err(_) => Err(WireError::new("", "one JSON object on the line", quoted(line))),
-            })
-    })
-}
-
-/// The parser's sentence, taken apart.
-fn in_words(path: String, error: &serde_json::Error, line: &[u8]) -> WireError {
-    if !error.is_data() {
-        return WireError::new("", "a JSON object", format!("{} ({error})", quoted(line)));
-    }
-    let text = error.to_string();
-    let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
-    if let Some(field) =
-        text.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'))
-    {
-        let path = if path.is_empty() { field.to_owned() } else { format!("{path}.{field}") };
-        return WireError::new(path, "a value", "none");
-    }
-    match text.split_once(", expected ") {
-        Some((got, expected)) => {
-            let got = ["invalid type: ", "invalid value: ", "unknown variant "]
-                .iter()
-                .find_map(|prefix| got.strip_prefix(prefix))
-                .unwrap_or(got);
-            let expected =
-                if expected == "usize" || expected == "u64" { "a whole number" } else { expected };
-            WireError::new(path, expected, got)
+    let no_object = |why: &dyn fmt::Display| {
+        WireError::new("", "a JSON object", format!("{} ({why})", quoted(line)))
+    };
+    let text = std::str::from_utf8(line).map_err(|error| no_object(&error))?;
+    parse_json(text).map_err(|error| {
+        let JsonError { misread, path, .. } = &error;
+        match misread {
+            Misread::MoreText => WireError::new("", "one JSON object on the line", quoted(line)),
+            misread if misread.is_no_json() => no_object(&error),
+            Misread::Missing { field } => {
+                let dot = if path.is_empty() { "" } else { "." };
+                WireError::new(format!("{path}{dot}{field}"), "a value", "none")
+            }
+            misread => {
+                let (expected, got) = misread
+                    .sides()
+                    .unwrap_or_else(|| ("a field of the protocol".to_owned(), misread.to_string()));
+                WireError::new(path, expected, got)
+            }
         }
-        None => WireError::new(path, "a field of the protocol", text),
-    }
+    })
 }
 
 /// The beginning of some foreign bytes, fit for a message.

@@ -30,6 +30,13 @@ impl CheckedLaw {
         self.law.observe.is_some() || self.formulas().any(|(_, expr)| calls(expr))
     }
 
+    /// Whether its statement compares bits, of which real numbers say nothing.
+    pub fn compares_bits(&self) -> bool {
+        let is_of_bits =
+            |part: &Expr| matches!(part.kind, ExprKind::Binary(BinaryOp::SameBits, ..));
+        self.expect.as_ref().is_some_and(|expect| expect.find(&is_of_bits).is_some())
+    }
+
     /// For each abbreviation whether the value of `expr` depends on it, through others too.
     pub fn lets_needed_by(&self, expr: &Expr) -> Vec<bool> {
         let mut needed = vec![false; self.lets.len()];

@@ -53,7 +53,7 @@ impl<'a> Proved<'a> {
         });
         match &self.outcome.status {
             Status::Refuted(example) => law["counterexample"] = json!(example),
-            Status::Unknown(reason) => law["reason"] = json!(reason),
+            Status::Unknown(reason) => law["reason"] = json!(reason.to_string()),
             Status::Proved | Status::ProvedTo { .. } | Status::Definition | Status::Checked(_) => {}
         }
         law
@@ -106,13 +106,7 @@ impl<'a> Proved<'a> {
     fn known(&self) -> String {
         match &self.outcome.status {
             Status::Proved => {
-                let bits = self
-                    .law
-                    .law
-                    .expect
-                    .as_ref()
-                    .is_some_and(|expect| expect.text.contains("same_bits"));
-                let of = if bits {
+                let of = if self.law.compares_bits() {
                     ", as an equation of real numbers: for the bits a target is asked"
                 } else {
                     ""
