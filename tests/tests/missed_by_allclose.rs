@@ -20,7 +20,7 @@ struct Candidate(Kernel);
 impl Target for Candidate {
     fn call(&mut self, call: &Call) -> Response {
         if call.options != CallOptions::default() {
-            return Response::Unsupported("no options".to_owned());
+            return Response::Unsupported("no options".into());
         }
         let Dims { b, h_q, h_k, n_q, n_k, d_k, d_v } = call.dims();
         let mut data = Vec::new();

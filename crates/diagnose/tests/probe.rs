@@ -257,14 +257,14 @@ fn numbers_lie_in_their_intervals() {
 #[test]
 fn what_is_declined_or_broken_has_its_own_word() {
     let declined = changed(|call, response| match call.options.softcap {
-        Some(_) => Response::Unsupported("no softcap".to_owned()),
+        Some(_) => Response::Unsupported("no softcap".into()),
         None => response,
     });
     assert_eq!(field(&declined, "softcap").certainty, Certainty::Declined);
     assert_eq!(field(&declined, "softcap_order").certainty, Certainty::Declined);
     assert_eq!(field(&declined, "bias").certainty, Certainty::Decided);
     let broken = changed(|call, response| match call.options.sinks {
-        Some(_) => Response::Crash("killed".to_owned().into()),
+        Some(_) => Response::Crash(qkvet_spec::Trouble::from(qkvet_spec::Quoted::new("killed"))),
         None => response,
     });
     assert_eq!(field(&broken, "sinks").certainty, Certainty::Broken);
@@ -272,7 +272,7 @@ fn what_is_declined_or_broken_has_its_own_word() {
     let mut calls = 0;
     let lost = changed(|_, _| {
         calls += 1;
-        Response::Timeout("no answer".to_owned().into())
+        Response::Timeout(qkvet_spec::Trouble::from(qkvet_spec::Quoted::new("no answer")))
     });
     assert!(
         lost.fields
@@ -285,7 +285,7 @@ fn what_is_declined_or_broken_has_its_own_word() {
 #[test]
 fn refused_grouped_heads_leave_the_rest() {
     let single = changed(|call, response| match call.dims() {
-        dims if dims.h_q != dims.h_k => Response::Refused("one head each".to_owned()),
+        dims if dims.h_q != dims.h_k => Response::Refused("one head each".into()),
         _ => response,
     });
     assert_eq!(field(&single, "head_map").certainty, Certainty::Declined);
@@ -316,7 +316,7 @@ fn other_layouts_are_found_and_the_rest_is_asked_in_them() {
             let (q, k, v) = (swap(&call.query), swap(&call.key), swap(&call.value));
             let (heads, of) = (q.shape[1], k.shape[1]);
             if k.shape != v.shape && k.shape[..3] != v.shape[..3] || of == 0 || heads % of != 0 {
-                return Response::Refused("heads do not fit".to_owned());
+                return Response::Refused("heads do not fit".into());
             }
             match self.0.call(&Call { query: q, key: k, value: v, ..call.clone() }) {
                 Response::Output(mut output) => {

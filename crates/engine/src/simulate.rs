@@ -83,8 +83,8 @@ impl Target for Simulator {
                 self.faults.iter().any(|fault| strike(fault, call) != Strike::Nothing);
             return match is_answered {
                 false => {
-                    let shapes = call.misfit_shapes();
-                    Response::Refused(shapes.map_or_else(String::new, |shapes| shapes.to_string()))
+                    let shapes = call.misfit_shapes().map(|shapes| shapes.to_string());
+                    Response::Refused(shapes.unwrap_or_default().into())
                 }
                 true => self.call(&fitted(call, misfit)),
             };

@@ -81,7 +81,7 @@ fn shifted(mut of: Output) -> Output {
 
 #[test]
 fn a_wrong_answer_is_wrong_though_a_later_call_is_declined() {
-    let declines = || Response::Unsupported("no more".to_owned());
+    let declines = || Response::Unsupported("no more".into());
     assert_eq!(verdict(|_, right| output(right)).0, Verdict::Pass);
     assert_eq!(
         verdict(|n, right| if n == 1 { output(right) } else { declines() }).0,
@@ -92,7 +92,7 @@ fn a_wrong_answer_is_wrong_though_a_later_call_is_declined() {
         verdict(|n, right| if n == 2 { declines() } else { output(shifted(right)) });
     assert_eq!(found, Verdict::Fail, "{place}");
     assert!(place.starts_with("attention(Q, K, V) at"), "{place}");
-    let crash = Response::Crash(String::new().into());
+    let crash = Response::Crash(qkvet_spec::Trouble::default());
     assert_eq!(
         verdict(|n, right| if n == 2 { crash.clone() } else { output(shifted(right)) }).0,
         Verdict::Crash
@@ -106,12 +106,13 @@ fn inputs_that_are_written_into_fail_under_every_law() {
     assert_eq!((found, place.starts_with("inputs of attention")), (Verdict::Fail, true), "{place}");
     let (_, place) = verdict(|_, right| overwrites(shifted(right)));
     assert!(!place.starts_with("inputs of"), "wrong numbers come first: {place}");
-    let (found, _) =
-        verdict(
-            |n, right| {
-                if n == 1 { overwrites(right) } else { Response::Unsupported(String::new()) }
-            },
-        );
+    let (found, _) = verdict(|n, right| {
+        if n == 1 {
+            overwrites(right)
+        } else {
+            Response::Unsupported(qkvet_spec::Quoted::default())
+        }
+    });
     assert_eq!(found, Verdict::Fail);
 }
 

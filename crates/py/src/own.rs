@@ -36,13 +36,13 @@ impl OwnFunction {
 impl OwnFunction {
     fn asked(&self, call: &Call, lies: Option<&str>) -> Response {
         if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-            return Response::NotAsked("interrupted".to_owned());
+            return Response::NotAsked("interrupted".into());
         }
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let beside = (self.case.as_deref(), lies);
         Python::attach(|py| {
             answer(py, &self.answered, call, beside)
-                .unwrap_or_else(|error| Response::Error(error.to_string()))
+                .unwrap_or_else(|error| Response::Error(error.to_string().into()))
         })
     }
 }
@@ -159,7 +159,7 @@ fn answer(
             )?;
             let read = |name: &str| tensors.get(name).map(|bits| tensor(name, bits)).transpose();
             let Some(output) = read("output")? else {
-                return Ok(Response::Malformed("no output".to_owned()));
+                return Ok(Response::Malformed("no output".into()));
             };
             let (weights, lse) = (read("weights")?, read("lse")?);
             let inputs_unchanged =
@@ -168,10 +168,10 @@ fn answer(
                 item("python")?.map(|told| handling(&told)).transpose()?.unwrap_or_default();
             Response::Output(Box::new(Output { output, weights, lse, inputs_unchanged, handling }))
         }
-        "unsupported" => Response::Unsupported(reason()?),
-        "refused" => Response::Refused(reason()?),
-        "malformed" => Response::Malformed(reason()?),
-        _ => Response::Error(reason()?),
+        "unsupported" => Response::Unsupported(reason()?.into()),
+        "refused" => Response::Refused(reason()?.into()),
+        "malformed" => Response::Malformed(reason()?.into()),
+        _ => Response::Error(reason()?.into()),
     })
 }
 

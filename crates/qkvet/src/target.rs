@@ -73,9 +73,11 @@ impl<T: Element, A: Attention<T>> Answering for OfFormat<T, A> {
         IS_CALLED.set(false);
         match answered {
             Ok(Ok(())) => {}
-            Ok(Err(Declined::Unsupported(why))) => return Response::Unsupported(why),
-            Ok(Err(Declined::Refused(why))) => return Response::Refused(why),
-            Err(panic) => return Response::Error(format!("panicked: {}", said(panic.as_ref()))),
+            Ok(Err(Declined::Unsupported(why))) => return Response::Unsupported(why.into()),
+            Ok(Err(Declined::Refused(why))) => return Response::Refused(why.into()),
+            Err(panic) => {
+                return Response::Error(format!("panicked: {}", said(panic.as_ref())).into());
+            }
         }
         let of = |shape: Vec<usize>, data: Vec<f64>| SpecTensor { dtype: T::DTYPE, shape, data };
         Response::Output(Box::new(Output {
@@ -224,7 +226,7 @@ impl Target for Own {
     fn call(&mut self, call: &SpecCall) -> Response {
         match self.asked(call) {
             Ok(one) => one.answer(call),
-            Err(lacks) => Response::Unsupported(format!("does not offer {lacks}")),
+            Err(lacks) => Response::Unsupported(format!("does not offer {lacks}").into()),
         }
     }
 }

@@ -196,8 +196,8 @@ struct Asked<'a>(&'a Own);
 impl Target for Asked<'_> {
     fn call(&mut self, call: &Call) -> Response {
         match self.0.asked(call) {
-            Ok(_) => Response::NotAsked(String::new()),
-            Err(lacks) => Response::Unsupported(lacks.to_string()),
+            Ok(_) => Response::NotAsked("".into()),
+            Err(lacks) => Response::Unsupported(lacks.to_string().into()),
         }
     }
 }

@@ -249,7 +249,7 @@ impl Doctor<'_, '_> {
         let tweak = |run: &mut Value| run["params"]["qkvet_unknown"] = 1.into();
         match self.exchange(call, Some(&tweak)) {
             Some(Response::Unsupported(reason)) => {
-                self.show(Diagnosis::Well, format!("declined: {reason}"), None)
+                self.show(Diagnosis::Well, format!("declined: {}", reason.tell()), None)
             }
             Some(other) => {
                 let text = format!("expected status unsupported, got {}", status(&other));
@@ -331,7 +331,7 @@ impl Doctor<'_, '_> {
         match self.exchange(call, tweak)? {
             Response::Output(output) => Some(*output),
             Response::Unsupported(reason) => {
-                self.show(Diagnosis::NotOffered, format!("declined: {reason}"), None);
+                self.show(Diagnosis::NotOffered, format!("declined: {}", reason.tell()), None);
                 None
             }
             other => {
@@ -381,8 +381,8 @@ impl Doctor<'_, '_> {
     }
 
     fn gone(&mut self, who: &str, Trouble { what, stderr, .. }: Trouble) -> Option<Response> {
-        let stderr = stderr.map(|words| format!("; stderr: {words}")).unwrap_or_default();
-        self.show(Diagnosis::Wrong, format!("{who}{what}{stderr}"), None);
+        let stderr = stderr.map(|words| format!("; stderr: {}", words.tell())).unwrap_or_default();
+        self.show(Diagnosis::Wrong, format!("{who}{}{stderr}", what.tell()), None);
         None
     }
 }
@@ -390,13 +390,13 @@ impl Doctor<'_, '_> {
 fn status(response: &Response) -> String {
     match response {
         Response::Output(_) => "ok".to_owned(),
-        Response::Unsupported(reason) => format!("unsupported: {reason}"),
-        Response::Refused(reason) => format!("refused: {reason}"),
-        Response::Error(reason) => format!("error: {reason}"),
-        Response::Malformed(reason) => format!("malformed: {reason}"),
-        Response::NotAsked(reason) => format!("not asked: {reason}"),
+        Response::Unsupported(reason) => format!("unsupported: {}", reason.tell()),
+        Response::Refused(reason) => format!("refused: {}", reason.tell()),
+        Response::Error(reason) => format!("error: {}", reason.tell()),
+        Response::Malformed(reason) => format!("malformed: {}", reason.tell()),
+        Response::NotAsked(reason) => format!("not asked: {}", reason.tell()),
         Response::Crash(trouble) | Response::Timeout(trouble) | Response::Broken(trouble) => {
-            trouble.what.clone()
+            trouble.what.tell().to_string()
         }
     }
 }

@@ -30,13 +30,13 @@ pub struct Flash;
 impl Target for Flash {
     fn call(&mut self, call: &Call) -> Response {
         if let Err(reason) = check_call(call) {
-            return Response::Refused(reason.to_string());
+            return Response::Refused(reason.to_string().into());
         }
         match call.dtype() {
             Dtype::Float64 => attention::<f64>(call),
             Dtype::Float32 | Dtype::Bfloat16 | Dtype::Float16 => attention::<f32>(call),
             narrow @ (Dtype::Float8E4m3fn | Dtype::Float8E5m2) => {
-                Response::Unsupported(Declined::NoKernel { dtype: narrow }.to_string())
+                Response::Unsupported(Declined::NoKernel { dtype: narrow }.to_string().into())
             }
         }
     }

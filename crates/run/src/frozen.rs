@@ -328,15 +328,18 @@ impl Target for OutputFolder {
         let Some((path, format)) = file else {
             // Nobody declined it: what is not there decides nothing.
             self.missing.store(true, Ordering::Relaxed);
-            return Response::NotAsked("no output file".to_owned());
+            return Response::NotAsked("no output file".into());
         };
         match read(path).map_err(Unreadable::from).and_then(|bytes| format.output(&bytes)) {
-            Ok(StoredOutput { id: Some(other), .. }) if other != id => Response::Error(format!(
-                "{id}.{}: expected the output of this case, got that of {other}",
-                format.extension()
-            )),
+            Ok(StoredOutput { id: Some(other), .. }) if other != id => {
+                let extension = format.extension();
+                let expected = "expected the output of this case";
+                Response::Error(format!("{id}.{extension}: {expected}, got that of {other}").into())
+            }
             Ok(StoredOutput { output, .. }) => Response::Output(Box::new(Output::of(output))),
-            Err(message) => Response::Error(format!("{id}.{}: {message}", format.extension())),
+            Err(message) => {
+                Response::Error(format!("{id}.{}: {message}", format.extension()).into())
+            }
         }
     }
 }

@@ -331,7 +331,7 @@ fn jax_attention() {
     let mut call = random_call(Dims { d_v: 40, ..DIMS }, Dtype::Float32, 3);
     call.options.window = Some(Window { left: Some(2), right: None });
     let expected = "a window that counts from the last key".to_owned();
-    assert_eq!(target.call(&call), Response::Unsupported(expected));
-    let x64_off = Response::Unsupported("jax_enable_x64 is off".to_owned());
+    assert_eq!(target.call(&call), Response::Unsupported(expected.into()));
+    let x64_off = Response::Unsupported("jax_enable_x64 is off".into());
     assert_eq!(target.call(&random_call(DIMS, Dtype::Float64, 1)), x64_off);
 }

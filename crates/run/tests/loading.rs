@@ -239,7 +239,7 @@ fn options_are_passed_as_read() {
     let mut call = small_call();
     call.options.causal = true;
     let mut target = fixture.start("attention").expect("starts");
-    assert_eq!(target.call(&call), Response::Unsupported("no argument for causal".to_owned()));
+    assert_eq!(target.call(&call), Response::Unsupported("no argument for causal".into()));
 
     // Required options get what absence means: d_k is 4, so the default scale is 1/2.
     let mut target = fixture.start("triton_like").expect("starts");
@@ -270,7 +270,7 @@ fn one_argument_for_mask_and_bias() {
     biased.options.bias = Some(Noise(3).tensor(&[2, 3], biased.dtype()));
 
     let mut target = PythonTarget::start(&config).expect("starts");
-    assert_eq!(target.call(&biased), Response::Unsupported("no argument for bias".to_owned()));
+    assert_eq!(target.call(&biased), Response::Unsupported("no argument for bias".into()));
     config.mask_takes_bias = true;
     let mut target = PythonTarget::start(&config).expect("starts");
     assert_eq!(output(target.call(&masked)).output.data[0].to_bits(), 1f64.to_bits());
@@ -278,7 +278,7 @@ fn one_argument_for_mask_and_bias() {
     biased.options.mask = masked.options.mask;
     assert_eq!(
         target.call(&biased),
-        Response::Unsupported("mask and bias share the argument attn_mask".to_owned())
+        Response::Unsupported("mask and bias share the argument attn_mask".into())
     );
 }
 
@@ -317,7 +317,7 @@ fn weights_that_were_promised() {
     call.return_weights = true;
     let mut target = fixture.start("weights_missing").expect("starts");
     let expected = "expected a tuple (output, weights), got ndarray";
-    assert_eq!(target.call(&call), Response::Malformed(expected.to_owned()));
+    assert_eq!(target.call(&call), Response::Malformed(expected.into()));
 }
 
 #[test]
@@ -351,7 +351,7 @@ fn formats_that_the_library_lacks() {
     let mut target = fixture.start("attention").expect("starts");
     let call = random_call(small_call().dims(), Dtype::Bfloat16, 1);
     let expected = "numpy has no bfloat16 (install ml_dtypes or use --arrays torch)";
-    assert_eq!(target.call(&call), Response::Unsupported(expected.to_owned()));
+    assert_eq!(target.call(&call), Response::Unsupported(expected.into()));
 }
 
 #[test]

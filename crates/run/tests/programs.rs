@@ -343,7 +343,7 @@ fn what_is_not_listed_is_not_asked() {
         call
     };
     let mut check = |call: &Call, expected: &str| {
-        assert_eq!(target.call(call), Response::Unsupported(expected.to_owned()));
+        assert_eq!(target.call(call), Response::Unsupported(expected.into()));
     };
     check(&call(|c| c.options.causal = true), "causal is not among its options");
     check(&call(|c| c.return_weights = true), "weights is not among its outputs");
@@ -440,16 +440,16 @@ fn a_program_without_lists_is_asked_what_the_first_ones_knew() {
     for (name, options) in later {
         let call = Call { options, ..small_call() };
         let expected = format!("{name} is asked only of programs that list it in supports.options");
-        assert_eq!(without.call(&call), Response::Unsupported(expected));
+        assert_eq!(without.call(&call), Response::Unsupported(expected.into()));
         assert_eq!(
             with.call(&call),
-            Response::Unsupported(format!("{name} is not among its options"))
+            Response::Unsupported(format!("{name} is not among its options").into())
         );
     }
     let call = Call { return_lse: true, ..small_call() };
     let expected = "lse is asked only of programs that list it in supports.outputs".to_owned();
-    assert_eq!(without.call(&call), Response::Unsupported(expected));
-    assert_eq!(with.call(&call), Response::Unsupported("lse is not among its outputs".to_owned()));
+    assert_eq!(without.call(&call), Response::Unsupported(expected.into()));
+    assert_eq!(with.call(&call), Response::Unsupported("lse is not among its outputs".into()));
     let first = CallOptions { causal: true, mask: Some(Noise(1).mask(&[2, 3])), ..off() };
     let known =
         output(without.call(&Call { options: first, return_weights: true, ..small_call() }));

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CallOption, Dtype, Handling, OptionSet};
+use crate::{CallOption, Dtype, Handling, OptionSet, Quoted};
 
 /// A shape as reports print it: `(2, 3)`.
 pub fn tell_shape(shape: &[usize]) -> String {
@@ -214,13 +214,13 @@ pub enum Response {
     /// The target returned.
     Output(Box<Output>),
     /// The target does not offer this option, format or size.
-    Unsupported(String),
+    Unsupported(Quoted),
     /// The target refused a valid input (`ValueError`, `TypeError`).
-    Refused(String),
+    Refused(Quoted),
     /// The target raised something else.
-    Error(String),
+    Error(Quoted),
     /// The target returned something that is not a tensor of numbers.
-    Malformed(String),
+    Malformed(Quoted),
     /// The target's process died.
     Crash(Trouble),
     /// The target did not answer in time.
@@ -228,22 +228,22 @@ pub enum Response {
     /// The target's process answered what is not of the protocol.
     Broken(Trouble),
     /// The call was not made, and why: it says nothing of the target.
-    NotAsked(String),
+    NotAsked(Quoted),
 }
 
 /// What went wrong with a target's process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trouble {
     /// What happened: `exited with code 3`.
-    pub what: String,
+    pub what: Quoted,
     /// The end of its standard error, if it said something.
-    pub stderr: Option<String>,
+    pub stderr: Option<Quoted>,
     /// The field of a message that is wrong, of what is not of the protocol.
-    pub field: Option<String>,
+    pub field: Option<Quoted>,
 }
 
-impl From<String> for Trouble {
-    fn from(what: String) -> Self {
+impl From<Quoted> for Trouble {
+    fn from(what: Quoted) -> Self {
         Self { what, ..Self::default() }
     }
 }

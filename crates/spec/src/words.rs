@@ -221,15 +221,32 @@ fn radius(x: f64) -> String {
 /// ```compile_fail
 /// let _: &str = qkvet_spec::Quoted::new("QK221").as_ref();
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Quoted(String);
+
+impl fmt::Debug for Quoted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl<T: Into<String>> From<T> for Quoted {
+    fn from(text: T) -> Self {
+        Self(text.into())
+    }
+}
 
 impl Quoted {
     /// A text of a target.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
+    }
+
+    /// The text, to be shown.
+    pub fn tell(&self) -> Sentence {
+        Sentence(self.0.clone())
     }
 
     /// The text for what escapes it: `quote.rs` and `words.rs` of the reports, and nothing else.

@@ -77,11 +77,13 @@ impl<'a> Asker<'a> {
         self.calls += 1;
         let answer = match self.target.call_contiguous(&call) {
             Response::Output(output) => Answer::Output(self.noted(output)),
-            Response::Unsupported(reason) => Answer::Declined(format!("unsupported: {reason}")),
-            Response::Refused(reason) => Answer::Declined(format!("refused: {reason}")),
-            Response::NotAsked(reason) => Answer::Declined(format!("not asked: {reason}")),
-            Response::Error(reason) => Answer::Broken(format!("error: {reason}")),
-            Response::Malformed(reason) => Answer::Broken(format!("malformed: {reason}")),
+            Response::Unsupported(reason) => {
+                Answer::Declined(format!("unsupported: {}", reason.tell()))
+            }
+            Response::Refused(reason) => Answer::Declined(format!("refused: {}", reason.tell())),
+            Response::NotAsked(reason) => Answer::Declined(format!("not asked: {}", reason.tell())),
+            Response::Error(reason) => Answer::Broken(format!("error: {}", reason.tell())),
+            Response::Malformed(reason) => Answer::Broken(format!("malformed: {}", reason.tell())),
             Response::Crash(trouble) => self.lost("crash", trouble),
             Response::Timeout(trouble) => self.lost("timeout", trouble),
             Response::Broken(trouble) => self.lost("broken", trouble),
@@ -103,6 +105,6 @@ impl<'a> Asker<'a> {
 
     fn lost(&mut self, how: &str, Trouble { what, .. }: Trouble) -> Answer {
         self.lost += 1;
-        Answer::Broken(format!("{how}: {what}"))
+        Answer::Broken(format!("{how}: {}", what.tell()))
     }
 }

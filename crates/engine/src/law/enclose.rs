@@ -34,7 +34,7 @@ struct Nobody;
 
 impl Target for Nobody {
     fn call(&mut self, _call: &Call) -> Response {
-        Response::NotAsked("there is no target".to_owned())
+        Response::NotAsked("there is no target".into())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Laws of refusal: one call that does not fit, which is an error of the target and no answer.
 
 use qkvet_spec::{
-    Binding, Call, Case, CheckedLaw, Evidence, Expectation, Got, Quoted, Response, Target, Tensor,
+    Binding, Call, Case, CheckedLaw, Evidence, Expectation, Got, Response, Target, Tensor,
 };
 
 use super::call::{CallRecord, tensor};
@@ -68,7 +68,7 @@ pub(super) fn refusal(call: Call, target: &mut dyn Target) -> Outcome {
                 }],
             )
         }
-        Response::Malformed(got) => (answered(Got::Said(Quoted::new(got))), Vec::new()),
+        Response::Malformed(got) => (answered(Got::Said(got)), Vec::new()),
         other => {
             let decision = no_result(LABEL.to_owned(), other);
             let evidence = decision
@@ -142,7 +142,7 @@ mod tests {
             let output = Tensor { dtype: Dtype::Float32, shape: shape.to_vec(), data };
             Response::Output(Box::new(Output::of(output)))
         };
-        let said = || "why".to_owned();
+        let said = || qkvet_spec::Quoted::new("why");
         let verdicts = [
             (Response::Refused(said()), Verdict::Pass),
             (Response::Error(said()), Verdict::Pass),

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use qkvet_spec::{
-    Approx, Aspect, Call, Evidence, Expectation, Form, Got, Number, Place, Quoted, Response,
-    Strides, Target, Trouble, Verdict,
+    Approx, Aspect, Call, Evidence, Expectation, Form, Got, Number, Place, Response, Strides,
+    Target, Trouble, Verdict,
 };
 
 use super::call::{CallRecord, all_verdicts, check_value, is_element_right, malformed};
@@ -365,15 +365,14 @@ pub(super) fn no_result(label: String, response: Response) -> Decision {
     let (verdict, Trouble { what, stderr, .. }) = match response {
         Response::Output(_) => return Decision::pass(),
         Response::Malformed(got) => {
-            let got = Got::Said(Quoted::new(got));
+            let got = Got::Said(got);
             let evidence = Evidence::new(place, Expectation::Tensor, got);
             return Decision::fail(Evidence { form: Some(Form::Kind), ..evidence });
         }
         Response::Broken(Trouble { what, stderr, field }) => {
-            let field = Quoted::new(field.unwrap_or_default());
-            let got = Got::Message { field, said: Quoted::new(what) };
+            let field = field.unwrap_or_default();
+            let got = Got::Message { field, said: what };
             let evidence = Evidence::new(place, Expectation::Protocol, got);
-            let stderr = stderr.map(Quoted::new);
             let evidence = Evidence { broke_protocol: true, stderr, ..evidence };
             return Decision { verdict: Verdict::Error, margin: 0.0, evidence: Some(evidence) };
         }
@@ -384,15 +383,17 @@ pub(super) fn no_result(label: String, response: Response) -> Decision {
         Response::Timeout(trouble) => (Verdict::Timeout, trouble),
         Response::NotAsked(reason) => (Verdict::Skipped, reason.into()),
     };
-    let evidence = Evidence::new(place, Expectation::Result, Got::Said(Quoted::new(what)));
-    let evidence = Evidence { stderr: stderr.map(Quoted::new), ..evidence };
+    let evidence = Evidence::new(place, Expectation::Result, Got::Said(what));
+    let evidence = Evidence { stderr, ..evidence };
     Decision { verdict, margin: 0.0, evidence: Some(evidence) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use qkvet_spec::{CallOptions, Contract, Depth, Dtype, Handling, Meaning, Output, Tensor};
+    use qkvet_spec::{
+        CallOptions, Contract, Depth, Dtype, Handling, Meaning, Output, Quoted, Tensor,
+    };
 
     use crate::interpret::interpret;
 
@@ -487,15 +488,15 @@ mod tests {
             1,
         );
         check(&[returns(2.5), returns(2.5), returns(2.0)], Verdict::Nondet, "identical calls", 1);
-        check(&[Response::Crash(String::new().into())], Verdict::Crash, "attention(Q, K, V)", 0);
-        check(&[Response::NotAsked(String::new())], Verdict::Skipped, "attention(Q, K, V)", 0);
+        check(&[Response::Crash(Trouble::default())], Verdict::Crash, "attention(Q, K, V)", 0);
+        check(&[Response::NotAsked(Quoted::default())], Verdict::Skipped, "attention(Q, K, V)", 0);
         check(
-            &[Response::Unsupported(String::new())],
+            &[Response::Unsupported(Quoted::default())],
             Verdict::Unsupported,
             "attention(Q, K, V)",
             0,
         );
-        check(&[Response::Malformed("a list".to_owned())], Verdict::Fail, "attention(Q, K, V)", 0);
+        check(&[Response::Malformed("a list".into())], Verdict::Fail, "attention(Q, K, V)", 0);
     }
 
     #[test]
@@ -561,12 +562,12 @@ mod tests {
             let outcome = judge_call("attention(Q, K, V)", &call(), expect, &mut target);
             (outcome.verdict, outcome.evidence.is_some_and(|evidence| evidence.strided))
         };
-        let crash = || Response::Crash(String::new().into());
+        let crash = || Response::Crash(Trouble::default());
         let nothings = [
             (crash(), Verdict::Crash),
-            (Response::Timeout(String::new().into()), Verdict::Timeout),
-            (Response::Broken(String::new().into()), Verdict::Error),
-            (Response::Malformed(String::new()), Verdict::Fail),
+            (Response::Timeout(Trouble::default()), Verdict::Timeout),
+            (Response::Broken(Trouble::default()), Verdict::Error),
+            (Response::Malformed(Quoted::default()), Verdict::Fail),
         ];
         for (nothing, verdict) in nothings {
             let once = std::slice::from_ref(&nothing);
@@ -578,7 +579,7 @@ mod tests {
         // What happened once is no matter of views.
         assert_eq!(told(&[crash(), returns(2.0)], returns(2.0), true), (Verdict::Crash, false));
         assert_eq!(
-            told(&[Response::Refused(String::new())], returns(2.0), true),
+            told(&[Response::Refused(Quoted::default())], returns(2.0), true),
             (Verdict::Refused, false)
         );
     }

@@ -116,7 +116,7 @@ impl Target for OnnxTarget {
                 let message = self.message(call, &feeds);
                 self.process.call_with(call, &|request| replace(request, &message))
             }
-            Err(reason) => Response::Unsupported(reason.to_string()),
+            Err(reason) => Response::Unsupported(reason.to_string().into()),
         }
     }
 
@@ -166,7 +166,7 @@ impl Target for BackendTarget {
     fn call(&mut self, call: &Call) -> Response {
         let NodeTest { model, inputs, present } = match node_test(call, self.opset) {
             Ok(test) => test,
-            Err(reason) => return Response::Unsupported(reason.to_string()),
+            Err(reason) => return Response::Unsupported(reason.to_string().into()),
         };
         let messages = |feeds: &[Feed]| feeds.iter().map(Feed::message).collect::<Vec<_>>();
         let message = json!({

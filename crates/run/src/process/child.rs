@@ -8,7 +8,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use qkvet_spec::Trouble;
+use qkvet_spec::{Quoted, Trouble};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use super::lines::Strays;
@@ -141,7 +141,7 @@ impl Child {
             .map_or(String::new(), |line| format!(" in the middle of {}", quoted(line)));
         let stderr = self.last_words();
         self.kill();
-        Received::Ended(Trouble { what: what + &half, stderr, field: None })
+        Received::Ended(Trouble { what: (what + &half).into(), stderr, field: None })
     }
 
     fn late(&mut self, limit: Duration) -> Trouble {
@@ -150,7 +150,7 @@ impl Child {
             what += &format!(", only a line without its line break: {}", quoted(half));
         }
         self.kill();
-        Trouble { what, stderr: self.last_words(), field: None }
+        Trouble { what: what.into(), stderr: self.last_words(), field: None }
     }
 
     /// Whether the process has ended. It is left to be collected, so that its number stays its own.
@@ -196,9 +196,9 @@ impl Child {
     }
 
     /// The telling part of what the process said last.
-    pub(crate) fn last_words(&mut self) -> Option<String> {
+    pub(crate) fn last_words(&mut self) -> Option<Quoted> {
         self.pipes.drain();
-        Some(summary(self.pipes.tail())).filter(|words| !words.is_empty())
+        Some(summary(self.pipes.tail())).filter(|words| !words.is_empty()).map(Quoted::new)
     }
 
     /// Lines on the output that were no messages.

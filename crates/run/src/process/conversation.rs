@@ -1,7 +1,7 @@
 //! One child and what is said with it: hello, then requests and their answers in order.
 
 use qkvet_spec::wire::{HelloAnswer, Payload, Request};
-use qkvet_spec::{Call, Response, Trouble};
+use qkvet_spec::{Call, Quoted, Response, Trouble};
 use serde_json::Value;
 
 use super::child::{Child, Received};
@@ -108,6 +108,7 @@ impl Conversation {
                 return Err(protocol(error, &child));
             }
             Received::Ended(Trouble { what, stderr, .. }) => {
+                let what = what.tell().to_string();
                 return Err(StartError::Died { target, how: what, heard: heard(&child, stderr) });
             }
             Received::Late(Trouble { what, stderr, .. }) => {
@@ -115,7 +116,7 @@ impl Conversation {
                 return Err(StartError::Timeout {
                     target,
                     limit,
-                    what,
+                    what: what.tell().to_string(),
                     heard: heard(&child, stderr),
                     hint,
                 });
@@ -149,9 +150,8 @@ impl Conversation {
         let request = match question.line(payload, &self.scratch) {
             Ok(request) => request,
             Err(error) => {
-                return Exchange::going_on(Response::Error(format!(
-                    "the call could not be written: {error}"
-                )));
+                let reason = format!("the call could not be written: {error}");
+                return Exchange::going_on(Response::Error(reason.into()));
             }
         };
         trace(true, &request);
@@ -168,7 +168,7 @@ impl Conversation {
                 self.broken(WireError::new("", format!("an answer of up to {limit} bytes"), "more"))
             }
             Received::Ended(trouble) => {
-                let over = trouble.what.clone();
+                let over = trouble.what.tell().to_string();
                 Exchange { over: Some(over), ..Exchange::going_on(Response::Crash(trouble)) }
             }
             Received::Late(trouble) => {
@@ -210,9 +210,9 @@ impl Conversation {
 
     fn broken(&mut self, error: WireError) -> Exchange {
         let trouble = Trouble {
-            what: error.to_string(),
+            what: error.to_string().into(),
             stderr: self.child.last_words(),
-            field: Some(error.path.clone()),
+            field: Some(Quoted::new(&error.path)),
         };
         let over = Some("was ended for breaking the protocol".to_owned());
         Exchange {
@@ -251,7 +251,7 @@ fn receive(child: &mut Child, launch: &Launch, to: &str) -> Received {
     child.receive(limit, &limits.watch, &silent)
 }
 
-fn heard(child: &Child, stderr: Option<String>) -> Box<Heard> {
+fn heard(child: &Child, stderr: Option<Quoted>) -> Box<Heard> {
     Box::new(Heard { stderr, stray: first_stray(child) })
 }
 

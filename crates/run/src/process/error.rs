@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use qkvet_spec::Quoted;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -138,7 +139,7 @@ fn hint_line(hint: Option<&str>) -> String {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heard {
     /// The telling part of the end of its standard error.
-    pub stderr: Option<String>,
+    pub stderr: Option<Quoted>,
     /// The first line on its standard output that was no message, quoted.
     pub stray: Option<String>,
 }
@@ -146,7 +147,7 @@ pub struct Heard {
 impl fmt::Display for Heard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(stderr) = &self.stderr {
-            write!(f, "; stderr: {stderr}")?;
+            write!(f, "; stderr: {}", stderr.tell())?;
         }
         match &self.stray {
             Some(stray) => write!(f, "; it wrote a line that does not begin with `{{`: {stray}"),

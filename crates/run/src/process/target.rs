@@ -93,7 +93,7 @@ impl ProcessTarget {
                 Ok(other) => other.exchange(call, tweak),
                 Err(error) => {
                     let why = first_line(error);
-                    Response::NotAsked(format!("not started a second time: {why}"))
+                    Response::NotAsked(format!("not started a second time: {why}").into())
                 }
             };
         }
@@ -131,15 +131,14 @@ impl ProcessTarget {
         }
         if self.restarts_of_case >= self.launch.limits.max_restarts {
             let (times, end) = (self.restarts_of_case, &self.last_end);
-            return Err(Response::NotAsked(format!(
-                "not restarted after {times} restarts; the last process {end}"
-            )));
+            let reason = format!("not restarted after {times} restarts; the last process {end}");
+            return Err(Response::NotAsked(reason.into()));
         }
         self.restarts += 1;
         self.restarts_of_case += 1;
         Conversation::start(&self.launch, &mut |_, _| ()).map_err(|error| {
             self.last_end = "could not be started".to_owned();
-            Response::NotAsked(format!("not restarted: {}", first_line(&error)))
+            Response::NotAsked(format!("not restarted: {}", first_line(&error)).into())
         })
     }
 
@@ -164,7 +163,7 @@ impl Target for ProcessTarget {
     fn call(&mut self, call: &Call) -> Response {
         match offered(self.greeting.supports.as_ref(), call) {
             Ok(()) => self.exchange(call, None),
-            Err(missing) => Response::Unsupported(missing.to_string()),
+            Err(missing) => Response::Unsupported(missing.to_string().into()),
         }
     }
 

@@ -216,7 +216,7 @@ impl RecordedTarget {
         }
         self.recorded.unanswered.fetch_add(1, Ordering::Relaxed);
         self.unanswered.store(true, Ordering::Relaxed);
-        Response::NotAsked("no shard asked this".to_owned())
+        Response::NotAsked("no shard asked this".into())
     }
 }
 
@@ -235,7 +235,7 @@ impl Target for RecordedTarget {
         if !self.recorded.takes_views() {
             return None;
         }
-        let none = || Response::NotAsked("the target is handed no views".to_owned());
+        let none = || Response::NotAsked("the target is handed no views".into());
         Some(self.answer(id_of(transposed_id(call), call, self.has_other_masks), |live| {
             live.call_transposed(call).unwrap_or_else(none)
         }))

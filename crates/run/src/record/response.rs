@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use qkvet_engine::format;
-use qkvet_spec::{Dtype, Handling, Output, Response, Tensor, Trouble};
+use qkvet_spec::{Dtype, Handling, Output, Quoted, Response, Tensor, Trouble};
 use serde::{Deserialize, Serialize};
 
 /// One answer as it is written, and whether it was the last of its process.
@@ -58,10 +58,10 @@ pub(super) enum StoredResponse {
         #[serde(default, skip_serializing_if = "Handling::is_plain")]
         handling: Handling,
     },
-    Unsupported(String),
-    Refused(String),
-    Error(String),
-    Malformed(String),
+    Unsupported(Quoted),
+    Refused(Quoted),
+    Error(Quoted),
+    Malformed(Quoted),
     Crash(StoredTrouble),
     Timeout(StoredTrouble),
     Broken(StoredTrouble),
@@ -71,11 +71,11 @@ pub(super) enum StoredResponse {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StoredTrouble {
-    what: String,
+    what: Quoted,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    stderr: Option<String>,
+    stderr: Option<Quoted>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    field: Option<String>,
+    field: Option<Quoted>,
 }
 
 /// A tensor by its storage bits.

@@ -111,10 +111,10 @@ pub(crate) fn read_reply(
     };
     let response = match answer.status {
         Status::Ok => results(&answer, asked, scratch).map_err(WireError::in_step)?,
-        Status::Unsupported => Response::Unsupported(reason),
-        Status::Refused => Response::Refused(reason),
-        Status::Error => Response::Error(reason),
-        Status::Malformed => Response::Malformed(reason),
+        Status::Unsupported => Response::Unsupported(reason.into()),
+        Status::Refused => Response::Refused(reason.into()),
+        Status::Error => Response::Error(reason.into()),
+        Status::Malformed => Response::Malformed(reason.into()),
     };
     Ok(Reply { response, fatal, nanoseconds })
 }
@@ -142,12 +142,12 @@ fn results(answer: &RunAnswer, asked: &Asked, scratch: &Scratch) -> Result<Respo
         let Some(tensor) = tensor(&path, sent, asked, scratch)? else {
             let reason =
                 format!("{name}: an array of shape {:?} is too large to be checked", sent.shape);
-            return Ok(Response::Malformed(reason));
+            return Ok(Response::Malformed(reason.into()));
         };
         found.insert(*name, tensor);
     }
     let Some(output) = found.remove("output") else {
-        return Ok(Response::Malformed("no output".to_owned()));
+        return Ok(Response::Malformed("no output".into()));
     };
     let (weights, lse) = (found.remove("weights"), found.remove("lse"));
     let inputs_unchanged = answer.inputs_unchanged.unwrap_or(true);
