@@ -95,9 +95,7 @@ impl Implementation {
     #[must_use]
     pub fn row(&self) -> String {
         let Self { calls, package, door, command } = self;
-        let words: Vec<&str> =
-            command.split_whitespace().chain(["-q", "--format", "json"]).collect();
-        let finished = run(root(), &words);
+        let finished = run(root(), format!("{command} -q --format json"));
         assert!(matches!(finished.code, Some(0 | 1)), "{command}: {}", finished.stderr);
         let command = command.split_whitespace().collect::<Vec<_>>().join(" ");
         format!(

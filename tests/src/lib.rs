@@ -1,14 +1,19 @@
 //! Helpers of the end-to-end tests: the binary, the interpreter, the report.
 
 pub mod changed;
+mod folder;
 pub mod functions;
 pub mod implementations;
 pub mod libraries;
 pub mod markup;
 pub mod package;
+mod report;
+
+pub use folder::{Folder, Words, temp};
+pub use report::{Finding, Report, text};
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -165,6 +170,7 @@ def attention(query, key, value, scale=None, mask=None{more}):
 }
 
 /// What a finished command came to.
+#[derive(Clone, Debug)]
 pub struct Finished {
     /// Exit code.
     pub code: Option<i32>,
@@ -185,6 +191,33 @@ impl Finished {
             .unwrap_or_else(|error| panic!("{error}\n{}\n{}", self.stdout, self.stderr))
     }
 
+    /// Asserts the exit code; the report of `--format json`.
+    ///
+    /// # Panics
+    /// When it does not hold, or standard output is not one JSON document.
+    pub fn report(&self, code: i32) -> Report {
+        Report(self.ends(code).json())
+    }
+
+    /// Asserts that a report of `--format json` names these failing findings, and the exit code
+    /// that follows.
+    ///
+    /// # Panics
+    /// When it does not hold; everything printed is shown.
+    pub fn finds(&self, names: &[&str]) -> Report {
+        let report = self.report(i32::from(!names.is_empty()));
+        assert_eq!(report.failing(), names, "{:#}", report["findings"]);
+        report
+    }
+
+    /// Asserts the exit code.
+    ///
+    /// # Panics
+    /// When it does not hold; everything printed is shown.
+    pub fn ends(&self, code: i32) -> &Self {
+        self.expect(code, &[])
+    }
+
     /// Asserts the exit code and that each part occurs in either stream.
     ///
     /// # Panics
@@ -200,13 +233,13 @@ impl Finished {
     }
 }
 
-/// Runs `qkvet` with arguments in `folder`.
+/// Runs `qkvet` in `folder`.
 ///
 /// # Panics
 /// When the binary cannot be started.
 #[must_use]
-pub fn run(folder: &Path, args: &[&str]) -> Finished {
-    finish(qkvet(folder).args(args))
+pub fn run(folder: &Path, words: impl Words) -> Finished {
+    finish(qkvet(folder).args(words.words()))
 }
 
 /// Lines for a shell in `folder`, with the binary under test in front of the path.
@@ -223,15 +256,15 @@ pub fn shell(folder: &Path, lines: &str) -> Finished {
     finish(&mut command)
 }
 
-/// Runs the script of a finding in a folder of its own: it must find the target by itself.
+/// Runs the script of a finding in a folder of its own: without words it finds the target by itself.
 ///
 /// # Panics
 /// When there is no Python, or no folder can be made.
 #[must_use]
-pub fn play(script: &Path) -> Finished {
+pub fn play(script: &Path, words: impl Words) -> Finished {
     let elsewhere = tempfile::tempdir().unwrap_or_else(|error| panic!("a folder: {error}"));
     let python = python().unwrap_or_else(|| panic!("no interpreter"));
-    finish(Command::new(python).arg(script).current_dir(elsewhere.path()))
+    finish(Command::new(python).arg(script).args(words.words()).current_dir(elsewhere.path()))
 }
 
 /// Runs a command to its end.
@@ -240,14 +273,15 @@ pub fn play(script: &Path) -> Finished {
 /// When it cannot be started.
 #[must_use]
 pub fn finish(command: &mut Command) -> Finished {
-    let Output { status, stdout, stderr } = command
-        .output()
-        .unwrap_or_else(|error| panic!("{}: {error}", command.get_program().display()));
-    Finished {
-        code: status.code(),
-        stdout: String::from_utf8_lossy(&stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&stderr).into_owned(),
-    }
+    let output = command.output();
+    finished(output.unwrap_or_else(|error| panic!("{}: {error}", command.get_program().display())))
+}
+
+/// What a command came to.
+#[must_use]
+pub fn finished(Output { status, stdout, stderr }: Output) -> Finished {
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Finished { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
 }
 
 /// Waits until `is_so`, as a test does before it interrupts a run.
@@ -267,6 +301,19 @@ pub fn wait_until(what: &str, child: &mut Child, is_so: impl Fn() -> bool) {
         }
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Starts a command, interrupts it as soon as `is_so`, and waits for its end.
+///
+/// # Panics
+/// When it cannot be started or interrupted, and as [`wait_until`] does.
+#[must_use]
+pub fn interrupted(what: &str, command: &mut Command, is_so: impl Fn() -> bool) -> Finished {
+    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap_or_else(|error| panic!("{what}: {error}"));
+    wait_until(what, &mut child, is_so);
+    finish(Command::new("kill").args(["-INT", &child.id().to_string()])).ends(0);
+    finished(child.wait_with_output().unwrap_or_else(|error| panic!("{what}: {error}")))
 }
 
 #[cfg(test)]

@@ -1,38 +1,15 @@
 //! `qkvet.yaml`, its profiles, the environment, and the files that `qkvet init` writes.
 
-#![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
-
 use std::path::Path;
 use std::process::Command;
 
 use qkvet_spec::parse_yaml;
-use qkvet_tests::{Finished, binary, example, has_python, qkvet, root, run};
+use qkvet_tests::{Finished, Folder, Words, example, finish, has_python, qkvet, root, temp, text};
 use serde_json::Value;
-use tempfile::TempDir;
-
-fn folder() -> TempDir {
-    TempDir::new().expect("a folder")
-}
-
-fn write(folder: &Path, name: &str, text: &str) {
-    let path = folder.join(name);
-    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-    std::fs::write(path, text).expect("a file");
-}
-
-fn read(folder: &Path, name: &str) -> String {
-    std::fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
-}
 
 /// `qkvet` with variables.
-fn with(folder: &Path, variables: &[(&str, &str)], args: &[&str]) -> Finished {
-    let output =
-        qkvet(folder).args(args).envs(variables.iter().copied()).output().expect("a command");
-    Finished {
-        code: output.status.code(),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
+fn with(folder: &Path, variables: &[(&str, &str)], words: impl Words) -> Finished {
+    finish(qkvet(folder).args(words.words()).envs(variables.iter().copied()))
 }
 
 const PROFILES: &str = "targets:
@@ -43,170 +20,134 @@ profiles:
   ci: {extends: base, laws: [value], seed: 3, jobs: 2, reports: [junit=out/junit.xml]}
 ";
 
-/// Suite, seed, laws and formats of a run.
-fn what(finished: &Finished) -> (String, u64, Vec<String>, Vec<String>) {
-    let report = finished.json();
-    let records = report["records"].as_array().expect("records");
-    let all = |key: &str| {
-        let mut all: Vec<String> =
-            records.iter().map(|record| record[key].as_str().expect(key).to_owned()).collect();
-        all.sort();
-        all.dedup();
-        all
-    };
-    let run = &report["run"];
-    (
-        run["suite"].as_str().expect("a suite").to_owned(),
-        run["seed"].as_u64().expect("a seed"),
-        all("law"),
-        all("dtype"),
-    )
-}
-
 #[test]
 fn a_flag_wins_over_its_variable_that_over_the_profile() {
-    let folder = folder();
-    write(folder.path(), "qkvet.yaml", PROFILES);
-    std::fs::create_dir(folder.path().join("out")).expect("a folder");
-    let check = |variables: &[(&str, &str)], args: &[&str]| {
-        let finished = with(
-            folder.path(),
-            variables,
-            &[&["check", "mine", "--format", "json"], args].concat(),
-        );
-        finished.expect(0, &[]);
-        let (suite, seed, laws, dtypes) = what(&finished);
-        (suite, seed, laws.join(" "), dtypes.len(), finished.stderr)
+    let folder = temp();
+    folder.write("qkvet.yaml", PROFILES);
+    // Suite, seed, laws and number of formats of a run, and what is told of it.
+    let check = |variables: &[(&str, &str)], flags: &str| {
+        let words = format!("check mine --format json {flags}");
+        let finished = with(folder.path(), variables, words);
+        let report = finished.report(0);
+        let all = |key: &str| {
+            let mut all: Vec<&str> = report.records().map(|record| text(&record[key])).collect();
+            all.sort_unstable();
+            all.dedup();
+            all.join(" ")
+        };
+        let run = &report["run"];
+        let (laws, dtypes) = (all("law"), all("dtype").split(' ').count());
+        (text(&run["suite"]).to_owned(), run["seed"].as_u64(), laws, dtypes, finished.stderr)
     };
-    let (suite, seed, laws, dtypes, told) = check(&[], &[]);
-    assert_eq!((suite.as_str(), seed, laws.as_str(), dtypes), ("smoke", 1, "single-key", 4));
-    assert!(told.contains("settings: suite=smoke (profile default)"), "{told}");
-    let (suite, seed, laws, dtypes, _) = check(&[], &["--profile", "ci"]);
-    assert_eq!((suite.as_str(), seed, laws.as_str(), dtypes), ("smoke", 3, "value", 2));
-    assert!(read(folder.path(), "out/junit.xml").contains("<testsuites"), "a path of the file");
+    let (suite, seed, laws, dtypes, told) = check(&[], "");
+    assert_eq!((suite.as_str(), seed, laws.as_str(), dtypes), ("smoke", Some(1), "single-key", 4));
+    assert!(told.contains("suite=smoke (profile default)"), "{told}");
+    let (suite, seed, laws, dtypes, _) = check(&[], "--profile ci");
+    assert_eq!((suite.as_str(), seed, laws.as_str(), dtypes), ("smoke", Some(3), "value", 2));
+    assert!(folder.read("out/junit.xml").contains("<testsuites"), "a path of the file");
     // Each step of the order.
     let ci = ("QKVET_PROFILE", "ci");
-    assert_eq!(check(&[ci], &[]).1, 3);
-    assert_eq!(check(&[ci, ("QKVET_SEED", "4")], &[]).1, 4);
-    assert_eq!(check(&[ci, ("QKVET_SEED", "4")], &["--seed", "5"]).1, 5);
-    assert_eq!(check(&[ci, ("QKVET_PROFILE", "")], &[]).1, 0, "an empty name is no profile");
-    assert_eq!(check(&[ci], &["--profile", "base"]).1, 2);
+    let seed = ("QKVET_SEED", "4");
+    for (variables, flags, expected) in [
+        (&[ci][..], "", 3),
+        (&[ci, seed], "", 4),
+        (&[ci, seed], "--seed 5", 5),
+        // An empty name is no profile.
+        (&[ci, ("QKVET_PROFILE", "")], "", 0),
+        (&[ci], "--profile base", 2),
+    ] {
+        assert_eq!(check(variables, flags).1, Some(expected), "{variables:?} {flags}");
+    }
     let (.., dtypes, told) =
-        check(&[("QKVET_DTYPE", "float64"), ("QKVET_LAW", "value,single-key")], &[]);
+        check(&[("QKVET_DTYPE", "float64"), ("QKVET_LAW", "value,single-key")], "");
     assert_eq!(dtypes, 1);
     assert!(told.contains("laws=value,single-key (QKVET_LAW)"), "{told}");
-    assert!(check(&[("QKVET_QUIET", "1")], &[]).4.is_empty());
-    assert!(!check(&[("QKVET_QUIET", "1")], &["--quiet=no"]).4.is_empty());
+    assert!(check(&[("QKVET_QUIET", "1")], "").4.is_empty());
+    assert!(!check(&[("QKVET_QUIET", "1")], "--quiet=no").4.is_empty());
     // A flag that excludes another excludes no variable and no profile.
     let cases = root().join("snapshots/smoke").display().to_string();
-    let finished =
-        with(folder.path(), &[("QKVET_SUITE", "core")], &["check", "mine", "--cases", &cases]);
-    finished.expect(0, &[]);
+    with(folder.path(), &[("QKVET_SUITE", "core")], format!("check mine --cases {cases}")).ends(0);
 }
 
 #[test]
 fn a_strict_profile_fails_what_is_undecided() {
-    let folder = folder();
-    write(folder.path(), "qkvet.yaml", "profiles: {hard: {strict: true, suite: smoke}}\n");
-    let check = |args: &[&str]| {
-        run(folder.path(), &[&["check", "builtin:flash", "--profile", "hard"], args].concat())
+    let folder = temp();
+    folder.write("qkvet.yaml", "profiles: {hard: {strict: true, suite: smoke}}\n");
+    let check = |flags: &str| {
+        folder.run(format!("check builtin:flash --profile hard --format json {flags}"))
     };
-    let loose = check(&["--strict=false"]);
-    loose.expect(0, &[]);
-    let undecided = loose.stdout.contains("SUSPECT") || loose.stdout.contains("INCONCLUSIVE");
-    assert_eq!(check(&[]).code, Some(i32::from(undecided)));
+    let loose = check("--strict=false").report(0);
+    let undecided = loose.count("SUSPECT") + loose.count("INCONCLUSIVE");
+    check("").ends(i32::from(undecided > 0));
 }
 
 #[test]
 fn the_file_is_found_from_below_and_its_paths_are_its_own() {
-    let folder = folder();
-    let suite = read(root(), "specs/suites/smoke.yaml").replace("suite: smoke", "suite: mine");
-    write(folder.path(), "suites/mine.yaml", &suite);
-    write(
-        folder.path(),
+    let folder = temp();
+    let suite = root().read("specs/suites/smoke.yaml").replace("suite: smoke", "suite: mine");
+    folder.write("suites/mine.yaml", suite);
+    folder.write(
         "qkvet.yaml",
         "profiles: {default: {suite: suites/mine.yaml, laws: [value], dtypes: [float32]}}",
     );
-    for below in ["", "a/b/c"] {
+    let check = |below: &str, variables: &[(&str, &str)], flags: &str| {
         let at = folder.path().join(below);
         std::fs::create_dir_all(&at).expect("a folder");
-        run(&at, &["check", "builtin:flash"]).expect(0, &["suite mine"]);
+        let words = format!("check builtin:flash --format json {flags}");
+        let report = with(&at, variables, words).report(0);
+        (text(&report["run"]["suite"]).to_owned(), report["run"]["seed"].as_u64())
+    };
+    let mine = ("mine".to_owned(), Some(0));
+    for below in ["", "a/b/c"] {
+        assert_eq!(check(below, &[], ""), mine);
     }
     // A nearer one wins, and --config or its variable over both.
-    write(folder.path(), "a/qkvet.yaml", "profiles: {default: {suite: smoke, seed: 9}}\n");
-    let at = folder.path().join("a/b");
-    run(&at, &["check", "builtin:flash", "--law", "value"]).expect(0, &["suite smoke", "seed 9"]);
-    run(&at, &["check", "builtin:flash", "--config", "../../qkvet.yaml"])
-        .expect(0, &["suite mine"]);
-    with(&at, &[("QKVET_CONFIG", "../../qkvet.yaml")], &["check", "builtin:flash"])
-        .expect(0, &["suite mine"]);
+    folder.write("a/qkvet.yaml", "profiles: {default: {suite: smoke, seed: 9}}\n");
+    assert_eq!(check("a/b", &[], "--law value"), ("smoke".to_owned(), Some(9)));
+    assert_eq!(check("a/b", &[], "--config ../../qkvet.yaml"), mine);
+    assert_eq!(check("a/b", &[("QKVET_CONFIG", "../../qkvet.yaml")], ""), mine);
 }
 
 #[test]
 fn what_does_not_fit_is_said_with_its_place() {
-    let folder = folder();
-    let check = |text: &str, args: &[&str], parts: &[&str]| {
-        write(folder.path(), "qkvet.yaml", text);
-        run(folder.path(), &[&["check", "builtin:flash"], args].concat()).expect(2, parts);
-    };
-    check("profiles:\n  ci:\n    suit: core\n", &[], &["qkvet.yaml:3:5", "did you mean `suite`?"]);
-    check("targts: {}\n", &[], &["qkvet.yaml:1:1", "did you mean `targets`?"]);
-    check(
-        "profiles:\n  ci: {extends: bas}\n  base: {}\n",
-        &[],
-        &["qkvet.yaml:2:17", "did you mean `base`?"],
-    );
-    check("profiles: {a: {extends: b}, b: {extends: a}}\n", &[], &["a circle: a → b → a"]);
-    check("profiles: {ci: {}, ci: {}}\n", &[], &["qkvet.yaml:1:"]);
-    check(PROFILES, &["--profile", "cii"], &["profile `cii`", "did you mean `ci`?"]);
-    check("targets: {}\n", &["--profile", "ci"], &["profile `ci`", "no `profiles:`"]);
-    check(
-        "profiles: {ci: {format: jsn}}\n",
-        &["--profile", "ci"],
-        &["format of profile ci", "jsn"],
-    );
-    check(
-        "profiles: {ci: {reports: [html, pdf]}}\n",
-        &["--profile", "ci"],
-        &["reports of profile ci", "pdf"],
-    );
-    check(
-        "profiles: {ci: {timeout: -3}}\n",
-        &["--profile", "ci"],
-        &["--timeout: expected a positive"],
-    );
-    check("profiles: {ci: {suite: cor}}\n", &["--profile", "ci"], &["did you mean `core`?"]);
+    let folder = temp();
+    let ci = "--profile ci";
+    for (text, flags, parts) in [
+        ("profiles:\n  ci:\n    suit: core\n", "", &["qkvet.yaml:3:5", "`suite`?"][..]),
+        ("targts: {}\n", "", &["qkvet.yaml:1:1", "`targets`?"]),
+        ("profiles:\n  ci: {extends: bas}\n  base: {}\n", "", &["qkvet.yaml:2:17", "`base`?"]),
+        ("profiles: {a: {extends: b}, b: {extends: a}}\n", "", &["a → b → a"]),
+        ("profiles: {ci: {}, ci: {}}\n", "", &["qkvet.yaml:1:"]),
+        (PROFILES, "--profile cii", &["`cii`", "`ci`?"]),
+        ("targets: {}\n", ci, &["`ci`", "`profiles:`"]),
+        ("profiles: {ci: {format: jsn}}\n", ci, &["format of profile ci", "jsn"]),
+        ("profiles: {ci: {reports: [html, pdf]}}\n", ci, &["reports of profile ci", "pdf"]),
+        ("profiles: {ci: {timeout: -3}}\n", ci, &["--timeout"]),
+        ("profiles: {ci: {suite: cor}}\n", ci, &["`core`?"]),
+    ] {
+        folder.write("qkvet.yaml", text);
+        folder.run(format!("check builtin:flash {flags}")).expect(2, parts);
+    }
     std::fs::remove_file(folder.path().join("qkvet.yaml")).expect("a file");
-    run(folder.path(), &["check", "builtin:flash", "--profile", "ci"])
-        .expect(2, &["`qkvet init` writes one"]);
-    let variable = |name: &str, value: &str, parts: &[&str]| {
-        with(folder.path(), &[(name, value)], &["check", "builtin:flash", "--suite", "smoke"])
-            .expect(2, parts);
-    };
-    variable("QKVET_SEED", "many", &["seed of QKVET_SEED", "many"]);
-    variable("QKVET_FORMAT", "xml", &["format of QKVET_FORMAT", "xml"]);
-    variable("QKVET_STRICT", "perhaps", &["strict of QKVET_STRICT", "perhaps"]);
-    let typed = with(
-        folder.path(),
-        &[("QKVET_SIUTE", "core")],
-        &["check", "builtin:flash", "--suite", "smoke"],
-    );
-    typed.expect(0, &["warning: QKVET_SIUTE", "did you mean `QKVET_SUITE`?"]);
+    folder.run("check builtin:flash --profile ci").expect(2, &["`qkvet init`"]);
+    let smoke = "check builtin:flash --suite smoke";
+    for (name, value) in [("SEED", "many"), ("FORMAT", "xml"), ("STRICT", "perhaps")] {
+        let name = format!("QKVET_{name}");
+        with(folder.path(), &[(&name, value)], smoke).expect(2, &[&name, value]);
+    }
+    with(folder.path(), &[("QKVET_SIUTE", "core")], smoke)
+        .expect(0, &["warning: ", "QKVET_SIUTE", "`QKVET_SUITE`?"]);
 }
 
 #[test]
 fn every_setting_is_told_and_documented() {
-    let folder = folder();
-    write(folder.path(), "qkvet.yaml", PROFILES);
-    let told = run(folder.path(), &["explain", "config"]);
-    told.expect(
-        0,
-        &["profile       ci, extends base", "seed = 3", "dtypes = float32, float16 (of base)"],
-    );
-    let schema: Value =
-        serde_json::from_str(&run(folder.path(), &["schema", "config"]).stdout).expect("a schema");
+    let folder = temp();
+    folder.write("qkvet.yaml", PROFILES);
+    let told = folder.run("explain config");
+    told.expect(0, &["ci, extends base", "seed = 3", "dtypes = float32, float16 (of base)"]);
+    let schema = folder.run("schema config").json();
     let validator = jsonschema::validator_for(&schema).expect("a valid schema");
-    let page = read(root(), "docs/configuration.md");
+    let page = root().read("docs/configuration.md");
     let keys = |pointer: &str| -> Vec<String> {
         let properties = schema.pointer(pointer).and_then(Value::as_object).expect(pointer);
         properties.keys().cloned().collect()
@@ -229,7 +170,7 @@ fn every_setting_is_told_and_documented() {
     }
     // What the schema takes and what the program takes is the same here.
     for name in ["qkvet.yaml", "examples/qkvet.yaml"] {
-        let text = if name == "qkvet.yaml" { PROFILES.to_owned() } else { read(root(), name) };
+        let text = if name == "qkvet.yaml" { PROFILES.to_owned() } else { root().read(name) };
         let value: Value = parse_yaml(name, &text).expect("YAML");
         let errors: Vec<String> =
             validator.iter_errors(&value).map(|error| error.to_string()).collect();
@@ -252,18 +193,17 @@ fn every_setting_is_told_and_documented() {
 
 #[test]
 fn init_writes_a_file_that_works_and_writes_over_none() {
-    let folder = folder();
-    run(folder.path(), &["init"]).expect(0, &["wrote qkvet.yaml", "qkvet check mine"]);
-    run(folder.path(), &["check", "mine", "--suite", "smoke"]).expect(0, &["no finding"]);
-    let first = read(folder.path(), "qkvet.yaml");
-    run(folder.path(), &["init", "--target", "a/b.py:f"]).expect(2, &["qkvet.yaml", "--force"]);
-    assert_eq!(read(folder.path(), "qkvet.yaml"), first);
-    run(folder.path(), &["init", "--target", "a/b.py:f", "--force"]).expect(0, &[]);
-    assert!(read(folder.path(), "qkvet.yaml").contains("target: a/b.py:f\n"));
-    run(folder.path(), &["init", "--target", "builtin:flush", "--force"])
-        .expect(2, &["--target: ", "builtin:flush"]);
-    run(folder.path(), &["init", "--target", "nothing", "--force"])
-        .expect(2, &["--target: ", "nothing"]);
+    let folder = temp();
+    folder.run("init").expect(0, &["qkvet.yaml", "qkvet check mine"]);
+    folder.run("check mine --suite smoke").ends(0);
+    let first = folder.read("qkvet.yaml");
+    folder.run("init --target a/b.py:f").expect(2, &["qkvet.yaml", "--force"]);
+    assert_eq!(folder.read("qkvet.yaml"), first);
+    folder.run("init --target a/b.py:f --force").ends(0);
+    assert!(folder.read("qkvet.yaml").contains("target: a/b.py:f\n"));
+    for wrong in ["builtin:flush", "nothing"] {
+        folder.run(format!("init --target {wrong} --force")).expect(2, &["--target: ", wrong]);
+    }
     // Every line that is commented out is one that would be read.
     let commented: Vec<&str> =
         first.lines().filter(|line| line.trim_start().starts_with("# ")).collect();
@@ -278,9 +218,8 @@ fn init_writes_a_file_that_works_and_writes_over_none() {
     assert!(offered.len() >= 6, "{commented:?}");
     for line in offered {
         let text = first.replace(line, &line.replacen("# ", "", 1));
-        write(folder.path(), "qkvet.yaml", &text);
-        let told = run(folder.path(), &["explain", "config"]);
-        told.expect(0, &["profile       ci"]);
+        folder.write("qkvet.yaml", text);
+        folder.run("explain config").expect(0, &["profile       ci"]);
     }
 }
 
@@ -289,61 +228,50 @@ fn an_option_that_is_none_is_a_slip_of_the_file() {
     if !has_python() {
         return;
     }
-    let folder = folder();
-    write(folder.path(), "mine.py", "def attention(query, key, value, **options): return value\n");
-    write(
-        folder.path(),
-        "qkvet.yaml",
-        "targets:\n  mine: {target: mine.py:attention, supports: [causl]}\n",
-    );
-    let slip = ["supports: unknown option `causl`", "did you mean `causal`?"];
-    run(folder.path(), &["check", "mine"]).expect(2, &slip);
+    let folder = temp();
+    folder.write("mine.py", "def attention(query, key, value, **options): return value\n");
+    let entry = |entry: &str| {
+        folder.write("qkvet.yaml", format!("targets:\n  mine: {{target: {entry}}}\n"));
+        folder.run("check mine")
+    };
+    entry("mine.py:attention, supports: [causl]").expect(2, &["supports", "`causl`", "`causal`?"]);
     // A function that is not there is a target that cannot be started.
-    write(folder.path(), "qkvet.yaml", "targets:\n  mine: {target: mine.py:attentoin}\n");
-    run(folder.path(), &["check", "mine"]).expect(3, &["attentoin"]);
+    entry("mine.py:attentoin").expect(3, &["attentoin"]);
 }
 
 #[test]
 fn names_that_a_shell_would_read_otherwise_are_refused() {
-    let folder = folder();
+    let folder = temp();
     for name in ["a; touch x", "${{ github.token }}", "--help", "a\nb", "$(id)", "a b"] {
-        write(
-            folder.path(),
-            "qkvet.yaml",
-            &format!("targets:\n  {}: {{target: builtin:flash}}\n", Value::from(name)),
-        );
-        run(folder.path(), &["init", "ci", "--github"]).expect(2, &["expected a name of letters"]);
-        assert!(!folder.path().join(".github").exists());
+        let entry = format!("targets:\n  {}: {{target: builtin:flash}}\n", Value::from(name));
+        folder.write("qkvet.yaml", entry);
+        folder.run("init ci --github").expect(2, &["letters"]);
+        assert!(!folder.has(".github"));
     }
-    write(
-        folder.path(),
+    folder.write(
         "qkvet.yaml",
         "targets:\n  other.one: {target: builtin:flash}\n  two: {target: builtin:flash}\n",
     );
-    run(folder.path(), &["init", "ci", "--gitlab", "--out", "ci/attention.yml"])
-        .expect(0, &["cargo xtask wheel"]);
-    run(folder.path(), &["init", "ci", "--github"])
-        .expect(0, &["until a release of qkvet is on the package index"]);
-    let text = read(folder.path(), "ci/attention.yml");
+    folder
+        .run("init ci --gitlab --out ci/attention.yml")
+        .expect(0, &["ci/attention.yml", "cargo xtask wheel"]);
+    folder.run("init ci --github").expect(0, &[".github/workflows/qkvet.yml"]);
+    let text = folder.read("ci/attention.yml");
     // What `pip install qkvet` needs, and what to name until there is that, stands where it is.
-    for text in [&text, &read(folder.path(), ".github/workflows/qkvet.yml")] {
-        assert!(
-            text.contains("`qkvet` there needs a release") && text.contains("`cargo xtask wheel`"),
-            "{text}"
-        );
+    for text in [&text, &folder.read(".github/workflows/qkvet.yml")] {
+        assert!(text.contains("`qkvet`") && text.contains("`cargo xtask wheel`"), "{text}");
     }
     assert!(text.contains("- qkvet check other.one --report"), "{text}");
-    run(folder.path(), &["init", "ci", "--gitlab", "--target", "two", "--force"])
-        .expect(0, &["check two"]);
-    run(folder.path(), &["init", "ci", "--gitlab", "--target", "tow", "--force"])
-        .expect(2, &["--target: target `tow`"]);
-    run(folder.path(), &["init", "ci"]).expect(2, &["--github"]);
-    run(folder.path(), &["init", "ci", "--github", "--gitlab"]).expect(2, &["cannot be used with"]);
+    let other = "init ci --gitlab --force --target";
+    folder.run(format!("{other} two")).expect(0, &["check two"]);
+    folder.run(format!("{other} tow")).expect(2, &["--target", "`tow`"]);
+    folder.run("init ci").expect(2, &["--github"]);
+    folder.run("init ci --github --gitlab").expect(2, &["--github", "--gitlab"]);
 }
 
 /// Names of commands that `--help` shows.
 fn shown() -> Vec<String> {
-    let help = run(folder().path(), &["--help"]).stdout;
+    let help = temp().run("--help").stdout;
     let lines = help
         .lines()
         .skip_while(|line| *line != "Commands:")
@@ -360,76 +288,54 @@ fn shown() -> Vec<String> {
 
 #[test]
 fn shells_complete_commands_and_flags() {
-    let folder = folder();
-    let script = run(folder.path(), &["completions", "bash"]);
-    script.expect(0, &[]);
-    write(folder.path(), "qkvet.bash", &script.stdout);
+    let folder = temp();
+    let script = folder.run("completions bash");
+    folder.write("qkvet.bash", &script.ends(0).stdout);
+    let bash = |words: &[&str]| {
+        finish(Command::new("bash").args(words).current_dir(folder.path())).ends(0).clone()
+    };
     let complete = |words: &str| {
         let lines = format!(
             "source ./qkvet.bash; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}}-1)); _qkvet qkvet \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD-1]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\""
         );
-        let output = Command::new("bash")
-            .args(["-c", &lines])
-            .current_dir(folder.path())
-            .output()
-            .expect("bash");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect::<Vec<_>>()
+        bash(&["-c", &lines]).stdout.lines().map(str::to_owned).collect::<Vec<_>>()
     };
-    let syntax = Command::new("bash")
-        .args(["-n", "qkvet.bash"])
-        .current_dir(folder.path())
-        .output()
-        .expect("bash");
-    assert!(
-        syntax.status.success() && syntax.stderr.is_empty(),
-        "{}",
-        String::from_utf8_lossy(&syntax.stderr)
-    );
+    assert_eq!(bash(&["-n", "qkvet.bash"]).stderr, "");
     assert_eq!(complete("qkvet chec"), ["check"]);
     assert!(complete("qkvet check --pro").contains(&"--profile".to_owned()));
     assert!(complete("qkvet list con").contains(&"contracts".to_owned()));
     for shell in ["zsh", "fish", "elvish", "powershell"] {
-        let script = run(folder.path(), &["completions", shell]);
-        script.expect(0, &["qkvet", "check", "profile"]);
+        folder.run(format!("completions {shell}")).expect(0, &["qkvet", "check", "profile"]);
     }
-    run(folder.path(), &["completions", "bsh"]).expect(2, &["bash"]);
+    folder.run("completions bsh").expect(2, &["bash"]);
 }
 
 #[test]
 fn manual_pages_say_what_help_says() {
-    let folder = folder();
-    let pages = |out: &str| {
-        let mut command = Command::new(example("man"));
-        command.arg(out).current_dir(folder.path()).output().expect("the program of the pages")
-    };
-    assert!(pages("man/man1").status.success());
-    let first = read(folder.path(), "man/man1/qkvet.1");
+    let folder = temp();
+    let pages =
+        |out: &str| finish(Command::new(example("man")).arg(out).current_dir(folder.path()));
+    pages("man/man1").ends(0);
+    let first = folder.read("man/man1/qkvet.1");
     assert!(first.contains(".TH qkvet 1") && !first.contains("native"), "{first}");
     for name in shown() {
         assert!(first.contains(&format!("qkvet\\-{name}(1)")), "the page lacks {name}\n{first}");
     }
     for name in shown() {
-        let page = read(folder.path(), &format!("man/man1/qkvet-{name}.1"));
-        let help = run(folder.path(), &[name.as_str(), "--help"]).stdout;
+        let page = folder.read(&format!("man/man1/qkvet-{name}.1"));
+        let help = folder.run(format!("{name} --help")).stdout;
         let title = help.lines().next().expect("a title");
         assert!(page.replace('\\', "").contains(title.trim()), "{name}: {title}\n{page}");
     }
-    assert!(read(folder.path(), "man/man1/qkvet-init-ci.1").contains("GitHub Actions"));
-    assert!(read(folder.path(), "man/man1/qkvet-onnx-run.1").contains("backend"));
-    assert!(!folder.path().join("man/man1/qkvet-help.1").exists());
+    assert!(folder.read("man/man1/qkvet-init-ci.1").contains("GitHub Actions"));
+    assert!(folder.read("man/man1/qkvet-onnx-run.1").contains("backend"));
+    assert!(!folder.has("man/man1/qkvet-help.1"));
     // `man` itself reads them, where it is there.
-    if let Ok(output) =
-        Command::new("man").args(["-l", "man/man1/qkvet.1"]).current_dir(folder.path()).output()
-        && output.status.success()
-    {
-        assert!(
-            String::from_utf8_lossy(&output.stdout).contains("check"),
-            "{}",
-            binary().display()
-        );
+    let man =
+        Command::new("man").args(["-l", "man/man1/qkvet.1"]).current_dir(folder.path()).output();
+    if let Some(output) = man.ok().filter(|output| output.status.success()) {
+        assert!(String::from_utf8_lossy(&output.stdout).contains("check"));
     }
-    write(folder.path(), "blocked", "");
-    let blocked = pages("blocked");
-    assert!(blocked.status.code() == Some(1) && !blocked.stderr.is_empty(), "{blocked:?}");
+    folder.write("blocked", "");
+    assert!(!pages("blocked").ends(1).stderr.is_empty());
 }

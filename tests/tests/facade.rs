@@ -1,12 +1,10 @@
 //! The Rust facade as people meet it: the package of `docs/rust.md` in a folder of its own, and the
 //! packages in `examples/rust`.
 
-#![allow(clippy::disallowed_methods, reason = "tests write the packages that they build")]
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use qkvet_tests::{Finished, example as program, finish, is_thorough, root};
+use qkvet_tests::{Finished, Folder, example as program, finish, is_thorough, root};
 
 /// A block of the page.
 enum Block<'a> {
@@ -23,7 +21,7 @@ fn a_fresh_package_goes_from_nothing_to_a_verdict() {
     if !is_thorough() {
         return;
     }
-    let page = std::fs::read_to_string(root().join("docs/rust.md")).expect("the page");
+    let page = root().read("docs/rust.md");
     let blocks = blocks(&page);
     let package = Package::new(&blocks);
     let printed: Vec<&Vec<&str>> = blocks.iter().filter_map(Block::printed).collect();
@@ -55,7 +53,7 @@ fn a_fresh_package_goes_from_nothing_to_a_verdict() {
         .expect("a line that shows the case again")
         .to_owned();
     let again = package.cargo(&["test", "--test", "attention"], &[("QKVET_CASE", &token)]);
-    expect(&again, 101, &["running 1 test", "query head h reads key/value head h % h_k"]);
+    expect(&again, 101, &["running 1 test", "head-map=tiled"]);
     package.replace("src/lib.rs", "h % h_k", "h / (h_q / h_k)");
     let again = package.cargo(&["test", "--test", "attention"], &[("QKVET_CASE", &token)]);
     expect(&again, 0, &["running 1 test", "test result: ok. 1 passed"]);
@@ -65,10 +63,10 @@ fn a_fresh_package_goes_from_nothing_to_a_verdict() {
         "attention_tests!(Mine)",
         "attention_tests!(Mine; suite = \"cor\")",
     );
-    expect(&package.test(&suite), 2, &["did you mean `core`?"]);
+    expect(&package.test(&suite), 2, &["`core`?"]);
     let refuses = "Err(Declined::unsupported(call.dims().b))\n    }\n}\n\nqkvet::attention_tests!(Mine; suite = \"smoke\");\n";
     package.cut("tests/attention.rs", "let Dims", refuses);
-    expect(&package.test(&suite), 4, &["nothing was checked"]);
+    expect(&package.test(&suite), 4, &["UNSUPPORTED"]);
 }
 
 /// A suite as a test program: its list, its filter, a failing test and its case again.
@@ -86,11 +84,8 @@ fn a_suite_is_a_test_program() {
     expect(&run(&["single-key"], &[]), 0, &["test single-key::float32 ... ok", "1 passed"]);
     let wrong = ("WRONG_HEADS", "1");
     let found = run(&["single-key::float32"], &[wrong]);
-    let told = [
-        "test single-key::float32 ... FAILED",
-        "CONVENTION  undeclared convention: query head h reads key/value head h % h_k",
-        "hint      declare it with .convention(\"head-map=tiled\"), or fix it",
-    ];
+    let told =
+        ["test single-key::float32 ... FAILED", "CONVENTION  ", ".convention(\"head-map=tiled\")"];
     expect(&found, 101, &told);
     let token = found.stdout.split("QKVET_CASE='").nth(1).and_then(|rest| rest.split('\'').next());
     let again = ("QKVET_CASE", token.expect("a line that shows the case again"));
@@ -168,12 +163,10 @@ impl Package {
         let facade = root().join("crates/qkvet").canonicalize().expect("the facade");
         for block in blocks {
             let Block::File(name, text) = block else { continue };
-            let path = package.folder.join(name);
-            std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
             let text = text.replace("../qkvet/crates/qkvet", &facade.display().to_string());
             // Below the workspace, and no member of it.
             let alone = if *name == "Cargo.toml" { "\n\n[workspace]" } else { "" };
-            std::fs::write(path, format!("{text}{alone}\n")).expect("a file");
+            package.folder.write(name, format!("{text}{alone}\n"));
         }
         // The versions that are tested, and no look at what is newer.
         std::fs::copy(root().join("Cargo.lock"), package.folder.join("Cargo.lock"))
@@ -190,18 +183,16 @@ impl Package {
     }
 
     fn replace(&self, file: &str, from: &str, to: &str) {
-        let path = self.folder.join(file);
-        let text = std::fs::read_to_string(&path).expect("a file");
+        let text = self.folder.read(file);
         assert_eq!(text.matches(from).count(), 1, "{from} in {file}");
-        std::fs::write(path, text.replace(from, to)).expect("a file");
+        self.folder.write(file, text.replace(from, to));
     }
 
     /// Puts `end` in place of all that is from `from` on.
     fn cut(&self, file: &str, from: &str, end: &str) {
-        let path = self.folder.join(file);
-        let text = std::fs::read_to_string(&path).expect("a file");
+        let text = self.folder.read(file);
         let (before, _) = text.split_once(from).unwrap_or_else(|| panic!("{from} in {file}"));
-        std::fs::write(path, format!("{before}{end}")).expect("a file");
+        self.folder.write(file, format!("{before}{end}"));
     }
 }
 
@@ -227,10 +218,5 @@ fn cargo(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Fin
     for name in foreign {
         command.env_remove(name);
     }
-    let output = command.envs(environment.iter().copied()).output().expect("cargo");
-    Finished {
-        code: output.status.code(),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
+    finish(command.envs(environment.iter().copied()))
 }

@@ -30,8 +30,7 @@ use qkvet_spec::{
     parse_yaml,
 };
 use qkvet_tests::changed::{MOST_BYTES, check, files, files_in, text};
-use qkvet_tests::{qkvet, run};
-use tempfile::TempDir;
+use qkvet_tests::{Folder, qkvet, temp};
 
 #[test]
 fn laws() {
@@ -105,7 +104,7 @@ fn configurations() {
 
 #[test]
 fn snapshots_and_known_deviations() {
-    let folder = TempDir::new().expect("a folder");
+    let folder = temp();
     for (target, name) in [("builtin:standard", "a"), ("builtin:fault/gqa-modulo", "b")] {
         let file = format!("{name}.yaml");
         let words = [
@@ -255,10 +254,10 @@ fn frozen_cases_and_outputs() {
         });
     }
     // Models of one node, as they are exported.
-    let folder = TempDir::new().expect("a folder");
+    let folder = temp();
     let export =
         ["export", "smoke", "--dtype", "float32", "--format", "onnx-node-tests", "--out", "models"];
-    run(folder.path(), &export).expect(0, &[]);
+    folder.run(&export).ends(0);
     let models = files_in(&folder.path().join("models"), ".onnx");
     check("model", &models[..models.len().min(40)], |bytes| {
         Model::read(bytes, &Constants::default()).is_ok()
@@ -313,31 +312,17 @@ fn base64(zeros: &[u8]) -> String {
 /// What a run leaves behind: cases with what they showed, its report, and what a shard recorded.
 #[test]
 fn files_of_runs() {
-    let folder = TempDir::new().expect("a folder");
+    let folder = temp();
     let at = folder.path();
     for fault in ["gqa-modulo", "causal-upper-left", "weights-not-normalized", "query-overwritten"]
     {
         let target = format!("builtin:fault/{fault}");
-        let _ = run(at, &["check", &target, "--suite", "smoke", "-q"]);
+        let _ = at.run(format!("check {target} --suite smoke -q"));
         let report = format!(".qkvet/last/{fault}.json");
         let _ = std::fs::copy(at.join(".qkvet/last/report.json"), at.join(report));
     }
-    let _ = run(
-        at,
-        &[
-            "check",
-            "builtin:flash",
-            "--suite",
-            "smoke",
-            "-q",
-            "--law",
-            "single-key",
-            "--dtype",
-            "float32",
-            "--shard",
-            "1/1",
-        ],
-    );
+    let _ =
+        at.run("check builtin:flash --suite smoke -q --law single-key --dtype float32 --shard 1/1");
     let all = |folder: &str, most: usize| -> Vec<Vec<u8>> {
         let mut paths: Vec<_> = std::fs::read_dir(at.join(folder))
             .expect("a folder")

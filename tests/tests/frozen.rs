@@ -20,8 +20,7 @@ use qkvet_gen::frozen::{
 };
 use qkvet_gen::{CasePlan, build, plans};
 use qkvet_spec::{Catalog, Execution, Meaning, Suite, Verdict};
-use qkvet_tests::{has_python, python, root};
-use tempfile::TempDir;
+use qkvet_tests::{has_python, python, root, temp};
 
 fn catalog() -> Catalog {
     Catalog::embedded().expect("the embedded catalog")
@@ -231,7 +230,7 @@ fn numpy_alone_reads_the_answers() {
     let (code, last) =
         frozen_reader("nothing", "examples/numpy_attention.py:attention", &[]).expect("Python");
     assert_eq!(code, Some(2), "{last}");
-    let folder = TempDir::new().expect("a folder");
+    let folder = temp();
     let nothing = folder.path().join("nothing.py");
     std::fs::write(&nothing, "def attention(*all):\n    raise NotImplementedError\n")
         .expect("a file");

@@ -9,8 +9,7 @@ use std::process::Command;
 use qkvet_gen::build;
 use qkvet_gen::frozen::{FrozenCase, case_to_npz, freeze, frozen_plans, output_from_npz};
 use qkvet_spec::{Catalog, Dtype};
-use qkvet_tests::{has_python, python};
-use tempfile::TempDir;
+use qkvet_tests::{Folder, has_python, python, temp};
 
 /// Reads a case, answers it, and saves the answer in five ways. What must not be taken is saved
 /// too.
@@ -53,7 +52,7 @@ np.savez("objects.npz", output=np.array([None]))
 "#;
 
 fn answered(case: &FrozenCase, folder: &Path) {
-    std::fs::write(folder.join("case.npz"), case_to_npz(case).expect("a file")).expect("a file");
+    folder.write("case.npz", case_to_npz(case).expect("a file"));
     let python = python().expect("Python");
     let output = Command::new(python)
         .args(["-c", SCRIPT])
@@ -78,7 +77,7 @@ fn numpy_and_qkvet_read_each_other() {
             .expect("mask and bias");
         let case = build(&catalog.laws["value"], plan).expect("a case");
         let case = freeze(&catalog, &case).expect("an answer");
-        let folder = TempDir::new().expect("a folder");
+        let folder = temp();
         answered(&case, folder.path());
         let read =
             |name: &str| output_from_npz(&std::fs::read(folder.path().join(name)).expect("a file"));

@@ -1,13 +1,11 @@
 //! `qkvet init harness`: from nothing to a verdict, with the commands that it prints, and nothing
 //! is written over.
 
-#![allow(clippy::disallowed_methods, reason = "tests build and start programs")]
 #![cfg(unix)]
 
 use std::process::Command;
 
-use qkvet_tests::{run, shell};
-use tempfile::TempDir;
+use qkvet_tests::{Folder, shell, temp};
 
 /// A language: what has to be there to build or run it, the file with the function, and the
 /// condition of causal masking in it.
@@ -34,9 +32,9 @@ fn every_harness_goes_from_nothing_to_a_verdict() {
         if !is_there(tool) {
             continue;
         }
-        let folder = TempDir::new().expect("a folder");
-        let printed = run(folder.path(), &["init", "harness", "--lang", language, "a harness"]);
-        printed.expect(0, &["wrote a harness/", &format!("`attention` in {file}")]);
+        let folder = temp();
+        let printed = folder.run(format!("init harness --lang {language} 'a harness'"));
+        printed.expect(0, &["a harness/", &format!("`attention` in {file}")]);
         let folder = folder.path().join("a harness");
         let commands: Vec<&str> =
             printed.stdout.lines().filter_map(|line| line.strip_prefix("  ")).collect();
@@ -47,35 +45,29 @@ fn every_harness_goes_from_nothing_to_a_verdict() {
             printed.stdout
         );
         let build = build[1..].join(" && ");
-        let check = format!("{check} --suite smoke -q");
-        shell(&folder, &build).expect(0, &[]);
-        shell(&folder, &check).expect(0, &["no finding in"]);
-        let doctor =
-            check.replace("check", "doctor").replace(" --dtype float32 --suite smoke -q", "");
-        shell(&folder, &doctor).expect(0, &["all is well"]);
+        let doctor = check.replace("check", "doctor").replace(" --dtype float32", "");
+        let check = format!("{check} --suite smoke --format json");
+        shell(&folder, &build).ends(0);
+        shell(&folder, &check).finds(&[]);
+        shell(&folder, &doctor).ends(0);
 
-        let path = folder.join(file);
-        let text = std::fs::read_to_string(&path).expect("the file");
+        let text = folder.read(file);
         assert_eq!(text.matches(causal).count(), 1, "{language}");
-        std::fs::write(&path, text.replace(causal, "j > i")).expect("the file");
-        shell(&folder, &build).expect(0, &[]);
-        shell(&folder, &check).expect(1, &["causal masking is aligned upper-left"]);
+        folder.write(file, text.replace(causal, "j > i"));
+        shell(&folder, &build).ends(0);
+        shell(&folder, &check).finds(&["causal=upper-left"]);
     }
 }
 
 #[test]
 fn nothing_is_written_over() {
-    let folder = TempDir::new().expect("a folder");
-    let mine = folder.path().join("main.rs");
-    std::fs::write(&mine, "mine").expect("a file");
-    let refused = run(folder.path(), &["init", "harness", "--lang", "rust", "."]);
-    refused.expect(2, &["main.rs: expected none yet, and nothing is written over"]);
-    assert_eq!(std::fs::read_to_string(&mine).expect("a file"), "mine");
-    assert!(!folder.path().join("qkvet_wire.rs").exists());
-    run(folder.path(), &["init", "harness", "--lang", "c"])
-        .expect(0, &["wrote qkvet-harness/main.c"]);
-    run(folder.path(), &["init", "harness", "--lang", "c"])
-        .expect(2, &["qkvet-harness/main.c: expected none yet"]);
-    run(folder.path(), &["init", "harness", "--lang", "cobol"])
-        .expect(2, &["possible values: c, cpp, rust"]);
+    let folder = temp();
+    let init = |words: &str| folder.run(format!("init harness --lang {words}"));
+    folder.write("main.rs", "mine");
+    init("rust .").expect(2, &["main.rs"]);
+    assert_eq!(folder.read("main.rs"), "mine");
+    assert!(!folder.has("qkvet_wire.rs"));
+    init("c").expect(0, &["qkvet-harness/main.c"]);
+    init("c").expect(2, &["qkvet-harness/main.c"]);
+    init("cobol").expect(2, &["c, cpp, rust"]);
 }

@@ -1,15 +1,14 @@
 //! The table of `docs/implementations.md` is what `qkvet check` says now.
-#![expect(clippy::disallowed_methods, reason = "compares a page of docs/ with what it should be")]
 
 use qkvet_tests::implementations::{IMPLEMENTATIONS, Implementation};
-use qkvet_tests::{has_python, is_thorough, root};
+use qkvet_tests::{Folder, has_python, is_thorough, root};
 
 /// Half of them each, so that they run side by side.
 fn page_is_what_check_says(implementations: &[Implementation]) {
     if !has_python() {
         return;
     }
-    let page = std::fs::read_to_string(root().join("docs/implementations.md")).expect("the page");
+    let page = root().read("docs/implementations.md");
     for one in implementations {
         let row = one.row();
         assert!(

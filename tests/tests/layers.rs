@@ -1,26 +1,25 @@
 //! Multi-head layers as targets: what is right passes, and what is wrong in a projection, a split
 //! or a join is named.
 
-#![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
-
 use std::path::Path;
 use std::process::Command;
 
-use qkvet_tests::{has_python, is_thorough, python, root, run};
+use qkvet_tests::{Finished, Folder, finish, has_python, is_thorough, python, root, temp};
 use tempfile::TempDir;
 
 const LAYER: &str = "examples/numpy_layer.py";
 
-fn check(folder: &Path, target: &str, more: &[&str]) -> qkvet_tests::Finished {
-    run(folder, &[&["check", target, "--suite", "even", "--dtype", "float32", "-q"], more].concat())
+fn check(folder: &Path, target: &str, flags: &str) -> Finished {
+    let suite = "--suite even --dtype float32 --format json";
+    folder.run(format!("check {target} {suite} {flags}"))
 }
 
 /// The example with one text replaced.
 fn changed(text: &str, by: &str) -> TempDir {
-    let source = std::fs::read_to_string(root().join(LAYER)).expect("the example");
+    let source = root().read(LAYER);
     assert!(source.contains(text), "{text}");
-    let folder = TempDir::new().expect("a folder");
-    std::fs::write(folder.path().join("layer.py"), source.replace(text, by)).expect("a file");
+    let folder = temp();
+    folder.write("layer.py", source.replace(text, by));
     folder
 }
 
@@ -29,16 +28,14 @@ fn right_layers_pass() {
     if !has_python() {
         return;
     }
-    check(root(), &format!("{LAYER}:layer"), &[]).expect(0, &["no finding in"]);
-    check(root(), &format!("{LAYER}:packed"), &[]).expect(0, &["no finding in"]);
-    let formats = ["--law", "value", "--dtype", "float64,bfloat16,float16"];
-    let all = run(
-        root(),
-        &[&["check", &format!("{LAYER}:packed"), "--suite", "even"], &formats[..]].concat(),
-    );
-    all.expect(0, &["no finding in", "float16 ", "bfloat16 ", "float64 "]);
-    let torch = "examples/torch_multihead.py:layer";
-    check(root(), torch, &["--convention", "empty-row=nan"]).expect(0, &["no finding in"]);
+    check(root(), &format!("{LAYER}:layer"), "").finds(&[]);
+    check(root(), &format!("{LAYER}:packed"), "").finds(&[]);
+    let formats = "--law value --dtype float64,bfloat16,float16 --suite even --format json";
+    let report = root().run(format!("check {LAYER}:packed {formats}")).finds(&[]);
+    for dtype in ["float16", "bfloat16", "float64"] {
+        assert!(report["coverage"]["dtypes"][dtype].as_u64() > Some(0), "{dtype}");
+    }
+    check(root(), "examples/torch_multihead.py:layer", "--convention empty-row=nan").finds(&[]);
 }
 
 /// Layers of Flax and Keras: nothing is wrong with them once the two conventions that they follow
@@ -53,28 +50,18 @@ fn layers_on_jax_pass_under_two_conventions() {
         ("keras", "examples/keras_multihead.py:layer"),
     ] {
         let python = python().expect("an interpreter");
-        let found = Command::new(&python)
-            .args(["-c", &format!("import {library}")])
-            .env("KERAS_BACKEND", "jax")
-            .output();
-        if !found.expect("python runs").status.success() {
+        let mut import = Command::new(&python);
+        import.args(["-c", &format!("import {library}")]).env("KERAS_BACKEND", "jax");
+        if finish(&mut import).code != Some(0) {
             println!("passed over: the tests' Python has no {library}");
             continue;
         }
         // Each shape is compiled; a few laws see all of the layer.
-        let few = [
-            "--law",
-            "value",
-            "--law",
-            "causal-is-mask",
-            "--law",
-            "one-query-calls",
-            "--law",
-            "weights-row-stochasticity",
-        ];
-        let conventions = ["--convention", "causal=upper-left", "--convention", "empty-row=mean"];
-        let all = ["no finding in", "takes causal, mask, return_weights"];
-        check(root(), layer, &[&few[..], &conventions].concat()).expect(0, &all);
+        let few = "--law value --law causal-is-mask --law one-query-calls --law weights-row-stochasticity";
+        let conventions = "--convention causal=upper-left --convention empty-row=mean";
+        let report = check(root(), layer, &format!("{few} {conventions}")).finds(&[]);
+        let takes = report["run"]["environment"].to_string();
+        assert!(takes.contains("causal, mask, return_weights"), "{takes}");
     }
 }
 
@@ -100,7 +87,8 @@ fn what_is_wrong_around_the_heads_is_named() {
         ),
     ] {
         let folder = changed(text, by);
-        check(folder.path(), "layer.py:layer", &[]).expect(1, &[code]);
+        let found = check(folder.path(), "layer.py:layer", "").report(1);
+        assert!(found.names().iter().any(|name| name.starts_with(code)), "{:?}", found.names());
     }
 }
 
@@ -111,29 +99,28 @@ fn the_smallest_suite_asks_a_layer_enough() {
     if !has_python() {
         return;
     }
-    let smoke = |folder: &Path, target: &str, more: &[&str]| {
-        run(folder, &[&["check", target, "--suite", "smoke", "--dtype", "float32"], more].concat())
+    let smoke = |folder: &Path, target: &str| {
+        folder.run(format!("check {target} --suite smoke --dtype float32 --format json"))
     };
-    let right = smoke(root(), &format!("{LAYER}:layer"), &["--format", "json"]);
-    let report = right.json();
-    assert_eq!(right.code, Some(0), "{}", right.stderr);
-    let notice =
-        "suite smoke is made to fit what the target takes: h_k=h_q, d_v=d_k, options causal mask";
-    assert!(right.stderr.contains(notice), "{}", right.stderr);
-    let n = |word: &str| report["counts"][word].as_u64().unwrap_or(0);
-    assert!(n("PASS") > 100 && n("PASS") > n("UNSUPPORTED"), "{}", report["counts"]);
+    let right = smoke(root(), &format!("{LAYER}:layer"));
+    let fit = "h_k=h_q, d_v=d_k, options causal mask";
+    assert!(right.stderr.contains(fit), "{}", right.stderr);
+    let report = right.finds(&[]);
+    let passed = report.count("PASS");
+    assert!(passed > 100 && passed > report.count("UNSUPPORTED"), "{}", report["counts"]);
     for (text, by, code) in [
         ("x_q @ w_q,", "x_q @ w_q.T,", "QK641"),
         ("out.swapaxes(1, 2).reshape", "out.reshape", "QK435"),
         ("/ np.sqrt(q.shape[3]).astype(work)", "/ work(q.shape[3])", "QK101"),
-        ("n_k - n_q", "0", "aligned upper-left"),
+        ("n_k - n_q", "0", "causal=upper-left"),
     ] {
         let folder = changed(text, by);
-        smoke(folder.path(), "layer.py:layer", &["-q"]).expect(1, &[code]);
+        let names = smoke(folder.path(), "layer.py:layer").report(1).names();
+        assert!(names.contains(&code.to_owned()), "{names:?}");
     }
     // The suite `even` has such shapes, and is what it was.
-    let even = check(root(), &format!("{LAYER}:layer"), &["--law", "value"]);
-    assert!(!even.stderr.contains("made to fit"), "{}", even.stderr);
+    let even = check(root(), &format!("{LAYER}:layer"), "--law value");
+    assert!(!even.stderr.contains("h_k=h_q"), "{}", even.stderr);
 }
 
 /// Shards of a layer are made to fit as the whole run is, and so is what joins them.
@@ -143,24 +130,14 @@ fn shards_of_a_layer_are_one_run() {
         return;
     }
     let folder = changed(" @ w_o)", " @ w_o.T)");
-    let smoke = [
-        "check",
-        "layer.py:layer",
-        "--suite",
-        "smoke",
-        "--dtype",
-        "float32",
-        "--law",
-        "value",
-        "-q",
-    ];
-    let whole = run(folder.path(), &smoke);
-    whole.expect(1, &["QK642"]);
+    let smoke = "check layer.py:layer --suite smoke --dtype float32 --law value --format json";
+    let whole = folder.run(smoke);
+    whole.finds(&["QK642"]);
     for shard in ["1/2", "2/2"] {
-        let part = run(folder.path(), &[&smoke[..], &["--shard", shard]].concat());
+        let part = folder.run(format!("{smoke} --shard {shard}"));
         assert!(matches!(part.code, Some(0 | 1)), "{}{}", part.stdout, part.stderr);
     }
-    let merged = run(folder.path(), &["merge", ".qkvet/shards", "-q"]);
+    let merged = folder.run("merge .qkvet/shards --format json");
     assert_eq!((merged.code, &merged.stdout), (whole.code, &whole.stdout), "{}", merged.stderr);
 }
 
@@ -184,13 +161,13 @@ fn biases_and_the_order_of_a_packed_projection_are_seen() {
         ("q = np.split(x_q @ w_qkv + b_qkv, at, axis=2)[0]", by_head),
     ] {
         let folder = changed(text, by);
-        check(folder.path(), "layer.py:packed", &["--law", "value"]).expect(1, &[]);
+        check(folder.path(), "layer.py:packed", "--law value").ends(1);
     }
     let folder = changed(
         "k, v = np.split(x_kv @ w_qkv + b_qkv, at, axis=2)[1:]",
         "k = np.split(x_kv @ w_qkv, at, axis=2)[1]\n    v = np.split(x_kv @ w_qkv + b_qkv, at, axis=2)[2]",
     );
-    check(folder.path(), "layer.py:packed", &["--law", "value"]).expect(0, &["no finding in"]);
+    check(folder.path(), "layer.py:packed", "--law value").finds(&[]);
 }
 
 #[test]
@@ -209,16 +186,9 @@ fn a_script_asks_the_layer_again() {
 
 fn asked_again(folder: &TempDir, name: &str) {
     let target = format!("layer.py:{name}");
-    let report = check(folder.path(), &target, &["--law", "value", "--format", "json"]).json();
-    let script = report["findings"][0]["script"].as_str().expect("a script").to_owned();
-    let python = python().expect("an interpreter");
-    let ended = |target: &Path| {
-        let output =
-            Command::new(&python).arg(&script).arg(target).current_dir(folder.path()).output();
-        output.expect("python runs").status.code()
-    };
-    assert_eq!(ended(&folder.path().join("layer.py")), Some(1));
-    assert_eq!(ended(&root().join(LAYER)), Some(0));
+    let finding = check(folder.path(), &target, "--law value").report(1).first();
+    folder.play(&finding, "").ends(1);
+    folder.play(&finding, root().join(LAYER).display().to_string()).ends(0);
 }
 
 #[test]
@@ -227,10 +197,9 @@ fn what_is_no_layer_is_told() {
         return;
     }
     let folder = changed(" @ w_o)", " @ w_o[:, :1])");
-    check(folder.path(), "layer.py:layer", &[])
-        .expect(1, &["output: expected the shape", "of a layer"]);
+    let found = check(folder.path(), "layer.py:layer", "").finds(&["form"]).first();
+    assert!(found.got().contains("[1, 1, 2]"), "{}", found.got());
     let folder = changed("heads, causal", "heads, other, causal");
-    check(folder.path(), "layer.py:layer", &[]).expect(3, &["`other`"]);
-    let right = format!("{LAYER}:layer");
-    check(root(), &right, &["--layout", "bnhd"]).expect(3, &["a layer has no axis of heads"]);
+    check(folder.path(), "layer.py:layer", "").expect(3, &["`other`"]);
+    check(root(), &format!("{LAYER}:layer"), "--layout bnhd").expect(3, &["layout"]);
 }

@@ -1,9 +1,8 @@
 //! Public libraries on the CPU: `qkvet probe` says of them what they document and what
 //! `docs/libraries.md` shows, and `qkvet check` finds nothing under what they declare.
-#![expect(clippy::disallowed_methods, reason = "compares a page of docs/ with what it should be")]
 
 use qkvet_tests::libraries::{CANDLE_FORMS, Library, WHEELS, candle, probes, surprises, tables};
-use qkvet_tests::{has_python, is_thorough, root};
+use qkvet_tests::{Folder, has_python, is_thorough, root, text};
 use serde_json::Value;
 
 /// Laws that a library is checked by: every value, and what the options have to do with each other.
@@ -16,7 +15,7 @@ const SHORT: [&str; 3] = ["jax", "pytorch-math", "pytorch-lower-right"];
 /// The page shows the tables, and each probe says what is expected.
 fn page_is_what_probe_says(libraries: &[Library], hint: &str) {
     let probes = probes(libraries);
-    let page = std::fs::read_to_string(root().join("docs/libraries.md")).expect("the page");
+    let page = root().read("docs/libraries.md");
     let tables = tables(libraries, &probes);
     assert!(page.contains(&tables), "docs/libraries.md lacks:\n{tables}\nhint: {hint}");
     let surprises: Vec<String> = libraries
@@ -29,27 +28,15 @@ fn page_is_what_probe_says(libraries: &[Library], hint: &str) {
 
 /// Numbers of the outputs of passed cases, one output a case, and what failed.
 fn checked(library: &Library, suite: &str, laws: &[&str]) -> usize {
-    let finished = library.check(suite, laws);
-    finished.expect(0, &[]);
-    let report = finished.json();
-    assert_eq!(
-        report["findings"].as_array().map(Vec::len),
-        Some(0),
-        "{}: {:#}",
-        library.name,
-        report["findings"]
-    );
-    let records = report["records"].as_array().expect("records");
+    let report = library.check(suite, laws).report(0);
+    assert_eq!(report.names(), [""; 0], "{}", library.name);
     let wrong = |record: &&Value| {
-        !["PASS", "UNSUPPORTED", "REFUSED", "INCONCLUSIVE", "SKIPPED"].contains(&verdict(record))
+        let verdict = text(&record["verdict"]);
+        !["PASS", "UNSUPPORTED", "REFUSED", "INCONCLUSIVE", "SKIPPED"].contains(&verdict)
     };
-    assert_eq!(records.iter().filter(wrong).count(), 0, "{}: {}", library.name, report["counts"]);
-    let passed: Vec<&Value> = records.iter().filter(|record| verdict(record) == "PASS").collect();
-    passed.iter().map(|record| numbers(record["call"].as_str().unwrap_or_default())).sum()
-}
-
-fn verdict(record: &Value) -> &str {
-    record["verdict"].as_str().unwrap_or_default()
+    assert_eq!(report.records().filter(wrong).count(), 0, "{}: {}", library.name, report["counts"]);
+    let passed = report.records().filter(|record| record["verdict"] == "PASS");
+    passed.map(|record| numbers(text(&record["call"]))).sum()
 }
 
 /// How many numbers the output of a call has: `b · h_q · n_q · d_v`, where an extent that is not

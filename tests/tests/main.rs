@@ -17,6 +17,7 @@ mod exam_export;
 mod exam_grading;
 mod exam_pages;
 mod facade;
+mod facts;
 mod foreign_bytes;
 mod foreign_exams;
 mod forging;

@@ -2,43 +2,37 @@
 //! written, their commands called, and what they print and their exit codes compared with what the
 //! pages show.
 
-#![expect(clippy::disallowed_methods, reason = "writes the files of the page")]
-
-use std::fs;
 use std::path::Path;
 
-use qkvet_tests::{has_python, root, run};
+use qkvet_tests::{Folder, has_python, root, temp};
 
-#[test]
-fn the_page_prints_what_it_says() {
-    if !has_python() {
-        return;
-    }
-    let page = fs::read_to_string(root().join("docs/your-own-law.md")).expect("the page");
+/// Runs a page with at least so many commands.
+fn page_is_what_it_prints(page: &str, least: usize) {
+    let page = root().read(page);
     let blocks = blocks(&page);
     let commands: usize = blocks.iter().map(|block| block.commands().len()).sum();
-    assert!(commands >= 10, "only {commands} commands");
-    let folder = tempfile::tempdir().expect("a folder");
+    assert!(commands >= least, "only {commands} commands");
+    let folder = temp();
     let wrong: Vec<String> =
         blocks.iter().filter_map(|block| block.run(folder.path()).err()).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn the_page_prints_what_it_says() {
+    if has_python() {
+        page_is_what_it_prints("docs/your-own-law.md", 10);
+    }
 }
 
 #[test]
 fn the_page_on_questions_prints_what_it_says() {
-    let page = fs::read_to_string(root().join("docs/your-own-question.md")).expect("the page");
-    let blocks = blocks(&page);
-    let commands: usize = blocks.iter().map(|block| block.commands().len()).sum();
-    assert!(commands >= 8, "only {commands} commands");
-    let folder = tempfile::tempdir().expect("a folder");
-    let wrong: Vec<String> =
-        blocks.iter().filter_map(|block| block.run(folder.path()).err()).collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    page_is_what_it_prints("docs/your-own-question.md", 8);
 }
 
 #[test]
 fn another_output_is_noticed() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = temp();
     let run = |body: &str| Block { language: "console", body }.run(folder.path());
     assert_eq!(
         run(
@@ -62,54 +56,34 @@ fn another_output_is_noticed() {
 
 #[test]
 fn specifications_of_a_folder_join_or_are_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let write = |name: &str, text: &str| {
-        let path = folder.path().join(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        fs::write(path, text).expect("a file");
-    };
+    let folder = temp();
     let law = |id: &str| {
         format!(
             "law: {id}\ntitle: Mine\nexpect: attention(Q, K, V) == attention(Q, K, V)\noptions: []\nproof: rewrite\ncatches: []\n"
         )
     };
-    let qkvet = |args: &[&str]| run(folder.path(), args);
-    write("qkvet.yaml", "specs: mine\n");
-    write("mine/laws/family/twice.yaml", &law("twice"));
-    qkvet(&["list", "laws"]).expect(0, &["twice", "score-entry"]);
-    qkvet(&["prove", "twice"]).expect(0, &["proved"]);
-    qkvet(&["prove", "twice", "--format", "markdown"])
-        .expect(0, &["### twice", "Laws of your own."]);
+    folder.write("qkvet.yaml", "specs: mine\n");
+    folder.write("mine/laws/family/twice.yaml", law("twice"));
+    folder.run("list laws").expect(0, &["twice", "score-entry"]);
+    assert_eq!(folder.run("prove twice --format json").report(0)["laws"][0]["status"], "proved");
+    folder.run("prove twice --format markdown").expect(0, &["### twice"]);
     // A file that is in the folder is called by its id.
-    let twice = qkvet(&["prove", "--file", "mine/laws/family/twice.yaml"]);
-    twice.expect(2, &["expected an id of its own, got `twice`", "is called by its id"]);
+    folder.run("prove --file mine/laws/family/twice.yaml").expect(2, &["`twice`"]);
     // A built-in target, sharded and joined.
-    let checked = qkvet(&[
-        "check",
-        "builtin:standard",
-        "--suite",
-        "smoke",
-        "--law",
-        "twice",
-        "--shard",
-        "1/1",
-    ]);
-    checked.expect(0, &["laws      1 of 1 checked"]);
-    let merged = qkvet(&["merge", ".qkvet/shards"]).expect(0, &[]).stdout.clone();
-    assert_eq!(merged, checked.stdout);
+    let checked = folder.run("check builtin:standard --suite smoke --law twice --shard 1/1");
+    checked.expect(0, &[" 1 of 1 "]);
+    assert_eq!(folder.run("merge .qkvet/shards").ends(0).stdout, checked.stdout);
 
-    write("mine/laws/score-entry.yaml", &law("score-entry"));
-    qkvet(&["list", "laws"])
-        .expect(2, &["mine/laws/score-entry.yaml", "got `score-entry`, which is taken", "hint: "]);
-    write("mine/laws/score-entry.yaml", "law: ill\n");
-    qkvet(&["explain", "value"]).expect(2, &["mine/laws/score-entry.yaml", "title"]);
-    fs::remove_file(folder.path().join("mine/laws/score-entry.yaml")).expect("a file");
-    write("mine/faults/mine.yaml", "fault: mine\n");
-    qkvet(&["prove", "value"])
-        .expect(2, &["expected the folders `laws` and `conventions`, got `faults`"]);
-    write("qkvet.yaml", "specs: nowhere\n");
-    qkvet(&["check", "builtin:standard"])
-        .expect(2, &["specs at nowhere: expected a readable folder"]);
+    let taken = "mine/laws/score-entry.yaml";
+    folder.write(taken, law("score-entry"));
+    folder.run("list laws").expect(2, &[taken, "`score-entry`", "hint: "]);
+    folder.write(taken, "law: ill\n");
+    folder.run("explain value").expect(2, &[taken, "title"]);
+    std::fs::remove_file(folder.path().join(taken)).expect("a file");
+    folder.write("mine/faults/mine.yaml", "fault: mine\n");
+    folder.run("prove value").expect(2, &["`laws` and `conventions`", "`faults`"]);
+    folder.write("qkvet.yaml", "specs: nowhere\n");
+    folder.run("check builtin:standard").expect(2, &["nowhere"]);
 }
 
 /// What stands between fences.
@@ -143,14 +117,12 @@ impl Block<'_> {
     /// Writes the file whose name stands in the first line, or runs the commands.
     fn run(&self, folder: &Path) -> Result<(), String> {
         if let Some(name) = self.body.lines().next().and_then(|line| line.strip_prefix("# ")) {
-            let path = folder.join(name);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-            fs::write(path, self.body).expect("a file");
+            folder.write(name, self.body);
         }
         let commands = self.commands();
         for (at, (command, shown)) in commands.iter().enumerate() {
             let Some(args) = command.strip_prefix("qkvet ") else { continue };
-            let finished = run(folder, &args.split_whitespace().collect::<Vec<_>>());
+            let finished = folder.run(args);
             let got = format!("{}\n{}", finished.stdout.trim_end(), finished.stderr);
             let code = match commands.get(at + 1) {
                 Some(("echo $?", shown)) => shown.first().copied().unwrap_or_default().to_owned(),

@@ -1,10 +1,7 @@
 //! `qkvet probe` through the command line: built-in targets, Python, exit codes, its three formats.
 
-#![allow(clippy::disallowed_methods, reason = "tests write the files they probe")]
-
-use qkvet_tests::{has_python, root, run};
+use qkvet_tests::{Folder, has_python, root, temp};
 use serde_json::Value;
-use tempfile::TempDir;
 
 fn field<'a>(probe: &'a Value, name: &str) -> &'a Value {
     let fields = probe["fields"].as_array().expect("fields");
@@ -27,51 +24,37 @@ fn others(probe: &Value) -> Vec<String> {
 #[test]
 fn built_in_targets_are_standard_throughout() {
     for dtype in ["float32", "float64"] {
-        let finished =
-            run(root(), &["probe", "builtin:flash", "--dtype", dtype, "--format", "json"]);
-        finished.expect(0, &[]);
-        let probe = finished.json();
+        let probe =
+            root().run(format!("probe builtin:flash --dtype {dtype} --format json")).report(0);
         assert_eq!(others(&probe), [""; 0], "{dtype}");
         assert!(probe["calls"].as_u64().is_some_and(|calls| calls <= 200));
-        assert!(
-            probe["fields"]
-                .as_array()
-                .expect("fields")
-                .iter()
-                .all(|field| field["certainty"] != "declined")
-        );
+        let mut fields = probe["fields"].as_array().expect("fields").iter();
+        assert!(fields.all(|field| field["certainty"] != "declined"));
     }
-    run(root(), &["probe", "builtin:standard"])
-        .expect(0, &["causal", "lower-right", "0 of them not standard", "meaning: {}"]);
+    root().run("probe builtin:standard").expect(0, &["causal", "lower-right", "meaning: {}"]);
 }
 
 #[test]
 fn a_convention_is_a_line_to_paste_and_a_fault_is_a_patch() {
-    let folder = TempDir::new().expect("a folder");
-    run(folder.path(), &["probe", "builtin:fault/causal-upper-left", "--format", "yaml"]).expect(
-        0,
-        &[
-            "conventions:\n  causal: \"upper-left\"  # causal: decided, lower-right is refuted:",
-            "meaning: {}",
-        ],
-    );
-    run(folder.path(), &["probe", "builtin:fault/scale-inverse-d", "--format", "yaml"]).expect(
-        0,
-        &["conventions: {}", "meaning:\n  default_scale: \"inverse\"  # default_scale: decided"],
-    );
-    run(folder.path(), &["probe", "builtin:fault/causal-upper-left"])
-        .expect(0, &["* causal", "upper-left (standard: lower-right)"]);
-    run(folder.path(), &["probe", "builtin:fault/last-tile-dropped"])
-        .expect(1, &["* keys", "mixed", "1 mixed"]);
+    let probe = |fault: &str, format: &str| {
+        temp().run(format!("probe builtin:fault/{fault} --format {format}"))
+    };
+    probe("causal-upper-left", "yaml")
+        .expect(0, &["conventions:\n  causal: \"upper-left\"  # ", "meaning: {}"]);
+    probe("scale-inverse-d", "yaml")
+        .expect(0, &["conventions: {}", "meaning:\n  default_scale: \"inverse\"  # "]);
+    probe("causal-upper-left", "human").expect(0, &["* causal", "upper-left", "lower-right"]);
+    let mixed = probe("last-tile-dropped", "json").report(1);
+    assert_eq!(field(&mixed, "keys")["certainty"], "mixed");
+    assert_eq!(others(&mixed).len(), 1, "{:?}", others(&mixed));
 }
 
 #[test]
 fn usage_and_start_errors_have_their_codes() {
-    let folder = TempDir::new().expect("a folder");
-    run(folder.path(), &["probe", "builtin:flash", "--dtype", "float12"])
-        .expect(2, &["--dtype float12"]);
-    run(folder.path(), &["probe", "builtin:flahs"]).expect(2, &["builtin:flahs"]);
-    run(folder.path(), &["probe", "exec:./not-there"]).expect(3, &[]);
+    let folder = temp();
+    folder.run("probe builtin:flash --dtype float12").expect(2, &["--dtype", "float12"]);
+    folder.run("probe builtin:flahs").expect(2, &["builtin:flahs"]);
+    folder.run("probe exec:./not-there").ends(3);
 }
 
 #[test]
@@ -79,21 +62,17 @@ fn pytorch_is_recovered() {
     if !has_python() {
         return;
     }
-    let folder = TempDir::new().expect("a folder");
-    std::fs::copy(root().join("examples/torch_sdpa.py"), folder.path().join("torch_sdpa.py"))
-        .expect("a copy");
-    let finished = run(folder.path(), &["probe", "torch_sdpa.py:attention", "--format", "json"]);
-    finished.expect(0, &[]);
-    let probe = finished.json();
-    assert_eq!(field(&probe, "causal")["values"][0], "upper-left");
-    assert_eq!(
-        field(&probe, "empty_row")["certainty"],
-        "decided",
-        "{}",
-        field(&probe, "empty_row")
-    );
-    assert_eq!(field(&probe, "head_map")["values"][0], "h / (h_q / h_k)");
-    assert_eq!(field(&probe, "default_scale")["values"][0], "1/sqrt(d_k)");
+    let folder = temp();
+    folder.write("torch_sdpa.py", root().read("examples/torch_sdpa.py"));
+    let probe = folder.run("probe torch_sdpa.py:attention --format json").report(0);
+    for (name, value) in [
+        ("causal", "upper-left"),
+        ("head_map", "h / (h_q / h_k)"),
+        ("default_scale", "1/sqrt(d_k)"),
+    ] {
+        assert_eq!(field(&probe, name)["values"][0], value);
+    }
+    assert_eq!(field(&probe, "empty_row")["certainty"], "decided");
     assert_eq!(field(&probe, "softcap")["certainty"], "declined");
     assert_eq!(probe["conventions"][0]["value"], "upper-left");
 }
@@ -103,20 +82,16 @@ fn a_function_of_one_head_that_declines_and_one_that_fails() {
     if !has_python() {
         return;
     }
-    let folder = TempDir::new().expect("a folder");
-    let file = folder.path().join("target.py");
+    let folder = temp();
     let body = "import numpy as np\ndef attention(query, key, value, causal=False):\n    s = query @ np.swapaxes(key, -1, -2) / query.shape[-1]\n    if causal:\n        s = np.where(np.tri(*s.shape[-2:], k=query.shape[2] % 2, dtype=bool), s, -np.inf)\n    w = np.exp(s - s.max(-1, keepdims=True))\n    return ((w / w.sum(-1, keepdims=True)) @ value).astype(query.dtype)\n";
-    std::fs::write(&file, body).expect("a file");
-    let finished = run(folder.path(), &["probe", "target.py:attention", "--format", "json"]);
-    finished.expect(1, &[]);
-    let probe = finished.json();
+    folder.write("target.py", body);
+    let probe = folder.run("probe target.py:attention --format json").report(1);
     assert_eq!(field(&probe, "head_map")["certainty"], "declined");
     assert_eq!(field(&probe, "default_scale")["values"][0], "1/d_k");
     assert_eq!(field(&probe, "causal")["certainty"], "mixed", "{}", field(&probe, "causal"));
-    std::fs::write(&file, "def attention(query, key, value):\n    raise ValueError('never')\n")
-        .expect("a file");
-    run(folder.path(), &["probe", "target.py:attention"]).expect(4, &["refused: ", "never"]);
-    std::fs::write(&file, "def attention(query, key, value):\n    raise RuntimeError('always')\n")
-        .expect("a file");
-    run(folder.path(), &["probe", "target.py:attention"]).expect(1, &["broken", "always"]);
+    for (error, code, word) in [("ValueError", 4, "refused"), ("RuntimeError", 1, "broken")] {
+        let body = format!("def attention(query, key, value):\n    raise {error}('never')\n");
+        folder.write("target.py", body);
+        folder.run("probe target.py:attention").expect(code, &[word, "never"]);
+    }
 }

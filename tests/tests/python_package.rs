@@ -1,12 +1,10 @@
 //! The Python package as people meet it: a wheel in a fresh environment, three lines, pytest, the
 //! command.
 
-#![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
-
 use std::process::Command;
 
 use qkvet_tests::package::Environment;
-use qkvet_tests::{finish, has_python, root};
+use qkvet_tests::{Folder, Words, finish, has_python, root};
 
 #[test]
 fn the_wheel_opens_its_doors() {
@@ -26,27 +24,25 @@ fn the_wheel_opens_its_doors() {
 }
 
 fn the_command_is_there(environment: &Environment) {
-    let command =
-        environment.python.with_file_name(format!("qkvet{}", std::env::consts::EXE_SUFFIX));
-    let finished =
-        finish(Command::new(command).args(["check", "builtin:flash", "--suite", "smoke", "-q"]));
-    finished.expect(0, &["no finding in"]);
+    finish(Command::new(command(environment)).args("check builtin:flash --suite smoke -q".words()))
+        .ends(0);
     // A function in Python is called by the Python that the command was installed for.
-    let finished = environment.run(&["-m", "qkvet", "doctor", "attentions.py:right"]);
-    finished.expect(0, &["torch"]);
+    environment.run(&["-m", "qkvet", "doctor", "attentions.py:right"]).expect(0, &["torch"]);
+}
+
+fn command(environment: &Environment) -> std::path::PathBuf {
+    environment.python.with_file_name(format!("qkvet{}", std::env::consts::EXE_SUFFIX))
 }
 
 fn three_lines_need_no_other_library(environment: &Environment) {
-    environment
-        .run(&["three_lines.py"])
-        .expect(0, &["PASS: 64 numbers within contract f32, worst error 0."]);
+    environment.run(&["three_lines.py"]).expect(0, &["PASS: 64 ", " f32, "]);
     let finished = environment.run(&["without_libraries.py"]);
-    finished.expect(0, &["at [b=0, h=0, i=1, c=0]", "expected  2", "wrong     1 of 2 elements"]);
+    finished.expect(0, &["[b=0, h=0, i=1, c=0]", "expected  2", " 1 of 2 "]);
 }
 
 fn arguments_and_interrupts_are_told(environment: &Environment) {
-    environment.run(&["arguments.py"]).expect(0, &["all named"]);
-    environment.run(&["on_views.py"]).expect(0, &["views told"]);
+    environment.run(&["arguments.py"]).ends(0);
+    environment.run(&["on_views.py"]).ends(0);
     if cfg!(unix) {
         let long = ["reference", "probe", "cases", "prove"];
         let told = long.map(|name| format!("{name}: interrupted"));
@@ -59,13 +55,7 @@ fn a_wrong_head_map_is_named(environment: &Environment) {
     let finished = environment.run(&["wrong_heads.py"]);
     finished.expect(
         0,
-        &[
-            "times the bound of contract bf16-unfused)",
-            "elements are proved wrong",
-            "likely    undeclared convention: query head h reads key/value head h % h_k",
-            "convention=\"head-map=tiled\"",
-            "replay    qkvet.replay(function, 'qk1:",
-        ],
+        &[" bf16-unfused)", "convention=\"head-map=tiled\"", "qkvet.replay(function, 'qk1:"],
     );
 }
 
@@ -77,11 +67,11 @@ fn pytest_tells_each_case(environment: &Environment) {
             "PASSED test_attention.py::test_right",
             "PASSED test_attention.py::test_large",
             "AssertionError: FAIL  attention",
-            "query head h reads key/value head h % h_k",
+            "head-map=tiled",
             "PASSED test_attention.py::test_cases_right[uniform-attention-float32-c-",
             "no kernel for this width",
             "XFAIL test_attention.py::test_known_and_wrong[single-key-float64-c-",
-            "[XPASS(strict)] nothing is wrong with it",
+            "[XPASS(strict)] ",
             "PASSED test_attention.py::test_a_case_replays",
         ],
     );
@@ -101,29 +91,19 @@ fn pytest_checks_a_function_without_test_code(environment: &Environment) {
         environment.pytest(&[&asked[..], rest].concat())
     };
     let modulo = run("attentions.py:modulo", "float32", &[]);
-    modulo.expect(
-        1,
-        &[
-            "FAILED qkvet::single-key::float32",
-            "query head h reads key/value head h % h_k",
-            "law       ",
-        ],
-    );
+    modulo.expect(1, &["FAILED qkvet::single-key::float32", "head-map=tiled"]);
     let narrow = run("attentions.py:narrow", "float32", &[]);
-    let nothing = ["FAILED qkvet::checked", "nothing was checked: UNSUPPORTED: "];
-    narrow.expect(
-        1,
-        &["qkvet::single-key::float32 SKIPPED", "no kernel for this width", nothing[0], nothing[1]],
-    );
+    let nothing = ["qkvet::single-key::float32 SKIPPED", "FAILED qkvet::checked", "UNSUPPORTED: "];
+    narrow.expect(1, &nothing);
+    narrow.expect(1, &["no kernel for this width"]);
     let only = ["--qkvet-law", "single-key"];
     run("attentions.py:right", "float64", &only)
         .expect(0, &["qkvet::single-key::float64 PASSED", "1 passed"]);
     let spread = run("attentions.py:right", "float64", &["-n", "2", "--qkvet-law", "single-key"]);
     spread.expect(0, &["PASSED qkvet::single-key::float64", "1 passed"]);
-    run("attentions.py:rigt", "float32", &[])
-        .expect(4, &["no function `rigt`", "did you mean `right`?"]);
+    run("attentions.py:rigt", "float32", &[]).expect(4, &["`rigt`", "`right`?"]);
     let undeclared = run("attentions.py:right", "float32", &["--qkvet-convention", "foo=bar"]);
-    undeclared.expect(4, &["convention `foo`: expected a known one"]);
+    undeclared.expect(4, &["`foo`"]);
 }
 
 /// A project of others with a `qkvet.known.yaml` at its root, whose tests are run below: expected
@@ -131,44 +111,27 @@ fn pytest_checks_a_function_without_test_code(environment: &Environment) {
 fn known_deviations_are_those_of_the_command(environment: &Environment) {
     let project = environment.path("project");
     let below = project.join("tests");
-    std::fs::create_dir_all(&below).expect("a folder");
-    std::fs::copy(root().join("tests/python/kernels.py"), project.join("kernels.py"))
-        .expect("a copy");
-    let laws = [
-        "--qkvet-law",
-        "single-key",
-        "--qkvet-law",
-        "rotation-invariance",
-        "--qkvet-dtype",
-        "float32",
-    ];
+    project.write("kernels.py", root().read("tests/python/kernels.py"));
+    project.write("tests/k.yaml", "known: []\n");
     let run = |function: &str, entries: &[&str], rest: &[&str]| {
         let entries: String = entries.iter().map(|entry| format!("- {{{entry}}}\n")).collect();
-        std::fs::write(project.join("qkvet.known.yaml"), format!("known:\n{entries}"))
-            .expect("a file");
-        let target = format!("../kernels.py:{function}");
-        let asked = [
-            "-m",
-            "pytest",
-            "-p",
-            "no:cacheprovider",
-            "--color=no",
-            "-rfxs",
-            "--qkvet-target",
-            &target,
-        ];
-        finish(environment.command(&[&asked[..], &laws, rest].concat()).current_dir(&below))
+        project.write("qkvet.known.yaml", format!("known:\n{entries}"));
+        let laws = "--qkvet-law single-key --qkvet-law rotation-invariance --qkvet-dtype float32";
+        let words = format!(
+            "-m pytest -p no:cacheprovider --color=no -rfxs {laws} --qkvet-target ../kernels.py:{function}"
+        );
+        finish(environment.command(&[]).args(words.words()).args(rest).current_dir(&below))
     };
-    let tiled = "finding: 'convention:head-map=tiled', reason: its heads are another way round";
+    let tiled = "finding: 'convention:head-map=tiled', reason: heads-7";
     let one = format!("law: single-key, dtype: float32, {tiled}");
     let other =
         format!("law: rotation-invariance, dtype: float32, {tiled}, link: 'https://example.org/7'");
     run("modulo", &[&one], &[]).expect(
         1,
         &[
-            "XFAIL qkvet::single-key::float32 - known: its heads are another way round",
+            "XFAIL qkvet::single-key::float32 - known: heads-7",
             "FAILED qkvet::rotation-invariance::float32",
-            "query head h reads key/value head h % h_k",
+            "head-map=tiled",
             "1 failed, 1 xfailed",
         ],
     );
@@ -178,23 +141,11 @@ fn known_deviations_are_those_of_the_command(environment: &Environment) {
     run("modulo", &[&all], &["-n", "2"]).expect(0, &["2 xfailed"]);
     run("modulo", &[&all], &["--runxfail"]).expect(1, &["2 failed"]);
     // The command says the same of the same file.
-    let command =
-        environment.python.with_file_name(format!("qkvet{}", std::env::consts::EXE_SUFFIX));
-    let check = [
-        "check",
-        "../kernels.py:modulo",
-        "--law",
-        "single-key",
-        "--law",
-        "rotation-invariance",
-        "--dtype",
-        "float32",
-        "-q",
-    ];
-    let python = environment.python.display().to_string();
-    let said =
-        finish(Command::new(command).args(check).args(["--python", &python]).current_dir(&below));
-    said.expect(0, &["KNOWN  CONVENTION", "its heads are another way round"]);
+    let laws = "--law single-key --law rotation-invariance --dtype float32 -q";
+    let python = environment.python.display();
+    let check = format!("check ../kernels.py:modulo {laws} --python {python}");
+    finish(Command::new(command(environment)).args(check.words()).current_dir(&below))
+        .expect(0, &["KNOWN  CONVENTION", "heads-7"]);
 
     // An unexpected pass, on one worker and on two, and in the report of a job.
     for rest in [&[][..], &["-n", "2"]] {
@@ -207,22 +158,19 @@ fn known_deviations_are_those_of_the_command(environment: &Environment) {
                 "1 failed, 2 passed",
             ],
         );
-        stale.expect(1, &["none shows it any more"]);
-        let junit = std::fs::read_to_string(below.join("j.xml")).expect("a report");
+        let junit = below.read("j.xml");
         assert!(junit.contains("failures=\"1\"") && junit.contains("STALE"), "{junit}");
     }
     run("right", &[&one], &["-k", "rotation"]).expect(0, &["1 passed"]);
     run("right", &["target: other, finding: FAIL, reason: r"], &[]).expect(0, &["2 passed"]);
     let expired = format!("{all}, expires: 2001-01-01");
-    run("modulo", &[&expired], &[]).expect(1, &["expired after 2001-01-01", "3 failed"]);
+    run("modulo", &[&expired], &[]).expect(1, &["2001-01-01", "3 failed"]);
     let nothing = "law: rotation-invariance, dtype: float32, case: c-0000000000000000, finding: FAIL, reason: r";
-    run("right", &[nothing], &[])
-        .expect(1, &["no checked case of the run is meant by it", "1 failed, 2 passed"]);
+    run("right", &[nothing], &[]).expect(1, &["STALE", "1 failed, 2 passed"]);
     run("right", &["law: rotation-invariance, finding: FAIL"], &[])
         .expect(4, &["qkvet.known.yaml", "reason"]);
-    std::fs::write(below.join("k.yaml"), "known: []\n").expect("a file");
     run("modulo", &[&all], &["--qkvet-known=k.yaml"]).expect(1, &["2 failed"]);
-    run("modulo", &[&all], &["--qkvet-known=no.yaml"]).expect(4, &["known deviations at no.yaml"]);
+    run("modulo", &[&all], &["--qkvet-known=no.yaml"]).expect(4, &["no.yaml"]);
 }
 
 /// Installed and not asked, the plugin changes nothing but the line that lists plugins.
@@ -248,7 +196,7 @@ fn same_for_all(output: &str) -> String {
 /// The blocks of `docs/python.md`, in order: those of Python as one program, what follows a block
 /// as plain text as what it prints.
 fn the_examples_of_the_docs_run(environment: &Environment) {
-    let page = std::fs::read_to_string(root().join("docs/python.md")).expect("the page");
+    let page = root().read("docs/python.md");
     let mut program = String::new();
     let mut printed: Vec<&str> = Vec::new();
     for block in page.split("\n```").collect::<Vec<_>>().chunks(2).filter_map(|pair| pair.get(1)) {

@@ -1,17 +1,13 @@
 //! Third-party implementations through the command line: no false alarm on what is right, a named
 //! finding for what is not.
 
-#![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
-
-use std::path::Path;
-
-use qkvet_tests::{Finished, has_python, is_thorough, root, run, wait_until};
+use qkvet_tests::{Finished, Folder, has_python, interrupted, is_thorough, qkvet, root, temp};
 use tempfile::TempDir;
 
 /// A folder with one Python file `target.py`.
 fn target(body: &str) -> TempDir {
-    let folder = TempDir::new().expect("a folder");
-    std::fs::write(folder.path().join("target.py"), body).expect("a file");
+    let folder = temp();
+    folder.write("target.py", body);
     folder
 }
 
@@ -23,18 +19,29 @@ fn numpy_with(result: &str) -> TempDir {
     ))
 }
 
-fn check(folder: &Path, args: &[&str]) -> Finished {
-    let mut all = vec![
-        "check",
-        "target.py:attention",
-        "--suite",
-        "smoke",
-        "--dtype",
-        "float32,float64",
-        "-q",
-    ];
-    all.extend(args);
-    run(folder, &all)
+fn check(folder: &TempDir, words: &str) -> Finished {
+    let flags = "--suite smoke --dtype float32,float64 --format json";
+    folder.run(format!("check target.py:attention {flags} {words}"))
+}
+
+/// A check by one law that looks at all of a result.
+fn by_law(result: &str, words: &str) -> Finished {
+    let law = "--law self-attention-permutation-equivariance";
+    check(&numpy_with(result), &format!("{law} {words}"))
+}
+
+const EXAMPLE: &str = "examples/numpy_attention.py";
+
+/// The example with lines in front of its own.
+fn example_with(lines: &str) -> TempDir {
+    changed_example("    work = np.float64", &format!("{lines}\n    work = np.float64"))
+}
+
+/// The example with one text changed.
+fn changed_example(from: &str, to: &str) -> TempDir {
+    let example = root().read(EXAMPLE);
+    assert!(example.contains(from), "{from}");
+    target(&example.replace(from, to))
 }
 
 #[test]
@@ -42,18 +49,17 @@ fn the_examples_raise_no_false_alarm() {
     if !has_python() {
         return;
     }
-    let check = |example: &str, more: &[&str]| {
-        let target = format!("examples/{example}.py:attention");
-        run(root(), &[&["check", &target, "-q"], more].concat()).expect(0, &["no finding in"]);
+    let check = |example: &str, words: &str| {
+        root().run(format!("check examples/{example}.py:attention -q {words}")).ends(0);
     };
     if !is_thorough() {
         // Smoke of torch and JAX is in the tables of docs/implementations.md.
-        return check("numpy_attention", &["--suite", "smoke"]);
+        return check("numpy_attention", "--suite smoke");
     }
-    check("numpy_attention", &[]);
-    check("torch_sdpa", &[]);
+    check("numpy_attention", "");
+    check("torch_sdpa", "");
     // Each shape is compiled.
-    check("jax_attention", &["--dtype", "float32,bfloat16,float16"]);
+    check("jax_attention", "--dtype float32,bfloat16,float16");
 }
 
 /// NumPy's own errors are refusals; the example that cuts what is too much is found, law by law.
@@ -62,10 +68,6 @@ fn what_does_not_fit_is_refused_or_found() {
     if !has_python() {
         return;
     }
-    let example =
-        std::fs::read_to_string(root().join("examples/numpy_attention.py")).expect("the example");
-    let first = "    work = np.float64";
-    assert!(example.contains(first));
     for (cut, law, code) in [
         ("key = key[..., : query.shape[3]]", "key-width-must-match", "QK621"),
         ("value = value[:, :, : key.shape[2]]", "key-count-must-match", "QK622"),
@@ -81,12 +83,10 @@ fn what_does_not_fit_is_refused_or_found() {
             "QK625",
         ),
     ] {
-        let folder = target(&example.replace(first, &format!("    {cut}\n{first}")));
-        let finished = check(folder.path(), &["--law", law]);
-        finished.expect(1, &[code, law, "expected  a refusal: ", "got       numbers of shape ("]);
-        assert_eq!(finished.stdout.matches("FAIL  ").count(), 1, "{}", finished.stdout);
-        let folder = target(&example);
-        check(folder.path(), &["--law", law]).expect(0, &["no finding in"]);
+        let law = format!("--law {law}");
+        let found = check(&example_with(&format!("    {cut}")), &law).finds(&[code]).first();
+        assert!(found.got().contains("("), "{}", found.got());
+        check(&target(&root().read(EXAMPLE)), &law).finds(&[]);
     }
 }
 
@@ -95,30 +95,15 @@ fn an_undeclared_convention_is_one_finding() {
     if !has_python() {
         return;
     }
-    let folder = TempDir::new().expect("a folder");
+    let folder = temp();
     for (example, also) in [("torch_sdpa", None), ("jax_attention", Some("empty-row=mean"))] {
         let file = format!("{example}.py");
         std::fs::copy(root().join("examples").join(&file), folder.path().join(&file))
             .expect("a copy");
-        let name = format!("{file}:attention");
-        let mut args = vec!["check", &name, "-q", "--suite", "smoke", "--format", "json"];
-        if !is_thorough() {
-            args.extend(["--dtype", "float32,bfloat16"]);
-        }
-        args.extend(also.iter().flat_map(|also| ["--convention", *also]));
-        let finished = run(folder.path(), &args);
-        finished.expect(1, &[]);
-        let report = finished.json();
-        let findings = report["findings"].as_array().expect("findings");
-        assert_eq!(findings.len(), 1, "{findings:#?}");
-        assert_eq!(findings[0]["kind"], "convention");
-        assert!(
-            findings[0]["sentences"]["hint"]
-                .as_str()
-                .expect("a hint")
-                .contains("--convention causal=upper-left"),
-            "{findings:#?}"
-        );
+        let also = also.map_or_else(String::new, |also| format!("--convention {also}"));
+        let formats = if is_thorough() { "" } else { "--dtype float32,bfloat16" };
+        let flags = format!("--suite smoke --format json {formats} {also}");
+        folder.run(format!("check {file}:attention {flags}")).finds(&["causal=upper-left"]);
     }
 }
 
@@ -129,69 +114,35 @@ fn a_wrong_option_is_one_finding_that_names_it() {
     if !has_python() {
         return;
     }
-    let example =
-        std::fs::read_to_string(root().join("examples/numpy_attention.py")).expect("the example");
-    let one_finding = |line: &str, changed: &str, title: &str, cause: &str| {
-        assert!(example.contains(line), "{line}");
-        let folder = target(&example.replace(line, changed));
-        let args = [
-            "check",
-            "target.py:attention",
-            "--dtype",
-            "float32",
-            "--law",
-            "value",
-            "-q",
-            "--format",
-            "json",
-        ];
-        let report = run(folder.path(), &args).json();
-        let findings = report["findings"].as_array().expect("findings");
-        assert_eq!(findings.len(), 1, "{changed}: {findings:#?}");
-        assert!(
-            findings[0]["sentences"]["title"].as_str().expect("a title").contains(title),
-            "{changed}: {findings:#?}"
-        );
-        assert!(findings[0].to_string().contains(cause), "{changed}: {findings:#?}");
+    let one_finding = |line: &str, changed: &str, name: &str| {
+        let flags = "--dtype float32 --law value --format json";
+        let folder = changed_example(line, changed);
+        folder.run(format!("check target.py:attention {flags}")).finds(&[name]).first()
     };
     let window =
         "(left is None or position - j <= left) & (right is None or j - position <= right)";
-    one_finding(window, "True", "QK231", "window-ignored: all");
-    one_finding(window, &window.replace("<=", "<"), "QK232", "window-off-by-one: all");
     // Within packed sequences the corner is that of the sequence.
     let corner = "(i - (0 if query_offsets is None else query_offsets[sequence]) + key_start)";
-    one_finding(
-        window,
-        &window.replace("position", corner),
-        "the sliding window counts from the upper left corner",
-        "--convention window=upper-left",
-    );
-    one_finding(
-        window,
-        &window.replace("<= left", "< left"),
-        "QK235",
-        "window-left-one-fewer: all",
-    );
-    one_finding(
-        window,
-        &window.replace("<= right", "<= right + 1"),
-        "QK250",
-        "window-right-one-more: all",
-    );
-    one_finding("scores - of_heads", "scores + of_heads", "QK284", "alibi-reversed: all");
-    let unknown = "wrong results that no known fault explains, all with ";
-    one_finding(
-        window,
-        &window.replace("j - position <= right", "(j - position <= right) ^ (j == 0)"),
-        &format!("{unknown}window"),
-        "qkvet explain window",
-    );
-    one_finding(
-        "scores - of_heads",
-        "scores - 0.75 * of_heads",
-        &format!("{unknown}alibi_slopes"),
-        "qkvet explain alibi_slopes",
-    );
+    for (line, changed, name, fault) in [
+        (window, "True", "QK231", "window-ignored"),
+        (window, &window.replace("<=", "<"), "QK232", "window-off-by-one"),
+        (window, &window.replace("<= left", "< left"), "QK235", "window-left-one-fewer"),
+        (window, &window.replace("<= right", "<= right + 1"), "QK250", "window-right-one-more"),
+        ("scores - of_heads", "scores + of_heads", "QK284", "alibi-reversed"),
+    ] {
+        let finding = one_finding(line, changed, name);
+        let (fault, cause) = (fault.into(), &finding["cause"]);
+        assert_eq!((&finding["fault"], &cause["explained"]), (&fault, &cause["of"]));
+    }
+    one_finding(window, &window.replace("position", corner), "window=upper-left");
+    let odd = window.replace("j - position <= right", "(j - position <= right) ^ (j == 0)");
+    for (line, changed, option) in [
+        (window, &odd[..], "window"),
+        ("scores - of_heads", "scores - 0.75 * of_heads", "alibi_slopes"),
+    ] {
+        let finding = one_finding(line, changed, "unexplained");
+        assert_eq!(finding["cause"]["options"], serde_json::json!([option]));
+    }
 }
 
 #[test]
@@ -199,11 +150,10 @@ fn a_right_function_passes_and_says_what_it_was_not_asked() {
     if !has_python() {
         return;
     }
-    let folder = numpy_with("return o");
-    let finished = check(folder.path(), &["--law", "self-attention-permutation-equivariance"]);
-    finished.expect(0, &["no finding in", "takes scale"]);
-    check(folder.path(), &["--law", "weights-row-stochasticity"])
-        .expect(4, &["nothing was checked", "no argument for"]);
+    let report = by_law("return o", "").finds(&[]);
+    assert!(report["run"]["environment"].to_string().contains("scale"), "{}", report["run"]);
+    let nothing = check(&numpy_with("return o"), "--law weights-row-stochasticity").report(4);
+    assert!(nothing.declines("no argument"), "{}", nothing["coverage"]);
 }
 
 #[test]
@@ -212,15 +162,13 @@ fn reasons_for_declining_that_are_not_shown_are_counted() {
         return;
     }
     let folder = numpy_with("return o");
-    let args = ["check", "target.py:attention", "--dtype", "float32", "--law", "value"];
-    let shown = run(folder.path(), &args);
-    let declined = shown.stdout.lines().filter(|line| line.starts_with("  declined")).count();
-    let report = run(folder.path(), &[&args[..], &["--format", "json"]].concat()).json();
+    let args = "check target.py:attention --dtype float32 --law value --format json";
+    let report = folder.run(args).report(0);
     let all = report["coverage"]["declined"].as_array().expect("reasons").len();
+    let shown = folder.run("report");
+    let declined = shown.stdout.lines().filter(|line| line.starts_with("  declined")).count();
     assert!(all > declined && declined == 4, "{all}");
-    let more = all - declined;
-    let noun = if more == 1 { "reason" } else { "reasons" };
-    shown.expect(0, &[&format!("for {more} more {noun}: --format json has them all")]);
+    shown.expect(0, &[&format!(" {} more ", all - declined), "--format json"]);
 }
 
 #[test]
@@ -228,21 +176,23 @@ fn wrong_results_are_proved_wrong() {
     if !has_python() {
         return;
     }
-    let law = ["--law", "self-attention-permutation-equivariance"];
-    let shape = numpy_with("return o[..., :-1]");
-    check(shape.path(), &law).expect(1, &["FAIL", "shape of the output"]);
-    let nan = numpy_with("o[0, 0, 0, 0] = np.nan\nreturn o");
-    check(nan.path(), &law).expect(1, &["FAIL", "NaN"]);
-    let dtype = numpy_with("return o.astype(np.float16)");
-    check(dtype.path(), &law).expect(1, &["FAIL", "format of the output", "float16"]);
-    let constant = numpy_with("return np.zeros_like(o)");
-    check(constant.path(), &law).expect(1, &["FAIL"]);
-    let mean = numpy_with("return np.broadcast_to(value.mean(-2, keepdims=True), o.shape).copy()");
-    check(mean.path(), &law).expect(1, &["FAIL"]);
-    let first = numpy_with("return o if CALLS == 1 else o * 1.5");
-    check(first.path(), &law).expect(1, &[]);
-    let text = numpy_with("return 'attention'");
-    check(text.path(), &law).expect(1, &["FAIL", "str"]);
+    for (result, form, got) in [
+        ("return o[..., :-1]", serde_json::json!({ "shape": "output" }), ""),
+        ("return o.astype(np.float16)", serde_json::json!({ "format": "output" }), "float16"),
+        ("return 'attention'", "kind".into(), "str"),
+        ("o[0, 0, 0, 0] = np.nan\nreturn o", serde_json::Value::Null, "NaN"),
+        ("return np.zeros_like(o)", serde_json::Value::Null, ""),
+        (
+            "return np.broadcast_to(value.mean(-2, keepdims=True), o.shape).copy()",
+            serde_json::Value::Null,
+            "",
+        ),
+    ] {
+        let found = by_law(result, "").report(1).first();
+        assert_eq!((&found["verdict"], &found["evidence"]["form"]), (&"FAIL".into(), &form));
+        assert!(found.got().contains(got), "{result}: {}", found.got());
+    }
+    by_law("return o if CALLS == 1 else o * 1.5", "").ends(1);
 }
 
 /// What reads memory as if it were contiguous is wrong on views alone: one finding that says so,
@@ -252,51 +202,17 @@ fn a_function_that_ignores_strides_is_named() {
     if !has_python() {
         return;
     }
-    let ignores =
-        "value = np.ascontiguousarray(value)\nkey = key.ravel(order=\"K\").reshape(key.shape)\n";
-    let body =
-        std::fs::read_to_string(root().join("examples/numpy_attention.py")).expect("the example");
-    let first = "    work = np.float64";
-    assert!(body.contains(first));
-    let lines: String = ignores.lines().map(|line| format!("    {line}\n")).collect();
-    let folder = target(&body.replace(first, &(lines + first)));
-    let args = [
-        "check",
-        "target.py:attention",
-        "--suite",
-        "core",
-        "--dtype",
-        "float32",
-        "--law",
-        "value",
-        "-q",
-    ];
-    let finished = run(folder.path(), &[&args[..], &["--format", "json"]].concat());
-    let report = finished.json();
-    let findings = report["findings"].as_array().expect("findings");
-    assert_eq!(findings.len(), 1, "{}", finished.stdout);
-    let (title, evidence) = (&findings[0]["sentences"]["title"], &findings[0]["evidence"]);
-    assert_eq!(title, "the result depends on how the inputs lie in memory");
-    assert_eq!(evidence["strided"], true, "{evidence}");
-    assert!(
-        !report["coverage"]["unchecked"].to_string().contains("strided"),
-        "{}",
-        report["coverage"]
+    let folder = example_with(
+        "    value = np.ascontiguousarray(value)\n    key = key.ravel(order=\"K\").reshape(key.shape)",
     );
-    let id = findings[0]["witness"]["case"].as_str().expect("a case");
-    run(folder.path(), &["replay", id]).expect(1, &["FAIL"]);
-    let script = findings[0]["script"].as_str().expect("a script");
-    let ended = |file: &Path| {
-        let python = qkvet_tests::python().expect("an interpreter");
-        let output = std::process::Command::new(python)
-            .arg(script)
-            .arg(file)
-            .current_dir(folder.path())
-            .output();
-        output.expect("python runs").status.code()
-    };
-    assert_eq!(ended(&folder.path().join("target.py")), Some(1));
-    assert_eq!(ended(&root().join("examples/numpy_attention.py")), Some(0));
+    let flags = "--suite core --dtype float32 --law value --format json";
+    let report = folder.run(format!("check target.py:attention {flags}")).finds(&["layout"]);
+    let finding = report.first();
+    assert_eq!(finding["evidence"]["strided"], true);
+    assert!(!report["coverage"]["unchecked"].to_string().contains("strided"), "{report:#?}");
+    folder.replay(&finding).expect(1, &["FAIL"]);
+    folder.play(&finding, "").ends(1);
+    folder.play(&finding, root().join(EXAMPLE).display().to_string()).ends(0);
 }
 
 #[test]
@@ -306,22 +222,11 @@ fn strides_are_declined_by_an_exception() {
     }
     let strict = "import numpy as np\nimport numpy_attention\n\ndef attention(query, key, value, scale=None, causal=False, mask=None):\n    assert all(x.flags.c_contiguous for x in (query, key, value)), 'not contiguous'\n    return numpy_attention.attention(query, key, value, scale=scale, causal=causal, mask=mask)\n";
     let folder = target(strict);
-    std::fs::copy(
-        root().join("examples/numpy_attention.py"),
-        folder.path().join("numpy_attention.py"),
-    )
-    .expect("a file");
-    let args =
-        ["check", "target.py:attention", "--suite", "core", "--dtype", "float32", "--law", "value"];
-    let declined = run(folder.path(), &args);
-    declined.expect(
-        0,
-        &[
-            "no finding in",
-            "strided inputs: an exception was raised",
-            "unchecked strided inputs (declined by an exception), gradients, dropout",
-        ],
-    );
+    folder.write("numpy_attention.py", root().read(EXAMPLE));
+    let flags = "--suite core --dtype float32 --law value --format json";
+    let report = folder.run(format!("check target.py:attention {flags}")).finds(&[]);
+    assert!(report.declines("strided"), "{}", report["coverage"]);
+    assert!(report["coverage"]["unchecked"].to_string().contains("strided"), "{report:#?}");
 }
 
 /// Where no score has a part in a result, nothing tells of the scale that it was computed with.
@@ -333,10 +238,9 @@ fn a_mean_is_no_sign_of_a_scale_that_was_kept() {
     let mean = numpy_with(
         "return np.broadcast_to(value.mean(-2, keepdims=True), o.shape).astype(o.dtype)",
     );
-    let args = ["check", "target.py:attention", "--suite", "core", "--dtype", "float32", "-q"];
-    let finished = run(mean.path(), &args);
-    finished.expect(1, &["FAIL  wrong results that no known fault explains"]);
-    assert!(!finished.stdout.contains("FAIL  QK605"), "{}", finished.stdout);
+    let flags = "--suite core --dtype float32 --format json";
+    let report = mean.run(format!("check target.py:attention {flags}")).report(1);
+    assert!(report.has("unexplained") && !report.has("QK605"), "{:?}", report.names());
 }
 
 /// A result that lives in a buffer of the function is right when it comes and lost when the next
@@ -346,17 +250,10 @@ fn a_result_that_does_not_last_is_told() {
     if !has_python() {
         return;
     }
-    let folder = numpy_with(
-        "buffer = BUFFERS.setdefault((o.shape, o.dtype), o)\nbuffer[...] = o\nreturn buffer",
-    );
-    let file = folder.path().join("target.py");
-    let text = std::fs::read_to_string(&file)
-        .expect("a file")
-        .replace("CALLS = 0\n", "CALLS = 0\nBUFFERS = {}\n");
-    std::fs::write(&file, text).expect("a file");
-    let law = ["--law", "self-attention-permutation-equivariance"];
-    check(folder.path(), &law)
-        .expect(0, &["no finding in", "returned the memory of its earlier result"]);
+    let buffers = "global BUFFERS; BUFFERS = globals().get('BUFFERS', {})\nbuffer = BUFFERS.setdefault((o.shape, o.dtype), o)\nbuffer[...] = o\nreturn buffer";
+    let report = by_law(buffers, "").finds(&[]);
+    assert_eq!(report["warnings"].as_array().map(Vec::len), Some(1), "{report:#?}");
+    assert!(report["warnings"].to_string().contains("memory"), "{}", report["warnings"]);
 }
 
 #[test]
@@ -364,18 +261,21 @@ fn broken_targets_are_named_and_the_run_goes_on() {
     if !has_python() {
         return;
     }
-    let law = ["--law", "self-attention-permutation-equivariance"];
-    let raises = numpy_with("raise RuntimeError('no kernel image')");
-    check(raises.path(), &law).expect(1, &["ERROR", "no kernel image"]);
-    let exits = numpy_with("if CALLS == 3: os._exit(7)\nreturn o");
-    check(exits.path(), &law).expect(1, &["CRASH", "7"]);
-    let hangs = numpy_with("while True: time.sleep(1)");
-    check(hangs.path(), &[law[0], law[1], "--timeout", "0.5"])
-        .expect(1, &["TIMEOUT", "no answer within 0.5 s"]);
-    let declines = numpy_with("raise NotImplementedError('float32 only')");
-    check(declines.path(), &law).expect(4, &["nothing was checked", "float32 only"]);
-    let refuses = numpy_with("raise ValueError('too small')");
-    check(refuses.path(), &law).expect(4, &["REFUSED", "too small"]);
+    for (result, words, name, said) in [
+        ("raise RuntimeError('no kernel image')", "", "ERROR", "no kernel image"),
+        ("if CALLS == 3: os._exit(7)\nreturn o", "", "CRASH", "7"),
+        ("while True: time.sleep(1)", "--timeout 0.5", "TIMEOUT", "0.5 s"),
+    ] {
+        let found = by_law(result, words).finds(&[name]).first();
+        assert!(found.said().contains(said), "{}", found.said());
+    }
+    for (result, verdict, said) in [
+        ("raise NotImplementedError('float32 only')", "UNSUPPORTED", "float32 only"),
+        ("raise ValueError('too small')", "REFUSED", "too small"),
+    ] {
+        let report = by_law(result, "").report(4);
+        assert!(report.count(verdict) > 0 && report.declines(said), "{}", report["coverage"]);
+    }
 }
 
 #[test]
@@ -384,47 +284,33 @@ fn targets_that_cannot_be_loaded_say_why() {
         return;
     }
     let folder = target("def attention(query):\n    return query\n");
-    run(folder.path(), &["check", "nowhere.mod:attention"]).expect(3, &["nowhere", "error"]);
-    run(folder.path(), &["check", "absent.py:attention"]).expect(3, &["absent.py"]);
-    run(folder.path(), &["check", "target.py:atention"]).expect(3, &["attention"]);
-    run(folder.path(), &["check", "target.py:attention"]).expect(3, &["query, key"]);
-    run(folder.path(), &["check", "target.py:attention", "--python", "no-such-python"])
-        .expect(3, &["no-such-python", "--python"]);
-    run(folder.path(), &["check", "mine"]).expect(2, &["expected builtin:NAME"]);
-    std::fs::write(
-        folder.path().join("qkvet.yaml"),
-        "targets:\n  mine:\n    tarket: target.py:attention\n",
-    )
-    .expect("a file");
-    run(folder.path(), &["check", "mine"]).expect(2, &["qkvet.yaml:3", "did you mean `target`?"]);
+    folder.write("config/qkvet.yaml", "targets:\n  mine:\n    tarket: target.py:attention\n");
+    for (words, code, parts) in [
+        ("nowhere.mod:attention", 3, &["nowhere", "error"][..]),
+        ("absent.py:attention", 3, &["absent.py"]),
+        ("target.py:atention", 3, &["attention"]),
+        ("target.py:attention", 3, &["query, key"]),
+        ("target.py:attention --python no-such-python", 3, &["no-such-python", "--python"]),
+        ("mine", 2, &["builtin:NAME"]),
+        ("mine --config config/qkvet.yaml", 2, &["qkvet.yaml:3", "`target`?"]),
+    ] {
+        folder.run(format!("check {words}")).expect(code, parts);
+    }
 }
 
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_a_hanging_call_and_leaves_the_report() {
-    use std::process::{Command, Stdio};
     if !has_python() {
         return;
     }
     let folder = numpy_with("if CALLS > 1: time.sleep(1000)\nreturn o");
-    let mut command = qkvet_tests::qkvet(folder.path());
-    command.args([
-        "check",
-        "target.py:attention",
-        "--dtype",
-        "float32",
-        "-q",
-        "--law",
-        "self-attention-permutation-equivariance",
-    ]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("qkvet");
+    let mut command = qkvet(folder.path());
+    command.args(["check", "target.py:attention", "--dtype", "float32", "--format", "json"]);
+    command.args(["--law", "self-attention-permutation-equivariance"]);
     // The file is there as soon as the first case is about to be called.
-    wait_until("a case on disk", &mut child, || {
-        folder.path().join(".qkvet/running-0.json").exists()
-    });
-    Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
-    let output = child.wait_with_output().expect("an end");
-    let stdout = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(output.status.code(), Some(130), "{stdout}");
-    assert!(stdout.contains("stopped early: interrupted"), "{stdout}");
+    let report =
+        interrupted("a case on disk", &mut command, || folder.has(".qkvet/running-0.json"))
+            .report(130);
+    assert_eq!((&report["interrupted"], &report["stopped"]), (&true.into(), &"interrupted".into()));
 }

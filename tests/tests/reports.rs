@@ -1,35 +1,25 @@
 //! Reports in every format: made from a run, made again from its JSON, and read as the tools read
 //! them.
 
-#![allow(clippy::disallowed_methods, reason = "tests write and read the files they check")]
-
 use std::path::{Path, PathBuf};
 
 use qkvet_report::{English, ReportFormat, write_as};
-use qkvet_spec::{Catalog, Cause, Got, Quoted, StreamLine, Summary, Words};
+use qkvet_spec::{Catalog, Cause, Got, Quoted, StreamLine, Summary, Words as _};
 use qkvet_tests::markup::{Element, elements};
-use qkvet_tests::{finish, python, qkvet, run};
+use qkvet_tests::{Finished, Folder, finish, python, qkvet, temp};
 use serde_json::Value;
-use tempfile::TempDir;
 
 const TARGET: &str = "builtin:fault/window-off-by-one";
 
-fn folder() -> TempDir {
-    TempDir::new().expect("a folder")
-}
-
 /// A small run with a finding.
-fn checked(folder: &Path, args: &[&str]) -> qkvet_tests::Finished {
-    let narrow = ["check", TARGET, "-q", "--suite", "smoke", "--dtype", "float32"];
-    let finished = run(folder, &[&narrow[..], args].concat());
-    finished.expect(1, &[]);
+fn checked(folder: &Path, flags: &str) -> Finished {
+    let finished = folder.run(format!("check {TARGET} -q --suite smoke --dtype float32 {flags}"));
+    finished.ends(1);
     finished
 }
 
 fn summary(folder: &Path) -> Summary {
-    let text =
-        std::fs::read_to_string(folder.join(".qkvet/last/report.json")).expect("the last report");
-    serde_json::from_str(&text).expect("a report")
+    serde_json::from_str(&folder.read(".qkvet/last/report.json")).expect("a report")
 }
 
 fn written(format: ReportFormat, summary: &Summary) -> String {
@@ -38,96 +28,71 @@ fn written(format: ReportFormat, summary: &Summary) -> String {
 
 #[test]
 fn every_format_is_made_again_from_the_last_run() {
-    let folder = folder();
-    checked(folder.path(), &["--report", "json=own.json"]);
+    let folder = temp();
     let formats: Vec<&str> = ReportFormat::ALL.iter().map(|format| format.name()).collect();
     let list = formats.join(",");
-    let direct = checked(folder.path(), &["--report", &list]);
+    let direct = checked(folder.path(), &format!("--report {list},json=own.json"));
     let files = ReportFormat::ALL.iter().filter(|format| **format != ReportFormat::Github);
     for format in files {
-        let kept = folder.path().join(".qkvet/last").join(format.file_name());
-        let kept = std::fs::read_to_string(&kept)
-            .unwrap_or_else(|error| panic!("{}: {error}", kept.display()));
-        let again = run(folder.path(), &["report", "--format", format.name()]);
-        again.expect(0, &[]);
-        assert_eq!(kept, again.stdout, "{}", format.name());
-        let own = run(folder.path(), &["report", "--from", "own.json", "--format", format.name()]);
-        assert_eq!(kept, own.stdout, "{} from a file", format.name());
+        let name = format.name();
+        let kept = folder.read(&format!(".qkvet/last/{}", format.file_name()));
+        let again = folder.run(format!("report --format {name}"));
+        assert_eq!(kept, again.ends(0).stdout, "{name}");
+        let own = folder.run(format!("report --from own.json --format {name}"));
+        assert_eq!(kept, own.stdout, "{name} from a file");
     }
     assert!(direct.stderr.lines().any(|line| line.starts_with("::error ")), "{}", direct.stderr);
     // Who is quiet is told of findings alone; the report is the whole of it.
-    let (whole, brief) = (run(folder.path(), &["report"]).stdout, direct.stdout);
-    assert!(whole.contains("  verdicts  ") && whole.contains("  unchecked "), "{whole}");
-    assert!(!brief.contains("  verdicts  ") && !brief.contains("  unchecked "), "{brief}");
+    let (whole, brief) = (folder.run("report").stdout, direct.stdout);
+    let has_coverage = |text: &str| ["  verdicts  ", "  unchecked "].map(|row| text.contains(row));
+    assert_eq!(has_coverage(&whole), [true, true], "{whole}");
+    assert_eq!(has_coverage(&brief), [false, false], "{brief}");
     let lines: Vec<&str> = whole.lines().collect();
-    assert!(
-        brief.lines().all(|line| lines.contains(&line)) && brief.contains("1 finding"),
-        "{brief}"
-    );
-    assert!(!brief.contains("\n\n\n") && !whole.contains("\n\n\n"), "{brief}");
-    let fine = run(
-        folder.path(),
-        &["check", "builtin:standard", "--law", "value", "--dtype", "float32", "-q"],
-    )
-    .stdout;
-    assert!(fine.contains("\n\nno finding in ") && !fine.contains("\n\n\n"), "{fine}");
+    assert!(brief.lines().all(|line| lines.contains(&line)), "{brief}");
+    let fine = folder.run("check builtin:standard --law value --dtype float32 -q").stdout;
+    for text in [&whole, &brief, &fine] {
+        assert!(text.contains("\n\n") && !text.contains("\n\n\n"), "{text}");
+    }
     // No terminal, no cut.
     assert!(lines.iter().all(|line| !line.ends_with('…')), "{whole}");
 }
 
 #[test]
 fn a_report_that_is_not_there_is_said_to_be_so() {
-    let folder = folder();
-    run(folder.path(), &["report"])
-        .expect(2, &["report at ", "expected a readable file, got none\nhint:"]);
-    std::fs::write(folder.path().join("bad.json"), "{\"run\": 1}").expect("a file");
-    run(folder.path(), &["report", "--from", "bad.json"])
-        .expect(2, &["expected a JSON report", "line 1"]);
-    std::fs::write(folder.path().join("none.json"), "").expect("a file");
-    run(folder.path(), &["report", "--from", "none.json"])
-        .expect(2, &["expected a JSON report, got: an empty file"]);
+    let folder = temp();
+    folder.run("report").expect(2, &[".qkvet/last", "\nhint:"]);
     let whole = include_str!("../../crates/report/tests/report.json");
     let last = whole.find("\"target\"").expect("a target") + 12;
     for (text, told) in [
-        (whole[..last].to_owned(), "got: a file that is cut off in a string at line"),
-        (
-            whole.replacen("\"seed\": 0", "\"seed\": \"x\"", 1),
-            "got: the text \"x\", expected a whole number at line",
-        ),
-        (
-            whole.replacen("\"verdict\": \"FAIL\"", "\"verdict\": \"FAUL\"", 1),
-            "got: unknown word `FAUL`, expected one of `PASS`",
-        ),
-        ("\u{0}".to_owned(), "got: text that is no JSON at line 1"),
-        ("{}".to_owned(), "got: missing field `run` at line 1"),
-        (format!("{whole}x"), "got: more text behind its end at line"),
+        ("{\"run\": 1}".to_owned(), "line 1"),
+        (String::new(), "bad.json"),
+        (whole[..last].to_owned(), "line"),
+        (whole.replacen("\"seed\": 0", "\"seed\": \"x\"", 1), "\"x\""),
+        (whole.replacen("\"verdict\": \"FAIL\"", "\"verdict\": \"FAUL\"", 1), "`FAUL`"),
+        ("\u{0}".to_owned(), "line 1"),
+        ("{}".to_owned(), "`run`"),
+        (format!("{whole}x"), "line"),
     ] {
         assert_ne!(text, whole);
-        std::fs::write(folder.path().join("bad.json"), text).expect("a file");
-        run(folder.path(), &["report", "--from", "bad.json"])
-            .expect(2, &[told, "hint: `qkvet check` leaves one"]);
+        folder.write("bad.json", text);
+        folder.run("report --from bad.json").expect(2, &["bad.json", told, "hint: `qkvet check`"]);
     }
-    std::fs::write(folder.path().join("bad.json"), b"{\xff").expect("a file");
-    run(folder.path(), &["report", "--from", "bad.json"])
-        .expect(2, &["got: bytes that are no text"]);
-    run(folder.path(), &["report", "--format", "htm"]).expect(2, &["html"]);
-    let wrong = ["check", "builtin:standard", "--report", "junnit"];
-    run(folder.path(), &wrong).expect(2, &["did you mean `junit`"]);
-    let check =
-        ["check", "builtin:standard", "-q", "--suite", "smoke", "--law", "value", "--report"];
-    let nowhere = [&check[..], &["html=bad.json/where.html"]].concat();
-    run(folder.path(), &nowhere)
-        .expect(2, &["report at bad.json/where.html: expected to be written"]);
+    folder.write("bad.json", b"{\xff");
+    folder.run("report --from bad.json").expect(2, &["bad.json"]);
+    folder.run("report --format htm").expect(2, &["html"]);
+    folder.run("check builtin:standard --report junnit").expect(2, &["`junit`"]);
+    let check = "check builtin:standard -q --suite smoke --law value --report";
+    folder.run(format!("{check} html=bad.json/where.html")).expect(2, &["bad.json/where.html"]);
     // A folder that is not there yet is made.
-    run(folder.path(), &[&check[..], &["html=no/where.html"]].concat()).expect(0, &[]);
-    assert!(folder.path().join("no/where.html").is_file());
+    folder.run(format!("{check} html=no/where.html")).ends(0);
+    assert!(folder.has("no/where.html"));
 }
 
 #[test]
 fn the_stream_fits_its_schema_and_says_what_the_document_says() {
-    let folder = folder();
-    let live = checked(folder.path(), &["--format", "ndjson"]);
-    let schema = run(folder.path(), &["schema", "stream"]).json();
+    let folder = temp();
+    let live = checked(folder.path(), "--format ndjson");
+    let schema = folder.run("schema stream").json();
     let validator = jsonschema::validator_for(&schema).expect("a valid schema");
     let lines: Vec<Value> =
         live.stdout.lines().map(|line| serde_json::from_str(line).expect("a document")).collect();
@@ -146,7 +111,7 @@ fn the_stream_fits_its_schema_and_says_what_the_document_says() {
     let Some(StreamLine::Finished(outcome)) = parsed.last() else { panic!("{:?}", parsed.last()) };
     assert_eq!((&outcome.counts, outcome.findings), (&summary.counts, summary.findings.len()));
     assert!(parsed.iter().any(|line| matches!(line, StreamLine::Progress { .. })));
-    assert_eq!(live.stdout, checked(folder.path(), &["--format", "ndjson", "-j", "2"]).stdout);
+    assert_eq!(live.stdout, checked(folder.path(), "--format ndjson -j 2").stdout);
 }
 
 /// Attributes of the elements that the usual schema of JUnit knows, and what may be in them.
@@ -201,8 +166,8 @@ fn junit_text(text: &str) -> String {
 
 #[test]
 fn junit_has_what_its_schema_knows_and_nothing_else() {
-    let folder = folder();
-    let finished = checked(folder.path(), &["--format", "junit"]);
+    let folder = temp();
+    let finished = checked(folder.path(), "--format junit");
     let all = assert_junit(&finished.stdout);
     let summary = summary(folder.path());
     for finding in &summary.findings {
@@ -222,8 +187,8 @@ fn junit_has_what_its_schema_knows_and_nothing_else() {
 
 #[test]
 fn annotations_are_ten_at_most() {
-    let folder = folder();
-    checked(folder.path(), &[]);
+    let folder = temp();
+    checked(folder.path(), "");
     let mut summary = summary(folder.path());
     summary.warnings = vec!["odd\nline".to_owned(); 30];
     let finding = summary.findings[0].clone();
@@ -234,19 +199,17 @@ fn annotations_are_ten_at_most() {
     let text = written(ReportFormat::Github, &summary);
     let of = |kind: &str| text.lines().filter(|line| line.starts_with(kind)).count();
     assert_eq!((of("::error "), of("::warning "), text.lines().count()), (10, 10, 20));
-    assert!(text.contains("and 31 more findings"), "{text}");
-    let step = folder.path().join("summary.md");
+    assert!(text.contains(" 31 more "), "{text}");
     let mut command = qkvet(folder.path());
-    command.args(["report", "--report", "github"]).env("GITHUB_STEP_SUMMARY", &step);
-    let output = command.output().expect("a process");
-    assert!(String::from_utf8_lossy(&output.stderr).starts_with("::error "));
-    assert!(std::fs::read_to_string(&step).expect("a step summary").contains("1 finding"));
+    command.args(["report", "--report", "github"]).env("GITHUB_STEP_SUMMARY", "summary.md");
+    assert!(finish(&mut command).stderr.starts_with("::error "));
+    assert!(folder.read("summary.md").contains("1 finding"));
 }
 
 #[test]
 fn gitlab_and_sarif_have_what_they_must() {
-    let folder = folder();
-    checked(folder.path(), &[]);
+    let folder = temp();
+    checked(folder.path(), "");
     let summary = summary(folder.path());
     let quality: Value =
         serde_json::from_str(&written(ReportFormat::Gitlab, &summary)).expect("a document");
@@ -340,8 +303,8 @@ fn hostile(summary: &Summary) -> Summary {
 
 #[test]
 fn hostile_names_are_text_everywhere() {
-    let folder = folder();
-    checked(folder.path(), &[]);
+    let folder = temp();
+    checked(folder.path(), "");
     let summary = hostile(&summary(folder.path()));
     for format in ReportFormat::ALL {
         let text = written(format, &summary);
@@ -418,40 +381,30 @@ fn schema_of_others(name: &str) -> Option<PathBuf> {
 /// Runs without a finding, with one, with one that is known, with hostile names, that was stopped,
 /// that broke, and beside a snapshot.
 fn summaries(folder: &Path) -> Vec<(&'static str, Summary)> {
-    let small = ["--suite", "smoke", "--law", "value", "--dtype", "float32", "-q"];
-    let after = |words: &[&str], code: i32| {
-        let mut command = qkvet(folder);
-        let output =
-            command.args([words, &small].concat()).env_remove("CI").output().expect("a process");
-        let told = String::from_utf8_lossy(&output.stdout);
-        assert_eq!(
-            output.status.code(),
-            Some(code),
-            "{told}{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+    let after = |words: &str, code: i32| {
+        let small = "--suite smoke --law value --dtype float32 -q";
+        folder.at_home(format!("{words} {small}")).ends(code);
         summary(folder)
     };
     let mut all = vec![
-        ("right", after(&["check", "builtin:flash"], 0)),
-        ("wrong", after(&["check", TARGET], 1)),
+        ("right", after("check builtin:flash", 0)),
+        ("wrong", after(&format!("check {TARGET}"), 1)),
     ];
     all.push(("hostile", hostile(&all[1].1)));
     all.push((
         "stopped",
         Summary { stopped: Some("interrupted".to_owned()), interrupted: true, ..all[0].1.clone() },
     ));
-    std::fs::write(
-        folder.join("k.yaml"),
+    folder.write(
+        "k.yaml",
         "known: [{finding: FAIL, reason: \"so\\e[2J\", link: 'https://example.org/7'}]\n",
-    )
-    .expect("a file");
-    all.push(("known", after(&["check", TARGET, "--known", "k.yaml"], 0)));
-    after(&["snapshot", "record", "builtin:flash", "--snapshot", "s.yaml"], 0);
-    all.push(("snapshot", after(&["snapshot", "check", TARGET, "--snapshot", "s.yaml"], 1)));
+    );
+    all.push(("known", after(&format!("check {TARGET} --known k.yaml"), 0)));
+    after("snapshot record builtin:flash --snapshot s.yaml", 0);
+    all.push(("snapshot", after(&format!("snapshot check {TARGET} --snapshot s.yaml"), 1)));
     let broken = "import numpy as np\ndef attention(query, key, value, scale=None, causal=False, mask=None, bias=None, alibi_slopes=None):\n    raise RuntimeError('no \\x1b[2J\\u202ekernel\\n::error::x')\n";
-    std::fs::write(folder.join("mine.py"), broken).expect("a file");
-    all.push(("broken", after(&["check", "mine.py:attention"], 1)));
+    folder.write("mine.py", broken);
+    all.push(("broken", after("check mine.py:attention", 1)));
     all
 }
 
@@ -460,11 +413,11 @@ fn refused(folder: &Path, schema: &Path, script: &str, files: &[(&str, String)])
     let mut command = std::process::Command::new(python().expect("an interpreter"));
     command.args(["-c", script]).arg(schema).current_dir(folder);
     for (name, text) in files {
-        std::fs::write(folder.join(name), text).expect("a file");
+        folder.write(name, text);
         command.arg(name);
     }
     let finished = finish(&mut command);
-    finished.expect(0, &[]);
+    finished.ends(0);
     finished.stdout
 }
 
@@ -480,7 +433,7 @@ for path in sys.argv[2:]:
 #[test]
 fn sarif_fits_the_schema_of_oasis() {
     let Some(schema) = schema_of_others("sarif-schema-2.1.0.json") else { return };
-    let folder = folder();
+    let folder = temp();
     let mut files = Vec::new();
     for (name, summary) in summaries(folder.path()) {
         let text = written(ReportFormat::Sarif, &summary);
@@ -510,7 +463,7 @@ for path in sys.argv[2:]:
 #[test]
 fn junit_fits_the_schema_of_jenkins() {
     let Some(schema) = schema_of_others("junit-10.xsd") else { return };
-    let folder = folder();
+    let folder = temp();
     let mut files = Vec::new();
     for (name, summary) in summaries(folder.path()) {
         let text = written(ReportFormat::Junit, &summary);
@@ -526,58 +479,31 @@ fn junit_fits_the_schema_of_jenkins() {
 
 #[test]
 fn no_report_of_an_earlier_run_lies_beside_that_of_the_last() {
-    let folder = TempDir::new().expect("a folder");
-    let folder = folder.path();
-    let last = |name: &str| folder.join(".qkvet/last").join(name).exists();
-    let check = [
-        "check",
-        "builtin:flash",
-        "--suite",
-        "smoke",
-        "--law",
-        "value",
-        "--dtype",
-        "float32",
-        "-q",
-        "--report",
-    ];
-    run(folder, &[&check[..], &["sarif,junit"]].concat()).expect(0, &[]);
+    let folder = temp();
+    let last = |name: &str| folder.has(&format!(".qkvet/last/{name}"));
+    let check = "check builtin:flash --suite smoke --law value --dtype float32 -q --report";
+    folder.run(format!("{check} sarif,junit")).ends(0);
     assert!(last("report.sarif") && last("junit.xml") && last("report.json"));
-    run(folder, &[&check[..], &["html"]].concat()).expect(0, &[]);
+    folder.run(format!("{check} html")).ends(0);
     assert!(
         last("report.html") && last("report.json") && !last("report.sarif") && !last("junit.xml")
     );
     // What is made of the last run is of the last run.
-    run(folder, &["report", "--report", "sarif"]).expect(0, &[]);
+    folder.run("report --report sarif").ends(0);
     assert!(last("report.html") && last("report.sarif"));
 }
 
 #[test]
 fn margins_are_told_when_they_are_asked_for() {
-    let folder = TempDir::new().expect("a folder");
-    let check = [
-        "check",
-        "builtin:flash",
-        "--suite",
-        "smoke",
-        "--law",
-        "value",
-        "--dtype",
-        "float32,float64",
-    ];
-    let plain = run(folder.path(), &check);
-    plain.expect(0, &[]);
-    assert!(!plain.stdout.contains("worst error over its bound"), "{}", plain.stdout);
-    let told = run(folder.path(), &[&check[..], &["--margins"]].concat());
-    told.expect(0, &["worst error over its bound; 1 is the bound"]);
-    let row = told
-        .stdout
-        .lines()
-        .find(|line| line.starts_with("  value "))
-        .expect("a row")
-        .split_whitespace()
-        .count();
-    assert_eq!(row, 3, "{}", told.stdout);
-    let again = run(folder.path(), &["report", "--margins"]);
-    assert_eq!(again.stdout, told.stdout);
+    let folder = temp();
+    let check = "check builtin:flash --suite smoke --law value --dtype float32,float64";
+    // The rows of the law, and how many words they have.
+    let rows = |finished: &Finished| -> Vec<usize> {
+        let rows = finished.ends(0).stdout.lines().filter(|line| line.starts_with("  value "));
+        rows.map(|row| row.split_whitespace().count()).collect()
+    };
+    assert_eq!(rows(&folder.run(check)), [0; 0]);
+    let told = folder.run(format!("{check} --margins"));
+    assert_eq!(rows(&told), [3]);
+    assert_eq!(folder.run("report --margins").stdout, told.stdout);
 }

@@ -12,96 +12,80 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use qkvet_tests::markup::elements;
-use qkvet_tests::{Finished, qkvet, run, wait_until};
+use qkvet_tests::{Finding, Finished, Folder, Words, finished, interrupted, qkvet, temp, text};
 use serde_json::Value;
 use tempfile::TempDir;
 
-const FAULT: &str = "builtin:fault/padding-counted";
-const CHECK: [&str; 7] = ["check", FAULT, "--suite", "smoke", "--dtype", "float32", "-q"];
-
-fn folder() -> TempDir {
-    TempDir::new().expect("a folder")
-}
-
-/// What a command came to whose streams were chosen before.
-fn ended(command: &mut Command) -> Finished {
-    let output = command.spawn().and_then(Child::wait_with_output).expect("a command");
-    Finished {
-        code: output.status.code(),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
-}
+const CHECK: &str = "check builtin:fault/padding-counted --suite smoke --dtype float32 -q";
 
 /// Commands that print much, and the exit code that they end with where they can.
-const PRINTING: [(&[&str], i32); 14] = [
-    (&["list", "laws"], 0),
-    (&["list", "faults"], 0),
-    (&["explain", "QK221"], 0),
-    (&["explain", "language"], 0),
-    (&["explain", "config"], 0),
-    (&["schema", "--list"], 0),
-    (&["schema", "report"], 0),
-    (&["completions", "bash"], 0),
-    (&["exam", "list"], 0),
-    (&["prove", "single-key", "--steps"], 0),
-    (&CHECK, 1),
-    (&["check", FAULT, "--suite", "smoke", "-q", "--format", "ndjson"], 1),
-    (&["probe", "builtin:flash"], 0),
-    (&["--help"], 0),
+const PRINTING: [(&str, i32); 14] = [
+    ("list laws", 0),
+    ("list faults", 0),
+    ("explain QK221", 0),
+    ("explain language", 0),
+    ("explain config", 0),
+    ("schema --list", 0),
+    ("schema report", 0),
+    ("completions bash", 0),
+    ("exam list", 0),
+    ("prove single-key --steps", 0),
+    (CHECK, 1),
+    ("check builtin:fault/padding-counted --suite smoke -q --format ndjson", 1),
+    ("probe builtin:flash", 0),
+    ("--help", 0),
 ];
+
+/// What a command came to whose streams are chosen.
+fn ended(
+    folder: &Path,
+    words: &str,
+    stdout: impl Into<Stdio>,
+    stderr: impl Into<Stdio>,
+) -> Finished {
+    let mut command = qkvet(folder);
+    command.args(words.words()).stdout(stdout).stderr(stderr);
+    finished(command.spawn().and_then(Child::wait_with_output).expect("a command"))
+}
+
+const EXPORT: &str = "export smoke --dtype float32 --format json --out";
 
 #[test]
 fn a_reader_that_goes_away_changes_no_exit_code() {
-    let folder = folder();
-    for (args, code) in PRINTING {
+    let folder = temp();
+    for (words, code) in PRINTING.into_iter().chain([(&format!("{EXPORT} cases")[..], 0)]) {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
-        let finished = ended(qkvet(folder.path()).args(args).stdout(writer).stderr(Stdio::piped()));
-        finished.expect(code, &[]);
-        assert!(!finished.stderr.contains("error"), "{args:?}: {}", finished.stderr);
+        let finished = ended(folder.path(), words, writer, Stdio::piped());
+        finished.ends(code);
+        assert!(!finished.stderr.contains("error"), "{words}: {}", finished.stderr);
     }
-    let (reader, writer) = std::io::pipe().expect("a pipe");
-    drop(reader);
-    let out = folder.path().join("cases").display().to_string();
-    let export = ["export", "smoke", "--dtype", "float32", "--format", "json", "--out", &out];
-    ended(qkvet(folder.path()).args(export).stdout(writer).stderr(Stdio::piped())).expect(0, &[]);
-    assert!(fs::read_dir(&out).expect("a folder").count() > 1);
+    assert!(folder.path().join("cases").files().len() > 1);
 }
 
 #[test]
 fn a_full_disk_is_an_error_that_is_said() {
     let Ok(full) = File::options().write(true).open("/dev/full") else { return };
-    let folder = folder();
-    for (args, _) in PRINTING {
-        let full = full.try_clone().expect("a file");
-        let finished = ended(qkvet(folder.path()).args(args).stdout(full).stderr(Stdio::piped()));
-        finished.expect(
-            2,
-            &["error: standard output: expected to be written, got: No space left on device"],
-        );
+    let full = || full.try_clone().expect("a file");
+    let folder = temp();
+    for (words, _) in PRINTING.into_iter().chain([(&format!("{EXPORT} cases")[..], 0)]) {
+        ended(folder.path(), words, full(), Stdio::piped())
+            .expect(2, &["error: standard output", "No space left on device"]);
     }
-    let out = folder.path().join("cases").display().to_string();
-    let export = ["export", "smoke", "--dtype", "float32", "--format", "json", "--out", &out];
-    let on = full.try_clone().expect("a file");
-    ended(qkvet(folder.path()).args(export).stdout(on).stderr(Stdio::piped()))
-        .expect(2, &["No space left"]);
     // Notices are not worth an exit code.
-    for (args, code) in
-        [(&CHECK[..6], 1), (&["check", "builtin:nothing"], 2), (&["replay", "c-0000"], 2)]
-    {
-        let full = full.try_clone().expect("a file");
-        ended(qkvet(folder.path()).args(args).stdout(Stdio::null()).stderr(full)).expect(code, &[]);
+    let loud = CHECK.strip_suffix(" -q").expect("a check");
+    for (words, code) in [(loud, 1), ("check builtin:nothing", 2), ("replay c-0000", 2)] {
+        ended(folder.path(), words, Stdio::null(), full()).ends(code);
     }
     // Files, not streams.
-    let report = |wish: &str| run(folder.path(), &[&CHECK[..], &["--report", wish]].concat());
-    report("junit=/dev/full")
-        .expect(2, &["report at /dev/full: expected to be written, got: No space left"]);
+    folder
+        .run(format!("{CHECK} --report junit=/dev/full"))
+        .expect(2, &["/dev/full", "No space left"]);
 }
 
 /// A folder in which nobody can write: the system's own where this test runs as root.
 fn read_only() -> (PathBuf, Option<TempDir>) {
-    let folder = folder();
+    let folder = temp();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o555)).expect("a mode");
     if fs::write(folder.path().join("x"), "").is_err() {
         return (folder.path().to_owned(), Some(folder));
@@ -112,23 +96,23 @@ fn read_only() -> (PathBuf, Option<TempDir>) {
 #[test]
 fn a_folder_that_is_read_only_loses_files_and_no_verdict() {
     let (at, _kept) = read_only();
-    let lost = run(&at, &CHECK);
-    lost.expect(
-        1,
-        &["QK312", "warning: `qkvet replay` will not find the cases of this run", "qk1:"],
-    );
-    let usual = folder();
-    let json = |at: &Path| run(at, &[&CHECK[..], &["--format", "json"]].concat()).json();
-    assert_eq!(json(&at)["counts"], json(usual.path())["counts"]);
+    let json = |at: &Path| at.run(format!("{CHECK} --format json"));
+    let lost = json(&at);
+    lost.expect(1, &["warning: `qkvet replay`"]);
+    let report = lost.finds(&["QK312"]);
+    assert!(text(&report.first()["witness"]["token"]).starts_with("qk1:"));
+    assert_eq!(json(temp().path()).report(1)["counts"], report["counts"]);
     // What was asked for by name and cannot be written is an error.
-    run(&at, &[&CHECK[..], &["--report", "junit"]].concat()).expect(2, &["report at .qkvet/last"]);
-    run(&at, &[&CHECK[..], &["--report", "junit=out.xml"]].concat())
-        .expect(2, &["report at out.xml"]);
-    run(&at, &[&CHECK[..], &["--shard", "1/2"]].concat())
-        .expect(2, &["shard at .qkvet/shards/1-of-2.jsonl"]);
-    run(&at, &["init"]).expect(2, &["file at qkvet.yaml: expected to be written"]);
-    run(&at, &["export", "smoke", "--out", "cases"]).expect(2, &["cases"]);
-    run(&at, &["report"]).expect(2, &["report at .qkvet/last"]);
+    for (words, part) in [
+        (format!("{CHECK} --report junit"), ".qkvet/last"),
+        (format!("{CHECK} --report junit=out.xml"), "out.xml"),
+        (format!("{CHECK} --shard 1/2"), ".qkvet/shards/1-of-2.jsonl"),
+        ("init".to_owned(), "qkvet.yaml"),
+        ("export smoke --out cases".to_owned(), "cases"),
+        ("report".to_owned(), ".qkvet/last"),
+    ] {
+        at.run(words).expect(2, &["error: ", part]);
+    }
 }
 
 /// Texts that are not what they were: empty, cut, of another kind, deep, with bytes changed by a
@@ -165,7 +149,7 @@ fn broken(text: &[u8]) -> Vec<Vec<u8>> {
 /// does.
 fn assert_told(finished: &Finished, at: usize, place: &str) {
     if at < 10 {
-        finished.expect(2, &["error: ", place, "expected"]);
+        finished.expect(2, &["error: ", place]);
     } else {
         assert!(matches!(finished.code, Some(0..=4)), "{:?}\n{}", finished.code, finished.stderr);
     }
@@ -178,27 +162,30 @@ fn assert_told(finished: &Finished, at: usize, place: &str) {
 
 #[test]
 fn a_case_that_is_broken_is_said_to_be() {
-    let folder = folder();
-    let report = run(folder.path(), &[&CHECK[..], &["--format", "json"]].concat()).json();
-    let id = report["findings"][0]["witness"]["case"].as_str().expect("an id").to_owned();
-    let path = folder.path().join(format!(".qkvet/cases/{id}.json"));
+    let folder = temp();
+    let finding = folder.run(format!("{CHECK} --format json")).report(1).first();
+    let id = finding.case();
+    let stored = format!(".qkvet/cases/{id}.json");
+    let path = folder.path().join(&stored);
     let text = fs::read(&path).expect("a case");
     for (at, broken) in broken(&text).into_iter().enumerate() {
         fs::write(&path, broken).expect("a file");
-        assert_told(&run(folder.path(), &["replay", &id]), at, "case at");
+        assert_told(&folder.replay(&finding), at, id);
     }
     // No file at all: a folder, and a pipe that nobody writes to.
+    let by_path = || {
+        folder.run(format!("replay {stored}")).expect(2, &[&stored]);
+    };
     fs::remove_file(&path).expect("a file");
     fs::create_dir(&path).expect("a folder");
-    run(folder.path(), &["replay", path.to_str().expect("text")]).expect(2, &["case at"]);
+    by_path();
     fs::remove_dir(&path).expect("a folder");
     pipe(&path);
-    run(folder.path(), &["replay", path.to_str().expect("text")])
-        .expect(2, &["case at", "no file"]);
+    by_path();
     // The next run puts it right.
     fs::remove_file(&path).expect("a pipe");
-    run(folder.path(), &CHECK).expect(1, &[&id]);
-    run(folder.path(), &["replay", &id]).expect(1, &["FAIL"]);
+    folder.run(CHECK).expect(1, &[id]);
+    folder.replay(&finding).expect(1, &["FAIL"]);
 }
 
 fn pipe(path: &Path) {
@@ -208,40 +195,36 @@ fn pipe(path: &Path) {
 
 #[test]
 fn a_report_that_is_broken_is_said_to_be() {
-    let folder = folder();
-    run(folder.path(), &CHECK).expect(1, &[]);
+    let folder = temp();
+    folder.run(CHECK).ends(1);
     let path = folder.path().join(".qkvet/last/report.json");
     let text = fs::read(&path).expect("a report");
     for (at, broken) in broken(&text).into_iter().enumerate() {
         fs::write(&path, broken).expect("a file");
-        assert_told(&run(folder.path(), &["report", "--format", "html"]), at, "report at");
+        assert_told(&folder.run("report --format html"), at, ".qkvet/last");
     }
     fs::remove_file(&path).expect("a file");
     pipe(&path);
-    run(folder.path(), &["report"]).expect(2, &["report at", "no file"]);
+    folder.run("report").expect(2, &[".qkvet/last"]);
 }
 
 #[test]
 fn a_shard_that_is_broken_is_said_to_be() {
-    let folder = folder();
-    let shard = |number: u8| {
-        let args = ["--law", "value", "--shard", &format!("{number}/2")];
-        let _ = run(folder.path(), &[&CHECK[..], &args].concat());
-    };
-    shard(1);
-    shard(2);
-    let merged = run(folder.path(), &["merge", ".qkvet/shards", "-q"]);
-    merged.expect(1, &["QK312"]);
+    let folder = temp();
+    for number in [1, 2] {
+        let _ = folder.run(format!("{CHECK} --law value --shard {number}/2"));
+    }
+    let merge = || folder.run("merge .qkvet/shards -q --format json");
+    merge().finds(&["QK312"]);
     let path = folder.path().join(".qkvet/shards/2-of-2.jsonl");
     let text = fs::read(&path).expect("a shard");
     for (at, broken) in broken(&text).into_iter().enumerate() {
         fs::write(&path, broken).expect("a file");
-        assert_told(&run(folder.path(), &["merge", ".qkvet/shards", "-q"]), at, "shard at");
+        assert_told(&merge(), at, "2-of-2.jsonl");
     }
     fs::remove_file(&path).expect("a file");
     pipe(&path);
-    run(folder.path(), &["merge", ".qkvet/shards/2-of-2.jsonl", "-q"])
-        .expect(2, &["shard at", "something else"]);
+    folder.run("merge .qkvet/shards/2-of-2.jsonl -q").expect(2, &["2-of-2.jsonl"]);
 }
 
 /// Files of a folder and those below it.
@@ -272,65 +255,47 @@ fn assert_whole(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn runs_at_once_in_one_folder_leave_each_other_whole() {
-    let folder = folder();
+    let folder = temp();
     let faults =
         ["negative-values-lost", "causal-upper-left", "scale-inverse-d", "padding-counted"];
     let started: Vec<Child> = [faults, faults]
         .concat()
         .iter()
         .map(|fault| {
-            let target = format!("builtin:fault/{fault}");
-            let args = [
-                "check",
-                &target,
-                "--suite",
-                "smoke",
-                "--dtype",
-                "float32",
-                "-q",
-                "--report",
-                "junit,html",
-            ];
+            let flags = "--suite smoke --dtype float32 --format json -q --report junit,html";
             qkvet(folder.path())
-                .args(args)
+                .args(format!("check builtin:fault/{fault} {flags}").words())
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped())
                 .spawn()
                 .expect("qkvet")
         })
         .collect();
-    let outputs: Vec<String> = started
-        .into_iter()
-        .map(|child| {
-            let output = child.wait_with_output().expect("an end");
-            let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-            assert_eq!(output.status.code(), Some(1), "{stderr}");
-            assert!(!stderr.contains("warning"), "{stderr}");
-            String::from_utf8_lossy(&output.stdout).into_owned()
+    let ended = started.into_iter().map(|child| child.wait_with_output().expect("an end"));
+    let found: Vec<Finding> = ended
+        .map(|output| {
+            let finished = finished(output);
+            assert!(!finished.stderr.contains("warning"), "{}", finished.stderr);
+            finished.report(1).first()
         })
         .collect();
     assert!(assert_whole(folder.path()).is_empty());
-    let junit = fs::read_to_string(folder.path().join(".qkvet/last/junit.xml")).expect("a report");
+    let junit = folder.read(".qkvet/last/junit.xml");
     elements(&junit, false).unwrap_or_else(|error| panic!("{error}"));
-    run(folder.path(), &["report"]).expect(0, &["FAIL"]);
-    for (output, again) in outputs[..4].iter().zip(&outputs[4..]) {
-        let found = |text: &str| -> Vec<String> {
-            text.lines().filter(|line| line.contains("qkvet replay")).map(str::to_owned).collect()
-        };
-        assert_eq!(found(output), found(again));
-        let line = found(output).into_iter().next().expect("a line");
-        let id = line.split_whitespace().find(|word| word.starts_with("c-")).expect("an id");
-        run(folder.path(), &["replay", id]).expect(1, &["FAIL"]);
+    folder.run("report").expect(0, &["FAIL"]);
+    for (one, again) in found[..4].iter().zip(&found[4..]) {
+        assert_eq!(one["replay"], again["replay"]);
+        folder.replay(one).expect(1, &["FAIL"]);
     }
 }
 
 #[test]
 fn a_run_that_is_killed_leaves_no_half_of_a_file() {
-    let folder = folder();
+    let folder = temp();
     let mut was_killed = 0;
     for delay in [5, 20, 40, 60, 90, 130, 180, 250] {
         let mut child = qkvet(folder.path())
-            .args(CHECK)
+            .args(CHECK.words())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -343,40 +308,25 @@ fn a_run_that_is_killed_leaves_no_half_of_a_file() {
         }
     }
     assert!(was_killed > 0);
-    run(folder.path(), &CHECK).expect(1, &["QK312"]);
-    run(folder.path(), &["report"]).expect(0, &["QK312"]);
+    folder.run(CHECK).expect(1, &["QK312"]);
+    folder.run("report").expect(0, &["QK312"]);
 }
 
 #[test]
 fn an_interrupt_leaves_a_partial_report_in_every_format_that_was_asked_for() {
-    let folder = folder();
-    let args = ["check", "builtin:flash", "-q", "-j1", "--report", "junit,json,html"];
-    let mut child = qkvet(folder.path())
-        .args(args)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("qkvet");
-    wait_until("the folder of the run", &mut child, || {
-        folder.path().join(".qkvet/.gitignore").exists()
-    });
-    Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
-    let output = child.wait_with_output().expect("an end");
-    let stdout = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(output.status.code(), Some(130), "{stdout}");
-    assert!(stdout.contains("stopped early: interrupted"), "{stdout}");
+    let folder = temp();
+    let mut command = qkvet(folder.path());
+    command.args("check builtin:flash -q -j1 --format json --report junit,json,html".words());
+    let finished =
+        interrupted("the folder of the run", &mut command, || folder.has(".qkvet/.gitignore"));
+    assert_eq!(finished.report(130)["stopped"], "interrupted");
     assert!(assert_whole(folder.path()).is_empty());
     for name in ["junit.xml", "report.html", "report.json"] {
-        assert!(folder.path().join(".qkvet/last").join(name).is_file(), "{name}");
+        assert!(folder.has(&format!(".qkvet/last/{name}")), "{name}");
     }
-    let report = run(folder.path(), &["report", "--format", "json"]).json();
-    assert_eq!(report["interrupted"], true);
-    let junit = fs::read_to_string(folder.path().join(".qkvet/last/junit.xml")).expect("a report");
-    assert!(
-        junit.contains("<failure type=\"INCOMPLETE\"")
-            && junit.contains("stopped early: interrupted"),
-        "{junit}"
-    );
+    assert_eq!(folder.run("report --format json").report(0)["interrupted"], true);
+    let junit = folder.read(".qkvet/last/junit.xml");
+    assert!(junit.contains("<failure type=\"INCOMPLETE\""), "{junit}");
 }
 
 /// A name that is a command to a terminal, a tag, an end of a section, a key of YAML and a workflow
@@ -386,7 +336,7 @@ const HOSTILE: &str =
 
 #[test]
 fn hostile_names_of_targets_and_laws_are_text_in_every_format() {
-    let folder = folder();
+    let folder = temp();
     // YAML wants what JSON leaves as it is escaped as well.
     let escaped = |c: char| {
         if c.is_control() || c == '\u{202e}' {
@@ -396,21 +346,16 @@ fn hostile_names_of_targets_and_laws_are_text_in_every_format() {
         }
     };
     let name: String = Value::from(HOSTILE).to_string().chars().map(escaped).collect();
-    let write = |path: &str, text: &str| {
-        let path = folder.path().join(path);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        fs::write(path, text).expect("a file");
-    };
-    write(
+    folder.write(
         "qkvet.yaml",
-        &format!(
+        format!(
             "specs: mine\ntargets:\n  {name}: {{target: builtin:fault/negative-values-lost}}\nprofiles:\n  {name}: {{quiet: true}}\n"
         ),
     );
     let law = format!(
         "law: doubled\ntitle: {name}\nproof: rewrite\ncatches: []\nsources: [{name}]\nexpect: attention(Q, K, 2 * V) == 2 * attention(Q, K, V)\noptions: [scale]\n"
     );
-    write("mine/laws/doubled.yaml", &law);
+    folder.write("mine/laws/doubled.yaml", &law);
     let formats = qkvet_report::ReportFormat::ALL.map(qkvet_report::ReportFormat::name);
     let visible = |text: &str| {
         let is_hidden = |c: char| (c.is_control() && c != '\n' && c != '\t') || c == '\u{202e}';
@@ -418,7 +363,7 @@ fn hostile_names_of_targets_and_laws_are_text_in_every_format() {
     };
     let args = ["check", HOSTILE, "--law", "doubled", "--suite", "smoke"];
     for format in formats {
-        let finished = run(folder.path(), &[&args[..], &["--format", format]].concat());
+        let finished = folder.run(&[&args[..], &["--format", format]].concat());
         finished.expect(1, &["QK421"]);
         visible(&finished.stderr);
         let text = finished.stdout;
@@ -471,12 +416,12 @@ fn hostile_names_of_targets_and_laws_are_text_in_every_format() {
         &["explain", HOSTILE],
         &["check", HOSTILE, "--suite", HOSTILE],
     ] {
-        let finished = run(folder.path(), args);
+        let finished = folder.run(args);
         assert!(finished.code.is_some_and(|code| code <= 2), "{args:?} {:?}", finished.code);
         visible(&finished.stdout);
         visible(&finished.stderr);
     }
-    let probed = run(folder.path(), &["probe", HOSTILE, "--format", "yaml"]).stdout;
+    let probed = folder.run(&["probe", HOSTILE, "--format", "yaml"]).stdout;
     visible(&probed);
     let value: Value = qkvet_spec::parse_yaml("probe", &probed)
         .unwrap_or_else(|error| panic!("{error}\n{probed}"));
@@ -490,30 +435,20 @@ fn hostile_names_of_targets_and_laws_are_text_in_every_format() {
 
 #[test]
 fn a_report_that_cannot_be_written_costs_no_other() {
-    let folder = folder();
+    let folder = temp();
     let at = folder.path();
-    fs::create_dir(at.join("taken")).expect("a folder");
-    fs::write(at.join("mine.py"), "def attention(): ...\n").expect("a file");
+    at.write("taken/one", "");
+    let mine = "def attention(): ...\n";
+    at.write("mine.py", mine);
     // What can be known before a run is said before it.
-    for (wish, expected) in [
-        ("html=taken", "expected a file, got a folder"),
-        ("html=mine.py", "expected a file that may be written over, got one that is no report"),
-    ] {
-        let told = run(at, &[&CHECK[..], &["--report", wish]].concat());
-        told.expect(2, &[expected, "hint:"]);
-        assert!(told.stdout.is_empty() && !at.join(".qkvet").exists(), "{}", told.stdout);
+    for name in ["taken", "mine.py"] {
+        let told = at.run(format!("{CHECK} --report html={name}"));
+        told.expect(2, &[name, "hint:"]);
+        assert!(told.stdout.is_empty() && !at.has(".qkvet"), "{}", told.stdout);
     }
-    assert_eq!(fs::read_to_string(at.join("mine.py")).expect("a file"), "def attention(): ...\n");
+    assert_eq!(at.read("mine.py"), mine);
     // What cannot is said in the end, and the others are there, in folders that are made.
-    let wishes = [
-        "--report",
-        "html=/dev/full",
-        "--report",
-        "junit=new/folder/junit.xml",
-        "--report",
-        "github",
-    ];
-    run(at, &[&CHECK[..], &wishes].concat())
-        .expect(2, &["report at /dev/full: expected to be written", "::error "]);
-    assert!(at.join("new/folder/junit.xml").is_file());
+    let files = "html=/dev/full,junit=new/folder/junit.xml,github";
+    at.run(format!("{CHECK} --report {files}")).expect(2, &["/dev/full", "::error "]);
+    assert!(at.has("new/folder/junit.xml"));
 }

@@ -1,9 +1,8 @@
 //! The recipes of `docs/scale-out.md`, run as they stand there.
 
-#![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
 #![cfg(unix)]
 
-use qkvet_tests::{Finished, has_python, python, root, run, shell};
+use qkvet_tests::{Finished, Folder, has_python, python, root, shell, temp};
 use tempfile::TempDir;
 
 /// The first block in this language after a heading.
@@ -19,11 +18,10 @@ fn block<'a>(page: &'a str, heading: &str, language: &str) -> &'a str {
 
 /// Takes the example for the reader's own, with a fault in it.
 fn folder() -> TempDir {
-    let folder = TempDir::new().expect("a folder");
-    let right =
-        std::fs::read_to_string(root().join("examples/numpy_attention.py")).expect("the example");
+    let folder = temp();
+    let right = root().read("examples/numpy_attention.py");
     let rest = "\n_right = attention\n\ndef attention(query, key, value, causal=False):\n    return _right(query, key, value, causal=causal) * (2 if causal else 1)\n";
-    std::fs::write(folder.path().join("attention.py"), right + rest).expect("a file");
+    folder.write("attention.py", right + rest);
     folder
 }
 
@@ -34,7 +32,7 @@ fn lines(folder: &TempDir, set: &str, lines: &str) -> Finished {
 
 /// The whole, which the recipes join to.
 fn whole(folder: &TempDir) -> Finished {
-    let whole = run(folder.path(), &["check", "attention.py:attention", "--suite", "smoke", "-q"]);
+    let whole = folder.run("check attention.py:attention --suite smoke -q");
     whole.expect(1, &["FAIL"]);
     whole
 }
@@ -48,7 +46,7 @@ fn a_matrix_of_jobs_gives_one_report() {
     if !has_python() {
         return;
     }
-    let page = std::fs::read_to_string(root().join("docs/scale-out.md")).expect("the page");
+    let page = root().read("docs/scale-out.md");
     let recipe = block(&page, "A matrix of CI jobs", "yaml");
     let numbers =
         recipe.split_once("shard: [").expect("a matrix").1.split_once(']').expect("a list").0;
@@ -73,7 +71,7 @@ fn an_array_of_jobs_gives_one_report() {
     if !has_python() {
         return;
     }
-    let page = std::fs::read_to_string(root().join("docs/scale-out.md")).expect("the page");
+    let page = root().read("docs/scale-out.md");
     let script = block(&page, "A Slurm array", "bash");
     let count: u32 = script
         .split_once("--array=1-")
@@ -96,7 +94,7 @@ fn processes_of_one_machine_give_one_report() {
     if !has_python() {
         return;
     }
-    let page = std::fs::read_to_string(root().join("docs/scale-out.md")).expect("the page");
+    let page = root().read("docs/scale-out.md");
     let folder = folder();
     let joined = lines(
         &folder,

@@ -1,16 +1,12 @@
 //! Threads of a worker: one, but for one case in ten and for the law repeatability. A race shows.
 
-#![allow(clippy::disallowed_methods, reason = "tests build libraries and write targets")]
 #![cfg(target_os = "linux")]
 
+use std::fmt::Display;
 use std::path::Path;
 use std::process::Command;
 
-use qkvet_tests::{Finished, finish, has_python, qkvet, root};
-use tempfile::TempDir;
-
-/// How the finding begins.
-const TITLE: &str = "wrong only when the library uses several threads";
+use qkvet_tests::{Finished, Folder, Words, finish, has_python, qkvet, root, temp, text};
 
 const PROTOTYPE: &str = "int attention(const float* q, const float* k, const float* v, float* out, \
                          int b, int h_q, int h_k, int n_q, int n_k, int d_k, int d_v, float scale, \
@@ -27,57 +23,62 @@ def attention(query, key, value, scale=None):
     return output + 10 * (torch.get_num_threads() > 1)
 ";
 
-fn check(folder: &Path, args: &[&str], variables: &[(&str, &str)]) -> Finished {
+fn check(folder: &Path, words: impl Display, variables: &[(&str, &str)]) -> Finished {
+    called(folder, format!("{words} --format json"), variables)
+}
+
+fn called(folder: &Path, words: impl Words, variables: &[(&str, &str)]) -> Finished {
     let mut command = qkvet(folder);
     for name in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"] {
         command.env_remove(name);
     }
-    command.args(args).envs(variables.iter().copied());
-    finish(&mut command)
+    finish(command.args(words.words()).envs(variables.iter().copied()))
 }
 
-/// The library of `race.c`, whose threads share one buffer or have one each.
-fn library(folder: &Path, flags: &[&str]) -> String {
+const ONE: &[(&str, &str)] = &[("OMP_NUM_THREADS", "1")];
+
+/// A check of the library of `race.c`, whose threads share one buffer or have one each.
+fn library(folder: &Path, macros: &str) -> String {
     let path = folder.join("libattention.so");
     let mut command = Command::new("cc");
-    command
-        .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-O2", "-fopenmp", "-shared", "-fPIC"]);
-    command.args(flags).arg("-o").arg(&path).arg(root().join("tests/fixtures/native/race.c"));
-    finish(command.arg("-lm")).expect(0, &[]);
-    format!("lib:{}", path.display())
+    command.args("-std=c99 -Wall -Wextra -Werror -O2 -fopenmp -shared -fPIC".words());
+    command.args(macros.words()).arg("-o").arg(&path);
+    finish(command.arg(root().join("tests/fixtures/native/race.c")).arg("-lm")).ends(0);
+    format!("check lib:{} --call '{PROTOTYPE}' --dtype float32", path.display())
 }
 
 #[test]
 fn a_race_of_openmp_is_found_and_told_from_what_is_wrong_on_one_thread() {
-    let folder = TempDir::new().expect("a folder");
-    let target = library(folder.path(), &["-DSHARED"]);
-    let args = ["check", &target, "--call", PROTOTYPE, "--dtype", "float32"];
-    let found = check(folder.path(), &args, &[("QKVET_JOBS", "1")]);
-    found.expect(1, &[TITLE, "on several threads", "`qkvet explain threads`"]);
+    let folder = temp();
+    let library = library(folder.path(), "-DSHARED");
+    let race = check(folder.path(), &library, &[("QKVET_JOBS", "1")]).report(1);
+    let found = race.findings().find(|finding| finding.name() == "threads");
+    let note = found.as_ref().and_then(|finding| finding.note("threads"));
+    assert!(note.is_some_and(|note| note["wrong"].as_u64() > Some(0)), "{:?}", race.names());
     // One thread hides it, which the user may choose.
-    let smoke = [&args[..], &["--suite", "smoke"]].concat();
-    check(folder.path(), &smoke, &[("OMP_NUM_THREADS", "1")]).expect(0, &["no finding in"]);
+    check(folder.path(), library + " --suite smoke", ONE).finds(&[]);
 }
 
 #[test]
 fn threads_that_share_nothing_are_right() {
-    let folder = TempDir::new().expect("a folder");
-    let target = library(folder.path(), &[]);
-    let args = ["check", &target, "--call", PROTOTYPE, "--dtype", "float32", "--suite", "smoke"];
-    check(folder.path(), &args, &[]).expect(0, &["no finding in"]);
+    let folder = temp();
+    let library = library(folder.path(), "");
+    check(folder.path(), library + " --suite smoke", &[]).finds(&[]);
 }
 
 #[test]
 fn what_hangs_on_several_threads_alone_is_told_so() {
-    let folder = TempDir::new().expect("a folder");
-    let target = library(folder.path(), &["-DHANGS"]);
-    let args = ["check", &target, "--call", PROTOTYPE, "--dtype", "float32", "--suite", "smoke"];
-    let more = ["--timeout", "1", "-q"];
-    check(folder.path(), &[&args[..], &more].concat(), &[])
-        .expect(1, &["TIMEOUT", TITLE, "on one thread none of"]);
+    let folder = temp();
+    let hangs = library(folder.path(), "-DHANGS") + " --suite smoke --timeout 1";
+    let counted = |flags: &str| {
+        let found = check(folder.path(), format!("{hangs} {flags}"), &[]).report(1).first();
+        assert_eq!(found["verdict"], "TIMEOUT");
+        found.note("threads").unwrap_or_else(|| panic!("{found:#?}")).clone()
+    };
+    assert_eq!(counted("")["counted"], "cases");
     // One case is enough to tell.
-    check(folder.path(), &[&args[..], &more, &["-x"]].concat(), &[])
-        .expect(1, &["TIMEOUT", "never of 3 on one"]);
+    let again = counted("-x");
+    assert_eq!((&again["counted"], &again["times"]), (&"again".into(), &3.into()));
 }
 
 #[test]
@@ -85,27 +86,29 @@ fn libraries_of_the_worker_are_told_their_number_of_threads() {
     if !has_python() {
         return;
     }
-    let folder = TempDir::new().expect("a folder");
-    std::fs::write(folder.path().join("counts.py"), COUNTS).expect("a file");
-    let args = ["check", "counts.py:attention", "--suite", "smoke", "--dtype", "float32"];
-    let found = check(folder.path(), &args, &[]);
-    found.expect(1, &[TITLE, "on several threads", "on one thread none of"]);
-    // The witness is shown again, by its id and by its token.
-    let again = |line: &&str| line.trim().starts_with("replay ");
-    let line = found.stdout.lines().find(again).expect("a line");
-    let words: Vec<&str> =
-        line.split_whitespace().skip(2).take_while(|word| *word != "or").collect();
-    check(folder.path(), &words, &[]).expect(1, &["FAIL"]);
+    let folder = temp();
+    folder.write("counts.py", COUNTS);
+    let smoke = "--suite smoke --dtype float32";
+    let counts = format!("check counts.py:attention {smoke}");
+    let found = check(folder.path(), &counts, &[]).finds(&["threads"]).first();
+    let note = found.note("threads").expect("counts");
+    let count = |name: &str| note[name].as_u64().unwrap_or(0);
+    assert!(note["counted"] == "cases" && count("wrong") > 0 && count("one") > 0, "{note}");
+    // The witness is shown again.
+    called(folder.path(), text(&found["replay"]), &[]).expect(1, &["FAIL"]);
     // A user who sets the number has it in every call: this is no matter of threads.
-    let args = [&args[..], &["--law", "single-key"]].concat();
-    let all = check(folder.path(), &args, &[("OMP_NUM_THREADS", "2")]);
-    all.expect(1, &["FAIL"]);
-    assert!(!all.stdout.contains(TITLE), "{}", all.stdout);
+    let one_law = |target: &str, variables| {
+        let words = format!("check {target}.py:attention {smoke} --law single-key");
+        check(folder.path(), words, variables)
+    };
+    let no_matter = |found: Finished| {
+        let found = found.report(1).first();
+        assert_eq!(found["verdict"], "FAIL");
+        assert!(found.name() != "threads" && found.note("threads").is_none(), "{found:#?}");
+    };
+    no_matter(one_law("counts", &[("OMP_NUM_THREADS", "2")]));
     // So does a target that sets it by itself.
-    let own = COUNTS.replacen('\n', "\ntorch.set_num_threads(2)\n", 1);
-    std::fs::write(folder.path().join("own.py"), own).expect("a file");
-    let own = check(folder.path(), &[&["check", "own.py:attention"], &args[2..]].concat(), &[]);
-    own.expect(1, &["FAIL"]);
-    assert!(!own.stdout.contains(TITLE), "{}", own.stdout);
-    check(folder.path(), &args, &[("OMP_NUM_THREADS", "1")]).expect(0, &["no finding in"]);
+    folder.write("own.py", COUNTS.replacen('\n', "\ntorch.set_num_threads(2)\n", 1));
+    no_matter(one_law("own", &[]));
+    one_law("counts", ONE).finds(&[]);
 }

@@ -1,59 +1,25 @@
 //! Findings that come at times alone, or that a target cannot be asked again: no replay calls them
 //! fixed.
 
-#![allow(clippy::disallowed_methods, reason = "tests write the files they check")]
-
 use qkvet_tests::functions::{NUMPY, TORCH};
-use qkvet_tests::{Finished, has_python, play, run};
-use serde_json::Value;
+use qkvet_tests::{Finding, Folder, has_python, temp};
 use tempfile::TempDir;
 
-/// A folder with a target.
-struct Place(TempDir);
-
-impl Place {
-    /// `fault` takes the place of the line `# here`.
-    fn new(right: &str, fault: &str) -> Self {
-        let place = Self(TempDir::new().expect("a folder"));
-        place.write(right, fault);
-        place
-    }
-
-    fn write(&self, right: &str, fault: &str) {
-        std::fs::write(self.0.path().join("target.py"), right.replace("# here", fault))
-            .expect("a file");
-    }
-
-    /// The first finding of a check.
-    fn found(&self, args: &[&str]) -> Value {
-        let all = [
-            "check",
-            "target.py:attention",
-            "--suite",
-            "smoke",
-            "--dtype",
-            "float32",
-            "-q",
-            "--format",
-            "json",
-        ];
-        let finished = run(self.0.path(), &[&all[..], args].concat());
-        finished.expect(1, &[]);
-        finished.json()["findings"][0].clone()
-    }
-
-    fn replay(&self, finding: &Value) -> Finished {
-        run(self.0.path(), &["replay", text(&finding["witness"]["case"])])
-    }
-
-    /// Runs the script of a finding.
-    fn play(&self, finding: &Value) -> Finished {
-        play(&self.0.path().join(text(&finding["script"])))
-    }
+/// A folder with a target, in which `fault` takes the place of the line `# here`.
+fn place(right: &str, fault: &str) -> TempDir {
+    let place = temp();
+    write(&place, right, fault);
+    place
 }
 
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_else(|| panic!("expected a text, got {value}"))
+fn write(place: &TempDir, right: &str, fault: &str) {
+    place.write("target.py", right.replace("# here", fault));
+}
+
+/// The first finding of a check.
+fn found(place: &TempDir, flags: &str) -> Finding {
+    let check = "check target.py:attention --suite smoke --dtype float32 --format json";
+    place.run(format!("{check} {flags}")).report(1).first()
 }
 
 /// Nobody changed the target, and the case is right for the time being.
@@ -65,26 +31,17 @@ fn what_came_once_is_not_called_fixed() {
     let once = "mark = __file__ + '.seen'\n    if not os.path.exists(mark): open(mark, 'w').close(); o = o + work(1)";
     // Wrong however often it is put, until another one was.
     let until = "last = getattr(attention, 'last', None)\n    if CALLS == 1: last = key.tobytes()\n    attention.last = last if last == key.tobytes() else None\n    if attention.last: o = o + work(1)";
-    for (fault, verdict, title) in [
-        (once, "NONDET", "the same call gave different results"),
-        (until, "FAIL", "wrong results that did not come again"),
-    ] {
-        let place = Place::new(NUMPY, fault);
-        let finding = place.found(&["--law", "value", "--law", "uniform-attention"]);
-        assert_eq!(
-            (text(&finding["verdict"]), text(&finding["sentences"]["title"])),
-            (verdict, title),
-            "{finding:#}"
-        );
+    for (fault, verdict, kind) in
+        [(once, "NONDET", "nondeterministic"), (until, "FAIL", "intermittent")]
+    {
+        let place = place(NUMPY, fault);
+        let finding = found(&place, "--law value --law uniform-attention");
+        assert_eq!((&finding["verdict"], finding.name()), (&verdict.into(), kind.to_owned()));
         let replayed = place.replay(&finding);
         if verdict == "NONDET" {
-            replayed.expect(4, &["UNSEEN", "was       NONDET", "not seen again in 100 calls"]);
-            place.play(&finding).expect(4, &["UNSEEN", "not seen again in 300 calls"]);
+            replayed.expect(4, &["UNSEEN", "NONDET", " 100 "]);
+            place.play(&finding, "").expect(4, &["UNSEEN", " 300 "]);
         } else {
-            assert!(
-                text(&finding["sentences"]["cause"]).contains("depends on the calls before"),
-                "{finding:#}"
-            );
             // In a process of its own the case is wrong again.
             replayed.expect(1, &["FAIL"]);
         }
@@ -101,20 +58,15 @@ fn a_crash_or_a_hang_that_came_once_is_not_called_fixed() {
         let once = format!(
             "mark = __file__ + '.seen'\n    if not os.path.exists(mark): open(mark, 'w').close(); {fault}"
         );
-        let place = Place::new(NUMPY, &once);
-        let finding = place.found(&["--law", "value", "--timeout", "2"]);
-        assert_eq!(text(&finding["verdict"]), verdict, "{finding:#}");
-        assert!(
-            text(&finding["sentences"]["cause"])
-                .contains("did not come when the same case was put again"),
-            "{finding:#}"
-        );
-        place.replay(&finding).expect(4, &["UNSEEN", "not seen again in 100 calls"]);
-        place.play(&finding).expect(4, &["UNSEEN", "not seen again in 100 calls"]);
+        let place = place(NUMPY, &once);
+        let finding = found(&place, "--law value --timeout 2");
+        assert_eq!((&finding["verdict"], finding.name().as_str()), (&verdict.into(), verdict));
+        assert!(finding.note("once").is_some(), "{finding:#?}");
+        place.replay(&finding).expect(4, &["UNSEEN", " 100 "]);
+        place.play(&finding, "").expect(4, &["UNSEEN", " 100 "]);
         // Whatever comes at every call is seen.
-        place.write(NUMPY, fault);
-        let replay = ["replay", text(&finding["witness"]["case"]), "--timeout", "2"];
-        run(place.0.path(), &replay).expect(1, &[verdict]);
+        write(&place, NUMPY, fault);
+        place.run(format!("replay {} --timeout 2", finding.case())).expect(1, &[verdict]);
     }
 }
 
@@ -124,14 +76,14 @@ fn what_is_declined_now_is_not_called_fixed() {
     if !has_python() {
         return;
     }
-    let place = Place::new(NUMPY, "o = o * work(1.5) if v.sum() < 0 else o");
-    let finding = place.found(&["--law", "negated-values"]);
+    let place = place(NUMPY, "o = o * work(1.5) if v.sum() < 0 else o");
+    let finding = found(&place, "--law negated-values");
     place.replay(&finding).expect(1, &["FAIL"]);
-    place.write(NUMPY, "if v.sum() < 0: raise NotImplementedError('no sign')");
+    write(&place, NUMPY, "if v.sum() < 0: raise NotImplementedError('no sign')");
     let declined = place.replay(&finding);
-    declined.expect(4, &["UNSUPPORTED", "was       FAIL", "now       cannot be judged", "no sign"]);
+    declined.expect(4, &["UNSUPPORTED", "FAIL", "no sign"]);
     assert!(!declined.stdout.contains("FIXED"), "{}", declined.stdout);
-    place.write(NUMPY, "");
+    write(&place, NUMPY, "");
     place.replay(&finding).expect(0, &["FIXED"]);
 }
 
@@ -141,7 +93,6 @@ fn what_is_kept_by_object_or_address_is_found() {
     if !has_python() {
         return;
     }
-    let law = ["--law", "key-value-permutation-invariance"];
     for (right, key, copy, same) in [
         (NUMPY, "id(key)", "key.copy()", "np.array_equal(kept[at], key)"),
         (NUMPY, "key.ctypes.data", "key.copy()", "np.array_equal(kept[at], key)"),
@@ -151,10 +102,10 @@ fn what_is_kept_by_object_or_address_is_found() {
         let fault = format!(
             "kept, at = attention.__dict__.setdefault('kept', {{}}), {key}\n    if at not in kept or kept[at].shape != key.shape: kept.clear(); kept[at] = {copy}\n    o = o if {same} else o * 2"
         );
-        let place = Place::new(right, &fault);
-        let layout: &[&str] = if right == TORCH { &["--layout", "bnhd"] } else { &[] };
-        let finding = place.found(&[&law[..], layout].concat());
-        place.replay(&finding).expect(1, &[]);
-        place.play(&finding).expect(1, &[]);
+        let place = place(right, &fault);
+        let layout = if right == TORCH { "--layout bnhd" } else { "" };
+        let finding = found(&place, &format!("--law key-value-permutation-invariance {layout}"));
+        place.replay(&finding).ends(1);
+        place.play(&finding, "").ends(1);
     }
 }

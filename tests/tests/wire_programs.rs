@@ -1,14 +1,16 @@
 //! Programs in other languages over the wire: right ones pass, broken ones are named, and every
 //! message fits the schema.
 
-#![allow(clippy::disallowed_methods, reason = "tests build and start programs")]
+#![allow(clippy::disallowed_methods, reason = "the test runner says where Node.js is")]
 #![cfg(unix)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use qkvet_tests::{Finished, finish, has_python, in_one_process, python, root, run};
+use qkvet_tests::{
+    Finished, Folder, Report, Words, finish, has_python, in_one_process, python, root, temp, text,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -29,7 +31,7 @@ fn faulty_c_program() -> &'static Path {
 
 fn built(once: &'static OnceLock<(TempDir, PathBuf)>, source: &str) -> &'static Path {
     let (_, program) = once.get_or_init(|| {
-        let folder = TempDir::new().expect("a folder");
+        let folder = temp();
         let program = folder.path().join("attention");
         compile("cc", &["-std=c99"], source, &program);
         (folder, program)
@@ -39,17 +41,13 @@ fn built(once: &'static OnceLock<(TempDir, PathBuf)>, source: &str) -> &'static 
 
 /// No warning, whichever language the compiler takes it for.
 fn compile(compiler: &str, flags: &[&str], source: &str, program: &Path) {
-    let output = Command::new(compiler)
+    let mut command = Command::new(compiler);
+    command
         .args(flags)
-        .args(["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-O2", "-o"])
+        .args("-Wall -Wextra -Wpedantic -Wconversion -Werror -O2 -o".words())
         .arg(program)
-        .arg(root().join(source))
-        .arg("-lm")
-        .output()
-        .unwrap_or_else(|error| {
-            panic!("{compiler}: {error}; Rust needs a C compiler too, to link")
-        });
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        .arg(root().join(source));
+    finish(command.arg("-lm")).ends(0);
 }
 
 fn node() -> Option<String> {
@@ -61,22 +59,26 @@ fn node() -> Option<String> {
     node
 }
 
-fn check(command: &str, args: &[&str]) -> Finished {
-    let folder = TempDir::new().expect("a folder");
-    run(folder.path(), &[&["check", &format!("exec:{command}")], args].concat())
+fn check(command: &str, flags: &str) -> Finished {
+    temp().run(format!("check 'exec:{command}' --format json {flags}"))
 }
 
-fn c(args: &[&str]) -> Finished {
-    check(&c_program().display().to_string(), args)
+fn c(flags: &str) -> Finished {
+    check(&c_program().display().to_string(), flags)
 }
 
-fn faulty_c(fault: &str, args: &[&str]) -> Finished {
-    check(&format!("{} {fault}", faulty_c_program().display()), args)
+fn faulty_c(fault: &str, flags: &str) -> Finished {
+    let flags = format!("--suite smoke --dtype float32 {flags}");
+    check(&format!("{} {fault}", faulty_c_program().display()), &flags)
+}
+
+fn is_named(report: &Report, name: &str) {
+    assert!(report["run"]["environment"].to_string().contains(name), "{}", report["run"]);
 }
 
 #[test]
 fn the_c_example_is_short() {
-    let source = std::fs::read_to_string(root().join(EXAMPLE)).expect("the example");
+    let source = root().read(EXAMPLE);
     assert!(source.lines().count() <= 80);
 }
 
@@ -101,49 +103,37 @@ fn a_seq_of_64_bits_comes_back_from_c() {
 
 #[test]
 fn the_c_example_is_right() {
-    c(&["--suite", "smoke"]).expect(0, &["no finding in", "example-c 1, c, on cpu"]);
-    c(&["--suite", "core", "--dtype", "float32"]).expect(0, &["no finding in"]);
+    is_named(&c("--suite smoke").finds(&[]), "example-c 1");
+    c("--suite core --dtype float32").finds(&[]);
 }
 
 #[test]
 fn what_breaks_in_c_is_named_and_the_run_goes_on() {
-    let causal = ["--suite", "smoke", "--dtype", "float32", "--law", "value"];
-    let finished = faulty_c("segfault", &causal);
-    finished.expect(1, &["CRASH", "SIGSEGV", "PASS"]);
-    let finished =
-        faulty_c("hang", &["--suite", "smoke", "--dtype", "float32", "--timeout", "0.5"]);
-    finished.expect(1, &["TIMEOUT", "no answer within 0.5 s", "PASS"]);
-    assert!(
-        !finished.stdout.contains("stopped early"),
-        "every case is decided\n{}",
-        finished.stdout
-    );
-    let finished = faulty_c("short", &causal);
-    finished.expect(3, &["ERROR", "output", "bytes", "PASS"]);
-    let report = faulty_c("short", &[&causal[..], &["--format", "json"]].concat()).json();
-    assert!(
-        report["counts"]["PASS"].as_u64() > Some(0) && report["counts"].get("FAIL").is_none(),
-        "{report:#}"
-    );
+    for (fault, flags, code, verdict, said) in [
+        ("segfault", "--law value", 1, "CRASH", "SIGSEGV"),
+        ("hang", "--timeout 0.5", 1, "TIMEOUT", "0.5 s"),
+        ("short", "--law value", 3, "ERROR", "output"),
+    ] {
+        let report = faulty_c(fault, flags).report(code);
+        assert_eq!(report.names(), [verdict]);
+        assert!(report.first().said().contains(said), "{}", report.first().said());
+        assert!(report.count("PASS") > 0 && report.count("FAIL") == 0, "{}", report["counts"]);
+        assert!(report["stopped"].is_null(), "every case is decided: {}", report["stopped"]);
+    }
 }
 
 /// More crashes than a run allows: the witness still is a call that crashes, and small.
 #[test]
 fn a_crash_is_shown_by_what_crashes_however_many_there_were() {
-    let folder = TempDir::new().expect("a folder");
+    let folder = temp();
     let target = format!("exec:{} segfault", faulty_c_program().display());
-    let args = ["check", &target, "-q", "--suite", "core", "--format", "json"];
-    let report = run(folder.path(), &args).expect(1, &[]).json();
-    assert_eq!(report["counts"]["CRASH"], 200, "{report:#}");
-    let stopped = "the target crashed, broke the protocol or reported a fatal error 200 times";
-    assert_eq!(report["stopped"], stopped, "{:#}", report["findings"]);
-    assert_eq!(report["findings"].as_array().map(Vec::len), Some(1), "{:#}", report["findings"]);
-    let finding = &report["findings"][0];
-    let got = finding["evidence"]["got"]["said"].as_str().unwrap_or_default();
-    assert!(got.contains("SIGSEGV"), "{finding:#}");
-    assert_eq!(finding["witness"]["call"], "float64 n_q=1 n_k=1 causal", "{finding:#}");
-    let case = finding["witness"]["case"].as_str().unwrap_or_default();
-    let replayed = run(folder.path(), &["replay", case]);
+    let report = folder.run(format!("check '{target}' --suite core --format json")).report(1);
+    assert_eq!((report.count("CRASH"), report.names()), (200, vec!["CRASH".to_owned()]));
+    assert!(text(&report["stopped"]).contains(" 200 "), "{}", report["stopped"]);
+    let finding = report.first();
+    assert!(finding.got().contains("SIGSEGV"), "{finding:#?}");
+    assert_eq!(finding.call(), "float64 n_q=1 n_k=1 causal");
+    let replayed = folder.replay(&finding);
     assert!(replayed.expect(1, &["SIGSEGV"]).stdout.starts_with("CRASH"), "{}", replayed.stdout);
 }
 
@@ -151,11 +141,12 @@ fn a_crash_is_shown_by_what_crashes_however_many_there_were() {
 fn what_a_function_prints_is_no_answer() {
     // The harness moves standard output away, so that nobody notices; without that, qkvet does, and
     // says so.
-    let quiet = faulty_c("printf", &["--suite", "smoke", "--dtype", "float32"]);
-    quiet.expect(0, &["no finding in"]);
+    let quiet = faulty_c("printf", "");
+    quiet.finds(&[]);
     assert!(!format!("{}{}", quiet.stdout, quiet.stderr).contains("n_k = "), "{}", quiet.stdout);
-    faulty_c("noise", &["--suite", "smoke", "--dtype", "float32"])
-        .expect(0, &["no finding in", "n_k = "]);
+    let noise = faulty_c("noise", "");
+    noise.finds(&[]);
+    noise.expect(0, &["n_k = "]);
 }
 
 #[test]
@@ -164,7 +155,7 @@ fn the_header_is_cpp_too() {
         assert!(std::env::var_os("CI").is_none(), "no c++ in PATH");
         return;
     }
-    let folder = TempDir::new().expect("a folder");
+    let folder = temp();
     for source in [EXAMPLE, FAULTY] {
         compile("c++", &["-x", "c++", "-std=c++11"], source, &folder.path().join("attention"));
     }
@@ -174,8 +165,7 @@ fn the_header_is_cpp_too() {
 fn the_node_example_is_right() {
     let Some(node) = node() else { return };
     let program = format!("{node} {}", root().join("examples/node/attention.mjs").display());
-    check(&program, &["--suite", "smoke"])
-        .expect(0, &["no finding in", "example-node 1, javascript"]);
+    is_named(&check(&program, "--suite smoke").finds(&[]), "example-node 1");
 }
 
 /// A script that starts `program` and keeps both directions of its conversation.
@@ -203,7 +193,7 @@ fn messages(path: &Path) -> Vec<Value> {
 
 /// A validator of one kind of message.
 fn validator(kind: &str) -> jsonschema::Validator {
-    let text = std::fs::read_to_string(root().join("docs/schema/wire.json")).expect("the schema");
+    let text = root().read("docs/schema/wire.json");
     let schema: Value = serde_json::from_str(&text).expect("JSON");
     assert!(schema["$defs"].get(kind).is_some(), "no definition of {kind}");
     let of_kind = json!({ "$ref": format!("#/$defs/{kind}"), "$defs": schema["$defs"] });
@@ -242,36 +232,22 @@ fn recorded_conversations_fit_the_schema() {
             format!("{node} {}", root().join("examples/node/attention.mjs").display())
         }));
     for program in programs {
-        let folder = TempDir::new().expect("a folder");
+        let folder = temp();
         let script = recorder(folder.path(), &program);
         let target = format!("exec:{}", script.display());
         let args = ["check", &target, "--suite", "smoke", "--dtype", "float32"];
-        finish(in_one_process(folder.path()).args(args)).expect(0, &[]);
+        finish(in_one_process(folder.path()).args(args)).ends(0);
         fits_the_schema(folder.path());
     }
     if !has_python() {
         return;
     }
     let python = python().expect("an interpreter");
-    let folder = TempDir::new().expect("a folder");
+    let folder = temp();
     let script = recorder(folder.path(), &python);
-    let target = root().join("examples/numpy_attention.py");
-    std::fs::copy(target, folder.path().join("target.py")).expect("a copy");
-    let finished = run(
-        folder.path(),
-        &[
-            "check",
-            "target.py:attention",
-            "-q",
-            "--suite",
-            "smoke",
-            "--dtype",
-            "float32",
-            "--python",
-            &script.display().to_string(),
-        ],
-    );
-    finished.expect(0, &[]);
+    folder.write("target.py", root().read("examples/numpy_attention.py"));
+    let flags = format!("--suite smoke --dtype float32 --python {}", script.display());
+    folder.run(format!("check target.py:attention -q {flags}")).ends(0);
     fits_the_schema(folder.path());
 }
 
