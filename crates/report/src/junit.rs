@@ -62,7 +62,7 @@ pub fn junit(summary: &Summary) -> String {
         run.contracts.iter().map(|(dtype, contract)| ("contract", format!("{dtype} {contract}"))),
     );
     properties.extend(run.conventions.iter().map(|declared| ("declared", declared.clone())));
-    properties.extend(run.environment.iter().map(|text| ("environment", text.clone())));
+    properties.extend(run.environment.iter().map(|text| ("environment", text.tell().to_string())));
     line(self::properties(&properties));
     let told = Told::of(summary);
     groups.iter().for_each(|group| line(law(summary, group, &told)));

@@ -34,7 +34,7 @@ pub fn onnx_text(report: &OnnxReport) -> String {
         count(report.cases.len())
     );
     for line in &run.environment {
-        let _ = writeln!(out, "            {}", visible_line(line));
+        let _ = writeln!(out, "            {}", visible_line(&line.tell().to_string()));
     }
     let _ = writeln!(out, "\n{}\n", split(report));
     for (outcome, word) in [
@@ -163,7 +163,7 @@ mod tests {
         let run = RunInfo {
             tool: "qkvet".to_owned(),
             target: "onnx-backend:x@23".to_owned(),
-            environment: vec!["onnx 1".to_owned()],
+            environment: vec!["onnx 1".into()],
             source: None,
             suite: "core".to_owned(),
             seed: 0,
@@ -171,6 +171,7 @@ mod tests {
             contracts: BTreeMap::new(),
             cases: 0,
             device: None,
+            is_layer: false,
             chosen: Vec::new(),
         };
         let few = BTreeMap::from([("rare".to_owned(), 1), ("often".to_owned(), 1204)]);

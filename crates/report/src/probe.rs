@@ -29,7 +29,7 @@ pub fn probe_text(probe: &Probe) -> String {
         "{tool} · probe of {BOLD}{target}{BOLD:#} · {dtype} under contract {contract} · {calls} calls"
     );
     for line in &probe.environment {
-        let _ = writeln!(out, "            {}", visible_line(line));
+        let _ = writeln!(out, "            {}", visible_line(&line.tell().to_string()));
     }
     if !probe.declared.is_empty() {
         let _ = writeln!(out, "  declared  {}", probe.declared.join(", "));

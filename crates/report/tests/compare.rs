@@ -107,6 +107,7 @@ fn summary(findings: Vec<Finding>, records: Vec<CaseRecord>) -> Summary {
             cases: records.len(),
             source: None,
             device: None,
+            is_layer: false,
             chosen: Vec::new(),
         },
         counts: BTreeMap::new(),

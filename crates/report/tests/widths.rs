@@ -15,7 +15,7 @@ fn summary() -> Summary {
         serde_json::from_str(&std::fs::read_to_string(path).expect("the report"))
             .expect("a report");
     let long = "a word that is followed by others and by 注意 and more of them ".repeat(20);
-    summary.run.environment.push(long.clone());
+    summary.run.environment.push(Quoted::new(&long));
     summary.warnings.push(long.clone());
     if let Cause::Convention { title, .. } = &mut summary.findings[0].cause {
         title.push_str(&format!(" {long}"));
@@ -67,7 +67,12 @@ fn what_a_terminal_has_no_room_for_a_file_has() {
     assert!(plain(&render_in(&summary, narrow)).contains('…'));
     assert!(
         !file.contains('…')
-            && file.contains(summary.run.environment[summary.run.environment.len() - 1].trim())
+            && file.contains(
+                summary.run.environment[summary.run.environment.len() - 1]
+                    .tell()
+                    .to_string()
+                    .trim()
+            )
     );
     let none: BTreeMap<String, String> = BTreeMap::new();
     let outcome = compare(&new_snapshot("x"), &summary, "s.yaml", None, false);

@@ -2,7 +2,7 @@
 
 use qkvet_diagnose::{Probed, applied, followed};
 use qkvet_spec::{
-    Catalog, Contract, Convention, Dtype, Meaning, MeaningPatch, Probe, ProbedConvention,
+    Catalog, Contract, Convention, Dtype, Meaning, MeaningPatch, Probe, ProbedConvention, Quoted,
 };
 
 use crate::process::StartError;
@@ -39,7 +39,7 @@ pub fn probe(
 /// The report: what is a known convention is named, the rest is a patch.
 fn assembled(
     target: &str,
-    environment: Vec<String>,
+    environment: Vec<Quoted>,
     contract: &Contract,
     declared: &[&Convention],
     probed: Probed,

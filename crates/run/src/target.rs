@@ -6,14 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use qkvet_engine::simulate::Simulator;
-use qkvet_spec::{BroadcastForm, Catalog, Execution, Fault, Fit, Meaning, SpecError, Target};
+use qkvet_spec::{
+    BroadcastForm, Catalog, Execution, Fault, Fit, Meaning, Quoted, SpecError, Target,
+};
 
 use crate::config::{Config, TargetEntry};
 use crate::flash::Flash;
 use crate::frozen::OutputFolder;
 use crate::native::LibraryConfig;
 use crate::onnx::{BackendConfig, BackendTarget, OnnxConfig, OnnxTarget, onnx_kind, onnx_target};
-use crate::process::{ExecConfig, Limits, StartError, limits_threads};
+use crate::process::{ExecConfig, Limits, ProcessTarget, StartError, limits_threads};
 use crate::python::{Layout, PythonConfig, PythonRef, PythonSource, PythonTarget};
 use crate::record::Recorded;
 use crate::repro::{Called, CalledExec, CalledLibrary, CalledOnnx, CalledPython};
@@ -118,7 +120,11 @@ pub struct OpenTarget {
     /// The target.
     pub target: Box<dyn Target + Send>,
     /// Libraries, versions, argument mapping: one line each.
-    pub environment: Vec<String>,
+    pub environment: Vec<Quoted>,
+    /// The device that its program says it runs on.
+    pub device: Option<String>,
+    /// Whether it is a multi-head layer, which takes weights besides.
+    pub is_layer: bool,
     /// Set when a call had no answer: whatever came of it decides nothing. Live targets have none.
     pub unanswered: Option<Arc<AtomicBool>>,
     /// How a script calls the target, if it runs in a process of its own.
@@ -131,13 +137,27 @@ pub struct OpenTarget {
 impl OpenTarget {
     /// A target that answers every call itself.
     pub fn live(target: impl Target + Send + 'static, environment: Vec<String>) -> Self {
-        Self { target: Box::new(target), environment, unanswered: None, called: None, fit: None }
+        Self {
+            target: Box::new(target),
+            environment: environment.into_iter().map(Quoted::new).collect(),
+            device: None,
+            is_layer: false,
+            unanswered: None,
+            called: None,
+            fit: None,
+        }
     }
 
     /// Whether a call since the last time had no answer.
     pub(crate) fn take_unanswered(&self) -> bool {
         self.unanswered.as_ref().is_some_and(|unanswered| unanswered.swap(false, Ordering::Relaxed))
     }
+}
+
+/// A target that answers in the words of the wire.
+fn of_program(target: ProcessTarget, called: Option<Called>) -> OpenTarget {
+    let (environment, device) = (target.describe(), target.device());
+    OpenTarget { called, device, ..OpenTarget::live(target, environment) }
 }
 
 impl TargetKind {
@@ -163,21 +183,19 @@ impl TargetKind {
                 let target = PythonTarget::start(config)?;
                 let info = target.info().clone();
                 let environment = info.describe();
-                let fit = info.fit();
-                let called = Called::Python(CalledPython::new(config, info));
-                OpenTarget { called: Some(called), fit, ..OpenTarget::live(target, environment) }
+                let (fit, is_layer) = (info.fit(), info.layer);
+                let called = Some(Called::Python(CalledPython::new(config, info)));
+                OpenTarget { called, fit, is_layer, ..OpenTarget::live(target, environment) }
             }
             Self::Exec(config) => {
                 let target = config.start()?;
-                let environment = target.describe();
-                let called = Called::Exec(CalledExec::new(config));
-                OpenTarget { called: Some(called), ..OpenTarget::live(target, environment) }
+                let called = Some(Called::Exec(CalledExec::new(config)));
+                of_program(target, called)
             }
             Self::Library(config) => {
                 let target = config.start()?;
-                let environment = target.describe();
-                let called = Called::Library(CalledLibrary::new(config));
-                OpenTarget { called: Some(called), ..OpenTarget::live(target, environment) }
+                let called = Some(Called::Library(CalledLibrary::new(config)));
+                of_program(target, called)
             }
             Self::Onnx(config) => {
                 let target = OnnxTarget::start(config, declared.mask)?;
@@ -220,15 +238,6 @@ impl TargetKind {
             Self::Recorded(recorded) => recorded.call(),
             _ => StoredCall::default(),
         }
-    }
-
-    /// The device that it was told to use, or that its program says in `environment`.
-    pub(crate) fn device(&self, environment: &[String]) -> Option<String> {
-        let said = environment.first().and_then(|line| line.rsplit_once(", on "));
-        let is_program = matches!(self, Self::Exec(_) | Self::Library(_))
-            || matches!(self, Self::Recorded(recorded) if recorded.is_program());
-        let said = said.filter(|_| is_program).map(|(_, device)| device.to_owned());
-        self.stored_call().device.or(said)
     }
 
     /// The function of this process that answers, or that answered what was recorded.

@@ -40,7 +40,7 @@ pub struct RunInfo {
     /// The target as the user wrote it.
     pub target: String,
     /// What the target said of itself: libraries, versions, argument mapping.
-    pub environment: Vec<String>,
+    pub environment: Vec<Quoted>,
     /// Suite id.
     pub suite: String,
     /// Seed of the suite.
@@ -57,6 +57,9 @@ pub struct RunInfo {
     /// The device that the target was told to use or says that it uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
+    /// Whether the target is a multi-head layer, which takes weights besides.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_layer: bool,
     /// Which of the suite's cases were left out by choice: laws, formats or a shard.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub chosen: Vec<Chosen>,

@@ -15,7 +15,7 @@ pub struct Probe {
     /// The target as named.
     pub target: String,
     /// What the target said of itself.
-    pub environment: Vec<String>,
+    pub environment: Vec<Quoted>,
     /// Format of query, key and value.
     pub dtype: String,
     /// Contract under which values were refuted.

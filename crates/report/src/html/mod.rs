@@ -59,11 +59,10 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> String {
     let declared =
         if run.conventions.is_empty() { "none".to_owned() } else { run.conventions.join(", ") };
     facts.push(Fact { name: "declared", text: declared });
-    facts.extend(
-        run.environment
-            .iter()
-            .map(|text| Fact { name: "environment", text: visible(text).into_owned() }),
-    );
+    facts.extend(run.environment.iter().map(|text| Fact {
+        name: "environment",
+        text: visible(&text.tell().to_string()).into_owned(),
+    }));
     facts.extend(
         run.source.iter().map(|source| Fact {
             name: "source",

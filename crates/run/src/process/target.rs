@@ -63,6 +63,11 @@ impl ProcessTarget {
         describe(&self.greeting)
     }
 
+    /// The device that it says it runs on.
+    pub fn device(&self) -> Option<String> {
+        self.greeting.device.clone()
+    }
+
     /// How often the child was replaced.
     pub fn restarts(&self) -> u32 {
         self.restarts + self.running_other().map_or(0, Self::restarts)

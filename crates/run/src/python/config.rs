@@ -168,9 +168,6 @@ pub struct PythonInfo {
     pub notes: Vec<String>,
 }
 
-/// How the line about its options begins, for a layer.
-pub(crate) const A_LAYER: &str = "a layer; ";
-
 impl PythonInfo {
     /// Versions, argument mapping and remarks: one line each.
     pub fn describe(&self) -> Vec<String> {
@@ -183,7 +180,7 @@ impl PythonInfo {
             if option == argument { option.clone() } else { format!("{option} as {argument}") }
         });
         let arguments = arguments.collect::<Vec<_>>().join(", ");
-        let kind = if self.layer { A_LAYER } else { "" };
+        let kind = if self.layer { "a layer; " } else { "" };
         let takes =
             format!("{kind}takes {}", if arguments.is_empty() { "no options" } else { &arguments });
         [vec![versions.join(", "), takes], self.notes.clone()].concat()

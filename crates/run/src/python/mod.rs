@@ -8,7 +8,6 @@ mod views;
 
 pub use crate::process::{LoadKind, StartError};
 pub use arguments::argument_names;
-pub(crate) use config::A_LAYER;
 pub use config::{
     Arrays, Layout, PythonConfig, PythonInfo, PythonRef, PythonRefError, PythonSource, find_python,
 };

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use qkvet_spec::shape::check_law;
 use qkvet_spec::{
-    CheckedLaw, Chosen, Contract, Dtype, JsonError, Law, RunInfo, SourcePlace, Suite, Summary,
-    parse_json,
+    CheckedLaw, Chosen, Contract, Dtype, JsonError, Law, Quoted, RunInfo, SourcePlace, Suite,
+    Summary, parse_json,
 };
 use serde::{Deserialize, Serialize};
 
@@ -67,7 +67,13 @@ pub struct Header {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<SourcePlace>,
     /// What the target said of itself.
-    pub environment: Vec<String>,
+    pub environment: Vec<Quoted>,
+    /// The device that its program says it runs on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// Whether it is a multi-head layer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_layer: bool,
     /// How a Python target is called.
     pub call: StoredCall,
     /// How a script calls the target, if it runs in a process of its own.
@@ -136,8 +142,18 @@ impl Header {
         summary: &Summary,
         answers: usize,
     ) -> Self {
-        let RunInfo { tool, target, environment, seed, conventions, source, mut chosen, .. } =
-            summary.run.clone();
+        let RunInfo {
+            tool,
+            target,
+            environment,
+            device,
+            is_layer,
+            seed,
+            conventions,
+            source,
+            mut chosen,
+            ..
+        } = summary.run.clone();
         chosen.retain(|chosen| *chosen != Chosen::Shard);
         Self {
             format: FORMAT.to_owned(),
@@ -151,6 +167,8 @@ impl Header {
             files: sharding.recording.files(),
             source,
             environment,
+            device,
+            is_layer,
             call: config.target.kind.stored_call(),
             called: sharding.recording.called(),
             suite: suite.clone(),

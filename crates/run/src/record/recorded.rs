@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use qkvet_gen::call_id;
-use qkvet_spec::{Call, Fit, Meaning, Response, SourcePlace, Target, Threads};
+use qkvet_spec::{Call, Fit, Meaning, Quoted, Response, SourcePlace, Target, Threads};
 
 use super::Joined;
 use super::recording::{contiguous_id, id_of, transposed_id};
@@ -20,7 +20,9 @@ use crate::target::{OpenTarget, OwnTarget, TargetKind};
 #[derive(Debug)]
 pub struct Recorded {
     /// What the target said of itself.
-    environment: Vec<String>,
+    environment: Vec<Quoted>,
+    device: Option<String>,
+    is_layer: bool,
     source: Option<SourcePlace>,
     warnings: Vec<String>,
     most_ends: usize,
@@ -38,6 +40,8 @@ impl Recorded {
     pub fn new(joined: Joined, live: Option<TargetKind>) -> Self {
         Self {
             environment: joined.header.environment,
+            device: joined.header.device,
+            is_layer: joined.header.is_layer,
             source: joined.header.source,
             warnings: joined.warnings,
             most_ends: joined.header.most_ends,
@@ -116,11 +120,6 @@ impl Recorded {
         self.source.clone()
     }
 
-    /// Whether a program answered, which says itself what it runs on.
-    pub(crate) fn is_program(&self) -> bool {
-        matches!(self.called, Some(Called::Exec(_) | Called::Library(_)))
-    }
-
     /// How a Python target was called.
     pub(crate) fn call(&self) -> StoredCall {
         self.call.clone()
@@ -150,6 +149,8 @@ impl Recorded {
         OpenTarget {
             target: Box::new(target),
             environment: self.environment.clone(),
+            device: self.device.clone(),
+            is_layer: self.is_layer,
             unanswered: Some(unanswered),
             called: self.called.as_ref().map(|called| called.taking(declared)),
             fit: self.fit(),
@@ -160,11 +161,12 @@ impl Recorded {
     fn open_live(&self, declared: &Meaning) -> Option<OpenTarget> {
         let kind = self.live.as_ref()?;
         let opened = match kind.open(declared) {
-            Ok(open) if told(&open.environment) == told(&self.environment) => return Some(open),
+            // How it was told to take masks is not what it is.
+            Ok(open) if are_same(&open.environment, &self.environment) => return Some(open),
             Ok(open) => format!(
                 "environment: expected {}, as of the shards, got {}",
-                self.environment.join("; "),
-                open.environment.join("; ")
+                told(&self.environment),
+                told(&open.environment)
             ),
             Err(error) => error.to_string(),
         };
@@ -173,9 +175,12 @@ impl Recorded {
     }
 }
 
-/// What a target said of itself, without how it was told to take masks.
-fn told(environment: &[String]) -> Vec<String> {
-    environment.iter().map(|line| line.replace(TRUE_HIDES, "")).collect()
+fn told(environment: &[Quoted]) -> String {
+    environment.iter().map(|line| line.tell().to_string()).collect::<Vec<_>>().join("; ")
+}
+
+fn are_same(x: &[Quoted], y: &[Quoted]) -> bool {
+    x.len() == y.len() && x.iter().zip(y).all(|(x, y)| x.is_same_without(y, TRUE_HIDES))
 }
 
 /// Gives the recorded answers, those to one call in order and then from the first again.

@@ -133,7 +133,7 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     if let Some(fit) = &fit {
         cases = config.cases.planned(config, Some(fit))?;
     }
-    events(Event::Started(Box::new(info(config, &cases, pass.environment()))));
+    events(Event::Started(Box::new(info(config, &cases, &pass))));
     if let Some(fit) = &fit {
         let name = config.cases.name();
         events(Event::Notice(format!("suite {name} is made to fit what the target takes: {fit}")));
@@ -180,7 +180,7 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     let scene =
         Scene { config, cases: &cases, done: &done, meaning: &meaning, conventions: &conventions };
     findings.extend(findings::verdicts(&scene, &mut pass)?);
-    let run = info(config, &cases, pass.environment());
+    let run = info(config, &cases, &pass);
     let shown = shown(&findings, cases.len());
     let findings = findings.into_iter().map(|(finding, _)| finding).collect();
     let mut summary =
@@ -208,11 +208,11 @@ fn lost(why: &str) -> Event {
     Event::Warning(format!("`qkvet replay` will not find the cases of this run: {why}"))
 }
 
-fn info(config: &RunConfig<'_>, cases: &[Planned<'_>], environment: &[String]) -> RunInfo {
+fn info(config: &RunConfig<'_>, cases: &[Planned<'_>], pass: &Pass<'_>) -> RunInfo {
     RunInfo {
         tool: format!("qkvet {}", env!("CARGO_PKG_VERSION")),
         target: config.target.name.clone(),
-        environment: environment.to_vec(),
+        environment: pass.environment().to_vec(),
         suite: config.cases.name().to_owned(),
         seed: config.cases.seed(),
         conventions: store::names(&config.conventions),
@@ -227,7 +227,8 @@ fn info(config: &RunConfig<'_>, cases: &[Planned<'_>], environment: &[String]) -
             TargetKind::Recorded(recorded) => recorded.source(),
             _ => source_place(&config.target.name),
         },
-        device: config.target.kind.device(environment),
+        device: config.target.kind.stored_call().device.or_else(|| pass.device().cloned()),
+        is_layer: pass.is_layer(),
         chosen: config.cases.chosen(config),
     }
 }

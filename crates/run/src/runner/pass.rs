@@ -7,7 +7,7 @@ use qkvet_engine::interpret::References;
 use qkvet_engine::law::{CallRecord, Judge, OnViews, Outcome, evaluate};
 use qkvet_gen::outputs_digest;
 use qkvet_spec::{
-    CallOption, Dims, Dtype, Evidence, Fit, Form, Handling, Meaning, Threads, Verdict,
+    CallOption, Dims, Dtype, Evidence, Fit, Form, Handling, Meaning, Quoted, Threads, Verdict,
 };
 
 use super::planned::{Planned, judge_frozen};
@@ -66,7 +66,9 @@ pub(super) struct Pass<'a> {
     /// Why there is no folder for cases, if there should be one.
     unkept: Option<StoreError>,
     stopped: Option<Stopped>,
-    environment: Vec<String>,
+    environment: Vec<Quoted>,
+    device: Option<String>,
+    is_layer: bool,
     /// The number of threads of what is asked for now, where it is not the case's own.
     threads: Option<Threads>,
 }
@@ -85,8 +87,10 @@ impl<'a> Pass<'a> {
             (0..jobs).map(|_| config.target.kind.open(&declared)).collect::<Result<Vec<_>, _>>()?;
         let workers: Vec<OpenTarget> =
             workers.into_iter().map(|worker| recorded(config, worker, false)).collect();
-        let environment =
-            workers.first().map(|worker| worker.environment.clone()).unwrap_or_default();
+        let first = workers.first();
+        let environment = first.map(|worker| worker.environment.clone()).unwrap_or_default();
+        let device = first.and_then(|worker| worker.device.clone());
+        let is_layer = first.is_some_and(|worker| worker.is_layer);
         // Without a folder to write to the verdicts are the same; only replay is lost.
         let (store, unkept) = match config.store.as_ref().map(|folder| Store::open(folder, config))
         {
@@ -101,6 +105,8 @@ impl<'a> Pass<'a> {
             unkept,
             stopped: None,
             environment,
+            device,
+            is_layer,
             threads: None,
         })
     }
@@ -151,8 +157,18 @@ impl<'a> Pass<'a> {
         self.opened.workers.first().and_then(|worker| worker.fit.clone())
     }
 
-    pub(super) fn environment(&self) -> &[String] {
+    pub(super) fn environment(&self) -> &[Quoted] {
         &self.environment
+    }
+
+    /// The device that its program says it runs on.
+    pub(super) fn device(&self) -> Option<&String> {
+        self.device.as_ref()
+    }
+
+    /// Whether it is a multi-head layer.
+    pub(super) fn is_layer(&self) -> bool {
+        self.is_layer
     }
 
     pub(super) fn store(&self) -> Option<&Store> {

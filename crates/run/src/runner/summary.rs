@@ -11,7 +11,6 @@ use super::RunConfig;
 use super::pass::Done;
 use super::planned::Planned;
 use super::stop::Stopped;
-use crate::python::A_LAYER;
 
 /// What no version so far checks.
 const UNCHECKED: [&str; 2] = ["gradients", "dropout"];
@@ -44,7 +43,7 @@ pub(super) fn summary(
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut coverage =
         Coverage { unchecked: UNCHECKED.map(str::to_owned).to_vec(), ..Coverage::default() };
-    if run.environment.iter().any(|line| line.starts_with(A_LAYER)) {
+    if run.is_layer {
         coverage.unchecked.push(UNCHECKED_OF_LAYERS.to_owned());
     }
     let declined = done.iter().filter(|done| done.handling.strides == Strides::Declined).count();
