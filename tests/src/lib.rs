@@ -256,7 +256,8 @@ pub fn shell(folder: &Path, lines: &str) -> Finished {
     finish(&mut command)
 }
 
-/// Runs the script of a finding in a folder of its own: without words it finds the target by itself.
+/// Runs the script of a finding in a folder of its own: without words it has to find the target by
+/// itself.
 ///
 /// # Panics
 /// When there is no Python, or no folder can be made.

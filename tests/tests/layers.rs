@@ -57,7 +57,8 @@ fn layers_on_jax_pass_under_two_conventions() {
             continue;
         }
         // Each shape is compiled; a few laws see all of the layer.
-        let few = "--law value --law causal-is-mask --law one-query-calls --law weights-row-stochasticity";
+        let few = "--law value --law causal-is-mask --law one-query-calls \
+                   --law weights-row-stochasticity";
         let conventions = "--convention causal=upper-left --convention empty-row=mean";
         let report = check(root(), layer, &format!("{few} {conventions}")).finds(&[]);
         let takes = report["run"]["environment"].to_string();

@@ -131,7 +131,7 @@ fn broken(finished: &Finished, verdict: &str, part: &str) {
     assert!(said.said().contains(part), "{}", said.said());
     assert!(report.count("PASS") > 0, "{}", report["counts"]);
     assert!(report["stopped"].is_null(), "{}", report["stopped"]);
-    assert_eq!(said["evidence"]["broke_protocol"].as_bool().unwrap_or(false), false);
+    assert_ne!(said["evidence"]["broke_protocol"], true);
 }
 
 #[test]

@@ -118,7 +118,8 @@ fn known_deviations_are_those_of_the_command(environment: &Environment) {
         project.write("qkvet.known.yaml", format!("known:\n{entries}"));
         let laws = "--qkvet-law single-key --qkvet-law rotation-invariance --qkvet-dtype float32";
         let words = format!(
-            "-m pytest -p no:cacheprovider --color=no -rfxs {laws} --qkvet-target ../kernels.py:{function}"
+            "-m pytest -p no:cacheprovider --color=no -rfxs {laws} \
+             --qkvet-target ../kernels.py:{function}"
         );
         finish(environment.command(&[]).args(words.words()).args(rest).current_dir(&below))
     };
@@ -207,7 +208,7 @@ fn the_examples_of_the_docs_run(environment: &Environment) {
         }
     }
     assert!(program.matches("qkvet.").count() > 5, "{program}");
-    let file = environment.path("examples.py");
-    std::fs::write(&file, program).expect("a file");
-    environment.run(&[&file.display().to_string()]).expect(0, &printed);
+    environment.path("").write("examples.py", program);
+    let file = environment.path("examples.py").display().to_string();
+    environment.run(&[&file]).expect(0, &printed);
 }

@@ -39,7 +39,8 @@ fn cases(snapshot: &Snapshot) -> usize {
 const SUM: &str = "np.where(sums > 0, sums, 1)";
 const SMOKE: &str = "--suite smoke --dtype float32 -q --format json";
 /// Two laws of it, in the one file.
-const SMALL: &str = "--suite smoke --law all-true-mask --law value --dtype float32 -q --format json --snapshot s.yaml";
+const SMALL: &str = "--suite smoke --law all-true-mask --law value --dtype float32 -q \
+                     --format json --snapshot s.yaml";
 
 /// A command of snapshots on a target.
 fn smoke(command: &str, target: &str, flags: &str) -> String {

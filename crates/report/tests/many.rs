@@ -83,20 +83,17 @@ fn every_format_bears_many_findings() {
         let errors: Vec<&str> =
             annotations.lines().filter(|line| line.starts_with("::error ")).collect();
         assert_eq!(errors.len(), if is_many { 10 } else { 1 });
-        assert_eq!(errors[errors.len() - 1].contains("and 99,991 more findings"), is_many);
+        assert_eq!(errors[errors.len() - 1].contains(" 99,991 more "), is_many);
         let junit = made(ReportFormat::Junit, &summary);
         assert!(junit.len() < 10_000_000, "{} bytes", junit.len());
         assert_eq!(number(&junit, "tests"), junit.matches("<testcase ").count());
         assert_eq!(number(&junit, "failures"), junit.matches("<failure ").count());
-        assert_eq!(
-            junit.contains("and 99,000 more findings: the JSON report has them all"),
-            is_many
-        );
+        assert_eq!(junit.contains(" 99,000 more "), is_many);
         let sarif: Value =
             serde_json::from_str(&made(ReportFormat::Sarif, &summary)).expect("JSON");
         assert_eq!(sarif["runs"][0]["results"].as_array().map(Vec::len), Some(n_causes.min(5000)));
         let told = sarif["runs"][0]["invocations"].to_string();
-        assert_eq!(told.contains("and 95,000 more findings"), is_many, "{told}");
+        assert_eq!(told.contains(" 95,000 more "), is_many, "{told}");
         let gitlab: Value =
             serde_json::from_str(&made(ReportFormat::Gitlab, &summary)).expect("JSON");
         let entries = gitlab.as_array().expect("entries");
