@@ -272,7 +272,7 @@ const UNSEEN: [char; 12] = [
 fn hostile(summary: &Summary) -> Summary {
     let mut summary = summary.clone();
     summary.run.target = HOSTILE.to_owned();
-    summary.run.environment = vec![HOSTILE.to_owned()];
+    summary.run.environment = vec![HOSTILE.into()];
     summary.run.conventions = vec![HOSTILE.to_owned()];
     summary.warnings = vec![HOSTILE.to_owned()];
     summary.stopped = Some(HOSTILE.to_owned());

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Meaning, MeaningPatch};
+use crate::{Meaning, MeaningPatch, Quoted};
 
 /// The report of a probe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
