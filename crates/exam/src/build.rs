@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use qkvet_spec::{Catalog, SpecError};
 
+use crate::answer::AnswerError;
 use crate::error::ExamError;
 pub use crate::file::File;
-use crate::generate::{Posed, place_of, pose};
+use crate::generate::{Contradiction, Posed, Which, pose};
 use crate::key::{FORMAT, Key, KeyedQuestion, Source};
 use crate::print::{Format, key_document, print, sheet_document};
 use crate::proofs::proofs;
-use crate::question::{CheckedQuestion, Library, ProblemSet};
+use crate::question::{CheckedQuestion, Library, Misfit, ProblemSet, span_of};
 
 /// What is to be built.
 #[derive(Clone, Debug)]
@@ -103,11 +104,9 @@ fn sources(request: &Request, catalog: &Catalog) -> Result<(ProblemSet, Library)
         let id = library.add(path, text, catalog)?;
         let name = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".yaml");
         if name != id {
-            let start = text.find("question:").unwrap_or(0);
-            let message = format!("question: expected the name of the file, `{name}`, got `{id}`");
-            return Err(
-                SpecError::at(path, text, start..start + "question".len(), &message, None).into()
-            );
+            return Err(Misfit::OtherName { name: name.to_owned(), got: id }
+                .at(path, text, "question")
+                .into());
         }
     }
     Ok((ProblemSet::from_yaml(&request.set.path, &request.set.text)?, library))
@@ -207,39 +206,25 @@ fn posed<'a>(
 /// with its line.
 fn placed(error: ExamError, question: &CheckedQuestion, own: &[Source]) -> ExamError {
     let source = own.iter().find(|source| source.text == question.source);
-    if let (ExamError::NoVariant { last, hint, .. }, Some(source)) = (&error, source) {
-        let says = error.to_string();
-        let says = says.split("\nhint: ").next().unwrap_or_default();
-        return SpecError::at(
-            &source.path,
-            &source.text,
-            place_of(question, last),
-            says,
-            Some(hint),
-        )
-        .into();
-    }
-    let ExamError::NoValue { what, reason, .. } = &error else { return error };
-    let part =
-        what.strip_prefix("part ").and_then(|number| number.parse::<usize>().ok()?.checked_sub(1));
-    let Some((part, source)) = part.zip(source) else { return error };
-    let start = question.start_of(part);
-    let word = match reason {
-        reason if reason.contains("its check") => "check:",
-        reason if reason.contains("`example`") => "example:",
-        _ => "answer:",
+    let Some(source) = source else { return error };
+    let (span, message, hint) = match &error {
+        ExamError::NoVariant { none } => {
+            (none.last.span(&source.text), none.to_string(), Some(none.hint()))
+        }
+        ExamError::NoValue { what: Which::Part(part), reason, .. } => {
+            let word = match reason {
+                Contradiction::Check { .. } => "check",
+                Contradiction::Example { .. } => "example",
+                _ => "answer",
+            };
+            let path = format!("parts.{}.answer.{word}", part + 1);
+            let hint = matches!(reason, Contradiction::Answer(AnswerError::Irrational { .. }))
+                .then(|| "ask for decimals: `places: 3`".to_owned());
+            (span_of(&source.text, &path), error.to_string(), hint)
+        }
+        _ => return error,
     };
-    let rest = source.text.get(start..).unwrap_or_default();
-    let start = rest.find(word).map_or(start, |at| start + at);
-    let hint = reason.contains("or `places`").then_some("ask for decimals: `places: 3`");
-    SpecError::at(
-        &source.path,
-        &source.text,
-        start..start + word.len() - 1,
-        &error.to_string(),
-        hint,
-    )
-    .into()
+    SpecError::at(&source.path, &source.text, span, &message, hint.as_deref()).into()
 }
 
 /// Names in the prose of questions of one's own that they do not define: path, line and name.

@@ -2,8 +2,13 @@
 
 use qkvet_spec::SpecError;
 
+use crate::export::Target;
+use crate::generate::{Contradiction, NoVariant, Which};
+use crate::key::MOST_VARIANTS;
+use crate::verify::Wrong;
+
 /// Why there is no exam.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum ExamError {
     /// A question or a problem set that does not fit, with its place.
     #[error(transparent)]
@@ -14,25 +19,15 @@ pub enum ExamError {
         /// The question.
         question: String,
         /// Which formula.
-        what: String,
+        what: Which,
         /// Why.
-        reason: String,
+        reason: Contradiction,
     },
     /// No numbers were found that make a good question.
-    #[error(
-        "variant {variant} of question `{question}`: expected numbers with one clear answer, got none in {tries} draws; last: {last}\nhint: {hint}"
-    )]
+    #[error("{none}\nhint: {}", none.hint())]
     NoVariant {
-        /// The question.
-        question: String,
-        /// Number of the variant, from 1.
-        variant: usize,
-        /// Draws that were thrown away.
-        tries: usize,
-        /// Why the last one was.
-        last: String,
-        /// What to do.
-        hint: String,
+        /// Which, and why.
+        none: Box<NoVariant>,
     },
     /// All numbers of a question are used up.
     #[error(
@@ -64,23 +59,50 @@ pub enum ExamError {
         /// Number of the variant, from 1.
         variant: usize,
         /// The first that is wrong.
-        reason: String,
+        reason: Wrong,
     },
-    /// An answer or a wish that a format has no place for.
-    #[error("{place}: expected {expected}, got {got}\nhint: {hint}")]
-    NoPlace {
-        /// Format, variant and part.
-        place: String,
-        /// What the format can hold.
-        expected: String,
-        /// What it would have to.
+    /// A wish that a format has no place for.
+    #[error(
+        "credit in {}: expected a format that gives part of the points for a mistake, got a wish for {}\nhint: moodle and qti21 give it for entries and options, prairielearn for options",
+        target.name(),
+        if *entered { "an entry" } else { "an option" }
+    )]
+    NoCredit {
+        /// The format.
+        target: Target,
+        /// Whether it is for a number that was entered, or for an option.
+        entered: bool,
+    },
+    /// A number that a format has no place for.
+    #[error(
+        "qti12 at variant {variant}, {part}{}{entry}: expected 0, or a number of 0.0001 or more in size: Canvas takes smaller ones for 0, got {got}\nhint: name the other parts of the question under `parts`, or export to another format",
+        if entry.is_empty() { "" } else { ", " }
+    )]
+    TooSmall {
+        /// The variant.
+        variant: usize,
+        /// The part.
+        part: String,
+        /// Which of its entries, if it has several.
+        entry: String,
+        /// The number.
         got: String,
-        /// What to do.
-        hint: String,
     },
     /// A key file that is not one.
     #[error("key: expected a key written by `qkvet exam build`, got {0}")]
-    Key(String),
+    Key(#[from] KeyError),
+    /// JSON that cannot be written.
+    #[error("JSON that cannot be written: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A table that cannot be written.
+    #[error("a table that cannot be written: {0}")]
+    Table(#[from] ::csv::Error),
+    /// An archive that cannot be written.
+    #[error("an archive that cannot be written: {0}")]
+    Archive(#[from] zip::result::ZipError),
+    /// XML that cannot be written.
+    #[error("XML that cannot be written: {0}")]
+    Xml(#[from] std::io::Error),
     /// A PDF is wanted of a program without a typesetter.
     #[error(
         "PDF: expected a program with the feature `pdf`, got one without\nhint: build it with `cargo build --release -p qkvet-cli --features pdf`, or build the exam without `--pdf` and run `typst compile --pdf-standard ua-1 FILE.typ`"
@@ -93,5 +115,46 @@ pub enum ExamError {
         what: String,
         /// Why.
         reason: String,
+    },
+}
+
+/// What is no key, or no keys of one exam.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// No JSON of a key.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// Too many variants.
+    #[error("one of {got} variants, more than {}", MOST_VARIANTS)]
+    Variants {
+        /// How many.
+        got: usize,
+    },
+    /// Another format.
+    #[error("format `{got}`")]
+    Format {
+        /// Which.
+        got: String,
+    },
+    /// No key at all.
+    #[error("none")]
+    None,
+    /// Keys of several exams.
+    #[error("keys of another exam beside those of `{exam}`")]
+    OtherExam {
+        /// The exam of the first.
+        exam: String,
+    },
+    /// Two keys of one variant.
+    #[error("two keys of variant {variant}")]
+    Twice {
+        /// The variant.
+        variant: usize,
+    },
+    /// A question that nobody knows.
+    #[error("unknown question `{question}`")]
+    Question {
+        /// Its id.
+        question: String,
     },
 }

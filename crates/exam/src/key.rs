@@ -4,7 +4,7 @@ use qkvet_spec::Catalog;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Drawn;
-use crate::error::ExamError;
+use crate::error::{ExamError, KeyError};
 use crate::generate::{Answer, Mistaken, Posed};
 use crate::question::{Library, ProblemSet};
 
@@ -98,16 +98,14 @@ impl Key {
     /// # Errors
     /// Text that is no key of this format.
     pub fn from_json(text: &str) -> Result<Self, ExamError> {
-        let key: Self =
-            serde_json::from_str(text).map_err(|error| ExamError::Key(error.to_string()))?;
-        match key.format.as_str() {
-            FORMAT if key.variants <= MOST_VARIANTS => Ok(key),
-            FORMAT => Err(ExamError::Key(format!(
-                "one of {} variants, more than {MOST_VARIANTS}",
-                key.variants
-            ))),
-            other => Err(ExamError::Key(format!("format `{other}`"))),
-        }
+        let key: Self = serde_json::from_str(text).map_err(KeyError::from)?;
+        Err(if key.format != FORMAT {
+            KeyError::Format { got: key.format }.into()
+        } else if key.variants > MOST_VARIANTS {
+            KeyError::Variants { got: key.variants }.into()
+        } else {
+            return Ok(key);
+        })
     }
 
     /// The key as text.
@@ -115,9 +113,7 @@ impl Key {
     /// # Errors
     /// Numbers that JSON does not have.
     pub fn json(&self) -> Result<String, ExamError> {
-        serde_json::to_string_pretty(self)
-            .map(|text| text + "\n")
-            .map_err(|error| ExamError::Key(error.to_string()))
+        Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
     /// The problem set and the questions that it may name.

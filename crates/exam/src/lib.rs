@@ -28,6 +28,7 @@ pub mod question;
 pub mod solution;
 mod spreadsheet;
 pub mod verify;
+mod words;
 
 pub use counted::counted;
-pub use error::ExamError;
+pub use error::{ExamError, KeyError};

@@ -140,7 +140,9 @@ fn a_hundred_corrupted_keys_are_caught() {
                     };
                     files.iter().find(|file| file.path == path).map(|file| bytes(file).into_bytes())
                 };
-                differing(&corrupted, &read, &catalog).iter().any(|reason| reason.contains(".json"))
+                differing(&corrupted, &read, &catalog)
+                    .iter()
+                    .any(|reason| reason.to_string().contains(".json"))
             });
         if !caught {
             missed.push(format!("{kind} at {place}: {before} became {new}"));

@@ -181,7 +181,8 @@ fn a_file_that_is_missing_is_said_to_be() {
             _ => Some(text.into_bytes()),
         }
     };
-    let mut wrong = differing(&key, &read, &catalog);
+    let wrong = differing(&key, &read, &catalog);
+    let mut wrong: Vec<String> = wrong.iter().map(ToString::to_string).collect();
     wrong.sort();
     let says = "expected what its seed gives, got";
     assert_eq!(

@@ -124,7 +124,8 @@ fn variants_are_clear_and_their_keys_are_derived_again() {
                     failures.extend(
                         verified
                             .wrong
-                            .into_iter()
+                            .iter()
+                            .map(ToString::to_string)
                             .chain(unfit(&posed))
                             .map(|why| format!("{id}, {variant}: {why}")),
                     );

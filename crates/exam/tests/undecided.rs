@@ -70,7 +70,8 @@ fn a_key_that_cannot_be_confirmed_is_not_true() {
     let mut key: Key = made.pop().unwrap_or_else(|| panic!("no key"));
     let wrong = |key: &Key| {
         let (_, library) = key.sources(&catalog).unwrap_or_else(|error| panic!("{error}"));
-        verify(key, &library, &catalog).wrong.join("\n")
+        let all = verify(key, &library, &catalog).wrong;
+        all.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     };
     assert_eq!(wrong(&key), "");
     // Every digit is right, and still nothing confirms it.

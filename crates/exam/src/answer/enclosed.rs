@@ -5,22 +5,11 @@ use std::sync::LazyLock;
 use qkvet_engine::ball::Ball;
 use qkvet_engine::law::{Enclosed, Judge, enclose, enclose_all};
 use qkvet_spec::syntax::Expr;
-use qkvet_spec::{Catalog, CheckedLaw, Dtype, Meaning};
+use qkvet_spec::{Catalog, CheckedLaw, Dtype, Meaning, SpecError};
 
 use super::form::read;
 use super::numbers::unsigned_zero;
-use super::{Drawn, Numbers};
-
-/// What an enclosure says of printed numbers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Judgment {
-    /// Every number is right to the last digit.
-    Right,
-    /// A number is wrong, and which: row and column from 1, and what is right.
-    Wrong(String),
-    /// The enclosure is too wide to say.
-    Undecided(String),
-}
+use super::{AnswerError, Drawn, Numbers};
 
 /// Rows of balls, and whether they are one number.
 pub(crate) type Balls = (bool, Vec<Vec<Ball>>);
@@ -41,10 +30,10 @@ pub fn enclosed(
     drawn: &Drawn,
     meaning: &Meaning,
     catalog: &Catalog,
-) -> Result<Balls, String> {
+) -> Result<Balls, AnswerError> {
     enclosed_all(law, &[expr], drawn, meaning, catalog)?
         .pop()
-        .unwrap_or_else(|| Err("expected a formula".to_owned()))
+        .unwrap_or(Err(AnswerError::NoFormula))
 }
 
 /// [`enclosed`] for several formulas.
@@ -57,11 +46,11 @@ pub(crate) fn enclosed_all(
     drawn: &Drawn,
     meaning: &Meaning,
     catalog: &Catalog,
-) -> Result<Vec<Result<Balls, String>>, String> {
-    let contract = catalog.default_contract(Dtype::Float64).map_err(|error| error.to_string())?;
+) -> Result<Vec<Result<Balls, AnswerError>>, SpecError> {
+    let contract = catalog.default_contract(Dtype::Float64)?;
     let case = drawn.case(&law.law.law);
     let all = enclose_all(law, exprs, &case, Judge { meaning, contract });
-    Ok(all.into_iter().map(|one| one.map(balls).map_err(|error| error.to_string())).collect())
+    Ok(all.into_iter().map(|one| Ok(balls(one?))).collect())
 }
 
 fn balls(enclosed: Enclosed) -> Balls {
@@ -81,14 +70,13 @@ fn balls(enclosed: Enclosed) -> Balls {
 ///
 /// # Errors
 /// A ball whose ends round to different decimals.
-pub fn rounded((scalar, rows): &(bool, Vec<Vec<Ball>>), places: usize) -> Result<Numbers, String> {
+pub fn rounded(
+    (scalar, rows): &(bool, Vec<Vec<Ball>>),
+    places: usize,
+) -> Result<Numbers, AnswerError> {
     let digits = |x: &Ball| {
         let (low, high) = (decimal(x.low(), places), decimal(x.high(), places));
-        if low == high {
-            Ok(low)
-        } else {
-            Err(format!("expected one decimal, got {low} and {high}"))
-        }
+        if low == high { Ok(low) } else { Err(AnswerError::Decimals { low, high }) }
     };
     let printed: Vec<Vec<String>> =
         rows.iter().map(|row| row.iter().map(digits).collect()).collect::<Result<_, _>>()?;
@@ -111,25 +99,28 @@ fn decimal(x: f64, places: usize) -> String {
 
 /// Whether printed numbers are those in the balls: each decimal within half a unit of its last
 /// place, each exact value in its ball.
+///
+/// # Errors
+/// The first number that is another; else one for which its ball is too wide.
 pub fn agrees(
     numbers: &Numbers,
     (_, rows): &(bool, Vec<Vec<Ball>>),
     evaluate: &dyn Fn(&str) -> Option<Ball>,
-) -> Judgment {
+) -> Result<(), AnswerError> {
     let shape = |rows: &[Vec<String>]| rows.iter().map(Vec::len).collect::<Vec<_>>();
     // A number and a matrix of one are the same here.
     if shape(&numbers.rows) != rows.iter().map(Vec::len).collect::<Vec<_>>()
         || shape(&numbers.exact) != shape(&numbers.rows)
     {
-        return Judgment::Wrong("expected a table of other extents".to_owned());
+        return Err(AnswerError::Extents);
     }
-    let mut undecided = None;
+    let mut undecided = Ok(());
     for (i, row) in rows.iter().enumerate() {
         for (j, ball) in row.iter().enumerate() {
             let (printed, exact) = (&numbers.rows[i][j], &numbers.exact[i][j]);
-            let place = format!("row {}, column {}", i + 1, j + 1);
-            let wrong = |got: &str| {
-                Judgment::Wrong(format!("{place}: expected {:.12}, got {got}", ball.mid))
+            let (row, column) = (i + 1, j + 1);
+            let wrong = |got: &String| {
+                Err(AnswerError::Other { row, column, expected: ball.mid, got: got.clone() })
             };
             let Some(value) = evaluate(exact) else { return wrong(exact) };
             let apart = (value - *ball).abs();
@@ -148,12 +139,11 @@ pub fn agrees(
                 && apart.high() <= 1e-6 * (1.0 + ball.mid.abs())
                 && unit.high() <= 1.0 + 1e-9;
             if !is_narrow {
-                undecided =
-                    Some(format!("{place}: expected an enclosure narrow enough for {printed}"));
+                undecided = Err(AnswerError::Wide { row, column, printed: printed.clone() });
             }
         }
     }
-    undecided.map_or(Judgment::Right, Judgment::Undecided)
+    undecided
 }
 
 /// How many half units of its last place a printed number is from a ball; an exact one is 0 or 2
@@ -213,10 +203,10 @@ pub(crate) fn ball_of(text: &str, catalog: &Catalog) -> Option<Ball> {
 mod tests {
     use qkvet_engine::ball::Ball;
 
-    use super::{Judgment, agrees, decimal};
-    use crate::answer::Numbers;
+    use super::{agrees, decimal};
+    use crate::answer::{AnswerError, Numbers};
 
-    fn judged(printed: &str, places: Option<usize>, ball: Ball) -> Judgment {
+    fn judged(printed: &str, places: Option<usize>, ball: Ball) -> Result<(), AnswerError> {
         let rows = vec![vec![printed.to_owned()]];
         let numbers = Numbers { scalar: true, places, exact: rows.clone(), rows };
         let value = |text: &str| text.parse().ok().map(Ball::exact);
@@ -226,9 +216,15 @@ mod tests {
     #[test]
     fn an_enclosure_that_is_too_wide_decides_nothing() {
         let near = |mid: f64, rad: f64| Ball { mid, rad, soft: rad };
-        assert_eq!(judged("0.125", Some(3), near(0.125, 1e-9)), Judgment::Right);
-        assert!(matches!(judged("0.126", Some(3), near(0.125, 1e-9)), Judgment::Wrong(_)));
-        assert!(matches!(judged("0.1x5", Some(3), near(0.125, 1e-9)), Judgment::Wrong(_)));
+        assert_eq!(judged("0.125", Some(3), near(0.125, 1e-9)), Ok(()));
+        assert!(matches!(
+            judged("0.126", Some(3), near(0.125, 1e-9)),
+            Err(AnswerError::Other { .. })
+        ));
+        assert!(matches!(
+            judged("0.1x5", Some(3), near(0.125, 1e-9)),
+            Err(AnswerError::Other { .. })
+        ));
         for (printed, places, ball) in [
             ("0.125", Some(3), near(0.125, 0.01)),
             ("0.125", Some(3), near(0.0, f64::INFINITY)),
@@ -241,7 +237,7 @@ mod tests {
             ("235385266837019985.408", Some(3), near(2.353_852_668_370_199_8e17, 64.0)),
         ] {
             assert!(
-                matches!(judged(printed, places, ball), Judgment::Undecided(_)),
+                matches!(judged(printed, places, ball), Err(AnswerError::Wide { .. })),
                 "{printed} in {ball:?}"
             );
         }

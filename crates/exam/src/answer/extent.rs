@@ -5,19 +5,16 @@ use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 use super::Drawn;
 
 /// The value of an extent: numbers, names of extents, sums, differences and products of them.
-///
-/// # Errors
-/// What is none, or is larger than 4096.
-pub(crate) fn extent(expr: &Expr, drawn: &Drawn) -> Result<usize, String> {
-    let none = || "expected an extent".to_owned();
+/// Nothing of what is none, or is larger than 4096.
+pub(crate) fn extent(expr: &Expr, drawn: &Drawn) -> Option<usize> {
     match &expr.kind {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "checked to be a small whole number"
         )]
-        ExprKind::Number(x) if x.fract() == 0.0 && (0.0..=4096.0).contains(x) => Ok(*x as usize),
-        ExprKind::Name(name) => drawn.size(name).ok_or_else(none),
+        ExprKind::Number(x) if x.fract() == 0.0 && (0.0..=4096.0).contains(x) => Some(*x as usize),
+        ExprKind::Name(name) => drawn.size(name),
         ExprKind::Binary(op, x, y) => {
             let (x, y) = (extent(x, drawn)?, extent(y, drawn)?);
             match op {
@@ -27,8 +24,7 @@ pub(crate) fn extent(expr: &Expr, drawn: &Drawn) -> Result<usize, String> {
                 _ => None,
             }
             .filter(|n| *n <= 4096)
-            .ok_or_else(none)
         }
-        _ => Err(none()),
+        _ => None,
     }
 }

@@ -3,6 +3,7 @@
 
 mod bounds;
 mod enclosed;
+mod error;
 mod exact;
 mod extent;
 mod form;
@@ -11,7 +12,8 @@ mod parameter;
 
 pub(crate) use bounds::{Bounded, bounded};
 pub(crate) use enclosed::{Balls, ball_of, enclosed_all, standard};
-pub use enclosed::{Judgment, agrees, enclosed, rounded};
+pub use enclosed::{agrees, enclosed, rounded};
+pub use error::AnswerError;
 pub(crate) use exact::worked_value;
 pub use exact::{Worked, work, work_from};
 pub(crate) use extent::extent;

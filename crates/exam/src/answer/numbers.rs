@@ -3,6 +3,8 @@
 use qkvet_prove::exact::{Exact, Real, Value};
 use serde::{Deserialize, Serialize};
 
+use super::AnswerError;
+
 /// Numbers by rows, as they are printed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Numbers {
@@ -30,7 +32,7 @@ pub(crate) struct Printed {
 ///
 /// # Errors
 /// Several heads, a set of indices, or what is not rational without `places`.
-pub fn of_value(value: &Value, places: Option<usize>) -> Result<Numbers, String> {
+pub fn of_value(value: &Value, places: Option<usize>) -> Result<Numbers, AnswerError> {
     Ok(Printed::new(value.clone(), places)?.numbers())
 }
 
@@ -39,7 +41,7 @@ impl Printed {
     ///
     /// # Errors
     /// As [`of_value`].
-    pub(crate) fn new(value: Value, places: Option<usize>) -> Result<Self, String> {
+    pub(crate) fn new(value: Value, places: Option<usize>) -> Result<Self, AnswerError> {
         let whole = |n: usize| Real::from(i64::try_from(n).unwrap_or(i64::MAX));
         let (scalar, cols, data) = match value {
             Value::Number(x) => (true, 1, vec![x]),
@@ -47,17 +49,17 @@ impl Printed {
             Value::Matrices(m) if m.batch.unwrap_or(1) == 1 && m.heads.unwrap_or(1) == 1 => {
                 (false, m.cols, m.data)
             }
-            Value::Matrices(_) => return Err("expected one matrix, got several heads".to_owned()),
+            Value::Matrices(_) => return Err(AnswerError::Heads),
             Value::Shape(extents) => {
                 (false, extents.len(), extents.into_iter().map(whole).collect())
             }
-            Value::Indices(_) => return Err("expected numbers, got a set of indices".to_owned()),
+            Value::Indices(_) => return Err(AnswerError::Indices),
         };
         let printed = |x: &Real| match places {
             Some(places) => Ok(unsigned_zero(x.digits(places))),
             None => match x.plain().ok().and_then(Exact::rational) {
                 Some(rational) => Ok(rational.to_string()),
-                None => Err(format!("expected a rational number or `places`, got {x}")),
+                None => Err(AnswerError::Irrational { got: x.to_string() }),
             },
         };
         let cells: Vec<String> = data.iter().map(printed).collect::<Result<_, _>>()?;

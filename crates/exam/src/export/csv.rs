@@ -33,11 +33,8 @@ struct Line {
 }
 
 pub(super) fn write(exam: &Exam) -> Result<Vec<Exported>, ExamError> {
-    let failed = |error: &dyn std::fmt::Display| {
-        ExamError::Key(format!("a table that cannot be written: {error}"))
-    };
     let mut table = WriterBuilder::new().from_writer(Vec::new());
-    table.write_record(COLUMNS).map_err(|error| failed(&error))?;
+    table.write_record(COLUMNS)?;
     for variant in &exam.variants {
         for item in &variant.items {
             for Line { entry, answer, tolerance, mistakes } in lines(item) {
@@ -57,13 +54,11 @@ pub(super) fn write(exam: &Exam) -> Result<Vec<Exported>, ExamError> {
                     prompt.trim_end(),
                     &options,
                 ];
-                table
-                    .write_record(row.map(|cell| guarded(cell).into_owned()))
-                    .map_err(|error| failed(&error))?;
+                table.write_record(row.map(|cell| guarded(cell).into_owned()))?;
             }
         }
     }
-    let bytes = table.into_inner().map_err(|error| failed(&error))?;
+    let bytes = table.into_inner().map_err(|error| ::csv::Error::from(error.into_error()))?;
     Ok(vec![secret(format!("{}.csv", exam.id), bytes)])
 }
 

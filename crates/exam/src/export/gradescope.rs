@@ -14,7 +14,7 @@ use crate::print::{Block, letter, markdown_blocks, markdown_line};
 pub(super) fn write(exam: &Exam) -> Result<Vec<Exported>, ExamError> {
     let file = |variant: &Variant| {
         let text = serde_json::to_string_pretty(&outline(exam, variant));
-        let text = text.map_err(|error| ExamError::Key(error.to_string()))? + "\n";
+        let text = text? + "\n";
         Ok(secret(format!("{}-outline.json", variant.name), text))
     };
     exam.variants.iter().map(file).collect()

@@ -21,9 +21,9 @@ use indexmap::IndexMap;
 use qkvet_spec::Catalog;
 
 use crate::answer::work;
-use crate::error::ExamError;
+use crate::error::{ExamError, KeyError};
 pub use crate::file::Exported;
-use crate::generate::{Posed, PosedPart};
+use crate::generate::{Posed, PosedPart, Which};
 use crate::key::Key;
 use crate::proofs::{Proofs, proofs};
 use crate::question::{Library, ProblemSet};
@@ -115,19 +115,16 @@ pub fn export(
     credit: Credit,
     catalog: &Catalog,
 ) -> Result<Vec<Exported>, ExamError> {
-    let Some(first) = keys.first() else { return Err(ExamError::Key("none".to_owned())) };
+    let first = keys.first().ok_or(KeyError::None)?;
     credit.fits(target)?;
     let (set, library) = first.sources(catalog)?;
     let (mut variants, mut proven) = (Vec::new(), Proofs::new());
     for key in keys {
         if (&key.set, &key.own, key.seed) != (&first.set, &first.own, first.seed) {
-            return Err(ExamError::Key("keys of different exams".to_owned()));
+            return Err(KeyError::OtherExam { exam: set.exam }.into());
         }
-        if let Some(reason) = verify(key, &library, catalog).wrong.first() {
-            return Err(ExamError::Key(format!(
-                "variant {} with something wrong in it: {reason}",
-                key.variant
-            )));
+        if let Some(reason) = verify(key, &library, catalog).wrong.into_iter().next() {
+            return Err(ExamError::Untrue { variant: key.variant, reason });
         }
         let posed = posed(key, &library)?;
         if variants.is_empty() {
@@ -161,18 +158,12 @@ impl Credit {
     fn fits(self, target: Target) -> Result<(), ExamError> {
         let entered = matches!(target, Target::Moodle | Target::Qti21);
         let ticked = entered || target == Target::PrairieLearn;
-        let wrong = match self {
-            Self { entered: Some(_), .. } if !entered => "an entry",
-            Self { ticked: Some(_), .. } if !ticked => "an option",
+        let entered = match self {
+            Self { entered: Some(_), .. } if !entered => true,
+            Self { ticked: Some(_), .. } if !ticked => false,
             _ => return Ok(()),
         };
-        Err(ExamError::NoPlace {
-            place: format!("credit in {}", target.name()),
-            expected: "a format that gives part of the points for a mistake".to_owned(),
-            got: format!("a wish for {wrong}"),
-            hint: "moodle and qti21 give it for entries and options, prairielearn for options"
-                .to_owned(),
-        })
+        Err(ExamError::NoCredit { target, entered })
     }
 }
 
@@ -181,13 +172,13 @@ fn posed<'a>(key: &Key, library: &'a Library) -> Result<Vec<Posed<'a>>, ExamErro
     let mut all = Vec::new();
     for keyed in &key.questions {
         let Some(question) = library.get(&keyed.question) else {
-            return Err(ExamError::Key(format!("unknown question `{}`", keyed.question)));
+            return Err(KeyError::Question { question: keyed.question.clone() }.into());
         };
         let worked = work(&question.law, &keyed.drawn, &IndexMap::new()).map_err(|error| {
             ExamError::NoValue {
                 question: keyed.question.clone(),
-                what: "let".to_owned(),
-                reason: error.to_string(),
+                what: Which::Steps,
+                reason: error.into(),
             }
         })?;
         let part = |part: &crate::key::KeyedPart| PosedPart {

@@ -22,9 +22,7 @@ pub(super) fn write(exam: &Exam) -> Result<Vec<Exported>, ExamError> {
     let mut files = Vec::new();
     for variant in &exam.variants {
         let text = |side| {
-            serde_json::to_string_pretty(&notebook(exam, variant, side))
-                .map(|text| text + "\n")
-                .map_err(|error| ExamError::Key(error.to_string()))
+            serde_json::to_string_pretty(&notebook(exam, variant, side)).map(|text| text + "\n")
         };
         files.push(Exported {
             path: format!("student/{}.ipynb", variant.name),

@@ -16,7 +16,7 @@ pub(super) fn write(exam: &Exam, credit: Credit) -> Result<Vec<Exported>, ExamEr
         for item in &variant.items {
             let folder = format!("questions/{}/{}", variant.name, item.id);
             let info = serde_json::to_string_pretty(&info(exam, variant, item));
-            let info = info.map_err(|error| ExamError::Key(error.to_string()))? + "\n";
+            let info = info? + "\n";
             files.push(secret(format!("{folder}/info.json"), info));
             files.push(secret(format!("{folder}/question.html"), question(item, credit)));
         }

@@ -245,15 +245,13 @@ fn numbers(
     for (i, row) in rows.iter().enumerate() {
         for (j, cell) in row.iter().enumerate() {
             if cell.right.is_below(PLACES) {
-                let at =
-                    if cell.label.is_empty() { String::new() } else { format!(", {}", cell.label) };
-                return Err(ExamError::NoPlace {
-                    place: format!("qti12 at variant {}, {}{at}", variant.number, item.name()),
-                    expected: "0, or a number of 0.0001 or more in size: Canvas takes smaller ones for 0".to_owned(),
+                return Err(ExamError::TooSmall {
+                    variant: variant.number,
+                    part: item.name(),
+                    entry: cell.label.clone(),
                     got: match &cell.right {
                         Entry::Decimal { text, .. } | Entry::Fraction(text) => text.clone(),
                     },
-                    hint: "name the other parts of the question under `parts`, or export to another format".to_owned(),
                 });
             }
             let (responses, kind, conditions) = match &cell.right {

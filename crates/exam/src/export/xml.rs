@@ -69,15 +69,9 @@ impl Element {
     /// None that text in memory has.
     pub(super) fn document(&self) -> Result<String, ExamError> {
         let mut writer = Writer::new(Vec::new());
-        let done = writer
-            .write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))
-            .and_then(|()| self.write(&mut writer, 0))
-            .map_err(|error| error.to_string())
-            .and_then(|()| {
-                String::from_utf8(writer.into_inner()).map_err(|error| error.to_string())
-            });
-        done.map(|text| text + "\n")
-            .map_err(|error| ExamError::Key(format!("XML that cannot be written: {error}")))
+        writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+        self.write(&mut writer, 0)?;
+        Ok(String::from_utf8_lossy(&writer.into_inner()).into_owned() + "\n")
     }
 
     fn write(&self, writer: &mut Writer<Vec<u8>>, depth: usize) -> std::io::Result<()> {

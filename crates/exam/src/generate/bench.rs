@@ -3,19 +3,20 @@
 
 use std::collections::BTreeSet;
 
-use qkvet_prove::exact::Value as Exactly;
+use qkvet_prove::exact::{NoValue, Real, Value as Exactly};
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 use qkvet_spec::{Catalog, Formula};
 
+use super::error::{Contradiction, MistakeOf, Reject, Unfit, Which};
 use super::load::load;
 use super::mistake::{Gives, Mistaken, PLACES, gives, is_near};
-use super::pose::{Answer, PosedPart, Unfit};
+use super::pose::{Answer, PosedPart};
 use super::stream::Stream;
 use super::words::plain;
 use crate::answer::{
-    Drawn, Judgment, Numbers, Printed, Worked, agrees, ball_of, enclosed_all, of_value, standard,
+    AnswerError, Drawn, Numbers, Printed, Worked, agrees, ball_of, enclosed_all, of_value, standard,
 };
-use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, Slip, prose};
+use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, Size, Slip, prose};
 
 /// An instance while it is tried.
 pub(super) struct Bench<'a> {
@@ -57,11 +58,9 @@ impl Bench<'_> {
             self.question.load.filter(|_| self.strict && parts.len() == self.question.parts.len())
         {
             let load = load(&self.drawn, all.iter().filter_map(|found| found.numbers.as_ref()));
-            if !(band.low..=band.high).contains(&load) {
-                return Err(Unfit::Numbers(format!(
-                    "a load of {load}, not of {} to {}",
-                    band.low, band.high
-                )));
+            let Size { low, high } = band;
+            if !(low..=high).contains(&load) {
+                return Err(Reject::Load { load, low, high }.into());
             }
         }
         // What another meaning of a call gives asks the engine, which takes longest.
@@ -78,23 +77,19 @@ impl Bench<'_> {
     fn find(&mut self, at: usize) -> Result<Found, Unfit> {
         let question = self.question;
         let (part, checked) = (&question.question.parts[at], &question.parts[at]);
-        let number = || format!("part {}", at + 1);
         let (places, tiny) = match &part.answer {
             AnswerSpec::Value(value) => (value.places, value.tiny),
             AnswerSpec::Shape(_) => (None, true),
             AnswerSpec::Largest(_) => {
-                let largest = self.largest(checked).map_err(Unfit::Numbers)?;
+                let largest = self.largest(at)?;
                 return Ok(Found { largest, ..Found::default() });
             }
             _ => return Ok(Found::default()),
         };
         let key = self.value(checked.of.as_ref()).and_then(|value| Printed::new(value, places));
-        let key = key.map_err(|reason| Unfit::Question(number(), reason))?;
+        let key = key.map_err(|reason| wrong(at, reason))?;
         if self.strict && !tiny && key.vanishes() {
-            return Err(Unfit::Numbers(format!(
-                "{}: a number that is not 0 rounds to 0",
-                number()
-            )));
+            return Err(Reject::Vanishes { part: at }.into());
         }
         let mistakes = checked.mistakes.iter().map(|_| None).collect();
         Ok(Found {
@@ -125,6 +120,7 @@ impl Bench<'_> {
         let (part, checked) = (&question.question.parts[at], &question.parts[at]);
         let mistake = &checked.mistakes[which];
         let places = if let AnswerSpec::Value(value) = &part.answer { value.places } else { None };
+        let of = || MistakeOf { part: at, mistake: which, says: mistake.says.clone() };
         let gives = gives(
             mistake,
             (question, checked),
@@ -133,28 +129,21 @@ impl Bench<'_> {
             places,
             self.catalog,
         )
-        .map_err(|reason| Unfit::Numbers(format!("mistake `{}`: {reason}", mistake.says)))?;
-        if found.key.as_ref().is_some_and(|key| key.rows() == gives.rows()) {
-            return Err(Unfit::Numbers(format!("mistake `{}` gives the key", mistake.says)));
-        }
-        if found
-            .key
-            .as_ref()
-            .zip(places)
-            .is_some_and(|(key, places)| is_near(key.rows(), gives.rows(), places))
-        {
-            return Err(Unfit::Numbers(format!("mistake `{}` gives nearly the key", mistake.says)));
+        .map_err(|reason| Reject::Mistake { of: of(), reason })?;
+        if let Some(key) = &found.key {
+            let nearly = key.rows() != gives.rows();
+            if !nearly || places.is_some_and(|places| is_near(key.rows(), gives.rows(), places)) {
+                return Err(Reject::Key { of: of(), nearly }.into());
+            }
         }
         let alike = found
             .mistakes
             .iter()
             .position(|other| other.as_ref().is_some_and(|o| o.rows() == gives.rows()));
         if let Some(other) = alike {
-            let other = &checked.mistakes[other].says;
-            return Err(Unfit::Numbers(format!(
-                "mistakes `{}` and `{other}` give the same",
-                mistake.says
-            )));
+            return Err(
+                Reject::Same { of: of(), other: checked.mistakes[other].says.clone() }.into()
+            );
         }
         found.mistakes[which] = Some(gives);
         Ok(())
@@ -173,20 +162,16 @@ impl Bench<'_> {
             .collect();
         let exprs: Vec<&Expr> = asked.iter().map(|(_, _, expr)| *expr).collect();
         let balls = enclosed_all(&self.question.law, &exprs, &self.drawn, standard(), self.catalog);
-        let wrong = |at: usize, reason: String| {
-            Unfit::Question(
-                format!("part {}", at + 1),
-                format!("`of` and its check differ: {reason}"),
-            )
-        };
-        let balls = balls.map_err(|reason| wrong(0, reason))?;
+        let differ = |at: usize, reason| wrong(at, Contradiction::Check { reason });
+        let balls = balls.map_err(|reason| differ(0, reason.into()))?;
         for ((at, key, _), balls) in asked.into_iter().zip(balls) {
-            let balls = balls.map_err(|reason| wrong(at, reason))?;
-            match agrees(key, &balls, &|text| ball_of(text, self.catalog)) {
-                Judgment::Right => {}
-                Judgment::Undecided(reason) => return Err(Unfit::Numbers(reason)),
-                Judgment::Wrong(reason) => return Err(wrong(at, reason)),
-            }
+            let balls = balls.map_err(|reason| differ(at, reason))?;
+            agrees(key, &balls, &|text| ball_of(text, self.catalog)).map_err(
+                |reason| match reason {
+                    AnswerError::Wide { .. } => Reject::Undecided { reason }.into(),
+                    reason => differ(at, reason),
+                },
+            )?;
         }
         Ok(())
     }
@@ -201,7 +186,6 @@ impl Bench<'_> {
         let (part, checked) = (&question.question.parts[at], &question.parts[at]);
         let number = format!("part {}", at + 1);
         let mut stream = Stream::new(seed, &[label, &[number.as_str()]].concat());
-        let wrong = |reason: String| Unfit::Question(number.clone(), reason);
         let says = checked.mistakes.iter().map(|mistake| mistake.says.clone());
         let given = found.mistakes.into_iter();
         let mistakes: Vec<Mistaken> = says
@@ -210,7 +194,7 @@ impl Bench<'_> {
             .collect();
         let answer = match &part.answer {
             AnswerSpec::Value(_) | AnswerSpec::Shape(_) => {
-                let key = found.numbers.ok_or_else(|| wrong("expected a formula".to_owned()))?;
+                let key = found.numbers.ok_or_else(|| wrong(at, AnswerError::NoFormula))?;
                 let mut choices = Vec::new();
                 if let AnswerSpec::Value(value) = &part.answer
                     && value.choices
@@ -227,6 +211,7 @@ impl Bench<'_> {
             AnswerSpec::Largest(_) => Answer::Largest(found.largest),
             AnswerSpec::Choice(choice) => {
                 self.differ(
+                    at,
                     std::iter::once(&choice.right).chain(choice.wrong.iter().map(|one| &one.says)),
                 )?;
                 Answer::Choice(stream.shuffled(choice.wrong.len() + 1))
@@ -250,7 +235,7 @@ impl Bench<'_> {
                         &statements.wrong[*at - right]
                     }
                 };
-                self.differ(picked.iter().map(|at| &text(at).says))?;
+                self.differ(at, picked.iter().map(|at| &text(at).says))?;
                 Answer::Statements(
                     picked
                         .into_iter()
@@ -260,6 +245,7 @@ impl Bench<'_> {
             }
             AnswerSpec::Ordering(ordering) => {
                 self.differ(
+                    at,
                     ordering.lines.iter().chain(ordering.strangers.iter().map(|one| &one.says)),
                 )?;
                 let n = ordering.lines.len();
@@ -284,11 +270,11 @@ impl Bench<'_> {
                 Answer::Ordering(order)
             }
             AnswerSpec::Expression(_) => {
-                self.related(checked, BinaryOp::Eq).map_err(wrong)?;
+                self.related(checked, BinaryOp::Eq).map_err(|reason| wrong(at, reason))?;
                 Answer::AsWritten
             }
             AnswerSpec::Design(_) => {
-                self.related(checked, BinaryOp::Le).map_err(wrong)?;
+                self.related(checked, BinaryOp::Le).map_err(|reason| wrong(at, reason))?;
                 Answer::AsWritten
             }
             AnswerSpec::Proof(_) | AnswerSpec::Text(_) => Answer::AsWritten,
@@ -297,7 +283,11 @@ impl Bench<'_> {
     }
 
     /// Whether texts that stand side by side differ with the numbers in them.
-    fn differ<'f>(&mut self, texts: impl Iterator<Item = &'f Formula>) -> Result<(), Unfit> {
+    fn differ<'f>(
+        &mut self,
+        part: usize,
+        texts: impl Iterator<Item = &'f Formula>,
+    ) -> Result<(), Unfit> {
         let texts: Vec<&Formula> = texts.collect();
         if !self.strict || !texts.iter().any(|text| text.text.contains("$=")) {
             return Ok(());
@@ -308,42 +298,45 @@ impl Bench<'_> {
                 prose(text).unwrap_or_default().into_iter().flat_map(|paragraph| paragraph.pieces);
             for piece in pieces {
                 for expr in piece.values() {
-                    let known = self.worked.work_for(&self.question.law, expr);
-                    known.map_err(|reason| Unfit::Numbers(reason.to_string()))?;
+                    self.worked.work_for(&self.question.law, expr)?;
                 }
             }
             let words = plain(text, &self.worked);
             if !seen.insert(words.clone()) {
-                return Err(Unfit::Numbers(format!("two options say `{words}`")));
+                return Err(Reject::Alike { part, words }.into());
             }
         }
         Ok(())
     }
 
     /// The value of a formula of the question, with the steps that it needs.
-    fn value(&mut self, of: Option<&Expr>) -> Result<Exactly, String> {
-        let of = of.ok_or("expected a formula")?;
-        let value =
-            self.worked.work_for(&self.question.law, of).and_then(|()| self.worked.value(of));
-        value.map_err(|error| error.to_string())
+    fn value(&mut self, of: Option<&Expr>) -> Result<Exactly, AnswerError> {
+        let of = of.ok_or(AnswerError::NoFormula)?;
+        self.worked.work_for(&self.question.law, of)?;
+        Ok(self.worked.value(of)?)
     }
 
     /// For each row the column of its largest entry, which has no equal.
-    fn largest(&mut self, part: &CheckedPart) -> Result<Vec<usize>, String> {
-        let Exactly::Matrices(m) = self.value(part.of.as_ref())? else {
-            return Err("expected a matrix".to_owned());
+    fn largest(&mut self, part: usize) -> Result<Vec<usize>, Reject> {
+        let undecided = |reason| Reject::Undecided { reason };
+        let question = self.question;
+        let Exactly::Matrices(m) =
+            self.value(question.parts[part].of.as_ref()).map_err(undecided)?
+        else {
+            return Err(undecided(AnswerError::NoMatrix));
         };
+        let compare = |x: &Real, y: &Real| x.compare(y).map_err(NoValue::from);
         let mut columns = Vec::new();
         for row in m.data.chunks(m.cols.max(1)) {
             let mut best = 0;
             for (at, x) in row.iter().enumerate().skip(1) {
-                if x.compare(&row[best]).map_err(|error| error.to_string())?.is_gt() {
+                if compare(x, &row[best])?.is_gt() {
                     best = at;
                 }
             }
             for (at, x) in row.iter().enumerate().filter(|(at, _)| *at != best) {
-                if x.compare(&row[best]).map_err(|error| error.to_string())?.is_eq() {
-                    return Err(format!("columns {} and {} of a row are equal", best + 1, at + 1));
+                if compare(x, &row[best])?.is_eq() {
+                    return Err(Reject::Equal { part, first: best + 1, second: at + 1 });
                 }
             }
             columns.push(best + 1);
@@ -352,39 +345,31 @@ impl Bench<'_> {
     }
 
     /// Whether the two formulas of a part stand in a relation, exactly.
-    fn related(&mut self, part: &CheckedPart, op: BinaryOp) -> Result<(), String> {
+    fn related(&mut self, part: &CheckedPart, op: BinaryOp) -> Result<(), Contradiction> {
         let (Some(left), Some(right)) = (&part.of, &part.beside) else {
-            return Err("expected two formulas".to_owned());
+            return Err(AnswerError::NoFormula.into());
         };
         let relation = Expr {
             kind: ExprKind::Binary(op, Box::new(left.clone()), Box::new(right.clone())),
             span: 0..0,
         };
-        self.worked.work_for(&self.question.law, &relation).map_err(|error| error.to_string())?;
-        match self.worked.holds(&relation) {
-            Ok(true) => Ok(()),
-            Ok(false) => {
-                let shown = |side: &Expr| {
-                    let numbers = self
-                        .worked
-                        .value(side)
-                        .ok()
-                        .and_then(|value| of_value(&value, Some(PLACES)).ok());
-                    let first =
-                        numbers.and_then(|numbers| numbers.rows.concat().into_iter().next());
-                    first.unwrap_or_else(|| "another".to_owned())
-                };
-                Err(match op {
-                    BinaryOp::Le => format!(
-                        "expected an `example` whose `distance` is at most `at_most`, {}, got {}",
-                        shown(right),
-                        shown(left)
-                    ),
-                    _ => "expected `is` equal to `equals` for the numbers drawn, got another value"
-                        .to_owned(),
-                })
-            }
-            Err(reason) => Err(reason.to_string()),
+        self.worked.work_for(&self.question.law, &relation)?;
+        if self.worked.holds(&relation)? {
+            return Ok(());
         }
+        let shown = |side: &Expr| {
+            let value = self.worked.value(side).ok();
+            let numbers = value.and_then(|value| of_value(&value, Some(PLACES)).ok());
+            let first = numbers.and_then(|numbers| numbers.rows.concat().into_iter().next());
+            first.unwrap_or_else(|| "another".to_owned())
+        };
+        Err(match op {
+            BinaryOp::Le => Contradiction::Example { most: shown(right), distance: shown(left) },
+            _ => Contradiction::Expression,
+        })
     }
+}
+
+fn wrong(part: usize, reason: impl Into<Contradiction>) -> Unfit {
+    Unfit::Question(Which::Part(part), reason.into())
 }

@@ -3,15 +3,20 @@
 use qkvet_spec::syntax::Expr;
 
 use super::Stream;
+use super::error::DrawError;
 use super::stream::{Choose, Odometer};
 use crate::answer::{Drawn, Parameter, extent};
-use crate::question::{CheckedQuestion, Domain, Written};
+use crate::question::{CheckedQuestion, Domain, Size, Written};
 
 /// Draws all extents and parameters of a question; each has its own stream.
 ///
 /// # Errors
 /// A domain that is empty for the extents drawn.
-pub(crate) fn draw(question: &CheckedQuestion, seed: u64, name: &[&str]) -> Result<Drawn, String> {
+pub(crate) fn draw(
+    question: &CheckedQuestion,
+    seed: u64,
+    name: &[&str],
+) -> Result<Drawn, DrawError> {
     drawn(question, &mut |what, chosen| chosen(&mut Stream::new(seed, &[name, &[what]].concat())))
 }
 
@@ -19,14 +24,17 @@ pub(crate) fn draw(question: &CheckedQuestion, seed: u64, name: &[&str]) -> Resu
 ///
 /// # Errors
 /// A domain that is empty for the extents drawn.
-pub(crate) fn chosen(question: &CheckedQuestion, odometer: &mut Odometer) -> Result<Drawn, String> {
+pub(crate) fn chosen(
+    question: &CheckedQuestion,
+    odometer: &mut Odometer,
+) -> Result<Drawn, DrawError> {
     drawn(question, &mut |_, chosen| chosen(odometer))
 }
 
 /// What is drawn, by where choices for a name come from.
 type Source<'a> = &'a mut dyn FnMut(&str, &mut dyn FnMut(&mut dyn Choose));
 
-fn drawn(question: &CheckedQuestion, source: Source<'_>) -> Result<Drawn, String> {
+fn drawn(question: &CheckedQuestion, source: Source<'_>) -> Result<Drawn, DrawError> {
     let mut drawn = Drawn::default();
     for (name, size) in &question.sizes {
         let mut extent = size.low;
@@ -34,21 +42,24 @@ fn drawn(question: &CheckedQuestion, source: Source<'_>) -> Result<Drawn, String
         drawn.sizes.insert(name.clone(), extent);
     }
     for (name, domain) in &question.draw {
-        let mut value = Err(String::new());
-        source(name, &mut |choose| value = parameter(domain, &drawn, choose));
-        drawn
-            .parameters
-            .insert(name.clone(), value.map_err(|reason| format!("`{name}`: {reason}"))?);
+        let mut value = Err(DrawError::NoExtent { name: name.clone() });
+        source(name, &mut |choose| value = parameter((name, domain), &drawn, choose));
+        drawn.parameters.insert(name.clone(), value?);
     }
     Ok(drawn)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-fn parameter(domain: &Domain, drawn: &Drawn, stream: &mut dyn Choose) -> Result<Parameter, String> {
+fn parameter(
+    (name, domain): (&String, &Domain),
+    drawn: &Drawn,
+    stream: &mut dyn Choose,
+) -> Result<Parameter, DrawError> {
+    let extent = |expr| extent_of(name, expr, drawn);
     let one = |yes: bool| if yes { 1.0 } else { 0.0 };
     Ok(match domain {
         Domain::Matrix { rows, cols, per, low, high } => {
-            let (rows, cols) = (extent(rows, drawn)?, extent(cols, drawn)?);
+            let (rows, cols) = (extent(rows)?, extent(cols)?);
             let mut entry = || stream.between(*low, *high) as f64 / *per as f64;
             Parameter::Matrix((0..rows).map(|_| (0..cols).map(|_| entry()).collect()).collect())
         }
@@ -59,20 +70,19 @@ fn parameter(domain: &Domain, drawn: &Drawn, stream: &mut dyn Choose) -> Result<
         Domain::Index { of, not } => {
             let taken: Vec<&Parameter> =
                 not.iter().filter_map(|name| drawn.parameters.get(name)).collect();
-            let free: Vec<usize> = (0..extent(of, drawn)?)
-                .filter(|i| !taken.contains(&&Parameter::Index(*i)))
-                .collect();
+            let free: Vec<usize> =
+                (0..extent(of)?).filter(|i| !taken.contains(&&Parameter::Index(*i))).collect();
             match free.as_slice() {
-                [] => return Err("expected an index that is free, got none".to_owned()),
+                [] => return Err(DrawError::NoFree { name: name.clone() }),
                 free => Parameter::Index(free[stream.below(free.len())]),
             }
         }
         Domain::Causal(n) => {
-            let n = extent(n, drawn)?;
+            let n = extent(n)?;
             Parameter::Matrix((0..n).map(|i| (0..n).map(|j| one(j <= i)).collect()).collect())
         }
         Domain::Mask(rows, cols) => {
-            let (rows, cols) = (extent(rows, drawn)?, extent(cols, drawn)?);
+            let (rows, cols) = (extent(rows)?, extent(cols)?);
             let mut row = || {
                 let keep = stream.below(cols);
                 (0..cols).map(|j| one(j == keep || stream.below(2) == 0)).collect()
@@ -80,7 +90,7 @@ fn parameter(domain: &Domain, drawn: &Drawn, stream: &mut dyn Choose) -> Result<
             Parameter::Matrix((0..rows).map(|_| row()).collect())
         }
         Domain::Permutation(n) => {
-            let n = extent(n, drawn)?;
+            let n = extent(n)?;
             let mut order = stream.shuffled(n);
             if order.iter().copied().eq(0..n) {
                 order.rotate_left(1);
@@ -90,6 +100,10 @@ fn parameter(domain: &Domain, drawn: &Drawn, stream: &mut dyn Choose) -> Result<
             )
         }
     })
+}
+
+fn extent_of(name: &str, expr: &Expr, drawn: &Drawn) -> Result<usize, DrawError> {
+    extent(expr, drawn).ok_or_else(|| DrawError::NoExtent { name: name.to_owned() })
 }
 
 /// The instance that the source of a question printed; parameters that it does not say are drawn,
@@ -102,7 +116,7 @@ fn parameter(domain: &Domain, drawn: &Drawn, stream: &mut dyn Choose) -> Result<
     clippy::cast_sign_loss,
     reason = "checked to be small whole numbers"
 )]
-pub fn written(question: &CheckedQuestion, seed: u64) -> Result<Drawn, String> {
+pub fn written(question: &CheckedQuestion, seed: u64) -> Result<Drawn, DrawError> {
     let example = &question.question.example;
     let whole = |x: f64| (x.fract() == 0.0 && (1.0..=4096.0).contains(&x)).then_some(x as usize);
     let known = |name: &String| {
@@ -110,13 +124,13 @@ pub fn written(question: &CheckedQuestion, seed: u64) -> Result<Drawn, String> {
             || question.draw.iter().any(|(own, _)| own == name)
     };
     if let Some(name) = example.keys().find(|name| !known(name)) {
-        return Err(format!("example of `{name}`: expected an extent or a parameter"));
+        return Err(DrawError::Unknown { name: name.clone() });
     }
     let mut drawn = Drawn::default();
     for (name, size) in &question.sizes {
         let size = match example.get(name) {
             Some(Written::Number(n)) => {
-                whole(*n).ok_or_else(|| format!("example of `{name}`: expected an extent"))?
+                whole(*n).ok_or_else(|| DrawError::NotWhole { name: name.clone() })?
             }
             _ => size.low,
         };
@@ -125,15 +139,14 @@ pub fn written(question: &CheckedQuestion, seed: u64) -> Result<Drawn, String> {
     for (name, domain) in &question.draw {
         let value = match (example.get(name), domain) {
             (Some(Written::Number(i)), Domain::Index { of, .. }) => {
-                let limit = extent(of, &drawn)?;
+                let limit = extent_of(name, of, &drawn)?;
                 let i = whole(*i).filter(|i| *i <= limit);
-                Parameter::Index(
-                    i.ok_or_else(|| format!("example of `{name}`: expected 1 to {limit}"))? - 1,
-                )
+                let none = || DrawError::NoIndex { name: name.clone(), limit };
+                Parameter::Index(i.ok_or_else(none)? - 1)
             }
             (Some(Written::Number(x)), _) => Parameter::Number(*x),
             (Some(Written::Matrix(rows)), _) => Parameter::Matrix(rows.clone()),
-            (None, _) => parameter(domain, &drawn, &mut Stream::new(seed, &[name]))?,
+            (None, _) => parameter((name, domain), &drawn, &mut Stream::new(seed, &[name]))?,
         };
         drawn.parameters.insert(name.clone(), value);
     }
@@ -145,25 +158,25 @@ pub fn written(question: &CheckedQuestion, seed: u64) -> Result<Drawn, String> {
 ///
 /// # Errors
 /// The first that is not.
-pub fn fits(question: &CheckedQuestion, drawn: &Drawn) -> Result<(), String> {
-    let sizes: Vec<&String> = question.sizes.iter().map(|(name, _)| name).collect();
-    let parameters: Vec<&String> = question.draw.iter().map(|(name, _)| name).collect();
-    if drawn.sizes.keys().collect::<Vec<_>>() != sizes
-        || drawn.parameters.keys().collect::<Vec<_>>() != parameters
-    {
-        return Err(format!("parameters: expected {sizes:?} and {parameters:?}, got others"));
+pub fn fits(question: &CheckedQuestion, drawn: &Drawn) -> Result<(), DrawError> {
+    let sizes = question.sizes.iter().map(|(name, _)| name);
+    let parameters = question.draw.iter().map(|(name, _)| name);
+    if !drawn.sizes.keys().eq(sizes.clone()) || !drawn.parameters.keys().eq(parameters.clone()) {
+        return Err(DrawError::Names {
+            sizes: sizes.cloned().collect(),
+            parameters: parameters.cloned().collect(),
+        });
     }
     for (name, size) in &question.sizes {
         if !drawn.size(name).is_some_and(|n| (size.low..=size.high).contains(&n)) {
-            return Err(format!(
-                "extent `{name}`: expected {} to {}, got another",
-                size.low, size.high
-            ));
+            let Size { low, high } = *size;
+            return Err(DrawError::Extent { name: name.clone(), low, high });
         }
     }
     for (name, domain) in &question.draw {
-        let is_of = |rows: &Expr, cols: &Expr, of: &[Vec<f64>]| -> Result<bool, String> {
-            let (rows, cols) = (extent(rows, drawn)?, extent(cols, drawn)?);
+        let is_of = |rows: &Expr, cols: &Expr, of: &[Vec<f64>]| -> Result<bool, DrawError> {
+            let extent = |expr| extent_of(name, expr, drawn);
+            let (rows, cols) = (extent(rows)?, extent(cols)?);
             Ok(of.len() == rows
                 && of.iter().all(|row| row.len() == cols && row.iter().all(|x| x.is_finite())))
         };
@@ -176,11 +189,13 @@ pub fn fits(question: &CheckedQuestion, drawn: &Drawn) -> Result<(), String> {
                 is_of(n, n, of)?
             }
             (Domain::Number { .. } | Domain::OneOf(_), Some(Parameter::Number(x))) => x.is_finite(),
-            (Domain::Index { of, .. }, Some(Parameter::Index(i))) => *i < extent(of, drawn)?,
+            (Domain::Index { of, .. }, Some(Parameter::Index(i))) => {
+                *i < extent_of(name, of, drawn)?
+            }
             _ => false,
         };
         if !fits {
-            return Err(format!("parameter `{name}`: expected one of its domain, got another"));
+            return Err(DrawError::Parameter { name: name.clone() });
         }
     }
     Ok(())

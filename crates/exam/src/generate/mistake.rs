@@ -5,7 +5,7 @@ use qkvet_prove::exact::Value;
 use qkvet_spec::Catalog;
 use serde::{Deserialize, Serialize};
 
-use crate::answer::{Drawn, Numbers, Printed, Worked, enclosed, rounded, standard};
+use crate::answer::{AnswerError, Drawn, Numbers, Printed, Worked, enclosed, rounded, standard};
 use crate::question::{CheckedMistake, CheckedPart, CheckedQuestion, Slip};
 
 /// Decimals by which answers without any are told apart where a mistake has no rational value.
@@ -55,8 +55,8 @@ pub(super) fn gives(
     worked: &mut Worked,
     places: Option<usize>,
     catalog: &Catalog,
-) -> Result<Gives, String> {
-    let of = part.of.as_ref().ok_or("expected an answer with a value")?;
+) -> Result<Gives, AnswerError> {
+    let of = part.of.as_ref().ok_or(AnswerError::NoFormula)?;
     // Decimals need no exact value where the engine is sure of every digit, which takes a tenth of
     // the time.
     let by_engine = |law, expr| {
@@ -75,7 +75,7 @@ pub(super) fn gives(
     }
     let value = match &mistake.slip {
         Slip::Fault(meaning) => {
-            let check = part.beside.as_ref().ok_or("expected a `check`")?;
+            let check = part.beside.as_ref().ok_or(AnswerError::NoFormula)?;
             let balls = enclosed(&question.law, check, drawn, meaning, catalog)?;
             return Ok(Gives::Rounded(rounded(&balls, places.unwrap_or(PLACES))?));
         }
@@ -84,11 +84,11 @@ pub(super) fn gives(
             worked.work_for(&question.law, gives).and_then(|()| worked.value(gives))
         }
     };
-    Ok(Gives::Printed(printed(value.map_err(|error| error.to_string())?, places)?))
+    Ok(Gives::Printed(printed(value?, places)?))
 }
 
 /// The numbers of a formula; a mistake may make a rational answer irrational.
-fn printed(value: Value, places: Option<usize>) -> Result<Printed, String> {
+fn printed(value: Value, places: Option<usize>) -> Result<Printed, AnswerError> {
     match places {
         Some(_) => Printed::new(value, places),
         None => Printed::new(value.clone(), None).or_else(|_| Printed::new(value, Some(PLACES))),

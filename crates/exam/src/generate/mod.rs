@@ -2,6 +2,7 @@
 
 mod bench;
 mod draw;
+mod error;
 mod load;
 mod mistake;
 mod pose;
@@ -10,10 +11,10 @@ mod words;
 
 pub(crate) use draw::draw;
 pub use draw::{fits, written};
+pub use error::{Contradiction, DrawError, MistakeOf, NoVariant, Reject, Which};
 pub use load::load;
 pub use mistake::Mistaken;
 pub(crate) use mistake::{PLACES, nothing};
-pub(crate) use pose::place_of;
 pub use pose::{Answer, Posed, PosedPart, pose, pose_drawn};
 pub use stream::Stream;
 pub(crate) use words::plain;

@@ -2,20 +2,20 @@
 //! key.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
-use qkvet_spec::{Catalog, located};
+use qkvet_spec::Catalog;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::bench::Bench;
 use super::draw::{chosen, draw};
+use super::error::{Contradiction, NoVariant, Reject, Unfit, Which};
 use super::load::load;
 use super::mistake::{Mistaken, nothing};
 use super::stream::Odometer;
 use crate::answer::{Drawn, Numbers, Worked, work};
 use crate::error::ExamError;
-use crate::question::{CheckedPart, CheckedQuestion, Part};
+use crate::question::{CheckedPart, CheckedQuestion, Part, line_of};
 
 /// Draws that are thrown away before a question is given up.
 const MOST_TRIES: usize = 2_000;
@@ -71,14 +71,6 @@ pub enum Answer {
     AsWritten,
 }
 
-/// Why an instance is not used.
-pub(super) enum Unfit {
-    /// Other numbers may do.
-    Numbers(String),
-    /// No numbers will: the question is wrong.
-    Question(String, String),
-}
-
 /// Variant `variant` (from 1) of a question; `name` tells its streams from those of others, `seen`
 /// holds the notes of variants that exist.
 ///
@@ -92,24 +84,23 @@ pub fn pose<'a>(
     catalog: &Catalog,
 ) -> Result<Posed<'a>, ExamError> {
     let id = &question.question.question;
-    let mut last = String::new();
+    let mut last = Reject::Seen;
     // Whether all draws of which the conditions hold are thrown away for the same reason.
     let (mut reached, mut is_always) = (None, true);
-    let is_contradiction =
-        |(what, reason)| ExamError::NoValue { question: id.clone(), what, reason };
+    let contradiction = |(what, reason)| ExamError::NoValue { question: id.clone(), what, reason };
     for tries in 0..MOST_TRIES {
         let number = tries.to_string();
         let label: Vec<&str> = name.iter().copied().chain([id.as_str(), number.as_str()]).collect();
         let drawn = match draw(question, seed, &label) {
             Ok(drawn) => drawn,
             Err(reason) => {
-                last = reason;
+                last = reason.into();
                 continue;
             }
         };
         // Numbers that were asked before need not be worked out again.
         if has_numbers(question) && seen.contains(&numbers_note(&drawn)) {
-            last = "the same numbers as an earlier variant".to_owned();
+            last = Reject::Seen;
             continue;
         }
         match instance(question, parts, drawn, (seed, &label), catalog) {
@@ -121,74 +112,36 @@ pub fn pose<'a>(
             }
             Err(Unfit::Numbers(reason)) => {
                 // Conditions come before mistakes: what they throw away says nothing of these.
-                if !reason.ends_with("does not hold") {
+                if !matches!(reason, Reject::Condition { .. }) {
                     is_always &= reached.as_ref().is_none_or(|other| *other == reason);
                     reached = Some(reason.clone());
                 }
                 last = reason;
             }
-            Err(Unfit::Question(what, reason)) => return Err(is_contradiction((what, reason))),
+            Err(Unfit::Question(what, reason)) => return Err(contradiction((what, reason))),
         }
     }
     let label: Vec<&str> = name.iter().copied().chain([id.as_str(), "each"]).collect();
-    match each(question, parts, (seed, &label), seen, catalog).map_err(is_contradiction)? {
+    match each(question, parts, (seed, &label), seen, catalog).map_err(contradiction)? {
         Each::New(posed) => Ok(*posed),
         Each::None if !seen.is_empty() => {
             Err(ExamError::NoMore { question: id.clone(), variant, variants: seen.len() })
         }
         Each::None | Each::TooMany => {
-            let last = reached.filter(|_| is_always && seen.is_empty()).unwrap_or(last);
-            let hint = hint(question, &last, is_always && seen.is_empty());
-            Err(ExamError::NoVariant {
-                question: id.clone(),
-                variant,
-                tries: MOST_TRIES,
-                last,
-                hint,
-            })
+            let always = reached.filter(|_| is_always && seen.is_empty());
+            let line = match &always {
+                Some(reason @ Reject::Key { nearly: false, .. }) => {
+                    let start = reason.span(&question.source).start;
+                    Some(line_of(&question.source, start))
+                }
+                _ => None,
+            };
+            let (last, tries) = (always.unwrap_or(last), MOST_TRIES);
+            let question = id.clone();
+            let none = Box::new(NoVariant { question, variant, tries, last, line });
+            Err(ExamError::NoVariant { none })
         }
     }
-}
-
-/// What to do about a question without good numbers.
-fn hint(question: &CheckedQuestion, last: &str, is_always: bool) -> String {
-    let says = last.strip_prefix("mistake `").and_then(|rest| rest.strip_suffix("` gives the key"));
-    match says.filter(|_| is_always) {
-        Some(says) => {
-            let at = question.source.find(says).unwrap_or(0);
-            let line = question.source.get(..at).unwrap_or_default().matches('\n').count() + 1;
-            let id = &question.question.question;
-            format!(
-                "the mistake in line {line} of question `{id}` gives the key in every draw: change it, or let what it leaves out be drawn"
-            )
-        }
-        None => {
-            "widen `draw`, loosen `keep`, ask for more places, or for fewer variants".to_owned()
-        }
-    }
-}
-
-/// Where the reason for which numbers were thrown away stands in the file of a question.
-pub(crate) fn place_of(question: &CheckedQuestion, reason: &str) -> Range<usize> {
-    let source = &question.source;
-    let key = |key: &str| source.find(&format!("\n{key}:")).map(|at| at + 1..at + 1 + key.len());
-    let quoted = reason.split('`').nth(1).unwrap_or_default();
-    let place = if reason.starts_with("mistake") {
-        source.find(quoted).filter(|_| !quoted.is_empty()).map(|at| at..at + quoted.len())
-    } else if reason.ends_with("does not hold") {
-        let condition = question.question.keep.iter().find(|condition| condition.text == quoted);
-        condition.and_then(|condition| located(source, condition, 0..condition.text.len()))
-    } else if reason.starts_with("a load of") {
-        key("load")
-    } else {
-        let part = reason
-            .strip_prefix("part ")
-            .and_then(|rest| rest.split(':').next()?.parse::<usize>().ok());
-        part.and_then(|part| part.checked_sub(1))
-            .map(|part| question.start_of(part))
-            .map(|at| at..at + 1)
-    };
-    place.or_else(|| key("draw")).unwrap_or(0..0)
 }
 
 /// What is left when all ways to choose numbers are gone through.
@@ -205,7 +158,7 @@ fn each<'a>(
     stream: (u64, &[&str]),
     seen: &mut BTreeSet<String>,
     catalog: &Catalog,
-) -> Result<Each<'a>, (String, String)> {
+) -> Result<Each<'a>, (Which, Contradiction)> {
     // Whether they are few is known before any is worked out.
     let (mut ways, mut odometer) = (1, Odometer::default());
     loop {
@@ -252,13 +205,13 @@ pub fn pose_drawn<'a>(
     let all: Vec<usize> = (0..question.parts.len()).collect();
     let unfit = |unfit| {
         let (what, reason) = match unfit {
-            Unfit::Numbers(reason) => ("example".to_owned(), reason),
+            Unfit::Numbers(reason) => (Which::Example, reason.into()),
             Unfit::Question(what, reason) => (what, reason),
         };
         ExamError::NoValue { question: question.question.question.clone(), what, reason }
     };
     let worked = work(&question.law, &drawn, &nothing())
-        .map_err(|error| unfit(Unfit::Question("let".to_owned(), error.to_string())))?;
+        .map_err(|error| unfit(Unfit::Question(Which::Steps, error.into())))?;
     let mut bench = Bench { question, drawn, worked, catalog, strict: false };
     let parts = bench.parts(&all, (0, &["example"])).map_err(unfit)?;
     Ok(Posed { question, drawn: bench.drawn, worked: bench.worked, parts })
@@ -295,19 +248,18 @@ fn instance<'a>(
     stream: (u64, &[&str]),
     catalog: &Catalog,
 ) -> Result<Posed<'a>, Unfit> {
-    let no_value = |error: qkvet_prove::exact::NoValue| Unfit::Numbers(error.to_string());
-    let mut worked = Worked::begun(&drawn).map_err(no_value)?;
+    let mut worked = Worked::begun(&drawn)?;
     // What rejects cheaply comes first: conditions with the steps that they need, numbers and
     // mistakes, then the engine.
     for (condition, formula) in question.keep.iter().zip(&question.question.keep) {
-        worked.work_for(&question.law, condition).map_err(no_value)?;
-        if !worked.holds(condition).map_err(no_value)? {
-            return Err(Unfit::Numbers(format!("`{}` does not hold", formula.text)));
+        worked.work_for(&question.law, condition)?;
+        if !worked.holds(condition)? {
+            return Err(Reject::Condition { condition: formula.clone() }.into());
         }
     }
     let mut bench = Bench { question, drawn, worked, catalog, strict: true };
     let parts = bench.parts(parts, stream)?;
-    bench.worked.work_for_all(&question.law).map_err(no_value)?;
+    bench.worked.work_for_all(&question.law)?;
     Ok(Posed { question, drawn: bench.drawn, worked: bench.worked, parts })
 }
 

@@ -1,55 +1,72 @@
 //! Numbers as people type them, to exact numbers: `(e^{sqrt(2)/2}+1)/(2e^{sqrt(2)/2}+1)`,
 //! `exp(1/2)`, `\frac{1}{\sqrt{2}}`.
 
-use qkvet_prove::exact::{Exact, Real};
+use std::fmt;
+
+use qkvet_prove::exact::{Exact, NotExact, Real};
+
+use super::{Raised, ReadError};
 
 /// Brackets in brackets.
 const MOST_DEPTH: usize = 40;
 /// Digits of one number.
 const MOST_DIGITS: usize = 400;
 /// Largest exponent of a power that is multiplied out.
-const MOST_POWER: i64 = 32;
+pub(super) const MOST_POWER: i64 = 32;
 /// Different roots in one number: what is divided by a sum of `n` of them has up to `2^n` terms.
 const MOST_ROOTS: usize = 6;
 /// Numbers from `10^-MOST_SCALE` to `10^MOST_SCALE` are worked with.
-const MOST_SCALE: usize = 100;
+pub(super) const MOST_SCALE: usize = 100;
 
 /// Reads a number: digits, `+ - * / ^`, brackets, `e`, `exp`, `sqrt`, `ln`, in plain text or LaTeX.
 /// Numbers side by side are multiplied.
 ///
 /// # Errors
-/// What cannot be read, in words.
-pub fn read_expression(text: &str) -> Result<Real, String> {
+/// What cannot be read.
+pub fn read_expression(text: &str) -> Result<Real, ReadError> {
     let tokens = tokens(text)?;
     let mut reader = Reader { tokens: &tokens, at: 0, depth: 0, roots: Vec::new() };
     let value = reader.sum()?;
     match reader.peek() {
-        None => Ok(value),
-        Some(other) => Err(format!("expected the end, got {}", other.words())),
+        Token::End => Ok(value),
+        got => Err(ReadError::NotTheEnd { got: got.clone() }),
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
-enum Token {
+/// A part of a number as it is typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Token {
+    /// Digits.
     Number(String),
+    /// `e`.
     Euler,
+    /// `exp`, `sqrt` or `ln`.
     Function(&'static str),
+    /// `\frac`.
     Fraction,
+    /// A sign between numbers.
     Op(char),
+    /// An opening bracket.
     Open,
+    /// A closing bracket.
     Close,
+    /// What is no part of a number.
+    Unknown(String),
+    /// The end of the text.
+    End,
 }
 
-impl Token {
-    fn words(&self) -> String {
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Number(digits) => format!("`{digits}`"),
-            Self::Euler => "`e`".to_owned(),
-            Self::Function(name) => format!("`{name}`"),
-            Self::Fraction => "a fraction".to_owned(),
-            Self::Op(op) => format!("`{op}`"),
-            Self::Open => "`(`".to_owned(),
-            Self::Close => "`)`".to_owned(),
+            Self::Number(text) | Self::Unknown(text) => write!(f, "`{text}`"),
+            Self::Euler => f.write_str("`e`"),
+            Self::Function(name) => write!(f, "`{name}`"),
+            Self::Fraction => f.write_str("a fraction"),
+            Self::Op(op) => write!(f, "`{op}`"),
+            Self::Open => f.write_str("`(`"),
+            Self::Close => f.write_str("`)`"),
+            Self::End => f.write_str("the end"),
         }
     }
 }
@@ -105,7 +122,7 @@ pub(super) fn lowered(c: char) -> Option<char> {
 }
 
 /// An exponent above the line, and its bytes.
-fn exponent(rest: &str) -> Result<Option<(Vec<Token>, usize)>, String> {
+fn exponent(rest: &str) -> Result<Option<(Vec<Token>, usize)>, ReadError> {
     let text: String = rest.chars().map_while(lowered).collect();
     if text.is_empty() {
         return Ok(None);
@@ -118,7 +135,7 @@ fn exponent(rest: &str) -> Result<Option<(Vec<Token>, usize)>, String> {
         || !digits.chars().all(|c| c.is_ascii_digit())
         || digits.len() > MOST_DIGITS
     {
-        return Err(format!("expected an exponent, got `{text}`"));
+        return Err(ReadError::NoExponent { got: text });
     }
     let inner = sign.into_iter().chain([Token::Number(digits.to_owned())]);
     Ok(Some((
@@ -128,15 +145,13 @@ fn exponent(rest: &str) -> Result<Option<(Vec<Token>, usize)>, String> {
 }
 
 /// A fraction that is one sign; with the whole number right before it, `6¼`, their sum.
-fn fraction(c: char, before: &str, tokens: &mut Vec<Token>) -> Result<bool, String> {
+fn fraction(c: char, before: &str, tokens: &mut Vec<Token>) -> Result<bool, ReadError> {
     let Some((_, over, under)) = FRACTIONS.iter().find(|(sign, ..)| *sign == c) else {
         return Ok(false);
     };
     let whole = if before.ends_with(|c: char| c.is_ascii_digit()) { tokens.pop() } else { None };
     if whole.is_none() && matches!(tokens.last(), Some(Token::Number(_) | Token::Close)) {
-        return Err(format!(
-            "expected an operator between two numbers (2 + {c} or 2{c}, not 2 {c})"
-        ));
+        return Err(ReadError::Apart { fraction: c });
     }
     let mut all = vec![Token::Open];
     match whole {
@@ -144,9 +159,7 @@ fn fraction(c: char, before: &str, tokens: &mut Vec<Token>) -> Result<bool, Stri
         Some(Token::Number(digits)) if digits.chars().all(|c| c.is_ascii_digit()) => {
             all.extend([Token::Number(digits), Token::Op('+')]);
         }
-        Some(other) => {
-            return Err(format!("expected a whole number before `{c}`, got {}", other.words()));
-        }
+        Some(got) => return Err(ReadError::NotWhole { fraction: c, got }),
     }
     all.extend([
         Token::Number((*over).to_owned()),
@@ -158,7 +171,8 @@ fn fraction(c: char, before: &str, tokens: &mut Vec<Token>) -> Result<bool, Stri
     Ok(true)
 }
 
-fn tokens(text: &str) -> Result<Vec<Token>, String> {
+fn tokens(text: &str) -> Result<Vec<Token>, ReadError> {
+    let unknown = |got| Err(ReadError::NoNumber { got: Token::Unknown(got) });
     let mut tokens = Vec::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
@@ -179,13 +193,11 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
                 used = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
                 let digits = &rest[..used];
                 if digits.matches('.').count() > 1 || digits == "." {
-                    return Err(format!("expected a number, got `{digits}`"));
+                    return unknown(digits.to_owned());
                 }
                 if digits.len() > MOST_DIGITS {
-                    return Err(format!(
-                        "expected at most {MOST_DIGITS} digits, got {}",
-                        digits.len()
-                    ));
+                    let got = digits.len();
+                    return Err(ReadError::TooMany { most: MOST_DIGITS, what: "digits", got });
                 }
                 // `5e6` is a number; `5e-6` may be `5 e - 6`, and `5e` is five times e.
                 let power = rest[used..].strip_prefix(['e', 'E']).map_or(0, |rest| {
@@ -207,23 +219,20 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
                     "log" | "ln"
                         if ["2(", "10(", "_"].iter().any(|base| behind.starts_with(base)) =>
                     {
-                        return Err(
-                            "expected the natural logarithm, `ln(x)`, got one to another base"
-                                .to_owned(),
-                        );
+                        return Err(ReadError::OtherBase);
                     }
                     // Space between signs.
                     "" if word.starts_with([',', ';', ':', '!', ' ']) => used += 1,
                     "" => {
                         let sign: String = word.chars().take(1).collect();
-                        return Err(format!("expected a number, got `\\{}`", sign.escape_debug()));
+                        return unknown(format!("\\{}", sign.escape_debug()));
                     }
                     "left" | "right" | "mathrm" | "operatorname" | "big" | "Big" | "quad" => {}
                     "cdot" | "times" => tokens.push(Token::Op('*')),
                     // `2e` and `exp(1)` are letters that belong together; `esqrt` is none.
                     name => match WORDS.iter().find(|(word, _)| *word == name) {
                         Some((_, token)) => tokens.push(token.clone()),
-                        None => return Err(format!("expected a number, got `{name}`")),
+                        None => return unknown(name.to_owned()),
                     },
                 }
             }
@@ -238,8 +247,8 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
             ')' | '}' => tokens.push(Token::Close),
             '√' => tokens.push(Token::Function("sqrt")),
             '$' | ' ' | '\t' | '\n' | '\r' => {}
-            ',' => return Err("expected a decimal point, got a comma".to_owned()),
-            c => return Err(format!("expected a number, got `{}`", c.escape_debug())),
+            ',' => return Err(ReadError::Comma),
+            c => return unknown(c.escape_debug().to_string()),
         }
         rest = &rest[used..];
     }
@@ -253,22 +262,18 @@ struct Reader<'a> {
     roots: Vec<String>,
 }
 
-fn words(error: qkvet_prove::exact::NotExact) -> String {
-    error.to_string()
-}
-
 impl Reader<'_> {
-    fn peek(&self) -> Option<&Token> {
-        self.tokens.get(self.at)
+    fn peek(&self) -> &Token {
+        self.tokens.get(self.at).unwrap_or(&Token::End)
     }
 
     fn takes(&mut self, token: &Token) -> bool {
-        let is = self.peek() == Some(token);
+        let is = self.peek() == token;
         self.at += usize::from(is);
         is
     }
 
-    fn sum(&mut self) -> Result<Real, String> {
+    fn sum(&mut self) -> Result<Real, ReadError> {
         let mut value = self.product()?;
         loop {
             let minus = if self.takes(&Token::Op('+')) {
@@ -279,12 +284,12 @@ impl Reader<'_> {
                 return Ok(value);
             };
             let next = self.product()?;
-            let next = if minus { next.negated().map_err(words)? } else { next };
-            value = bounded(value.plus(&next).map_err(words)?)?;
+            let next = if minus { next.negated()? } else { next };
+            value = bounded(value.plus(&next)?)?;
         }
     }
 
-    fn product(&mut self) -> Result<Real, String> {
+    fn product(&mut self) -> Result<Real, ReadError> {
         let mut value = self.factor()?;
         let mut divided = false;
         loop {
@@ -296,21 +301,13 @@ impl Reader<'_> {
                 divided = true;
             } else {
                 match self.peek() {
-                    Some(Token::Number(_)) => {
-                        return Err(
-                            "expected an operator between two numbers (5/2, not 2 1/2)".to_owned()
-                        );
-                    }
+                    Token::Number(_) => return Err(ReadError::NoOperator),
                     // `1/2 ln 4` is a half of the logarithm.
-                    Some(Token::Function("ln")) => value = times(&value, &self.factor()?)?,
-                    Some(Token::Euler | Token::Function(_) | Token::Fraction | Token::Open)
-                        if divided =>
-                    {
-                        return Err(
-                            "expected brackets or `*` behind a division, as in 1/(2*e)".to_owned()
-                        );
-                    }
-                    Some(Token::Euler | Token::Function(_) | Token::Fraction | Token::Open) => {
+                    Token::Function("ln") => value = times(&value, &self.factor()?)?,
+                    Token::Euler | Token::Function(_) | Token::Fraction | Token::Open => {
+                        if divided {
+                            return Err(ReadError::NoBrackets);
+                        }
                         value = times(&value, &self.factor()?)?;
                     }
                     _ => return Ok(value),
@@ -319,22 +316,22 @@ impl Reader<'_> {
         }
     }
 
-    fn factor(&mut self) -> Result<Real, String> {
+    fn factor(&mut self) -> Result<Real, ReadError> {
         self.deeper(|reader| {
             if reader.takes(&Token::Op('-')) {
-                return reader.factor()?.negated().map_err(words);
+                return Ok(reader.factor()?.negated()?);
             }
             if reader.takes(&Token::Op('+')) {
                 return reader.factor();
             }
-            let is_euler = reader.peek() == Some(&Token::Euler);
+            let is_euler = *reader.peek() == Token::Euler;
             let base = reader.atom()?;
             if !reader.takes(&Token::Op('^')) {
                 return Ok(base);
             }
             let minus = reader.takes(&Token::Op('-'));
             let exponent = reader.atom()?;
-            let exponent = if minus { exponent.negated().map_err(words)? } else { exponent };
+            let exponent = if minus { exponent.negated()? } else { exponent };
             if is_euler {
                 return exponential(&exponent);
             }
@@ -344,10 +341,10 @@ impl Reader<'_> {
 
     fn deeper(
         &mut self,
-        read: impl FnOnce(&mut Self) -> Result<Real, String>,
-    ) -> Result<Real, String> {
+        read: impl FnOnce(&mut Self) -> Result<Real, ReadError>,
+    ) -> Result<Real, ReadError> {
         if self.depth >= MOST_DEPTH {
-            return Err(format!("expected at most {MOST_DEPTH} brackets in each other, got more"));
+            return Err(ReadError::More { most: MOST_DEPTH, what: "brackets in each other" });
         }
         self.depth += 1;
         let value = read(self);
@@ -355,179 +352,153 @@ impl Reader<'_> {
         value
     }
 
-    fn atom(&mut self) -> Result<Real, String> {
-        let token = self.peek().cloned();
+    fn atom(&mut self) -> Result<Real, ReadError> {
+        let token = self.peek().clone();
         self.at += 1;
         match token {
-            Some(Token::Number(digits)) => match digits.split_once(['e', 'E']) {
-                None => decimal(&digits),
+            Token::Number(digits) => match digits.split_once(['e', 'E']) {
+                None => Ok(decimal(&digits)?),
                 Some((digits, power)) => {
                     let power = power.parse::<usize>().ok().filter(|power| *power <= MOST_SCALE);
-                    let power = power.ok_or_else(|| {
-                        format!("expected a power of ten up to {MOST_SCALE}, got more")
-                    })?;
-                    times(&decimal(digits)?, &ten_to(power).into())
+                    times(&decimal(digits)?, &ten_to(power.ok_or(ReadError::PowerOfTen)?).into())
                 }
             },
-            Some(Token::Euler) => Exact::from(1).exp().map(Real::from).map_err(words),
-            Some(Token::Open) => self.deeper(|reader| {
+            Token::Euler => Ok(Exact::from(1).exp()?.into()),
+            Token::Open => self.deeper(|reader| {
                 let value = reader.sum()?;
-                if reader.takes(&Token::Close) {
-                    Ok(value)
-                } else {
-                    Err("expected a closing bracket".to_owned())
-                }
+                if reader.takes(&Token::Close) { Ok(value) } else { Err(ReadError::Unclosed) }
             }),
-            Some(Token::Fraction) => self.deeper(|reader| {
+            Token::Fraction => self.deeper(|reader| {
                 let (over, under) = (reader.atom()?, reader.atom()?);
                 divide(&over, &under)
             }),
-            Some(Token::Function(name)) => self.deeper(|reader| {
+            Token::Function(name) => self.deeper(|reader| {
                 let x = reader.atom()?;
                 match name {
                     "exp" => exponential(&x),
                     "sqrt" => reader.root(&x),
-                    _ => x.ln().map_err(words),
+                    _ => Ok(x.ln()?),
                 }
             }),
-            Some(other) => Err(format!("expected a number, got {}", other.words())),
-            None => Err("expected a number, got the end".to_owned()),
+            got => Err(ReadError::NoNumber { got }),
         }
     }
 }
 
 impl Reader<'_> {
-    fn root(&mut self, x: &Real) -> Result<Real, String> {
-        let x = x.plain().map_err(words)?;
+    fn root(&mut self, x: &Real) -> Result<Real, ReadError> {
+        let x = x.plain()?;
         let text = x.to_string();
         // Roots are taken by factors, which take long to find in long numbers.
         if text.len() > 24 {
-            return Err("expected the root of a shorter number".to_owned());
+            return Err(ReadError::LongRoot);
         }
         if !self.roots.contains(&text) {
             self.roots.push(text);
         }
         if self.roots.len() > MOST_ROOTS {
-            return Err(format!("expected at most {MOST_ROOTS} different roots, got more"));
+            return Err(ReadError::More { most: MOST_ROOTS, what: "different roots" });
         }
-        x.sqrt().map(Real::from).map_err(words)
+        Ok(x.sqrt()?.into())
     }
 
-    fn power(&mut self, base: &Real, exponent: &Real) -> Result<Real, String> {
-        let exponent = exponent.plain().map_err(words)?;
-        let text =
-            exponent.rational().map_or_else(|| exponent.to_string(), |ratio| ratio.to_string());
-        let (p, q) = text.split_once('/').unwrap_or((&text, "1"));
-        let whole = |text: &str| {
-            text.parse::<i64>().ok().filter(|n| (-MOST_POWER..=MOST_POWER).contains(n))
-        };
-        let (Some(p), Some(q)) = (whole(p), whole(q)) else {
-            return Err(format!(
-                "expected a rational power with numbers up to {MOST_POWER}, or a power of e"
-            ));
-        };
+    fn power(&mut self, base: &Real, exponent: &Real) -> Result<Real, ReadError> {
+        let (p, q, got) = ratio(Raised::Power, exponent.plain()?)?;
         let base = match q {
             1 => base.clone(),
             2 => self.root(base)?,
             _ => {
                 let root =
                     usize::try_from(q).ok().and_then(|q| base.plain().ok()?.rational_root(q));
-                root.map(Real::from).ok_or_else(|| {
-                    format!("expected a power of a whole number or a half, got `{text}`")
-                })?
+                root.ok_or(ReadError::NotHalf { of: Raised::Power, got })?.into()
             }
         };
         whole_power(&base, p)
     }
 }
 
+/// A rational exponent over and under its line, and its text.
+fn ratio(of: Raised, exponent: &Exact) -> Result<(i64, i64, String), ReadError> {
+    let got = exponent.rational().map_or_else(|| exponent.to_string(), |ratio| ratio.to_string());
+    let (p, q) = got.split_once('/').unwrap_or((&got, "1"));
+    let whole =
+        |text: &str| text.parse::<i64>().ok().filter(|n| (-MOST_POWER..=MOST_POWER).contains(n));
+    match (whole(p), whole(q)) {
+        (Some(p), Some(q)) => Ok((p, q, got)),
+        _ => Err(ReadError::NotRational { of, got }),
+    }
+}
+
 /// `x^p` by multiplication.
-fn whole_power(x: &Real, p: i64) -> Result<Real, String> {
+fn whole_power(x: &Real, p: i64) -> Result<Real, ReadError> {
     let mut value = Real::from(1);
     for _ in 0..p.unsigned_abs() {
-        value = bounded(value.times(x).map_err(words)?)?;
+        value = bounded(value.times(x)?)?;
     }
     if p < 0 { divide(&1.into(), &value) } else { Ok(value) }
 }
 
 /// A number that is 0 or neither too large nor too small: every step keeps within these bounds, so
 /// that each takes short time.
-fn bounded(value: Real) -> Result<Real, String> {
+fn bounded(value: Real) -> Result<Real, ReadError> {
     if let Real::Plain(x) = &value
         && !x.is_zero()
     {
-        let size = x.abs().map_err(words)?;
+        let size = x.abs()?;
         let most = ten_to(MOST_SCALE);
-        if size > most || size < most.inverse().map_err(words)? {
-            return Err(format!(
-                "expected a number from 1e-{MOST_SCALE} to 1e{MOST_SCALE}, got another"
-            ));
+        if size > most || size < most.inverse()? {
+            return Err(ReadError::Scale);
         }
     }
     Ok(value)
 }
 
-fn exponential(x: &Real) -> Result<Real, String> {
+fn exponential(x: &Real) -> Result<Real, ReadError> {
     let most = Real::from(230);
-    let is_above = |x: &Real| x.compare(&most).map(std::cmp::Ordering::is_gt).map_err(words);
-    if is_above(x)? || is_above(&x.negated().map_err(words)?)? {
-        return Err("expected a power of e from -230 to 230".to_owned());
+    let is_above = |x: &Real| x.compare(&most).map(std::cmp::Ordering::is_gt);
+    if is_above(x)? || is_above(&x.negated()?)? {
+        return Err(ReadError::PowerOfE);
     }
-    x.exp().map(Real::from).map_err(words)
+    Ok(x.exp()?.into())
 }
 
 /// `x · y`; a rational multiple of a logarithm is the logarithm of a power.
-fn times(x: &Real, y: &Real) -> Result<Real, String> {
+fn times(x: &Real, y: &Real) -> Result<Real, ReadError> {
     let product = match (x.times(y), x, y) {
         (Err(_), Real::Plain(factor), Real::Log(of))
         | (Err(_), Real::Log(of), Real::Plain(factor)) => power_of_ratio(of, factor)?.ln(),
         (product, ..) => product,
     };
-    bounded(product.map_err(words)?)
+    bounded(product?)
 }
 
 /// `x^(p/q)` for a positive number: of a rational one the root is taken where it is rational, else
 /// for `q` = 2.
-fn power_of_ratio(x: &Exact, exponent: &Exact) -> Result<Real, String> {
-    let text = exponent.rational().map_or_else(|| exponent.to_string(), |ratio| ratio.to_string());
-    let (p, q) = text.split_once('/').unwrap_or((&text, "1"));
-    let whole =
-        |text: &str| text.parse::<i64>().ok().filter(|n| (-MOST_POWER..=MOST_POWER).contains(n));
-    let (Some(p), Some(q)) = (whole(p), whole(q)) else {
-        return Err(format!(
-            "expected a rational factor on a logarithm with numbers up to {MOST_POWER}, got `{text}`"
-        ));
-    };
+fn power_of_ratio(x: &Exact, exponent: &Exact) -> Result<Real, ReadError> {
+    let (p, q, got) = ratio(Raised::Logarithm, exponent)?;
     let base = match (q, usize::try_from(q).ok().and_then(|q| x.rational_root(q))) {
         (1, _) => x.clone().into(),
         (_, Some(root)) => root.into(),
         // As of roots: their factors take long to find in long numbers.
-        (2, None) if x.to_string().len() <= 24 => x.sqrt().map(Real::from).map_err(words)?,
-        _ => {
-            return Err(format!(
-                "expected a factor on a logarithm that is a whole number or a half, got `{text}`"
-            ));
-        }
+        (2, None) if x.to_string().len() <= 24 => x.sqrt()?.into(),
+        _ => return Err(ReadError::NotHalf { of: Raised::Logarithm, got }),
     };
     whole_power(&base, p)
 }
 
-fn divide(x: &Real, y: &Real) -> Result<Real, String> {
-    let inverse = y.plain().and_then(Exact::inverse).map_err(words)?;
+fn divide(x: &Real, y: &Real) -> Result<Real, ReadError> {
+    let inverse = y.plain().and_then(Exact::inverse)?;
     times(x, &inverse.into())
 }
 
-/// Digits with or without a point, exactly.
-pub(super) fn decimal(digits: &str) -> Result<Real, String> {
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+/// Digits with or without a point, exactly; other signs are skipped.
+pub(super) fn decimal(text: &str) -> Result<Real, NotExact> {
     let ten = Exact::from(10);
-    let mut value = Exact::from(0);
-    for digit in whole.chars().chain(fraction.chars()) {
-        let digit = digit.to_digit(10).ok_or_else(|| format!("expected digits, got `{digits}`"))?;
-        value = &(&value * &ten) + &Exact::from(i64::from(digit));
-    }
-    let scale = ten_to(fraction.len());
-    value.divide(&scale).map(Real::from).map_err(words)
+    let digits = text.chars().filter_map(|c| c.to_digit(10));
+    let value = digits
+        .fold(Exact::from(0), |value, digit| &(&value * &ten) + &Exact::from(i64::from(digit)));
+    let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    value.divide(&ten_to(decimals)).map(Real::from)
 }
 
 /// `10^n`.
@@ -660,7 +631,7 @@ mod tests {
             ("\u{0}", "number"),
             ("3\\%", "`\\%`"),
         ] {
-            let error = read_expression(text).unwrap_err();
+            let error = read_expression(text).unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");
         }
         assert!(read_expression(&"(".repeat(500)).is_err());

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::expression::{TIMES, is_fraction_sign};
-use super::{Node, Stated, read_expression};
+use super::{Node, ReadError, Stated, read_expression};
 
 /// Entries of one answer.
 pub const MOST_CELLS: usize = 4096;
@@ -27,17 +27,17 @@ pub enum Layout {
 ///
 /// # Errors
 /// Named entries, lists of different kinds, too many entries.
-pub fn layout(node: &Node) -> Result<Layout, String> {
+pub fn layout(node: &Node) -> Result<Layout, ReadError> {
     let layout = match node {
-        Node::Missing => return Err("expected numbers, got nothing".to_owned()),
+        Node::Missing => return Err(ReadError::Nothing),
         Node::Text(text) => lists(text),
-        Node::Named(_) => return Err("expected numbers, got named entries".to_owned()),
+        Node::Named(_) => return Err(ReadError::Named),
         Node::List(items) => {
-            let cells = |items: &[Node]| -> Result<Vec<String>, String> {
+            let cells = |items: &[Node]| -> Result<Vec<String>, ReadError> {
                 let cell = |item: &Node| match item {
                     Node::Text(text) => Ok(text.trim().to_owned()),
                     Node::Missing => Ok(String::new()),
-                    _ => Err("expected rows of numbers, got lists of different depth".to_owned()),
+                    _ => Err(ReadError::Depth),
                 };
                 items.iter().map(cell).collect()
             };
@@ -59,7 +59,7 @@ pub fn layout(node: &Node) -> Result<Layout, String> {
         Layout::Rows(rows) => rows.iter().map(Vec::len).sum(),
     };
     if n > MOST_CELLS {
-        Err(format!("expected at most {MOST_CELLS} entries, got {n}"))
+        Err(ReadError::TooMany { most: MOST_CELLS, what: "entries", got: n })
     } else {
         Ok(layout)
     }

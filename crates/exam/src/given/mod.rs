@@ -5,14 +5,16 @@
 //! that `0.70` keeps its second digit.
 
 mod digits;
+mod error;
 mod expression;
 mod layout;
 mod node;
 mod stated;
 
 pub use digits::{ungrouped, unlabelled, with_unit};
+pub use error::{Raised, ReadError};
 pub(crate) use expression::is_fraction_sign;
-pub use expression::read_expression;
+pub use expression::{Token, read_expression};
 pub use layout::{Layout, MOST_CELLS, layout, lists};
 pub use node::Node;
 pub(crate) use node::YamlNode;

@@ -1,11 +1,14 @@
 //! An answer as it stands in a file: text, lists and names, without a meaning yet.
 
 use std::fmt;
+use std::ops::Range;
 
 use qkvet_spec::Spanned;
-use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
+
+use super::ReadError;
 
 /// Lists in lists.
 const MOST_DEPTH: usize = 16;
@@ -51,19 +54,21 @@ impl Node {
     ///
     /// # Errors
     /// What is no JSON, or lists too deep.
-    pub fn from_json(raw: &RawValue) -> Result<Self, String> {
+    pub fn from_json(raw: &RawValue) -> Result<Self, serde_json::Error> {
         Self::json(raw, MOST_DEPTH)
     }
 
-    fn json(raw: &RawValue, depth: usize) -> Result<Self, String> {
+    fn json(raw: &RawValue, depth: usize) -> Result<Self, serde_json::Error> {
         let text = raw.get();
         if depth == 0 {
-            return Err(format!("expected at most {MOST_DEPTH} lists in each other, got more"));
+            return Err(serde_json::Error::custom(ReadError::More {
+                most: MOST_DEPTH,
+                what: "lists in each other",
+            }));
         }
-        let failed = |error: serde_json::Error| error.to_string();
         Ok(match text.as_bytes().first() {
             Some(b'[') => {
-                let all: Vec<&RawValue> = serde_json::from_str(text).map_err(failed)?;
+                let all: Vec<&RawValue> = serde_json::from_str(text)?;
                 Self::List(
                     all.into_iter()
                         .map(|raw| Self::json(raw, depth - 1))
@@ -71,12 +76,12 @@ impl Node {
                 )
             }
             Some(b'{') => {
-                let JsonEntries(all) = serde_json::from_str(text).map_err(failed)?;
+                let JsonEntries(all) = serde_json::from_str(text)?;
                 let entry =
                     |(name, raw): (String, &RawValue)| Ok((name, Self::json(raw, depth - 1)?));
-                Self::Named(all.into_iter().map(entry).collect::<Result<_, String>>()?)
+                Self::Named(all.into_iter().map(entry).collect::<Result<_, serde_json::Error>>()?)
             }
-            Some(b'"') => Self::Text(serde_json::from_str(text).map_err(failed)?),
+            Some(b'"') => Self::Text(serde_json::from_str(text)?),
             Some(b'n') => Self::Missing,
             _ => Self::Text(text.to_owned()),
         })
@@ -109,7 +114,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for JsonEntries<'a> {
                 let mut all: Self::Value = Vec::new();
                 while let Some((name, raw)) = map.next_entry::<String, &'de RawValue>()? {
                     if all.iter().any(|(other, _)| *other == name) {
-                        return Err(serde::de::Error::custom(format!("duplicate entry `{name}`")));
+                        return Err(A::Error::custom(format!("duplicate entry `{name}`")));
                     }
                     all.push((name, raw));
                 }
@@ -131,7 +136,15 @@ enum Any {
     /// A number or a word such as `true`, whose text is read from the file.
     Scalar(String),
     List(Vec<YamlNode>),
-    Named(Vec<(String, YamlNode)>),
+    Named(Vec<(Spanned<String>, YamlNode)>),
+}
+
+/// The bytes of a value in the file.
+fn span<T>(of: &Spanned<T>) -> Range<usize> {
+    let span = of.referenced.span();
+    let whole = |n: Option<u64>| n.and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+    let start = whole(span.byte_offset());
+    start..start.saturating_add(whole(span.byte_len()))
 }
 
 impl<'de> Deserialize<'de> for YamlNode {
@@ -143,7 +156,27 @@ impl<'de> Deserialize<'de> for YamlNode {
 impl YamlNode {
     /// Byte offset in the file.
     pub(crate) fn offset(&self) -> usize {
-        self.0.referenced.span().byte_offset().and_then(|at| usize::try_from(at).ok()).unwrap_or(0)
+        span(&self.0).start
+    }
+
+    /// The entry of this name, or of this number from 1, and where its name or it begins. The one
+    /// entry that says of which kind the others are is passed over.
+    pub(crate) fn entry(&self, word: &str) -> Option<(Range<usize>, &Self)> {
+        match &self.0.value {
+            Any::Named(all) => {
+                let found = all.iter().find(|(name, _)| name.value == word);
+                match (found, all.as_slice()) {
+                    (Some((name, node)), _) => Some((span(name), node)),
+                    (None, [(_, one)]) => one.entry(word),
+                    (None, _) => None,
+                }
+            }
+            Any::List(all) => {
+                let node = all.get(word.parse::<usize>().ok()?.checked_sub(1)?)?;
+                Some((node.offset()..node.offset() + 1, node))
+            }
+            _ => None,
+        }
     }
 
     /// The node, its scalars as they stand in `source`.
@@ -152,10 +185,7 @@ impl YamlNode {
             Any::Missing => Node::Missing,
             Any::Text(text) => Node::Text(text.clone()),
             Any::Scalar(read) => {
-                let span = self.0.referenced.span();
-                let start = self.offset();
-                let len = span.byte_len().and_then(|len| usize::try_from(len).ok()).unwrap_or(0);
-                let typed = source.get(start..start.saturating_add(len)).map_or("", str::trim);
+                let typed = source.get(span(&self.0)).map_or("", str::trim);
                 // An alias points elsewhere, and a span may be of another kind of text.
                 let is_typed = typed.starts_with(|c: char| {
                     c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.')
@@ -164,7 +194,7 @@ impl YamlNode {
             }
             Any::List(all) => Node::List(all.iter().map(|node| node.node(source)).collect()),
             Any::Named(all) => Node::Named(
-                all.iter().map(|(name, node)| (name.clone(), node.node(source))).collect(),
+                all.iter().map(|(name, node)| (name.value.clone(), node.node(source))).collect(),
             ),
         }
     }

@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-use qkvet_prove::exact::{Exact, Real};
+use qkvet_prove::exact::{Exact, NotExact, Real};
 
-use super::MOST_TEXT;
 use super::expression::{TIMES, decimal, lowered, read_expression, ten_to};
+use super::{MOST_TEXT, ReadError};
 
 /// How a number was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,22 +31,22 @@ impl Stated {
     /// Reads a number. One that is nothing but digits may have an exponent: `6.9e-13`.
     ///
     /// # Errors
-    /// What is no number, in words.
-    pub fn read(text: &str) -> Result<Self, String> {
+    /// What is no number.
+    pub fn read(text: &str) -> Result<Self, ReadError> {
         let text = text.trim();
         if text.len() > MOST_TEXT {
-            return Err(format!("expected at most {MOST_TEXT} characters, got {}", text.len()));
+            let got = text.len();
+            return Err(ReadError::TooMany { most: MOST_TEXT, what: "characters", got });
         }
         let word = text.trim_start_matches(['-', '+', '.']).to_ascii_lowercase();
         if ["nan", "inf", "infinity"].contains(&word.as_str()) {
-            return Err(format!("expected a finite number, got `{text}`"));
+            return Err(ReadError::NotFinite { got: text.to_owned() });
         }
         let stated = |value, form| Self { text: text.to_owned(), value, form };
-        match scientific(text).as_deref().map_or_else(|| plain(text), plain) {
-            Some(Ok((value, decimals))) => Ok(stated(value, Form::Decimal(decimals))),
-            Some(Err(reason)) => Err(reason),
-            None => Ok(stated(read_expression(text)?, Form::Expression)),
-        }
+        Ok(match scientific(text).as_deref().map_or_else(|| plain(text), plain)? {
+            Some((value, decimals)) => stated(value, Form::Decimal(decimals)),
+            None => stated(read_expression(text)?, Form::Expression),
+        })
     }
 
     /// Whether it is at most half a unit of the given decimal from a value; undecided counts as no.
@@ -71,21 +71,22 @@ pub(crate) fn ends_within(value: &Real, places: usize) -> bool {
     rounded(value, places).is_ok_and(|rounded| rounded.compare(value).is_ok_and(Ordering::is_eq))
 }
 
+/// Digits of a number that is nothing else.
+const MOST_DIGITS: usize = 60;
+
 /// Decimals that tell numbers apart before exact arithmetic has to.
 const ENOUGH: usize = 40;
 
 /// A value to 40 decimals, as a rational: at most half a unit of the last from it.
-pub(crate) fn approximate(value: &Real) -> Result<Real, String> {
+pub(crate) fn approximate(value: &Real) -> Result<Real, NotExact> {
     rounded(value, ENOUGH)
 }
 
 /// A value to so many decimals, as a rational.
-pub(crate) fn rounded(value: &Real, places: usize) -> Result<Real, String> {
+pub(crate) fn rounded(value: &Real, places: usize) -> Result<Real, NotExact> {
     let digits = value.digits(places);
-    let (sign, digits) =
-        digits.strip_prefix('-').map_or((false, digits.as_str()), |digits| (true, digits));
-    let value = decimal(digits)?;
-    if sign { value.negated().map_err(|error| error.to_string()) } else { Ok(value) }
+    let value = decimal(&digits)?;
+    if digits.starts_with('-') { value.negated() } else { Ok(value) }
 }
 
 /// Whether `|x − y| ≤ most`: by 40 decimals where they decide it, else exactly; what stays
@@ -134,7 +135,7 @@ fn scientific(text: &str) -> Option<String> {
 }
 
 /// Digits with a sign, a point and an exponent, all optional; `None` for anything else.
-fn plain(text: &str) -> Option<Result<(Real, usize), String>> {
+fn plain(text: &str) -> Result<Option<(Real, usize)>, ReadError> {
     let unsigned = text.strip_prefix(['-', '−', '+']).unwrap_or(text);
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),
@@ -143,32 +144,26 @@ fn plain(text: &str) -> Option<Result<(Real, usize), String>> {
     let is_digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     if !is_digits(&format!("{whole}{fraction}")) {
-        return None;
+        return Ok(None);
     }
     let exponent: i32 = match exponent {
         None => 0,
         Some(text) if is_digits(text.strip_prefix(['-', '+']).unwrap_or(text)) => {
-            match text.parse() {
-                Ok(exponent) if (-90..=90).contains(&exponent) => exponent,
-                _ => return Some(Err(format!("expected an exponent from -90 to 90, got {text}"))),
-            }
+            let exponent = text.parse().ok().filter(|n| (-90..=90).contains(n));
+            exponent.ok_or_else(|| ReadError::LargeExponent { got: text.to_owned() })?
         }
-        Some(_) => return None,
+        Some(_) => return Ok(None),
     };
-    if mantissa.len() > 60 {
-        return Some(Err(format!("expected at most 60 digits, got {}", mantissa.len())));
+    if mantissa.len() > MOST_DIGITS {
+        let got = mantissa.len();
+        return Err(ReadError::TooMany { most: MOST_DIGITS, what: "digits", got });
     }
-    let value = || -> Result<(Real, usize), String> {
-        let value = decimal(mantissa)?;
-        let power = ten_to(usize::try_from(exponent.unsigned_abs()).unwrap_or(0));
-        let power =
-            if exponent < 0 { power.inverse().map_err(|error| error.to_string())? } else { power };
-        let value = value.times(&power.into()).map_err(|error| error.to_string())?;
-        let value = if text.starts_with(['-', '−']) { value.negated() } else { Ok(value) };
-        let decimals = i64::try_from(fraction.len()).unwrap_or(0) - i64::from(exponent);
-        Ok((value.map_err(|error| error.to_string())?, usize::try_from(decimals).unwrap_or(0)))
-    };
-    Some(value())
+    let power = ten_to(usize::try_from(exponent.unsigned_abs()).unwrap_or(0));
+    let power = if exponent < 0 { power.inverse()? } else { power };
+    let value = decimal(mantissa)?.times(&power.into())?;
+    let value = if text.starts_with(['-', '−']) { value.negated()? } else { value };
+    let decimals = i64::try_from(fraction.len()).unwrap_or(0) - i64::from(exponent);
+    Ok(Some((value, usize::try_from(decimals).unwrap_or(0))))
 }
 
 #[cfg(test)]
@@ -203,10 +198,7 @@ mod tests {
         }
         assert!(Stated::read("1e999999999").is_err());
         for text in ["nan", ".nan", "-.inf", "Infinity"] {
-            assert!(
-                Stated::read(text).unwrap_err().contains("expected a finite number, got `"),
-                "{text}"
-            );
+            assert!(matches!(Stated::read(text), Err(ReadError::NotFinite { .. })), "{text}");
         }
         assert!(Stated::read(&"1".repeat(600)).is_err());
     }

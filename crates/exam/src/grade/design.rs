@@ -259,7 +259,7 @@ fn named(given: &Node, names: &[&str]) -> Result<Vec<(String, Node)>, String> {
     let entries: Vec<(String, Node)> = match (of_text, given) {
         (Some(entries), _) => entries,
         (None, Node::Named(entries)) => entries.clone(),
-        (None, other) => match (names, layout(other)?) {
+        (None, other) => match (names, layout(other).map_err(|e| e.to_string())?) {
             ([one], Layout::One(_) | Layout::Flat(_) | Layout::Rows(_)) => {
                 vec![((*one).to_owned(), other.clone())]
             }

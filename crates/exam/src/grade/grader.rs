@@ -10,7 +10,7 @@ use super::part_id;
 use super::result::{Graded, GradedPart, Trouble, Verdict};
 use super::submission::{Given, Submission, stem};
 use crate::answer::work;
-use crate::error::ExamError;
+use crate::error::{ExamError, KeyError};
 use crate::generate::nothing;
 use crate::key::{Key, KeyedPart, KeyedQuestion};
 use crate::question::{AnswerSpec, Library};
@@ -47,16 +47,14 @@ impl Grader {
                     == (&key.set, &key.own, key.seed, key.variants)
             });
             if !is_same {
-                return Err(ExamError::Key(format!(
-                    "keys of another exam beside those of `{exam}`"
-                )));
+                return Err(KeyError::OtherExam { exam: exam.clone() }.into());
             }
             let verified = verify(&key, library, catalog);
             if let Some(reason) = verified.wrong.into_iter().next() {
                 return Err(ExamError::Untrue { variant: key.variant, reason });
             }
             if let Some(twice) = all.insert(key.variant, key) {
-                return Err(ExamError::Key(format!("two keys of variant {}", twice.variant)));
+                return Err(KeyError::Twice { variant: twice.variant }.into());
             }
         }
         // What the numbers of a key do not say, such as which option is the right one, its seed
@@ -66,7 +64,7 @@ impl Grader {
         }
         match first {
             Some((exam, library)) => Ok(Self { exam, library, keys: all }),
-            None => Err(ExamError::Key("no key".to_owned())),
+            None => Err(KeyError::None.into()),
         }
     }
 

@@ -97,7 +97,7 @@ pub(super) fn stated(given: &Node, wanted: Wanted) -> Result<Vec<Vec<Stated>>, U
         _ => None,
     };
     let given = plain.as_ref().unwrap_or(given);
-    let texts = match (given, layout(given).map_err(unread)?) {
+    let texts = match (given, layout(given).map_err(|e| unread(e.to_string()))?) {
         (Node::Text(text), _) if is_one && ungrouped(text).is_some() => vec![vec![text.clone()]],
         (Node::Text(text), Layout::Flat(cells)) if is_one && is_comma(text, &cells) => {
             let shown = text.trim().escape_debug().to_string();
@@ -214,7 +214,8 @@ fn number(text: &str, in_percent: bool) -> Result<Stated, Unread> {
     let text = unlabelled(text);
     // As it was typed, so that a comma between digits can be told from a point.
     let plain = |text: &str| -> Result<Stated, String> {
-        let read = Stated::read(ungrouped(text).as_deref().unwrap_or(text))?;
+        let read =
+            Stated::read(ungrouped(text).as_deref().unwrap_or(text)).map_err(|e| e.to_string())?;
         Ok(Stated { text: text.trim().to_owned(), ..read })
     };
     let hint = if text.contains(['=', '≈']) {

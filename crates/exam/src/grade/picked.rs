@@ -52,7 +52,8 @@ pub(super) fn no_option(n: usize) -> Unread {
 
 /// Words of a list: of text also the words or the letters of one.
 fn words(given: &Node, is_letter: impl Fn(char) -> bool) -> Result<Vec<String>, Unread> {
-    let unread = |says| Unread::new(says, "give a list, as [B, A, C]");
+    let unread =
+        |says: crate::given::ReadError| Unread::new(says.to_string(), "give a list, as [B, A, C]");
     let parted = parted(given, &["-->", "->", "=>", "→", "⇒", "⟶", ">"]);
     Ok(match layout(parted.as_ref().unwrap_or(given)).map_err(unread)? {
         Layout::One(text) => {

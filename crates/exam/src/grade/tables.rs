@@ -132,9 +132,7 @@ fn test(part: &GradedPart) -> Value {
 }
 
 fn written(document: &Value) -> Result<String, ExamError> {
-    serde_json::to_string_pretty(document)
-        .map(|text| text + "\n")
-        .map_err(|error| ExamError::Key(error.to_string()))
+    Ok(serde_json::to_string_pretty(document)? + "\n")
 }
 
 #[cfg(test)]

@@ -88,10 +88,17 @@ pub(super) fn read_json(file: &str, text: &str) -> Vec<Submission> {
     let many = all.len() > 1;
     let one = |(at, raw): (usize, &&RawValue)| {
         let place = if many { format!("{file}, entry {}", at + 1) } else { file.to_owned() };
-        Node::from_json(raw).and_then(|node| of_json(file, &place, node)).unwrap_or_else(|says| {
-            let trouble = Trouble { place, says, hint: Some(HINT.to_owned()) };
-            Submission { file: file.to_owned(), trouble: vec![trouble], ..Submission::default() }
-        })
+        Node::from_json(raw)
+            .map_err(|e| e.to_string())
+            .and_then(|node| of_json(file, &place, node))
+            .unwrap_or_else(|says| {
+                let trouble = Trouble { place, says, hint: Some(HINT.to_owned()) };
+                Submission {
+                    file: file.to_owned(),
+                    trouble: vec![trouble],
+                    ..Submission::default()
+                }
+            })
     };
     all.iter().enumerate().map(one).collect()
 }

@@ -3,6 +3,8 @@
 use qkvet_spec::Formula;
 use serde::{Deserialize, Serialize};
 
+use super::error::Misfit;
+
 /// What the answer is and how it is given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -140,23 +142,18 @@ impl Ordering {
     }
 
     /// The first pair that cannot be exchanged, and why.
-    pub(crate) fn misfit(&self) -> Option<String> {
-        let n = self.lines.len();
-        for [first, second] in &self.any_order {
-            let (low, high) = (first.min(second), first.max(second));
-            if low == high || *low == 0 || *high > n {
-                return Some(format!("expected two lines from 1 to {n}, got [{first}, {second}]"));
+    pub(crate) fn misfit(&self) -> Option<Misfit> {
+        let lines = self.lines.len();
+        self.any_order.iter().find_map(|&pair| {
+            let (low, high) = (pair[0].min(pair[1]), pair[0].max(pair[1]));
+            if low == high || low == 0 || high > lines {
+                return Some(Misfit::NoPair { lines, pair });
             }
-            if let Some(held) = (*low..high - 1)
-                .find(|at| self.is_before(low - 1, *at) && self.is_before(*at, high - 1))
-            {
-                return Some(format!(
-                    "expected lines of which either may stand first, got [{first}, {second}], between which line {} must stand",
-                    held + 1
-                ));
-            }
-        }
-        None
+            let is_held =
+                |at: &usize| self.is_before(low - 1, *at) && self.is_before(*at, high - 1);
+            let held = (low..high - 1).find(is_held)?;
+            Some(Misfit::Held { pair, between: held + 1 })
+        })
     }
 }
 

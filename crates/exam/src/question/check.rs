@@ -2,15 +2,17 @@
 //! somewhere.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use indexmap::IndexMap;
 use qkvet_spec::shape::{DIMENSIONS, LawError, check_law};
-use qkvet_spec::syntax::{Expr, ExprError, parse};
+use qkvet_spec::syntax::{Expr, ExprError, ExprKind, UnaryOp, parse};
 use qkvet_spec::{
     Catalog, CheckedLaw, Fault, Formula, Law, Meaning, SpecError, located, parse_yaml,
 };
 
-use super::prose::places;
+use super::error::Misfit;
+use super::place::line_of;
 use super::room;
 use super::{
     AnswerSpec, CheckedMistake, Choice, Domain, Ordering, Paragraph, Part, Piece, Property,
@@ -65,11 +67,6 @@ impl CheckedQuestion {
 }
 
 impl CheckedQuestion {
-    /// Where a part begins in the file, from 0.
-    pub(crate) fn start_of(&self, part: usize) -> usize {
-        self.question.parts.get(part).and_then(|part| part.prompt.offset).unwrap_or(0)
-    }
-
     /// Names in formulas of prose that the question does not define, each with its line. Single
     /// letters, with or without an index, and Greek ones stand for themselves.
     pub fn strangers(&self) -> Vec<(usize, String)> {
@@ -108,18 +105,13 @@ impl CheckedQuestion {
                 prose(text).unwrap_or_default().into_iter().flat_map(|paragraph| paragraph.pieces);
             for piece in pieces {
                 let Piece::Formula(expr) = piece else { continue };
-                expr.each_name(&mut |name| {
+                each_name(&expr, &mut |name, span| {
                     if is_known(name) || all.iter().any(|(_, other)| other == name) {
                         return;
                     }
-                    let start = text.offset.unwrap_or(0);
-                    let at = self
-                        .source
-                        .get(start..)
-                        .and_then(|rest| rest.find(name))
-                        .map_or(start, |at| start + at);
-                    let line = self.source.get(..at).unwrap_or_default().matches('\n').count() + 1;
-                    all.push((line, name.to_owned()));
+                    let at = located(&self.source, text, span);
+                    let at = at.map_or(text.offset.unwrap_or(0), |at| at.start);
+                    all.push((line_of(&self.source, at), name.to_owned()));
                 });
             }
         }
@@ -127,10 +119,18 @@ impl CheckedQuestion {
     }
 }
 
+/// Calls `with` for each name in a formula and where it stands.
+fn each_name(expr: &Expr, with: &mut dyn FnMut(&str, Range<usize>)) {
+    if let ExprKind::Name(name) = &expr.kind {
+        with(name, expr.span.clone());
+    }
+    expr.parts().into_iter().for_each(|part| each_name(part, with));
+}
+
 /// Parts of a question: each has a letter.
 const MOST_PARTS: usize = 26;
 /// Points of a part, so that those of an exam have a sum.
-const MOST_POINTS: u32 = 1000;
+const MOST_POINTS: usize = 1000;
 
 /// Letters that stand for themselves.
 const GREEK: [&str; 16] = [
@@ -150,19 +150,14 @@ type Lets = IndexMap<String, Formula>;
 impl Checker<'_> {
     fn check(&self) -> Result<CheckedQuestion, SpecError> {
         let question = self.question;
-        if !(1..=5).contains(&question.difficulty) {
-            return Err(
-                self.plain(format!("difficulty: expected 1 to 5, got {}", question.difficulty))
-            );
-        }
+        self.ranged("difficulty", (1, 5, ""), question.difficulty.into())?;
         if question.parts.is_empty() {
-            return Err(self.plain("parts: expected at least one, got none".to_owned()));
+            return Err(self.plain("parts", &Misfit::None));
         }
         if question.parts.len() > MOST_PARTS {
-            let (first, n) = (MOST_PARTS + 1, question.parts.len());
-            return Err(
-                self.plain(format!("parts.{first}: expected {MOST_PARTS} parts at most, got {n}"))
-            );
+            let (most, got) = (MOST_PARTS, question.parts.len());
+            let place = format!("parts.{}", most + 1);
+            return Err(self.plain(&place, &Misfit::TooManyParts { most, got }));
         }
         let at = |place: String, formula: &Formula| {
             let formula = formula.clone();
@@ -280,25 +275,12 @@ impl Checker<'_> {
         let place = |what: &str| format!("parts.{number}.{what}");
         self.prose_of(&place("prompt"), Some(&part.prompt), values)?;
         self.prose_of(&place("because"), part.because.as_ref(), values)?;
-        let lets = &self.question.lets;
-        if let Some(step) = part.steps.iter().find(|step| !lets.contains_key(*step)) {
-            let known = lets.keys().cloned().collect::<Vec<_>>().join(", ");
-            return Err(self.plain(format!(
-                "{}: expected steps of `let`, got `{step}`; known: {known}",
-                place("steps")
-            )));
-        }
-        if !(1..=MOST_POINTS).contains(&part.points) {
-            let got = part.points;
-            return Err(
-                self.plain(format!("{}: expected 1 to {MOST_POINTS}, got {got}", place("points")))
-            );
-        }
-        if let Some((name, share)) = part.credit.misfit() {
-            return Err(self.plain(format!(
-                "{}: expected a share from 0 to 1, got {share}",
-                place(&format!("credit.{name}"))
-            )));
+        part.steps.iter().try_for_each(|step| self.known_step(&place("steps"), step))?;
+        let points = usize::try_from(part.points).unwrap_or(usize::MAX);
+        self.ranged(&place("points"), (1, MOST_POINTS, ""), points)?;
+        if let Some((name, got)) = part.credit.misfit() {
+            let place = place(&format!("credit.{name}"));
+            return Err(self.plain(&place, &Misfit::NoShare { got }));
         }
         let mut checked = CheckedPart::default();
         let mut typed = |what: &str, formula: &Formula| -> Result<Expr, SpecError> {
@@ -310,15 +292,12 @@ impl Checker<'_> {
                 checked.of = Some(typed("answer.of", &value.of)?);
                 checked.beside =
                     value.check.as_ref().map(|check| typed("answer.check", check)).transpose()?;
-                if value.places.is_some_and(|places| !(1..=12).contains(&places)) {
-                    return Err(self.plain(format!("{}: expected 1 to 12", place("answer.places"))));
+                if let Some(places) = value.places {
+                    self.ranged(&place("answer.places"), (1, 12, ""), places)?;
                 }
-                if value.choices && !(2..=6).contains(&part.mistakes.len()) {
-                    return Err(self.plain(format!(
-                        "{}: expected 2 to 6 beside `choices`, got {}",
-                        place("mistakes"),
-                        part.mistakes.len()
-                    )));
+                if value.choices {
+                    let n = part.mistakes.len();
+                    self.ranged(&place("mistakes"), (2, 6, " beside `choices`"), n)?;
                 }
             }
             AnswerSpec::Shape(shape) => checked.of = Some(typed("answer.shape", shape)?),
@@ -334,37 +313,24 @@ impl Checker<'_> {
             AnswerSpec::Design(Property { example, distance, at_most, rubric }) => {
                 checked.of = Some(typed("answer.distance", distance)?);
                 checked.beside = Some(typed("answer.at_most", at_most)?);
-                if let Some(name) = example.iter().find(|name| !lets.contains_key(*name)) {
-                    return Err(self.plain(format!(
-                        "{}: expected steps of `let`, got `{name}`",
-                        place("answer.example")
-                    )));
-                }
+                let place_of = place("answer.example");
+                example.iter().try_for_each(|name| self.known_step(&place_of, name))?;
                 self.all_prose(&place("answer.rubric"), rubric, values)?;
             }
             AnswerSpec::Choice(Choice { right, wrong }) => {
-                if wrong.is_empty() || wrong.len() > 7 {
-                    return Err(self.plain(format!(
-                        "{}: expected 1 to 7, got {}",
-                        place("answer.wrong"),
-                        wrong.len()
-                    )));
-                }
+                self.ranged(&place("answer.wrong"), (1, 7, ""), wrong.len())?;
                 self.prose_of(&place("answer.right"), Some(right), values)?;
                 self.statements(&place("answer.wrong"), wrong, values)?;
                 self.distinct(std::iter::once(right).chain(wrong.iter().map(|one| &one.says)))?;
             }
             AnswerSpec::Statements(Statements { pick, right, wrong }) => {
-                if *pick < 2
-                    || *pick > right.len() + wrong.len()
-                    || right.is_empty()
-                    || wrong.is_empty()
-                {
-                    return Err(self.plain(format!(
-                        "{}: expected 2 to {} with statements of both kinds, got {pick}",
-                        place("answer.pick"),
-                        right.len() + wrong.len()
-                    )));
+                let n = right.len() + wrong.len();
+                // Of one kind alone no number is right.
+                let least = if right.is_empty() || wrong.is_empty() { n + 1 } else { 2 };
+                if !(least..=n).contains(pick) {
+                    let of = " with statements of both kinds";
+                    let misfit = Misfit::Range { low: 2, high: n, of, got: *pick };
+                    return Err(self.plain(&place("answer.pick"), &misfit));
                 }
                 self.statements(&place("answer.right"), right, values)?;
                 self.statements(&place("answer.wrong"), wrong, values)?;
@@ -372,16 +338,10 @@ impl Checker<'_> {
             }
             AnswerSpec::Ordering(ordering) => {
                 let Ordering { lines, strangers, .. } = ordering;
-                if let Some(reason) = ordering.misfit() {
-                    return Err(self.plain(format!("{}: {reason}", place("answer.any_order"))));
+                if let Some(misfit) = ordering.misfit() {
+                    return Err(self.plain(&place("answer.any_order"), &misfit));
                 }
-                if !(3..=16).contains(&lines.len()) {
-                    return Err(self.plain(format!(
-                        "{}: expected 3 to 16, got {}",
-                        place("answer.lines"),
-                        lines.len()
-                    )));
-                }
+                self.ranged(&place("answer.lines"), (3, 16, ""), lines.len())?;
                 self.all_prose(&place("answer.lines"), lines, values)?;
                 self.statements(&place("answer.strangers"), strangers, values)?;
                 self.distinct(lines.iter().chain(strangers.iter().map(|one| &one.says)))?;
@@ -418,10 +378,9 @@ impl Checker<'_> {
         values: &mut Lets,
         beside: &Option<Expr>,
     ) -> Result<CheckedMistake, SpecError> {
-        if let Some(share) = spec.credit.filter(|share| !(0.0..=1.0).contains(share)) {
-            return Err(
-                self.plain(format!("{place}.credit: expected a share from 0 to 1, got {share}"))
-            );
+        let wrong = |misfit| self.plain(place, &misfit);
+        if let Some(got) = spec.credit.filter(|share| !(0.0..=1.0).contains(share)) {
+            return Err(self.plain(&format!("{place}.credit"), &Misfit::NoShare { got }));
         }
         let kinds = [
             spec.fault.is_some(),
@@ -429,26 +388,19 @@ impl Checker<'_> {
             spec.gives.is_some(),
         ];
         if kinds.iter().filter(|is| **is).count() != 1 {
-            return Err(self.plain(format!(
-                "{place}: expected one of `fault`, `gives`, and `with` or `rounds`"
-            )));
+            return Err(wrong(Misfit::MistakeKind));
         }
         if let Some(id) = &spec.fault {
             let fault: &Fault = Catalog::find("fault", &self.catalog.faults, id)
-                .map_err(|error| self.plain(format!("{place}: {error}")))?;
+                .map_err(|error| wrong(error.into()))?;
             if fault.meaning.is_empty() || !fault.student {
-                let got = format!(
-                    "{place}: expected a fault that students make and that patches the meaning, got `{id}`"
-                );
-                return Err(self.plain(got));
+                return Err(wrong(Misfit::NoFaultOfStudents { got: id.clone() }));
             }
             if beside
                 .as_ref()
                 .is_none_or(|check| check.application_of(&["attention", "weights"]).is_none())
             {
-                return Err(self.plain(format!(
-                    "{place}: expected `check` with a call of `attention` that `{id}` patches"
-                )));
+                return Err(wrong(Misfit::NoCall { fault: id.clone() }));
             }
             let says =
                 spec.says.clone().unwrap_or_else(|| format!("{}. {}", fault.title, fault.tell));
@@ -456,7 +408,7 @@ impl Checker<'_> {
             return Ok(CheckedMistake { says, credit: spec.credit, slip });
         }
         let Some(says) = spec.says.clone() else {
-            return Err(self.plain(format!("{place}: expected `says`, the mistake in words")));
+            return Err(wrong(Misfit::NoWords));
         };
         if let Some(gives) = &spec.gives {
             values.insert(format!("{place}.gives"), gives.clone());
@@ -467,12 +419,7 @@ impl Checker<'_> {
         }
         let mut lets = self.question.lets.clone();
         for name in spec.with.keys().chain(spec.rounds.keys()) {
-            if !lets.contains_key(name) {
-                let known = lets.keys().cloned().collect::<Vec<_>>().join(", ");
-                return Err(self.plain(format!(
-                    "{place}: expected steps of `let`, got `{name}`; known: {known}"
-                )));
-            }
+            self.known_step(place, name)?;
         }
         lets.extend(spec.with.clone());
         let changed =
@@ -492,7 +439,28 @@ impl Checker<'_> {
     fn known_law(&self, place: &str, id: &str) -> Result<(), SpecError> {
         Catalog::find("law", &self.catalog.laws, id)
             .map(|_| ())
-            .map_err(|error| self.plain(format!("{place}: {error}")))
+            .map_err(|error| self.plain(place, &error.into()))
+    }
+
+    fn known_step(&self, place: &str, name: &str) -> Result<(), SpecError> {
+        let lets = &self.question.lets;
+        if lets.contains_key(name) {
+            return Ok(());
+        }
+        let known = lets.keys().cloned().collect();
+        Err(self.plain(place, &Misfit::NoStep { got: name.to_owned(), known }))
+    }
+
+    fn ranged(
+        &self,
+        place: &str,
+        (low, high, of): (usize, usize, &'static str),
+        got: usize,
+    ) -> Result<(), SpecError> {
+        if (low..=high).contains(&got) {
+            return Ok(());
+        }
+        Err(self.plain(place, &Misfit::Range { low, high, of, got }))
     }
 
     fn statements(
@@ -534,19 +502,16 @@ impl Checker<'_> {
         let read: Vec<Paragraph> =
             prose(text).map_err(|error| self.misplaced(place.to_owned(), text.clone(), error))?;
         let pieces = read.iter().flat_map(|paragraph| &paragraph.pieces);
-        let places = places(text);
         for (at, expr) in pieces.flat_map(|piece| piece.values()).enumerate() {
-            let start = places.get(at).and_then(|start| located(self.source, text, *start..*start));
+            let start = expr.span.start;
+            let start = located(self.source, text, start..start);
             // Its own text is not kept; printing it again gives one that reads the same.
             let formula = Formula {
                 text: written(expr),
                 offset: start.map(|start| start.start).or(text.offset),
             };
             if parse(&formula.text).is_err() {
-                let told = format!(
-                    "{place}: expected formulas of fewer brackets in brackets, got one that is too deep"
-                );
-                return Err(self.plain(told));
+                return Err(self.plain(place, &Misfit::TooDeep));
             }
             values.insert(format!("{place} formula {}", at + 1), formula);
         }
@@ -574,51 +539,13 @@ impl Checker<'_> {
     }
 
     /// An error whose message begins with the path of what is wrong: `parts.2.answer.places: …`.
-    fn plain(&self, message: String) -> SpecError {
-        match message.split([':', ' ']).next().and_then(|path| self.span_of(path)) {
-            Some(span) => SpecError::at(self.path, self.source, span, &message, None),
-            None => SpecError::plain(format!("question at {}: {message}", self.path)),
-        }
-    }
-
-    /// Where the last word of a path stands, as far as the file can be followed: parts begin at
-    /// their prompts.
-    fn span_of(&self, path: &str) -> Option<std::ops::Range<usize>> {
-        let mut words = path.split('.').peekable();
-        if words.peek() != Some(&"parts") || !path.contains('.') {
-            let start = self.source.match_indices(path).map(|(at, _)| at);
-            let is_key = |at: &usize| {
-                self.source[at + path.len()..].starts_with(':')
-                    && (*at == 0 || self.source[..*at].ends_with('\n'))
-            };
-            return start.into_iter().find(is_key).map(|at| at..at + path.len());
-        }
-        words.next();
-        let number: usize = words.next()?.parse().ok()?;
-        let prompt = |number: usize| self.question.parts.get(number.checked_sub(1)?)?.prompt.offset;
-        let (mut span, end) =
-            (prompt(number)?..prompt(number)? + 1, prompt(number + 1).unwrap_or(self.source.len()));
-        for word in words {
-            let rest = self.source.get(span.start..end)?;
-            let entry = word.parse::<usize>().ok().map(|entry| (entry, "- "));
-            let found = match entry {
-                Some((entry, mark)) => rest
-                    .match_indices(mark)
-                    .nth(entry.saturating_sub(1))
-                    .map(|(at, _)| (at, mark.len())),
-                None => rest.find(&format!("{word}:")).map(|at| (at, word.len())),
-            };
-            if let Some((at, len)) = found {
-                span = span.start + at..span.start + at + len;
-            }
-        }
-        Some(span)
+    fn plain(&self, place: &str, misfit: &Misfit) -> SpecError {
+        misfit.at(self.path, self.source, place)
     }
 }
 
 /// The expression as text of the law language.
 fn written(expr: &Expr) -> String {
-    use qkvet_spec::syntax::{ExprKind, UnaryOp};
     let list = |items: &[Expr]| items.iter().map(written).collect::<Vec<_>>().join(", ");
     match &expr.kind {
         ExprKind::Number(x) => x.to_string(),

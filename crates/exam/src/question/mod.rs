@@ -4,8 +4,10 @@ mod answer;
 mod check;
 mod credit;
 mod domain;
+mod error;
 mod library;
 mod mistake;
+mod place;
 mod prose;
 mod room;
 #[cfg(feature = "schema")]
@@ -23,8 +25,10 @@ pub use answer::{
 pub use check::{CheckedPart, CheckedQuestion};
 pub use credit::Credit;
 pub use domain::{Domain, Size};
+pub(crate) use error::Misfit;
 pub use library::Library;
 pub use mistake::{CheckedMistake, MistakeSpec, Slip};
+pub(crate) use place::{line_of, span_of};
 pub use prose::{Drawing, Paragraph, Piece, Plot, prose};
 #[cfg(feature = "schema")]
 pub use schema::generate_schemas;

@@ -52,24 +52,13 @@ pub enum Drawing {
     Curves,
 }
 
-/// Reads prose.
+/// Reads prose. The spans of its formulas are those in the text.
 ///
 /// # Errors
 /// A formula that cannot be read, or one that does not end.
 pub fn prose(text: &Formula) -> Result<Vec<Paragraph>, ExprError> {
-    read(text, &mut Vec::new())
-}
-
-/// Where each formula of which prose prints the value begins in its text.
-pub(super) fn places(text: &Formula) -> Vec<usize> {
-    let mut places = Vec::new();
-    let _ = read(text, &mut places);
-    places
-}
-
-fn read(text: &Formula, places: &mut Vec<usize>) -> Result<Vec<Paragraph>, ExprError> {
     let mut paragraphs = Vec::new();
-    let mut whole = Whole { text: &text.text, from: 0, places };
+    let mut whole = Whole { text: &text.text, from: 0 };
     for block in text.text.split("\n\n").map(str::trim).filter(|block| !block.is_empty()) {
         let mut items: Vec<(bool, String)> = Vec::new();
         for line in block.lines().map(str::trim) {
@@ -93,7 +82,6 @@ fn read(text: &Formula, places: &mut Vec<usize>) -> Result<Vec<Paragraph>, ExprE
 struct Whole<'a> {
     text: &'a str,
     from: usize,
-    places: &'a mut Vec<usize>,
 }
 
 impl Whole<'_> {
@@ -116,19 +104,24 @@ impl Whole<'_> {
     fn read(&mut self, text: &str) -> Result<Expr, ExprError> {
         let text = text.trim();
         let start = self.find(text);
-        let read = parse(text).map_err(|error| {
-            let span = start + error.span.start..start + error.span.end;
-            ExprError { span, ..error }
-        });
         self.pass(text);
-        read
+        match parse(text) {
+            Ok(mut expr) => {
+                moved(&mut expr, start);
+                Ok(expr)
+            }
+            Err(error) => {
+                let span = start + error.span.start..start + error.span.end;
+                Err(ExprError { span, ..error })
+            }
+        }
     }
+}
 
-    /// The same for a formula whose value is printed.
-    fn value(&mut self, text: &str) -> Result<Expr, ExprError> {
-        self.places.push(self.find(text.trim()));
-        self.read(text)
-    }
+/// Puts a formula where it stands in a longer text.
+fn moved(expr: &mut Expr, by: usize) {
+    expr.span = expr.span.start + by..expr.span.end + by;
+    expr.parts_mut().into_iter().for_each(|part| moved(part, by));
 }
 
 /// The parts of one paragraph.
@@ -154,7 +147,7 @@ fn pieces(words: &str, whole: &mut Whole<'_>) -> Result<Vec<Piece>, ExprError> {
         let value = formula.strip_prefix(['=', '#', '~']).unwrap_or(formula);
         let mut drawn = |drawing| -> Result<Piece, ExprError> {
             let mut all = value.split(';');
-            let expr = whole.value(all.next().unwrap_or_default())?;
+            let expr = whole.read(all.next().unwrap_or_default())?;
             Ok(Piece::Figure(
                 Plot { drawing, names: all.map(|name| name.trim().to_owned()).collect() },
                 expr,
@@ -166,11 +159,11 @@ fn pieces(words: &str, whole: &mut Whole<'_>) -> Result<Vec<Piece>, ExprError> {
                 Piece::Code(inner[..end].to_owned())
             }
             ("$$", _) => Piece::Equations(
-                formula.split(';').map(|one| whole.value(one)).collect::<Result<_, _>>()?,
+                formula.split(';').map(|one| whole.read(one)).collect::<Result<_, _>>()?,
             ),
             (_, Some('#')) => drawn(Drawing::Heat)?,
             (_, Some('~')) => drawn(Drawing::Curves)?,
-            (_, Some(_)) => Piece::Value(whole.value(value)?),
+            (_, Some(_)) => Piece::Value(whole.read(value)?),
             (_, None) => Piece::Formula(whole.read(formula)?),
         });
         whole.pass(mark);
@@ -234,6 +227,10 @@ mod tests {
         let later = prose(&formula("Let X be $X$.\n\nThen $X$ and\n$=X +$ end")).unwrap_err();
         assert_eq!(later.span.start, 33);
         let text = "One $=X$, one\n$X$.\n\n$$X; Y$$\n\n- `X` $#X; a map$";
-        assert_eq!(places(&formula(text)), [6, 22, 25, 38]);
+        let read = prose(&formula(text)).unwrap();
+        let pieces = read.iter().flat_map(|paragraph| &paragraph.pieces);
+        let starts: Vec<usize> =
+            pieces.flat_map(Piece::values).map(|expr| expr.span.start).collect();
+        assert_eq!(starts, [6, 22, 25, 38]);
     }
 }

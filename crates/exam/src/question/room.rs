@@ -26,7 +26,7 @@ pub(super) fn greatest(sizes: &[(String, Size)]) -> Drawn {
 /// A matrix that is too large.
 pub(super) fn of_domain(domain: &Domain, written: &str, greatest: &Drawn) -> Result<(), ExprError> {
     let Some((rows, cols)) = domain.extents() else { return Ok(()) };
-    let (Ok(rows), Ok(cols)) = (extent(rows, greatest), extent(cols, greatest)) else {
+    let (Some(rows), Some(cols)) = (extent(rows, greatest), extent(cols, greatest)) else {
         return Ok(());
     };
     if rows.max(cols) <= MOST_EXTENT {
@@ -46,8 +46,7 @@ pub(super) fn of_formula(expr: &Expr, greatest: &Drawn) -> Result<(), ExprError>
     if let ExprKind::Apply { function, args, .. } = &expr.kind
         && ["ones", "zeros", "eye"].contains(&function.as_str())
     {
-        let extents: Vec<usize> =
-            args.iter().filter_map(|arg| extent(arg, greatest).ok()).collect();
+        let extents: Vec<usize> = args.iter().filter_map(|arg| extent(arg, greatest)).collect();
         let (rows, cols) = match (function.as_str(), extents.as_slice()) {
             ("eye", [n]) => (*n, *n),
             (_, [n]) => (*n, 1),

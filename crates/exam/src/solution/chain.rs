@@ -35,8 +35,7 @@ fn value_of(entry: &Entry, is_number: bool) -> Value {
 }
 
 /// A value with something done to each of its numbers.
-fn each(value: &Value, to: &dyn Fn(&Real) -> Result<Real, String>) -> Result<Value, NoValue> {
-    let to = |x: &Real| to(x).map_err(NoValue::Unknown);
+fn each(value: &Value, to: &dyn Fn(&Real) -> Result<Real, NotExact>) -> Result<Value, NotExact> {
     Ok(match value {
         Value::Number(x) => Value::Number(to(x)?),
         Value::Matrices(m) => {

@@ -9,8 +9,8 @@ use super::carried::{Carried, Off, Span};
 use super::chain::Chain;
 use super::entries::{all_stand_for, beside, broken_laws, slips, wrong};
 use super::names::{Slip, Step};
+use super::remark::{Base, Remark};
 use super::written::{Entry, Written};
-use crate::counted::counted;
 
 /// What was found in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -27,7 +27,7 @@ pub enum Found {
 }
 
 /// One step, checked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckedStep {
     /// Its name.
     pub step: &'static str,
@@ -39,11 +39,11 @@ pub struct CheckedStep {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slip: Option<Slip>,
     /// What is to be said of it.
-    pub says: Vec<String>,
+    pub says: Vec<Remark>,
 }
 
 /// A solution, checked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckedSolution {
     /// Its name.
     pub solution: String,
@@ -54,6 +54,9 @@ pub struct CheckedSolution {
     /// All steps that were written.
     pub steps: Vec<CheckedStep>,
 }
+
+/// What was found in a step, the slip, and what is to be said of it.
+type Judged = (Found, Option<Slip>, Vec<Remark>);
 
 /// Values that a step is held against: what it should follow from, and the words for it.
 struct Bases {
@@ -82,7 +85,7 @@ pub fn check(written: &Written) -> CheckedSolution {
     let mut steps = Vec::new();
     for (step, entry) in &written.steps {
         let found = bases.step(*step, entry);
-        let (found, slip, says) = found.unwrap_or_else(|reason| bases.alone(*step, entry, &reason));
+        let (found, slip, says) = found.unwrap_or_else(|reason| bases.alone(*step, entry, reason));
         steps.push(CheckedStep {
             step: step.name(),
             place: entry.place.clone(),
@@ -98,11 +101,7 @@ pub fn check(written: &Written) -> CheckedSolution {
 
 impl Bases {
     /// Checks one step, and goes on with what was written.
-    fn step(
-        &mut self,
-        step: Step,
-        entry: &Entry,
-    ) -> Result<(Found, Option<Slip>, Vec<String>), NoValue> {
+    fn step(&mut self, step: Step, entry: &Entry) -> Result<Judged, NoValue> {
         for chain in [&mut self.truth, &mut self.own, &mut self.unrounded] {
             chain.fill(step)?;
         }
@@ -152,12 +151,7 @@ impl Bases {
 
     /// What can be said of a step whose right value has no exact form here: whether it breaks a
     /// law, and whether it follows from what is written before it.
-    fn alone(
-        &mut self,
-        step: Step,
-        entry: &Entry,
-        reason: &NoValue,
-    ) -> (Found, Option<Slip>, Vec<String>) {
+    fn alone(&mut self, step: Step, entry: &Entry, reason: NoValue) -> Judged {
         let laws = broken_laws(step, entry, &self.own);
         let own = self.own.fill(step).and_then(|()| self.own.rows(step.formula()));
         let stated = entry.values();
@@ -173,22 +167,19 @@ impl Bases {
                 (Found::Slip, Some(Slip::Extents), extents.into_iter().collect())
             }
             Ok(own) if all_stand_for(entry, &own) => {
-                let says = "follows from what is written before it, of which not all was decided"
-                    .to_owned();
-                (Found::Follows, None, vec![says])
+                (Found::Follows, None, vec![Remark::FollowsUndecided])
             }
-            _ => (Found::Undecided, None, vec![reason.to_string()]),
+            _ => (Found::Undecided, None, vec![Remark::Undecided(reason)]),
         }
     }
 
     /// What is found in a step, and its value before it was rounded.
-    #[expect(clippy::type_complexity, reason = "found, slip and words, and a matrix")]
     fn judge(
         &self,
         step: Step,
         entry: &Entry,
         computed: Option<&[Vec<Span>]>,
-    ) -> Result<((Found, Option<Slip>, Vec<String>), Option<Vec<Vec<Real>>>), NoValue> {
+    ) -> Result<(Judged, Option<Vec<Vec<Real>>>), NoValue> {
         let formula = step.formula();
         let right = self.truth.rows(formula)?;
         let exactly = self.unrounded.rows(formula)?;
@@ -196,7 +187,7 @@ impl Bases {
             let found = if all_stand_for(entry, &right) {
                 (Found::Right, None, Vec::new())
             } else {
-                (Found::Follows, None, vec!["follows from the steps before it".to_owned()])
+                (Found::Follows, None, vec![Remark::Follows])
             };
             return Ok((found, Some(exactly)));
         }
@@ -210,9 +201,7 @@ impl Bases {
         let fits = other_extents(entry, &exactly).is_none();
         if all_stand_for(entry, &right) {
             let is_told = !fits || wrong_in(&exactly).next().is_some();
-            let says = is_told.then(|| {
-                "right, though it does not follow from what is written before it".to_owned()
-            });
+            let says = is_told.then_some(Remark::RightAlone);
             return Ok(((Found::Right, None, says.into_iter().collect()), Some(right)));
         }
         // Entries that are right, or may follow, are no slip.
@@ -226,27 +215,23 @@ impl Bases {
         let is_rounded = own.as_ref().is_ok_and(|own| all_stand_for(entry, own));
         let is_seen = is_rounded && self.is_known && !unlike.is_empty();
         if fits && !is_seen && accused(&exactly).is_empty() {
-            return Ok((
-                (Found::Follows, None, vec!["follows from the steps before it".to_owned()]),
-                None,
-            ));
+            return Ok(((Found::Follows, None, vec![Remark::Follows]), None));
         }
-        let early = |what: String, laws: Vec<String>| {
-            let says = std::iter::once(format!("numbers were rounded before going on{what}"));
+        let early = |source, laws: Vec<Remark>| {
+            let says = std::iter::once(Remark::Rounded(source));
             let says = says.chain(from_rounded(entry, &exactly, &unlike)).chain(laws).collect();
             (Found::Slip, Some(Slip::EarlyRounding), says)
         };
         if is_rounded {
-            return Ok((early(String::new(), Vec::new()), Some(exactly)));
+            return Ok((early(None, Vec::new()), Some(exactly)));
         }
         if let Some((slip, says, value)) = self.named(step, entry, &exactly) {
             let says = std::iter::once(says).chain(broken_laws(step, entry, &self.own)).collect();
             return Ok(((Found::Slip, Some(slip), says), Some(value)));
         }
         // One rounding that explains every entry comes before a cause for each.
-        if let Some((what, places)) = self.rounded_unseen(step, entry) {
-            let decimals = counted(places, "decimal");
-            return Ok((early(format!(": {what} to {decimals}"), Vec::new()), Some(exactly)));
+        if let Some(source) = self.rounded_unseen(step, entry) {
+            return Ok((early(Some(source), Vec::new()), Some(exactly)));
         }
         let laws = broken_laws(step, entry, &self.own);
         if let Some(says) = other_extents(entry, &exactly) {
@@ -254,7 +239,7 @@ impl Bases {
         }
         // Some come from rounded numbers, and no other is wrong.
         if own.as_ref().is_ok_and(|own| accused(own).is_empty()) {
-            return Ok((early(String::new(), laws), Some(exactly)));
+            return Ok((early(None, laws), Some(exactly)));
         }
         // The fewest wrong entries say most.
         let mut best = (accused(&exactly), &exactly, &self.unrounded);
@@ -292,27 +277,24 @@ impl Bases {
         step: Step,
         entry: &Entry,
         exactly: &[Vec<Real>],
-    ) -> Option<(Slip, String, Vec<Vec<Real>>)> {
+    ) -> Option<(Slip, Remark, Vec<Vec<Real>>)> {
         let bases = [
-            (&self.unrounded, ""),
-            (&self.own, " (from rounded numbers)"),
-            (
-                &self.truth,
-                " (and it follows from the right numbers, not from those written before it)",
-            ),
+            (&self.unrounded, Base::Steps),
+            (&self.own, Base::Rounded),
+            (&self.truth, Base::Right),
         ];
-        for (chain, from) in bases {
+        for (chain, base) in bases {
             for (slip, formula, says) in step.mistakes() {
                 // A formula that does not fit these extents is no candidate.
                 let Ok(rows) = chain.rows(formula) else { continue };
                 if all_stand_for(entry, &rows) && !same(&rows, exactly) {
-                    return Some((*slip, format!("{says}{from}"), rows));
+                    return Some((*slip, Remark::Mistake { says, base }, rows));
                 }
             }
             if step == Step::Weights
                 && let Some((slip, says, rows)) = other_softmax(chain, entry)
             {
-                return Some((slip, format!("{says}{from}"), rows));
+                return Some((slip, Remark::Mistake { says, base }, rows));
             }
         }
         None
@@ -320,20 +302,17 @@ impl Bases {
 }
 
 /// The first entry that shows rounded numbers before it.
-fn from_rounded(entry: &Entry, exactly: &[Vec<Real>], unlike: &[(usize, usize)]) -> Option<String> {
-    let (i, j) = *unlike.first()?;
-    let x = &entry.rows[i][j];
-    let (written, right) = (&x.text, beside(&exactly[i][j], x, entry.decimals()));
-    let place = format!("entry ({}, {})", i + 1, j + 1);
-    Some(format!("{place}: {written} comes from rounded numbers, {right} from unrounded ones"))
+fn from_rounded(entry: &Entry, exactly: &[Vec<Real>], unlike: &[(usize, usize)]) -> Option<Remark> {
+    let at = *unlike.first()?;
+    let x = &entry.rows[at.0][at.1];
+    let right = beside(&exactly[at.0][at.1], x, entry.decimals());
+    Some(Remark::FromRounded { at, written: x.text.clone(), right })
 }
 
 /// What is to be said of a step that has other extents than its value.
-fn other_extents(entry: &Entry, value: &[Vec<Real>]) -> Option<String> {
+fn other_extents(entry: &Entry, value: &[Vec<Real>]) -> Option<Remark> {
     let (expected, got) = ((value.len(), value.first().map_or(0, Vec::len)), entry.extents());
-    (got != expected).then(|| {
-        format!("expected {} × {} numbers, got {} × {}", expected.0, expected.1, got.0, got.1)
-    })
+    (got != expected).then_some(Remark::Extents { expected, got })
 }
 
 fn same(x: &[Vec<Real>], y: &[Vec<Real>]) -> bool {
@@ -345,7 +324,7 @@ fn same(x: &[Vec<Real>], y: &[Vec<Real>]) -> bool {
 }
 
 /// Weights by other rules: over the whole matrix, without the sum, the largest alone.
-fn other_softmax(chain: &Chain, entry: &Entry) -> Option<(Slip, String, Vec<Vec<Real>>)> {
+fn other_softmax(chain: &Chain, entry: &Entry) -> Option<(Slip, &'static str, Vec<Vec<Real>>)> {
     let scores = chain.rows("S").ok()?;
     let powers: Vec<Vec<Exact>> = scores
         .iter()
@@ -378,6 +357,6 @@ fn other_softmax(chain: &Chain, entry: &Entry) -> Option<(Slip, String, Vec<Vec<
         (Slip::NoSoftmax, "only the largest score was kept", largest),
     ]
     .into_iter()
-    .map(|(slip, says, rows)| (slip, says.to_owned(), plain(&rows)))
+    .map(|(slip, says, rows)| (slip, says, plain(&rows)))
     .find(|(_, _, rows)| all_stand_for(entry, rows))
 }

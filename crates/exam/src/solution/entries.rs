@@ -6,6 +6,7 @@ use super::carried::radius;
 use super::chain::Chain;
 use super::exchanged::exchanged;
 use super::names::{Slip, Step};
+use super::remark::{Cause, Remark};
 use super::written::Entry;
 use crate::given::{Form, Stated, is_within};
 
@@ -100,72 +101,57 @@ pub(super) fn slips(
     right: &[Vec<Real>],
     wrong: &[(usize, usize)],
     chain: &Chain,
-) -> (Slip, Vec<String>) {
+) -> (Slip, Vec<Remark>) {
     let decimals = entry.decimals();
     let is = |i: usize, j: usize, value: &Real| stands_for(&entry.rows[i][j], value, decimals);
-    let told = |(i, j): (usize, usize)| {
-        let x = &entry.rows[i][j];
-        format!(
-            "entry ({}, {}): expected {}, got {}",
-            i + 1,
-            j + 1,
-            beside(&right[i][j], x, decimals),
-            x.text
-        )
+    let told = |at: (usize, usize), causes: Vec<Cause>, perhaps| {
+        let (x, right) = (&entry.rows[at.0][at.1], &right[at.0][at.1]);
+        let (expected, got) = (beside(right, x, decimals), x.text.clone());
+        Remark::Entry { at, causes, perhaps, expected, got }
     };
-    if wrong.iter().all(|(i, j)| is_cut(&entry.rows[*i][*j], &right[*i][*j], decimals)) {
-        let says = wrong.iter().map(|at| format!("not rounded to the nearest in {}", told(*at)));
+    let is_cut = |(i, j): &(usize, usize)| is_cut(&entry.rows[*i][*j], &right[*i][*j], decimals);
+    if wrong.iter().all(is_cut) {
+        let says = wrong.iter().map(|at| told(*at, vec![Cause::NotNearest], false));
         return (Slip::NotNearest, shortened(says.collect()));
     }
     let (n, m) = (right.len(), right.first().map_or(0, Vec::len));
     if n == m && n > 1 && (0..n).all(|i| (0..n).all(|j| is(i, j, &right[j][i]))) {
-        return (Slip::Transposed, vec!["rows and columns are exchanged".to_owned()]);
+        return (Slip::Transposed, vec![Remark::Transposed]);
     }
     if let [(i, j), (k, l)] = *wrong
         && is(i, j, &right[k][l])
         && is(k, l, &right[i][j])
     {
-        let says =
-            format!("entries ({}, {}) and ({}, {}) are exchanged", i + 1, j + 1, k + 1, l + 1);
-        return (Slip::EntriesExchanged, vec![says]);
+        return (Slip::EntriesExchanged, vec![Remark::Entries([(i, j), (k, l)])]);
     }
     if let Some(says) = exchanged(step, entry, right, chain) {
         return (Slip::EntriesExchanged, vec![says]);
     }
-    let cause = |(i, j): &(usize, usize)| {
-        if is_cut(&entry.rows[*i][*j], &right[*i][*j], decimals) {
-            return vec![(Slip::NotNearest, "not rounded to the nearest".to_owned())];
+    let cause = |at: &(usize, usize)| {
+        if is_cut(at) {
+            return vec![Cause::NotNearest];
         }
-        causes(step, chain, &right[*i][*j], (*i, *j), &|other| is(*i, *j, other))
+        let (i, j) = *at;
+        causes(step, chain, &right[i][j], (i, j), &|other| is(i, j, other))
     };
-    let causes: Vec<Vec<(Slip, String)>> = wrong.iter().map(cause).collect();
+    let causes: Vec<Vec<Cause>> = wrong.iter().map(cause).collect();
     // Beside an entry that has no cause of its own, those of others are guesses.
-    let perhaps = if causes.iter().any(Vec::is_empty) { "perhaps " } else { "" };
-    let mut kinds = Vec::new();
-    let mut says = Vec::new();
-    for (at, causes) in wrong.iter().zip(&causes) {
-        let what: Vec<&str> = causes.iter().map(|(_, what)| what.as_str()).collect();
-        says.push(match what[..] {
-            [] => format!("another value in {}", told(*at)),
-            _ => format!("{perhaps}{} in {}", what.join(" or "), told(*at)),
-        });
-        kinds.extend(causes.iter().map(|(kind, _)| *kind));
-        if causes.is_empty() {
-            kinds.push(Slip::Arithmetic);
-        }
-    }
-    let first = kinds.first().copied().unwrap_or(Slip::Arithmetic);
-    (
-        if kinds.iter().all(|kind| *kind == first) { first } else { Slip::Arithmetic },
-        shortened(says),
-    )
+    let perhaps = causes.iter().any(Vec::is_empty);
+    let mut kinds = causes.iter().flat_map(|causes| {
+        let other = causes.is_empty().then_some(Slip::Arithmetic);
+        causes.iter().map(|cause| cause.slip()).chain(other)
+    });
+    let first = kinds.next().unwrap_or(Slip::Arithmetic);
+    let kind = if kinds.all(|kind| kind == first) { first } else { Slip::Arithmetic };
+    let says = wrong.iter().zip(causes).map(|(at, causes)| told(*at, causes, perhaps));
+    (kind, shortened(says.collect()))
 }
 
-fn shortened(mut says: Vec<String>) -> Vec<String> {
+fn shortened(mut says: Vec<Remark>) -> Vec<Remark> {
     if says.len() > 6 {
         let more = says.len() - 5;
         says.truncate(5);
-        says.push(format!("and {more} entries more"));
+        says.push(Remark::More(more));
     }
     says
 }
@@ -178,9 +164,9 @@ fn causes(
     value: &Real,
     at: (usize, usize),
     is: &dyn Fn(&Real) -> bool,
-) -> Vec<(Slip, String)> {
+) -> Vec<Cause> {
     if value.negated().is_ok_and(|other| is(&other)) {
-        return vec![(Slip::SignError, "sign error".to_owned())];
+        return vec![Cause::Sign];
     }
     let mut causes = terms(step, chain, value, at, is).unwrap_or_default();
     if causes.len() > 2 {
@@ -196,7 +182,7 @@ fn terms(
     value: &Real,
     (i, j): (usize, usize),
     is: &dyn Fn(&Real) -> bool,
-) -> Option<Vec<(Slip, String)>> {
+) -> Option<Vec<Cause>> {
     let (left, right) = step.factors()?;
     let (left, right) = (chain.rows(left).ok()?, chain.rows(right).ok()?);
     let mut causes = Vec::new();
@@ -209,21 +195,18 @@ fn terms(
         }
         let minus = term.negated().ok()?;
         let without = value.plus(&minus).ok()?;
-        for (kind, other, what) in [
-            (Slip::SignError, without.plus(&minus).ok()?, "sign error in term"),
-            (Slip::TermError, without, "missing term"),
-            (Slip::TermError, value.plus(&term).ok()?, "twice the term"),
-        ] {
-            if is(&other) {
-                causes.push((kind, format!("{what} {}", k + 1)));
-            }
-        }
+        let others = [
+            (Cause::TermSign(k), without.plus(&minus).ok()?),
+            (Cause::MissingTerm(k), without),
+            (Cause::TwiceTerm(k), value.plus(&term).ok()?),
+        ];
+        causes.extend(others.into_iter().filter(|(_, other)| is(other)).map(|(cause, _)| cause));
     }
     Some(causes)
 }
 
 /// Laws that the written numbers break, whatever they were made from.
-pub(super) fn broken_laws(step: Step, entry: &Entry, chain: &Chain) -> Vec<String> {
+pub(super) fn broken_laws(step: Step, entry: &Entry, chain: &Chain) -> Vec<Remark> {
     match step {
         Step::Scores => rank_law(entry, chain).into_iter().collect(),
         Step::Weights => row_laws(entry),
@@ -233,7 +216,7 @@ pub(super) fn broken_laws(step: Step, entry: &Entry, chain: &Chain) -> Vec<Strin
 }
 
 /// `rank(Q Kᵀ) ≤ d_k`.
-fn rank_law(entry: &Entry, chain: &Chain) -> Option<String> {
+fn rank_law(entry: &Entry, chain: &Chain) -> Option<Remark> {
     let width = chain.rows("Q").ok()?.first()?.len();
     let mut rows: Vec<Vec<Exact>> = Vec::new();
     for row in &entry.rows {
@@ -243,12 +226,7 @@ fn rank_law(entry: &Entry, chain: &Chain) -> Option<String> {
         return None;
     }
     let rank = rank(rows)?;
-    let law = "the rank of Q Kᵀ is at most d_k";
-    (rank > width).then(|| {
-        format!(
-            "the rank of these scores is {rank}, but {law} = {width}: no queries and keys have them"
-        )
-    })
+    (rank > width).then_some(Remark::Rank { rank, width })
 }
 
 /// The rank by elimination, exactly.
@@ -274,12 +252,12 @@ fn rank(mut rows: Vec<Vec<Exact>>) -> Option<usize> {
 }
 
 /// Weights are not negative, and each row sums to 1 as far as it was rounded.
-fn row_laws(entry: &Entry) -> Vec<String> {
+fn row_laws(entry: &Entry) -> Vec<Remark> {
     let mut says = Vec::new();
     let decimals = entry.decimals();
     for (i, row) in entry.rows.iter().enumerate() {
         if row.iter().any(|x| x.value.compare(&0.into()).is_ok_and(std::cmp::Ordering::is_lt)) {
-            says.push(format!("row {} has a negative weight", i + 1));
+            says.push(Remark::Negative(i));
         }
         let mut sum = Real::from(0);
         let mut most = Exact::from(0);
@@ -298,14 +276,14 @@ fn row_laws(entry: &Entry) -> Vec<String> {
                 Form::Decimal(places) => sum.digits(places),
                 Form::Expression => beside(&sum, x, None),
             });
-            says.push(format!("row {} sums to {}, not to 1", i + 1, sum.unwrap_or_default()));
+            says.push(Remark::Sum { row: i, sum: sum.unwrap_or_default() });
         }
     }
     says
 }
 
 /// Each output is between the least and the greatest value of its column.
-fn range_law(entry: &Entry, chain: &Chain) -> Vec<String> {
+fn range_law(entry: &Entry, chain: &Chain) -> Vec<Remark> {
     let Ok(values) = chain.rows("V") else { return Vec::new() };
     let mut says = Vec::new();
     for (i, row) in entry.rows.iter().enumerate() {
@@ -322,11 +300,7 @@ fn range_law(entry: &Entry, chain: &Chain) -> Vec<String> {
                     && column.iter().all(|value| x.value.compare(value).is_ok_and(order))
             };
             if !near && (all(std::cmp::Ordering::is_gt) || all(std::cmp::Ordering::is_lt)) {
-                says.push(format!(
-                    "entry ({}, {}) is outside the values that it is a mean of",
-                    i + 1,
-                    j + 1
-                ));
+                says.push(Remark::Outside((i, j)));
             }
         }
     }

@@ -5,6 +5,7 @@ use qkvet_prove::exact::Real;
 use super::chain::Chain;
 use super::entries::all_stand_for;
 use super::names::Step;
+use super::remark::Remark;
 use super::written::Entry;
 
 /// Rows and columns of which pairs are tried.
@@ -17,16 +18,16 @@ pub(super) fn exchanged(
     entry: &Entry,
     right: &[Vec<Real>],
     chain: &Chain,
-) -> Option<String> {
+) -> Option<Remark> {
     let is = |rows: &[Vec<Real>]| all_stand_for(entry, rows);
     pairs(right.len())
         .find(|(a, b)| is(&rows_exchanged(right, *a, *b)))
-        .map(|pair| says("rows", pair, ""))
+        .map(|pair| Remark::Lines { what: "rows", pair, of: None })
         .or_else(|| {
             let cols = right.first().map_or(0, Vec::len);
             pairs(cols)
                 .find(|(a, b)| is(&cols_exchanged(right, *a, *b)))
-                .map(|pair| says("columns", pair, ""))
+                .map(|pair| Remark::Lines { what: "columns", pair, of: None })
         })
         .or_else(|| {
             let (left, factor) = step.factors()?;
@@ -38,12 +39,8 @@ pub(super) fn exchanged(
                 .find(|(a, b)| {
                     product(&left, &rows_exchanged(&other, *a, *b)).is_some_and(|rows| is(&rows))
                 })
-                .map(|pair| says(what, pair, &format!(" of {name}")))
+                .map(|pair| Remark::Lines { what, pair, of: Some(name) })
         })
-}
-
-fn says(what: &str, (a, b): (usize, usize), of: &str) -> String {
-    format!("{what} {} and {}{of} are exchanged", a + 1, b + 1)
 }
 
 fn pairs(n: usize) -> impl Iterator<Item = (usize, usize)> {

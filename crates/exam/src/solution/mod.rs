@@ -11,8 +11,10 @@ mod check;
 mod entries;
 mod exchanged;
 mod names;
+mod remark;
 mod written;
 
 pub use check::{CheckedSolution, CheckedStep, Found, check};
 pub use names::{STEPS, Slip, Step};
+pub use remark::{Base, Cause, Remark};
 pub use written::{Entry, TEMPLATE, Written};

@@ -7,7 +7,8 @@ use serde::Deserialize;
 
 use super::names::{STEPS, Step};
 use crate::counted::counted;
-use crate::given::{Form, Layout, Stated, YamlNode, layout};
+use crate::given::{Form, Layout, ReadError, Stated, YamlNode, layout};
+use crate::question::line_of;
 
 /// Rows and columns of one matrix.
 const MOST_EXTENT: usize = 24;
@@ -17,6 +18,40 @@ const GIVEN: [&str; 8] = ["X", "W_Q", "W_K", "W_V", "Q", "K", "V", "scale"];
 
 /// The beginning of a solution file.
 pub const TEMPLATE: &str = include_str!("template.yaml");
+
+/// Numbers of a solution that do not fit.
+#[derive(Debug, thiserror::Error)]
+enum Misfit {
+    #[error(transparent)]
+    Unread(#[from] ReadError),
+    #[error("row {row}, column {column}: {reason}")]
+    Entry { row: usize, column: usize, reason: ReadError },
+    #[error("expected 1 to {} rows and columns, got {rows} × {cols}", MOST_EXTENT)]
+    Extents { rows: usize, cols: usize },
+    #[error("row {row}: expected {expected} numbers as in the first, got {got}")]
+    Ragged { row: usize, expected: usize, got: usize },
+    #[error("expected {}, got {}", counted(*expected, what), counted(*got, what))]
+    Count { what: &'static str, expected: usize, got: usize },
+    #[error("expected one number, got {rows} × {cols}")]
+    NoNumber { rows: usize, cols: usize },
+    #[error("expected a step that is not given")]
+    Given,
+}
+
+impl Misfit {
+    /// The error at the numbers of this name.
+    fn at(&self, (path, source): (&str, &str), name: &str, node: &YamlNode) -> SpecError {
+        let hint = matches!(
+            self,
+            Self::Unread(_) | Self::Entry { .. } | Self::Extents { .. } | Self::Ragged { .. }
+        )
+        .then_some(
+            "write a matrix by rows, [[1, 2], [3, 4]], and numbers as 0.25, 5/2 or exp(1/2)",
+        );
+        let at = node.offset();
+        SpecError::at(path, source, at..at + 1, &format!("`{name}`: {self}"), hint)
+    }
+}
 
 /// A matrix or a number of a solution.
 #[derive(Clone, Debug)]
@@ -95,10 +130,9 @@ impl Written {
                 return Err(SpecError::plain(message));
             }
         }
-        fits(&given).map_err(|(name, message)| {
-            let at = file.given.get(&name).map_or(0, YamlNode::offset);
-            SpecError::at(path, source, at..at + 1, &format!("`{name}`: {message}"), None)
-        })?;
+        if let Err((name, misfit)) = fits(&given) {
+            return Err(misfit.at((path, source), name, &file.given[name]));
+        }
         let mut steps = Vec::new();
         for (name, node) in &file.steps {
             let Some(step) = Step::of_name(name) else {
@@ -106,14 +140,7 @@ impl Written {
             };
             if let Some(entry) = entry(path, source, name, node)? {
                 if given.contains_key(name) {
-                    let message = format!("`{name}`: expected a step that is not given");
-                    return Err(SpecError::at(
-                        path,
-                        source,
-                        node.offset()..node.offset() + 1,
-                        &message,
-                        None,
-                    ));
+                    return Err(Misfit::Given.at((path, source), name, node));
                 }
                 steps.push((step, entry));
             }
@@ -129,14 +156,11 @@ impl Written {
 }
 
 /// Whether what is given can be multiplied; else the name of what does not fit, and why.
-fn fits(given: &IndexMap<String, Entry>) -> Result<(), (String, String)> {
+fn fits(given: &IndexMap<String, Entry>) -> Result<(), (&'static str, Misfit)> {
     let extents = |name: &str| given.get(name).map(Entry::extents);
-    let wrong = |name: &str, what: &str, expected: usize, got: usize| {
-        let message = format!("expected {}, got {}", counted(expected, what), counted(got, what));
-        Err((name.to_owned(), message))
-    };
+    let wrong = |name, what, expected, got| Err((name, Misfit::Count { what, expected, got }));
     if let Some((rows, cols)) = extents("scale").filter(|extents| *extents != (1, 1)) {
-        return Err(("scale".to_owned(), format!("expected one number, got {rows} × {cols}")));
+        return Err(("scale", Misfit::NoNumber { rows, cols }));
     }
     // Rows and columns of queries, keys and values, and what was given for them.
     let mut all = Vec::new();
@@ -180,44 +204,33 @@ fn entry(
     name: &str,
     node: &YamlNode,
 ) -> Result<Option<Entry>, SpecError> {
-    let at = node.offset();
-    let wrong = |message: String| {
-        let hint = "write a matrix by rows, [[1, 2], [3, 4]], and numbers as 0.25, 5/2 or exp(1/2)";
-        SpecError::at(path, source, at..at + 1, &format!("`{name}`: {message}"), Some(hint))
-    };
+    let wrong = |misfit: Misfit| misfit.at((path, source), name, node);
     let read = node.node(source);
     if read.is_missing() {
         return Ok(None);
     }
-    let texts = match layout(&read).map_err(wrong)? {
+    let texts = match layout(&read).map_err(|reason| wrong(reason.into()))? {
         Layout::One(text) => vec![vec![text]],
         Layout::Flat(row) => vec![row],
         Layout::Rows(rows) => rows,
     };
     let cols = texts.first().map_or(0, Vec::len);
     if texts.len() > MOST_EXTENT || cols > MOST_EXTENT || cols == 0 {
-        return Err(wrong(format!(
-            "expected 1 to {MOST_EXTENT} rows and columns, got {} × {cols}",
-            texts.len()
-        )));
+        return Err(wrong(Misfit::Extents { rows: texts.len(), cols }));
     }
     let mut rows = Vec::new();
     for (i, texts) in texts.iter().enumerate() {
         if texts.len() != cols {
-            return Err(wrong(format!(
-                "row {}: expected {cols} numbers as in the first, got {}",
-                i + 1,
-                texts.len()
-            )));
+            let (row, got) = (i + 1, texts.len());
+            return Err(wrong(Misfit::Ragged { row, expected: cols, got }));
         }
         let mut row = Vec::new();
         for (j, text) in texts.iter().enumerate() {
             let x = Stated::read(text)
-                .map_err(|reason| wrong(format!("row {}, column {}: {reason}", i + 1, j + 1)))?;
+                .map_err(|reason| wrong(Misfit::Entry { row: i + 1, column: j + 1, reason }))?;
             row.push(x);
         }
         rows.push(row);
     }
-    let line = source.get(..at).unwrap_or("").matches('\n').count() + 1;
-    Ok(Some(Entry { rows, place: format!("{path}:{line}") }))
+    Ok(Some(Entry { rows, place: format!("{path}:{}", line_of(source, node.offset())) }))
 }

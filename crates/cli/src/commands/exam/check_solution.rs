@@ -44,12 +44,12 @@ fn print(checked: &CheckedSolution) {
             Found::Slip => "SLIP",
             Found::Undecided => "undecided",
         };
-        let first = step.says.first().map(|says| printable(says)).unwrap_or_default();
+        let first = step.says.first().map(|says| printable(&says.to_string())).unwrap_or_default();
         let line =
             format!("  {found:9}  {:7}  {:place$}  {first}", step.step, printable(&step.place));
         say!("{}", line.trim_end());
         for says in step.says.iter().skip(1) {
-            say!("  {:9}  {:7}  {:place$}  {}", "", "", "", printable(says));
+            say!("  {:9}  {:7}  {:place$}  {}", "", "", "", printable(&says.to_string()));
         }
     }
     let slips = checked.steps.iter().filter(|step| step.found == Found::Slip).count();

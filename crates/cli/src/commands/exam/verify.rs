@@ -57,9 +57,10 @@ pub(super) fn verify(folder: &Path) -> Result<ExitCode, Failure> {
     }
     if let Some((key, exam)) = &first {
         let file = |path: &str| open::bytes(&folder.join(path)).ok();
-        wrong.extend(differing(key, &file, &catalog));
+        wrong.extend(differing(key, &file, &catalog).iter().map(ToString::to_string));
         let present = ["student", "key"].map(|name| names(folder, name)).concat();
-        wrong.extend(surplus(key, exam, present.iter().map(String::as_str)));
+        let surplus = surplus(key, exam, present.iter().map(String::as_str));
+        wrong.extend(surplus.iter().map(ToString::to_string));
         wrong.extend(linked(folder, &present));
     }
     for reason in &wrong {

@@ -1,45 +1,48 @@
 //! Keys derived again by another route: every number by the engine's enclosures, every picked word
 //! by the question itself.
 
+mod wrong;
+
 use indexmap::IndexMap;
 use qkvet_engine::ball::Ball;
 use qkvet_spec::syntax::Expr;
 use qkvet_spec::{Catalog, CheckedLaw};
 
 use crate::answer::{
-    Balls, Drawn, Judgment, Numbers, Printed, agrees, ball_of, enclosed, enclosed_all, read,
+    AnswerError, Balls, Drawn, Numbers, Printed, agrees, ball_of, enclosed, enclosed_all, read,
     rounded, standard, worked_value,
 };
 use crate::build::{self, Request, build_each};
-use crate::counted::counted;
 use crate::error::ExamError;
 use crate::generate::{Answer, Mistaken, PLACES, fits, load, nothing};
 use crate::key::{Key, KeyedPart, KeyedQuestion};
 use crate::print::Format;
 use crate::question::{AnswerSpec, CheckedMistake, CheckedPart, CheckedQuestion, Library, Slip};
 
+pub use wrong::{Place, Untrue, Within, Wrong, WrongFile};
+
 /// What a verification found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verified {
     /// Answers that were derived again.
     pub answers: usize,
     /// Values of mistakes that were derived again.
     pub mistakes: usize,
     /// What is wrong, each with its question and part.
-    pub wrong: Vec<String>,
+    pub wrong: Vec<Wrong>,
 }
 
 /// Derives every answer of a key again.
 pub fn verify(key: &Key, library: &Library, catalog: &Catalog) -> Verified {
     let mut verified = Verified::default();
     for (number, keyed) in key.questions.iter().enumerate() {
-        let name = format!("question {} ({})", number + 1, keyed.question);
+        let name = Place::question(number, &keyed.question);
         let Some(question) = library.get(&keyed.question) else {
-            verified.wrong.push(format!("{name}: expected a known question"));
+            verified.wrong.push(name.is(Untrue::Question));
             continue;
         };
         if let Err(reason) = fits(question, &keyed.drawn) {
-            verified.wrong.push(format!("{name}: {reason}"));
+            verified.wrong.push(name.is(reason));
             continue;
         }
         let keys = keyed.parts.iter().filter_map(|part| match &part.answer {
@@ -48,37 +51,31 @@ pub fn verify(key: &Key, library: &Library, catalog: &Catalog) -> Verified {
         });
         let expected = load(&keyed.drawn, keys);
         if keyed.load != expected {
-            verified
-                .wrong
-                .push(format!("{name}: expected a load of {expected}, got {}", keyed.load));
+            verified.wrong.push(name.is(Untrue::Load { expected, got: keyed.load }));
         }
         let known = enclosures(question, &keyed.drawn, catalog);
         for part in &keyed.parts {
-            let place = format!("{name}, part {}", part.part);
+            let place = Place { part: Some(part.part), ..name.clone() };
             let written = part
                 .part
                 .checked_sub(1)
                 .and_then(|at| Some((question.question.parts.get(at)?, question.parts.get(at)?)));
             let Some((written, checked)) = written else {
-                verified.wrong.push(format!("{place}: expected a part of the question"));
+                verified.wrong.push(place.is(Untrue::Part));
                 continue;
             };
             let again =
                 Again { question, part: checked, drawn: &keyed.drawn, known: &known, catalog };
-            if part.points != written.points {
-                verified.wrong.push(format!(
-                    "{place}: expected {} points, got {}",
-                    written.points, part.points
-                ));
+            let (expected, got) = (written.points, part.points);
+            if got != expected {
+                verified.wrong.push(place.is(Untrue::Points { expected, got }));
             }
             match again.answer(&written.answer, &part.answer) {
                 Ok(()) => verified.answers += 1,
-                Err(reason) => verified.wrong.push(format!("{place}: {reason}")),
+                Err(reason) => verified.wrong.push(place.is(reason)),
             }
             if let Some(at) = stray_choice(part) {
-                verified.wrong.push(format!(
-                    "{place}, option {at}: expected the key or what a mistake gives"
-                ));
+                verified.wrong.push(place.within(Within::Option(at), Untrue::Option));
             }
             again.mistakes(part, &written.answer, &place, &mut verified);
         }
@@ -102,36 +99,24 @@ fn stray_choice(part: &KeyedPart) -> Option<usize> {
 ///
 /// # Errors
 /// A set or a question that no longer fits.
-pub fn not_of_seed(keys: &[&Key], catalog: &Catalog) -> Result<Option<(usize, String)>, ExamError> {
+pub fn not_of_seed(keys: &[&Key], catalog: &Catalog) -> Result<Option<(usize, Wrong)>, ExamError> {
     let Some(one) = keys.first() else { return Ok(None) };
     let last = keys.iter().map(|key| key.variant).max().unwrap_or(0);
     let again = build::keys(&request(one), last, catalog)?;
     for key in keys {
         let Some(right) = key.variant.checked_sub(1).and_then(|at| again.get(at)) else {
-            return Ok(Some((
-                key.variant,
-                format!("its number: expected one of {}", counted(again.len(), "variant")),
-            )));
+            return Ok(Some((key.variant, Wrong::Number { variants: again.len() })));
         };
         let same = Key { generator: key.generator.clone(), ..right.clone() };
         if same == **key {
             continue;
         }
         let differs = |(at, (one, other)): (usize, (&KeyedQuestion, &KeyedQuestion))| {
-            (one != other).then(|| format!("question {} ({})", at + 1, other.question))
+            (one != other).then(|| Place::question(at, &other.question).is(Untrue::Seed))
         };
         let first = right.questions.iter().zip(&key.questions).enumerate().find_map(differs);
-        let place = first.unwrap_or_else(|| {
-            format!(
-                "its questions: expected {}, got {}",
-                right.questions.len(),
-                key.questions.len()
-            )
-        });
-        return Ok(Some((
-            key.variant,
-            format!("{place}: expected what its seed gives, got another key"),
-        )));
+        let (expected, got) = (right.questions.len(), key.questions.len());
+        return Ok(Some((key.variant, first.unwrap_or(Wrong::Questions { expected, got }))));
     }
     Ok(None)
 }
@@ -145,27 +130,28 @@ pub fn differing(
     key: &Key,
     read: &dyn Fn(&str) -> Option<Vec<u8>>,
     catalog: &Catalog,
-) -> Vec<String> {
+) -> Vec<WrongFile> {
     let mut wrong = Vec::new();
     let built = build_each::<ExamError>(&request(key), catalog, &mut |files| {
         wrong.extend(files.iter().filter_map(|file| {
-            let got = match read(&file.path) {
-                None => "no file: it is missing",
-                Some(bytes) if bytes != file.text.as_bytes() => "other bytes",
-                Some(_) => return None,
-            };
-            Some(format!("{}: expected what its seed gives, got {got}", file.path))
+            let got = read(&file.path);
+            (got.as_deref() != Some(file.text.as_bytes()))
+                .then(|| WrongFile::Bytes { path: file.path.clone(), is_missing: got.is_none() })
         }));
         Ok(())
     });
-    wrong.extend(built.err().map(|error| format!("rebuilt: {error}")));
+    wrong.extend(built.err().map(WrongFile::Build));
     wrong
 }
 
 /// Files that lie in the folder of an exam though its key makes none of that name: all in
 /// `student/`, for that is handed out, and in `key/` keys and whatever is named like those of a
 /// variant. PDFs beside a sheet or a key belong to it.
-pub fn surplus<'a>(key: &Key, exam: &str, present: impl Iterator<Item = &'a str>) -> Vec<String> {
+pub fn surplus<'a>(
+    key: &Key,
+    exam: &str,
+    present: impl Iterator<Item = &'a str>,
+) -> Vec<WrongFile> {
     let width = key.variants.to_string().len();
     let is_made = |path: &str| {
         let (folder, name) = path.split_once('/').unwrap_or(("", path));
@@ -185,14 +171,10 @@ pub fn surplus<'a>(key: &Key, exam: &str, present: impl Iterator<Item = &'a str>
     let mut wrong = Vec::new();
     for path in present.filter(|path| !is_made(path)) {
         if path.starts_with("student/") {
-            wrong.push(format!(
-                "{path}: expected nothing but sheets in the folder that is handed out, got another file"
-            ));
+            wrong.push(WrongFile::NoSheet { path: path.to_owned() });
         } else if path.ends_with(".json") || is_of_variant(path, exam) {
-            wrong.push(format!(
-                "{path}: expected the keys of {}, got another one",
-                counted(key.variants, "variant")
-            ));
+            let (path, variants) = (path.to_owned(), key.variants);
+            wrong.push(WrongFile::NoKey { path, variants });
         }
     }
     wrong
@@ -211,7 +193,7 @@ fn is_of_variant(path: &str, exam: &str) -> bool {
 }
 
 /// Formulas of a question and what the engine makes of them.
-type Known<'a> = Vec<(&'a Expr, Result<Balls, String>)>;
+type Known<'a> = Vec<(&'a Expr, Result<Balls, AnswerError>)>;
 
 /// Every formula of a question whose steps are the question's own, enclosed with each step worked
 /// out once.
@@ -225,8 +207,8 @@ fn enclosures<'a>(question: &'a CheckedQuestion, drawn: &Drawn, catalog: &Catalo
     };
     let exprs: Vec<&Expr> = question.parts.iter().flat_map(of_part).collect();
     let all = enclosed_all(&question.law, &exprs, drawn, standard(), catalog);
-    let failed = |reason: String| exprs.iter().map(|_| Err(reason.clone())).collect();
-    let all = all.unwrap_or_else(failed);
+    let all =
+        all.unwrap_or_else(|reason| exprs.iter().map(|_| Err(reason.clone().into())).collect());
     exprs.into_iter().zip(all).collect()
 }
 
@@ -240,7 +222,7 @@ struct Again<'a> {
 }
 
 impl Again<'_> {
-    fn balls(&self, law: &CheckedLaw, expr: &Expr) -> Result<Balls, String> {
+    fn balls(&self, law: &CheckedLaw, expr: &Expr) -> Result<Balls, AnswerError> {
         let known = self.known.iter().find(|(known, _)| std::ptr::eq(*known, expr));
         if let Some((_, balls)) = known.filter(|_| std::ptr::eq(law, &self.question.law)) {
             return balls.clone();
@@ -248,36 +230,27 @@ impl Again<'_> {
         enclosed(law, expr, self.drawn, standard(), self.catalog)
     }
 
-    fn numbers(&self, key: &Numbers) -> Result<(), String> {
+    fn numbers(&self, key: &Numbers) -> Result<(), AnswerError> {
         for expr in [&self.part.of, &self.part.beside].into_iter().flatten() {
             let balls = self.balls(&self.question.law, expr)?;
-            match agrees(key, &balls, &|text| ball_of(text, self.catalog)) {
-                Judgment::Right => {}
-                Judgment::Wrong(reason) | Judgment::Undecided(reason) => return Err(reason),
-            }
+            agrees(key, &balls, &|text| ball_of(text, self.catalog))?;
         }
         Ok(())
     }
 
-    fn answer(&self, written: &AnswerSpec, answer: &Answer) -> Result<(), String> {
+    fn answer(&self, written: &AnswerSpec, answer: &Answer) -> Result<(), Untrue> {
         match (written, answer) {
             (AnswerSpec::Value(value), Answer::Numbers { key, choices }) => {
                 if key.places != value.places {
-                    return Err(format!(
-                        "expected {}, got {}",
-                        decimals(value.places),
-                        decimals(key.places)
-                    ));
+                    return Err(Untrue::Places { expected: value.places, got: key.places });
                 }
                 let alike = choices.iter().filter(|choice| choice.looks_like(key)).count();
                 if value.choices && alike != 1 {
-                    return Err(format!(
-                        "expected the key once among the options, got it {alike} times"
-                    ));
+                    return Err(Untrue::Options { got: alike });
                 }
-                self.numbers(key)
+                Ok(self.numbers(key)?)
             }
-            (AnswerSpec::Shape(_), Answer::Numbers { key, .. }) => self.numbers(key),
+            (AnswerSpec::Shape(_), Answer::Numbers { key, .. }) => Ok(self.numbers(key)?),
             (AnswerSpec::Largest(_), Answer::Largest(columns)) => self.largest(columns),
             (AnswerSpec::Choice(choice), Answer::Choice(order)) => {
                 permutation(order, choice.wrong.len() + 1)
@@ -290,10 +263,7 @@ impl Again<'_> {
                 if picked.len() == statements.pick && picked.iter().all(known) && !twice {
                     Ok(())
                 } else {
-                    Err(format!(
-                        "expected {} different statements of the question",
-                        statements.pick
-                    ))
+                    Err(Untrue::Statements { pick: statements.pick })
                 }
             }
             (AnswerSpec::Ordering(ordering), Answer::Ordering(order)) => {
@@ -304,42 +274,42 @@ impl Again<'_> {
             }
             (AnswerSpec::Design(_), Answer::AsWritten) => self.design(),
             (AnswerSpec::Proof(_) | AnswerSpec::Text(_), Answer::AsWritten) => Ok(()),
-            _ => Err("expected an answer of the question's own kind".to_owned()),
+            _ => Err(Untrue::Kind),
         }
     }
 
-    fn both(&self) -> Result<[Vec<Vec<Ball>>; 2], String> {
+    fn both(&self) -> Result<[Vec<Vec<Ball>>; 2], AnswerError> {
         let (Some(left), Some(right)) = (&self.part.of, &self.part.beside) else {
-            return Err("expected two formulas".to_owned());
+            return Err(AnswerError::NoFormula);
         };
         Ok([self.balls(&self.question.law, left)?.1, self.balls(&self.question.law, right)?.1])
     }
 
-    fn related(&self, fits: impl Fn(Ball) -> bool) -> Result<(), String> {
+    fn related(&self, fits: impl Fn(Ball) -> bool) -> Result<(), Untrue> {
         let [left, right] = self.both()?;
         let same =
             left.len() == right.len() && left.iter().zip(&right).all(|(x, y)| x.len() == y.len());
         let all =
             left.iter().flatten().zip(right.iter().flatten()).all(|(x, y)| fits((*x - *y).abs()));
-        if same && all { Ok(()) } else { Err("expected equal sides, got others".to_owned()) }
+        if same && all { Ok(()) } else { Err(Untrue::Sides) }
     }
 
-    fn design(&self) -> Result<(), String> {
+    fn design(&self) -> Result<(), Untrue> {
         let [distance, most] = self.both()?;
         match (
             distance.first().and_then(|row| row.first()),
             most.first().and_then(|row| row.first()),
         ) {
             (Some(distance), Some(most)) if distance.high() <= most.low() => Ok(()),
-            _ => Err("expected the example to have the property".to_owned()),
+            _ => Err(Untrue::Example),
         }
     }
 
-    fn largest(&self, columns: &[usize]) -> Result<(), String> {
-        let of = self.part.of.as_ref().ok_or("expected a formula")?;
+    fn largest(&self, columns: &[usize]) -> Result<(), Untrue> {
+        let of = self.part.of.as_ref().ok_or(AnswerError::NoFormula)?;
         let (_, rows) = self.balls(&self.question.law, of)?;
         if rows.len() != columns.len() {
-            return Err(format!("expected {} columns, got {}", rows.len(), columns.len()));
+            return Err(Untrue::Columns { expected: rows.len(), got: columns.len() });
         }
         for (at, (row, column)) in rows.iter().zip(columns).enumerate() {
             let best = column.checked_sub(1).and_then(|at| row.get(at));
@@ -347,10 +317,7 @@ impl Again<'_> {
                 row.iter().enumerate().all(|(at, x)| at + 1 == *column || x.high() < best.low())
             });
             if !is_best {
-                return Err(format!(
-                    "row {}: expected the column of the largest entry, got {column}",
-                    at + 1
-                ));
+                return Err(Untrue::Largest { row: at + 1, got: *column });
             }
         }
         Ok(())
@@ -362,28 +329,27 @@ impl Again<'_> {
         &self,
         part: &KeyedPart,
         written: &AnswerSpec,
-        place: &str,
+        place: &Place,
         verified: &mut Verified,
     ) {
         if part.mistakes.is_empty() && !matches!(part.answer, Answer::Numbers { .. }) {
             return;
         }
         if part.mistakes.len() != self.part.mistakes.len() {
-            verified.wrong.push(format!("{place}: expected {} mistakes", self.part.mistakes.len()));
+            let expected = self.part.mistakes.len();
+            verified.wrong.push(place.is(Untrue::Mistakes { expected }));
             return;
         }
         let places = if let AnswerSpec::Value(value) = written { value.places } else { None };
         for (keyed, checked) in part.mistakes.iter().zip(&self.part.mistakes) {
             let is_known = keyed.says == checked.says;
-            let result = if is_known {
-                self.mistake(keyed, checked, places)
-            } else {
-                Err("expected its own words".to_owned())
-            };
+            let result =
+                if is_known { self.mistake(keyed, checked, places) } else { Err(Untrue::Words) };
             match result {
                 Ok(()) => verified.mistakes += 1,
                 Err(reason) => {
-                    verified.wrong.push(format!("{place}, mistake `{}`: {reason}", keyed.says))
+                    let within = Within::Mistake(keyed.says.clone());
+                    verified.wrong.push(place.within(within, reason));
                 }
             }
         }
@@ -394,24 +360,20 @@ impl Again<'_> {
         keyed: &Mistaken,
         checked: &CheckedMistake,
         places: Option<usize>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Untrue> {
         let numbers = &keyed.numbers;
         // A mistake may make a rational answer irrational, and is then told in decimals.
         if numbers.places != places && (places.is_some() || numbers.places != Some(PLACES)) {
-            return Err(format!("expected {}, got {}", decimals(places), decimals(numbers.places)));
+            return Err(Untrue::Places { expected: places, got: numbers.places });
         }
-        let of = || self.part.of.as_ref().ok_or("expected an answer with a value");
+        let of = || self.part.of.as_ref().ok_or(AnswerError::NoFormula);
         let balls = match &checked.slip {
             Slip::Fault(meaning) => {
-                let check = self.part.beside.as_ref().ok_or("expected a `check`")?;
+                let check = self.part.beside.as_ref().ok_or(AnswerError::NoFormula)?;
                 let balls = enclosed(&self.question.law, check, self.drawn, meaning, self.catalog)?;
                 // Decimals stand for the exact value of what a fault gives.
                 let again = rounded(&balls, numbers.places.unwrap_or(PLACES))?;
-                return if again == *numbers {
-                    Ok(())
-                } else {
-                    Err("expected other numbers".to_owned())
-                };
+                return if again == *numbers { Ok(()) } else { Err(Untrue::Numbers) };
             }
             // Decimals without exact values are the engine's, so that exact arithmetic is the other
             // route.
@@ -429,10 +391,7 @@ impl Again<'_> {
             }
             Slip::Answer(gives) => self.balls(&self.question.law, gives)?,
         };
-        match agrees(numbers, &balls, &|text| ball_of(text, self.catalog)) {
-            Judgment::Right => Ok(()),
-            Judgment::Wrong(reason) | Judgment::Undecided(reason) => Err(reason),
-        }
+        Ok(agrees(numbers, &balls, &|text| ball_of(text, self.catalog))?)
     }
 
     /// Whether these are the decimals of a formula under the steps of a law, by exact arithmetic.
@@ -442,11 +401,11 @@ impl Again<'_> {
         law: &CheckedLaw,
         rounds: &IndexMap<String, usize>,
         of: &Expr,
-    ) -> Result<(), String> {
+    ) -> Result<(), Untrue> {
         let value = worked_value(law, self.drawn, rounds, &IndexMap::new(), of)
-            .map_err(|error| error.to_string())?;
+            .map_err(AnswerError::from)?;
         let again = Printed::new(value, numbers.places)?;
-        if again.rows() == numbers.rows { Ok(()) } else { Err("expected other numbers".to_owned()) }
+        if again.rows() == numbers.rows { Ok(()) } else { Err(Untrue::Numbers) }
     }
 
     /// The law with the decimals of some steps in their place.
@@ -454,7 +413,7 @@ impl Again<'_> {
         &self,
         law: &CheckedLaw,
         rounds: &IndexMap<String, usize>,
-    ) -> Result<CheckedLaw, String> {
+    ) -> Result<CheckedLaw, AnswerError> {
         let mut law = law.clone();
         for at in 0..law.lets.len() {
             let (name, expr) = law.lets[at].clone();
@@ -462,16 +421,11 @@ impl Again<'_> {
                 let before = CheckedLaw { lets: law.lets[..at].to_vec(), ..law.clone() };
                 let decimals = rounded(&self.balls(&before, &expr)?, *places)?;
                 law.lets[at].1 =
-                    read(&literal(&decimals, *places)).map_err(|error| error.message)?;
+                    read(&literal(&decimals, *places)).map_err(|_| AnswerError::NoFormula)?;
             }
         }
         Ok(law)
     }
-}
-
-/// How an answer is asked for.
-fn decimals(places: Option<usize>) -> String {
-    places.map_or_else(|| "exact numbers".to_owned(), |places| counted(places, "decimal"))
 }
 
 /// Decimals as a formula of exact fractions.
@@ -503,12 +457,12 @@ fn literal(numbers: &Numbers, places: usize) -> String {
     }
 }
 
-fn permutation(order: &[usize], n: usize) -> Result<(), String> {
+fn permutation(order: &[usize], n: usize) -> Result<(), Untrue> {
     let mut sorted = order.to_vec();
     sorted.sort_unstable();
     if sorted.iter().copied().eq(0..n) {
         Ok(())
     } else {
-        Err(format!("expected an order of {n}, got {order:?}"))
+        Err(Untrue::Order { n, got: order.to_vec() })
     }
 }
