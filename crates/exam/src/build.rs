@@ -212,13 +212,13 @@ fn placed(error: ExamError, question: &CheckedQuestion, own: &[Source]) -> ExamE
             (none.last.span(&source.text), none.to_string(), Some(none.hint()))
         }
         ExamError::NoValue { what: Which::Part(part), reason, .. } => {
-            let word = match reason {
+            let word = match **reason {
                 Contradiction::Check { .. } => "check",
                 Contradiction::Example { .. } => "example",
                 _ => "answer",
             };
             let path = format!("parts.{}.answer.{word}", part + 1);
-            let hint = matches!(reason, Contradiction::Answer(AnswerError::Irrational { .. }))
+            let hint = matches!(**reason, Contradiction::Answer(AnswerError::Irrational { .. }))
                 .then(|| "ask for decimals: `places: 3`".to_owned());
             (span_of(&source.text, &path), error.to_string(), hint)
         }

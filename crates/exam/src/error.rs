@@ -21,7 +21,7 @@ pub enum ExamError {
         /// Which formula.
         what: Which,
         /// Why.
-        reason: Contradiction,
+        reason: Box<Contradiction>,
     },
     /// No numbers were found that make a good question.
     #[error("{none}\nhint: {}", none.hint())]
@@ -59,7 +59,7 @@ pub enum ExamError {
         /// Number of the variant, from 1.
         variant: usize,
         /// The first that is wrong.
-        reason: Wrong,
+        reason: Box<Wrong>,
     },
     /// A wish that a format has no place for.
     #[error(

@@ -459,7 +459,7 @@ fn the_slips_of_the_handed_in_solution_are_named() {
     assert!(says(3).contains("the rank of these scores is 3"), "{}", says(3));
     assert!(says(4).contains("the scale was left out"), "{}", says(4));
     assert!(says(5).contains("rounded before going on"), "{}", says(5));
-    assert_eq!(result.steps[3].place, "solution.yaml:11");
+    assert_eq!(result.steps[3].place.to_string(), "solution.yaml:11");
     // Corrected, it has none.
     let corrected = SEED
         .replace("1.5, 2.5, 8", "1.5, -2.5, 8")

@@ -31,13 +31,17 @@ pub struct SpecError {
     pub summary: String,
     /// The message with the source line and the hint.
     pub rendered: String,
+    /// The message alone.
+    pub message: String,
+    /// Line and column of its place in a file, from 1.
+    pub place: Option<(usize, usize)>,
 }
 
 impl SpecError {
     /// An error without a place in a file.
     pub fn plain(message: impl Into<String>) -> Self {
-        let summary = message.into();
-        Self { rendered: summary.clone(), summary }
+        let message = message.into();
+        Self { summary: message.clone(), rendered: message.clone(), message, place: None }
     }
 
     /// An error at a byte range of `source`.
@@ -75,7 +79,12 @@ impl SpecError {
             group = group.element(Level::HELP.with_name("hint").message(hint));
         }
         let rendered = Renderer::plain().render(&[group]).to_string();
-        Self { summary: format!("{path}:{line}:{column}: {message}"), rendered }
+        Self {
+            summary: format!("{path}:{line}:{column}: {message}"),
+            rendered,
+            message: message.to_owned(),
+            place: Some((line, column)),
+        }
     }
 
     /// An error inside one formula of a law: what the parts are stands below them, and where their

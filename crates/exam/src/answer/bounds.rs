@@ -2,6 +2,8 @@
 
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 
+use crate::expr::apply;
+
 /// One inequality: a block of the matrix whose largest entry is bounded.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Bounded {
@@ -31,7 +33,7 @@ fn blocks(matrix: &Expr, all: &mut Vec<Bounded>) {
             args.iter().for_each(|block| blocks(block, all));
         }
         kind => {
-            let of = applied("norm_max", vec![matrix.clone()]);
+            let of = apply("norm_max", vec![matrix.clone()]);
             let shown = match kind {
                 ExprKind::Binary(BinaryOp::Mul, number, one) if is_one(one) => (**number).clone(),
                 _ => of.clone(),
@@ -45,13 +47,6 @@ fn blocks(matrix: &Expr, all: &mut Vec<Bounded>) {
 fn is_one(expr: &Expr) -> bool {
     let is_1 = |expr: &Expr| matches!(expr.kind, ExprKind::Number(1.0));
     matches!(&expr.kind, ExprKind::Apply { function, args, .. } if function == "ones" && args.len() == 2 && args.iter().all(is_1))
-}
-
-fn applied(function: &str, args: Vec<Expr>) -> Expr {
-    Expr {
-        kind: ExprKind::Apply { function: function.to_owned(), args, named: Vec::new() },
-        span: 0..0,
-    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub enum AnswerError {
     NoValue(#[from] NoValue),
     /// No contract for binary64.
     #[error(transparent)]
-    Spec(#[from] SpecError),
+    Spec(Box<SpecError>),
     /// A formula that the engine cannot enclose.
     #[error(transparent)]
     NotEnclosed(#[from] Undefined),
@@ -67,4 +67,10 @@ pub enum AnswerError {
         /// The number.
         printed: String,
     },
+}
+
+impl From<SpecError> for AnswerError {
+    fn from(error: SpecError) -> Self {
+        Self::Spec(Box::new(error))
+    }
 }

@@ -6,6 +6,7 @@ use qkvet_spec::CheckedLaw;
 use qkvet_spec::syntax::Expr;
 
 use super::Drawn;
+use crate::expr::name;
 
 /// Parameters and the values of abbreviations.
 #[derive(Clone, Debug)]
@@ -166,6 +167,14 @@ impl Worked {
     /// A formula without an exact value.
     pub fn value(&self, expr: &Expr) -> Result<Value, NoValue> {
         self.sheet.value(expr)
+    }
+
+    /// Rows and columns of a step that is a matrix.
+    pub(crate) fn extents_of(&self, step: &str) -> Option<(usize, usize)> {
+        match self.value(&name(step)) {
+            Ok(Value::Matrices(m)) => Some((m.rows, m.cols)),
+            _ => None,
+        }
     }
 
     /// Whether a condition holds.

@@ -3,6 +3,7 @@
 use qkvet_spec::syntax::{Expr, ExprError, ExprKind, UnaryOp, parse};
 
 use super::Numbers;
+use crate::expr::{apply, expr, name};
 
 /// An exact number in the law language: `3·e^(√2/2)` becomes `3*exp(sqrt(2)/2)`.
 pub(super) fn text(exact: &str) -> String {
@@ -35,19 +36,15 @@ pub(super) fn text(exact: &str) -> String {
     text
 }
 
-fn expr(kind: ExprKind) -> Expr {
-    Expr { kind, span: 0..0 }
-}
-
 /// A number as it is printed: a rational as a fraction, a decimal with its last zeros.
 fn number(text: &str) -> Expr {
     if let Some(rest) = text.strip_prefix('-') {
         return expr(ExprKind::Unary(UnaryOp::Neg, Box::new(number(rest))));
     }
     if text.contains('.') {
-        return expr(ExprKind::Name(text.to_owned()));
+        return name(text);
     }
-    parse(text).unwrap_or_else(|_| expr(ExprKind::Name(text.to_owned())))
+    parse(text).unwrap_or_else(|_| name(text))
 }
 
 fn laid_out(rows: Vec<Vec<Expr>>, scalar: bool) -> Expr {
@@ -59,7 +56,7 @@ fn laid_out(rows: Vec<Vec<Expr>>, scalar: bool) -> Expr {
         return one.clone();
     }
     let args = rows.into_iter().map(|row| expr(ExprKind::Tuple(row))).collect();
-    expr(ExprKind::Apply { function: "entries".to_owned(), args, named: Vec::new() })
+    apply("entries", args)
 }
 
 /// The printed numbers as a formula.

@@ -86,14 +86,14 @@ fn lines(item: &Item) -> Vec<Line> {
                 mistakes: cell
                     .wrong
                     .iter()
-                    .map(|slip| format!("{}: {}", text(&slip.gives), slip.says))
+                    .map(|slip| format!("{}: {}", text(&slip.gives), slip.says()))
                     .collect::<Vec<_>>()
                     .join("; "),
             };
             rows.iter().flatten().map(line).collect()
         }
         Asked::Shape(word) => {
-            let mistakes = word.wrong.iter().map(|slip| format!("{}: {}", slip.gives, slip.says));
+            let mistakes = word.wrong.iter().map(|slip| format!("{}: {}", slip.gives, slip.says()));
             plain(word.right.clone(), mistakes.collect())
         }
         Asked::One(offers) => {

@@ -93,14 +93,14 @@ fn rubric(item: &Item) -> Vec<Value> {
         Asked::Numbers(rows) => {
             let mut all: Vec<String> = Vec::new();
             let wrong = rows.iter().flatten().flat_map(|cell| &cell.wrong);
-            for says in wrong.flat_map(|slip| slip.says.split("; or: ")) {
-                if !all.iter().any(|other| other == says) {
-                    all.push(says.to_owned());
+            for says in wrong.flat_map(|slip| &slip.says) {
+                if !all.contains(says) {
+                    all.push(says.clone());
                 }
             }
             mistakes(all)
         }
-        Asked::Shape(word) => mistakes(word.wrong.iter().map(|slip| slip.says.clone()).collect()),
+        Asked::Shape(word) => mistakes(word.wrong.iter().map(|slip| slip.says()).collect()),
         Asked::One(offers) => {
             let wrong = offers.iter().filter(|offer| !offer.right && !offer.because.is_empty());
             mistakes(wrong.map(|offer| markdown_line(&offer.because)).collect())

@@ -72,11 +72,18 @@ pub(super) struct Cell {
 pub(super) struct Slip<T> {
     /// What is entered.
     pub(super) gives: T,
-    /// The mistake in words.
-    pub(super) says: String,
+    /// The mistake in words, or several that give the same.
+    pub(super) says: Vec<String>,
     /// The share of what the number is worth with which the whole answer earns what the mistake
     /// does; 0 where right entries alone earn more.
     pub(super) share: f64,
+}
+
+impl<T> Slip<T> {
+    /// All its mistakes in words.
+    pub(super) fn says(&self) -> String {
+        self.says.join("; or: ")
+    }
 }
 
 /// A short text.
@@ -245,12 +252,14 @@ fn cells(key: &Numbers, mistakes: &[Mistaken], shares: &[f64]) -> Vec<Vec<Cell>>
             }
             match wrong.iter_mut().find(|other| other.gives.accepts(gives)) {
                 Some(other) => {
-                    other.says = format!("{}; or: {says}", other.says);
+                    other.says.push(says.clone());
                     other.share = other.share.min(*share);
                 }
-                None => {
-                    wrong.push(Slip { gives: gives.clone(), says: says.clone(), share: *share })
-                }
+                None => wrong.push(Slip {
+                    gives: gives.clone(),
+                    says: vec![says.clone()],
+                    share: *share,
+                }),
             }
         }
         let label =
@@ -289,7 +298,7 @@ fn shape(key: &Numbers, mistakes: &[Mistaken], shares: &[f64]) -> Word {
     };
     let slip = |(mistake, share): (&Mistaken, &f64)| Slip {
         gives: text(&mistake.numbers),
-        says: mistake.says.clone(),
+        says: vec![mistake.says.clone()],
         share: *share,
     };
     Word { right: text(key), wrong: mistakes.iter().zip(shares).map(slip).collect() }
@@ -390,13 +399,13 @@ impl Placed {
 
 /// The places that lines may have, in order, and for each line the number of its own.
 pub(super) fn sides(lines: &[Placed]) -> (Vec<String>, Vec<usize>) {
+    let key = |own: &Placed| (own.place.is_none(), own.range);
     let mut sorted: Vec<&Placed> = lines.iter().collect();
-    sorted.sort_by_key(|own| (own.place.is_none(), own.range, own.place));
-    let mut sides: Vec<String> = sorted.into_iter().map(Placed::side).collect();
-    sides.dedup();
-    let of = |own: &Placed| sides.iter().position(|side| *side == own.side()).unwrap_or(0);
+    sorted.sort_by_key(|own| key(own));
+    sorted.dedup_by_key(|own| key(own));
+    let of = |own: &Placed| sorted.iter().position(|other| key(other) == key(own)).unwrap_or(0);
     let own = lines.iter().map(of).collect();
-    (sides, own)
+    (sorted.into_iter().map(Placed::side).collect(), own)
 }
 
 impl Word {

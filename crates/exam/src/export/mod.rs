@@ -124,7 +124,7 @@ pub fn export(
             return Err(KeyError::OtherExam { exam: set.exam }.into());
         }
         if let Some(reason) = verify(key, &library, catalog).wrong.into_iter().next() {
-            return Err(ExamError::Untrue { variant: key.variant, reason });
+            return Err(ExamError::Untrue { variant: key.variant, reason: reason.into() });
         }
         let posed = posed(key, &library)?;
         if variants.is_empty() {
@@ -178,7 +178,7 @@ fn posed<'a>(key: &Key, library: &'a Library) -> Result<Vec<Posed<'a>>, ExamErro
             ExamError::NoValue {
                 question: keyed.question.clone(),
                 what: Which::Steps,
-                reason: error.into(),
+                reason: Box::new(error.into()),
             }
         })?;
         let part = |part: &crate::key::KeyedPart| PosedPart {

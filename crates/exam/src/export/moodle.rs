@@ -103,7 +103,8 @@ fn single(cell: &Cell, stem: String) -> (&'static str, String, Vec<Element>) {
     };
     let mut answers = all(&cell.right, 100, "");
     answers.extend(
-        wrong(cell, numerical).flat_map(|slip| all(&slip.gives, fraction(slip.share), &slip.says)),
+        wrong(cell, numerical)
+            .flat_map(|slip| all(&slip.gives, fraction(slip.share), &slip.says())),
     );
     (if numerical { "numerical" } else { "shortanswer" }, stem, answers)
 }
@@ -133,7 +134,7 @@ fn gaps(rows: &[Vec<Cell>]) -> String {
         let mut alternatives: Vec<String> =
             ways(&cell.right).iter().map(|way| format!("={way}")).collect();
         for slip in wrong(cell, numerical) {
-            let (percent, says) = (fraction(slip.share), in_gap(&slip.says));
+            let (percent, says) = (fraction(slip.share), in_gap(&slip.says()));
             alternatives
                 .extend(ways(&slip.gives).iter().map(|way| format!("%{percent}%{way}#{says}")));
         }
@@ -160,8 +161,9 @@ fn words(word: &Word) -> Vec<Element> {
     };
     let mut all = vec![element("usecase").text("0")];
     all.extend(Word::ways(&word.right).iter().map(|way| one(way, 100, "")));
-    for Slip { gives, says, share } in &word.wrong {
-        all.extend(Word::ways(gives).iter().map(|way| one(way, fraction(*share), says)));
+    for slip in &word.wrong {
+        let (share, says) = (fraction(slip.share), slip.says());
+        all.extend(Word::ways(&slip.gives).iter().map(|way| one(way, share, &says)));
     }
     all
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use qkvet_prove::exact::{NoValue, Real, Value as Exactly};
-use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
+use qkvet_spec::syntax::{BinaryOp, Expr};
 use qkvet_spec::{Catalog, Formula};
 
 use super::error::{Contradiction, MistakeOf, Reject, Unfit, Which};
@@ -16,6 +16,7 @@ use super::words::plain;
 use crate::answer::{
     AnswerError, Drawn, Numbers, Printed, Worked, agrees, ball_of, enclosed_all, of_value, standard,
 };
+use crate::expr::binary;
 use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, Size, Slip, prose};
 
 /// An instance while it is tried.
@@ -129,7 +130,7 @@ impl Bench<'_> {
             places,
             self.catalog,
         )
-        .map_err(|reason| Reject::Mistake { of: of(), reason })?;
+        .map_err(|reason| Reject::Mistake { of: of(), reason: Box::new(reason) })?;
         if let Some(key) = &found.key {
             let nearly = key.rows() != gives.rows();
             if !nearly || places.is_some_and(|places| is_near(key.rows(), gives.rows(), places)) {
@@ -349,10 +350,7 @@ impl Bench<'_> {
         let (Some(left), Some(right)) = (&part.of, &part.beside) else {
             return Err(AnswerError::NoFormula.into());
         };
-        let relation = Expr {
-            kind: ExprKind::Binary(op, Box::new(left.clone()), Box::new(right.clone())),
-            span: 0..0,
-        };
+        let relation = binary(op, left.clone(), right.clone());
         self.worked.work_for(&self.question.law, &relation)?;
         if self.worked.holds(&relation)? {
             return Ok(());

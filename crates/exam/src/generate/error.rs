@@ -139,7 +139,7 @@ pub enum Reject {
         /// The mistake.
         of: MistakeOf,
         /// Why.
-        reason: AnswerError,
+        reason: Box<AnswerError>,
     },
     /// A mistake that nobody sees.
     #[error("mistake `{}` gives {}the key", of.says, if *nearly { "nearly " } else { "" })]

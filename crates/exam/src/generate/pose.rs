@@ -87,7 +87,10 @@ pub fn pose<'a>(
     let mut last = Reject::Seen;
     // Whether all draws of which the conditions hold are thrown away for the same reason.
     let (mut reached, mut is_always) = (None, true);
-    let contradiction = |(what, reason)| ExamError::NoValue { question: id.clone(), what, reason };
+    let contradiction = |(what, reason)| {
+        let (question, reason) = (id.clone(), Box::new(reason));
+        ExamError::NoValue { question, what, reason }
+    };
     for tries in 0..MOST_TRIES {
         let number = tries.to_string();
         let label: Vec<&str> = name.iter().copied().chain([id.as_str(), number.as_str()]).collect();
@@ -208,7 +211,8 @@ pub fn pose_drawn<'a>(
             Unfit::Numbers(reason) => (Which::Example, reason.into()),
             Unfit::Question(what, reason) => (what, reason),
         };
-        ExamError::NoValue { question: question.question.question.clone(), what, reason }
+        let (question, reason) = (question.question.question.clone(), Box::new(reason));
+        ExamError::NoValue { question, what, reason }
     };
     let worked = work(&question.law, &drawn, &nothing())
         .map_err(|error| unfit(Unfit::Question(Which::Steps, error.into())))?;

@@ -1,32 +1,27 @@
 //! Submissions as a table: a column a part, a row a student.
 
-use super::result::Trouble;
 use super::submission::{Given, Submission};
+use super::{Problem, Trouble};
 use crate::given::Node;
-
-const HINT: &str = "the first line names the columns: student, variant, 1a, 1b and so on";
+use crate::{Place, Spot};
 
 /// Rows that are read.
-const MOST_ROWS: usize = 100_000;
+pub(super) const MOST_ROWS: usize = 100_000;
 
 /// Columns that are read.
-const MOST_COLUMNS: usize = 1_000;
+pub(super) const MOST_COLUMNS: usize = 1_000;
 
 pub(super) fn read(file: &str, text: &str) -> Vec<Submission> {
     let (rows, end) = rows(text);
     let mut rows =
         rows.into_iter().filter(|(_, row)| row.iter().any(|cell| !cell.trim().is_empty()));
     let Some((_, head)) = rows.next() else {
-        return vec![Submission::unreadable(
-            file,
-            "table: expected a line that names the columns, got none",
-            Some(HINT),
-        )];
+        return vec![Submission::unreadable(file, Problem::NoHead)];
     };
     let names: Vec<String> = head.iter().map(|name| name.trim().to_owned()).collect();
     if names.len() > MOST_COLUMNS {
-        let says = format!("table: expected at most {MOST_COLUMNS} columns, got {}", names.len());
-        return vec![Submission::unreadable(file, says, Some(HINT))];
+        let got = names.len();
+        return vec![Submission::unreadable(file, Problem::TooManyColumns { got })];
     }
     let column = |name: &str| names.iter().position(|other| other.eq_ignore_ascii_case(name));
     let (student, variant, exam) = (column("student"), column("variant"), column("exam"));
@@ -44,22 +39,16 @@ pub(super) fn read(file: &str, text: &str) -> Vec<Submission> {
             variant: cell(variant),
             ..Submission::default()
         };
-        let place = format!("{file}:{line}");
         if submission.student.is_none() {
             submission.student = Some(format!("line {line}"));
         }
-        if student.is_none() || row.len() > names.len() {
-            let says = if student.is_none() {
-                "table: expected a column `student`".to_owned()
-            } else {
-                format!("row: expected {} cells, got {}", names.len(), row.len())
-            };
-            submission.trouble.push(Trouble {
-                place: place.clone(),
-                says,
-                hint: Some(HINT.to_owned()),
-            });
-        }
+        let (expected, got) = (names.len(), row.len());
+        let problem = match student {
+            None => Some(Problem::NoStudents),
+            Some(_) => (got > expected).then_some(Problem::Cells { expected, got }),
+        };
+        let place = Place::new(file, Spot::Line(line));
+        submission.trouble.extend(problem.map(|problem| Trouble { place, problem }));
         for (at, name) in names
             .iter()
             .enumerate()
@@ -67,7 +56,7 @@ pub(super) fn read(file: &str, text: &str) -> Vec<Submission> {
         {
             // An empty cell is no answer.
             if let Some(text) = cell(Some(at)) {
-                let place = format!("{place}, column {name}");
+                let place = Place::new(file, Spot::Cell(line, name.clone()));
                 submission.answers.push(Given {
                     part: name.clone(),
                     answer: Node::Text(text),
@@ -77,22 +66,16 @@ pub(super) fn read(file: &str, text: &str) -> Vec<Submission> {
         }
         all.push(submission);
     }
-    if let Some(says) = end {
-        all.push(Submission::unreadable(file, says, Some(HINT)));
-    }
+    all.extend(end.map(|problem| Submission::unreadable(file, problem)));
     if all.is_empty() {
-        return vec![Submission::unreadable(
-            file,
-            "table: expected a row for each student, got none",
-            Some(HINT),
-        )];
+        all.push(Submission::unreadable(file, Problem::NoRows));
     }
     all
 }
 
 /// Rows with the number of their first line, and what is wrong at the end. Cells may stand in
 /// quotes, quotes in them twice (RFC 4180).
-fn rows(text: &str) -> (Vec<(usize, Vec<String>)>, Option<String>) {
+fn rows(text: &str) -> (Vec<(usize, Vec<String>)>, Option<Problem>) {
     let (mut rows, mut row, mut cell) = (Vec::new(), Vec::new(), String::new());
     let (mut line, mut start, mut quoted) = (1, 1, false);
     let mut chars = text.chars().peekable();
@@ -116,14 +99,13 @@ fn rows(text: &str) -> (Vec<(usize, Vec<String>)>, Option<String>) {
                 rows.push((start, std::mem::take(&mut row)));
                 start = line;
                 if rows.len() > MOST_ROWS {
-                    return (rows, Some(format!("table: expected at most {MOST_ROWS} rows")));
+                    return (rows, Some(Problem::TooManyRows));
                 }
             }
             (false, c) => cell.push(c),
         }
     }
-    let end =
-        quoted.then(|| format!("cell from line {start}: expected a closing quote, got the end"));
+    let end = quoted.then_some(Problem::OpenQuote { line: start });
     if !cell.is_empty() || !row.is_empty() {
         row.push(cell);
         if !quoted {
@@ -147,7 +129,7 @@ mod tests {
         assert_eq!(all[0].answers[0].answer, Node::Text("[[1, 2],\n [3, 4]]".to_owned()));
         assert_eq!(all[0].answers[1].answer, Node::Text("say \"x\"".to_owned()));
         assert_eq!(
-            (all[1].student.as_deref(), all[1].answers[0].place.as_str()),
+            (all[1].student.as_deref(), all[1].answers[0].place.to_string().as_str()),
             (Some("Bob"), "a.csv:5, column 1a")
         );
         assert_eq!(all[1].answers.len(), 1);
@@ -166,7 +148,10 @@ mod tests {
         ] {
             let all = read("a.csv", text);
             assert!(
-                all.iter().any(|one| one.trouble.iter().any(|trouble| trouble.says.contains(says))),
+                all.iter().any(|one| one
+                    .trouble
+                    .iter()
+                    .any(|trouble| trouble.problem.to_string().contains(says))),
                 "{text}: {all:?}"
             );
         }

@@ -5,12 +5,13 @@ use qkvet_prove::exact::{ExactMatrices, NoValue, Real, Value};
 use qkvet_spec::CheckedLaw;
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 
-use super::formula::{self, known};
+use super::formula::{self, known, owned};
 use super::numbers::{Wanted, stated};
-use super::part::{Asked, Marked, Unread};
+use super::part::{Asked, Marked};
 use super::property::{Decided, decide};
-use super::template::sample;
+use super::{Extents, Feedback, NoDesign, NoFormula, TurnedVector, Undecided, Unread};
 use crate::answer::work;
+use crate::expr::{self, binary};
 use crate::generate::{draw, nothing};
 use crate::given::{Layout, Node, Stated, layout};
 use crate::question::{CheckedPart, Expression, Property};
@@ -18,8 +19,8 @@ use crate::question::{CheckedPart, Expression, Property};
 /// Other numbers on which a formula is tried.
 const TRIES: usize = 8;
 
-fn relation(op: BinaryOp, left: &Expr, right: &Expr) -> Expr {
-    Expr { kind: ExprKind::Binary(op, Box::new(left.clone()), Box::new(right.clone())), span: 0..0 }
+fn equal(left: &Expr, right: &Expr) -> Expr {
+    binary(BinaryOp::Eq, left.clone(), right.clone())
 }
 
 /// A formula in the question's own letters: equal to what is asked on the sheet's numbers and on
@@ -30,13 +31,13 @@ pub(super) fn expression(
     checked: &CheckedPart,
     given: &Node,
 ) -> Result<Marked, Unread> {
-    let hint = "write it as on the sheet: A B or A @ B for a product, A.T for the transpose, exp(x), sqrt(x), x * x for a square";
+    let unread = |reason| Err(Unread::Formula(reason));
     let text = match given {
         Node::Text(text) => text.trim(),
-        _ => return Err(Unread::new("expected a formula", hint)),
+        _ => return unread(NoFormula::None),
     };
     if text.len() > crate::given::MOST_TEXT {
-        return Err(Unread::new("expected a shorter formula", hint));
+        return unread(NoFormula::Long);
     }
     let law = &asked.question.law;
     let steps = law.lets.iter().map(|(name, _)| name.as_str());
@@ -44,15 +45,14 @@ pub(super) fn expression(
         asked.question.question.draw.keys().map(String::as_str).chain(steps).collect();
     let sizes = asked.question.sizes.iter().map(|(name, _)| name.as_str());
     let names: Vec<&str> = names.into_iter().chain(sizes).collect();
-    let formula = formula::read(text, &names)
-        .map_err(|reason| Unread::new(format!("formula: {reason}"), hint))?;
+    let formula = formula::read(text, &names).map_err(Unread::Formula)?;
     let (Some(equals), Some(right)) = (&checked.of, &checked.beside) else {
-        return Err(Unread::new("expected a question with a formula", hint));
+        return Err(Unread::Key);
     };
     let is_matrix = |expr: &Expr| matches!(asked.worked.value(expr), Ok(Value::Matrices(_)));
     let fitted = formula::fitted(&formula, &is_matrix);
     // A product that was written as such may be meant entry by entry.
-    let is_fitted = asked.worked.holds(&relation(BinaryOp::Eq, right, &fitted)) == Ok(true)
+    let is_fitted = asked.worked.holds(&equal(right, &fitted)) == Ok(true)
         || asked.worked.value(&formula).is_err() && asked.worked.value(&fitted).is_ok();
     let formula = if is_fitted { fitted } else { formula };
     let mut others = Vec::new();
@@ -62,41 +62,36 @@ pub(super) fn expression(
         others.extend(drawn.ok().and_then(|drawn| work(law, &drawn, &nothing()).ok()));
     }
     if others.is_empty() {
-        return Ok(Marked::by_hand(
-            "not decided, marked by a person: no other numbers to try it on",
-        ));
+        return Ok(Marked::by_hand(Feedback::Undecided(Undecided::NoNumbers)));
     }
     let same_everywhere = |same: &Expr| others.iter().all(|worked| worked.holds(same) != Ok(false));
     if let Some(name) = asked_again(law, equals, right, &formula, &|name| {
-        let same = relation(BinaryOp::Eq, name, equals);
+        let same = equal(name, equals);
         asked.worked.holds(&same) == Ok(true) && same_everywhere(&same)
     }) {
-        let given: Vec<&str> = asked.question.question.draw.keys().map(String::as_str).collect();
-        return Ok(Marked::wrong(format!(
-            "`{name}` is what is asked or made from it: write it in terms of what is given, {}",
-            given.join(", ")
-        )));
+        let given = asked.question.question.draw.keys().cloned().collect();
+        return Ok(Marked::wrong(Feedback::AskedAgain { name, given }));
     }
-    let same = relation(BinaryOp::Eq, right, &formula);
+    let same = equal(right, &formula);
     match asked.worked.holds(&same) {
         Ok(true) => {}
-        Ok(false) => return Ok(Marked::wrong("another value than asked")),
+        Ok(false) => return Ok(Marked::wrong(Feedback::OtherValue)),
         Err(_) if let Err(reason) = asked.worked.value(&formula) => {
             return match reason {
                 // Such as factors that do not fit each other.
-                NoValue::Unfit { .. } => Ok(Marked::wrong(format!("it has no value: {reason}"))),
-                reason => Err(Unread::new(format!("formula: {reason}"), hint)),
+                NoValue::Unfit { .. } => Ok(Marked::wrong(Feedback::NoValue(reason))),
+                reason => unread(NoFormula::NoValue(reason)),
             };
         }
         // Such as matrices of different extents.
-        Err(reason) => return Ok(Marked::wrong(format!("not what is asked: {reason}"))),
+        Err(reason) => return Ok(Marked::wrong(Feedback::NotAsked(reason))),
     }
     // Numbers alone may agree by chance: others are drawn.
     if !same_everywhere(&same) {
-        return Ok(Marked::wrong("equal on these numbers, but not on others"));
+        return Ok(Marked::wrong(Feedback::EqualByChance));
     }
-    let says = if expression.law.is_some() { "equal on all numbers tried" } else { "" };
-    Ok(Marked::right(says))
+    let is_tried = expression.law.is_some();
+    Ok(Marked::right(if is_tried { Feedback::EqualWhereTried } else { Feedback::Nothing }))
 }
 
 /// The first step in a formula that is what is asked, or is made from it. Steps in the question's
@@ -110,7 +105,7 @@ fn asked_again(
 ) -> Option<String> {
     let mut taken: Vec<&str> = Vec::new();
     for (name, expr) in &law.lets {
-        let step = Expr { kind: ExprKind::Name(name.clone()), span: 0..0 };
+        let step = expr::name(name);
         let is_made = |expr: &Expr| taken.iter().any(|taken| expr.mentions(taken));
         let is_it = matches!(&equals.kind, ExprKind::Name(asked) if asked == name)
             || is_made(expr)
@@ -131,38 +126,22 @@ pub(super) fn design(
     given: &Node,
 ) -> Result<Marked, Unread> {
     let names: Vec<&str> = property.example.iter().map(String::as_str).collect();
-    let mut extents = Vec::new();
-    for name in &names {
-        let step = Expr { kind: ExprKind::Name((*name).to_owned()), span: 0..0 };
-        let example = asked
-            .worked
-            .value(&step)
-            .map_err(|error| Unread::new(error.to_string(), "build the exam again"))?;
-        extents.push(match &example {
-            Value::Matrices(m) => Some((m.rows, m.cols)),
-            _ => None,
-        });
-    }
-    let shown: Vec<String> = names
-        .iter()
-        .zip(&extents)
-        .map(|(name, extents)| format!("{name} = {}", sample(*extents)))
-        .collect();
-    let hint = format!("give {} by name, laid out as {}", names.join(", "), shown.join(" and "));
-    let unread = |says: String| Unread::new(says, &hint);
+    let extents: Vec<_> = names.iter().map(|name| asked.worked.extents_of(name)).collect();
+    let unread = |reason| Unread::Design {
+        reason,
+        asked: owned(&names).into_iter().zip(extents.iter().copied()).collect(),
+    };
     let (Some(distance), Some(most)) = (&checked.of, &checked.beside) else {
-        return Err(unread("expected a question with a property".to_owned()));
+        return Err(Unread::Key);
     };
     // A vector of the sheet by its name, such as `10 (k_3 + k_5)`: a person reads it.
     let left = |unread: Unread| match indexed(given, &names) {
-        Some(name) => Ok(Marked::by_hand(format!(
-            "not decided, marked by a person: it is written in terms of {name}"
-        ))),
+        Some(name) => Ok(Marked::by_hand(Feedback::Undecided(Undecided::Named(name)))),
         None => Err(unread),
     };
     let entries = match named(given, &names) {
         Ok(entries) => entries,
-        Err(says) => return left(unread(says)),
+        Err(reason) => return left(unread(reason)),
     };
     let mut own: IndexMap<String, Value> = IndexMap::new();
     let mut turned = Vec::new();
@@ -176,9 +155,7 @@ pub(super) fn design(
         let (rows, cols) = wanted.unwrap_or((1, 1));
         let mut read = match stated(&node, Wanted { rows, cols, in_percent: false, turns: false }) {
             Ok(read) => read,
-            Err(error) => {
-                return left(Unread { says: format!("`{name}`: {}", error.says), ..error });
-            }
+            Err(reason) => return left(Unread::Named { name, reason: Box::new(reason) }),
         };
         // A column where a row is asked, or a row where a column is.
         if rows.min(cols) == 1 && rows != cols && has_extents(&read, cols, rows) {
@@ -187,18 +164,12 @@ pub(super) fn design(
             } else {
                 read.concat().into_iter().map(|x| vec![x]).collect()
             };
-            turned.push(if cols > 1 {
-                format!("`{name}` is taken as a row")
-            } else {
-                format!("`{name}` is taken as a column")
-            });
+            let taken_as = if cols > 1 { "row" } else { "column" };
+            turned.push(TurnedVector { name: name.clone(), taken_as });
         }
         if !has_extents(&read, rows, cols) {
-            let got = match read.first().map_or(0, Vec::len) {
-                cols if has_extents(&read, read.len(), cols) => format!("{} × {cols}", read.len()),
-                _ => "rows of different length".to_owned(),
-            };
-            return Err(unread(format!("`{name}`: expected {rows} × {cols} numbers, got {got}")));
+            let got = Extents::of(&read);
+            return Err(unread(NoDesign::Extents { name, rows, cols, got }));
         }
         let data: Vec<Real> = read.into_iter().flatten().map(|x| x.value).collect();
         let value = match (is_number, data.first()) {
@@ -207,12 +178,12 @@ pub(super) fn design(
         };
         own.insert(name, value);
     }
-    let turned: String = turned.iter().map(|says| format!("; {says}")).collect();
+    let property = |fails| Feedback::Property { fails, turned };
     Ok(match decide(asked, &own, distance, most) {
-        Decided::Has => Marked::right(format!("it has the property{turned}")),
-        Decided::Lacks(says) => Marked::wrong(format!("{says}{turned}")),
+        Decided::Has => Marked::right(property(Vec::new())),
+        Decided::Lacks(fails) => Marked::wrong(property(fails)),
         Decided::Undecided(reason) => {
-            Marked::by_hand(format!("not decided, marked by a person: {reason}"))
+            Marked::by_hand(Feedback::Undecided(Undecided::NoValue(reason)))
         }
     })
 }
@@ -251,7 +222,7 @@ fn has_extents(read: &[Vec<Stated>], rows: usize, cols: usize) -> bool {
 }
 
 /// The parts of a design by name; a single one needs no name.
-fn named(given: &Node, names: &[&str]) -> Result<Vec<(String, Node)>, String> {
+fn named(given: &Node, names: &[&str]) -> Result<Vec<(String, Node)>, NoDesign> {
     let of_text = match given {
         Node::Text(text) => assigned(text),
         _ => None,
@@ -259,11 +230,11 @@ fn named(given: &Node, names: &[&str]) -> Result<Vec<(String, Node)>, String> {
     let entries: Vec<(String, Node)> = match (of_text, given) {
         (Some(entries), _) => entries,
         (None, Node::Named(entries)) => entries.clone(),
-        (None, other) => match (names, layout(other).map_err(|e| e.to_string())?) {
+        (None, other) => match (names, layout(other)?) {
             ([one], Layout::One(_) | Layout::Flat(_) | Layout::Rows(_)) => {
                 vec![((*one).to_owned(), other.clone())]
             }
-            _ => return Err(format!("expected {}, each by name", names.join(", "))),
+            _ => return Err(NoDesign::NoNames { names: owned(names) }),
         },
     };
     // `WQ` is `W_Q` here too.
@@ -271,11 +242,12 @@ fn named(given: &Node, names: &[&str]) -> Result<Vec<(String, Node)>, String> {
         |(name, node): (String, Node)| (known(&name, names).map_or(name, str::to_owned), node);
     let entries: Vec<(String, Node)> = entries.into_iter().map(meant).collect();
     if let Some((name, _)) = entries.iter().find(|(name, _)| !names.contains(&name.as_str())) {
-        return Err(format!("expected {}, got `{}`", names.join(", "), name.escape_debug()));
+        let got = name.escape_debug().to_string();
+        return Err(NoDesign::Unknown { names: owned(names), got });
     }
     match names.iter().find(|name| entries.iter().filter(|(other, _)| other == *name).count() != 1)
     {
-        Some(name) => Err(format!("expected `{name}` once")),
+        Some(name) => Err(NoDesign::Once { name: (*name).to_owned() }),
         None => Ok(entries),
     }
 }

@@ -3,6 +3,7 @@
 
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, parse};
 
+use super::NoFormula;
 use crate::given::unlabelled;
 
 /// Longer names are not taken for several that stand side by side.
@@ -31,7 +32,7 @@ enum Token {
 ///
 /// # Errors
 /// What is no formula, in words.
-pub(super) fn read(text: &str, names: &[&str]) -> Result<Expr, String> {
+pub(super) fn read(text: &str, names: &[&str]) -> Result<Expr, NoFormula> {
     let tokens = tokens(&plain(unlabelled(text)), names)?;
     let mut joined = String::new();
     let mut before: Option<&Token> = None;
@@ -53,7 +54,7 @@ pub(super) fn read(text: &str, names: &[&str]) -> Result<Expr, String> {
         }
         before = Some(token);
     }
-    let mut formula = parse(&joined).map_err(|error| error.message)?;
+    let mut formula = parse(&joined).map_err(NoFormula::Syntax)?;
     written_as_functions(&mut formula);
     Ok(formula)
 }
@@ -150,7 +151,7 @@ fn plain(text: &str) -> String {
     out
 }
 
-fn tokens(text: &str, names: &[&str]) -> Result<Vec<Token>, String> {
+fn tokens(text: &str, names: &[&str]) -> Result<Vec<Token>, NoFormula> {
     let mut tokens = Vec::new();
     let (mut depth, mut methods) = (0_i32, Vec::new());
     let mut rest = text;
@@ -254,7 +255,7 @@ fn named(
     is_function: bool,
     is_argument: bool,
     tokens: &mut Vec<Token>,
-) -> Result<(), String> {
+) -> Result<(), NoFormula> {
     let known = known(word, names);
     if WORDS.contains(&word) || is_argument {
         tokens.push(Token::Word(word.to_owned()));
@@ -268,17 +269,18 @@ fn named(
         match all.as_slice() {
             [one] => tokens.extend(one.iter().map(|name| Token::Value((*name).to_owned()))),
             [] if is_function => tokens.push(Token::Word(word.to_owned())),
-            [] => return Err(format!("name: expected one of {}, got `{word}`", names.join(", "))),
+            [] => return Err(NoFormula::Unknown { got: word.to_owned(), names: owned(names) }),
             [one, two, ..] => {
-                return Err(format!(
-                    "name: expected one, got `{word}`, which may be {} or {}",
-                    one.join(" "),
-                    two.join(" ")
-                ));
+                let ways = [owned(one), owned(two)];
+                return Err(NoFormula::Ambiguous { got: word.to_owned(), ways });
             }
         }
     }
     Ok(())
+}
+
+pub(super) fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
 }
 
 /// The name that is meant: itself, or without its `_`, as pages that are copied lose it, or with
@@ -391,7 +393,10 @@ mod tests {
             let _ = read(text, &NAMES);
         }
         assert!(read("X Y", &NAMES).is_err() && read("X @", &NAMES).is_err());
-        assert!(read("WQc", &["W_Q", "W", "Q", "c"]).unwrap_err().contains("may be"), "two ways");
+        assert!(
+            read("WQc", &["W_Q", "W", "Q", "c"])
+                .is_err_and(|error| matches!(error, NoFormula::Ambiguous { .. }))
+        );
     }
 
     fn without_spans(expr: &Expr) -> Expr {

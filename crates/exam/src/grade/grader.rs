@@ -6,9 +6,10 @@ use qkvet_spec::{Catalog, nearest};
 
 use super::own::Own;
 use super::part::Asked;
-use super::part_id;
-use super::result::{Graded, GradedPart, Trouble, Verdict};
+use super::result::{Graded, GradedPart, Verdict};
 use super::submission::{Given, Submission, stem};
+use super::{Feedback, Problem, Trouble, part_id};
+use crate::Place;
 use crate::answer::work;
 use crate::error::{ExamError, KeyError};
 use crate::generate::nothing;
@@ -51,7 +52,7 @@ impl Grader {
             }
             let verified = verify(&key, library, catalog);
             if let Some(reason) = verified.wrong.into_iter().next() {
-                return Err(ExamError::Untrue { variant: key.variant, reason });
+                return Err(ExamError::Untrue { variant: key.variant, reason: reason.into() });
             }
             if let Some(twice) = all.insert(key.variant, key) {
                 return Err(KeyError::Twice { variant: twice.variant }.into());
@@ -60,7 +61,7 @@ impl Grader {
         // What the numbers of a key do not say, such as which option is the right one, its seed
         // does.
         if let Some((variant, reason)) = not_of_seed(&all.values().collect::<Vec<_>>(), catalog)? {
-            return Err(ExamError::Untrue { variant, reason });
+            return Err(ExamError::Untrue { variant, reason: reason.into() });
         }
         match first {
             Some((exam, library)) => Ok(Self { exam, library, keys: all }),
@@ -75,14 +76,11 @@ impl Grader {
         for submission in submissions {
             let mut graded = self.grade(submission);
             match seen.get(&graded.student) {
-                Some(file) => graded.trouble.push(Trouble {
-                    place: graded.file.clone(),
-                    says: format!(
-                        "student `{}`: expected one submission, got another in {file}",
-                        graded.student
-                    ),
-                    hint: Some("keep one of them".to_owned()),
-                }),
+                Some(file) => {
+                    let (student, file) = (graded.student.clone(), file.clone());
+                    let problem = Problem::Another { student, file };
+                    graded.trouble.push(Trouble { place: Place::file(&graded.file), problem });
+                }
                 None => {
                     seen.insert(graded.student.clone(), graded.file.clone());
                 }
@@ -148,25 +146,25 @@ impl Grader {
 
     /// The key that a submission is graded with; nothing said where its own trouble says enough.
     fn key(&self, submission: &Submission) -> Result<&Key, Option<Trouble>> {
-        let told = |says: String, hint: &str| {
-            Some(Trouble { place: submission.file.clone(), says, hint: Some(hint.to_owned()) })
-        };
         if submission.answers.is_empty() && !submission.trouble.is_empty() {
             return Err(None);
         }
+        let told = |problem| Some(Trouble { place: Place::file(&submission.file), problem });
         if let Some(exam) = submission.exam.as_ref().filter(|exam| **exam != self.exam) {
-            let says = format!("exam: expected `{}`, got `{}`", self.exam, exam.escape_debug());
-            return Err(told(says, "grade it with the key of its own exam"));
+            let (expected, got) = (self.exam.clone(), exam.clone());
+            return Err(told(Problem::Exam { expected, got }));
         }
         match &submission.variant {
-            Some(variant) => variant.parse().ok().and_then(|number: usize| self.keys.get(&number)).ok_or_else(|| {
-                let known: Vec<String> = self.keys.keys().map(usize::to_string).collect();
-                let says = format!("variant: expected {}, got `{}`", known.join(", "), variant.escape_debug());
-                told(says, "the variant stands at the top of the sheet; `--key` takes the folder of all keys")
-            }),
+            Some(variant) => {
+                let key = variant.parse().ok().and_then(|number: usize| self.keys.get(&number));
+                key.ok_or_else(|| {
+                    let known = self.keys.keys().copied().collect();
+                    told(Problem::Variant { known, got: variant.clone() })
+                })
+            }
             None => match self.keys.values().next() {
                 Some(key) if self.keys.len() == 1 => Ok(key),
-                _ => Err(told("variant: expected one, got none".to_owned(), "write `variant: N` as on the sheet")),
+                _ => Err(told(Problem::NoVariant)),
             },
         }
     }
@@ -200,30 +198,16 @@ impl Grader {
             let found = known.iter().find(|(_, names)| names[0] == name);
             let found = found.or_else(|| known.iter().find(|(_, names)| names.contains(&name)));
             let Some((id, _)) = found else {
-                let near = nearest(&given.part, known.iter().map(|(id, _)| id.as_str()));
-                let all: Vec<&str> = known.iter().map(|(id, _)| id.as_str()).collect();
-                trouble.push(Trouble {
-                    place: given.place.clone(),
-                    says: format!(
-                        "part `{}`: expected one of the sheet",
-                        given.part.escape_debug()
-                    ),
-                    hint: Some(near.map_or_else(
-                        || format!("parts are {}", all.join(", ")),
-                        |near| format!("did you mean `{near}`?"),
-                    )),
-                });
+                let got = given.part.clone();
+                let known: Vec<String> = known.iter().map(|(id, _)| id.clone()).collect();
+                let near = nearest(&got, known.iter().map(String::as_str)).map(str::to_owned);
+                let problem = Problem::Part { got, near, known };
+                trouble.push(Trouble { place: given.place.clone(), problem });
                 continue;
             };
             if let Some(first) = answers.get(id) {
-                trouble.push(Trouble {
-                    place: given.place.clone(),
-                    says: format!(
-                        "part `{id}`: expected one answer, got a second; the one at {} counts",
-                        first.place
-                    ),
-                    hint: Some("keep one of them".to_owned()),
-                });
+                let problem = Problem::Second { part: id.clone(), first: first.place.clone() };
+                trouble.push(Trouble { place: given.place.clone(), problem });
                 continue;
             }
             answers.insert(id.clone(), given);
@@ -277,8 +261,8 @@ fn taken_over(
     (from, given): (&str, &Given),
 ) -> Option<GradedPart> {
     let part = marked(asked, keyed, id, Some(given), &mut Own::default());
-    let says = format!("no answer of its own; the one to {from} has this property too");
-    (part.verdict == Verdict::Right).then_some(GradedPart { says, ..part })
+    let feedback = Feedback::TakenOver { from: from.to_owned() };
+    (part.verdict == Verdict::Right).then_some(GradedPart { feedback, ..part })
 }
 
 fn marked(
@@ -293,9 +277,7 @@ fn marked(
         verdict: Verdict::Missing,
         points: 0.0,
         of: keyed.points,
-        says: "no answer".to_owned(),
-        mistake: None,
-        hint: None,
+        feedback: Feedback::Missing,
         place: given.map(|given| given.place.clone()),
         rubric: Vec::new(),
     };
@@ -304,16 +286,12 @@ fn marked(
         Ok(marked) => GradedPart {
             verdict: marked.verdict,
             points: rounded(f64::from(keyed.points) * marked.share),
-            says: marked.says,
-            mistake: marked.mistake,
+            feedback: marked.feedback,
             rubric: marked.rubric,
             ..part
         },
-        Err(unread) => GradedPart {
-            verdict: Verdict::Unreadable,
-            says: unread.says,
-            hint: Some(unread.hint),
-            ..part
-        },
+        Err(unread) => {
+            GradedPart { verdict: Verdict::Unreadable, feedback: Feedback::Unread(unread), ..part }
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 mod csv;
 mod design;
+mod feedback;
 mod fit;
 mod formula;
 mod grader;
@@ -14,6 +15,7 @@ mod numbers;
 mod own;
 mod part;
 mod picked;
+mod problem;
 mod property;
 mod result;
 mod submission;
@@ -21,10 +23,16 @@ mod tables;
 mod template;
 mod yaml;
 
+pub use feedback::{
+    Comma, Extents, Failure, Feedback, List, Nature, NoDesign, NoEntry, NoFormula, TurnedVector,
+    Undecided, Unread, WrongStatement,
+};
 pub use grader::Grader;
-pub use result::{FORMAT, Graded, GradedPart, Trouble, Verdict};
+pub use problem::{FileError, Problem, Trouble};
+pub use result::{FORMAT, Graded, GradedPart, Verdict};
 pub use submission::{Given, MOST_BYTES, Submission, read};
 pub use tables::{RESULT_HEADS, csv as csv_table, gradescope, json};
+pub(crate) use template::sample;
 pub use template::template;
 
 /// `1a`: number of the question on the sheet and letter of the part, both from 0.

@@ -4,8 +4,10 @@
 use qkvet_spec::parse_json;
 use serde::Deserialize;
 
+use super::Problem;
 use super::submission::{Given, Submission, stem};
 use crate::given::Node;
+use crate::{Place, Spot};
 
 /// What stands in a cell for words before there are any.
 const EMPTY: &str = "*Write your answer here.*";
@@ -69,8 +71,7 @@ pub(super) fn read(file: &str, text: &str) -> Submission {
     let notebook: Notebook = match parse_json(text) {
         Ok(notebook) => notebook,
         Err(error) => {
-            let hint = "export the notebook with `qkvet exam export` and keep its cells";
-            return Submission::unreadable(file, format!("notebook: {error}"), Some(hint));
+            return Submission::unreadable(file, Problem::Notebook(error));
         }
     };
     let tag = notebook.metadata.qkvet.unwrap_or_default();
@@ -98,19 +99,15 @@ pub(super) fn read(file: &str, text: &str) -> Submission {
             if cell.cell_type == "code" { of_code(&source) } else { source.trim().to_owned() };
         let answer =
             if text.is_empty() || text == EMPTY { Node::Missing } else { Node::Text(text) };
-        submission.answers.push(Given { part, answer, place: format!("{file}, cell {}", at + 1) });
+        submission.answers.push(Given {
+            part,
+            answer,
+            place: Place::new(file, Spot::NotebookCell(at + 1)),
+        });
     }
     if submission.answers.is_empty() {
-        let hint = "answers stand in cells whose metadata has `qkvet: {part: ID}`";
-        return Submission {
-            trouble: Submission::unreadable(
-                file,
-                "notebook: expected cells of parts, got none",
-                Some(hint),
-            )
-            .trouble,
-            ..submission
-        };
+        let Submission { trouble, .. } = Submission::unreadable(file, Problem::NoCells);
+        submission.trouble = trouble;
     }
     submission
 }

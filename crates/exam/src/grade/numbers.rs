@@ -6,9 +6,9 @@ use qkvet_spec::syntax::{Expr, ExprKind};
 use super::design::assigned;
 use super::fit::{Fit, fit, fits, have_same_extents};
 use super::own::Carried;
-use super::part::{Marked, Unread};
+use super::part::Marked;
+use super::{Comma, Extents, Feedback, Nature, NoEntry, Unread};
 use crate::answer::{Numbers, unsigned_zero};
-use crate::counted::counted;
 use crate::generate::Mistaken;
 use crate::given::{
     Form, Layout, Node, Stated, half_unit, is_fraction_sign, is_within, layout, read_expression,
@@ -79,12 +79,6 @@ pub(super) fn blocks<'a>(of: &'a Expr, names: &mut Vec<&'a str>) -> Option<()> {
 
 /// Entries of an answer by rows, laid out like the right one where a flat list may be either.
 pub(super) fn stated(given: &Node, wanted: Wanted) -> Result<Vec<Vec<Stated>>, Unread> {
-    let unread = |says: String| {
-        Unread::new(
-            says,
-            "write a matrix by rows, [[1, 2], [3, 4]], and numbers as 0.25, 1/4 or exp(1/2)",
-        )
-    };
     let is_one = (wanted.rows, wanted.cols) == (1, 1);
     let plain = match given {
         // One number that is asked "at most" may say so.
@@ -97,23 +91,13 @@ pub(super) fn stated(given: &Node, wanted: Wanted) -> Result<Vec<Vec<Stated>>, U
         _ => None,
     };
     let given = plain.as_ref().unwrap_or(given);
-    let texts = match (given, layout(given).map_err(|e| unread(e.to_string()))?) {
+    let texts = match (given, layout(given).map_err(Unread::Numbers)?) {
         (Node::Text(text), _) if is_one && ungrouped(text).is_some() => vec![vec![text.clone()]],
         (Node::Text(text), Layout::Flat(cells)) if is_one && is_comma(text, &cells) => {
-            let shown = text.trim().escape_debug().to_string();
-            let hint = format!("write decimals with a point: {}", shown.replace(',', "."));
-            return Err(Unread::new(
-                format!("expected one number with a decimal point, got `{shown}`"),
-                &hint,
-            ));
+            return Err(Unread::Comma { text: printable(text) });
         }
         (Node::Text(text), Layout::Flat(cells)) if is_one && is_mixed(text, &cells) => {
-            let shown = text.trim().escape_debug().to_string();
-            let hint = format!("write {}", cells.join(" + "));
-            return Err(Unread::new(
-                format!("expected one number, got a whole one and a fraction, `{shown}`"),
-                &hint,
-            ));
+            return Err(Unread::Mixed { text: printable(text), parts: cells });
         }
         (_, Layout::One(text)) => vec![vec![text]],
         (_, Layout::Flat(cells)) if wanted.cols == 1 && wanted.rows > 1 => {
@@ -132,14 +116,10 @@ pub(super) fn stated(given: &Node, wanted: Wanted) -> Result<Vec<Vec<Stated>>, U
         (_, Layout::Rows(rows)) => rows,
     };
     let read = |(i, j): (usize, usize), text: &String| {
-        number(text, wanted.in_percent).map_err(|unread| {
+        number(text, wanted.in_percent).map_err(|reason| {
             let shown: String = text.chars().take(40).collect();
-            let place = if is_one {
-                format!("`{}`", shown.escape_debug())
-            } else {
-                format!("entry `{}` in row {}, column {}", shown.escape_debug(), i + 1, j + 1)
-            };
-            Unread { says: format!("{place}: {}", unread.says), ..unread }
+            let at = (!is_one).then_some((i, j));
+            Unread::Entry { text: shown.escape_debug().to_string(), at, reason }
         })
     };
     let has =
@@ -148,13 +128,7 @@ pub(super) fn stated(given: &Node, wanted: Wanted) -> Result<Vec<Vec<Stated>>, U
         && !has(wanted.rows, wanted.cols)
         && let Some(meant) = with_points(text)
     {
-        let shown = text.trim().escape_debug();
-        let hint =
-            format!("write decimals with a point and numbers with a comma between them: {meant}");
-        return Err(Unread::new(
-            format!("expected numbers with decimal points, got `{shown}`"),
-            &hint,
-        ));
+        return Err(Unread::Commas { text: printable(text), meant });
     }
     let texts = match (wanted.rows, wanted.cols) {
         (1, cols) if wanted.turns && cols > 1 && has(cols, 1) => vec![texts.concat()],
@@ -167,6 +141,10 @@ pub(super) fn stated(given: &Node, wanted: Wanted) -> Result<Vec<Vec<Stated>>, U
         row.iter().enumerate().map(|(j, text)| read((i, j), text)).collect()
     };
     texts.iter().enumerate().map(row).collect()
+}
+
+fn printable(text: &str) -> String {
+    text.trim().escape_debug().to_string()
 }
 
 /// Whether a comma stands where a decimal point should: digits on both sides of a single one,
@@ -209,37 +187,24 @@ fn is_mixed(text: &str, cells: &[String]) -> bool {
 }
 
 /// One number, whose digits may stand in groups; without what it is counted in.
-fn number(text: &str, in_percent: bool) -> Result<Stated, Unread> {
-    let hint = "write a matrix by rows, [[1, 2], [3, 4]], and numbers as 0.25, 1/4 or exp(1/2)";
+fn number(text: &str, in_percent: bool) -> Result<Stated, NoEntry> {
     let text = unlabelled(text);
     // As it was typed, so that a comma between digits can be told from a point.
-    let plain = |text: &str| -> Result<Stated, String> {
-        let read =
-            Stated::read(ungrouped(text).as_deref().unwrap_or(text)).map_err(|e| e.to_string())?;
-        Ok(Stated { text: text.trim().to_owned(), ..read })
+    let plain = |number: &str| {
+        let read = Stated::read(ungrouped(number).as_deref().unwrap_or(number));
+        let has_sign = text.contains(['=', '≈']);
+        let read = read.map_err(|reason| NoEntry::Read { reason, has_sign })?;
+        Ok(Stated { text: number.trim().to_owned(), ..read })
     };
-    let hint = if text.contains(['=', '≈']) {
-        "write the number alone, without = or ≈, as 0.25, 1/4 or exp(1/2)"
-    } else {
-        hint
-    };
-    let unit = match with_unit(text) {
-        None => return plain(text).map_err(|reason| Unread::new(reason, hint)),
-        Some((number, "%")) if in_percent => {
-            return plain(number).map_err(|reason| Unread::new(reason, hint));
-        }
+    let (number, unit) = match with_unit(text) {
+        None => return plain(text),
+        Some((number, "%")) if in_percent => return plain(number),
         Some(unit) => unit,
     };
-    let number = ungrouped(unit.0).unwrap_or_else(|| unit.0.to_owned());
-    Err(match unit.1 {
-        "%" => Unread::new(
-            "expected the number itself, got one in percent",
-            &format!("the question does not ask for percent: write {number}/100, or its decimals"),
-        ),
-        unit => Unread::new(
-            format!("expected a number alone, got `{}` behind it", unit.escape_debug()),
-            &format!("write {number} without `{}`", unit.escape_debug()),
-        ),
+    let number = ungrouped(number).unwrap_or_else(|| number.to_owned());
+    Err(match unit {
+        "%" => NoEntry::Percent { number },
+        unit => NoEntry::Unit { number, unit: unit.escape_debug().to_string() },
     })
 }
 
@@ -314,24 +279,20 @@ impl Right<'_> {
             if is_same_shape { fits(given, &self.rows, self.places) } else { Vec::new() };
         if is_same_shape && fits.iter().all(|fit| fit.is_right()) {
             let all_exact = self.places.is_some() && fits.iter().all(|fit| *fit == Fit::Exact);
-            return Marked::right(if all_exact { "equal to the exact value" } else { "" });
+            return Marked::right(if all_exact { Feedback::Exact } else { Feedback::Nothing });
         }
         let carried = (self.carried)();
         if let Some(from) = self.follows(&carried, given) {
-            return Marked::follows(
-                self.credit.follows,
-                format!("not the right value; it follows from the answer to {from}"),
-            );
+            let from = from.to_vec();
+            return Marked::follows(self.credit.follows, Feedback::Follows { from });
         }
         let is_about = is_same_shape && fits.iter().all(|fit| fit.is_about());
         if let Some((mistake, share)) =
             self.mistakes.iter().find(|(mistake, _)| is_of(&mistake.numbers, given))
         {
             let share = share.unwrap_or(self.credit.mistake);
-            return Marked {
-                mistake: Some(mistake.says.clone()),
-                ..Marked::partial(share, mistake.says.clone())
-            };
+            let says = mistake.says.clone();
+            return Marked::partial(share, Feedback::Mistake { says, coarse: false });
         }
         if !is_same_shape {
             return self.other_extents(given);
@@ -341,50 +302,40 @@ impl Right<'_> {
                 .iter()
                 .filter_map(|fit| if let Fit::Coarse(stated) = fit { Some(*stated) } else { None })
                 .min();
-            let says = match (fewest, self.places) {
-                (Some(stated), Some(places)) => {
-                    format!("right, but to {} where {places} are asked", counted(stated, "decimal"))
-                }
-                (Some(stated), None) => {
-                    format!("right to {}, but the exact value is asked", counted(stated, "decimal"))
-                }
-                (None, _) => "the last digit is wrong: not rounded to the nearest".to_owned(),
+            let Some(stated) = fewest else {
+                return Marked::partial(self.credit.coarse, Feedback::NotNearest);
             };
             // What may be a mistake as well earns no more than the mistake does; an answer that is
             // off in its last asked digit alone is told apart by it.
             let alike = |(mistake, _): &&(&Mistaken, Option<f64>)| {
-                fewest.is_some() && may_be(&mistake.numbers, given, self.places)
+                may_be(&mistake.numbers, given, self.places)
             };
             let of = |(mistake, share): &(&Mistaken, Option<f64>)| {
                 (share.unwrap_or(self.credit.mistake), mistake.says.clone())
             };
             let least =
                 self.mistakes.iter().filter(alike).map(of).min_by(|(x, _), (y, _)| x.total_cmp(y));
-            return match least {
-                Some((share, mistake)) => Marked::partial(
-                    share.min(self.credit.coarse),
-                    format!("{says}; with so few it may also be a mistake: {mistake}"),
-                ),
-                None => Marked::partial(self.credit.coarse, says),
+            let (share, perhaps) = match least {
+                Some((share, mistake)) => (share.min(self.credit.coarse), Some(mistake)),
+                None => (self.credit.coarse, None),
             };
+            return Marked::partial(
+                share,
+                Feedback::Coarse { stated, asked: self.places, perhaps },
+            );
         }
         if let Some(carried) =
             carried.iter().find(|carried| carried.is_rounded && self.comes_from(carried, given))
         {
-            let says = "numbers were rounded before going on".to_owned();
-            let told = format!(
-                "{says}: it comes from the answer to {} as it is written there",
-                carried.from
-            );
             // Who answered the earlier part has no less for it.
             let share = self.credit.mistake.max(self.some(&fits, given).share);
-            return Marked { mistake: Some(says), ..Marked::partial(share, told) };
+            return Marked::partial(share, Feedback::Rounded { from: carried.from.clone() });
         }
         self.coarse_mistake(given).unwrap_or_else(|| self.some(&fits, given))
     }
 
     /// The parts from whose answers it follows.
-    fn follows<'b>(&self, carried: &'b [Carried], given: &[Vec<Stated>]) -> Option<&'b str> {
+    fn follows<'b>(&self, carried: &'b [Carried], given: &[Vec<Stated>]) -> Option<&'b [String]> {
         let is_it = |carried: &&Carried| {
             !carried.is_rounded
                 && have_same_extents(&carried.rows, given)
@@ -395,7 +346,7 @@ impl Right<'_> {
                     .zip(given.iter().flatten())
                     .all(|(x, y)| self.follows_from(x, y))
         };
-        carried.iter().find(is_it).map(|carried| carried.from.as_str())
+        carried.iter().find(is_it).map(|carried| carried.from.as_slice())
     }
 
     fn comes_from(&self, carried: &Carried, given: &[Vec<Stated>]) -> bool {
@@ -418,8 +369,8 @@ impl Right<'_> {
         let mut alike = self.mistakes.iter().filter(|(mistake, _)| is_it(&mistake.numbers));
         let (Some((mistake, share)), None) = (alike.next(), alike.next()) else { return None };
         let share = share.unwrap_or(self.credit.mistake) * self.credit.coarse;
-        let says = format!("{}; fewer decimals than asked", mistake.says);
-        Some(Marked { mistake: Some(mistake.says.clone()), ..Marked::partial(share, says) })
+        let says = mistake.says.clone();
+        Some(Marked::partial(share, Feedback::Mistake { says, coarse: true }))
     }
 
     /// An answer of another size than asked.
@@ -427,7 +378,6 @@ impl Right<'_> {
         let n: usize = given.iter().map(Vec::len).sum();
         match (self.rows.as_slice(), given) {
             ([right], [row]) if self.is_shape => {
-                let says = format!("expected {} extents, got {n}", right.len());
                 let one = Real::from(1);
                 let missing = right.len().saturating_sub(row.len());
                 let is_one = |x: &Real| x.compare(&one).is_ok_and(std::cmp::Ordering::is_eq);
@@ -435,28 +385,15 @@ impl Right<'_> {
                 let is_end = missing > 0
                     && right[..missing].iter().all(is_one)
                     && right[missing..].iter().zip(row).all(|(right, x)| x.is(right));
-                if is_end && !row.is_empty() {
-                    return Marked::partial(
-                        self.credit.coarse,
-                        format!("{says}: the first, which are 1, are left out"),
-                    );
-                }
-                Marked::wrong(says)
+                let is_end = is_end && !row.is_empty();
+                let says = Feedback::Extents { expected: right.len(), got: n, is_end };
+                if is_end { Marked::partial(self.credit.coarse, says) } else { Marked::wrong(says) }
             }
-            ([right], _) if right.len() == 1 => {
-                Marked::wrong(format!("expected one number, got {}", counted(n, "number")))
-            }
-            _ if self.is_turned(given) => {
-                Marked::wrong("right, but rows and columns are exchanged")
-            }
+            ([right], _) if right.len() == 1 => Marked::wrong(Feedback::OneNumber { got: n }),
+            _ if self.is_turned(given) => Marked::wrong(Feedback::Turned),
             _ => {
-                let of = |rows: usize, cols: Vec<usize>| match cols.first() {
-                    Some(first) if cols.iter().all(|n| n == first) => format!("{rows} × {first}"),
-                    _ => format!("{rows} rows of different length"),
-                };
-                let expected = of(self.rows.len(), self.rows.iter().map(Vec::len).collect());
-                let got = of(given.len(), given.iter().map(Vec::len).collect());
-                Marked::wrong(format!("expected a matrix of {expected}, got {got}"))
+                let (expected, got) = (Extents::of(&self.rows), Extents::of(given));
+                Marked::wrong(Feedback::Matrix { expected, got })
             }
         }
     }
@@ -482,46 +419,28 @@ impl Right<'_> {
     /// An answer with wrong entries.
     fn some(&self, fits: &[Fit], given: &[Vec<Stated>]) -> Marked {
         let cols = self.rows.first().map_or(1, Vec::len).max(1);
-        let wrong: Vec<String> = fits
+        let wrong: Vec<(usize, usize)> = fits
             .iter()
             .enumerate()
             .filter(|(_, fit)| !fit.is_about())
-            .map(|(at, _)| format!("({}, {})", at / cols + 1, at % cols + 1))
+            .map(|(at, _)| (at / cols, at % cols))
             .collect();
         let all: Vec<(&Stated, &Real)> =
             given.iter().flatten().zip(self.rows.iter().flatten()).collect();
         let nature = self.nature(fits, &all, cols);
         if let ([_], [(x, right)]) = (fits, all.as_slice()) {
-            return Marked::wrong(
-                match with_a_point(&x.text)
-                    .filter(|point| fit(point, right, self.places).is_about())
-                {
-                    Some(point) => {
-                        let read = ungrouped(&x.text).unwrap_or_default();
-                        format!(
-                            "{nature}: `{}` is read as {read}, a comma between groups of three digits; were it a decimal comma \
-                         it would be about right: write {}",
-                            x.text.escape_debug(),
-                            point.text
-                        )
-                    }
-                    None => nature.to_owned(),
-                },
-            );
+            let comma = with_a_point(&x.text)
+                .filter(|point| fit(point, right, self.places).is_about())
+                .map(|point| Comma {
+                    text: x.text.clone(),
+                    read: ungrouped(&x.text).unwrap_or_default(),
+                    meant: point.text,
+                });
+            return Marked::wrong(Feedback::Number { nature, comma });
         }
-        let shown = if wrong.len() > 6 {
-            format!("{} and {} more", wrong[..6].join(", "), wrong.len() - 6)
-        } else {
-            wrong.join(", ")
-        };
         let right = fits.iter().filter(|fit| fit.is_right()).count();
         let about = fits.len() - wrong.len() - right;
-        let coarse = if about > 0 { ", though not to all digits asked" } else { "" };
-        let says = format!(
-            "{} of {} entries are right{coarse}; {nature} in {shown}",
-            right + about,
-            fits.len()
-        );
+        let says = Feedback::Entries { nature, right: right + about, coarse: about > 0, wrong };
         if right + about == 0 {
             return Marked::wrong(says);
         }
@@ -531,7 +450,7 @@ impl Right<'_> {
     }
 
     /// What is wrong in the entries that are.
-    fn nature(&self, fits: &[Fit], all: &[(&Stated, &Real)], cols: usize) -> &'static str {
+    fn nature(&self, fits: &[Fit], all: &[(&Stated, &Real)], cols: usize) -> Nature {
         let opposite = |(x, right): &(&Stated, &Real)| {
             right.negated().is_ok_and(|other| fit(x, &other, self.places).is_about())
         };
@@ -545,17 +464,17 @@ impl Right<'_> {
         };
         let is_few = |fit: &Fit| fit.is_about() || matches!(fit, Fit::Vague(_));
         if all.len() > 1 && all.iter().all(opposite) {
-            "every sign is the other way"
+            Nature::Signs
         } else if is_transposed() {
-            "rows and columns are exchanged"
+            Nature::Transposed
         } else if all.iter().zip(fits).all(|(pair, fit)| fit.is_about() || opposite(pair)) {
-            "wrong sign"
+            Nature::Sign
         } else if fits.iter().all(is_few) && self.places.is_none() {
-            "too few decimals to tell"
+            Nature::TooFew
         } else if fits.iter().all(is_few) {
-            "fewer than half of the decimals asked"
+            Nature::FewerThanHalf
         } else {
-            "another value"
+            Nature::Other
         }
     }
 }

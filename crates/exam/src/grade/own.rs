@@ -33,7 +33,7 @@ enum Kind {
 pub(super) struct Carried {
     pub(super) rows: Vec<Vec<Real>>,
     /// The parts whose answers these are.
-    pub(super) from: String,
+    pub(super) from: Vec<String>,
     /// Whether these are right, and only rounded.
     pub(super) is_rounded: bool,
 }
@@ -124,9 +124,9 @@ impl Own {
             rows_with(&values.collect())
         };
         let from = |steps: &[&Step]| {
-            let mut ids: Vec<&str> = steps.iter().map(|step| step.id.as_str()).collect();
+            let mut ids: Vec<String> = steps.iter().map(|step| step.id.clone()).collect();
             ids.dedup();
-            ids.join(" and ")
+            ids
         };
         let all = of(&[Kind::Wrong, Kind::Follows, Kind::Rounded]);
         let rounded: Vec<&Step> =

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use indexmap::IndexMap;
 use qkvet_prove::exact::{Real, Value};
-use qkvet_spec::syntax::{Expr, ExprKind};
+use qkvet_spec::syntax::Expr;
 
 use super::design;
 use super::numbers::{
@@ -13,7 +13,9 @@ use super::numbers::{
 use super::own::{self, Own};
 use super::picked;
 use super::result::Verdict;
+use super::{Feedback, Unread};
 use crate::answer::{Drawn, Worked, worked_value};
+use crate::expr;
 use crate::generate::{Answer, Mistaken, nothing, plain};
 use crate::given::{Node, Stated};
 use crate::key::KeyedPart;
@@ -33,47 +35,34 @@ pub(super) struct Marked {
     pub(super) verdict: Verdict,
     /// Share of the points.
     pub(super) share: f64,
-    pub(super) says: String,
-    pub(super) mistake: Option<String>,
+    pub(super) feedback: Feedback,
     pub(super) rubric: Vec<String>,
 }
 
-/// Why an answer cannot be read, and what to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Unread {
-    pub(super) says: String,
-    pub(super) hint: String,
-}
-
-impl Unread {
-    pub(super) fn new(says: impl Into<String>, hint: &str) -> Self {
-        Self { says: says.into(), hint: hint.to_owned() }
-    }
-}
-
 impl Marked {
-    fn of(verdict: Verdict, share: f64, says: impl Into<String>) -> Self {
-        Self { verdict, share, says: says.into(), mistake: None, rubric: Vec::new() }
+    fn of(verdict: Verdict, share: f64, feedback: Feedback) -> Self {
+        Self { verdict, share, feedback, rubric: Vec::new() }
     }
 
-    pub(super) fn right(says: impl Into<String>) -> Self {
-        Self::of(Verdict::Right, 1.0, says)
+    pub(super) fn right(feedback: Feedback) -> Self {
+        Self::of(Verdict::Right, 1.0, feedback)
     }
 
-    pub(super) fn wrong(says: impl Into<String>) -> Self {
-        Self::of(Verdict::Wrong, 0.0, says)
+    pub(super) fn wrong(feedback: Feedback) -> Self {
+        Self::of(Verdict::Wrong, 0.0, feedback)
     }
 
-    pub(super) fn partial(share: f64, says: impl Into<String>) -> Self {
-        if share > 0.0 { Self::of(Verdict::Partial, share, says) } else { Self::wrong(says) }
+    pub(super) fn partial(share: f64, feedback: Feedback) -> Self {
+        let verdict = if share > 0.0 { Verdict::Partial } else { Verdict::Wrong };
+        Self::of(verdict, share.max(0.0), feedback)
     }
 
-    pub(super) fn follows(share: f64, says: impl Into<String>) -> Self {
-        Self::of(Verdict::Follows, share, says)
+    pub(super) fn follows(share: f64, feedback: Feedback) -> Self {
+        Self::of(Verdict::Follows, share, feedback)
     }
 
-    pub(super) fn by_hand(says: impl Into<String>) -> Self {
-        Self::of(Verdict::ByHand, 0.0, says)
+    pub(super) fn by_hand(feedback: Feedback) -> Self {
+        Self::of(Verdict::ByHand, 0.0, feedback)
     }
 }
 
@@ -111,7 +100,7 @@ impl Asked<'_> {
         own: &mut Own,
     ) -> Result<Marked, Unread> {
         let Some((part, checked)) = self.written(keyed) else {
-            return Err(Unread::new("expected a part of the question", "build the exam again"));
+            return Err(Unread::Key);
         };
         match (&part.answer, &keyed.answer) {
             (AnswerSpec::Value(value), Answer::Numbers { choices, .. }) => {
@@ -133,8 +122,11 @@ impl Asked<'_> {
                     .ok_or_else(|| picked::no_option(order.len()))?;
                 let wrong = order.get(at).and_then(|at| choice.wrong.get(at.checked_sub(1)?));
                 Ok(match wrong {
-                    None => Marked::right(""),
-                    Some(wrong) => Marked::wrong(plain(&wrong.because, &self.worked)),
+                    None => Marked::right(Feedback::Nothing),
+                    Some(wrong) => {
+                        let because = plain(&wrong.because, &self.worked);
+                        Marked::wrong(Feedback::Wrong { because })
+                    }
                 })
             }
             (AnswerSpec::Statements(statements), Answer::Statements(order)) => {
@@ -172,22 +164,20 @@ impl Asked<'_> {
                 Ok(marked)
             }
             (AnswerSpec::Proof(_) | AnswerSpec::Text(_), _) => {
-                Ok(Marked { rubric: self.rubric(part), ..Marked::by_hand("marked by a person") })
+                Ok(Marked { rubric: self.rubric(part), ..Marked::by_hand(Feedback::ByHand) })
             }
-            _ => Err(Unread::new(
-                "expected a key of the question's own kind",
-                "build the exam again",
-            )),
+            _ => Err(Unread::Key),
         }
     }
 
     /// An option that a mistake gives earns nothing, as any other that is not right, unless the
     /// mistake has credit of its own: who guesses would earn it too.
     fn picked(&self, keyed: &KeyedPart, checked: &CheckedPart, at: usize) -> Marked {
-        let Answer::Numbers { key, choices } = &keyed.answer else { return Marked::wrong("") };
-        let Some(choice) = choices.get(at) else { return Marked::wrong("") };
+        let wrong = || Marked::wrong(Feedback::Nothing);
+        let Answer::Numbers { key, choices } = &keyed.answer else { return wrong() };
+        let Some(choice) = choices.get(at) else { return wrong() };
         if choice.looks_like(key) {
-            return Marked::right("");
+            return Marked::right(Feedback::Nothing);
         }
         let mistake = keyed
             .mistakes
@@ -195,11 +185,11 @@ impl Asked<'_> {
             .zip(&checked.mistakes)
             .find(|(one, _)| one.numbers.looks_like(choice));
         match mistake {
-            Some((one, checked)) => Marked {
-                mistake: Some(one.says.clone()),
-                ..Marked::partial(checked.credit.unwrap_or(0.0), one.says.clone())
-            },
-            None => Marked::wrong(""),
+            Some((one, checked)) => {
+                let feedback = Feedback::Mistake { says: one.says.clone(), coarse: false };
+                Marked::partial(checked.credit.unwrap_or(0.0), feedback)
+            }
+            None => wrong(),
         }
     }
 
@@ -211,11 +201,9 @@ impl Asked<'_> {
         given: &Node,
         own: &mut Own,
     ) -> Result<Marked, Unread> {
-        let no_value =
-            || Unread::new("expected a question whose answer has a value", "build the exam again");
-        let of = checked.of.as_ref().ok_or_else(no_value)?;
-        let value = self.worked.value(of).map_err(|_| no_value())?;
-        let rows = rows_of(&value).ok_or_else(no_value)?;
+        let of = checked.of.as_ref().ok_or(Unread::Key)?;
+        let value = self.worked.value(of).map_err(|_| Unread::Key)?;
+        let rows = rows_of(&value).ok_or(Unread::Key)?;
         let cols = rows.first().map_or(0, Vec::len);
         let is_shape = matches!(part.answer, AnswerSpec::Shape(_));
         // What a mistake gives may have the extents of the answer turned round, and a shape is
@@ -260,8 +248,8 @@ impl Asked<'_> {
         let rows = right.rows;
         let values: Vec<Vec<Real>> =
             given.iter().map(|row| row.iter().map(|x| x.value.clone()).collect()).collect();
-        let is_kept =
-            marked.mistake.is_some() || marked.verdict == Verdict::Follows || marked.share > 0.0;
+        let is_known = marked.feedback.is_mistake();
+        let is_kept = is_known || marked.verdict == Verdict::Follows || marked.share > 0.0;
         let has_extents = given.len() == rows.len() && given.iter().all(|row| row.len() == cols);
         if is_kept && has_extents && (is_level || !is_even(&values, digits)) {
             for (name, columns) in steps {
@@ -271,12 +259,7 @@ impl Asked<'_> {
                     rows.iter().map(|row| row[columns.clone()].to_vec()).collect();
                 let is_number = matches!(value, Value::Number(_));
                 let wanted = own::Wanted { name, rows: &rows, places, is_number };
-                own.note(
-                    &wanted,
-                    id,
-                    &given,
-                    (marked.mistake.is_some(), marked.verdict == Verdict::Follows),
-                );
+                own.note(&wanted, id, &given, (is_known, marked.verdict == Verdict::Follows));
             }
         }
         Ok(marked)
@@ -296,7 +279,7 @@ impl Asked<'_> {
         let mut start = 0;
         let mut steps = Vec::new();
         for name in names {
-            let step = Expr { kind: ExprKind::Name(name.to_owned()), span: 0..0 };
+            let step = expr::name(name);
             let Some(width) = self
                 .worked
                 .value(&step)

@@ -1,6 +1,7 @@
 //! Answers that are picked: options, statements, lines, columns, extents.
 
-use super::part::{Marked, Unread};
+use super::part::Marked;
+use super::{Feedback, List, Unread, WrongStatement};
 use crate::given::{Layout, Node, layout};
 use crate::question::Ordering;
 
@@ -47,15 +48,13 @@ pub(super) fn no_option(n: usize) -> Unread {
         .ok()
         .filter(|at| *at < 26)
         .map_or('Z', |at| char::from(b'A' + at));
-    Unread::new(format!("expected one option from A to {last}"), "give its letter, as on the sheet")
+    Unread::Option { last }
 }
 
 /// Words of a list: of text also the words or the letters of one.
 fn words(given: &Node, is_letter: impl Fn(char) -> bool) -> Result<Vec<String>, Unread> {
-    let unread =
-        |says: crate::given::ReadError| Unread::new(says.to_string(), "give a list, as [B, A, C]");
     let parted = parted(given, &["-->", "->", "=>", "→", "⇒", "⟶", ">"]);
-    Ok(match layout(parted.as_ref().unwrap_or(given)).map_err(unread)? {
+    Ok(match layout(parted.as_ref().unwrap_or(given)).map_err(Unread::List)? {
         Layout::One(text) => {
             let text = text.trim();
             let apart: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
@@ -97,16 +96,13 @@ pub(super) fn statements(
     because: &dyn Fn(usize) -> String,
     given: &Node,
 ) -> Result<Marked, Unread> {
-    let hint = "give true or false for each statement, in their order: [true, false, true]";
     // Of two, `T/F` may be what stands on the sheet.
     let parted = parted(given, &["/", "|"]).filter(|_| right.len() > 2);
     let words =
         words(parted.as_ref().unwrap_or(given), |c| matches!(c.to_ascii_lowercase(), 't' | 'f'))?;
-    if words.len() != right.len() {
-        return Err(Unread::new(
-            format!("expected {} words, got {}", right.len(), words.len()),
-            hint,
-        ));
+    let (list, n) = (List::Statements, right.len());
+    if words.len() != n {
+        return Err(Unread::Length { list, expected: n, got: words.len() });
     }
     let mut wrong = Vec::new();
     for (at, (word, right)) in words.iter().zip(right).enumerate() {
@@ -115,42 +111,34 @@ pub(super) fn statements(
             "false" | "f" | "no" | "0" => false,
             "" => !right,
             other => {
-                return Err(Unread::new(
-                    format!(
-                        "statement {}: expected true or false, got `{}`",
-                        at + 1,
-                        other.escape_debug()
-                    ),
-                    hint,
-                ));
+                let got = other.escape_debug().to_string();
+                return Err(Unread::Word { list, at: at + 1, got });
             }
         };
         if says != *right {
-            wrong.push(format!("statement {} is {right}: {}", at + 1, because(at)));
+            let (number, is_true, because) = (at + 1, *right, because(at));
+            wrong.push(WrongStatement { number, is_true, because });
         }
     }
-    Ok(share(right.len() - wrong.len(), right.len(), wrong.join(" ")))
+    Ok(share(n - wrong.len(), n, Feedback::Statements { n, wrong }))
 }
 
 /// Some of all right ones.
-fn share(right: usize, all: usize, says: String) -> Marked {
+fn share(right: usize, all: usize, says: Feedback) -> Marked {
     if right == all {
-        return Marked::right("");
+        return Marked::right(Feedback::Nothing);
     }
     #[expect(clippy::cast_precision_loss, reason = "small numbers")]
     let share = right as f64 / all.max(1) as f64;
-    Marked::partial(share, format!("{right} of {all} right: {says}"))
+    Marked::partial(share, says)
 }
 
 /// For each row a column; each row for its share.
 pub(super) fn largest(columns: &[usize], given: &Node) -> Result<Marked, Unread> {
-    let hint = "give one column for each row, counted from 1: [3, 1, 2]";
+    let (list, n) = (List::Columns, columns.len());
     let words = words(given, |c| c.is_ascii_digit())?;
-    if words.len() != columns.len() {
-        return Err(Unread::new(
-            format!("expected {} columns, got {}", columns.len(), words.len()),
-            hint,
-        ));
+    if words.len() != n {
+        return Err(Unread::Length { list, expected: n, got: words.len() });
     }
     let mut wrong = Vec::new();
     for (at, (word, column)) in words.iter().zip(columns).enumerate() {
@@ -158,20 +146,14 @@ pub(super) fn largest(columns: &[usize], given: &Node) -> Result<Marked, Unread>
         let digits = word.trim_start_matches(|c: char| c.is_alphabetic() || c.is_whitespace());
         match digits.trim_end().parse::<usize>() {
             Ok(given) if given == *column => {}
-            Ok(_) => wrong.push((at + 1).to_string()),
+            Ok(_) => wrong.push(at + 1),
             Err(_) => {
-                return Err(Unread::new(
-                    format!("row {}: expected a column, got `{}`", at + 1, word.escape_debug()),
-                    hint,
-                ));
+                let got = word.escape_debug().to_string();
+                return Err(Unread::Word { list, at: at + 1, got });
             }
         }
     }
-    Ok(share(
-        columns.len() - wrong.len(),
-        columns.len(),
-        format!("another column in row {}", wrong.join(", ")),
-    ))
+    Ok(share(n - wrong.len(), n, Feedback::Columns { n, wrong }))
 }
 
 /// So many extents may stand between `×`. Where commas stand, `2, 3*4` is two extents, one of them
@@ -200,22 +182,16 @@ pub(super) fn ordering(
     given: &Node,
 ) -> Result<Marked, Unread> {
     let lines = ordering.lines.len();
-    let hint = "give the letters of the lines in order: [B, A, C]";
     let letters = words(given, |c| c.is_ascii_alphabetic())?;
     let mut order = Vec::new();
-    for word in &letters {
-        let at = option(word, sheet.len()).and_then(|at| sheet.get(at));
-        let Some(line) = at else {
-            return Err(Unread::new(
-                format!("expected letters of lines, got `{}`", word.escape_debug()),
-                hint,
-            ));
+    for (at, word) in letters.iter().enumerate() {
+        let got = word.escape_debug().to_string();
+        let line = option(word, sheet.len()).and_then(|at| sheet.get(at));
+        let Some(line) = line else {
+            return Err(Unread::Word { list: List::Lines, at: at + 1, got });
         };
         if order.contains(line) {
-            return Err(Unread::new(
-                format!("expected each line once, got `{}` twice", word.escape_debug()),
-                hint,
-            ));
+            return Err(Unread::Twice { got });
         }
         order.push(*line);
     }
@@ -226,25 +202,18 @@ pub(super) fn ordering(
         && order.iter().all(|line| *line < lines)
         && !turned.into_iter().any(|(x, y)| is_turned(x, y))
     {
-        return Ok(Marked::right(""));
+        return Ok(Marked::right(Feedback::Nothing));
     }
-    let mut says = Vec::new();
     let strangers: Vec<usize> = order.iter().filter_map(|line| line.checked_sub(lines)).collect();
-    says.extend(
-        strangers.iter().map(|at| format!("a line does not belong there: {}", stranger(*at))),
-    );
     let missing = (0..lines).filter(|line| !order.contains(line)).count();
-    if missing > 0 {
-        says.push(format!("{missing} of {lines} lines are missing"));
-    }
     let known: Vec<usize> = order.into_iter().filter(|line| *line < lines).collect();
-    if let Some(at) = (1..known.len()).find(|at| ordering.is_before(known[*at], known[at - 1])) {
-        says.push(format!("line {} comes too late or the one before it too early", at + 1));
-    }
+    let late = (1..known.len()).find(|at| ordering.is_before(known[*at], known[at - 1]));
     let kept = longest(&known, ordering).saturating_sub(strangers.len());
     #[expect(clippy::cast_precision_loss, reason = "small numbers")]
     let share = kept as f64 / lines.max(1) as f64;
-    Ok(Marked::partial(share, says.join("; ")))
+    let strangers = strangers.into_iter().map(stranger).collect();
+    let late = late.map(|at| at + 1);
+    Ok(Marked::partial(share, Feedback::Order { strangers, missing, lines, late }))
 }
 
 /// How many of the lines can stay where none of two stands before the other though it belongs
@@ -322,7 +291,7 @@ mod tests {
         }
         let one = marked("TTTT").unwrap();
         assert_eq!(
-            (one.share, one.says.as_str()),
+            (one.share, one.feedback.to_string().as_str()),
             (0.75, "3 of 4 right: statement 2 is false: reason")
         );
         assert!(marked("TF").is_err() && marked("a b c d").is_err());

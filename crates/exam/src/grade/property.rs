@@ -4,16 +4,18 @@ use std::sync::LazyLock;
 
 use indexmap::IndexMap;
 use qkvet_engine::ball::Ball;
-use qkvet_prove::exact::Value;
+use qkvet_prove::exact::{NoValue, Value};
 use qkvet_prove::render::{Style, render};
 use qkvet_spec::Catalog;
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, parse};
 
+use super::Failure;
 use super::part::Asked;
 use crate::answer::{
     Bounded, Drawn, Parameter, Worked, bounded, enclosed_all, of_value, rounded, standard,
     work_from,
 };
+use crate::expr::{binary, matrix};
 use crate::generate::nothing;
 use crate::given::ends_within;
 use crate::print::{called, numbered};
@@ -32,9 +34,9 @@ pub(super) enum Decided {
     /// It has the property.
     Has,
     /// It does not, and which inequality fails.
-    Lacks(String),
+    Lacks(Vec<Failure>),
     /// Neither is certain, and why.
-    Undecided(String),
+    Undecided(NoValue),
 }
 
 /// Decides `distance ≤ most` with `own` where the example stood, each inequality of it by the route
@@ -55,10 +57,9 @@ pub(super) fn decide(
     let within = printed.as_deref().and_then(exactly);
     let most = (most, within.as_ref());
     let bounds = bounded(distance);
-    let worked = work_from(&asked.question.law, asked.drawn, &nothing(), own)
-        .map_err(|error| error.to_string());
+    let worked = work_from(&asked.question.law, asked.drawn, &nothing(), own);
     let in_numbers = |bound| exact(asked, worked.as_ref().map_err(Clone::clone)?, bound, most);
-    let mut said: Vec<Result<Said, String>> = bounds.iter().map(in_numbers).collect();
+    let mut said: Vec<Result<Said, NoValue>> = bounds.iter().map(in_numbers).collect();
     let (at, open): (Vec<usize>, Vec<&Bounded>) =
         (0..).zip(&bounds).filter(|(at, _)| said[*at].is_err()).unzip();
     if !open.is_empty() {
@@ -69,16 +70,23 @@ pub(super) fn decide(
             }
         }
     }
-    let fails: Vec<&str> = said.iter().filter_map(|said| said.as_ref().ok()?.as_deref()).collect();
-    match said.iter().find_map(|said| said.as_ref().err()) {
-        _ if !fails.is_empty() => Decided::Lacks(fails.join("; ")),
-        Some(reason) => Decided::Undecided(reason.clone()),
+    let mut fails = Vec::new();
+    let mut open = None;
+    for said in said {
+        match said {
+            Ok(failure) => fails.extend(failure),
+            Err(reason) => open = open.or(Some(reason)),
+        }
+    }
+    match open {
+        _ if !fails.is_empty() => Decided::Lacks(fails),
+        Some(reason) => Decided::Undecided(reason),
         None => Decided::Has,
     }
 }
 
 /// What is said of an inequality that fails; nothing of one that holds.
-type Said = Option<String>;
+type Said = Option<Failure>;
 
 /// The exact route; an error where it decides nothing.
 fn exact(
@@ -86,15 +94,13 @@ fn exact(
     worked: &Worked,
     bound: &Bounded,
     (most, within): (&Expr, Option<&Expr>),
-) -> Result<Said, String> {
+) -> Result<Said, NoValue> {
     let is_within = |most: &Expr| worked.holds(&at_most(&bound.of, most));
-    if within.is_some_and(|within| is_within(within) == Ok(true))
-        || is_within(most).map_err(|e| e.to_string())?
-    {
+    if within.is_some_and(|within| is_within(within) == Ok(true)) || is_within(most)? {
         return Ok(None);
     }
     let (left, right) = sides(worked, &bound.of, most);
-    Ok(Some(failure(asked.drawn, bound, most, &left, &right)))
+    Ok(Some(failure(asked.drawn, bound, most, (left, right))))
 }
 
 /// Both sides to so many decimals that they differ, each digit certain.
@@ -146,8 +152,7 @@ fn enclosed(
             let sides = (digits(left, places)?, digits(*right.first()?, places)?);
             (sides.0 != sides.1).then_some(sides)
         });
-        let (left, right) = shown.unwrap_or_default();
-        Some(Some(failure(asked.drawn, bound, most, &left, &right)))
+        Some(Some(failure(asked.drawn, bound, most, shown.unwrap_or_default())))
     };
     Some(bounds.iter().zip(left).map(decided).collect())
 }
@@ -164,33 +169,19 @@ fn literal(value: &Value) -> Option<Expr> {
     if numbers.scalar {
         return parse(numbers.exact.first()?.first()?).ok();
     }
-    let joined = |function: &str, parts: Vec<String>| {
-        parts.into_iter().reduce(|left, right| format!("{function}({left}, {right})"))
-    };
-    let row = |row: &Vec<String>| {
-        joined("hcat", row.iter().map(|cell| format!("({cell}) * ones(1, 1)")).collect())
-    };
-    parse(&joined("vcat", numbers.exact.iter().map(row).collect::<Option<_>>()?)?).ok()
+    parse(&matrix(&numbers.exact, &|cell| format!("({cell})"))).ok()
 }
 
 /// What is said of an inequality that fails.
-fn failure(drawn: &Drawn, bound: &Bounded, most: &Expr, left: &str, right: &str) -> String {
+fn failure(drawn: &Drawn, bound: &Bounded, most: &Expr, sides: (String, String)) -> Failure {
     let mut inequality = numbered(with_numbers(at_most(&bound.shown, most), drawn), drawn);
     called(&mut inequality);
     let inequality = render(&inequality, Style::Unicode);
-    let sides = if left == right {
-        String::new()
-    } else {
-        format!(": the left side is {left}, the right {right}")
-    };
-    format!("`{inequality}` does not hold{sides}")
+    Failure { inequality, sides: Some(sides).filter(|(left, right)| left != right) }
 }
 
 fn at_most(left: &Expr, right: &Expr) -> Expr {
-    Expr {
-        kind: ExprKind::Binary(BinaryOp::Le, Box::new(left.clone()), Box::new(right.clone())),
-        span: 0..0,
-    }
+    binary(BinaryOp::Le, left.clone(), right.clone())
 }
 
 /// A formula with the sheet's numbers for the names of those that are drawn.

@@ -1,6 +1,9 @@
 //! What grading found.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+
+use super::{Feedback, Trouble};
+use crate::Place;
 
 /// What the first field of a result in JSON says.
 pub const FORMAT: &str = "qkvet-exam-grades-1";
@@ -41,7 +44,7 @@ impl Verdict {
 }
 
 /// One part of one submission.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct GradedPart {
     /// `1a`.
     pub part: String,
@@ -52,35 +55,40 @@ pub struct GradedPart {
     /// Points that a full answer has.
     pub of: u32,
     /// What is to be said of it.
-    pub says: String,
-    /// The modelled mistake that gives this answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mistake: Option<String>,
-    /// What to do about an answer that cannot be read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
+    pub feedback: Feedback,
     /// Where the answer stands.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<String>,
+    pub place: Option<Place>,
     /// What a person marks.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rubric: Vec<String>,
 }
 
-/// Something wrong with a submission that belongs to no part.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Trouble {
-    /// Where.
-    pub place: String,
-    /// What.
-    pub says: String,
-    /// What to do.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
+impl Serialize for GradedPart {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Told<'a> {
+            part: &'a str,
+            verdict: Verdict,
+            points: f64,
+            of: u32,
+            says: String,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            mistake: Option<String>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            hint: Option<String>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            place: &'a Option<Place>,
+            #[serde(skip_serializing_if = "<[String]>::is_empty")]
+            rubric: &'a [String],
+        }
+        let Self { part, verdict, points, of, feedback, place, rubric } = self;
+        let (says, mistake, hint) = (feedback.to_string(), feedback.mistake(), feedback.hint());
+        let (verdict, points, of) = (*verdict, *points, *of);
+        Told { part, verdict, points, of, says, mistake, hint, place, rubric }.serialize(serializer)
+    }
 }
 
 /// One submission, graded.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Graded {
     /// Whose it is.
     pub student: String,

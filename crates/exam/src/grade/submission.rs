@@ -1,7 +1,7 @@
 //! Submissions of all kinds of files.
 
-use super::result::Trouble;
-use super::{csv, notebook, yaml};
+use super::{FileError, Problem, Trouble, csv, notebook, yaml};
+use crate::Place;
 use crate::given::Node;
 
 /// Larger files are not read.
@@ -14,12 +14,12 @@ pub struct Given {
     pub part: String,
     /// The answer.
     pub answer: Node,
-    /// Where it stands: `file:line`, a row and a column, a cell.
-    pub place: String,
+    /// Where it stands.
+    pub place: Place,
 }
 
 /// What one student handed in.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Submission {
     /// The name, as far as it is said.
     pub student: Option<String>,
@@ -37,9 +37,13 @@ pub struct Submission {
 
 impl Submission {
     /// A file that could not be read.
-    pub fn unreadable(file: &str, says: impl Into<String>, hint: Option<&str>) -> Self {
-        let trouble =
-            Trouble { place: file.to_owned(), says: says.into(), hint: hint.map(str::to_owned) };
+    pub fn unreadable(file: &str, problem: impl Into<Problem>) -> Self {
+        Self::at(file, Place::file(file), problem)
+    }
+
+    /// The same for a part of a file.
+    pub(super) fn at(file: &str, place: Place, problem: impl Into<Problem>) -> Self {
+        let trouble = Trouble { place, problem: problem.into() };
         Self { file: file.to_owned(), trouble: vec![trouble], ..Self::default() }
     }
 }
@@ -50,15 +54,11 @@ impl Submission {
 /// What cannot be read is a submission with trouble.
 pub fn read(file: &str, bytes: &[u8]) -> Vec<Submission> {
     if bytes.len() > MOST_BYTES {
-        let says = format!("file: expected at most {MOST_BYTES} bytes, got {}", bytes.len());
-        return vec![Submission::unreadable(file, says, None)];
+        let got = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        return vec![Submission::unreadable(file, FileError::TooLarge { got })];
     }
     let Ok(text) = std::str::from_utf8(bytes) else {
-        return vec![Submission::unreadable(
-            file,
-            "file: expected text in UTF-8, got other bytes",
-            Some("save it as UTF-8"),
-        )];
+        return vec![Submission::unreadable(file, FileError::NotText)];
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let extension = file.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
@@ -67,11 +67,7 @@ pub fn read(file: &str, bytes: &[u8]) -> Vec<Submission> {
         "json" => yaml::read_json(file, text),
         "csv" => csv::read(file, text),
         "ipynb" => vec![notebook::read(file, text)],
-        _ => vec![Submission::unreadable(
-            file,
-            "file: expected a submission",
-            Some("submissions end in .yaml, .yml, .json, .csv or .ipynb"),
-        )],
+        _ => vec![Submission::unreadable(file, Problem::Kind)],
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::Trouble;
 use super::result::{FORMAT, Graded, GradedPart, Verdict};
 use crate::error::ExamError;
 use crate::spreadsheet::guarded;
@@ -25,27 +26,18 @@ pub fn csv(all: &[Graded]) -> String {
             text.push('\n');
         };
         for trouble in &one.trouble {
-            let hint = trouble.hint.as_deref().unwrap_or_default();
-            line(
-                "",
-                "trouble",
-                String::new(),
-                String::new(),
-                [&trouble.says, "", hint, &trouble.place],
-            );
+            let hint = trouble.problem.hint().unwrap_or_default();
+            let (says, place) = (trouble.problem.to_string(), trouble.place.to_string());
+            line("", "trouble", String::new(), String::new(), [&says, "", &hint, &place]);
         }
         for part in &one.parts {
-            let optional = |text: &Option<String>| text.clone().unwrap_or_default();
-            let (mistake, hint, place) =
-                (optional(&part.mistake), optional(&part.hint), optional(&part.place));
+            let says = &part.feedback;
+            let place = part.place.as_ref().map(ToString::to_string);
+            let [mistake, hint, place] =
+                [says.mistake(), says.hint(), place].map(Option::unwrap_or_default);
             let (points, of) = (part.points.to_string(), part.of.to_string());
-            line(
-                &part.part,
-                part.verdict.word(),
-                points,
-                of,
-                [&part.says, &mistake, &hint, &place],
-            );
+            let rest = [&says.to_string(), &mistake, &hint, &place];
+            line(&part.part, part.verdict.word(), points, of, rest.map(String::as_str));
         }
         let says = match one.by_hand {
             0 => String::new(),
@@ -90,8 +82,9 @@ pub fn json(all: &[Graded]) -> Result<String, ExamError> {
 pub fn gradescope(one: &Graded) -> Result<String, ExamError> {
     let mut lines: Vec<String> = Vec::new();
     for trouble in &one.trouble {
-        let hint = trouble.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-        lines.push(format!("{}: {}{hint}", trouble.place, trouble.says));
+        let Trouble { place, problem } = trouble;
+        let hint = problem.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        lines.push(format!("{place}: {problem}{hint}"));
     }
     if one.by_hand > 0 {
         lines.push(format!("{} points are left to a person.", one.by_hand));
@@ -108,8 +101,8 @@ pub fn gradescope(one: &Graded) -> Result<String, ExamError> {
 
 fn test(part: &GradedPart) -> Value {
     let mut says = vec![format!("{}.", part.verdict.word())];
-    says.extend([&part.says].into_iter().filter(|text| !text.is_empty()).cloned());
-    says.extend(part.hint.iter().map(|hint| format!("Hint: {hint}")));
+    says.extend(Some(part.feedback.to_string()).filter(|text| !text.is_empty()));
+    says.extend(part.feedback.hint().map(|hint| format!("Hint: {hint}")));
     says.extend(part.rubric.iter().map(|line| format!("- {line}")));
     let mut test = json!({
         "name": part.part,

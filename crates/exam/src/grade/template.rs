@@ -1,8 +1,5 @@
 //! What a student fills in: the parts of a sheet by name, without answers.
 
-use qkvet_prove::exact::Value;
-use qkvet_spec::syntax::{Expr, ExprKind};
-
 use super::part_id;
 use crate::counted::counted;
 use crate::generate::{Answer, Posed, PosedPart};
@@ -41,7 +38,7 @@ const WRITTEN: usize = 12;
 
 /// How something of these extents is written, a number without any: `1`, `[[1, 0, 0]]`,
 /// `[5 rows of 5 numbers]`.
-pub(super) fn sample(extents: Option<(usize, usize)>) -> String {
+pub(crate) fn sample(extents: Option<(usize, usize)>) -> String {
     let Some((rows, cols)) = extents else { return "1".to_owned() };
     if rows * cols > WRITTEN {
         return format!("[{rows} rows of {cols} numbers]");
@@ -71,11 +68,7 @@ fn how(posed: &Posed<'_>, part: &PosedPart) -> String {
         (AnswerSpec::Expression(_), _) => "a formula in quotes, \"A @ B.T\"".to_owned(),
         (AnswerSpec::Design(property), _) => {
             let example = |name: &String| {
-                let step = Expr { kind: ExprKind::Name(name.clone()), span: 0..0 };
-                let extents = match posed.worked.value(&step) {
-                    Ok(Value::Matrices(m)) => Some((m.rows, m.cols)),
-                    _ => None,
-                };
+                let extents = posed.worked.extents_of(name);
                 format!("{name}: {}", sample(extents))
             };
             let example: Vec<String> = property.example.iter().map(example).collect();

@@ -1,15 +1,17 @@
 //! Submissions in YAML and JSON.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 use qkvet_spec::{parse_json, parse_yaml_of_answers};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::result::Trouble;
+use super::Problem;
 use super::submission::{Given, Submission};
 use crate::given::{Node, YamlNode};
-
-const HINT: &str = "start from the template that `qkvet exam build` wrote beside the sheet";
+use crate::question::line_of;
+use crate::{Place, Spot};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,28 +30,12 @@ pub(super) fn read(file: &str, text: &str) -> Submission {
     let written: Written = match parse_yaml_of_answers(file, text) {
         Ok(written) => written,
         Err(error) => {
-            let at = error.summary.find(": ").unwrap_or(0);
-            let (place, says) = error.summary.split_at(at);
-            let trouble = Trouble {
-                place: if place.starts_with(file) { place.to_owned() } else { file.to_owned() },
-                says: if place.starts_with(file) {
-                    says.trim_start_matches(": ").to_owned()
-                } else {
-                    error.summary.clone()
-                },
-                hint: Some(HINT.to_owned()),
-            };
-            return Submission {
-                file: file.to_owned(),
-                trouble: vec![trouble],
-                ..Submission::default()
-            };
+            let at = error.place.map_or(Spot::All, |(line, column)| Spot::Sign(line, column));
+            return Submission::at(file, Place::new(file, at), Problem::Yaml(error));
         }
     };
     let word = |node: &Option<YamlNode>| node.as_ref().and_then(|node| scalar(&node.node(text)));
-    let place = |node: &YamlNode| {
-        format!("{file}:{}", text.get(..node.offset()).unwrap_or("").matches('\n').count() + 1)
-    };
+    let place = |node: &YamlNode| Place::new(file, Spot::Line(line_of(text, node.offset())));
     Submission {
         student: word(&written.student),
         file: file.to_owned(),
@@ -71,41 +57,27 @@ pub(super) fn read(file: &str, text: &str) -> Submission {
 
 /// One submission, or a list of them.
 pub(super) fn read_json(file: &str, text: &str) -> Vec<Submission> {
-    let unreadable =
-        |says: String| vec![Submission::unreadable(file, format!("JSON: {says}"), Some(HINT))];
-    let raw: &RawValue = match parse_json(text) {
-        Ok(raw) => raw,
-        Err(error) => return unreadable(error.to_string()),
-    };
-    let all: Vec<&RawValue> = if raw.get().starts_with('[') {
-        match parse_json(raw.get()) {
-            Ok(all) => all,
-            Err(error) => return unreadable(error.to_string()),
-        }
-    } else {
-        vec![raw]
+    let all = parse_json::<&RawValue>(text).and_then(|raw| {
+        if raw.get().starts_with('[') { parse_json(raw.get()) } else { Ok(vec![raw]) }
+    });
+    let all: Vec<&RawValue> = match all {
+        Ok(all) => all,
+        Err(error) => return vec![Submission::unreadable(file, error)],
     };
     let many = all.len() > 1;
     let one = |(at, raw): (usize, &&RawValue)| {
-        let place = if many { format!("{file}, entry {}", at + 1) } else { file.to_owned() };
-        Node::from_json(raw)
-            .map_err(|e| e.to_string())
-            .and_then(|node| of_json(file, &place, node))
-            .unwrap_or_else(|says| {
-                let trouble = Trouble { place, says, hint: Some(HINT.to_owned()) };
-                Submission {
-                    file: file.to_owned(),
-                    trouble: vec![trouble],
-                    ..Submission::default()
-                }
-            })
+        let entry = many.then_some(at + 1);
+        let node = Node::from_json(raw).map_err(|error| Arc::new(error).into());
+        node.and_then(|node| of_json(file, entry, node)).unwrap_or_else(|problem| {
+            Submission::at(file, Place::new(file, Spot::Answer(entry, None)), problem)
+        })
     };
     all.iter().enumerate().map(one).collect()
 }
 
-fn of_json(file: &str, place: &str, node: Node) -> Result<Submission, String> {
+fn of_json(file: &str, entry: Option<usize>, node: Node) -> Result<Submission, Problem> {
     let Node::Named(entries) = node else {
-        return Err("expected an object with `answers`".to_owned());
+        return Err(Problem::NoObject);
     };
     let mut submission = Submission { file: file.to_owned(), ..Submission::default() };
     for (name, node) in entries {
@@ -115,17 +87,14 @@ fn of_json(file: &str, place: &str, node: Node) -> Result<Submission, String> {
             ("student", node) => submission.student = scalar(&node),
             ("answers", Node::Named(answers)) => {
                 for (part, answer) in answers {
-                    let place = format!("{place}, answers.{part}");
+                    let spot = Spot::Answer(entry, Some(part.clone()));
+                    let place = Place::new(file, spot);
                     submission.answers.push(Given { part, answer, place });
                 }
             }
             ("answers", Node::Missing) => {}
-            ("answers", _) => return Err("answers: expected an object, a part each".to_owned()),
-            (other, _) => {
-                return Err(format!(
-                    "expected `exam`, `variant`, `student` and `answers`, got `{other}`"
-                ));
-            }
+            ("answers", _) => return Err(Problem::NoAnswers),
+            _ => return Err(Problem::Entry { got: name }),
         }
     }
     Ok(submission)

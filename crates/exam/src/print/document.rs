@@ -1,9 +1,10 @@
 //! What a sheet or a key is made of.
 
-use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
+use qkvet_spec::syntax::{BinaryOp, Expr};
 
 use super::rows::called;
 use crate::answer::{Numbers, decimals};
+use crate::expr::binary;
 use crate::question::Plot;
 
 /// A printed form.
@@ -116,8 +117,7 @@ pub struct Figure {
 impl Figure {
     /// `formula = numbers`, for what cannot draw.
     pub(crate) fn written(&self) -> Vec<Inline> {
-        let (left, right) = (Box::new(self.of.clone()), Box::new(decimals(&self.numbers)));
-        vec![Inline::math(Expr { kind: ExprKind::Binary(BinaryOp::Eq, left, right), span: 0..0 })]
+        vec![Inline::math(binary(BinaryOp::Eq, self.of.clone(), decimals(&self.numbers)))]
     }
 }
 

@@ -2,7 +2,7 @@
 //! give.
 
 use qkvet_prove::outcome::{Line, Shown as Stands};
-use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
+use qkvet_spec::syntax::{BinaryOp, Expr};
 
 use super::document::{Block, Document, Inline, Marker, letter};
 use super::rows::numbered;
@@ -10,6 +10,7 @@ use super::sheet::{asked, head, number, points};
 use super::words::{PLACES, blocks, chain, equation, line, of_numbers, shown, with_names};
 use crate::answer::{Numbers, bounded};
 use crate::counted::of_points;
+use crate::expr::{self, binary};
 use crate::generate::{Answer, Mistaken, Posed, PosedPart};
 use crate::proofs::{Proofs, Proven};
 use crate::question::{AnswerSpec, Choice, Ordering, ProblemSet, Statement, Statements};
@@ -97,13 +98,13 @@ pub(crate) fn solution(posed: &Posed<'_>, part: &PosedPart, proofs: &Proofs) -> 
             if let (Some(distance), Some(most)) = (&checked.of, &checked.beside) {
                 all.push(Block::Paragraph(vec![Inline::text("It is right because, here,")]));
                 for bound in bounded(distance) {
-                    let property = relation(BinaryOp::Le, bound.shown, most.clone());
+                    let property = binary(BinaryOp::Le, bound.shown, most.clone());
                     all.push(Block::Display(vec![Inline::math(property)]));
                     let (left, right) = (shown(posed, &bound.of, 8), shown(posed, most, 8));
                     if let (Some(left), Some(right)) =
                         (left.decimals.or(left.exact), right.decimals.or(right.exact))
                     {
-                        all.push(Block::Display(vec![Inline::math(relation(
+                        all.push(Block::Display(vec![Inline::math(binary(
                             BinaryOp::Le,
                             left,
                             right,
@@ -158,7 +159,7 @@ fn value_line(of: Option<Expr>, key: &Numbers) -> Block {
 /// A step of the solution: name, formula, numbers.
 fn step(posed: &Posed<'_>, name: &str) -> Option<Block> {
     let (_, expr) = posed.question.law.lets.iter().find(|(own, _)| own == name)?;
-    let own = Expr { kind: ExprKind::Name(name.to_owned()), span: 0..0 };
+    let own = expr::name(name);
     let shown = shown(posed, &own, PLACES);
     let expr = numbered(expr.clone(), &posed.drawn);
     let mut all = match shown.exact {
@@ -169,10 +170,6 @@ fn step(posed: &Posed<'_>, name: &str) -> Option<Block> {
         all.extend([Inline::text(" ≈ "), Inline::math(decimals)]);
     }
     Some(Block::Display(all))
-}
-
-fn relation(op: BinaryOp, left: Expr, right: Expr) -> Expr {
-    Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), span: 0..0 }
 }
 
 fn choice_key(posed: &Posed<'_>, choice: &Choice, order: &[usize]) -> Vec<Block> {

@@ -1,10 +1,11 @@
 //! Prose of a question with the numbers of an instance in it.
 
 use qkvet_spec::Formula;
-use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
+use qkvet_spec::syntax::{BinaryOp, Expr};
 
 use super::document::{Block, Figure, Inline, Marker};
 use crate::answer::{Numbers, decimals, formula, of_value};
+use crate::expr::{apply, binary, name};
 use crate::generate::Posed;
 use crate::question::{Paragraph, Piece, Plot, prose};
 
@@ -13,13 +14,12 @@ pub(super) const PLACES: usize = 4;
 
 /// `left = right`.
 pub(super) fn equation(left: Expr, right: Expr) -> Expr {
-    Expr { kind: ExprKind::Binary(BinaryOp::Eq, Box::new(left), Box::new(right)), span: 0..0 }
+    binary(BinaryOp::Eq, left, right)
 }
 
 /// `a = b = c`.
 pub(super) fn chain(a: Expr, b: Expr, c: Expr) -> Expr {
-    let (first, second) = (equation(a, b.clone()), equation(b, c));
-    Expr { kind: ExprKind::Binary(BinaryOp::And, Box::new(first), Box::new(second)), span: 0..0 }
+    binary(BinaryOp::And, equation(a, b.clone()), equation(b, c))
 }
 
 /// The value of a formula: its exact form if it can be read, and its decimals if it is not
@@ -146,16 +146,9 @@ pub(crate) fn with_names(text: &str) -> Vec<Inline> {
             words += piece;
             continue;
         }
-        let name = Expr { kind: ExprKind::Name(piece.to_owned()), span: 0..0 };
+        let name = name(piece);
         let formula = match words.pop() {
-            Some('√') => {
-                let kind = ExprKind::Apply {
-                    function: "sqrt".to_owned(),
-                    args: vec![name],
-                    named: Vec::new(),
-                };
-                Expr { kind, span: 0..0 }
-            }
+            Some('√') => apply("sqrt", vec![name]),
             other => {
                 words.extend(other);
                 name

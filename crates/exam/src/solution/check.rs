@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use qkvet_prove::exact::{Exact, NoValue, Real};
 use serde::Serialize;
 
+use crate::Place;
+
 use super::carried::{Carried, Off, Span};
 use super::chain::Chain;
 use super::entries::{all_stand_for, beside, broken_laws, slips, wrong};
@@ -32,7 +34,7 @@ pub struct CheckedStep {
     /// Its name.
     pub step: &'static str,
     /// Where it stands.
-    pub place: String,
+    pub place: Place,
     /// What was found.
     pub found: Found,
     /// What the slip is.
@@ -54,6 +56,9 @@ pub struct CheckedSolution {
     /// All steps that were written.
     pub steps: Vec<CheckedStep>,
 }
+
+/// Numbers by rows.
+type Rows = Vec<Vec<Real>>;
 
 /// What was found in a step, the slip, and what is to be said of it.
 type Judged = (Found, Option<Slip>, Vec<Remark>);
@@ -179,7 +184,7 @@ impl Bases {
         step: Step,
         entry: &Entry,
         computed: Option<&[Vec<Span>]>,
-    ) -> Result<(Judged, Option<Vec<Vec<Real>>>), NoValue> {
+    ) -> Result<(Judged, Option<Rows>), NoValue> {
         let formula = step.formula();
         let right = self.truth.rows(formula)?;
         let exactly = self.unrounded.rows(formula)?;

@@ -9,6 +9,7 @@ use super::names::{STEPS, Step};
 use crate::counted::counted;
 use crate::given::{Form, Layout, ReadError, Stated, YamlNode, layout};
 use crate::question::line_of;
+use crate::{Place, Spot};
 
 /// Rows and columns of one matrix.
 const MOST_EXTENT: usize = 24;
@@ -58,8 +59,8 @@ impl Misfit {
 pub struct Entry {
     /// By rows.
     pub rows: Vec<Vec<Stated>>,
-    /// `file:line`.
-    pub place: String,
+    /// The line in the file.
+    pub place: Place,
 }
 
 impl Entry {
@@ -232,5 +233,6 @@ fn entry(
         }
         rows.push(row);
     }
-    Ok(Some(Entry { rows, place: format!("{path}:{}", line_of(source, node.offset())) }))
+    let line = line_of(source, node.offset());
+    Ok(Some(Entry { rows, place: Place::new(path, Spot::Line(line)) }))
 }

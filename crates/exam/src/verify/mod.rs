@@ -14,6 +14,7 @@ use crate::answer::{
 };
 use crate::build::{self, Request, build_each};
 use crate::error::ExamError;
+use crate::expr::matrix;
 use crate::generate::{Answer, Mistaken, PLACES, fits, load, nothing};
 use crate::key::{Key, KeyedPart, KeyedQuestion};
 use crate::print::Format;
@@ -441,19 +442,9 @@ fn literal(numbers: &Numbers, places: usize) -> String {
             "0".repeat(places)
         )
     };
-    let cell = |cell: &String| format!("{} * ones(1, 1)", one(cell));
-    let joined = |function: &str, parts: Vec<String>| {
-        parts
-            .into_iter()
-            .reduce(|left, right| format!("{function}({left}, {right})"))
-            .unwrap_or_default()
-    };
     match numbers.rows.first().and_then(|row| row.first()) {
         Some(first) if numbers.scalar => one(first),
-        _ => joined(
-            "vcat",
-            numbers.rows.iter().map(|row| joined("hcat", row.iter().map(cell).collect())).collect(),
-        ),
+        _ => matrix(&numbers.rows, &one),
     }
 }
 

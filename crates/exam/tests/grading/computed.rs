@@ -95,7 +95,7 @@ fn numbers_of_programs_and_signs_of_others_are_read() {
         let all = graded(&grader, &format!("  {answer}\n"));
         let part = part(&all, &answer[..2]);
         assert!(
-            (part.points - points).abs() < 0.006 && part.says.contains(says),
+            (part.points - points).abs() < 0.006 && part.feedback.to_string().contains(says),
             "{answer}: {part:?}"
         );
     }
@@ -107,8 +107,11 @@ fn numbers_of_programs_and_signs_of_others_are_read() {
         let all = graded(&grader, &format!("  {answer}\n"));
         let part = part(&all, &answer[..2]);
         assert_eq!(part.verdict, Verdict::Unreadable, "{answer}: {part:?}");
-        let told = part.hint.as_deref().unwrap_or_default();
-        assert!(part.says.contains(says) && told.contains(hint), "{answer}: {part:?}");
+        let told = part.feedback.hint().unwrap_or_default();
+        assert!(
+            part.feedback.to_string().contains(says) && told.contains(hint),
+            "{answer}: {part:?}"
+        );
     }
     let wide =
         format!("student{}\n{}", ",".repeat(999), format!("a{}\n", ",".repeat(999)).repeat(200));
@@ -164,11 +167,21 @@ fn steps_side_by_side_are_carried_on_and_roundings_are_named() {
         for id in ["1b", "1c", "1d"] {
             assert_eq!(part(&all, id).verdict, Verdict::Follows, "{output}: {all:?}");
         }
-        assert!(part(&all, "1b").says.contains("follows from the answer to 1a"), "{all:?}");
+        assert!(
+            part(&all, "1b").feedback.to_string().contains("follows from the answer to 1a"),
+            "{all:?}"
+        );
     }
     // 10 * 0.34 + 90 * 0.66
     let all = graded(&grader, "  1c: [[0.34, 0.66], [0.34, 0.66]]\n  1d: [62.8, 62.8]\n");
     let part = part(&all, "1d");
-    assert_eq!(part.mistake.as_deref(), Some("numbers were rounded before going on"), "{part:?}");
-    assert!(part.says.contains("the answer to 1c") && (part.points - 1.0).abs() < 1e-9, "{part:?}");
+    assert_eq!(
+        part.feedback.mistake().as_deref(),
+        Some("numbers were rounded before going on"),
+        "{part:?}"
+    );
+    assert!(
+        part.feedback.to_string().contains("the answer to 1c") && (part.points - 1.0).abs() < 1e-9,
+        "{part:?}"
+    );
 }

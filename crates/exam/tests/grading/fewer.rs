@@ -93,7 +93,7 @@ fn fewer_digits_earn_only_what_they_tell() {
         let all = graded(&grader, &format!("  {answer}\n"));
         let part = part(&all, &answer[..2]);
         assert!(
-            (part.points - points).abs() < 1e-9 && part.says.contains(says),
+            (part.points - points).abs() < 1e-9 && part.feedback.to_string().contains(says),
             "{answer}: {part:?}"
         );
     }
@@ -129,7 +129,7 @@ fn zeros_at_the_end_may_be_dropped_beside_entries_that_have_enough_digits() {
         let all = graded(&grader, &format!("  1h: {answer}\n"));
         let part = part(&all, "1h");
         assert!(
-            (part.points - points).abs() < 1e-9 && part.says.contains(says),
+            (part.points - points).abs() < 1e-9 && part.feedback.to_string().contains(says),
             "{answer}: {part:?}"
         );
     }
@@ -142,8 +142,11 @@ fn a_whole_number_and_a_fraction_is_not_read() {
     let all = graded(&grader, "  1a: 45 9/16\n");
     let part = part(&all, "1a");
     assert_eq!(part.verdict, Verdict::Unreadable, "{part:?}");
-    assert!(part.says.contains("got a whole one and a fraction, `45 9/16`"), "{part:?}");
-    assert_eq!(part.hint.as_deref(), Some("write 45 + 9/16"), "{part:?}");
+    assert!(
+        part.feedback.to_string().contains("got a whole one and a fraction, `45 9/16`"),
+        "{part:?}"
+    );
+    assert_eq!(part.feedback.hint().as_deref(), Some("write 45 + 9/16"), "{part:?}");
 }
 
 #[test]
@@ -178,7 +181,7 @@ fn a_design_is_the_same_in_every_kind_of_file() {
     ] {
         let all = grader
             .grade(&read("a.csv", format!("student,variant,1f\nAda,1,\"{text}\"\n").as_bytes())[0]);
-        assert!(part(&all, "1f").says.contains(says), "{text}: {all:?}");
+        assert!(part(&all, "1f").feedback.to_string().contains(says), "{text}: {all:?}");
     }
 }
 
@@ -200,8 +203,8 @@ fn of_options_that_are_matrices_a_letter_is_asked() {
         let part = part(&all, &part_id(0, at));
         assert_eq!(part.verdict, Verdict::Unreadable, "{part:?}");
         assert!(
-            part.says.contains("one option from A to D")
-                && part.hint.as_deref() == Some("give its letter, as on the sheet"),
+            part.feedback.to_string().contains("one option from A to D")
+                && part.feedback.hint().as_deref() == Some("give its letter, as on the sheet"),
             "{part:?}"
         );
     }

@@ -11,7 +11,7 @@ fn what_follows_from_an_own_wrong_answer_is_not_punished_twice() {
     let all = graded(&grader, "  1b: [[1, 1/3], [1/3, 1/3]]\n  1c: [[2, 4/3], [4/3, 4/3]]\n");
     let follows = part(&all, "1c");
     assert_eq!((follows.points, follows.verdict), (4.0, Verdict::Follows), "{follows:?}");
-    assert!(follows.says.contains("follows from the answer to 1b"), "{follows:?}");
+    assert!(follows.feedback.to_string().contains("follows from the answer to 1b"), "{follows:?}");
     let alone = graded(&grader, "  1c: [[2, 4/3], [4/3, 4/3]]\n");
     assert_eq!(
         (part(&alone, "1c").points, part(&alone, "1c").verdict),
@@ -106,7 +106,8 @@ fn what_is_right_as_far_as_it_goes_is_no_mistake() {
     let coarse = graded(&grader, "  1d: 0.95\n");
     let found = part(&coarse, "1d");
     assert!(
-        found.mistake.is_none() && found.says.contains("to 2 decimals where 3 are asked"),
+        found.feedback.mistake().is_none()
+            && found.feedback.to_string().contains("to 2 decimals where 3 are asked"),
         "{found:?}"
     );
     assert_eq!(found.verdict, Verdict::Partial, "{found:?}");

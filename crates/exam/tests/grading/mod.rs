@@ -130,7 +130,11 @@ fn right_answers_of_every_question_have_all_their_points_and_each_mistake_is_nam
                 let one =
                     graded(&grader, &format!("  {name}: {}\n", matrix(&mistake.numbers.rows)));
                 let part = part(&one, &name);
-                assert_eq!(part.mistake.as_deref(), Some(mistake.says.as_str()), "{id}: {part:?}");
+                assert_eq!(
+                    part.feedback.mistake().as_deref(),
+                    Some(mistake.says.as_str()),
+                    "{id}: {part:?}"
+                );
                 // An option is ticked, and whoever guesses ticks one too.
                 let is_option =
                     matches!(&keyed.answer, Answer::Numbers { choices, .. } if !choices.is_empty());
@@ -268,12 +272,16 @@ fn numbers_are_held_against_the_stated_precision_and_the_rule_of_the_question() 
         };
         let part = part(&all, name);
         assert_eq!((part.verdict, part.points), (verdict, points), "{answer}: {part:?}");
-        assert!(part.says.contains(says), "{answer}: {part:?}");
-        assert!(part.verdict != Verdict::Unreadable || part.hint.is_some(), "{part:?}");
+        assert!(part.feedback.to_string().contains(says), "{answer}: {part:?}");
+        assert!(part.verdict != Verdict::Unreadable || part.feedback.hint().is_some(), "{part:?}");
     }
     let words = graded(&grader, "  1g: b\n");
     assert_eq!(
-        (words.by_hand, part(&words, "1g").rubric.len(), part(&words, "1g").place.as_deref()),
+        (
+            words.by_hand,
+            part(&words, "1g").rubric.len(),
+            part(&words, "1g").place.as_ref().map(ToString::to_string).as_deref()
+        ),
         (3, 2, Some("ada.yaml:5"))
     );
 }
@@ -341,17 +349,15 @@ fn bad_submissions_are_told_and_never_end_the_run() {
     ] {
         let all = grader.all(&read(file, text.as_bytes()));
         assert!(!all.is_empty(), "{text}");
-        let told = all
-            .iter()
-            .flat_map(|one| &one.trouble)
-            .any(|trouble| trouble.says.contains(says) && trouble.place.starts_with("a."));
+        let told = all.iter().flat_map(|one| &one.trouble).any(|trouble| {
+            trouble.problem.to_string().contains(says)
+                && trouble.place.to_string().starts_with("a.")
+        });
         assert!(told, "{file} {text:.60}: {all:?}");
     }
-    assert!(
-        read("a.yaml", &[0xff, 0xfe, 0])
-            .iter()
-            .all(|one| one.trouble.iter().any(|trouble| trouble.says.contains("UTF-8")))
-    );
+    assert!(read("a.yaml", &[0xff, 0xfe, 0]).iter().all(|one| {
+        one.trouble.iter().any(|trouble| trouble.problem.to_string().contains("UTF-8"))
+    }));
     // Random bytes, of all kinds of files.
     for number in 0..400_usize {
         let mut stream = qkvet_exam::generate::Stream::new(3, &["garbage", &number.to_string()]);
@@ -417,7 +423,10 @@ fn a_formula_is_in_terms_of_what_is_given_and_written_as_people_do() {
     ] {
         let all = graded(&grader, &format!("  {id}: \"{}\"\n", formula.replace('\\', "\\\\")));
         let part = part(&all, &id);
-        assert!(part.verdict == verdict && part.says.contains(says), "{formula}: {part:?}");
+        assert!(
+            part.verdict == verdict && part.feedback.to_string().contains(says),
+            "{formula}: {part:?}"
+        );
     }
 }
 
@@ -546,7 +555,7 @@ fn a_design_that_need_not_change_is_taken_over() {
     let (grader, _) = of_own(CHAIN, &catalog);
     let of = |answers: &str| {
         let all = graded(&grader, answers);
-        (part(&all, "1d").verdict, part(&all, "1d").points, part(&all, "1d").says.clone())
+        (part(&all, "1d").verdict, part(&all, "1d").points, part(&all, "1d").feedback.to_string())
     };
     let (verdict, points, says) = of("  1c: [1, 1]\n  1d:\n");
     assert!(
@@ -649,12 +658,17 @@ fn digits_in_groups_units_and_percent_are_read_or_told() {
     ] {
         let all = graded(&grader, &format!("  {answer}\n"));
         let part = part(&all, &answer[..2]);
-        assert!(part.verdict == verdict && part.says.contains(says), "{answer}: {part:?}");
+        assert!(
+            part.verdict == verdict && part.feedback.to_string().contains(says),
+            "{answer}: {part:?}"
+        );
     }
     // A formula of a spreadsheet names no part.
     let all = graded(&grader, "  \"=1+1\": 3\n");
     assert!(
-        all.trouble.iter().any(|one| one.says.contains("part `=1+1`: expected one of the sheet")),
+        all.trouble
+            .iter()
+            .any(|one| one.problem.to_string().contains("part `=1+1`: expected one of the sheet")),
         "{all:?}"
     );
 }

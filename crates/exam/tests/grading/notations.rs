@@ -100,7 +100,10 @@ fn what_is_right_is_right_in_every_usual_notation_and_what_is_wrong_stays_wrong(
         let all = graded(&grader, &format!("  {answer}\n"));
         assert!(all.trouble.is_empty(), "{answer}: {:?}", all.trouble);
         let part = part(&all, &answer[..2]);
-        assert!(part.verdict == verdict && part.says.contains(says), "{answer}: {part:?}");
+        assert!(
+            part.verdict == verdict && part.feedback.to_string().contains(says),
+            "{answer}: {part:?}"
+        );
     }
 }
 
@@ -142,9 +145,12 @@ fn what_is_no_number_costs_its_own_part_alone() {
         for id in ["1d", "1h"] {
             let part = part(&all, id);
             assert!(part.verdict == Verdict::Unreadable && part.points < 0.01, "{word}: {part:?}");
-            assert!(part.says.contains("expected a finite number, got `"), "{word}: {part:?}");
             assert!(
-                part.place.as_deref().is_some_and(|place| place.starts_with("ada.yaml:")),
+                part.feedback.to_string().contains("expected a finite number, got `"),
+                "{word}: {part:?}"
+            );
+            assert!(
+                part.place.as_ref().is_some_and(|place| place.to_string().starts_with("ada.yaml:")),
                 "{part:?}"
             );
         }

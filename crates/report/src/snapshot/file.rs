@@ -42,13 +42,13 @@ pub fn read_snapshot(path: &str, source: &str) -> Result<Snapshot, SpecError> {
         let hint = "hint: take one side (`git checkout --ours FILE`, or `--theirs`), and take over what `qkvet snapshot check` then finds with `qkvet snapshot accept`";
         return Err(SpecError::plain(format!("{what}\n{hint}")));
     }
-    let snapshot: Snapshot =
-        parse_large_yaml(path, source).map_err(|SpecError { summary, rendered }| {
-            if has_no_end(source) {
-                return cut_off(path);
-            }
-            SpecError { summary, rendered: format!("{}\n{DAMAGED_HINT}", rendered.trim_end()) }
-        })?;
+    let snapshot: Snapshot = parse_large_yaml(path, source).map_err(|error| {
+        if has_no_end(source) {
+            return cut_off(path);
+        }
+        let rendered = format!("{}\n{DAMAGED_HINT}", error.rendered.trim_end());
+        SpecError { rendered, ..error }
+    })?;
     if !snapshot.is_old() {
         check_whole(path, &snapshot)?;
     }

@@ -36,8 +36,10 @@ fn print(checked: &CheckedSolution) {
         text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
     };
     say!("{}", printable(&checked.solution));
-    let place = checked.steps.iter().map(|step| step.place.chars().count()).max().unwrap_or(0);
-    for step in &checked.steps {
+    let places: Vec<String> =
+        checked.steps.iter().map(|step| printable(&step.place.to_string())).collect();
+    let place = places.iter().map(|place| place.chars().count()).max().unwrap_or(0);
+    for (step, at) in checked.steps.iter().zip(&places) {
         let found = match step.found {
             Found::Right => "right",
             Found::Follows => "follows",
@@ -45,8 +47,7 @@ fn print(checked: &CheckedSolution) {
             Found::Undecided => "undecided",
         };
         let first = step.says.first().map(|says| printable(&says.to_string())).unwrap_or_default();
-        let line =
-            format!("  {found:9}  {:7}  {:place$}  {first}", step.step, printable(&step.place));
+        let line = format!("  {found:9}  {:7}  {at:place$}  {first}", step.step);
         say!("{}", line.trim_end());
         for says in step.says.iter().skip(1) {
             say!("  {:9}  {:7}  {:place$}  {}", "", "", "", printable(&says.to_string()));

@@ -28,7 +28,7 @@ pub(super) fn export(args: &ExamExportArgs) -> Result<ExitCode, Failure> {
         .collect::<Result<_, ExamError>>()?;
     all.sort_by_key(|key| key.variant);
     if let Some((variant, reason)) = not_of_seed(&all.iter().collect::<Vec<_>>(), &catalog)? {
-        return Err(ExamError::Untrue { variant, reason }.into());
+        return Err(ExamError::Untrue { variant, reason: reason.into() }.into());
     }
     let percent = |text: &Option<String>| text.as_deref().and_then(|text| text.parse().ok());
     let credit =

@@ -119,6 +119,6 @@ fn submission(path: &Path) -> Vec<Submission> {
     let name = path.display().to_string();
     match open::bytes(path) {
         Ok(bytes) => read(&name, &bytes),
-        Err(reason) => vec![Submission::unreadable(&name, format!("file: {reason}"), None)],
+        Err(reason) => vec![Submission::unreadable(&name, reason)],
     }
 }

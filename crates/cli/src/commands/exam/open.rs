@@ -6,31 +6,31 @@
 use std::fs;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
-use qkvet_exam::grade::MOST_BYTES;
+use qkvet_exam::grade::{FileError, MOST_BYTES};
 
 use crate::exit::Failure;
 
-/// All bytes of a file, or in words why not.
-pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, String> {
-    let data = fs::metadata(path).map_err(|error| error.to_string())?;
+/// All bytes of a file.
+pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, FileError> {
+    let data = fs::metadata(path).map_err(Arc::new)?;
     if !data.is_file() {
-        return Err("expected a regular one".to_owned());
+        return Err(FileError::NotRegular);
     }
-    let too_large = |n: u64| format!("expected at most {MOST_BYTES} bytes, got {n}");
     let most = MOST_BYTES as u64;
     if data.len() > most {
-        return Err(too_large(data.len()));
+        return Err(FileError::TooLarge { got: data.len() });
     }
-    let all = start(path, most + 1).map_err(|error| error.to_string())?;
+    let all = start(path, most + 1).map_err(Arc::new)?;
     // Some files say that they have no bytes, and have some.
-    if all.len() > MOST_BYTES { Err(too_large(all.len() as u64)) } else { Ok(all) }
+    let got = all.len() as u64;
+    if got > most { Err(FileError::TooLarge { got }) } else { Ok(all) }
 }
 
-/// The text of a file, or in words why not.
-pub(super) fn text(path: &Path) -> Result<String, String> {
-    String::from_utf8(bytes(path)?)
-        .map_err(|_| "expected text in UTF-8, got other bytes".to_owned())
+/// The text of a file.
+pub(super) fn text(path: &Path) -> Result<String, FileError> {
+    String::from_utf8(bytes(path)?).map_err(|_| FileError::NotText)
 }
 
 /// The text of a file, or how its user is told why not.

@@ -1,0 +1,477 @@
+//! What is to be said of an answer, as data.
+
+use qkvet_prove::exact::NoValue;
+use qkvet_spec::syntax::ExprError;
+
+use crate::given::ReadError;
+
+/// What is to be said of an answer beside its verdict.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Feedback {
+    /// Nothing more.
+    Nothing,
+    /// There is no answer.
+    Missing,
+    /// There is none, and the one to an earlier part has this property too.
+    TakenOver {
+        /// The earlier part.
+        from: String,
+    },
+    /// An answer that cannot be read.
+    Unread(Unread),
+    /// A person marks it.
+    ByHand,
+    /// A person marks it, for it was not decided.
+    Undecided(Undecided),
+    /// A number is exact, though decimals were asked.
+    Exact,
+    /// A formula is equal on all numbers tried, which is no proof.
+    EqualWhereTried,
+    /// An option or a statement that is not right.
+    Wrong {
+        /// Why, in the words of the question.
+        because: String,
+    },
+    /// What a mistake gives.
+    Mistake {
+        /// The mistake in the words of the question.
+        says: String,
+        /// Whether it has fewer decimals than asked.
+        coarse: bool,
+    },
+    /// What follows from answers to earlier parts, which are not right.
+    Follows {
+        /// The parts.
+        from: Vec<String>,
+    },
+    /// What comes from rounded answers to earlier parts.
+    Rounded {
+        /// The parts.
+        from: Vec<String>,
+    },
+    /// Right, with fewer decimals than asked.
+    Coarse {
+        /// The decimals that are right.
+        stated: usize,
+        /// The decimals asked; nothing: the exact value.
+        asked: Option<usize>,
+        /// A mistake that it may also be, in the words of the question.
+        perhaps: Option<String>,
+    },
+    /// Off in its last digit.
+    NotNearest,
+    /// More or fewer extents than asked.
+    Extents {
+        /// How many are asked.
+        expected: usize,
+        /// How many were given.
+        got: usize,
+        /// Whether only the first, which are 1, are left out.
+        is_end: bool,
+    },
+    /// Several numbers for one.
+    OneNumber {
+        /// How many.
+        got: usize,
+    },
+    /// Rows for columns.
+    Turned,
+    /// Rows and columns of another number.
+    Matrix {
+        /// Those asked.
+        expected: Extents,
+        /// Those given.
+        got: Extents,
+    },
+    /// One number, which is not right.
+    Number {
+        /// What is wrong with it.
+        nature: Nature,
+        /// The decimal comma that it was perhaps meant to have.
+        comma: Option<Comma>,
+    },
+    /// A matrix of which not all entries are right.
+    Entries {
+        /// What is wrong with the others.
+        nature: Nature,
+        /// How many are right or nearly so.
+        right: usize,
+        /// Whether some are only nearly so.
+        coarse: bool,
+        /// The others, by row and column from 0.
+        wrong: Vec<(usize, usize)>,
+    },
+    /// Statements of which not all are right.
+    Statements {
+        /// How many there are.
+        n: usize,
+        /// The wrong ones.
+        wrong: Vec<WrongStatement>,
+    },
+    /// Columns of which not all are right.
+    Columns {
+        /// How many there are.
+        n: usize,
+        /// The rows, from 1, of the wrong ones.
+        wrong: Vec<usize>,
+    },
+    /// Lines in another order.
+    Order {
+        /// Why lines do not belong there, in the words of the question.
+        strangers: Vec<String>,
+        /// How many are missing.
+        missing: usize,
+        /// How many there are.
+        lines: usize,
+        /// The first, from 1, that comes too late.
+        late: Option<usize>,
+    },
+    /// A design that has its property, or not.
+    Property {
+        /// The inequalities that fail.
+        fails: Vec<Failure>,
+        /// Vectors that were turned.
+        turned: Vec<TurnedVector>,
+    },
+    /// A formula in terms of what is asked.
+    AskedAgain {
+        /// What is asked.
+        name: String,
+        /// What it may be written in.
+        given: Vec<String>,
+    },
+    /// A formula of another value.
+    OtherValue,
+    /// A formula without a value.
+    NoValue(NoValue),
+    /// A formula that cannot be what is asked.
+    NotAsked(NoValue),
+    /// A formula that is equal by chance.
+    EqualByChance,
+}
+
+impl Feedback {
+    /// Whether it is a mistake that has a name.
+    pub(super) fn is_mistake(&self) -> bool {
+        matches!(self, Self::Mistake { .. } | Self::Rounded { .. })
+    }
+}
+
+/// Why an answer was not decided.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Undecided {
+    /// There are no other numbers to try a formula on.
+    NoNumbers,
+    /// It is written in terms of a vector of the sheet.
+    Named(String),
+    /// Something has no value.
+    NoValue(NoValue),
+}
+
+/// Rows, and columns if all rows have the same number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extents {
+    /// Rows.
+    pub rows: usize,
+    /// Columns.
+    pub cols: Option<usize>,
+}
+
+impl Extents {
+    /// Those of a matrix.
+    pub(super) fn of<T>(rows: &[Vec<T>]) -> Self {
+        let first = rows.first().map_or(0, Vec::len);
+        let cols = rows.iter().all(|row| row.len() == first).then_some(first);
+        Self { rows: rows.len(), cols }
+    }
+}
+
+/// What is wrong with numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nature {
+    /// All have the other sign.
+    Signs,
+    /// Those that are wrong have the other sign.
+    Sign,
+    /// Rows and columns are exchanged.
+    Transposed,
+    /// Too few decimals to tell an exact value.
+    TooFew,
+    /// Fewer than half of the decimals asked.
+    FewerThanHalf,
+    /// They are others.
+    Other,
+}
+
+/// A comma between groups of three digits that may be meant as a decimal comma.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comma {
+    /// As it was typed.
+    pub text: String,
+    /// As it was read.
+    pub read: String,
+    /// As it is perhaps meant.
+    pub meant: String,
+}
+
+/// A statement that was called true and is false, or the other way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrongStatement {
+    /// Its number, from 1.
+    pub number: usize,
+    /// Whether it is true.
+    pub is_true: bool,
+    /// Why, in the words of the question.
+    pub because: String,
+}
+
+/// An inequality that fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The inequality as a formula.
+    pub inequality: String,
+    /// Both sides in decimals, where these differ.
+    pub sides: Option<(String, String)>,
+}
+
+/// A row that was taken as a column, or the other way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnedVector {
+    /// Its name.
+    pub name: String,
+    /// `row` or `column`: what it was taken as.
+    pub taken_as: &'static str,
+}
+
+/// Why an answer cannot be read.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Unread {
+    /// A key that does not belong to the question.
+    #[error("expected a key of the question's own kind")]
+    Key,
+    /// No numbers.
+    #[error(transparent)]
+    Numbers(ReadError),
+    /// A decimal comma.
+    #[error("expected one number with a decimal point, got `{text}`")]
+    Comma {
+        /// As it was typed.
+        text: String,
+    },
+    /// A whole number and a fraction side by side.
+    #[error("expected one number, got a whole one and a fraction, `{text}`")]
+    Mixed {
+        /// As it was typed.
+        text: String,
+        /// Both.
+        parts: Vec<String>,
+    },
+    /// Decimal commas and semicolons.
+    #[error("expected numbers with decimal points, got `{text}`")]
+    Commas {
+        /// As they were typed.
+        text: String,
+        /// As they are meant.
+        meant: String,
+    },
+    /// An entry that is no number.
+    #[error("{}: {reason}", entry(text, *at))]
+    Entry {
+        /// Its text.
+        text: String,
+        /// Row and column, from 0, of a matrix.
+        at: Option<(usize, usize)>,
+        /// Why.
+        reason: NoEntry,
+    },
+    /// No option.
+    #[error("expected one option from A to {last}")]
+    Option {
+        /// The last.
+        last: char,
+    },
+    /// No list.
+    #[error(transparent)]
+    List(ReadError),
+    /// More or fewer things than asked.
+    #[error("expected {expected} {}, got {got}", list.things())]
+    Length {
+        /// A list of what.
+        list: List,
+        /// How many are asked.
+        expected: usize,
+        /// How many were given.
+        got: usize,
+    },
+    /// A word of a list that is none of those asked.
+    #[error("{}, got `{got}`", list.wants(*at))]
+    Word {
+        /// A list of what.
+        list: List,
+        /// Its place, from 1.
+        at: usize,
+        /// The word.
+        got: String,
+    },
+    /// A line that stands in a list twice.
+    #[error("expected each line once, got `{got}` twice")]
+    Twice {
+        /// Its letter.
+        got: String,
+    },
+    /// No formula.
+    #[error("{0}")]
+    Formula(NoFormula),
+    /// No design.
+    #[error("{reason}")]
+    Design {
+        /// Why.
+        reason: NoDesign,
+        /// What is asked for: names, and extents of matrices.
+        asked: Vec<(String, Option<(usize, usize)>)>,
+    },
+    /// Something in a design.
+    #[error("`{name}`: {reason}")]
+    Named {
+        /// Its name.
+        name: String,
+        /// Why.
+        reason: Box<Unread>,
+    },
+}
+
+fn entry(text: &str, at: Option<(usize, usize)>) -> String {
+    match at {
+        None => format!("`{text}`"),
+        Some((i, j)) => format!("entry `{text}` in row {}, column {}", i + 1, j + 1),
+    }
+}
+
+/// Why an entry is no number.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum NoEntry {
+    /// It cannot be read.
+    #[error("{reason}")]
+    Read {
+        /// Why.
+        reason: ReadError,
+        /// Whether `=` or `≈` stands in it.
+        has_sign: bool,
+    },
+    /// It is in percent.
+    #[error("expected the number itself, got one in percent")]
+    Percent {
+        /// The number.
+        number: String,
+    },
+    /// Something stands behind it.
+    #[error("expected a number alone, got `{unit}` behind it")]
+    Unit {
+        /// The number.
+        number: String,
+        /// What.
+        unit: String,
+    },
+}
+
+/// A list that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum List {
+    /// True or false for each statement.
+    Statements,
+    /// A column for each row.
+    Columns,
+    /// Lines in order.
+    Lines,
+}
+
+impl List {
+    fn things(self) -> &'static str {
+        match self {
+            Self::Statements => "words",
+            Self::Columns => "columns",
+            Self::Lines => "lines",
+        }
+    }
+
+    fn wants(self, at: usize) -> String {
+        match self {
+            Self::Statements => format!("statement {at}: expected true or false"),
+            Self::Columns => format!("row {at}: expected a column"),
+            Self::Lines => "expected letters of lines".to_owned(),
+        }
+    }
+}
+
+/// Why text is no formula in the letters of the question.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum NoFormula {
+    /// There is none.
+    #[error("expected a formula")]
+    None,
+    /// It is too long.
+    #[error("expected a shorter formula")]
+    Long,
+    /// A name that the question does not have.
+    #[error("formula: name: expected one of {}, got `{got}`", names.join(", "))]
+    Unknown {
+        /// The name.
+        got: String,
+        /// Those of the question.
+        names: Vec<String>,
+    },
+    /// Letters that may be several names.
+    #[error("formula: name: expected one, got `{got}`, which may be {} or {}", ways[0].join(" "), ways[1].join(" "))]
+    Ambiguous {
+        /// The letters.
+        got: String,
+        /// Two ways to read them.
+        ways: [Vec<String>; 2],
+    },
+    /// It is not written as a formula.
+    #[error("formula: {}", .0.message)]
+    Syntax(ExprError),
+    /// It has no exact value.
+    #[error("formula: {0}")]
+    NoValue(NoValue),
+}
+
+/// Why an answer is no design.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum NoDesign {
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// It names nothing.
+    #[error("expected {}, each by name", names.join(", "))]
+    NoNames {
+        /// What is asked for.
+        names: Vec<String>,
+    },
+    /// It names something else.
+    #[error("expected {}, got `{got}`", names.join(", "))]
+    Unknown {
+        /// What is asked for.
+        names: Vec<String>,
+        /// What is named.
+        got: String,
+    },
+    /// Something is missing or stands there twice.
+    #[error("expected `{name}` once")]
+    Once {
+        /// Its name.
+        name: String,
+    },
+    /// Something has other extents.
+    #[error("`{name}`: expected {rows} × {cols} numbers, got {got}")]
+    Extents {
+        /// Its name.
+        name: String,
+        /// Rows asked.
+        rows: usize,
+        /// Columns asked.
+        cols: usize,
+        /// What was given.
+        got: Extents,
+    },
+}
