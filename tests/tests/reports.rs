@@ -77,6 +77,9 @@ fn a_report_that_is_not_there_is_said_to_be_so() {
         folder.write("bad.json", text);
         folder.run("report --from bad.json").expect(2, &["bad.json", told, "hint: `qkvet check`"]);
     }
+    folder.write("bad.json", "{\"format\": \"qkvet-report/1\", \"run\": {}}");
+    let told = ["qkvet-report/2", "`qkvet-report/1`", "hint: run `qkvet check` again"];
+    folder.run("report --from bad.json").expect(2, &told);
     folder.write("bad.json", b"{\xff");
     folder.run("report --from bad.json").expect(2, &["bad.json"]);
     folder.run("report --format htm").expect(2, &["html"]);

@@ -8,7 +8,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use qkvet_report::{ReportFormat, ReportStyle, render_in};
-use qkvet_spec::{Catalog, Summary, parse_json};
+use qkvet_spec::{Catalog, REPORT_FORMAT, Summary, parse_json};
+use serde_json::Value;
 
 use super::expected::unreadable;
 use super::launch::write_text;
@@ -73,6 +74,13 @@ pub(super) fn read(from: &Path) -> Result<Summary, Failure> {
     // Not read as a whole first: the text of a long report takes as much room as what it says.
     serde_json::from_reader(BufReader::new(file)).or_else(|_| {
         let text = std::fs::read_to_string(&path).map_err(|error| fail(unreadable(&error)))?;
+        let document = parse_json::<Value>(&text).unwrap_or_default();
+        if let Some(format) = document["format"].as_str().filter(|one| *one != REPORT_FORMAT) {
+            return Err(Failure::Usage(format!(
+                "report at {}: expected the format {REPORT_FORMAT}, got `{format}`\nhint: run `qkvet check` again, or read it with the version that wrote it",
+                path.display()
+            )));
+        }
         parse_json(&text).map_err(|error| fail(error.to_string()))
     })
 }
