@@ -97,7 +97,8 @@ impl Grader {
         let key = match self.key(submission) {
             Ok(key) => key,
             Err(trouble) => {
-                let all = submission.trouble.iter().cloned().chain(trouble).collect();
+                let all =
+                    submission.trouble.iter().cloned().chain(trouble.map(|one| *one)).collect();
                 return Graded::refused(&student, &submission.file, all);
             }
         };
@@ -145,11 +146,12 @@ impl Grader {
     }
 
     /// The key that a submission is graded with; nothing said where its own trouble says enough.
-    fn key(&self, submission: &Submission) -> Result<&Key, Option<Trouble>> {
+    fn key(&self, submission: &Submission) -> Result<&Key, Option<Box<Trouble>>> {
         if submission.answers.is_empty() && !submission.trouble.is_empty() {
             return Err(None);
         }
-        let told = |problem| Some(Trouble { place: Place::file(&submission.file), problem });
+        let told =
+            |problem| Some(Box::new(Trouble { place: Place::file(&submission.file), problem }));
         if let Some(exam) = submission.exam.as_ref().filter(|exam| **exam != self.exam) {
             let (expected, got) = (self.exam.clone(), exam.clone());
             return Err(told(Problem::Exam { expected, got }));
