@@ -23,3 +23,27 @@ pub(crate) fn span_of(source: &str, path: &str) -> Range<usize> {
 pub(crate) fn line_of(source: &str, at: usize) -> usize {
     source.get(..at).unwrap_or_default().matches('\n').count() + 1
 }
+
+#[cfg(test)]
+mod tests {
+    use super::span_of;
+
+    /// A word of a path that stands in a text before its entry is not taken for it.
+    #[test]
+    fn places_are_those_of_the_parser() {
+        let source = "title: \"load: - a\"\nload: 3\nparts:\n  - prompt: \"answer: places: 0\"\n    answer: {value: {of: x, places: 13}}\n    mistakes:\n      - says: \"- says\"\n      - {gives: y}\n";
+        for (path, text) in [
+            ("load", "load: 3"),
+            ("parts.1.answer.places", "places: 13"),
+            ("parts.1.answer.of", "of: x"),
+            ("parts.1.mistakes.1.says", "says: \"- says\""),
+            ("parts.1.mistakes.2.gives", "gives: y"),
+            ("parts.2", "parts:"),
+            ("parts.1.points", "prompt: \"answer"),
+        ] {
+            let span = span_of(source, path);
+            assert!(source[span.start..].starts_with(text), "{path}: {:?}", &source[span]);
+        }
+        assert_eq!(span_of("a: [", "a"), 0..0);
+    }
+}
