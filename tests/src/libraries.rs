@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::{Finished, root, run};
+use crate::{Finished, Folder, Words, root};
 
 /// One way into a library.
 pub struct Library {
@@ -252,8 +252,8 @@ impl Library {
     #[must_use]
     pub fn probe(&self) -> Value {
         let config = "tests/libraries/undeclared.yaml";
-        let finished =
-            run(root(), &["probe", &self.target(), "--config", config, "--format", "json"]);
+        let target = self.target();
+        let finished = root().run(&["probe", &target, "--config", config, "--format", "json"]);
         assert!(
             finished.code == Some(0) || finished.code == Some(1),
             "{}: {}",
@@ -267,19 +267,10 @@ impl Library {
     #[must_use]
     pub fn check(&self, suite: &str, laws: &[&str]) -> Finished {
         let target = if self.is_candle() { self.target() } else { self.name.to_owned() };
-        let mut args = vec![
-            "check",
-            &target,
-            "--suite",
-            suite,
-            "--dtype",
-            self.formats,
-            "-q",
-            "--format",
-            "json",
-        ];
-        args.extend(laws.iter().flat_map(|law| ["--law", *law]));
-        run(&root().join("tests/libraries"), &args)
+        let laws: String = laws.iter().map(|law| format!(" --law {law}")).collect();
+        let flags = format!("--suite {suite} --dtype {} -q --format json{laws}", self.formats);
+        let words = [vec!["check".to_owned(), target], flags.words()].concat();
+        root().join("tests/libraries").run(&words)
     }
 
     /// The version that is built or pinned.

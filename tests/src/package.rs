@@ -8,7 +8,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::{Finished, binary, finish, python, root};
+use crate::{Finished, Folder, Words, binary, finish, python, root, temp};
 
 /// A fresh environment with the wheel in it; the libraries are those of the interpreter that the
 /// tests have.
@@ -28,47 +28,29 @@ impl Environment {
         // Two tests at once would write the binary while it is read.
         let turn = File::create(binary().with_file_name("qkvet-wheel.lock")).expect("a file");
         turn.lock().expect("a lock");
-        let folder = TempDir::new().expect("a folder");
+        let folder = temp();
         let base = python().expect("an interpreter");
         let below = if cfg!(windows) { "venv/Scripts/python.exe" } else { "venv/bin/python" };
         let (wheels, inside) = (folder.path().join("wheels"), folder.path().join(below));
         stage();
         let manifest = root().join("crates/py/Cargo.toml").display().to_string();
         // The profile of the tests: what is built already serves.
-        let build = [
-            "-m",
-            "maturin",
-            "build",
-            "--locked",
-            "--profile",
-            "dev",
-            "--features",
-            "workspace",
-            "--interpreter",
-            &base,
-            "--manifest-path",
-        ];
-        finish(Command::new(&base).args(build).arg(manifest).arg("--out").arg(&wheels))
-            .expect(0, &["Built wheel"]);
-        finish(Command::new(&base).args(["-m", "venv"]).arg(folder.path().join("venv")))
-            .expect(0, &[]);
-        let wheel = std::fs::read_dir(&wheels)
-            .expect("a folder")
-            .next()
-            .expect("a wheel")
-            .expect("a wheel")
-            .path();
-        let install =
-            ["-m", "pip", "install", "--no-index", "--no-deps", "--disable-pip-version-check"];
-        finish(Command::new(&inside).args(install).arg(wheel))
-            .expect(0, &["Successfully installed qkvet"]);
+        let build = format!(
+            "-m maturin build --locked --profile dev --features workspace --interpreter {base} \
+             --manifest-path"
+        );
+        finish(Command::new(&base).args(build.words()).arg(manifest).arg("--out").arg(&wheels))
+            .ends(0);
+        finish(Command::new(&base).args(["-m", "venv"]).arg(folder.path().join("venv"))).ends(0);
+        let [wheel] = &wheels.files()[..] else { panic!("one wheel in {}", wheels.display()) };
+        let install = "-m pip install --no-index --no-deps --disable-pip-version-check";
+        finish(Command::new(&inside).args(install.words()).arg(wheel)).ends(0);
         // What is imported from where the tests have their libraries; the wheel comes first.
         let paths =
             "import sys; print(*(path for path in sys.path if 'site-packages' in path), sep='\\n')";
         let of = |python: &Path| finish(Command::new(python).args(["-c", paths])).stdout;
         let libraries = of(Path::new(&base));
-        std::fs::write(Path::new(of(&inside).trim()).join("libraries.pth"), libraries)
-            .expect("a file");
+        Path::new(of(&inside).trim()).write("libraries.pth", libraries);
         Self { folder, python: inside }
     }
 
@@ -80,10 +62,10 @@ impl Environment {
 
     /// The interpreter among the small files of `tests/python`.
     #[must_use]
-    pub fn command(&self, arguments: &[&str]) -> Command {
+    pub fn command(&self, words: impl Words) -> Command {
         let folder = root().join("tests/python");
         let mut command = Command::new(&self.python);
-        command.args(arguments).current_dir(&folder).env("PYTHONPATH", &folder);
+        command.args(words.words()).current_dir(&folder).env("PYTHONPATH", &folder);
         // pytest prints the differing items of two dictionaries in the order of a set.
         command.env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONHASHSEED", "0");
         command.env_remove("CI").env_remove("QKVET_PYTHON");
@@ -92,14 +74,14 @@ impl Environment {
 
     /// Runs it.
     #[must_use]
-    pub fn run(&self, arguments: &[&str]) -> Finished {
-        finish(&mut self.command(arguments))
+    pub fn run(&self, words: impl Words) -> Finished {
+        finish(&mut self.command(words))
     }
 
     /// Runs pytest there.
     #[must_use]
-    pub fn pytest(&self, arguments: &[&str]) -> Finished {
-        self.run(&[&["-m", "pytest", "-p", "no:cacheprovider", "--color=no"], arguments].concat())
+    pub fn pytest(&self, words: &str) -> Finished {
+        self.run(format!("-m pytest -p no:cacheprovider --color=no {words}"))
     }
 }
 

@@ -27,7 +27,7 @@ fn the_command_is_there(environment: &Environment) {
     finish(Command::new(command(environment)).args("check builtin:flash --suite smoke -q".words()))
         .ends(0);
     // A function in Python is called by the Python that the command was installed for.
-    environment.run(&["-m", "qkvet", "doctor", "attentions.py:right"]).expect(0, &["torch"]);
+    environment.run("-m qkvet doctor attentions.py:right").expect(0, &["torch"]);
 }
 
 fn command(environment: &Environment) -> std::path::PathBuf {
@@ -35,14 +35,14 @@ fn command(environment: &Environment) -> std::path::PathBuf {
 }
 
 fn three_lines_need_no_other_library(environment: &Environment) {
-    environment.run(&["three_lines.py"]).expect(0, &["PASS: 64 ", " f32, "]);
-    let finished = environment.run(&["without_libraries.py"]);
+    environment.run("three_lines.py").expect(0, &["PASS: 64 ", " f32, "]);
+    let finished = environment.run("without_libraries.py");
     finished.expect(0, &["[b=0, h=0, i=1, c=0]", "expected  2", " 1 of 2 "]);
 }
 
 fn arguments_and_interrupts_are_told(environment: &Environment) {
-    environment.run(&["arguments.py"]).ends(0);
-    environment.run(&["on_views.py"]).ends(0);
+    environment.run("arguments.py").ends(0);
+    environment.run("on_views.py").ends(0);
     if cfg!(unix) {
         let long = ["reference", "probe", "cases", "prove"];
         let told = long.map(|name| format!("{name}: interrupted"));
@@ -52,7 +52,7 @@ fn arguments_and_interrupts_are_told(environment: &Environment) {
 }
 
 fn a_wrong_head_map_is_named(environment: &Environment) {
-    let finished = environment.run(&["wrong_heads.py"]);
+    let finished = environment.run("wrong_heads.py");
     finished.expect(
         0,
         &[" bf16-unfused)", "convention=\"head-map=tiled\"", "qkvet.replay(function, 'qk1:"],
@@ -60,7 +60,7 @@ fn a_wrong_head_map_is_named(environment: &Environment) {
 }
 
 fn pytest_tells_each_case(environment: &Environment) {
-    let finished = environment.pytest(&["-q", "-rA", "test_attention.py"]);
+    let finished = environment.pytest("-q -rA test_attention.py");
     finished.expect(
         1,
         &[
@@ -85,24 +85,22 @@ fn pytest_tells_each_case(environment: &Environment) {
 
 fn pytest_checks_a_function_without_test_code(environment: &Environment) {
     // What has no file of its own.
-    let run = |target: &str, dtype: &str, rest: &[&str]| {
-        let asked =
-            ["--qkvet-target", target, "--qkvet-dtype", dtype, "-v", "-rfxs", "-k", "not test_"];
-        environment.pytest(&[&asked[..], rest].concat())
+    let run = |target: &str, dtype: &str, rest: &str| {
+        let asked = format!("--qkvet-target attentions.py:{target} --qkvet-dtype {dtype}");
+        environment.pytest(&format!("{asked} -v -rfxs -k 'not test_' {rest}"))
     };
-    let modulo = run("attentions.py:modulo", "float32", &[]);
+    let modulo = run("modulo", "float32", "");
     modulo.expect(1, &["FAILED qkvet::single-key::float32", "head-map=tiled"]);
-    let narrow = run("attentions.py:narrow", "float32", &[]);
+    let narrow = run("narrow", "float32", "");
     let nothing = ["qkvet::single-key::float32 SKIPPED", "FAILED qkvet::checked", "UNSUPPORTED: "];
     narrow.expect(1, &nothing);
     narrow.expect(1, &["no kernel for this width"]);
-    let only = ["--qkvet-law", "single-key"];
-    run("attentions.py:right", "float64", &only)
-        .expect(0, &["qkvet::single-key::float64 PASSED", "1 passed"]);
-    let spread = run("attentions.py:right", "float64", &["-n", "2", "--qkvet-law", "single-key"]);
+    let only = "--qkvet-law single-key";
+    run("right", "float64", only).expect(0, &["qkvet::single-key::float64 PASSED", "1 passed"]);
+    let spread = run("right", "float64", &format!("-n 2 {only}"));
     spread.expect(0, &["PASSED qkvet::single-key::float64", "1 passed"]);
-    run("attentions.py:rigt", "float32", &[]).expect(4, &["`rigt`", "`right`?"]);
-    let undeclared = run("attentions.py:right", "float32", &["--qkvet-convention", "foo=bar"]);
+    run("rigt", "float32", "").expect(4, &["`rigt`", "`right`?"]);
+    let undeclared = run("right", "float32", "--qkvet-convention foo=bar");
     undeclared.expect(4, &["`foo`"]);
 }
 
@@ -113,21 +111,21 @@ fn known_deviations_are_those_of_the_command(environment: &Environment) {
     let below = project.join("tests");
     project.write("kernels.py", root().read("tests/python/kernels.py"));
     project.write("tests/k.yaml", "known: []\n");
-    let run = |function: &str, entries: &[&str], rest: &[&str]| {
+    let run = |function: &str, entries: &[&str], rest: &str| {
         let entries: String = entries.iter().map(|entry| format!("- {{{entry}}}\n")).collect();
         project.write("qkvet.known.yaml", format!("known:\n{entries}"));
         let laws = "--qkvet-law single-key --qkvet-law rotation-invariance --qkvet-dtype float32";
         let words = format!(
             "-m pytest -p no:cacheprovider --color=no -rfxs {laws} \
-             --qkvet-target ../kernels.py:{function}"
+             --qkvet-target ../kernels.py:{function} {rest}"
         );
-        finish(environment.command(&[]).args(words.words()).args(rest).current_dir(&below))
+        finish(environment.command(words).current_dir(&below))
     };
     let tiled = "finding: 'convention:head-map=tiled', reason: heads-7";
     let one = format!("law: single-key, dtype: float32, {tiled}");
     let other =
         format!("law: rotation-invariance, dtype: float32, {tiled}, link: 'https://example.org/7'");
-    run("modulo", &[&one], &[]).expect(
+    run("modulo", &[&one], "").expect(
         1,
         &[
             "XFAIL qkvet::single-key::float32 - known: heads-7",
@@ -136,11 +134,11 @@ fn known_deviations_are_those_of_the_command(environment: &Environment) {
             "1 failed, 1 xfailed",
         ],
     );
-    run("modulo", &[&one, &other], &[]).expect(0, &["https://example.org/7", "2 xfailed"]);
+    run("modulo", &[&one, &other], "").expect(0, &["https://example.org/7", "2 xfailed"]);
     let all = format!("target: '*kernels.py:modulo', {tiled}");
-    run("modulo", &[&all], &[]).expect(0, &["2 xfailed"]);
-    run("modulo", &[&all], &["-n", "2"]).expect(0, &["2 xfailed"]);
-    run("modulo", &[&all], &["--runxfail"]).expect(1, &["2 failed"]);
+    run("modulo", &[&all], "").expect(0, &["2 xfailed"]);
+    run("modulo", &[&all], "-n 2").expect(0, &["2 xfailed"]);
+    run("modulo", &[&all], "--runxfail").expect(1, &["2 failed"]);
     // The command says the same of the same file.
     let laws = "--law single-key --law rotation-invariance --dtype float32 -q";
     let python = environment.python.display();
@@ -149,8 +147,8 @@ fn known_deviations_are_those_of_the_command(environment: &Environment) {
         .expect(0, &["KNOWN  CONVENTION", "heads-7"]);
 
     // An unexpected pass, on one worker and on two, and in the report of a job.
-    for rest in [&[][..], &["-n", "2"]] {
-        let stale = run("right", &[&one], &[rest, &["--junit-xml", "j.xml"]].concat());
+    for rest in ["", "-n 2"] {
+        let stale = run("right", &[&one], &format!("{rest} --junit-xml j.xml"));
         stale.expect(
             1,
             &[
@@ -162,23 +160,22 @@ fn known_deviations_are_those_of_the_command(environment: &Environment) {
         let junit = below.read("j.xml");
         assert!(junit.contains("failures=\"1\"") && junit.contains("STALE"), "{junit}");
     }
-    run("right", &[&one], &["-k", "rotation"]).expect(0, &["1 passed"]);
-    run("right", &["target: other, finding: FAIL, reason: r"], &[]).expect(0, &["2 passed"]);
+    run("right", &[&one], "-k rotation").expect(0, &["1 passed"]);
+    run("right", &["target: other, finding: FAIL, reason: r"], "").expect(0, &["2 passed"]);
     let expired = format!("{all}, expires: 2001-01-01");
-    run("modulo", &[&expired], &[]).expect(1, &["2001-01-01", "3 failed"]);
+    run("modulo", &[&expired], "").expect(1, &["2001-01-01", "3 failed"]);
     let nothing = "law: rotation-invariance, dtype: float32, case: c-0000000000000000, finding: FAIL, reason: r";
-    run("right", &[nothing], &[]).expect(1, &["STALE", "1 failed, 2 passed"]);
-    run("right", &["law: rotation-invariance, finding: FAIL"], &[])
+    run("right", &[nothing], "").expect(1, &["STALE", "1 failed, 2 passed"]);
+    run("right", &["law: rotation-invariance, finding: FAIL"], "")
         .expect(4, &["qkvet.known.yaml", "reason"]);
-    run("modulo", &[&all], &["--qkvet-known=k.yaml"]).expect(1, &["2 failed"]);
-    run("modulo", &[&all], &["--qkvet-known=no.yaml"]).expect(4, &["no.yaml"]);
+    run("modulo", &[&all], "--qkvet-known=k.yaml").expect(1, &["2 failed"]);
+    run("modulo", &[&all], "--qkvet-known=no.yaml").expect(4, &["no.yaml"]);
 }
 
 /// Installed and not asked, the plugin changes nothing but the line that lists plugins.
 fn a_foreign_project_sees_no_difference(environment: &Environment) {
-    let with = environment.pytest(&["foreign", "-rA", "-c", "foreign/pytest.ini"]);
-    let without =
-        environment.pytest(&["foreign", "-rA", "-c", "foreign/pytest.ini", "-p", "no:qkvet"]);
+    let with = environment.pytest("foreign -rA -c foreign/pytest.ini");
+    let without = environment.pytest("foreign -rA -c foreign/pytest.ini -p no:qkvet");
     with.expect(1, &["plugins:", "qkvet", "6 failed", "1 xpassed"]);
     assert_eq!(same_for_all(&with.stdout), same_for_all(&without.stdout));
     assert_eq!(with.stderr, without.stderr);

@@ -32,26 +32,22 @@ fn without_ray_it_says_how_to_get_it(environment: &Environment) {
     let lines = "import qkvet\nqkvet.ray.check(lambda query, key, value: value)";
     let function = finish(environment.command(&["-c", lines]).env("PYTHONPATH", folder.path()));
     function.expect(1, &["ModuleNotFoundError: engine ray", "pip install ray"]);
-    let asked = ["-m", "qkvet", "check", "builtin:flash", "--engine", "ray"];
-    let command = finish(environment.command(&asked).env("PYTHONPATH", folder.path()));
+    let asked = "-m qkvet check builtin:flash --engine ray";
+    let command = finish(environment.command(asked).env("PYTHONPATH", folder.path()));
     command.expect(2, &["error: engine ray", "pip install ray"]);
     assert!(command.stdout.is_empty(), "{}", command.stdout);
 }
 
 fn without_the_package_it_says_how_to_get_it(environment: &Environment, base: &str) {
-    let asked = ["-m", "qkvet", "check", "builtin:flash", "--engine", "ray", "--python"];
-    let missing = environment.run(&[&asked[..], &[base]].concat());
-    missing.expect(2, &["error: engine ray", "pip install qkvet ray"]);
-    let absent = environment.run(&[&asked[..], &["no-such-python"]].concat());
-    absent.expect(2, &["no-such-python", "--python"]);
-    for (words, part) in [
-        (&["--workers", "2"][..], "--engine"),
-        (&["--engine", "ray", "--shard", "1/2"], "--shard"),
-        (&["--engine", "ray", "--resources", "GPU"], "NAME=N"),
+    let check = |words: &str| environment.run(format!("-m qkvet check builtin:flash {words}"));
+    for (words, parts) in [
+        (format!("--engine ray --python {base}"), ["error: engine ray", "pip install qkvet ray"]),
+        ("--engine ray --python no-such-python".to_owned(), ["no-such-python", "--python"]),
+        ("--workers 2".to_owned(), ["--workers", "--engine"]),
+        ("--engine ray --shard 1/2".to_owned(), ["--engine", "--shard"]),
+        ("--engine ray --resources GPU".to_owned(), ["resources at GPU", "NAME=N"]),
     ] {
-        environment
-            .run(&[&["-m", "qkvet", "check", "builtin:flash"][..], words].concat())
-            .expect(2, &[part]);
+        check(&words).expect(2, &parts);
     }
 }
 
@@ -64,7 +60,7 @@ fn both_doors_survive_a_killed_worker(environment: &Environment) {
     for name in ["ray_target.py", "ray_doors.py"] {
         std::fs::copy(files.join(name), work.path().join(name)).expect("a copy");
     }
-    let mut command = environment.command(&["ray_doors.py"]);
+    let mut command = environment.command("ray_doors.py");
     command.current_dir(&work).env("PYTHONPATH", work.path()).env("RAY_TMPDIR", short.path());
     for (name, value) in [
         ("RAY_ADDRESS", "local"),
