@@ -405,7 +405,7 @@ mod tests {
             ),
             (
                 r#"{"run": 1, "pair": [true, "a", 1]}"#,
-                "pair: invalid length 3, expected a list of 2 at line 1 column 30",
+                "pair: invalid length 3, expected a list of 2 at line 1 column 32",
             ),
             (
                 r#"{"run": 1, "pair": [1, "a"]}"#,
