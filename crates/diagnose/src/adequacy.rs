@@ -204,8 +204,8 @@ fn with(fault: &Fault) -> Simulator {
 /// What is wrong with a case of the suite, though the target is right.
 #[derive(Debug, thiserror::Error)]
 enum Alarm {
-    #[error("{law} {case}: {evidence:?}")]
-    Kill { law: String, case: String, evidence: Option<Evidence> },
+    #[error("{law} {case}: {evidence}")]
+    Kill { law: String, case: String, evidence: Box<Evidence> },
     #[error(transparent)]
     NoValue(#[from] EvaluationError),
 }
@@ -230,9 +230,13 @@ impl<'a> Asked<'a> {
             Self { group, case, meaning, answers, calls: Vec::new(), refused, alarm: None };
         let mut right = Simulator::new(asked.meaning.clone(), Execution::standard());
         match asked.outcome(&mut right) {
-            Ok(outcome) if mark(&outcome).is_kill() => {
+            Ok(Outcome {
+                evidence: Some(evidence),
+                verdict: Verdict::Fail | Verdict::Nondet,
+                ..
+            }) => {
                 let (law, case) = (case.law.clone(), case_id(case));
-                asked.alarm = Some(Alarm::Kill { law, case, evidence: outcome.evidence });
+                asked.alarm = Some(Alarm::Kill { law, case, evidence: Box::new(evidence) });
             }
             Ok(outcome) => asked.calls = outcome.calls,
             Err(error) => asked.alarm = Some(error.into()),
