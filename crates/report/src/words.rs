@@ -34,7 +34,8 @@ impl Told {
 }
 
 pub(crate) fn told(finding: &Finding, dialect: Dialect) -> Told {
-    let Sentences { title, cause, hint } = Sentences::of(finding, &English, dialect);
+    let Sentences { title, cause, hint, place, expected, got } =
+        Sentences::of(finding, &English, dialect);
     let Evidence { ratio, bound, .. } = &finding.evidence;
     let contract = &finding.contract;
     let beyond = match (ratio, bound) {
@@ -56,9 +57,9 @@ pub(crate) fn told(finding: &Finding, dialect: Dialect) -> Told {
     Told {
         title: title.to_string(),
         only: finding.condition.as_ref().map_or_else(String::new, only_where),
-        at: finding.evidence.tell_place().to_string(),
-        expected: finding.evidence.tell_expected().to_string(),
-        got: finding.evidence.tell_got().to_string(),
+        at: place.to_string(),
+        expected: expected.to_string(),
+        got: got.to_string(),
         beyond,
         more: more.into_iter().filter_map(|(label, text)| Some((label, text?))).collect(),
     }

@@ -26,16 +26,25 @@ pub struct Sentences {
     /// What to do: a declaration, a fix, an explanation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<Sentence>,
+    /// Where the witness is wrong.
+    pub place: Sentence,
+    /// What was expected there.
+    pub expected: Sentence,
+    /// What came there.
+    pub got: Sentence,
 }
 
 impl Sentences {
     /// Those of a finding, as these words say it where hints are followed so.
     pub fn of(finding: &Finding, words: &dyn Words, dialect: Dialect) -> Self {
-        let Finding { cause, notes, .. } = finding;
+        let Finding { cause, notes, evidence, .. } = finding;
         Self {
             title: words.title(cause),
             cause: words.cause(cause, notes),
             hint: words.hint(cause, notes, dialect),
+            place: evidence.tell_place(),
+            expected: evidence.tell_expected(),
+            got: evidence.tell_got(),
         }
     }
 }

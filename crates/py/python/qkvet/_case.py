@@ -75,7 +75,7 @@ class Case:
         if verdict.verdict in ("UNSUPPORTED", "REFUSED"):
             from ._skip import skip
 
-            skip(f"{verdict.verdict}: {verdict.evidence['got'] if verdict.evidence else ''}")
+            skip(f"{verdict.verdict}: {verdict.evidence['got']['said'] if verdict.evidence else ''}")
         elif verdict.verdict not in ("PASS", "SUSPECT", "INCONCLUSIVE"):
             again = f"\n  replay    qkvet.replay(function, {self.token!r})" if self.token else ""
             raise AssertionError(f"{verdict}\n  law       {self.law}\n  case      {self.id} {self.call}{again}")

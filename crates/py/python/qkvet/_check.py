@@ -28,6 +28,9 @@ class Finding:
     cases: int
     cause: str | None
     hint: str | None
+    place: str
+    expected: str
+    got: str
     witness: dict[str, Any]
     evidence: dict[str, Any]
     replay: str
@@ -66,8 +69,8 @@ class Report:
         found = "".join(
             f"<li><b>{html.escape(one.verdict)}</b> {html.escape(one.title)}<br>"
             f"{one.cases} cases, {html.escape(one.cause or 'no known cause')}<br>"
-            f"<code>{html.escape(one.evidence['place'])}</code>: expected {html.escape(one.evidence['expected'])}, "
-            f"got {html.escape(one.evidence['got'])}<br><code>{html.escape(one.replay)}</code></li>"
+            f"<code>{html.escape(one.place)}</code>: expected {html.escape(one.expected)}, "
+            f"got {html.escape(one.got)}<br><code>{html.escape(one.replay)}</code></li>"
             for one in self.findings
         )
         return f"<table>{rows}</table><ol>{found}</ol>"
@@ -76,6 +79,9 @@ class Report:
 def _finding(one: dict[str, Any]) -> Finding:
     return Finding(
         title=one["sentences"]["title"],
+        place=one["sentences"]["place"],
+        expected=one["sentences"]["expected"],
+        got=one["sentences"]["got"],
         verdict=one["verdict"],
         law=one["law"],
         cases=one["cases"],
