@@ -118,12 +118,11 @@ impl Prober<'_> {
         for field in question.fields {
             self.tally(field).seen.retain(|seen| !own.contains(&seen.trial));
         }
-        let is_own = |line: &String| {
-            calls.iter().any(|trial| line.starts_with(&format!("{}: ", label(&trial.call))))
-        };
+        let is_own =
+            |(call, _): &(String, String)| calls.iter().any(|trial| *call == label(&trial.call));
         let first = self.tally(question.fields[0]);
-        first.declined.retain(|line| !is_own(line));
-        first.broken.retain(|line| !is_own(line));
+        first.declined.retain(|one| !is_own(one));
+        first.broken.retain(|one| !is_own(one));
         self.put(question, bench);
     }
 
@@ -136,11 +135,11 @@ impl Prober<'_> {
             let output = match self.asker.ask(&trial.call) {
                 Answer::Output(output) => output,
                 Answer::Declined(reason) => {
-                    self.tally(question.fields[0]).declined.push(format!("{label}: {reason}"));
+                    self.tally(question.fields[0]).declined.push((label, reason));
                     continue;
                 }
                 Answer::Broken(reason) => {
-                    self.tally(question.fields[0]).broken.push(format!("{label}: {reason}"));
+                    self.tally(question.fields[0]).broken.push((label, reason));
                     continue;
                 }
             };

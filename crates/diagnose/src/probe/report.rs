@@ -63,7 +63,8 @@ fn field(prober: &Prober<'_>, tally: &Tally) -> ProbedField {
 
 fn evidence(prober: &Prober<'_>, tally: &Tally, values: &[usize]) -> Vec<String> {
     let mut lines = Vec::new();
-    lines.extend(tally.broken.iter().take(MOST_LISTED).cloned());
+    let told = |(call, said): &(String, String)| format!("{call}: {said}");
+    lines.extend(tally.broken.iter().take(MOST_LISTED).map(told));
     match (tally.common().as_slice(), values) {
         ([one], [_]) => {
             let refuted = refutations(prober, tally, *one);
@@ -96,7 +97,8 @@ fn evidence(prober: &Prober<'_>, tally: &Tally, values: &[usize]) -> Vec<String>
         } else {
             format!(" (and {} calls more)", others.len())
         };
-        lines.push(format!("{first}{more}"));
+        let (call, said) = first;
+        lines.push(format!("{call}: {said}{more}"));
     }
     lines
 }

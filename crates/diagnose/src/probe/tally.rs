@@ -11,9 +11,9 @@ pub(super) struct Tally {
     /// Calls that the target answered.
     pub(super) seen: Vec<Seen>,
     /// Why others were declined.
-    pub(super) declined: Vec<String>,
+    pub(super) declined: Vec<(String, String)>,
     /// How others broke.
-    pub(super) broken: Vec<String>,
+    pub(super) broken: Vec<(String, String)>,
 }
 
 /// What one call says.
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn a_broken_call_is_told() {
         let of = |fits: &[(&[usize], bool)]| {
-            Tally { broken: vec!["crash".to_owned()], ..tally(fits) }.certainty()
+            Tally { broken: vec![(String::new(), "crash".to_owned())], ..tally(fits) }.certainty()
         };
         assert_eq!(of(&[]), Certainty::Broken);
         assert_eq!(of(&[(&[0], true)]), Certainty::Broken);

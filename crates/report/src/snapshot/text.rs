@@ -58,11 +58,17 @@ impl ChangeGroup<'_> {
 
     /// A case in a line: `c-78bac45d510d9835  value float32  PASS 2^-8 → FAIL 2^5 QK221`.
     pub fn line(one: &CaseChange) -> String {
+        let (case, about) = Self::case_and_change(one);
+        format!("{case}  {about}")
+    }
+
+    /// The case, and what was recorded of it and found.
+    fn case_and_change(one: &CaseChange) -> (String, String) {
         let tell =
             |entry: &Option<SnapshotEntry>| entry.as_ref().map_or_else(|| "–".to_owned(), short);
         let (before, now) = (tell(&one.recorded), tell(&one.found));
-        visible_line(&format!("{}  {} {}  {before} → {now}", one.case, one.law, one.dtype))
-            .into_owned()
+        let about = format!("{} {}  {before} → {now}", one.law, one.dtype);
+        (visible_line(&one.case).into_owned(), visible_line(&about).into_owned())
     }
 }
 
@@ -166,11 +172,10 @@ pub fn snapshot_text(
             line(&format!("  {:13} {:>6}  {}", "", "", beside(&group.laws(), width)));
             if change.is_regression() {
                 for one in group.cases.iter().take(MOST_CASES) {
-                    let whole = ChangeGroup::line(one);
+                    let (case, about) = ChangeGroup::case_and_change(one);
                     // The case stands where counts do, as long as it is no longer than ours are.
-                    let (case, about) = whole.split_once("  ").unwrap_or(("", &whole));
-                    let case = cut(case, LABEL - 6);
-                    line(&format!("    {case:18}  {}", beside(about, width)));
+                    let case = cut(&case, LABEL - 6);
+                    line(&format!("    {case:18}  {}", beside(&about, width)));
                 }
             }
         }
