@@ -662,9 +662,9 @@ mod tests {
         );
     }
 
-    fn number(evidence: &Evidence) -> f64 {
+    fn number(evidence: &Evidence) -> Number {
         let Got::Number(got) = evidence.got else { panic!("{evidence:?}") };
-        got.value.0
+        got.value
     }
 
     #[test]
@@ -673,7 +673,7 @@ mod tests {
             let outcome = of_strided(puts_views, 2.5, 3.0);
             let evidence = outcome.evidence.expect("evidence");
             assert!(
-                number(&evidence) == 3.0 && !evidence.strided && !evidence.contiguous,
+                number(&evidence) == Number(3.0) && !evidence.strided && !evidence.contiguous,
                 "{evidence:?}"
             );
             let kept = &outcome.calls[0].output;
@@ -682,7 +682,7 @@ mod tests {
                     && (kept.handling.strides == Strides::Transposed) == puts_views
             );
             let on_views = outcome.on_views.expect("other results");
-            assert_eq!(number(&on_views.evidence), 2.5);
+            assert_eq!(number(&on_views.evidence), Number(2.5));
             assert_eq!(on_views.calls[0].output.output.data, [2.5]);
             assert!(of_strided(puts_views, 2.5, 2.5).on_views.is_none());
         }
