@@ -24,7 +24,7 @@ for line in sys.stdin:
 "#;
 
 /// What a target may say to look like something else.
-const MESSAGES: [&str; 14] = [
+const MESSAGES: [&str; 21] = [
     "QK221 cannot allocate",
     "kernel died, with QK221 heads",
     "QK221 a, with QK310 b",
@@ -39,6 +39,13 @@ const MESSAGES: [&str; 14] = [
     "</code><script>alert(1)</script>",
     "x\n- finding: '*'\n  reason: so",
     "::error::x\n##[error]y",
+    "FAIL",
+    "CRASH",
+    "the softmax runs over the heads",
+    "crash:signal-killed",
+    "signal killed",
+    "gqa-modulo",
+    "causal=upper-left",
 ];
 
 /// Entries that excuse what the messages name.
@@ -53,6 +60,14 @@ known:
 - {finding: 'wrong*', reason: so}
 - {finding: wrong-results-that-no-known-fault-explains, reason: so}
 - {finding: FAIL, reason: so}
+- {finding: 'FAI?', reason: so}
+- {finding: CRASH, reason: so}
+- {finding: 'the softmax runs over the heads', reason: so}
+- {finding: 'crash:signal-killed', reason: so}
+- {finding: 'crash:*', reason: so}
+- {finding: gqa-modulo, reason: so}
+- {finding: 'causal=upper-left', reason: so}
+- {finding: 日本, reason: so}
 ";
 
 fn check(folder: &Path, more: &[&str]) -> Finished {
@@ -122,4 +137,26 @@ fn a_message_is_excused_by_its_verdict_or_its_words() {
         std::fs::write(folder.join("qkvet.known.yaml"), known).expect("a file");
         check(folder, &[]).expect(0, &["KNOWN  ERROR"]);
     }
+}
+
+/// What a message is made of changes nothing but what is shown.
+#[test]
+fn a_message_that_is_no_text_of_unicode_is_an_error_of_its_call() {
+    if !has_python() {
+        return;
+    }
+    let folder = TempDir::new().expect("a folder");
+    let folder = folder.path();
+    let target = "def attention(query, key, value):\n    raise RuntimeError('\\ud800 lone')\n";
+    std::fs::write(folder.join("mine.py"), target).expect("a file");
+    let args = ["check", "mine.py:attention", "--suite", "smoke", "--law", "value", "-q"];
+    let args = [&args[..], &["--dtype", "float32", "--format", "json"]].concat();
+    let found = finish(in_one_process(folder).args(args));
+    let report = found.expect(1, &[]).json();
+    let finding = &report["findings"][0];
+    assert_eq!(
+        (&finding["verdict"], &finding["cause"]["kind"]),
+        (&"ERROR".into(), &"broken".into())
+    );
+    assert!(finding["evidence"]["broke_protocol"].is_null(), "{finding:#}");
 }

@@ -4,7 +4,7 @@
 use anstyle::{AnsiColor, Style};
 use qkvet_spec::{Diagnosis, DoctorEvent};
 
-use crate::text::cut;
+use crate::text::{cut, visible_line};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -25,20 +25,22 @@ impl DoctorText {
     /// The lines that show one event.
     pub fn event(&mut self, event: &DoctorEvent) -> String {
         match event {
-            DoctorEvent::Step(title) => format!("{BOLD}{title}{BOLD:#}\n"),
-            DoctorEvent::Sent(line) => format!("  → {DIM}{}{DIM:#}\n", cut(&elided(line), WIDTH)),
+            DoctorEvent::Step(title) => format!("{BOLD}{}{BOLD:#}\n", visible_line(title)),
+            DoctorEvent::Sent(line) => {
+                format!("  → {DIM}{}{DIM:#}\n", cut(&visible_line(&elided(line)), WIDTH))
+            }
             DoctorEvent::Received(line) => {
-                self.last = cut(&elided(line), WIDTH);
+                self.last = cut(&visible_line(&elided(line)), WIDTH);
                 format!("  ← {}\n", self.last)
             }
             DoctorEvent::BadField { path, expected, got, hint } => {
                 let mark = place(&self.last, path).map_or(String::new(), |column| {
-                    format!("    {}{RED}^{RED:#} {path}\n", " ".repeat(column))
+                    format!("    {}{RED}^{RED:#} {}\n", " ".repeat(column), visible_line(path))
                 });
                 let field = if path.is_empty() { String::new() } else { format!("{path}: ") };
-                let hint =
-                    hint.as_ref().map_or(String::new(), |hint| format!("  hint    {hint}\n"));
-                format!("{mark}  {RED}BROKEN{RED:#}  {field}expected {expected}, got {got}\n{hint}")
+                let said =
+                    visible_line(&format!("{field}expected {expected}, got {got}")).into_owned();
+                format!("{mark}  {RED}BROKEN{RED:#}  {said}\n{}", hinted(hint.as_deref()))
             }
             DoctorEvent::Shown(diagnosis, text, hint) => {
                 let word = match diagnosis {
@@ -47,12 +49,14 @@ impl DoctorText {
                     Diagnosis::Wrong => format!("{RED}WRONG{RED:#} "),
                     Diagnosis::Broken => format!("{RED}BROKEN{RED:#}"),
                 };
-                let hint =
-                    hint.as_ref().map_or(String::new(), |hint| format!("  hint    {hint}\n"));
-                format!("  {word}  {text}\n{hint}")
+                format!("  {word}  {}\n{}", visible_line(text), hinted(hint.as_deref()))
             }
         }
     }
+}
+
+fn hinted(hint: Option<&str>) -> String {
+    hint.map_or(String::new(), |hint| format!("  hint    {}\n", visible_line(hint)))
 }
 
 /// The last line: what it comes to.

@@ -2,8 +2,9 @@
 //! cause. Names are made of facts, and no sentence is: words may change, names may not.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
-use qkvet_spec::{CallOption, Cause, Finding, Summary, Verdict};
+use qkvet_spec::{CallOption, Catalog, Cause, Finding, Form, ResultName, Summary, Verdict};
 
 use crate::glob::matches;
 use crate::quote::{is_quoted_like, words, words_of};
@@ -90,12 +91,10 @@ pub(crate) fn is_meant(pattern: &str, finding: &Finding) -> bool {
         }
         Cause::Broken { said } => {
             matches(pattern, finding.verdict.word())
+                || matches(&folded(pattern), &name)
                 || !means_ours(pattern) && is_quoted_like(said, pattern)
         }
-        _ => {
-            matches(pattern, finding.verdict.word())
-                || matches(&pattern.to_lowercase().replace(' ', "-"), &name)
-        }
+        _ => matches(pattern, finding.verdict.word()) || matches(&folded(pattern), &name),
     }
 }
 
@@ -107,19 +106,46 @@ pub(crate) fn is_fault_meant(pattern: &str, code: &str, title: &str) -> bool {
         || matches(pattern, &format!("{code} {title}"))
 }
 
-/// Whether a pattern is written like a name of qkvet's own.
+/// Whether a pattern means something of qkvet's own: it fits a verdict, a code, an id, a convention
+/// or a title, or begins as names of findings do.
 fn means_ours(pattern: &str) -> bool {
-    let own = [UNEXPLAINED, INTERMITTENT, LAYOUT, THREADS, NONDETERMINISTIC];
-    let pattern = pattern.to_lowercase().replace(' ', "-");
-    let begins = |start: &str| {
-        let n = pattern.find(['*', '?']).unwrap_or(pattern.len());
-        start.starts_with(&pattern[..n.min(start.len())]) || pattern.starts_with(start)
+    static OURS: OnceLock<Vec<String>> = OnceLock::new();
+    let ours = OURS.get_or_init(|| {
+        let catalog = Catalog::embedded().ok();
+        let of_catalog = catalog.iter().flat_map(|catalog| {
+            let faults = catalog.faults.values().flat_map(|fault| {
+                let coded = format!("{} {}", fault.code, fault.title);
+                [fault.code.clone(), fault.fault.clone(), fault.title.clone(), coded]
+            });
+            let conventions = catalog.conventions.values().flat_map(|one| {
+                let declared = format!("{}={}", one.field, one.value);
+                let told = format!("undeclared convention: {}", one.title);
+                [one.convention.clone(), one.title.clone(), declared, told]
+            });
+            faults.chain(conventions).chain(catalog.laws.keys().cloned())
+        });
+        let results = [ResultName::Output, ResultName::Weights, ResultName::Lse];
+        let forms = results.into_iter().flat_map(|one| [Form::Shape(one), Form::Format(one)]);
+        let forms = forms.chain([Form::Kind, Form::Number]).map(|form| format!("wrong {form}"));
+        let verdicts = Verdict::ALL.iter().map(|verdict| verdict.word().to_owned());
+        let kinds = [UNEXPLAINED, INTERMITTENT, LAYOUT, THREADS, NONDETERMINISTIC];
+        let kinds = kinds.into_iter().map(str::to_owned);
+        of_catalog.chain(forms).chain(verdicts).chain(kinds).map(|name| folded(&name)).collect()
+    });
+    let pattern = folded(pattern);
+    let kind = pattern.split_once(':').map(|(kind, _)| kind);
+    let begins = |kind: &str| {
+        let verdict = Verdict::ALL.iter().any(|one| one.word().eq_ignore_ascii_case(kind));
+        verdict || matches!(kind, "convention" | "undeclared-convention")
     };
-    ["qk", "convention:", "wrong-", "undeclared-convention"]
-        .iter()
-        .chain(&own)
-        .any(|one| begins(one))
-        && pattern != "*"
+    pattern.starts_with(UNEXPLAINED)
+        || kind.is_some_and(begins)
+        || !pattern.chars().all(|c| c == '*') && ours.iter().any(|name| matches(&pattern, name))
+}
+
+/// As names are written: in lower case, with hyphens.
+fn folded(text: &str) -> String {
+    text.to_lowercase().replace(' ', "-")
 }
 
 #[cfg(test)]
@@ -136,10 +162,19 @@ mod tests {
             "convention:*",
             "wrong results*",
             "wrong-shape-of-the-output",
+            "FAIL",
+            "FAI?",
+            "crash:signal-killed",
+            "timeout:*",
+            "gqa-modulo",
+            "causal=upper-left",
+            "Query head h reads key/value head h % h_k*",
         ] {
             assert!(means_ours(pattern), "{pattern}");
         }
-        for pattern in ["RuntimeError*", "kernel-died", "*", "out of memory"] {
+        for pattern in
+            ["RuntimeError*", "kernel-died", "*", "out of memory", "*out of memory*", "日本", "aé"]
+        {
             assert!(!means_ours(pattern), "{pattern}");
         }
     }

@@ -76,7 +76,7 @@ pub fn render_in(summary: &Summary, style: ReportStyle) -> String {
         width,
     );
     for text in &run.environment {
-        row(&mut out, "", &text.tell().to_string(), width);
+        row(&mut out, "", &visible_line(&text.tell().to_string()), width);
     }
     if !run.conventions.is_empty() {
         row(&mut out, "declared", &run.conventions.join(", "), width);

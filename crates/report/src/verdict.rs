@@ -56,12 +56,12 @@ fn object(summary: &Summary, (most, width): (usize, usize)) -> Value {
 }
 
 fn finding(finding: &Finding, width: usize) -> Value {
-    let faults = finding.cause.faults().iter().map(|fault| fault.fault.as_str());
+    let faults: Vec<&str> = finding.cause.faults().iter().map(|one| one.fault.as_str()).collect();
     json!({
         "verdict": finding.verdict,
         "name": cut(&finding_name(finding), width),
         "code": code(finding),
-        "fault": faults.collect::<Vec<_>>().join("+"),
+        "fault": (!faults.is_empty()).then(|| faults.join("+")),
         "convention": finding.cause.convention(),
         "condition": finding.condition,
         "contract": cut(&finding.contract, width),

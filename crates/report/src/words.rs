@@ -202,7 +202,7 @@ fn note(note: &Note) -> String {
         Note::Others { options, cases, first } => {
             let (use_it, them, case) =
                 if *cases == 1 { ("uses", "it", "case") } else { ("use", "them", "cases") };
-            let more = match cases - first.len() {
+            let more = match cases.saturating_sub(first.len()) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
@@ -271,10 +271,14 @@ fn wrong_elements(SeenIn { case, seen }: &SeenIn<WrongElements>) -> String {
             Indices::Every { first: 0, step } => format!("{step}n"),
             Indices::Every { first, step } => format!("{step}n+{first}"),
             Indices::Spans(all) => {
-                spans(&all.iter().flat_map(|[first, last]| *first..=*last).collect::<Vec<_>>())
+                let span = |[first, last]: &[usize; 2]| match first == last {
+                    true => first.to_string(),
+                    false => format!("{first}–{last}"),
+                };
+                all.iter().map(span).collect::<Vec<_>>().join(", ")
             }
         };
-        format!("{axis} {at} of 0–{}", extent - 1)
+        format!("{axis} {at} of 0–{}", extent.saturating_sub(1))
     };
     let axes = axes.iter().map(axis).collect::<Vec<_>>().join("; ");
     let within = match (axes.is_empty(), is_whole) {

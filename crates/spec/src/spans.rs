@@ -10,7 +10,11 @@ pub fn spans(numbers: &[usize]) -> String {
         [first, .., last] => format!("{first}–{last}"),
         [] => String::new(),
     };
-    numbers.chunk_by(|one, next| one + 1 == *next).map(span).collect::<Vec<_>>().join(", ")
+    numbers
+        .chunk_by(|one, next| one.checked_add(1) == Some(*next))
+        .map(span)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 #[cfg(test)]

@@ -42,7 +42,8 @@ class LoadError(Exception):
 def text(error):
     """`Type: message` on one line."""
     try:
-        words = " ".join(str(error).split())
+        # Half a pair of UTF-16 is a character of Python, and none of JSON.
+        words = " ".join(str(error).split()).encode("utf-8", "backslashreplace").decode()
     except Exception:
         words = "(its message could not be read)"
     name = type(error).__name__
