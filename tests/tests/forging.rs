@@ -147,7 +147,7 @@ fn a_message_that_is_no_text_of_unicode_is_an_error_of_its_call() {
     }
     let folder = TempDir::new().expect("a folder");
     let folder = folder.path();
-    let target = "def attention(query, key, value):\n    raise RuntimeError('\\ud800 lone')\n";
+    let target = "def attention(query, key, value, *, scale=None, mask=None, bias=None, alibi_slopes=None):\n    raise RuntimeError('\\ud800 lone')\n";
     std::fs::write(folder.join("mine.py"), target).expect("a file");
     let args = ["check", "mine.py:attention", "--suite", "smoke", "--law", "value", "-q"];
     let args = [&args[..], &["--dtype", "float32", "--format", "json"]].concat();

@@ -92,7 +92,7 @@ pub(crate) fn is_meant(pattern: &str, finding: &Finding) -> bool {
         Cause::Broken { said } => {
             matches(pattern, finding.verdict.word())
                 || matches(&folded(pattern), &name)
-                || !means_ours(pattern) && is_quoted_like(said, pattern)
+                || is_quoted_like(said, pattern) && !means_ours(pattern)
         }
         _ => matches(pattern, finding.verdict.word()) || matches(&folded(pattern), &name),
     }
