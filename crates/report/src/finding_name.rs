@@ -1,10 +1,14 @@
 //! What a finding is called in files that are kept: by its faults, its convention, or its kind of
 //! cause. Names are made of facts, and no sentence is: words may change, names may not.
 
+use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use qkvet_spec::{CallOption, Catalog, Cause, Finding, Form, ResultName, Summary, Verdict};
+use qkvet_spec::{
+    CallOption, Catalog, Cause, Finding, Form, Redirects, ResultName, Summary, Verdict,
+};
 
 use crate::glob::matches;
 use crate::quote::{is_quoted_like, words, words_of};
@@ -77,8 +81,8 @@ fn is_broken(verdict: &str) -> bool {
 ///
 /// What a target said is its own text. A pattern that means something of qkvet's is not held against
 /// it.
-pub(crate) fn is_meant(pattern: &str, finding: &Finding) -> bool {
-    let name = finding_name(finding);
+pub(crate) fn is_meant(meant: &Pattern<'_>, finding: &Finding) -> bool {
+    let (pattern, name) = (&*meant.text, finding_name(finding));
     if pattern == finding.verdict.word() || matches(pattern, &name) {
         return true;
     }
@@ -91,10 +95,10 @@ pub(crate) fn is_meant(pattern: &str, finding: &Finding) -> bool {
         }
         Cause::Broken { said } => {
             matches(pattern, finding.verdict.word())
-                || matches(&folded(pattern), &name)
-                || is_quoted_like(said, pattern) && !means_ours(pattern)
+                || matches(&meant.folded, &name)
+                || is_quoted_like(said, pattern) && !meant.is_ours()
         }
-        _ => matches(pattern, finding.verdict.word()) || matches(&folded(pattern), &name),
+        _ => matches(pattern, finding.verdict.word()) || matches(&meant.folded, &name),
     }
 }
 
@@ -104,6 +108,26 @@ pub(crate) fn is_fault_meant(pattern: &str, code: &str, title: &str) -> bool {
     matches(pattern, code)
         || matches(pattern, &title)
         || matches(pattern, &format!("{code} {title}"))
+}
+
+/// The pattern of a known deviation.
+pub(crate) struct Pattern<'a> {
+    /// With the names that are used now.
+    pub(crate) text: Cow<'a, str>,
+    folded: String,
+    is_ours: OnceCell<bool>,
+}
+
+impl<'a> Pattern<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        let text = Redirects::embedded().current(text);
+        Self { folded: folded(&text), text, is_ours: OnceCell::new() }
+    }
+
+    /// Whether it means something of qkvet's own, for a run may have many findings.
+    fn is_ours(&self) -> bool {
+        *self.is_ours.get_or_init(|| means_ours(&self.text))
+    }
 }
 
 /// Whether a pattern means something of qkvet's own: it fits a verdict, a code, an id, a convention

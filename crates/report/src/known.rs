@@ -9,7 +9,7 @@ use qkvet_spec::{
     parse_yaml,
 };
 
-use crate::finding_name::{finding_name, is_fault_meant, is_meant};
+use crate::finding_name::{Pattern, finding_name, is_fault_meant, is_meant};
 use crate::glob::{is_literal, matches};
 
 /// Reads a file of known deviations.
@@ -205,13 +205,14 @@ pub fn apply_known(
         summary.warnings.extend(old.map(|old| format!("entry {} of {file}: {old}", at + 1)));
         let covered = |at: &usize| covers(entry, &target, &summary.records[*at]);
         let scope: Vec<usize> = (0..summary.records.len()).filter(covered).collect();
+        let pattern = Pattern::new(&entry.finding);
         // A finding has many cases, and its name is not made for each of them.
         let mut all_parts: BTreeMap<(Option<usize>, Verdict), Vec<bool>> = BTreeMap::new();
         let shown = |at: &usize| {
             let record = &summary.records[*at];
             let parts = all_parts.entry((record.finding, record.verdict)).or_insert_with(|| {
                 let finding = record.finding.and_then(|finding| summary.findings.get(finding));
-                parts_named(&entry.finding, record.verdict, finding)
+                parts_named(&pattern, record.verdict, finding)
             });
             let parts = parts.clone();
             let shows =
@@ -323,13 +324,13 @@ pub fn is_about_known(
 
 /// What the entry names of what the case shows: of faults that come together each for itself, else
 /// the whole.
-fn parts_named(pattern: &str, verdict: Verdict, finding: Option<&Finding>) -> Vec<bool> {
-    let pattern = &*Redirects::embedded().current(pattern);
+fn parts_named(meant: &Pattern<'_>, verdict: Verdict, finding: Option<&Finding>) -> Vec<bool> {
+    let pattern = &*meant.text;
     let is_verdict = matches(pattern, verdict.word());
     let Some(finding) = finding else { return vec![is_verdict] };
     let faults = finding.cause.faults();
     if faults.len() < 2 {
-        return vec![is_verdict || is_meant(pattern, finding)];
+        return vec![is_verdict || is_meant(meant, finding)];
     }
     // A pattern that fits the whole may mean one of them alone.
     let name = finding_name(finding);
@@ -398,6 +399,7 @@ fn entries_of(summary: &Summary) -> BTreeMap<usize, Vec<&KnownDeviation>> {
     let target = target_names(summary);
     for status in outcome.entries.iter().filter(|status| status.state == KnownState::Holds) {
         let entry = &status.entry;
+        let pattern = Pattern::new(&entry.finding);
         for (at, number) in &of {
             // One case of a finding is enough.
             let is_there = all
@@ -407,7 +409,7 @@ fn entries_of(summary: &Summary) -> BTreeMap<usize, Vec<&KnownDeviation>> {
             let record = &summary.records[*at];
             let is_named = || {
                 let finding = summary.findings.get(*number);
-                parts_named(&entry.finding, record.verdict, finding).contains(&true)
+                parts_named(&pattern, record.verdict, finding).contains(&true)
             };
             if !is_there && covers(entry, &target, record) && is_named() {
                 all.entry(*number).or_default().push(entry);
