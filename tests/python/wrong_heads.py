@@ -1,5 +1,8 @@
 """With torch: the assertion catches a wrong head map and names it, in every format."""
 
+import sys
+from pathlib import Path
+
 import torch
 
 import qkvet
@@ -29,3 +32,10 @@ assert again.verdict == "FAIL", again
 assert qkvet.check(modulo, dtype="float32", convention="head-map=tiled").counts["PASS"] > 20
 probe = qkvet.probe(modulo)
 assert probe.conventions == ["head-map=tiled"], probe.conventions
+
+# What is not checked of a layer is said of one in this process too.
+sys.path.append(str(Path(__file__).parents[2] / "examples"))
+from numpy_layer import layer  # noqa: E402
+
+unchecked = qkvet.check(layer, law="value", dtype="float64").to_dict()["coverage"]["unchecked"]
+assert "weights other than 0 and 1" in unchecked, unchecked

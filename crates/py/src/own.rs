@@ -87,6 +87,7 @@ pub(crate) fn stoppable(
     let environment = info.as_ref().map(PythonInfo::describe).unwrap_or_default();
     let takes_views = info.as_ref().is_some_and(PythonInfo::takes_views);
     let fit = info.as_ref().and_then(PythonInfo::fit);
+    let is_layer = info.is_some_and(|info| info.layer);
     let (answered, turn) = (answered.clone_ref(py), Arc::<Mutex<()>>::default());
     let open = move || {
         let answered = Python::attach(|py| answered.clone_ref(py));
@@ -97,7 +98,7 @@ pub(crate) fn stoppable(
             case: None,
             stop: stop.clone(),
         };
-        OpenTarget::live(function, environment.clone())
+        OpenTarget { is_layer, ..OpenTarget::live(function, environment.clone()) }
     };
     let own = OwnTarget::new(open, again).with_views(takes_views).with_fit(fit);
     NamedTarget {

@@ -4,7 +4,7 @@
 use qkvet_spec::{
     CallOption, Cause, Condition, Dialect, Evidence, FaultRef, Finding, FindingKind, Form, Indices,
     Judgment, Note, Predicate, Reading, RightLayout, Rival, SeenIn, Sentence, Sentences,
-    ThreadCounts, Verdict, Witness, Words, WrongAxis, WrongElements, spans, tell_ratio,
+    ThreadCounts, Verdict, Witness, Words, WrongAxis, WrongElements, span, spans, tell_ratio,
 };
 
 /// English.
@@ -270,13 +270,7 @@ fn wrong_elements(SeenIn { case, seen }: &SeenIn<WrongElements>) -> String {
         let at = match at {
             Indices::Every { first: 0, step } => format!("{step}n"),
             Indices::Every { first, step } => format!("{step}n+{first}"),
-            Indices::Spans(all) => {
-                let span = |[first, last]: &[usize; 2]| match first == last {
-                    true => first.to_string(),
-                    false => format!("{first}–{last}"),
-                };
-                all.iter().map(span).collect::<Vec<_>>().join(", ")
-            }
+            Indices::Spans(all) => all.iter().copied().map(span).collect::<Vec<_>>().join(", "),
         };
         format!("{axis} {at} of 0–{}", extent.saturating_sub(1))
     };

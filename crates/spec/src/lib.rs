@@ -102,7 +102,7 @@ pub use snapshot::{
     SnapshotOutcome, SnapshotPart,
 };
 pub use source::{SpecError, located, parse_large_yaml, parse_yaml, parse_yaml_of_answers};
-pub use spans::spans;
+pub use spans::{span, spans};
 pub use stream::{Outcome, StreamLine};
 pub use suite::{BroadcastForm, Extended, Frozen, MaskPattern, Suite, Values};
 pub use verdict::{Verdict, Witness, tell_ratio};

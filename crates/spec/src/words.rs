@@ -262,9 +262,8 @@ impl Quoted {
     /// Whether both say the same but for the digits in them, which hold numbers and addresses that
     /// change.
     pub fn is_like(&self, other: &Self) -> bool {
-        let letters = |text: &Self| text.0.chars().filter(|c| !c.is_ascii_digit()).collect();
-        let [x, y]: [String; 2] = [letters(self), letters(other)];
-        x == y
+        let [x, y] = [self, other].map(|text| text.0.chars().filter(|c| !c.is_ascii_digit()));
+        x.eq(y)
     }
 }
 

@@ -7,8 +7,7 @@ use qkvet_diagnose::{Named, named, thinned};
 use qkvet_engine::law::{CallRecord, Judge, evaluate};
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{
-    CallOption, Cause, Contract, Convention, Execution, Fault, FaultRef, Form, Note, Quoted, Rival,
-    Verdict,
+    CallOption, Cause, Contract, Convention, Execution, Fault, FaultRef, Form, Note, Rival, Verdict,
 };
 
 use super::findings::Scene;
@@ -237,7 +236,7 @@ pub(super) fn broken<'a>(verdict: Verdict, done: &[Done]) -> Vec<Group<'a>> {
             Verdict::Nondet => Cause::Nondeterministic,
             _ => {
                 let said = one.evidence.as_ref().map(|evidence| evidence.said(LONGEST_TITLE));
-                Cause::Broken { said: said.unwrap_or_else(|| Quoted::new("")) }
+                Cause::Broken { said: said.unwrap_or_default() }
             }
         };
         let notes: Vec<Note> =
