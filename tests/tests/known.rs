@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use qkvet_spec::{CaseRecord, Cause, Quoted, Summary};
+use qkvet_spec::{Breakage, CaseRecord, Cause, Summary};
 use qkvet_tests::{Finished, Folder, finish, has_python, numpy_attention, qkvet, temp};
 
 const FAULT: &str = "builtin:fault/weights-not-normalized";
@@ -318,7 +318,7 @@ fn what_has_no_cause_is_known_by_what_its_cases_share() {
         let mut report = last(folder);
         report.findings.truncate(1);
         if let Some(said) = said {
-            report.findings[0].cause = Cause::Broken { said: Quoted::new(said) };
+            report.findings[0].cause = Cause::Broken { how: Breakage::Said(said.into()) };
         }
         for one in &mut report.records {
             one.finding = (one.law == "value" && shows(one)).then_some(0);
@@ -380,9 +380,8 @@ fn more_findings_than_anybody_looked_at_are_no_entries() {
     let letters = |n: usize| {
         n.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect::<String>()
     };
-    let said = |n| Quoted::new(format!("cause {}", letters(n)));
-    let named =
-        |n| qkvet_spec::Finding { cause: Cause::Broken { said: said(n) }, ..finding.clone() };
+    let how = |n| Breakage::Said(format!("cause {}", letters(n)).into());
+    let named = |n| qkvet_spec::Finding { cause: Cause::Broken { how: how(n) }, ..finding.clone() };
     let shown = |n| CaseRecord { finding: Some(n), ..record.clone() };
     report.findings = (0..20_000).map(named).collect();
     report.records = (0..20_000).map(shown).collect();

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use qkvet_report::{English, ReportFormat, write_as};
-use qkvet_spec::{Catalog, Cause, Got, Quoted, StreamLine, Summary, Words as _};
+use qkvet_spec::{Breakage, Catalog, Cause, Got, Quoted, StreamLine, Summary, Words as _};
 use qkvet_tests::markup::{Element, elements};
 use qkvet_tests::{Finished, Folder, finish, python, qkvet, temp};
 use serde_json::Value;
@@ -196,7 +196,7 @@ fn annotations_are_ten_at_most() {
     summary.warnings = vec!["odd\nline".to_owned(); 30];
     let finding = summary.findings[0].clone();
     summary.findings = (0..40)
-        .map(|n| Cause::Broken { said: Quoted::new(format!("finding {n}")) })
+        .map(|n| Cause::Broken { how: Breakage::Said(format!("finding {n}").into()) })
         .map(|cause| qkvet_spec::Finding { cause, ..finding.clone() })
         .collect();
     let text = written(ReportFormat::Github, &summary);
@@ -285,7 +285,7 @@ fn hostile(summary: &Summary) -> Summary {
         record.law = HOSTILE.to_owned();
     }
     for finding in &mut summary.findings {
-        finding.cause = Cause::Broken { said: Quoted::new(HOSTILE) };
+        finding.cause = Cause::Broken { how: Breakage::Said(HOSTILE.into()) };
         finding.law = HOSTILE.to_owned();
         finding.evidence.got = Got::Said(Quoted::new(HOSTILE));
         finding.evidence.stderr = Some(Quoted::new(HOSTILE));

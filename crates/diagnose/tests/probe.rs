@@ -264,15 +264,15 @@ fn what_is_declined_or_broken_has_its_own_word() {
     assert_eq!(field(&declined, "softcap_order").certainty, Certainty::Declined);
     assert_eq!(field(&declined, "bias").certainty, Certainty::Decided);
     let broken = changed(|call, response| match call.options.sinks {
-        Some(_) => Response::Crash(qkvet_spec::Trouble::from(qkvet_spec::Quoted::new("killed"))),
+        Some(_) => Response::Crash(qkvet_spec::Breakage::Exited(1).into()),
         None => response,
     });
     assert_eq!(field(&broken, "sinks").certainty, Certainty::Broken);
-    assert!(field(&broken, "sinks").evidence[0].ends_with("crash: killed"));
+    assert!(field(&broken, "sinks").evidence[0].ends_with("crash: exited with code 1"));
     let mut calls = 0;
     let lost = changed(|_, _| {
         calls += 1;
-        Response::Timeout(qkvet_spec::Trouble::from(qkvet_spec::Quoted::new("no answer")))
+        Response::Timeout(qkvet_spec::Breakage::Silent { milliseconds: 1 }.into())
     });
     assert!(
         lost.fields

@@ -92,7 +92,7 @@ fn a_wrong_answer_is_wrong_though_a_later_call_is_declined() {
         verdict(|n, right| if n == 2 { declines() } else { output(shifted(right)) });
     assert_eq!(found, Verdict::Fail, "{place}");
     assert!(place.starts_with("attention(Q, K, V) at"), "{place}");
-    let crash = Response::Crash(qkvet_spec::Trouble::default());
+    let crash = Response::Crash(qkvet_spec::Breakage::Exited(1).into());
     assert_eq!(
         verdict(|n, right| if n == 2 { crash.clone() } else { output(shifted(right)) }).0,
         Verdict::Crash

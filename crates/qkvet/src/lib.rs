@@ -28,7 +28,7 @@ pub use claim::{Claim, Shapes};
 pub use element::{Bf16, Element, F16};
 pub use qkvet_run::runner::RunError as Error;
 pub use qkvet_spec::{
-    CallOption, Cause, Dims, Evidence, Judgment, Packed, Quoted, Summary, Verdict, Window,
+    Breakage, CallOption, Cause, Dims, Evidence, Judgment, Packed, Quoted, Summary, Verdict, Window,
 };
 pub use suite::{Report, Suite, suite};
 

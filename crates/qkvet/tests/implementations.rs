@@ -5,7 +5,7 @@
 )]
 
 use qkvet::{
-    Attention, Bf16, Call, CallOption, Cause, Claim, Declined, Dims, Element, F16, Quoted, Suite,
+    Attention, Bf16, Breakage, Call, CallOption, Cause, Claim, Declined, Dims, Element, F16, Suite,
     Supports, Verdict, suite,
 };
 
@@ -200,7 +200,10 @@ fn what_breaks_or_declines_is_told() {
     let finding = &report.summary().findings[0];
     assert_eq!(
         (finding.verdict, &finding.cause),
-        (Verdict::Error, &Cause::Broken { said: Quoted::new("panicked: no more than 10 keys") })
+        (
+            Verdict::Error,
+            &Cause::Broken { how: Breakage::Said("panicked: no more than 10 keys".into()) }
+        )
     );
 
     let declines =

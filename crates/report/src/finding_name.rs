@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use qkvet_spec::{
-    CallOption, Catalog, Cause, Finding, Form, Redirects, ResultName, Summary, Verdict,
+    Breakage, CallOption, Catalog, Cause, Finding, Form, Pipe, Redirects, ResultName, Summary,
+    Verdict,
 };
 
 use crate::glob::matches;
-use crate::quote::{is_quoted_like, words, words_of};
+use crate::quote::{UNTITLED, is_quoted_like, words, words_of};
 use crate::words::lower_first;
 
 /// How the names of wrong values that nothing explains begin.
@@ -22,6 +23,8 @@ pub const INTERMITTENT: &str = "wrong-results-that-did-not-come-again";
 pub const LAYOUT: &str = "the-result-depends-on-how-the-inputs-lie-in-memory";
 /// What is called that is wrong on several threads alone.
 pub const THREADS: &str = "wrong-only-when-the-library-uses-several-threads";
+/// How the names of messages begin that are not of the protocol.
+const PROTOCOL: &str = "protocol";
 const NONDETERMINISTIC: &str = "the-same-call-gave-different-results";
 
 /// `QK221`, `QK221+QK310`, `convention:causal=upper-left`, `wrong-shape-of-the-output`, or
@@ -37,8 +40,11 @@ pub fn finding_name(finding: &Finding) -> String {
         Cause::Intermittent => INTERMITTENT.to_owned(),
         Cause::Nondeterministic => NONDETERMINISTIC.to_owned(),
         Cause::Form { form } => words(&format!("wrong {form}")),
-        Cause::Broken { said } => {
-            format!("{}:{}", finding.verdict.word().to_ascii_lowercase(), words_of(said))
+        Cause::Broken { how: Breakage::Protocol { field } } => {
+            format!("{PROTOCOL}:{}", words_of(field))
+        }
+        Cause::Broken { how } => {
+            format!("{}:{}", finding.verdict.word().to_ascii_lowercase(), name_of_end(how))
         }
         Cause::Unexplained { law, options } => {
             let options: Vec<&str> =
@@ -48,6 +54,22 @@ pub fn finding_name(finding: &Finding) -> String {
                 (!options.is_empty()).then(|| format!("all-with-{}", options.join("-and-")));
             words(&law.chain(options).fold(UNEXPLAINED.to_owned(), |name, part| name + "-" + &part))
         }
+    }
+}
+
+/// How a target broke, as a part of a name: without the numbers that change, and in words that stay
+/// as they are.
+fn name_of_end(how: &Breakage) -> Cow<'static, str> {
+    match how {
+        Breakage::Said(said) | Breakage::Protocol { field: said } => words_of(said).into(),
+        Breakage::Exited(_) => "exited-with-code".into(),
+        Breakage::Killed { name, .. } => {
+            let name = name.as_ref().map(|name| format!("-{}", name.to_lowercase()));
+            format!("was-killed-by-signal{}", name.unwrap_or_default()).into()
+        }
+        Breakage::Closed(Pipe::Input) => "closed-its-standard-input-and-went-on".into(),
+        Breakage::Closed(Pipe::Output) => "closed-its-standard-output-and-went-on".into(),
+        Breakage::Silent { .. } => "no-answer-within-s".into(),
     }
 }
 
@@ -66,8 +88,23 @@ pub fn titles(summary: &Summary) -> BTreeMap<String, String> {
 /// Whether a name in a file means the finding that is called `name` now: older versions left out
 /// the verdict before the words of a target.
 pub(crate) fn is_name_of(written: &str, name: &str) -> bool {
-    let old = name.split_once(':').filter(|(verdict, _)| is_broken(verdict)).map(|(_, old)| old);
-    written == name || old == Some(written)
+    let mut names = std::iter::once(name.to_owned()).chain(old_name(name));
+    names.any(|name| {
+        let short = name.split_once(':').filter(|(verdict, _)| is_broken(verdict));
+        written == name || short.is_some_and(|(_, short)| written == short)
+    })
+}
+
+/// What a finding was called before the end of a process and a broken message were facts.
+fn old_name(name: &str) -> Option<String> {
+    match name.split_once(':')? {
+        (PROTOCOL, UNTITLED) => Some("error:broke-the-protocol".to_owned()),
+        (PROTOCOL, field) => Some(format!("error:broke-the-protocol-{field}")),
+        ("crash", "was-killed-by-signal-sigkill") => {
+            Some(format!("{name}-perhaps-for-lack-of-memory"))
+        }
+        _ => None,
+    }
 }
 
 fn is_broken(verdict: &str) -> bool {
@@ -93,12 +130,16 @@ pub(crate) fn is_meant(meant: &Pattern<'_>, finding: &Finding) -> bool {
         Cause::Convention { title, .. } => {
             matches(pattern, &format!("undeclared convention: {}", lower_first(title)))
         }
-        Cause::Broken { said } => {
+        Cause::Broken { how: Breakage::Said(said) } => {
             matches(pattern, finding.verdict.word())
                 || matches(&meant.folded, &name)
                 || is_quoted_like(said, pattern) && !meant.is_ours()
         }
-        _ => matches(pattern, finding.verdict.word()) || matches(&meant.folded, &name),
+        _ => {
+            let mut names = std::iter::once(name.clone()).chain(old_name(&name));
+            matches(pattern, finding.verdict.word())
+                || names.any(|name| matches(&meant.folded, &name))
+        }
     }
 }
 
@@ -160,7 +201,7 @@ fn means_ours(pattern: &str) -> bool {
     let kind = pattern.split_once(':').map(|(kind, _)| kind);
     let begins = |kind: &str| {
         let verdict = Verdict::ALL.iter().any(|one| one.word().eq_ignore_ascii_case(kind));
-        verdict || matches!(kind, "convention" | "undeclared-convention")
+        verdict || matches!(kind, "convention" | "undeclared-convention" | PROTOCOL)
     };
     pattern.starts_with(UNEXPLAINED)
         || kind.is_some_and(begins)

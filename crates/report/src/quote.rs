@@ -4,6 +4,8 @@ use qkvet_spec::Quoted;
 
 use crate::glob::matches;
 
+/// What is called that has no words.
+pub(crate) const UNTITLED: &str = "untitled";
 /// Longest name; a longer one ends at a word.
 const LONGEST: usize = 60;
 
@@ -36,7 +38,7 @@ pub(crate) fn words(text: &str) -> String {
             name.extend(word.chars().take(LONGEST));
         }
     }
-    if name.is_empty() { "untitled".to_owned() } else { name }
+    if name.is_empty() { UNTITLED.to_owned() } else { name }
 }
 
 /// Words that YAML readers take for something else than text.

@@ -97,7 +97,7 @@ impl Words for English {
             Cause::Intermittent => INTERMITTENT.to_owned(),
             Cause::Nondeterministic => "the same call gave different results".to_owned(),
             Cause::Form { form } => wrong_form(*form),
-            Cause::Broken { said } => said.open_to_escape(str::to_owned),
+            Cause::Broken { how } => how.tell().to_string(),
             Cause::Unexplained { law: Some(law), .. } => format!("{UNEXPLAINED}, all of {law}"),
             Cause::Unexplained { options, .. } if options.is_empty() => UNEXPLAINED.to_owned(),
             Cause::Unexplained { options, .. } => {

@@ -8,9 +8,9 @@ use qkvet_report::{
     snapshot_text, write_as, write_snapshot,
 };
 use qkvet_spec::{
-    Aspect, CallOption, CaseRecord, Catalog, Cause, Change, Chosen, Coverage, Dims, Evidence,
-    Expectation, FaultRef, Finding, FindingKind, FindingState, Got, KnownState, Place, Quoted,
-    RunInfo, Snapshot, SnapshotOutcome, Summary, Verdict, Witness,
+    Aspect, Breakage, CallOption, CaseRecord, Catalog, Cause, Change, Chosen, Coverage, Dims,
+    Evidence, Expectation, FaultRef, Finding, FindingKind, FindingState, Got, KnownState, Place,
+    Quoted, RunInfo, Snapshot, SnapshotOutcome, Summary, Verdict, Witness,
 };
 
 const DIMS: Dims = Dims { b: 1, h_q: 1, h_k: 1, n_q: 1, n_k: 1, d_k: 1, d_v: 1 };
@@ -29,7 +29,7 @@ fn cause(text: &str) -> Cause {
         })
         .collect();
     if faults.is_empty() {
-        return Cause::Broken { said: Quoted::new(text) };
+        return Cause::Broken { how: Breakage::Said(text.into()) };
     }
     Cause::Faults { faults, explained: 1, of: 1, rival: None }
 }

@@ -10,7 +10,7 @@ use qkvet_report::{
     ReportFormat, accept, apply_known, change_groups, compare, new_snapshot, open_findings,
     read_known, read_snapshot, settled, snapshot_diff, titles, write_as, write_snapshot,
 };
-use qkvet_spec::{Catalog, Cause, Change, Finding, Quoted, Summary, Verdict};
+use qkvet_spec::{Breakage, Catalog, Cause, Change, Finding, Summary, Verdict};
 use serde_json::Value;
 
 const MANY: usize = 100_000;
@@ -35,7 +35,7 @@ fn failing(n_causes: usize) -> Summary {
     };
     summary.findings = (0..n_causes)
         .map(|n| Finding {
-            cause: Cause::Broken { said: Quoted::new(format!("cause {}", letters(n))) },
+            cause: Cause::Broken { how: Breakage::Said(format!("cause {}", letters(n)).into()) },
             cases: MANY / n_causes,
             ..finding.clone()
         })

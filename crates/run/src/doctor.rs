@@ -6,8 +6,8 @@ mod judge;
 
 use qkvet_spec::wire::{HelloAnswer, Request};
 use qkvet_spec::{
-    Call, CallOption, CallOptions, Contract, Convention, Diagnosis, DoctorEvent, Dtype, Meaning,
-    Output, Response, Trouble,
+    Breakage, Call, CallOption, CallOptions, Contract, Convention, Diagnosis, DoctorEvent, Dtype,
+    Meaning, Output, Response, Trouble,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -107,11 +107,8 @@ fn tell_start_error(error: &StartError, tell: &mut dyn FnMut(DoctorEvent)) {
         }
         return;
     }
-    let text = error.to_string();
-    let (text, hint) = text
-        .split_once("\nhint: ")
-        .map_or((text.as_str(), None), |(text, hint)| (text, Some(hint)));
-    tell(DoctorEvent::Shown(Diagnosis::Broken, text.to_owned(), hint.map(str::to_owned)));
+    let (text, hint) = (format!("{error:#}"), error.hint().map(str::to_owned));
+    tell(DoctorEvent::Shown(Diagnosis::Broken, text, hint));
 }
 
 fn bad_field(error: &WireError) -> DoctorEvent {
@@ -311,8 +308,8 @@ impl Doctor<'_, '_> {
             Ok(how) => {
                 let took = start.elapsed().as_millis();
                 let hint =
-                    (how != "exited with code 0").then(|| "exit with code 0 after stop".to_owned());
-                self.show(Diagnosis::Well, format!("{how} after {took} ms"), hint);
+                    (how != Breakage::Exited(0)).then(|| "exit with code 0 after stop".to_owned());
+                self.show(Diagnosis::Well, format!("{} after {took} ms", how.tell()), hint);
             }
             Err(limit) => {
                 let hint = "end the program on `stop` and at the end of standard input".to_owned();
@@ -369,8 +366,8 @@ impl Doctor<'_, '_> {
             return None;
         }
         match response {
-            Response::Crash(trouble) => self.gone("the process ", trouble),
-            Response::Timeout(trouble) => self.gone("", trouble),
+            Response::Crash(trouble) => self.gone("the process ", &trouble),
+            Response::Timeout(trouble) => self.gone("", &trouble),
             other => Some(other),
         }
     }
@@ -380,9 +377,13 @@ impl Doctor<'_, '_> {
         (self.tell)(bad_field(error));
     }
 
-    fn gone(&mut self, who: &str, Trouble { what, stderr, .. }: Trouble) -> Option<Response> {
-        let stderr = stderr.map(|words| format!("; stderr: {}", words.tell())).unwrap_or_default();
-        self.show(Diagnosis::Wrong, format!("{who}{}{stderr}", what.tell()), None);
+    fn gone(&mut self, who: &str, trouble: &Trouble) -> Option<Response> {
+        let stderr = trouble
+            .stderr
+            .as_ref()
+            .map(|words| format!("; stderr: {}", words.tell()))
+            .unwrap_or_default();
+        self.show(Diagnosis::Wrong, format!("{who}{}{stderr}", trouble.tell()), None);
         None
     }
 }
@@ -396,7 +397,7 @@ fn status(response: &Response) -> String {
         Response::Malformed(reason) => format!("malformed: {}", reason.tell()),
         Response::NotAsked(reason) => format!("not asked: {}", reason.tell()),
         Response::Crash(trouble) | Response::Timeout(trouble) | Response::Broken(trouble) => {
-            trouble.what.tell().to_string()
+            trouble.tell().to_string()
         }
     }
 }

@@ -277,8 +277,14 @@ fn writing_to_the_protocol_is_named() {
         "{warnings:?}"
     );
 
-    check("false_answer", "Broken(Trouble { what: \"seq: expected 1, got 999\"");
-    check("endless_line", "Broken(Trouble { what: \"expected an answer of up to ");
+    check(
+        "false_answer",
+        "Broken(Trouble { how: Protocol { field: \"seq\" }, detail: Some(\"seq: expected 1, got 999\")",
+    );
+    check(
+        "endless_line",
+        "Broken(Trouble { how: Protocol { field: \"\" }, detail: Some(\"expected an answer of up to ",
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CallOption, Dtype, Handling, OptionSet, Quoted};
+use crate::{CallOption, Dtype, Handling, OptionSet, Quoted, Trouble};
 
 /// A shape as reports print it: `(2, 3)`.
 pub fn tell_shape(shape: &[usize]) -> String {
@@ -229,23 +229,6 @@ pub enum Response {
     Broken(Trouble),
     /// The call was not made, and why: it says nothing of the target.
     NotAsked(Quoted),
-}
-
-/// What went wrong with a target's process.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trouble {
-    /// What happened: `exited with code 3`.
-    pub what: Quoted,
-    /// The end of its standard error, if it said something.
-    pub stderr: Option<Quoted>,
-    /// The field of a message that is wrong, of what is not of the protocol.
-    pub field: Option<Quoted>,
-}
-
-impl From<Quoted> for Trouble {
-    fn from(what: Quoted) -> Self {
-        Self { what, ..Self::default() }
-    }
 }
 
 /// The number of threads on which OpenMP, OpenBLAS, MKL and torch compute.

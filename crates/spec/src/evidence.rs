@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::verdict::is_false;
-use crate::{Dtype, Form, MisfitShapes, Number, Quoted, ResultName};
+use crate::{Breakage, Dtype, Form, MisfitShapes, Number, Quoted, ResultName};
 
 /// Why a case did not pass: where, what was expected and why, what came.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -200,13 +200,14 @@ pub enum Got {
     Format(Dtype),
     /// Numbers of this shape where none were right.
     Numbers(Vec<usize>),
-    /// No result: what the target said, or what became of it.
+    /// No result: what the target said.
     Said(Quoted),
-    /// What is not of the protocol.
-    Message {
-        /// The field that is wrong; empty if it is the message as a whole.
-        field: Quoted,
-        /// What is wrong with it.
-        said: Quoted,
+    /// No result: what became of its process, or of its message.
+    Broke {
+        /// How it broke.
+        how: Breakage,
+        /// The line that it had begun, or what is wrong with the message.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        detail: Option<Quoted>,
     },
 }

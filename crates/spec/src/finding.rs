@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::verdict::is_zero;
 use crate::{
-    CallOption, Condition, Evidence, Fault, Output, Picture, Quoted, Reading, SeenIn, Tensor,
+    Breakage, CallOption, Condition, Evidence, Fault, Output, Picture, Reading, SeenIn, Tensor,
     Verdict, Witness, WorkedExample, WrongElements,
 };
 
@@ -195,7 +195,7 @@ pub enum Cause {
     /// The target raised an exception, died, hung or broke the protocol: the verdict says which.
     Broken {
         /// What it said, or what became of it.
-        said: Quoted,
+        how: Breakage,
     },
     /// Wrong values that nothing explains.
     Unexplained {

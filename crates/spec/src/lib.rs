@@ -4,6 +4,7 @@
 //! here.
 
 mod adequacy;
+mod breakage;
 mod call;
 mod case;
 mod catalog;
@@ -48,9 +49,10 @@ pub mod wire;
 mod words;
 
 pub use adequacy::{AdequacyReport, CoverCase, FaultInFormat, FaultMarks, Mark, Survival};
+pub use breakage::{Breakage, Pipe, Trouble};
 pub use call::{
-    BoolTensor, Call, CallOptions, Dims, Output, Packed, Response, Target, Tensor, Threads,
-    Trouble, Window, tell_shape,
+    BoolTensor, Call, CallOptions, Dims, Output, Packed, Response, Target, Tensor, Threads, Window,
+    tell_shape,
 };
 pub use case::{Binding, Case, Matrices};
 pub use catalog::Catalog;

@@ -1,12 +1,13 @@
 //! Sentences and texts of targets: what can be shown, and nothing else.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Approx, Aspect, Cause, Coverage, Declined, Element, Evidence, Expectation, Got, Note, Number,
-    Origin, Relates, ResultName, tell_shape,
+    Approx, Aspect, Breakage, Cause, Coverage, Declined, Element, Evidence, Expectation, Got, Note,
+    Number, Origin, Pipe, Relates, ResultName, Trouble, tell_shape,
 };
 
 /// A sentence for people. It can be shown, and nothing can be read out of it:
@@ -118,7 +119,7 @@ impl Evidence {
             Got::Format(dtype) => dtype.to_string(),
             Got::Numbers(shape) => format!("numbers of shape {}", tell_shape(shape)),
             Got::Said(said) => said.0.clone(),
-            Got::Message { said, .. } => format!("broke the protocol: {}", said.0),
+            Got::Broke { how, detail } => how.tell_with(detail.as_ref()).0,
         })
     }
 
@@ -127,17 +128,64 @@ impl Evidence {
         self.stderr.as_ref().map(|text| Sentence(text.0.clone()))
     }
 
-    /// What a target that broke said, in a line of so many characters at most. Of what is not of the
-    /// protocol it is which field was wrong, not by how much.
+    /// How the target broke; of what it said the first line, of so many characters at most.
+    pub fn breakage(&self, most: usize) -> Breakage {
+        match &self.got {
+            Got::Broke { how, .. } => how.clone(),
+            _ => Breakage::Said(self.said(most)),
+        }
+    }
+
+    /// The first line of what the target said, of so many characters at most.
     pub fn said(&self, most: usize) -> Quoted {
-        let line =
-            |text: &str| text.lines().next().unwrap_or_default().chars().take(most).collect();
-        Quoted(match &self.got {
-            Got::Said(said) => line(&said.0),
-            Got::Message { field, .. } if field.0.is_empty() => "broke the protocol".to_owned(),
-            Got::Message { field, .. } => line(&format!("broke the protocol: {}", field.0)),
-            _ => line(&self.tell_got().0),
+        let said = match &self.got {
+            Got::Said(said) => &said.0,
+            _ => &self.tell_got().0,
+        };
+        let line = said.lines().next().unwrap_or_default();
+        Quoted(line.chars().take(most).collect())
+    }
+}
+
+impl Breakage {
+    /// `exited with code 3`, `was killed by signal 11 (SIGSEGV)`.
+    pub fn tell(&self) -> Sentence {
+        Sentence(match self {
+            Self::Said(said) => said.0.clone(),
+            Self::Exited(code) => format!("exited with code {code}"),
+            Self::Killed { signal, name } => match name.as_deref() {
+                Some("SIGKILL") => {
+                    format!("was killed by signal {signal} (SIGKILL, perhaps for lack of memory)")
+                }
+                Some(name) => format!("was killed by signal {signal} ({name})"),
+                None => format!("was killed by signal {signal}"),
+            },
+            Self::Closed(Pipe::Input) => "closed its standard input and went on".to_owned(),
+            Self::Closed(Pipe::Output) => "closed its standard output and went on".to_owned(),
+            Self::Silent { milliseconds } => {
+                format!("no answer within {} s", Duration::from_millis(*milliseconds).as_secs_f64())
+            }
+            Self::Protocol { field } if field.0.is_empty() => "broke the protocol".to_owned(),
+            Self::Protocol { field } => format!("broke the protocol: {}", field.0),
         })
+    }
+
+    fn tell_with(&self, detail: Option<&Quoted>) -> Sentence {
+        let Some(Quoted(detail)) = detail else { return self.tell() };
+        Sentence(match self {
+            Self::Protocol { .. } => format!("broke the protocol: {detail}"),
+            Self::Silent { .. } => {
+                format!("{}, only a line without its line break: {detail}", self.tell())
+            }
+            _ => format!("{} in the middle of {detail}", self.tell()),
+        })
+    }
+}
+
+impl Trouble {
+    /// How it broke, with the line that it had begun or what is wrong with its message.
+    pub fn tell(&self) -> Sentence {
+        self.how.tell_with(self.detail.as_ref())
     }
 }
 

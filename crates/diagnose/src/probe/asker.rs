@@ -84,9 +84,9 @@ impl<'a> Asker<'a> {
             Response::NotAsked(reason) => Answer::Declined(format!("not asked: {}", reason.tell())),
             Response::Error(reason) => Answer::Broken(format!("error: {}", reason.tell())),
             Response::Malformed(reason) => Answer::Broken(format!("malformed: {}", reason.tell())),
-            Response::Crash(trouble) => self.lost("crash", trouble),
-            Response::Timeout(trouble) => self.lost("timeout", trouble),
-            Response::Broken(trouble) => self.lost("broken", trouble),
+            Response::Crash(trouble) => self.lost("crash", &trouble),
+            Response::Timeout(trouble) => self.lost("timeout", &trouble),
+            Response::Broken(trouble) => self.lost("broken", &trouble),
         };
         self.asked.push((call, answer.clone()));
         answer
@@ -103,8 +103,8 @@ impl<'a> Asker<'a> {
         output
     }
 
-    fn lost(&mut self, how: &str, Trouble { what, .. }: Trouble) -> Answer {
+    fn lost(&mut self, how: &str, trouble: &Trouble) -> Answer {
         self.lost += 1;
-        Answer::Broken(format!("{how}: {}", what.tell()))
+        Answer::Broken(format!("{how}: {}", trouble.tell()))
     }
 }

@@ -90,7 +90,7 @@ pub(super) fn refusal(call: Call, target: &mut dyn Target) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use qkvet_spec::{CallOptions, Dims, Dtype, Matrices, Output, Trouble, Verdict};
+    use qkvet_spec::{Breakage, CallOptions, Dims, Dtype, Matrices, Output, Trouble, Verdict};
 
     use super::*;
 
@@ -150,9 +150,9 @@ mod tests {
             (numbers(&[0]), Verdict::Fail),
             (Response::Malformed(said()), Verdict::Fail),
             (Response::Unsupported(said()), Verdict::Unsupported),
-            (Response::Crash(Trouble::default()), Verdict::Crash),
-            (Response::Timeout(Trouble::default()), Verdict::Timeout),
-            (Response::Broken(Trouble::default()), Verdict::Error),
+            (Response::Crash(Trouble::from(Breakage::Exited(1))), Verdict::Crash),
+            (Response::Timeout(Trouble::from(Breakage::Exited(1))), Verdict::Timeout),
+            (Response::Broken(Trouble::from(Breakage::Exited(1))), Verdict::Error),
             (Response::NotAsked(said()), Verdict::Skipped),
         ];
         for (response, verdict) in verdicts {

@@ -362,29 +362,27 @@ fn yields(verdict: Verdict) -> bool {
 /// What a response without a tensor decides.
 pub(super) fn no_result(label: String, response: Response) -> Decision {
     let place = place(label);
-    let (verdict, Trouble { what, stderr, .. }) = match response {
+    let said = |verdict, reason| (verdict, Expectation::Result, Got::Said(reason), None);
+    let broke = |verdict, expected, Trouble { how, detail, stderr }| {
+        (verdict, expected, Got::Broke { how, detail }, stderr)
+    };
+    let (verdict, expected, got, stderr) = match response {
         Response::Output(_) => return Decision::pass(),
         Response::Malformed(got) => {
-            let got = Got::Said(got);
-            let evidence = Evidence::new(place, Expectation::Tensor, got);
+            let evidence = Evidence::new(place, Expectation::Tensor, Got::Said(got));
             return Decision::fail(Evidence { form: Some(Form::Kind), ..evidence });
         }
-        Response::Broken(Trouble { what, stderr, field }) => {
-            let field = field.unwrap_or_default();
-            let got = Got::Message { field, said: what };
-            let evidence = Evidence::new(place, Expectation::Protocol, got);
-            let evidence = Evidence { broke_protocol: true, stderr, ..evidence };
-            return Decision { verdict: Verdict::Error, margin: 0.0, evidence: Some(evidence) };
-        }
-        Response::Unsupported(reason) => (Verdict::Unsupported, reason.into()),
-        Response::Refused(reason) => (Verdict::Refused, reason.into()),
-        Response::Error(reason) => (Verdict::Error, reason.into()),
-        Response::Crash(trouble) => (Verdict::Crash, trouble),
-        Response::Timeout(trouble) => (Verdict::Timeout, trouble),
-        Response::NotAsked(reason) => (Verdict::Skipped, reason.into()),
+        Response::Unsupported(reason) => said(Verdict::Unsupported, reason),
+        Response::Refused(reason) => said(Verdict::Refused, reason),
+        Response::Error(reason) => said(Verdict::Error, reason),
+        Response::NotAsked(reason) => said(Verdict::Skipped, reason),
+        Response::Crash(trouble) => broke(Verdict::Crash, Expectation::Result, trouble),
+        Response::Timeout(trouble) => broke(Verdict::Timeout, Expectation::Result, trouble),
+        Response::Broken(trouble) => broke(Verdict::Error, Expectation::Protocol, trouble),
     };
-    let evidence = Evidence::new(place, Expectation::Result, Got::Said(what));
-    let evidence = Evidence { stderr, ..evidence };
+    let broke_protocol = matches!(expected, Expectation::Protocol);
+    let evidence = Evidence::new(place, expected, got);
+    let evidence = Evidence { broke_protocol, stderr, ..evidence };
     Decision { verdict, margin: 0.0, evidence: Some(evidence) }
 }
 
@@ -392,7 +390,7 @@ pub(super) fn no_result(label: String, response: Response) -> Decision {
 mod tests {
     use super::*;
     use qkvet_spec::{
-        CallOptions, Contract, Depth, Dtype, Handling, Meaning, Output, Quoted, Tensor,
+        Breakage, CallOptions, Contract, Depth, Dtype, Handling, Meaning, Output, Quoted, Tensor,
     };
 
     use crate::interpret::interpret;
@@ -488,7 +486,12 @@ mod tests {
             1,
         );
         check(&[returns(2.5), returns(2.5), returns(2.0)], Verdict::Nondet, "identical calls", 1);
-        check(&[Response::Crash(Trouble::default())], Verdict::Crash, "attention(Q, K, V)", 0);
+        check(
+            &[Response::Crash(Trouble::from(Breakage::Exited(1)))],
+            Verdict::Crash,
+            "attention(Q, K, V)",
+            0,
+        );
         check(&[Response::NotAsked(Quoted::default())], Verdict::Skipped, "attention(Q, K, V)", 0);
         check(
             &[Response::Unsupported(Quoted::default())],
@@ -562,11 +565,11 @@ mod tests {
             let outcome = judge_call("attention(Q, K, V)", &call(), expect, &mut target);
             (outcome.verdict, outcome.evidence.is_some_and(|evidence| evidence.strided))
         };
-        let crash = || Response::Crash(Trouble::default());
+        let crash = || Response::Crash(Trouble::from(Breakage::Exited(1)));
         let nothings = [
             (crash(), Verdict::Crash),
-            (Response::Timeout(Trouble::default()), Verdict::Timeout),
-            (Response::Broken(Trouble::default()), Verdict::Error),
+            (Response::Timeout(Trouble::from(Breakage::Exited(1))), Verdict::Timeout),
+            (Response::Broken(Trouble::from(Breakage::Exited(1))), Verdict::Error),
             (Response::Malformed(Quoted::default()), Verdict::Fail),
         ];
         for (nothing, verdict) in nothings {

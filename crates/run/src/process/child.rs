@@ -8,7 +8,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use qkvet_spec::{Quoted, Trouble};
+use qkvet_spec::{Breakage, Pipe, Quoted, Trouble};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use super::lines::Strays;
@@ -129,28 +129,24 @@ impl Child {
     }
 
     fn ended(&mut self) -> Received {
-        let closed = if self.pipes.output_closed() { "output" } else { "input" };
-        let what = match self.wait(GRACE) {
-            Some(status) => describe(status),
-            None => format!("closed its standard {closed} and went on"),
-        };
-        let half = self
-            .pipes
-            .lines
-            .begun()
-            .map_or(String::new(), |line| format!(" in the middle of {}", quoted(line)));
+        let closed = if self.pipes.output_closed() { Pipe::Output } else { Pipe::Input };
+        let how = self.wait(GRACE).map_or(Breakage::Closed(closed), ending);
+        let detail = self.begun();
         let stderr = self.last_words();
         self.kill();
-        Received::Ended(Trouble { what: (what + &half).into(), stderr, field: None })
+        Received::Ended(Trouble { how, detail, stderr })
+    }
+
+    /// The beginning of a line that the child did not end.
+    fn begun(&self) -> Option<Quoted> {
+        self.pipes.lines.begun().map(|line| quoted(line).into())
     }
 
     fn late(&mut self, limit: Duration) -> Trouble {
-        let mut what = format!("no answer within {} s", limit.as_secs_f64());
-        if let Some(half) = self.pipes.lines.begun() {
-            what += &format!(", only a line without its line break: {}", quoted(half));
-        }
+        let milliseconds = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        let (how, detail) = (Breakage::Silent { milliseconds }, self.begun());
         self.kill();
-        Trouble { what: what.into(), stderr: self.last_words(), field: None }
+        Trouble { how, detail, stderr: self.last_words() }
     }
 
     /// Whether the process has ended. It is left to be collected, so that its number stays its own.
@@ -172,14 +168,14 @@ impl Child {
     }
 
     /// Asks the child to end with a last message; whether it did in time, and how.
-    pub(crate) fn farewell(&mut self, stop: Vec<u8>) -> Result<String, Duration> {
+    pub(crate) fn farewell(&mut self, stop: Vec<u8>) -> Result<Breakage, Duration> {
         self.pipes.send(stop);
         let start = Instant::now();
         while self.pipes.turn(Duration::ZERO) && start.elapsed() < FAREWELL {}
         self.pipes.close_input();
         let status = self.wait(FAREWELL);
         self.kill();
-        status.map(describe).ok_or(FAREWELL)
+        status.map(ending).ok_or(FAREWELL)
     }
 
     /// Ends the process and all that it started and that stayed in its group.
@@ -213,23 +209,36 @@ impl Drop for Child {
     }
 }
 
-/// `exited with code 3`, `was killed by signal 11 (SIGSEGV)`.
-fn describe(status: ExitStatus) -> String {
-    if let Some(signal) = status.signal() {
-        // `signal: 11 (SIGSEGV) (core dumped)`: whether there is a dump is a setting of the
-        // machine.
-        let shown = status.to_string();
-        let name = shown.split(['(', ')']).find(|word| word.starts_with("SIG"));
-        let name = match name {
-            Some("SIGKILL") => " (SIGKILL, perhaps for lack of memory)".to_owned(),
-            Some(name) => format!(" ({name})"),
-            None => String::new(),
-        };
-        return format!("was killed by signal {signal}{name}");
-    }
-    match status.code() {
-        Some(code) => format!("exited with code {code}"),
-        None => "ended".to_owned(),
+/// Signals that end a process, whose numbers differ between systems.
+const SIGNALS: [(Signal, &str); 18] = [
+    (Signal::ABORT, "SIGABRT"),
+    (Signal::ALARM, "SIGALRM"),
+    (Signal::BUS, "SIGBUS"),
+    (Signal::FPE, "SIGFPE"),
+    (Signal::HUP, "SIGHUP"),
+    (Signal::ILL, "SIGILL"),
+    (Signal::INT, "SIGINT"),
+    (Signal::KILL, "SIGKILL"),
+    (Signal::PIPE, "SIGPIPE"),
+    (Signal::QUIT, "SIGQUIT"),
+    (Signal::SEGV, "SIGSEGV"),
+    (Signal::SYS, "SIGSYS"),
+    (Signal::TERM, "SIGTERM"),
+    (Signal::TRAP, "SIGTRAP"),
+    (Signal::USR1, "SIGUSR1"),
+    (Signal::USR2, "SIGUSR2"),
+    (Signal::XCPU, "SIGXCPU"),
+    (Signal::XFSZ, "SIGXFSZ"),
+];
+
+/// How a process ended: a child that was waited for has an exit code or a signal.
+fn ending(status: ExitStatus) -> Breakage {
+    match status.signal() {
+        Some(signal) => {
+            let named = SIGNALS.iter().find(|(known, _)| known.as_raw() == signal);
+            Breakage::Killed { signal, name: named.map(|(_, name)| (*name).to_owned()) }
+        }
+        None => Breakage::Exited(status.code().unwrap_or_default()),
     }
 }
 
@@ -258,7 +267,7 @@ mod tests {
     #[test]
     fn ends_are_named() {
         let check = |wait_status, expected: &str| {
-            assert_eq!(describe(ExitStatus::from_raw(wait_status)), expected)
+            assert_eq!(ending(ExitStatus::from_raw(wait_status)).tell().to_string(), expected)
         };
         check(0, "exited with code 0");
         check(3 << 8, "exited with code 3");

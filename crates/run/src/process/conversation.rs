@@ -1,7 +1,9 @@
 //! One child and what is said with it: hello, then requests and their answers in order.
 
 use qkvet_spec::wire::{HelloAnswer, Payload, Request};
-use qkvet_spec::{Call, Quoted, Response, Trouble};
+use std::fmt;
+
+use qkvet_spec::{Breakage, Call, Quoted, Response, Trouble};
 use serde_json::Value;
 
 use super::child::{Child, Received};
@@ -20,7 +22,7 @@ pub(crate) struct Exchange {
     /// How long the call took, if the program says.
     pub(crate) nanoseconds: Option<u64>,
     /// Why the child can be asked nothing more: `was ended for ...`.
-    pub(crate) over: Option<String>,
+    pub(crate) over: Option<End>,
     /// What broke the protocol, field by field, beside the response that says so in words.
     pub(crate) fault: Option<WireError>,
 }
@@ -107,19 +109,14 @@ impl Conversation {
                     WireError::new("", format!("a line of up to {HELLO_LIMIT} bytes"), "more");
                 return Err(protocol(error, &child));
             }
-            Received::Ended(Trouble { what, stderr, .. }) => {
-                let what = what.tell().to_string();
-                return Err(StartError::Died { target, how: what, heard: heard(&child, stderr) });
+            Received::Ended(trouble) => {
+                let heard = heard(&child, trouble.stderr.clone());
+                return Err(StartError::Died { target, trouble, heard });
             }
-            Received::Late(Trouble { what, stderr, .. }) => {
+            Received::Late(trouble) => {
                 let (limit, hint) = (launch.limits.start_timeout, launch.whose.timeout_hint());
-                return Err(StartError::Timeout {
-                    target,
-                    limit,
-                    what: what.tell().to_string(),
-                    heard: heard(&child, stderr),
-                    hint,
-                });
+                let heard = heard(&child, trouble.stderr.clone());
+                return Err(StartError::Timeout { target, limit, trouble, heard, hint });
             }
         };
         trace(false, &message);
@@ -168,15 +165,12 @@ impl Conversation {
                 self.broken(WireError::new("", format!("an answer of up to {limit} bytes"), "more"))
             }
             Received::Ended(trouble) => {
-                let over = trouble.what.tell().to_string();
-                Exchange { over: Some(over), ..Exchange::going_on(Response::Crash(trouble)) }
+                let over = Some(End::Broke(trouble.how.clone()));
+                Exchange { over, ..Exchange::going_on(Response::Crash(trouble)) }
             }
             Received::Late(trouble) => {
-                let over = format!(
-                    "was ended for not answering within {} s",
-                    launch.limits.timeout.as_secs_f64()
-                );
-                Exchange { over: Some(over), ..Exchange::going_on(Response::Timeout(trouble)) }
+                let over = Some(End::Broke(trouble.how.clone()));
+                Exchange { over, ..Exchange::going_on(Response::Timeout(trouble)) }
             }
         };
         self.scratch.forget_requests();
@@ -198,7 +192,7 @@ impl Conversation {
                     self.broken(error.hint(ONE_ANSWER))
                 }
                 None => {
-                    let over = fatal.then(|| "was ended after a fatal error of its own".to_owned());
+                    let over = fatal.then_some(End::Fatal);
                     Exchange { response, nanoseconds, over, fault: None }
                 }
             },
@@ -209,12 +203,10 @@ impl Conversation {
     }
 
     fn broken(&mut self, error: WireError) -> Exchange {
-        let trouble = Trouble {
-            what: error.to_string().into(),
-            stderr: self.child.last_words(),
-            field: Some(Quoted::new(&error.path)),
-        };
-        let over = Some("was ended for breaking the protocol".to_owned());
+        let how = Breakage::Protocol { field: Quoted::new(&error.path) };
+        let over = Some(End::Broke(how.clone()));
+        let detail = Some(error.to_string().into());
+        let trouble = Trouble { how, detail, stderr: self.child.last_words() };
         Exchange {
             response: Response::Broken(trouble),
             nanoseconds: None,
@@ -228,6 +220,32 @@ impl Conversation {
             launch.limits.watch.warn(Warning::Strays, || {
                 format!("the target wrote lines to the protocol's pipe that are no messages, the first is {first}")
             });
+        }
+    }
+}
+
+/// Why a process takes no further call.
+#[derive(Clone, Debug)]
+pub(crate) enum End {
+    /// It broke.
+    Broke(Breakage),
+    /// It said that an error was fatal.
+    Fatal,
+    /// It was not started again.
+    NotStarted,
+}
+
+impl fmt::Display for End {
+    /// `exited with code 3`, behind "the last process".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Broke(how @ Breakage::Silent { .. }) => write!(f, "was ended: {}", how.tell()),
+            Self::Broke(Breakage::Protocol { .. }) => {
+                f.write_str("was ended for breaking the protocol")
+            }
+            Self::Broke(how) => write!(f, "{}", how.tell()),
+            Self::Fatal => f.write_str("was ended after a fatal error of its own"),
+            Self::NotStarted => f.write_str("could not be started"),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use qkvet_spec::Quoted;
+use qkvet_spec::{Quoted, Trouble};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -36,11 +36,10 @@ pub enum LoadKind {
     Device,
 }
 
-/// A target that could not be started.
+/// A target that could not be started. It is shown with a hint behind it, by `{:#}` without.
 #[derive(Debug, Error)]
 pub enum StartError {
     /// The program did not run.
-    #[error("{what} at {}: expected a program, got: {source}\nhint: {hint}", program.display())]
     Spawn {
         /// `python`, or the target as it was given.
         what: String,
@@ -52,7 +51,6 @@ pub enum StartError {
         hint: &'static str,
     },
     /// The program ran and declined: the function cannot be loaded, the device is missing.
-    #[error("{target}: {message}{}", hint_line(hint.as_deref()))]
     Load {
         /// The target as it was given.
         target: String,
@@ -64,31 +62,28 @@ pub enum StartError {
         hint: Option<String>,
     },
     /// The process died while loading.
-    #[error("{target}: expected to be loaded, got a process that {how}{heard}")]
     Died {
         /// The target as it was given.
         target: String,
         /// How it ended.
-        how: String,
+        trouble: Trouble,
         /// What it said beside the protocol.
         heard: Box<Heard>,
     },
     /// Loading took too long.
-    #[error("{target}: expected to be loaded within {} s, got {what}{heard}\nhint: {hint}", limit.as_secs_f64())]
     Timeout {
         /// The target as it was given.
         target: String,
         /// The limit.
         limit: Duration,
         /// What came instead: nothing, half a line.
-        what: String,
+        trouble: Trouble,
         /// What it said beside the protocol.
         heard: Box<Heard>,
         /// What to do.
         hint: &'static str,
     },
     /// The process answered something else.
-    #[error("{target}: expected an answer of qkvet-wire/1 to hello; {error}{heard}")]
     Protocol {
         /// The target as it was given.
         target: String,
@@ -98,13 +93,54 @@ pub enum StartError {
         heard: Box<Heard>,
     },
     /// No folder for files can be made.
-    #[error("scratch folder at {}: expected to be made, got: {source}", folder.display())]
     Scratch {
         /// Where.
         folder: PathBuf,
         /// What the system said.
         source: std::io::Error,
     },
+}
+
+impl StartError {
+    /// What to do.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Spawn { hint, .. } | Self::Timeout { hint, .. } => Some(hint),
+            Self::Load { hint, .. } => hint.as_deref(),
+            Self::Died { .. } | Self::Protocol { .. } | Self::Scratch { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Spawn { what, program, source, .. } => {
+                write!(f, "{what} at {}: expected a program, got: {source}", program.display())
+            }
+            Self::Load { target, message, .. } => write!(f, "{target}: {message}"),
+            Self::Died { target, trouble, heard } => {
+                let how = trouble.tell();
+                write!(f, "{target}: expected to be loaded, got a process that {how}{heard}")
+            }
+            Self::Timeout { target, limit, trouble, heard, .. } => {
+                let (limit, how) = (limit.as_secs_f64(), trouble.tell());
+                write!(f, "{target}: expected to be loaded within {limit} s, got {how}{heard}")
+            }
+            Self::Protocol { target, error, heard } => {
+                let expected = "expected an answer of qkvet-wire/1 to hello";
+                write!(f, "{target}: {expected}; {error}{heard}")
+            }
+            Self::Scratch { folder, source } => {
+                let folder = folder.display();
+                write!(f, "scratch folder at {folder}: expected to be made, got: {source}")
+            }
+        }?;
+        match self.hint().filter(|_| !f.alternate()) {
+            Some(hint) => write!(f, "\nhint: {hint}"),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Program {
@@ -129,10 +165,6 @@ impl Program {
             }
         }
     }
-}
-
-fn hint_line(hint: Option<&str>) -> String {
-    hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default()
 }
 
 /// What a process said beside the protocol.

@@ -3,7 +3,7 @@
 use qkvet_spec::wire::{HelloAnswer, Request, Supports};
 use qkvet_spec::{Call, CallOption, Dtype, Response, Target, Threads, nearest};
 
-use super::conversation::{Conversation, Exchange, Question};
+use super::conversation::{Conversation, End, Exchange, Question};
 use super::error::StartError;
 use super::launch::{Launch, limits_threads};
 use crate::Declined;
@@ -30,7 +30,7 @@ pub struct ProcessTarget {
     /// Whether a process ended since the last time somebody asked.
     ended: bool,
     nanoseconds: u64,
-    last_end: String,
+    last_end: End,
 }
 
 impl ProcessTarget {
@@ -49,7 +49,7 @@ impl ProcessTarget {
             restarts_of_case: 0,
             ended: false,
             nanoseconds: 0,
-            last_end: String::new(),
+            last_end: End::NotStarted,
         })
     }
 
@@ -97,8 +97,7 @@ impl ProcessTarget {
             return match self.other() {
                 Ok(other) => other.exchange(call, tweak),
                 Err(error) => {
-                    let why = first_line(error);
-                    Response::NotAsked(format!("not started a second time: {why}").into())
+                    Response::NotAsked(format!("not started a second time: {error:#}").into())
                 }
             };
         }
@@ -142,8 +141,8 @@ impl ProcessTarget {
         self.restarts += 1;
         self.restarts_of_case += 1;
         Conversation::start(&self.launch, &mut |_, _| ()).map_err(|error| {
-            self.last_end = "could not be started".to_owned();
-            Response::NotAsked(format!("not restarted: {}", first_line(&error)).into())
+            self.last_end = End::NotStarted;
+            Response::NotAsked(format!("not restarted: {error:#}").into())
         })
     }
 
@@ -193,10 +192,6 @@ impl Target for ProcessTarget {
         };
         std::mem::take(&mut self.ended) || other
     }
-}
-
-fn first_line(error: &StartError) -> String {
-    error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
 impl Drop for ProcessTarget {

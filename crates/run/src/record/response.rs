@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use qkvet_engine::format;
-use qkvet_spec::{Dtype, Handling, Output, Quoted, Response, Tensor, Trouble};
+use qkvet_spec::{Breakage, Dtype, Handling, Output, Quoted, Response, Tensor, Trouble};
 use serde::{Deserialize, Serialize};
 
 /// One answer as it is written, and whether it was the last of its process.
@@ -71,10 +71,16 @@ pub(super) enum StoredResponse {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StoredTrouble {
-    what: Quoted,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    how: Option<Breakage>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    detail: Option<Quoted>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stderr: Option<Quoted>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    // Older recordings have the whole as a text, and the field of a message.
+    #[serde(default, skip_serializing)]
+    what: Option<Quoted>,
+    #[serde(default, skip_serializing)]
     field: Option<Quoted>,
 }
 
@@ -134,14 +140,21 @@ impl StoredResponse {
 }
 
 impl From<&Trouble> for StoredTrouble {
-    fn from(Trouble { what, stderr, field }: &Trouble) -> Self {
-        Self { what: what.clone(), stderr: stderr.clone(), field: field.clone() }
+    fn from(trouble: &Trouble) -> Self {
+        let Trouble { how, detail, stderr } = trouble.clone();
+        Self { how: Some(how), detail, stderr, what: None, field: None }
     }
 }
 
 impl From<StoredTrouble> for Trouble {
-    fn from(StoredTrouble { what, stderr, field }: StoredTrouble) -> Self {
-        Self { what, stderr, field }
+    fn from(StoredTrouble { how, detail, stderr, what, field }: StoredTrouble) -> Self {
+        match (how, field) {
+            (Some(how), _) => Self { how, detail, stderr },
+            (None, Some(field)) => Self { how: Breakage::Protocol { field }, detail: what, stderr },
+            (None, None) => {
+                Self { how: Breakage::Said(what.unwrap_or_default()), detail: None, stderr }
+            }
+        }
     }
 }
 

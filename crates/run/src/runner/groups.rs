@@ -7,7 +7,8 @@ use qkvet_diagnose::{Named, named, thinned};
 use qkvet_engine::law::{CallRecord, Judge, evaluate};
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{
-    CallOption, Cause, Contract, Convention, Execution, Fault, FaultRef, Form, Note, Rival, Verdict,
+    Breakage, CallOption, Cause, Contract, Convention, Execution, Fault, FaultRef, Form, Note,
+    Quoted, Rival, Verdict,
 };
 
 use super::findings::Scene;
@@ -235,8 +236,8 @@ pub(super) fn broken<'a>(verdict: Verdict, done: &[Done]) -> Vec<Group<'a>> {
         let cause = match verdict {
             Verdict::Nondet => Cause::Nondeterministic,
             _ => {
-                let said = one.evidence.as_ref().map(|evidence| evidence.said(LONGEST_TITLE));
-                Cause::Broken { said: said.unwrap_or_default() }
+                let how = one.evidence.as_ref().map(|evidence| evidence.breakage(LONGEST_TITLE));
+                Cause::Broken { how: how.unwrap_or_else(|| Breakage::Said(Quoted::default())) }
             }
         };
         let notes: Vec<Note> =
@@ -244,7 +245,7 @@ pub(super) fn broken<'a>(verdict: Verdict, done: &[Done]) -> Vec<Group<'a>> {
         let is_like = |group: &&mut Group<'a>| {
             group.notes == notes
                 && match (&group.cause, &cause) {
-                    (Cause::Broken { said: x }, Cause::Broken { said: y }) => x.is_like(y),
+                    (Cause::Broken { how: x }, Cause::Broken { how: y }) => x.is_like(y),
                     (x, y) => x == y,
                 }
         };
