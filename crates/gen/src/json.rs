@@ -4,7 +4,7 @@ mod document;
 mod layout;
 mod rows;
 
-use qkvet_spec::Case;
+use qkvet_spec::{Case, JsonError, parse_json};
 use serde::{Deserialize, Serialize};
 
 use crate::validate::{check_dims, check_option_values, is_law};
@@ -111,10 +111,8 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(text: &'a str, expected: &str) -> Re
             text.len().to_string(),
         ));
     }
-    serde_json::from_str(text).map_err(|error| {
-        let place = format!("line {} column {}", error.line(), error.column());
-        let message = error.to_string();
-        let message = message.strip_suffix(&format!(" at {place}")).unwrap_or(&message);
-        GenError::new("document", place, expected, message)
+    parse_json(text).map_err(|JsonError { misread, line, column, .. }| {
+        let place = format!("line {line} column {column}");
+        GenError::new("document", place, expected, misread.to_string())
     })
 }

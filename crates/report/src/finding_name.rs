@@ -37,6 +37,7 @@ pub fn finding_name(finding: &Finding) -> String {
         Cause::Faults { .. } | Cause::Convention { .. } => code(finding).unwrap_or_default(),
         Cause::Layout { .. } => LAYOUT.to_owned(),
         Cause::Threads => THREADS.to_owned(),
+        Cause::Later => "of-a-later-version".to_owned(),
         Cause::Intermittent => INTERMITTENT.to_owned(),
         Cause::Nondeterministic => NONDETERMINISTIC.to_owned(),
         Cause::Form { form } => words(&format!("wrong {form}")),

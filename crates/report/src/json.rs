@@ -72,6 +72,19 @@ mod tests {
     }
 
     #[test]
+    fn kinds_of_later_versions_are_read() {
+        let mut report: serde_json::Value =
+            serde_json::from_str(include_str!("../tests/report.json")).expect("a report");
+        let kind = serde_json::json!({"kind": "of-tomorrow", "more": [1]});
+        report["findings"][0]["cause"] = kind.clone();
+        report["findings"][0]["notes"] = serde_json::json!([kind]);
+        let read: Summary = qkvet_spec::parse_json(&report.to_string()).expect("a report");
+        assert_eq!(read.findings[0].cause, qkvet_spec::Cause::Later);
+        assert_eq!(read.findings[0].notes, [qkvet_spec::Note::Later]);
+        assert!(json(&read).is_ok());
+    }
+
+    #[test]
     fn it_is_written_piece_by_piece_and_is_the_same() {
         let text = include_str!("../tests/report.json");
         let mut summary: Summary = serde_json::from_str(text).expect("a report");

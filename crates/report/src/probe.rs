@@ -133,12 +133,7 @@ pub fn probe_yaml(probe: &Probe) -> String {
     let text = |value: &str| serde_json::Value::from(value).to_string();
     let because = |field: Option<&ProbedField>| {
         let evidence = field.map(|field| {
-            let refuted = format!("{} is refuted", field.standard);
-            let telling = field
-                .evidence
-                .iter()
-                .find(|line| line.starts_with(&refuted))
-                .or(field.evidence.first());
+            let telling = field.evidence.get(field.telling);
             format!(
                 "  # {}: {}, {}",
                 field.field,
@@ -217,6 +212,7 @@ mod tests {
             values: values.iter().map(|value| (*value).to_owned()).collect(),
             standard: "lower-right".to_owned(),
             evidence: vec!["at [b=0]: needs 1,\n# got \u{1b}[31m2".to_owned(), "second".to_owned()],
+            telling: 0,
             measured: vec![Measured {
                 what: "scale".to_owned(),
                 low: 0.353_553_390_593,

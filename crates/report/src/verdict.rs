@@ -30,6 +30,11 @@ pub fn verdict(summary: &Summary) -> Result<String, serde_json::Error> {
     Ok(text)
 }
 
+/// A text in so many columns and characters.
+fn short(text: &str, width: usize) -> String {
+    cut(text, width).chars().take(width).collect()
+}
+
 fn object(summary: &Summary, (most, width): (usize, usize)) -> Value {
     let (run, open) = (&summary.run, open_findings(summary));
     let worse = summary.snapshot.as_ref().map(|outcome| outcome.count(Change::is_regression));
@@ -38,15 +43,15 @@ fn object(summary: &Summary, (most, width): (usize, usize)) -> Value {
     let first = open.iter().take(most).map(|at| finding(&summary.findings[*at], width));
     json!({
         "format": FORMAT,
-        "target": cut(&run.target, width),
-        "suite": cut(&run.suite, width),
+        "target": short(&run.target, width),
+        "suite": short(&run.suite, width),
         "seed": run.seed,
         "fails": !open.is_empty() || n_stale > 0 || n_worse > 0,
         "checked": summary.checked(),
         "declined": summary.count(Verdict::Unsupported) + summary.count(Verdict::Refused),
         "undecided": summary.count(Verdict::Suspect) + summary.count(Verdict::Inconclusive),
         "skipped": summary.count(Verdict::Skipped),
-        "stopped": summary.stopped.as_ref().map(|why| cut(why, width)),
+        "stopped": summary.stopped.as_ref().map(|why| short(why, width)),
         "findings": open.len(),
         "settled": summary.findings.len() - open.len(),
         "stale": n_stale,
@@ -59,15 +64,15 @@ fn finding(finding: &Finding, width: usize) -> Value {
     let faults: Vec<&str> = finding.cause.faults().iter().map(|one| one.fault.as_str()).collect();
     json!({
         "verdict": finding.verdict,
-        "name": cut(&finding_name(finding), width),
+        "name": short(&finding_name(finding), width),
         "code": code(finding),
         "fault": (!faults.is_empty()).then(|| faults.join("+")),
         "convention": finding.cause.convention(),
         "condition": finding.condition,
-        "contract": cut(&finding.contract, width),
+        "contract": short(&finding.contract, width),
         "cases": finding.cases,
         "of": finding.of,
-        "witness": cut(&finding.witness.call, width),
-        "replay": cut(&finding.replay, width),
+        "witness": short(&finding.witness.call, width),
+        "replay": short(&finding.replay, width),
     })
 }

@@ -77,6 +77,8 @@ const INTERMITTENT: &str = "wrong results that did not come again";
 const LAYOUT: &str = "the result depends on how the inputs lie in memory";
 const THREADS: &str = "wrong only when the library uses several threads";
 
+const LATER: &str = "a later version of qkvet wrote this, which says more of it";
+
 const WRONG_ON_VIEWS: &str = "query, key and value were views of which heads and positions lie exchanged in memory; contiguous, they give";
 const WRONG_CONTIGUOUS: &str = "query, key and value lay contiguous in memory; as views of which heads and positions lie exchanged in memory, they give a right result";
 const READ_STRIDES: &str = "Read through the strides, or copy what is not contiguous; a function that takes none of it raises an exception. `qkvet explain memory-layout` says more";
@@ -98,6 +100,7 @@ impl Words for English {
             Cause::Nondeterministic => "the same call gave different results".to_owned(),
             Cause::Form { form } => wrong_form(*form),
             Cause::Broken { how } => how.tell().to_string(),
+            Cause::Later => LATER.to_owned(),
             Cause::Unexplained { law: Some(law), .. } => format!("{UNEXPLAINED}, all of {law}"),
             Cause::Unexplained { options, .. } if options.is_empty() => UNEXPLAINED.to_owned(),
             Cause::Unexplained { options, .. } => {
@@ -126,6 +129,7 @@ impl Words for English {
                     .to_owned(),
             ),
             Cause::Threads
+            | Cause::Later
             | Cause::Nondeterministic
             | Cause::Form { .. }
             | Cause::Broken { .. }
@@ -163,7 +167,7 @@ impl Words for English {
                 Note::Layout { right } => Some(strides(*right).to_owned()),
                 _ => None,
             }),
-            Cause::Nondeterministic | Cause::Form { .. } => None,
+            Cause::Nondeterministic | Cause::Form { .. } | Cause::Later => None,
         };
         hint.map(Sentence::new)
     }
@@ -222,6 +226,7 @@ fn note(note: &Note) -> String {
         Note::Threads(ThreadCounts::Again { wrong, times }) => format!(
             "put again it was wrong {wrong} of {times} times on several threads, never of {times} on one"
         ),
+        Note::Later => LATER.to_owned(),
         Note::Once => "it did not come when the same case was put again".to_owned(),
         Note::Views { maybe_contiguous: false } => "in the case shown query, key and value were views of which heads and positions lie exchanged in memory".to_owned(),
         Note::Views { maybe_contiguous: true } => "in the case shown query, key and value were views of which heads and positions lie exchanged in memory, or contiguous if those raised an exception; whether that is the reason was not tried".to_owned(),

@@ -206,6 +206,9 @@ pub enum Cause {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         options: Vec<CallOption>,
     },
+    /// A kind of a later version, which wrote the report.
+    #[serde(other)]
+    Later,
 }
 
 impl Cause {
@@ -296,6 +299,9 @@ pub enum Note {
         /// Whether contiguous inputs may have been given after an exception.
         maybe_contiguous: bool,
     },
+    /// A kind of a later version, which wrote the report.
+    #[serde(other)]
+    Later,
 }
 
 /// One cause, however many cases it broke.

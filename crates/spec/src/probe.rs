@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::verdict::is_zero;
 use crate::{Meaning, MeaningPatch, Quoted};
 
 /// The report of a probe.
@@ -49,6 +50,9 @@ pub struct ProbedField {
     pub standard: String,
     /// What the values rest on, one sentence each, the most telling first.
     pub evidence: Vec<String>,
+    /// Which of these sentences says why the value is not the standard's, else the first.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub telling: usize,
     /// Numbers that were recovered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measured: Vec<Measured>,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Dtype, Handling};
+use crate::{Dtype, Handling, Quoted};
 
 /// Version of the protocol.
 pub const WIRE: u32 = 1;
@@ -89,10 +89,10 @@ pub struct HelloAnswer {
     pub supports: Option<Supports>,
     /// Why it is not ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
+    pub message: Option<Quoted>,
     /// What can be done about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
+    pub hint: Option<Quoted>,
     /// What the Python worker of qkvet tells about the function; no other program sends this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub python: Option<serde_json::Value>,

@@ -302,11 +302,6 @@ impl Quoted {
         escape(&self.0)
     }
 
-    /// Whether both say the same but for a part that one of them may have.
-    pub fn is_same_without(&self, other: &Self, part: &str) -> bool {
-        self.0.replace(part, "") == other.0.replace(part, "")
-    }
-
     /// Whether both say the same but for the digits in them, which hold numbers and addresses that
     /// change.
     pub fn is_like(&self, other: &Self) -> bool {

@@ -106,6 +106,7 @@ pub(super) fn accumulation(asker: &mut Asker<'_>, bench: &Bench) -> [ProbedField
                 values,
                 standard: String::new(),
                 evidence: vec![evidence],
+                telling: 0,
                 measured: Vec::new(),
                 meaning: MeaningPatch::default(),
             }

@@ -39,6 +39,7 @@ fn field(prober: &Prober<'_>, tally: &Tally) -> ProbedField {
     let names = |values: &[usize]| {
         values.iter().map(|value| tally.field.values[*value].0.to_owned()).collect::<Vec<_>>()
     };
+    let (evidence, telling) = evidence(prober, tally, &values);
     let meaning = match values.as_slice() {
         [one] => {
             let standard = Hypothesis::new(Meaning::standard());
@@ -55,14 +56,16 @@ fn field(prober: &Prober<'_>, tally: &Tally) -> ProbedField {
         certainty,
         values: names(&values),
         standard: tally.field.values[0].0.to_owned(),
-        evidence: evidence(prober, tally, &values),
+        evidence,
+        telling,
         measured: intervals(prober, tally),
         meaning,
     }
 }
 
-fn evidence(prober: &Prober<'_>, tally: &Tally, values: &[usize]) -> Vec<String> {
-    let mut lines = Vec::new();
+/// What the values rest on, and which line refutes the standard's value.
+fn evidence(prober: &Prober<'_>, tally: &Tally, values: &[usize]) -> (Vec<String>, usize) {
+    let (mut lines, mut telling) = (Vec::new(), 0);
     let told = |(call, said): &(String, String)| format!("{call}: {said}");
     lines.extend(tally.broken.iter().take(MOST_LISTED).map(told));
     match (tally.common().as_slice(), values) {
@@ -75,9 +78,19 @@ fn evidence(prober: &Prober<'_>, tally: &Tally, values: &[usize]) -> Vec<String>
                 &format!("{} other values are", refuted.len())
             };
             lines.push(format!("holds the outputs of {calls} calls, {other} refuted"));
+            if refuted.first().is_some_and(|(value, _)| *value == 0) {
+                telling = lines.len();
+            }
+            lines.extend(refuted.into_iter().map(|(_, line)| line));
+        }
+        (_, []) => {
+            let (read, refuted) = unexplained(prober, tally);
+            lines.extend(read);
+            if refuted.is_some() {
+                telling = lines.len();
+            }
             lines.extend(refuted);
         }
-        (_, []) => lines.extend(unexplained(prober, tally)),
         ([], _) => lines.extend(
             tally
                 .telling()
@@ -100,11 +113,12 @@ fn evidence(prober: &Prober<'_>, tally: &Tally, values: &[usize]) -> Vec<String>
         let (call, said) = first;
         lines.push(format!("{call}: {said}{more}"));
     }
-    lines
+    (lines, telling)
 }
 
-/// Why each other value is out, one place a value.
-fn refutations(prober: &Prober<'_>, tally: &Tally, decided: usize) -> Vec<String> {
+/// Why each other value is out, one place a value; that of the standard, which has number 0, comes
+/// first.
+fn refutations(prober: &Prober<'_>, tally: &Tally, decided: usize) -> Vec<(usize, String)> {
     let bases = prober.bases(&[tally.field]);
     let others = (0..tally.field.values.len()).filter(|value| *value != decided);
     let refuted = |value: usize| {
@@ -112,7 +126,7 @@ fn refutations(prober: &Prober<'_>, tally: &Tally, decided: usize) -> Vec<String
         let mut calls = tally.telling().filter(|seen| !seen.fit.contains(&value));
         calls.find_map(|seen| {
             let place = refutation(prober, seen, &bases[0].with(effect))?;
-            Some(format!("{name} is refuted: {place}"))
+            Some((value, format!("{name} is refuted: {place}")))
         })
     };
     others.filter_map(refuted).collect()
@@ -127,15 +141,17 @@ fn refutation(prober: &Prober<'_>, seen: &Seen, hypothesis: &Hypothesis) -> Opti
 }
 
 /// The first call that no value holds: what was read, and what the standard needs.
-fn unexplained(prober: &Prober<'_>, tally: &Tally) -> Vec<String> {
-    let Some(seen) = tally.seen.iter().find(|seen| seen.fit.is_empty()) else { return Vec::new() };
+fn unexplained(prober: &Prober<'_>, tally: &Tally) -> (Option<String>, Option<String>) {
+    let Some(seen) = tally.seen.iter().find(|seen| seen.fit.is_empty()) else {
+        return (None, None);
+    };
     let (trial, output) = &prober.trials[seen.trial];
     let bases = prober.bases(&[tally.field]);
     let standard = bases[0].with(tally.field.values[0].1);
     let refuted = refutation(prober, seen, &standard)
         .map(|place| format!("{} is refuted: {place}", tally.field.values[0].0));
     let read = weighed(trial, output).map(|keys| format!("{}: {keys}", label(&trial.call)));
-    read.into_iter().chain(refuted).collect()
+    (read, refuted)
 }
 
 /// Intervals of numbers that a field is about.
@@ -217,6 +233,7 @@ fn fact(
         values,
         standard: standard.to_owned(),
         evidence: vec!["seen in every answer".to_owned()],
+        telling: 0,
         measured: Vec::new(),
         meaning: MeaningPatch::default(),
     }

@@ -1,6 +1,6 @@
 //! Differences in words.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
@@ -53,7 +53,22 @@ impl ChangeGroup<'_> {
 
     /// How it changed, and of which fault a code is.
     pub fn named(&self, titles: &BTreeMap<String, String>) -> String {
-        visible_line(&named(&self.title, titles)).into_owned()
+        let about = match self.change {
+            Change::Drift => drifted(&self.cases),
+            _ => self.title.clone(),
+        };
+        // `FAIL QK101 → FAIL QK101+QK110` has a code twice.
+        let mut seen = BTreeSet::new();
+        let codes = self.cases.first().filter(|_| !is_of_size(self.change)).into_iter();
+        let known: Vec<&str> = codes
+            .flat_map(|one| parts(one))
+            .filter_map(|code| titles.get(code))
+            .filter(|title| seen.insert(*title))
+            .map(String::as_str)
+            .collect();
+        let known =
+            if known.is_empty() { String::new() } else { format!(" ({})", known.join("; ")) };
+        visible_line(&(about + &known)).into_owned()
     }
 
     /// A case in a line: `c-78bac45d510d9835  value float32  PASS 2^-8 → FAIL 2^5 QK221`.
@@ -80,15 +95,23 @@ fn short(entry: &SnapshotEntry) -> String {
 
 /// Whether a pattern fits the law, the case or a finding of a change.
 pub fn is_about(one: &CaseChange, pattern: &str) -> bool {
-    let names = [&one.recorded, &one.found]
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.finding.as_deref());
-    let parts = names.flat_map(|name| name.split('+').chain([name]));
     [one.law.as_str(), one.case.as_str()]
         .into_iter()
-        .chain(parts)
+        .chain(parts(one))
         .any(|name| matches(pattern, name))
+}
+
+/// The names of its findings, of two faults together those of each as well.
+fn parts(one: &CaseChange) -> impl Iterator<Item = &str> {
+    let entries = [&one.recorded, &one.found].into_iter().flatten();
+    let names = entries.filter_map(|entry| entry.finding.as_deref());
+    names.flat_map(|name| name.split('+').chain([name]))
+}
+
+/// Whether the change is one of how far out a case is, or of its bits.
+fn is_of_size(change: Change) -> bool {
+    use Change::{Drift, LargerError, OtherBits, SmallerError};
+    matches!(change, Drift | LargerError | OtherBits | SmallerError)
 }
 
 /// Differences that belong together, regressions first.
@@ -160,12 +183,8 @@ pub fn snapshot_text(
         };
         for group in of.iter().take(MOST_GROUPS) {
             let (name, n) = (change.name(), count(group.cases.len()));
-            let about = match change {
-                Change::Drift => drifted(&group.cases),
-                _ => group.title.clone(),
-            };
-            let about = named(&about, titles);
-            line(&format!("  {style}{name:13}{style:#} {n:>6}  {}", beside(&about, width)));
+            let about = beside(&group.named(titles), width);
+            line(&format!("  {style}{name:13}{style:#} {n:>6}  {about}"));
             if change == Change::Drift || change == Change::New {
                 continue;
             }
@@ -246,16 +265,6 @@ fn drifted(cases: &[&CaseChange]) -> String {
     format!("by a step, or no farther than others of their law: {up} larger, {down} smaller")
 }
 
-/// The title of a code behind it.
-fn named(text: &str, titles: &BTreeMap<String, String>) -> String {
-    let mut known: Vec<&str> =
-        text.split([' ', '+']).filter_map(|word| titles.get(word)).map(String::as_str).collect();
-    // `FAIL QK101 → FAIL QK101+QK110` has a code twice.
-    let mut seen = std::collections::BTreeSet::new();
-    known.retain(|title| seen.insert(*title));
-    if known.is_empty() { text.to_owned() } else { format!("{text} ({})", known.join("; ")) }
-}
-
 fn plural(n: usize, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
@@ -304,10 +313,9 @@ pub fn snapshot_diff(outcome: &SnapshotOutcome, titles: &BTreeMap<String, String
     let mut out = String::new();
     for group in change_groups(outcome) {
         // Writing to a string does not fail.
-        let title = if group.title.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", group.named(titles))
+        let title = match group.change {
+            Change::Drift => String::new(),
+            _ => format!(": {}", group.named(titles)),
         };
         let _ = writeln!(out, "{BOLD}{}{title}{BOLD:#}", group.change.name());
         for CaseChange { law, dtype, case, recorded, found, .. } in group.cases {

@@ -12,7 +12,7 @@ use std::time::Instant;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use qkvet_spec::wire::{HelloAnswer, Request, Run, RunAnswer, Status, Supports, WIRE, WireTensor};
-use qkvet_spec::{Dtype, nearest};
+use qkvet_spec::{Dtype, Quoted, nearest};
 use rustix::process::getpid;
 
 use super::abi::{ATTENTION, ByStruct, INFO};
@@ -169,7 +169,12 @@ fn not_ready(message: String, hint: Option<String>) -> NotReady {
 
 impl From<NotReady> for HelloAnswer {
     fn from(NotReady { message, hint }: NotReady) -> Self {
-        Self { ok: false, message: Some(message), hint, ..Self::default() }
+        Self {
+            ok: false,
+            message: Some(message.into()),
+            hint: hint.map(Quoted::new),
+            ..Self::default()
+        }
     }
 }
 

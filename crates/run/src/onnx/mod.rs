@@ -25,7 +25,6 @@ pub use config::{BackendConfig, BackendNameError, OnnxConfig};
 pub use constants::{ConstantError, Constants};
 pub use export::{NodeTestWriter, test_name, test_of};
 pub use feed::{Element, Feed};
-pub(crate) use model::TRUE_HIDES;
 pub use model::{Input, Model, ModelError};
 pub(crate) use named::{BACKEND, MODEL, onnx_kind, onnx_target};
 pub use node::{NodeTest, Opset, node_test};

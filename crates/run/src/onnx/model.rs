@@ -9,9 +9,6 @@ use super::feed::Element;
 use super::proto::{AttributeType, GraphProto, ModelProto, NodeProto, ValueInfoProto};
 use super::role::{Operator, Role};
 
-/// Said of a mask that is false everywhere where a call has none.
-pub(crate) const TRUE_HIDES: &str = " (true hides)";
-
 /// An input of the graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
@@ -160,9 +157,8 @@ impl Model {
             let other = Role::by_name(input)
                 .filter(|other| is_main(*other) && is_main(*role) && other != role);
             let against = other.map_or("", |_| " (by its place, not its name)");
-            let hides = if *role == Role::Mask && !self.neutral { TRUE_HIDES } else { "" };
             format!(
-                "{}{named} {} {}{against}{hides}",
+                "{}{named} {} {}{against}",
                 role.name(),
                 input.element.name(),
                 input.tell_shape()

@@ -7,7 +7,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use prost::Message;
-use qkvet_spec::{BroadcastForm, Call, Fit, Mask, Output, Response, Target, Threads};
+use qkvet_spec::{BroadcastForm, Call, Fit, Mask, Output, Quoted, Response, Target, Threads};
 use serde_json::{Value, json};
 
 use super::allowance::Allowance;
@@ -56,8 +56,10 @@ impl OnnxTarget {
     /// missing or does not load it.
     pub fn start(config: &OnnxConfig, mask: Mask) -> Result<Self, StartError> {
         let name = config.name();
-        let failed =
-            |kind, message, hint| StartError::Load { target: name.clone(), kind, message, hint };
+        let failed = |kind, message: String, hint: Option<String>| {
+            let (message, hint) = (message.into(), hint.map(Quoted::new));
+            StartError::Load { target: name.clone(), kind, message, hint }
+        };
         let path = config.path();
         let no_file = |got: NoFile| {
             failed(

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use qkvet_spec::{Quoted, Trouble};
+use qkvet_spec::{Quoted, Sentence, Trouble};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -57,9 +57,9 @@ pub enum StartError {
         /// What was wrong, if it is a Python target.
         kind: Option<LoadKind>,
         /// In words.
-        message: String,
+        message: Quoted,
         /// What to do.
-        hint: Option<String>,
+        hint: Option<Quoted>,
     },
     /// The process died while loading.
     Died {
@@ -103,10 +103,10 @@ pub enum StartError {
 
 impl StartError {
     /// What to do.
-    pub fn hint(&self) -> Option<&str> {
+    pub fn hint(&self) -> Option<Sentence> {
         match self {
-            Self::Spawn { hint, .. } | Self::Timeout { hint, .. } => Some(hint),
-            Self::Load { hint, .. } => hint.as_deref(),
+            Self::Spawn { hint, .. } | Self::Timeout { hint, .. } => Some(Sentence::new(*hint)),
+            Self::Load { hint, .. } => hint.as_ref().map(Quoted::tell),
             Self::Died { .. } | Self::Protocol { .. } | Self::Scratch { .. } => None,
         }
     }
@@ -118,7 +118,7 @@ impl fmt::Display for StartError {
             Self::Spawn { what, program, source, .. } => {
                 write!(f, "{what} at {}: expected a program, got: {source}", program.display())
             }
-            Self::Load { target, message, .. } => write!(f, "{target}: {message}"),
+            Self::Load { target, message, .. } => write!(f, "{target}: {}", message.tell()),
             Self::Died { target, trouble, heard } => {
                 let how = trouble.tell();
                 write!(f, "{target}: expected to be loaded, got a process that {how}{heard}")

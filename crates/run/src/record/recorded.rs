@@ -10,7 +10,6 @@ use qkvet_spec::{Call, Fit, Meaning, Quoted, Response, SourcePlace, Target, Thre
 use super::Joined;
 use super::recording::{contiguous_id, id_of, transposed_id};
 use super::response::Answered;
-use crate::onnx::TRUE_HIDES;
 use crate::python::gets_views;
 use crate::repro::Called;
 use crate::runner::StoredCall;
@@ -161,8 +160,7 @@ impl Recorded {
     fn open_live(&self, declared: &Meaning) -> Option<OpenTarget> {
         let kind = self.live.as_ref()?;
         let opened = match kind.open(declared) {
-            // How it was told to take masks is not what it is.
-            Ok(open) if are_same(&open.environment, &self.environment) => return Some(open),
+            Ok(open) if open.environment == self.environment => return Some(open),
             Ok(open) => format!(
                 "environment: expected {}, as of the shards, got {}",
                 told(&self.environment),
@@ -177,10 +175,6 @@ impl Recorded {
 
 fn told(environment: &[Quoted]) -> String {
     environment.iter().map(|line| line.tell().to_string()).collect::<Vec<_>>().join("; ")
-}
-
-fn are_same(x: &[Quoted], y: &[Quoted]) -> bool {
-    x.len() == y.len() && x.iter().zip(y).all(|(x, y)| x.is_same_without(y, TRUE_HIDES))
 }
 
 /// Gives the recorded answers, those to one call in order and then from the first again.

@@ -76,7 +76,7 @@ fn ask<'a>(
             group.change.name(),
             group.named(manner.titles)
         );
-        writeln!(output, "\n{}", broken(head.trim_end_matches(": "), manner.columns))?;
+        writeln!(output, "\n{}", broken(&head, manner.columns))?;
         writeln!(
             output,
             "{}",
