@@ -137,10 +137,10 @@ impl Finding {
         if name == "broken" { text(&self["verdict"]) } else { name }.to_owned()
     }
 
-    /// What the target said, or what became of it.
+    /// What the target said.
     #[must_use]
     pub fn said(&self) -> &str {
-        text(&self["cause"]["said"])
+        text(&self["cause"]["how"]["said"])
     }
 
     fn evidence(&self) -> Evidence {

@@ -53,7 +53,7 @@ fn a_flag_wins_over_its_variable_that_over_the_profile() {
         (&[ci, seed], "", 4),
         (&[ci, seed], "--seed 5", 5),
         // An empty name is no profile.
-        (&[ci, ("QKVET_PROFILE", "")], "", 0),
+        (&[ci, ("QKVET_PROFILE", "")], "--law single-key", 0),
         (&[ci], "--profile base", 2),
     ] {
         assert_eq!(check(variables, flags).1, Some(expected), "{variables:?} {flags}");

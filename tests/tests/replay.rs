@@ -299,7 +299,7 @@ fn what_breaks_is_shown_by_its_script_too() {
     for (fault, verdict, part) in faults {
         let place = Place::new(NUMPY, fault);
         let law = if fault.starts_with("key") { "inputs-unchanged" } else { "value" };
-        let finding = place.found(&format!("--law {law} --dtype float32 --timeout 1"));
+        let finding = place.found(&format!("--law {law} --dtype float32 --timeout 1 -x"));
         assert_eq!(finding["verdict"], verdict, "{fault}");
         place.play(&finding, "").expect(1, &[part]);
         place.fix();

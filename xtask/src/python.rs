@@ -5,7 +5,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::schemas;
@@ -35,7 +35,7 @@ pub(crate) fn environment() -> Result<PathBuf, Failure> {
 
     let base = find()?;
     let stamp = folder.join("qkvet-stamp.txt");
-    let wanted = format!("Python 3.{}\n{pins}", base.minor);
+    let wanted = format!("Python 3.{}\n{pins}compiled: {IMPORTED}\n", base.minor);
     if python.exists() && fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) {
         schemas::fetch(&python, &folder)?;
         return Ok(python);
@@ -43,19 +43,35 @@ pub(crate) fn environment() -> Result<PathBuf, Failure> {
 
     eprintln!("==> Python environment of the tests: up to 6 GB and a few minutes, once");
     step::run(step::command(base.program).args(["-m", "venv", "--clear"]).arg(&folder))?;
-    // Byte code is left to the first import: compiling all of torch takes longer than the tests
-    // need.
+    // Compiling all of torch takes longer than the tests need: what they import is compiled below.
     step::run(
         step::command(&python)
             .args(["-m", "pip", "install", "--disable-pip-version-check"])
             .args(["--no-input", "--no-compile", "--progress-bar", "off", "--requirement"])
             .arg("tests/requirements.txt"),
     )?;
+    compile(&python)?;
     fs::write(&stamp, wanted)
         .map_err(|error| Failure::Setup(format!("{}: {error}", stamp.display())))?;
     schemas::fetch(&python, &folder)?;
     Ok(python)
 }
+
+/// Writes the byte code of what the tests import: without it each of their processes would compile
+/// NumPy, torch and JAX again, which takes longer than most checks.
+fn compile(python: &Path) -> Result<(), Failure> {
+    let imports = format!(
+        "import importlib\nfor name in {IMPORTED:?}.split():\n    importlib.import_module(name)"
+    );
+    let mut command = step::command(python);
+    command.env_remove("PYTHONDONTWRITEBYTECODE").env("KERAS_BACKEND", "jax");
+    step::run(command.args(["-W", "ignore", "-c", &imports]))
+}
+
+/// Modules that the tests import, each on all systems.
+const IMPORTED: &str = "numpy torch torch.nn.attention.flex_attention jax.numpy flax.nnx flax.linen \
+                        keras onnx.reference onnx.backend.test.runner onnxruntime pytest \
+                        xdist.plugin hypothesis";
 
 /// An interpreter of the machine that can make the environment.
 pub(crate) struct Base {

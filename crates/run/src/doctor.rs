@@ -107,7 +107,7 @@ fn tell_start_error(error: &StartError, tell: &mut dyn FnMut(DoctorEvent)) {
         }
         return;
     }
-    let (text, hint) = (format!("{error:#}"), error.hint().map(|hint| hint.to_string()));
+    let (text, hint) = (format!("{error:#}"), error.hint().map(|hint| hint.tell().to_string()));
     tell(DoctorEvent::Shown(Diagnosis::Broken, text, hint));
 }
 

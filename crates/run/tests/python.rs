@@ -126,13 +126,13 @@ fn deaths_are_named_and_survived() {
     }
     check_recovers(
         "exit_once",
-        "Crash(Trouble { what: \"exited with code 3\", stderr: Some(\"free(): invalid pointer\"), field: None })",
+        "Crash(Trouble { how: Exited(3), detail: None, stderr: Some(\"free(): invalid pointer\") })",
         |_| (),
     );
     if cfg!(unix) {
         check_recovers(
             "segfault_once",
-            "Crash(Trouble { what: \"was killed by signal 11 (SIGSEGV)\", stderr: Some(\"Fatal Python error",
+            "Crash(Trouble { how: Killed { signal: 11, name: Some(\"SIGSEGV\") }, detail: None, stderr: Some(\"Fatal Python error",
             |_| (),
         );
         check_recovers("segfault_once", "in segfault_once", |_| ());
@@ -148,7 +148,7 @@ fn restarts_are_limited() {
     let mut config = fixture.config("exit_always");
     config.limits.max_restarts = 1;
     let mut target = PythonTarget::start(&config).expect("starts");
-    let crash = "Crash(Trouble { what: \"exited with code 4\"";
+    let crash = "Crash(Trouble { how: Exited(4)";
     let not_asked =
         "NotAsked(\"not restarted after 1 restarts; the last process exited with code 4\")";
     // Every case may spend as many.
@@ -221,7 +221,7 @@ fn an_endless_loop_ends_in_time() {
     let start = Instant::now();
     check_recovers(
         "hang_once",
-        "Timeout(Trouble { what: \"no answer within 2 s\", stderr: None, field: None })",
+        "Timeout(Trouble { how: Silent { milliseconds: 2000 }, detail: None, stderr: None })",
         |c| c.limits.timeout = Duration::from_secs(2),
     );
     assert!(start.elapsed() < Duration::from_secs(12), "{:?}", start.elapsed());
@@ -236,7 +236,7 @@ fn forks_do_not_hang_or_answer_twice() {
     let start = Instant::now();
     check(
         "grandchild_and_exit",
-        "Crash(Trouble { what: \"exited with code 5\", stderr: None, field: None })",
+        "Crash(Trouble { how: Exited(5), detail: None, stderr: None })",
     );
     assert!(start.elapsed() < Duration::from_secs(12), "{:?}", start.elapsed());
 

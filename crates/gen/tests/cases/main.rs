@@ -16,11 +16,15 @@ mod suites;
 mod tokens;
 mod values;
 
+use std::sync::LazyLock;
+
 use qkvet_gen::{CasePlan, GenError, ScaleChoice, build, plans};
 use qkvet_spec::{Binding, CallOption, Case, Catalog, CheckedLaw, Dims, Dtype, Matrices, Values};
 
-fn catalog() -> Catalog {
-    Catalog::embedded().unwrap_or_else(|error| panic!("{error}"))
+fn catalog() -> &'static Catalog {
+    static CATALOG: LazyLock<Catalog> =
+        LazyLock::new(|| Catalog::embedded().expect("the embedded catalog"));
+    &CATALOG
 }
 
 fn law(yaml: &str) -> CheckedLaw {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use qkvet_spec::{Quoted, Sentence, Trouble};
+use qkvet_spec::{Quoted, Trouble};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -103,10 +103,10 @@ pub enum StartError {
 
 impl StartError {
     /// What to do.
-    pub fn hint(&self) -> Option<Sentence> {
+    pub fn hint(&self) -> Option<Quoted> {
         match self {
-            Self::Spawn { hint, .. } | Self::Timeout { hint, .. } => Some(Sentence::new(*hint)),
-            Self::Load { hint, .. } => hint.as_ref().map(Quoted::tell),
+            Self::Spawn { hint, .. } | Self::Timeout { hint, .. } => Some(Quoted::new(*hint)),
+            Self::Load { hint, .. } => hint.clone(),
             Self::Died { .. } | Self::Protocol { .. } | Self::Scratch { .. } => None,
         }
     }
@@ -137,7 +137,7 @@ impl fmt::Display for StartError {
             }
         }?;
         match self.hint().filter(|_| !f.alternate()) {
-            Some(hint) => write!(f, "\nhint: {hint}"),
+            Some(hint) => write!(f, "\nhint: {}", hint.tell()),
             None => Ok(()),
         }
     }
