@@ -44,6 +44,7 @@ mod stream;
 mod suite;
 pub mod syntax;
 mod tally;
+mod unexpected;
 mod verdict;
 pub mod wire;
 mod words;
@@ -88,7 +89,7 @@ pub use meaning::{
 pub use misfit::{Misfit, MisfitShapes};
 pub use misread::{Inside, Misread};
 pub use modifier::{ContractPatch, Modifier, Numbered};
-pub use nearest::nearest;
+pub use nearest::{name_hint, nearest};
 pub use onnx::{OnnxCase, OnnxOutcome, OnnxReport};
 pub use patch::{Behavior, Convention, Fault, FaultFamily};
 pub use probe::{Certainty, Measured, Probe, ProbedConvention, ProbedField};
@@ -107,5 +108,6 @@ pub use source::{SpecError, located, parse_large_yaml, parse_yaml, parse_yaml_of
 pub use spans::{span, spans};
 pub use stream::{Outcome, StreamLine};
 pub use suite::{BroadcastForm, Extended, Frozen, MaskPattern, Suite, Values};
+pub use unexpected::Unexpected;
 pub use verdict::{Verdict, Witness, tell_ratio};
 pub use words::{Dialect, Quoted, Sentence, Words};

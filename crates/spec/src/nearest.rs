@@ -17,6 +17,14 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
+/// The hint for an unknown name: the closest known one, else all of them.
+pub fn name_hint(name: &str, known: &[&str]) -> String {
+    nearest(name, known.iter().copied()).map_or_else(
+        || format!("known: {}", known.join(", ")),
+        |near| format!("did you mean `{near}`?"),
+    )
+}
+
 /// What is called otherwise elsewhere, and its name here.
 const ELSEWHERE: [(&str, &str); 8] = [
     ("softmax", "softmax_rows"),
