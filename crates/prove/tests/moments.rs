@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use qkvet_prove::moments::{Reason, Step, check as check_steps, prove};
+use qkvet_prove::moments::{Reason, Step, Undecided, check as check_steps, prove};
 use qkvet_spec::{Catalog, CheckedLaw, Proof};
 
 const GIVEN: &str = "  mu: number()
@@ -41,7 +41,7 @@ fn check_false(expect: &str, values: &str) {
 
 fn check_unknown(expect: &str, part: &str) {
     match prove(&law(expect)) {
-        Err(Reason::Unknown(why)) => assert!(why.contains(part), "{expect}: {why}"),
+        Err(Reason::Unknown(why)) => assert!(why.to_string().contains(part), "{expect}: {why}"),
         other => panic!("{expect}: {other:?}"),
     }
 }
@@ -150,10 +150,7 @@ fn large_extents_are_not_tried() {
     };
     assert!(of(64).is_ok());
     for n in [65, 900_000_000] {
-        assert!(
-            matches!(of(n), Err(Reason::Unknown(why)) if why.contains("extents up to 64")),
-            "{n}"
-        );
+        assert!(matches!(of(n), Err(Reason::Unknown(Undecided::NoNumbers))), "{n}");
     }
 }
 

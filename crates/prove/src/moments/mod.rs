@@ -22,8 +22,9 @@ use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 
 pub use check::{CheckError, check};
 use expression::{Expression, binary};
-use points::{BUDGET, Search};
-use value::{Beyond, Reading, written};
+use points::{BUDGET, MAX_MOMENT, Search};
+use poly::TooLarge;
+use value::Reading;
 
 use crate::render::{Style, render};
 
@@ -100,12 +101,79 @@ pub enum Reason {
     Refuted(Counterexample),
     /// The method does not decide it.
     #[error("not decided by moments: {0}")]
-    Unknown(String),
+    Unknown(#[from] Undecided),
 }
 
-impl From<Beyond> for Reason {
-    fn from(Beyond(why): Beyond) -> Self {
-        Self::Unknown(why)
+/// Why the method does not decide a law.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Undecided {
+    /// It is about more than numbers.
+    #[error("the law observes a call")]
+    Call,
+    /// A part that polynomials do not have.
+    #[error("`{part}` {form}")]
+    Form {
+        /// The part, as it is written.
+        part: String,
+        /// What it is or may be.
+        form: &'static str,
+    },
+    /// An index stands where a number should.
+    #[error("an index is no number")]
+    Index,
+    /// A polynomial that is too long.
+    #[error("a product has too many terms")]
+    TooManyTerms,
+    /// A sum in a sum.
+    #[error("a sum of sums over two indices")]
+    SumOfSums,
+    /// Two random factors that are sums.
+    #[error("a product of two random sums")]
+    ProductOfSums,
+    /// A variance of a sum times something.
+    #[error("the variance of a product with a random sum")]
+    VarianceOfProduct,
+    /// Entries that may be the same.
+    #[error("whether {left} and {right} are one entry or two")]
+    Same {
+        /// One entry.
+        left: String,
+        /// The other one.
+        right: String,
+    },
+    /// Entries that may depend on each other.
+    #[error("whether {left} and {right} are independent")]
+    Dependent {
+        /// One entry.
+        left: String,
+        /// The other one.
+        right: String,
+    },
+    /// A power that is too high.
+    #[error("moment {n} of an entry, where {MAX_MOMENT} can be checked")]
+    Moment {
+        /// The power.
+        n: u32,
+    },
+    /// No numbers to compare the sides at.
+    #[error("no numbers at which both sides are rational, of extents up to 64")]
+    NoNumbers,
+    /// The polynomials are equal, and numbers tell the sides apart.
+    #[error("the two routes differ: {0}")]
+    Routes(Counterexample),
+    /// The polynomials differ, and no numbers tell the sides apart.
+    #[error("the sides are {left} and {right}, and no numbers tried tell them apart")]
+    Sides {
+        /// The left polynomial.
+        left: String,
+        /// The right polynomial.
+        right: String,
+    },
+}
+
+impl From<TooLarge> for Undecided {
+    fn from(_: TooLarge) -> Self {
+        Self::TooManyTerms
     }
 }
 
@@ -122,35 +190,31 @@ impl From<Beyond> for Reason {
 /// not agree.
 pub fn prove(law: &CheckedLaw) -> Result<Vec<Step>, Reason> {
     let (Some(statement), Some(formula)) = (&law.expect, &law.law.expect) else {
-        return Err(Reason::Unknown("the law observes a call".to_owned()));
+        return Err(Undecided::Call.into());
     };
     let mut reading = Reading::of(law)?;
     let mut equations = Vec::new();
     conjuncts(statement, &mut equations);
     for equation in equations {
         let ExprKind::Binary(BinaryOp::Eq, left, right) = &equation.kind else {
-            let text = written(equation, &formula.text);
-            return Err(Reason::Unknown(format!("`{text}` is no equation")));
+            return Err(Undecided::of(equation, &formula.text, "is no equation").into());
         };
         let x = reading.number(left, &formula.text)?;
         let y = reading.number(right, &formula.text)?;
-        let equal = x.equals(&y).map_err(Beyond::from)?;
+        let equal = x.equals(&y).map_err(Undecided::from)?;
         let mut search = Search::new(law, reading.degree, BUDGET);
         match (equal, search.difference(left, right)) {
             (true, None) if search.agreed > 0 => {}
             (true, None) => {
-                return Err(Reason::Unknown(
-                    "no numbers at which both sides are rational, of extents up to 64".to_owned(),
-                ));
+                return Err(Undecided::NoNumbers.into());
             }
             (false, Some(found)) => return Err(Reason::Refuted(found)),
             (true, Some(found)) => {
-                return Err(Reason::Unknown(format!("the two routes differ: {found}")));
+                return Err(Undecided::Routes(found).into());
             }
             (false, None) => {
-                let why =
-                    format!("the sides are {x} and {y}, and no numbers tried tell them apart");
-                return Err(Reason::Unknown(why));
+                let (left, right) = (x.to_string(), y.to_string());
+                return Err(Undecided::Sides { left, right }.into());
             }
         }
         reading.steps.push(&**left, &x, "collecting terms");

@@ -7,10 +7,10 @@ use dashu_ratio::RBig;
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp};
 use qkvet_spec::{CheckedLaw, Domain};
 
-use super::Steps;
-use super::poly::{At, Atom, Entry, Poly, Ratio, TooLarge};
+use super::poly::{At, Atom, Entry, Poly, Ratio};
 use super::root::literal;
 use super::variance::{self, Moments};
+use super::{Steps, Undecided};
 
 /// What an expression stands for.
 #[derive(Clone, Debug)]
@@ -28,13 +28,15 @@ pub(super) struct Matrix {
     pub(super) entry: Ratio,
 }
 
-/// Why an expression has no value here.
-#[derive(Clone, Debug)]
-pub(super) struct Beyond(pub(super) String);
+impl Undecided {
+    /// A part of another form.
+    fn form(part: impl ToString, form: &'static str) -> Self {
+        Self::Form { part: part.to_string(), form }
+    }
 
-impl From<TooLarge> for Beyond {
-    fn from(_: TooLarge) -> Self {
-        Self("a product has too many terms".to_owned())
+    /// The same for a part of a formula.
+    pub(super) fn of(part: &Expr, text: &str, form: &'static str) -> Self {
+        Self::form(written(part, text), form)
     }
 }
 
@@ -51,7 +53,7 @@ pub(super) struct Reading {
 
 impl Reading {
     /// Reads the variables and abbreviations of a law.
-    pub(super) fn of(law: &CheckedLaw) -> Result<Self, Beyond> {
+    pub(super) fn of(law: &CheckedLaw) -> Result<Self, Undecided> {
         let symbol =
             |name: &str, positive| Poly::atom(Atom::Symbol { name: name.to_owned(), positive });
         let extents = qkvet_spec::shape::DIMENSIONS
@@ -83,9 +85,8 @@ impl Reading {
                     reading.matrix(name, rows, cols)?
                 }
                 _ => {
-                    return Err(Beyond(format!(
-                        "`{name}` is neither a number, an index, a matrix nor a normal matrix"
-                    )));
+                    let form = "is neither a number, an index, a matrix nor a normal matrix";
+                    return Err(Undecided::form(name, form));
                 }
             };
             reading.values.insert(name.clone(), value);
@@ -98,7 +99,7 @@ impl Reading {
         Ok(reading)
     }
 
-    fn matrix(&mut self, name: &str, rows: &Expr, cols: &Expr) -> Result<Value, Beyond> {
+    fn matrix(&mut self, name: &str, rows: &Expr, cols: &Expr) -> Result<Value, Undecided> {
         let (rows, cols) = (self.extent(rows)?, self.extent(cols)?);
         let place = |extent: &Poly, at| if *extent == Poly::one() { At::Only } else { at };
         let entry = Entry {
@@ -110,32 +111,31 @@ impl Reading {
         Ok(Value::Matrix(Matrix { rows, cols, entry }))
     }
 
-    fn extent(&mut self, expr: &Expr) -> Result<Poly, Beyond> {
+    fn extent(&mut self, expr: &Expr) -> Result<Poly, Undecided> {
         Ok(self.number(expr, "")?.top)
     }
 
     /// The number that an expression or a matrix (1, 1) is; `text` is the formula that it is part
     /// of.
-    pub(super) fn number(&mut self, expr: &Expr, text: &str) -> Result<Ratio, Beyond> {
+    pub(super) fn number(&mut self, expr: &Expr, text: &str) -> Result<Ratio, Undecided> {
         match self.value(expr, text)? {
             Value::Number(x) => Ok(x),
             Value::Matrix(x) if x.rows == Poly::one() && x.cols == Poly::one() => Ok(x.entry),
-            _ => Err(Beyond(format!("`{}` is not a number", written(expr, text)))),
+            _ => Err(Undecided::of(expr, text, "is not a number")),
         }
     }
 
-    fn value(&mut self, expr: &Expr, text: &str) -> Result<Value, Beyond> {
+    fn value(&mut self, expr: &Expr, text: &str) -> Result<Value, Undecided> {
         match &expr.kind {
             ExprKind::Number(x) => {
-                let x =
-                    literal(*x).ok_or_else(|| Beyond(format!("`{x}` is not a finite number")))?;
+                let x = literal(*x).ok_or_else(|| Undecided::form(x, "is not a finite number"))?;
                 Ok(Value::Number(Ratio::of(Poly::constant(x))))
             }
             ExprKind::Name(name) => self
                 .values
                 .get(name)
                 .cloned()
-                .ok_or_else(|| Beyond(format!("`{name}` is part of a call"))),
+                .ok_or_else(|| Undecided::form(name, "is part of a call")),
             ExprKind::Unary(UnaryOp::Neg, x) => Ok(match self.value(x, text)? {
                 Value::Matrix(x) => Value::Matrix(Matrix { entry: x.entry.negated(), ..x }),
                 _ => Value::Number(self.number(x, text)?.negated()),
@@ -153,18 +153,18 @@ impl Reading {
             ExprKind::Apply { function, args, named } => {
                 self.apply(function, args, named, expr, text)
             }
-            _ => Err(Beyond(format!("`{}` is no polynomial", written(expr, text)))),
+            _ => Err(Undecided::of(expr, text, "is no polynomial")),
         }
     }
 
-    fn matrix_of(&mut self, expr: &Expr, text: &str) -> Result<Matrix, Beyond> {
+    fn matrix_of(&mut self, expr: &Expr, text: &str) -> Result<Matrix, Undecided> {
         match self.value(expr, text)? {
             Value::Matrix(x) => Ok(x),
-            _ => Err(Beyond(format!("`{}` is not a matrix", written(expr, text)))),
+            _ => Err(Undecided::of(expr, text, "is not a matrix")),
         }
     }
 
-    fn binary(&mut self, op: BinaryOp, x: &Expr, y: &Expr, text: &str) -> Result<Value, Beyond> {
+    fn binary(&mut self, op: BinaryOp, x: &Expr, y: &Expr, text: &str) -> Result<Value, Undecided> {
         if op == BinaryOp::MatMul {
             let (left, right) = (self.matrix_of(x, text)?, self.matrix_of(y, text)?);
             let summed = |at: &At, axis: At| if *at == axis { At::Summed } else { at.clone() };
@@ -176,19 +176,16 @@ impl Reading {
             return Ok(Value::Matrix(Matrix { rows: left.rows, cols: right.cols, entry }));
         }
         let (left, right) = (self.value(x, text)?, self.value(y, text)?);
-        let combine = |left: &Ratio, right: &Ratio| -> Result<Ratio, Beyond> {
+        let combine = |left: &Ratio, right: &Ratio| -> Result<Ratio, Undecided> {
             match op {
                 BinaryOp::Add => Ok(left.plus(right)?),
                 BinaryOp::Sub => Ok(left.plus(&right.negated())?),
                 BinaryOp::Mul => Ok(left.times(right)?),
                 BinaryOp::Div => match right.inverse() {
                     Some(inverse) => Ok(left.times(&inverse?)?),
-                    None => Err(Beyond(format!(
-                        "`{}` may be zero, or its sign is not known",
-                        written(y, text)
-                    ))),
+                    None => Err(Undecided::of(y, text, "may be zero, or its sign is not known")),
                 },
-                _ => Err(Beyond(format!("`{}` is no operation of polynomials", op.symbol()))),
+                _ => Err(Undecided::form(op.symbol(), "is no operation of polynomials")),
             }
         };
         Ok(match (left, right) {
@@ -202,7 +199,7 @@ impl Reading {
             (Value::Matrix(left), Value::Matrix(right)) => {
                 Value::Matrix(Matrix { entry: combine(&left.entry, &right.entry)?, ..left })
             }
-            _ => return Err(Beyond("an index is no number".to_owned())),
+            _ => return Err(Undecided::Index),
         })
     }
 
@@ -213,7 +210,7 @@ impl Reading {
         named: &[(String, Expr)],
         whole: &Expr,
         text: &str,
-    ) -> Result<Value, Beyond> {
+    ) -> Result<Value, Undecided> {
         match (function, args) {
             ("E" | "Var", [x]) => {
                 let inside = self.number(x, text)?;
@@ -229,9 +226,7 @@ impl Reading {
                 let radicand = self.number(x, text)?;
                 match radicand.root() {
                     Some(root) => Ok(Value::Number(root?)),
-                    None => {
-                        Err(Beyond(format!("`{}` may be negative, or is random", written(x, text))))
-                    }
+                    None => Err(Undecided::of(x, text, "may be negative, or is random")),
                 }
             }
             ("ones" | "zeros", _) => {
@@ -243,7 +238,7 @@ impl Reading {
             }
             ("row" | "col", [x, index]) => {
                 let Value::Index(index) = self.value(index, text)? else {
-                    return Err(Beyond(format!("`{}` is not an index", written(index, text))));
+                    return Err(Undecided::of(index, text, "is not an index"));
                 };
                 let Matrix { rows, cols, entry } = self.matrix_of(x, text)?;
                 let axis = if function == "row" { At::Row } else { At::Col };
@@ -268,7 +263,7 @@ impl Reading {
                     Matrix { rows, cols: Poly::one(), entry }
                 }))
             }
-            _ => Err(Beyond(format!("`{}` is no polynomial", written(whole, text)))),
+            _ => Err(Undecided::of(whole, text, "is no polynomial")),
         }
     }
 }
@@ -284,22 +279,18 @@ fn places(entry: &Ratio, change: &dyn Fn(&At) -> At) -> Ratio {
 
 /// The entry with one axis at the index of a sum; a sum of sums over different indices is beyond
 /// us.
-fn inside(entry: &Ratio, axis: At, change: &dyn Fn(&At) -> At) -> Result<Ratio, Beyond> {
+fn inside(entry: &Ratio, axis: At, change: &dyn Fn(&At) -> At) -> Result<Ratio, Undecided> {
     let nested = entry.top.0.keys().flat_map(BTreeMap::keys).any(|atom| match atom {
         Atom::Sum { entries, .. } => {
             entries.keys().any(|entry| entry.row == axis || entry.col == axis)
         }
         _ => false,
     });
-    if nested {
-        Err(Beyond("a sum of sums over two indices".to_owned()))
-    } else {
-        Ok(places(entry, change))
-    }
+    if nested { Err(Undecided::SumOfSums) } else { Ok(places(entry, change)) }
 }
 
 /// `Σ_t` of an entry over `extent` places: what does not depend on `t` stands in front.
-pub(super) fn sum(entry: &Ratio, extent: &Poly) -> Result<Ratio, Beyond> {
+pub(super) fn sum(entry: &Ratio, extent: &Poly) -> Result<Ratio, Undecided> {
     if *extent == Poly::one() {
         // The index of the sum has one value.
         let only = |at: &At| if *at == At::Summed { At::Only } else { at.clone() };

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use dashu_ratio::RBig;
 use qkvet_spec::syntax::{BinaryOp, Expr};
 
-use super::Steps;
 use super::expression::{binary, mean_of, power, product, series, total, variance_of};
 use super::points::MAX_MOMENT;
 use super::poly::{At, Atom, Entry, Monomial, Poly, Ratio};
-use super::value::{Beyond, sum};
+use super::value::sum;
+use super::{Steps, Undecided};
 
 /// What is known of the entries.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +22,7 @@ pub(super) struct Moments {
 }
 
 /// A value and the highest power of one random entry that went into it.
-type Found = Result<(Ratio, u32), Beyond>;
+type Found = Result<(Ratio, u32), Undecided>;
 
 /// `E[x]`, by linearity and independence.
 pub(super) fn mean(moments: &Moments, x: &Ratio, written: &Expr, steps: &mut Steps) -> Found {
@@ -144,14 +144,15 @@ impl Moments {
                 .map(|(_, power)| power)
                 .sum();
             if sums > 1 {
-                return Err(Beyond("a product of two random sums".to_owned()));
+                return Err(Undecided::ProductOfSums);
             }
             let entries = self.entries(monomial);
             for (at, (left, _)) in entries.iter().enumerate() {
                 if let Some((right, _)) =
                     entries[at + 1..].iter().find(|(right, _)| !self.are_apart(left, right))
                 {
-                    return Err(Beyond(format!("whether {left} and {right} are one entry or two")));
+                    let (left, right) = (left.to_string(), right.to_string());
+                    return Err(Undecided::Same { left, right });
                 }
             }
             degree = degree.max(entries.iter().map(|(_, power)| *power).max().unwrap_or(0));
@@ -196,7 +197,7 @@ impl Moments {
     }
 
     /// `Π E[entry^power]` of entries that are apart.
-    fn product(&self, entries: &[(&Entry, u32)], steps: &mut Steps) -> Result<Ratio, Beyond> {
+    fn product(&self, entries: &[(&Entry, u32)], steps: &mut Steps) -> Result<Ratio, Undecided> {
         let powers: Vec<Expr> = entries.iter().map(|(entry, n)| power(*entry, *n)).collect();
         if entries.len() > 1 {
             let means = product(powers.iter().map(mean_of).collect());
@@ -218,7 +219,7 @@ impl Moments {
     }
 
     /// The parts of a polynomial that are random.
-    fn parts(&self, p: &Poly) -> Result<Vec<Part>, Beyond> {
+    fn parts(&self, p: &Poly) -> Result<Vec<Part>, Undecided> {
         let mut parts: BTreeMap<Option<Poly>, Part> = BTreeMap::new();
         for (monomial, x) in &p.0 {
             let sums: Vec<(&Atom, u32)> = monomial
@@ -243,7 +244,7 @@ impl Moments {
                         Poly::term(front, x.clone()).times(&Poly::term(inside, RBig::ONE))?,
                     )
                 }
-                _ => return Err(Beyond("the variance of a product with a random sum".to_owned())),
+                _ => return Err(Undecided::VarianceOfProduct),
             };
             let part = parts.entry(extent.clone()).or_insert(Part {
                 whole: Poly::default(),
@@ -260,7 +261,7 @@ impl Moments {
     }
 
     /// Checks that no random entry is in two parts, nor in two terms of one sum.
-    fn check_parts(&self, parts: &[Part]) -> Result<(), Beyond> {
+    fn check_parts(&self, parts: &[Part]) -> Result<(), Undecided> {
         let of = |part: &Part| -> Vec<Entry> {
             part.body
                 .0
@@ -275,7 +276,7 @@ impl Moments {
                 left.iter().flat_map(|x| entries[at + 1..].iter().flatten().map(move |y| (x, y)))
             {
                 if !self.are_apart(x, y) {
-                    return Err(Beyond(format!("whether {x} and {y} are independent")));
+                    return Err(dependent(x, y));
                 }
             }
             // x[t, c] and x[c, t] may be one entry of two terms.
@@ -286,17 +287,21 @@ impl Moments {
             if let Some((x, y)) =
                 crossed.into_iter().find(|(x, y)| x.matrix == y.matrix && !alike(x, y))
             {
-                return Err(Beyond(format!("whether {x} and {y} are independent")));
+                return Err(dependent(x, y));
             }
         }
         Ok(())
     }
 }
 
+fn dependent(left: &Entry, right: &Entry) -> Undecided {
+    Undecided::Dependent { left: left.to_string(), right: right.to_string() }
+}
+
 /// `E[x^n]` of a normal variable: `m(n) = mean · m(n − 1) + (n − 1) · sd² · m(n − 2)`, `m(0) = 1`.
-fn normal_moment(mean: &Ratio, sd: &Ratio, n: u32) -> Result<Ratio, Beyond> {
+fn normal_moment(mean: &Ratio, sd: &Ratio, n: u32) -> Result<Ratio, Undecided> {
     if n > MAX_MOMENT {
-        return Err(Beyond(format!("moment {n} of an entry, where {MAX_MOMENT} can be checked")));
+        return Err(Undecided::Moment { n });
     }
     let (mut before, mut moment) = (Ratio::of(Poly::default()), Ratio::of(Poly::one()));
     for order in 1..=n {
