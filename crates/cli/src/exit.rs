@@ -4,11 +4,11 @@
 use std::process::ExitCode;
 
 use qkvet_exam::ExamError;
-use qkvet_run::frozen::FileError;
 use qkvet_run::process::{LoadKind, StartError};
-use qkvet_run::record::ShardError;
-use qkvet_run::runner::{RunError, StoreError};
-use qkvet_spec::{CaseRecord, Change, KnownOutcome, SnapshotOutcome, SpecError, Summary, Verdict};
+use qkvet_run::runner::RunError;
+use qkvet_spec::{
+    CaseRecord, Change, KnownOutcome, SnapshotOutcome, SpecError, Summary, Unexpected, Verdict,
+};
 
 /// Everything checked held.
 pub(crate) const HELD: u8 = 0;
@@ -35,11 +35,7 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Run(#[from] RunError),
     #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    File(#[from] FileError),
-    #[error(transparent)]
-    Shard(#[from] ShardError),
+    Unexpected(#[from] Unexpected),
     /// The target could not be asked.
     #[error("{0}")]
     Target(String),

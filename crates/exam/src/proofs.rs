@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use qkvet_prove::outcome::{Line, Outcome, Shown, Status, prove};
-use qkvet_spec::Catalog;
 use qkvet_spec::syntax::Expr;
+use qkvet_spec::{Catalog, SpecError};
 
 use crate::error::ExamError;
 use crate::optionless::{optionless, written_out};
@@ -43,7 +43,7 @@ pub fn proofs(questions: &[&CheckedQuestion], catalog: &Catalog) -> Result<Proof
             if proofs.contains_key(id) {
                 continue;
             }
-            let law = Catalog::find("law", &catalog.laws, id)?;
+            let law = Catalog::find("law", &catalog.laws, id).map_err(SpecError::from)?;
             let is_proved = |outcome: &Outcome| {
                 matches!(outcome.status, Status::Proved | Status::ProvedTo { .. })
             };

@@ -9,7 +9,9 @@ use qkvet_engine::format;
 use qkvet_run::config::TargetEntry;
 use qkvet_run::python::{PythonInfo, gets_views};
 use qkvet_run::target::{Again, NamedTarget, OpenTarget, OwnTarget, TargetKind};
-use qkvet_spec::{Call, Dtype, Handling, Output, Packed, Response, Strides, Target, Tensor};
+use qkvet_spec::{
+    Call, Dtype, Handling, Output, Packed, Response, Strides, Target, Tensor, Unexpected,
+};
 
 use crate::call::{Bits, tensor};
 
@@ -251,11 +253,11 @@ fn params<'py>(py: Python<'py>, call: &Call) -> PyResult<Bound<'py, PyDict>> {
 }
 
 /// The formats of these names.
-pub(crate) fn dtypes(names: &[String]) -> Result<Vec<Dtype>, String> {
+pub(crate) fn dtypes(names: &[String]) -> Result<Vec<Dtype>, Unexpected> {
     let find = |name: &String| {
         Dtype::CHECKED.into_iter().find(|dtype| dtype.name() == name).ok_or_else(|| {
             let known = Dtype::CHECKED.map(Dtype::name).join(", ");
-            format!("dtype: expected one of {known}, got `{name}`")
+            Unexpected::at("dtype", format!("one of {known}")).quoted(name)
         })
     };
     names.iter().map(find).collect()

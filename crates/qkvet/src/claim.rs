@@ -4,9 +4,7 @@ use qkvet_gen::check_call;
 use qkvet_run::answer::Ruler;
 use qkvet_run::declared::Declared;
 use qkvet_run::runner::self_test;
-use qkvet_spec::{
-    BoolTensor, Call, CallOptions, Dialect, Dims, Judgment, Output, SpecError, Tensor, Window,
-};
+use qkvet_spec::{BoolTensor, Call, CallOptions, Dialect, Dims, Judgment, Output, Tensor, Window};
 
 use crate::Error;
 use crate::element::Element;
@@ -165,7 +163,7 @@ impl Claim {
         &self,
         judge: impl Fn(&Ruler<'_>, &Call, &Output) -> Judgment,
     ) -> Result<Judgment, Error> {
-        check_call(&self.call).map_err(|error| SpecError::plain(error.to_string()))?;
+        check_call(&self.call)?;
         let dtype = self.call.dtype();
         let declared = Declared::new(&self.conventions, self.contract.as_slice(), &[dtype])?;
         self_test()?;

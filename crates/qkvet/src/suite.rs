@@ -10,7 +10,7 @@ use qkvet_run::config::TargetEntry;
 use qkvet_run::declared::{Declared, Selection, embedded};
 use qkvet_run::runner::{CaseSource, FailFast, RunConfig, run, self_test};
 use qkvet_run::target::{Again, NamedTarget, OpenTarget, OwnTarget, TargetKind};
-use qkvet_spec::{Case, Catalog, CheckedLaw, Dialect, Dtype, Judgment, SpecError, Summary};
+use qkvet_spec::{Case, Catalog, CheckedLaw, Dialect, Dtype, Judgment, Summary, Unexpected};
 
 use crate::Error;
 use crate::attention::{Attention, Supports};
@@ -122,25 +122,20 @@ impl Suite {
         if let Some(twice) =
             dtypes.iter().enumerate().find(|(at, dtype)| dtypes[..*at].contains(dtype))
         {
-            let message = format!("format {}: expected one implementation, got two", twice.1);
-            return Err(SpecError::plain(message).into());
+            let place = format!("format {}", twice.1);
+            return Err(Unexpected::at(place, "one implementation").got("two").into());
         }
         let selection = Selection::new(&self.suite, &self.laws, &[])?;
         let shared: Vec<Dtype> =
             selection.suite.dtypes.iter().copied().filter(|one| dtypes.contains(one)).collect();
         let selection = Selection { dtypes: shared, ..selection };
         if selection.dtypes.is_empty() {
-            let known = selection
-                .suite
-                .dtypes
-                .iter()
-                .map(|dtype| dtype.name())
-                .collect::<Vec<_>>()
-                .join(", ");
-            let got = dtypes.iter().map(|dtype| dtype.name()).collect::<Vec<_>>().join(", ");
-            let message =
-                format!("formats of suite {}: expected one of {known}, got {got}", self.suite);
-            return Err(SpecError::plain(message).into());
+            let names = |dtypes: &[Dtype]| {
+                dtypes.iter().map(|dtype| dtype.name()).collect::<Vec<_>>().join(", ")
+            };
+            let place = format!("formats of suite {}", self.suite);
+            let expected = format!("one of {}", names(&selection.suite.dtypes));
+            return Err(Unexpected::at(place, expected).got(names(&dtypes)).into());
         }
         for (law, _) in &self.known {
             Catalog::find("law", &embedded()?.laws, law)?;
@@ -201,9 +196,9 @@ impl Prepared {
 
     /// The case of a token, and its law.
     pub(crate) fn case(&self, token: &str) -> Result<(&'static CheckedLaw, Case), Error> {
-        let case = from_token(token).map_err(|error| plain(&error))?;
+        let case = from_token(token)?;
         let law = embedded()?.asking_law(&case.law)?;
-        check_case(law, &case).map_err(|error| plain(&error))?;
+        check_case(law, &case)?;
         self.declared.contract(case.dtype)?;
         Ok((law, case))
     }
@@ -227,11 +222,6 @@ impl Prepared {
 /// The line of a finding in a test of the caller's own.
 fn replay_line(again: &Again<'_>) -> String {
     format!(".replay(\"{}\") in place of .check()", again.token)
-}
-
-/// What the generator refuses, as the runner tells it.
-pub(crate) fn plain(error: &dyn std::error::Error) -> Error {
-    SpecError::plain(error.to_string()).into()
 }
 
 /// What a run found.

@@ -12,7 +12,7 @@ use qkvet_run::target::Again;
 use qkvet_spec::{Call, CheckedLaw, Dialect, Dtype, Response, Summary, Target, Verdict};
 
 use crate::Error;
-use crate::suite::{Prepared, Suite, plain};
+use crate::suite::{Prepared, Suite};
 use crate::target::{Own, is_called};
 
 /// Names a case that is run instead of the suite.
@@ -144,7 +144,7 @@ impl Prepared {
         let meaning = self.declared.meaning();
         let judge = Judge { meaning: &meaning, contract: self.declared.contract(group.dtype)? };
         for plan in plans {
-            let case = build(group.law, plan).map_err(|error| plain(&error))?;
+            let case = build(group.law, plan)?;
             let outcome = evaluate(group.law, &case, judge, &mut Asked(&self.own))?;
             if outcome.verdict != Verdict::Unsupported {
                 return Ok(true);

@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 use qkvet_spec::{
     CallOption, CaseRecord, Catalog, Chosen, Dtype, Finding, KnownDeviation, KnownFile,
-    KnownOutcome, KnownState, KnownStatus, Redirects, SpecError, Summary, Verdict, nearest,
-    parse_yaml,
+    KnownOutcome, KnownState, KnownStatus, Redirects, SpecError, Summary, Unexpected, Verdict,
+    name_hint, nearest, parse_yaml,
 };
 
 use crate::finding_name::{Pattern, finding_name, is_fault_meant, is_meant};
@@ -19,87 +19,40 @@ use crate::glob::{is_literal, matches};
 /// a day that is none.
 pub fn read_known(path: &str, source: &str) -> Result<KnownFile, SpecError> {
     if source.trim().is_empty() {
-        let hint = "hint: remove it, or write `known: []`, which is a file without entries";
-        return Err(SpecError::plain(format!(
-            "known deviations at {path}: expected entries, got an empty file\n{hint}"
-        )));
+        let hint = "remove it, or write `known: []`, which is a file without entries";
+        return Err(Unexpected::at_path("known deviations", path, "entries")
+            .got("an empty file")
+            .hint(hint)
+            .into());
     }
     let file: KnownFile = parse_yaml(path, source)?;
     for (at, entry) in file.known.iter().enumerate() {
         check_known(entry)
-            .map_err(|error| SpecError::plain(format!("entry {} at {path}: {error}", at + 1)))?;
+            .map_err(|error| Unexpected::within(format!("entry {} at {path}", at + 1), error))?;
     }
     Ok(file)
-}
-
-/// What is wrong with an entry of known deviations.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum EntryError {
-    /// It names no finding.
-    #[error("finding: expected a code such as QK221, a title or a verdict, got nothing")]
-    NoFinding,
-    /// It has no reason.
-    #[error("reason: expected why the deviation may stay, got nothing")]
-    NoReason,
-    /// It is about everything.
-    #[error(
-        "expected what it is about, got a pattern of everything\nhint: name a law, a case, an option, a format or a finding"
-    )]
-    Everything,
-    /// A pattern that nothing known fits.
-    #[error("{field}: expected a known one, got `{pattern}`\nhint: {}", known_hint(*near, known))]
-    Unknown {
-        /// The entry of the entry.
-        field: &'static str,
-        /// The pattern.
-        pattern: String,
-        /// The nearest known one.
-        near: Option<&'static str>,
-        /// All of them.
-        known: Vec<&'static str>,
-    },
-    /// A suite that is not built in, and nearly called like one that is.
-    #[error(
-        "suite: expected a known one, got `{suite}`\nhint: did you mean `{near}`? one of a file needs a name that is not nearly that of another"
-    )]
-    Suite {
-        /// As it is written.
-        suite: String,
-        /// The one that is built in.
-        near: &'static str,
-    },
-    /// A day that is none.
-    #[error("expires: expected a day such as 2027-01-31, got `{day}`")]
-    Day {
-        /// As it is written.
-        day: String,
-    },
-}
-
-fn known_hint(near: Option<&str>, known: &[&str]) -> String {
-    near.map_or_else(
-        || format!("known: {}", known.join(", ")),
-        |near| format!("did you mean `{near}`?"),
-    )
 }
 
 /// Whether an entry says what it has to.
 ///
 /// # Errors
-/// [`EntryError`] for what is wrong with it.
-pub fn check_known(entry: &KnownDeviation) -> Result<(), EntryError> {
+/// What is wrong with it.
+pub fn check_known(entry: &KnownDeviation) -> Result<(), Unexpected> {
     if entry.finding.trim().is_empty() {
-        return Err(EntryError::NoFinding);
+        let expected = "a code such as QK221, a title or a verdict";
+        return Err(Unexpected::at("finding", expected).got("nothing"));
     }
     if entry.reason.trim().is_empty() {
-        return Err(EntryError::NoReason);
+        return Err(Unexpected::at("reason", "why the deviation may stay").got("nothing"));
     }
     let is_all = |pattern: &Option<String>| {
         pattern.as_deref().is_none_or(|pattern| pattern.chars().all(|c| c == '*'))
     };
     let places = [&entry.law, &entry.case, &entry.option, &entry.dtype];
     if places.into_iter().all(is_all) && entry.finding.chars().all(|c| c == '*') {
-        return Err(EntryError::Everything);
+        return Err(Unexpected::at("entry", "what it is about")
+            .got("a pattern of everything")
+            .hint("name a law, a case, an option, a format or a finding"));
     }
     let options: Vec<&'static str> = CallOption::ALL.iter().map(|option| option.name()).collect();
     one_of("option", entry.option.as_deref(), &options)?;
@@ -108,25 +61,25 @@ pub fn check_known(entry: &KnownDeviation) -> Result<(), EntryError> {
     if let Some((suite, near)) =
         near.and_then(|suite| Some((suite, nearest(suite, suites().iter().map(String::as_str))?)))
     {
-        return Err(EntryError::Suite { suite: suite.to_owned(), near });
+        let hint = format!(
+            "did you mean `{near}`? one of a file needs a name that is not nearly that of another"
+        );
+        return Err(Unexpected::at("suite", "a known one").quoted(suite).hint(hint));
     }
     match &entry.expires {
-        Some(day) if !is_day(day) => Err(EntryError::Day { day: day.clone() }),
+        Some(day) if !is_day(day) => {
+            Err(Unexpected::at("expires", "a day such as 2027-01-31").quoted(day))
+        }
         _ => Ok(()),
     }
 }
 
-fn one_of(
-    field: &'static str,
-    pattern: Option<&str>,
-    known: &[&'static str],
-) -> Result<(), EntryError> {
+fn one_of(field: &str, pattern: Option<&str>, known: &[&str]) -> Result<(), Unexpected> {
     let Some(pattern) = pattern.filter(|pattern| !known.iter().any(|name| matches(pattern, name)))
     else {
         return Ok(());
     };
-    let near = nearest(pattern, known.iter().copied());
-    Err(EntryError::Unknown { field, pattern: pattern.to_owned(), near, known: known.to_vec() })
+    Err(Unexpected::at(field, "a known one").quoted(pattern).hint(name_hint(pattern, known)))
 }
 
 /// Names of the suites that are built in.

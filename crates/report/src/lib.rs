@@ -60,7 +60,7 @@ pub use doctor::{DoctorText, doctor_line};
 #[cfg(feature = "formats")]
 pub use finding_name::{INTERMITTENT, LAYOUT, THREADS, UNEXPLAINED, finding_name, titles};
 #[cfg(feature = "formats")]
-pub use format::{ReportError, ReportFormat, write_as};
+pub use format::{ReportFormat, write_as};
 #[cfg(feature = "formats")]
 pub use github::github;
 #[cfg(feature = "formats")]
@@ -73,8 +73,8 @@ pub use json::{json, write_json};
 pub use junit::junit;
 #[cfg(feature = "formats")]
 pub use known::{
-    EntryError, apply_known, check_known, is_about_known, is_day, is_of_no_suite, open_findings,
-    read_known, settled, stale_line, stale_lines,
+    apply_known, check_known, is_about_known, is_day, is_of_no_suite, open_findings, read_known,
+    settled, stale_line, stale_lines,
 };
 #[cfg(feature = "formats")]
 pub use known_file::{add_known, remove_known, write_known};

@@ -7,7 +7,7 @@ mod profile;
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
-use qkvet_spec::{Catalog, Dtype, SpecError, parse_yaml};
+use qkvet_spec::{Catalog, Dtype, SpecError, Unexpected, parse_yaml};
 use serde::Deserialize;
 
 use crate::onnx::{BACKEND, MODEL};
@@ -94,11 +94,12 @@ impl Config {
     pub fn parse(shown: &str, source: &str) -> Result<Self, SpecError> {
         let config: Self = parse_yaml(shown, source)?;
         if let Some(name) = config.targets.keys().find(|name| is_target(name)) {
-            let hint = "hint: on a command line this is the target itself: give the entry a short name, and write this behind `target:`";
-            let name = name.escape_debug();
-            return Err(SpecError::plain(format!(
-                "target `{name}` at {shown}: expected a name of an entry, got a target\n{hint}"
-            )));
+            let hint = "on a command line this is the target itself: give the entry a short name, and write this behind `target:`";
+            let what = format!("target `{}`", name.escape_debug());
+            return Err(Unexpected::at_path(&what, shown, "a name of an entry")
+                .got("a target")
+                .hint(hint)
+                .into());
         }
         profile::check(&config.profiles, shown, source)?;
         Ok(config)
@@ -109,7 +110,7 @@ impl Config {
     ///
     /// # Errors
     /// A profile that is not there, with the nearest name.
-    pub fn settings(&self, profile: &str, file: &Path) -> Result<Vec<Setting>, SpecError> {
+    pub fn settings(&self, profile: &str, file: &Path) -> Result<Vec<Setting>, Unexpected> {
         profile::settings(&self.profiles, profile, file)
     }
 
@@ -165,35 +166,28 @@ pub fn add_own_specs(config: &Path, catalog: &mut Catalog) -> Result<(), SpecErr
             }
         }
     }
-    let place = below_current(&folder).display().to_string();
+    let wrong = Unexpected::at_path(
+        "specs",
+        below_current(&folder),
+        "the folders `laws` and `conventions`",
+    );
     let is_known =
         |path: &PathBuf| path.is_dir() && (path.ends_with("laws") || path.ends_with("conventions"));
     let all = entries(&folder)?;
     match all.iter().find(|path| !is_known(path)) {
-        Some(other) => {
-            let got = other.file_name().unwrap_or_default().to_string_lossy();
-            Err(SpecError::plain(format!(
-                "specs at {place}: expected the folders `laws` and `conventions`, got `{got}`"
-            )))
-        }
-        None if all.is_empty() => Err(SpecError::plain(format!(
-            "specs at {place}: expected the folders `laws` and `conventions`, got neither"
-        ))),
+        Some(other) => Err(wrong.quoted(other.file_name().unwrap_or_default().display()).into()),
+        None if all.is_empty() => Err(wrong.got("neither").into()),
         None => Ok(()),
     }
 }
 
 /// What lies in a folder, in order of path.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, SpecError> {
-    let place = below_current(folder).display().to_string();
-    let failed = |error: std::io::Error| {
-        SpecError::plain(format!("specs at {place}: expected a readable folder, got: {error}"))
-    };
-    let found = std::fs::read_dir(folder).map_err(failed)?;
-    let mut paths = found
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(failed)?;
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, Unexpected> {
+    let found =
+        std::fs::read_dir(folder).and_then(|found| found.map(|entry| Ok(entry?.path())).collect());
+    let mut paths: Vec<_> = found.map_err(|error| {
+        Unexpected::at_path("specs", below_current(folder), "a readable folder").error(error)
+    })?;
     paths.sort();
     Ok(paths)
 }
@@ -202,18 +196,16 @@ fn is_yaml(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
 }
 
-fn text(path: &Path, shown: &str) -> Result<String, SpecError> {
-    let failed = |got: String| {
-        SpecError::plain(format!("file at {shown}: expected a readable file, got: {got}"))
-    };
-    let about = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?;
-    if !about.is_file() {
-        return Err(failed("no plain file".to_owned()));
+fn text(path: &Path, shown: &str) -> Result<String, Unexpected> {
+    let wrong = Unexpected::at_path("file", shown, "a readable file");
+    match std::fs::metadata(path) {
+        Ok(about) if !about.is_file() => return Err(wrong.got("no plain file")),
+        Ok(about) if about.len() > MOST_BYTES => {
+            return Err(wrong.got(format!("{} bytes", about.len())));
+        }
+        _ => {}
     }
-    if about.len() > MOST_BYTES {
-        return Err(failed(format!("{} bytes", about.len())));
-    }
-    std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))
+    std::fs::read_to_string(path).map_err(|error| wrong.error(error))
 }
 
 /// The path as it is written from the current folder, where it lies below.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use qkvet_spec::{Catalog, Contract, Dtype, Format, SpecError};
+use qkvet_spec::{Catalog, Contract, Dtype, Format, Unexpected};
 
 use crate::target::NamedTarget;
 
@@ -29,7 +29,7 @@ pub fn contracts(
     flags: &[String],
     dtypes: &[Dtype],
     catalog: &Catalog,
-) -> Result<Chosen, SpecError> {
+) -> Result<Chosen, Unexpected> {
     let mut by_dtype = BTreeMap::new();
     for dtype in dtypes {
         by_dtype.insert(*dtype, catalog.default_contract(*dtype)?.clone());
@@ -69,7 +69,7 @@ pub fn contracts(
 }
 
 /// The contracts of these names, one a format.
-fn declared(names: &[String], catalog: &Catalog) -> Result<BTreeMap<Dtype, Contract>, SpecError> {
+fn declared(names: &[String], catalog: &Catalog) -> Result<BTreeMap<Dtype, Contract>, Unexpected> {
     let mut declared: BTreeMap<Dtype, Contract> = BTreeMap::new();
     for name in names {
         let contract = catalog.contract(name)?;
@@ -87,9 +87,8 @@ fn declared(names: &[String], catalog: &Catalog) -> Result<BTreeMap<Dtype, Contr
         }
         if let Some(other) = declared.get(&contract.dtype).filter(|other| **other != contract) {
             let (dtype, other, contract) = (contract.dtype, &other.contract, &contract.contract);
-            let message =
-                format!("contract for {dtype}: expected one, got `{other}` and `{contract}`");
-            return Err(SpecError::plain(message));
+            return Err(Unexpected::at(format!("contract for {dtype}"), "one")
+                .got(format!("`{other}` and `{contract}`")));
         }
         declared.insert(contract.dtype, contract);
     }
@@ -103,12 +102,12 @@ pub fn rounded_inside(catalog: &Catalog, dtype: Dtype) -> Option<String> {
     catalog.behind_a_contract(&modifier.modifier)
 }
 
-fn mismatch(contract: &Contract, expected: &str, formats: &[Dtype], hint: &str) -> SpecError {
+fn mismatch(contract: &Contract, expected: &str, formats: &[Dtype], hint: &str) -> Unexpected {
     let Contract { contract, dtype, .. } = contract;
-    SpecError::plain(format!(
-        "contract `{contract}`: expected one of {expected} ({}), got one of {dtype}\nhint: {hint}",
-        names(formats)
-    ))
+    let expected = format!("one of {expected} ({})", names(formats));
+    Unexpected::at(format!("contract `{contract}`"), expected)
+        .got(format!("one of {dtype}"))
+        .hint(hint)
 }
 
 fn names(dtypes: &[Dtype]) -> String {

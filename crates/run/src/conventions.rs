@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use qkvet_diagnose::applied;
-use qkvet_spec::{Catalog, Convention, Meaning, SpecError, nearest};
+use qkvet_spec::{Catalog, Convention, Meaning, Unexpected, name_hint};
 
 use crate::target::NamedTarget;
 
@@ -15,14 +15,13 @@ pub fn conventions<'a>(
     target: &NamedTarget,
     flags: &[String],
     catalog: &'a Catalog,
-) -> Result<Vec<&'a Convention>, SpecError> {
+) -> Result<Vec<&'a Convention>, Unexpected> {
     let mut chosen: BTreeMap<String, String> =
         target.entry.conventions.clone().into_iter().collect();
     for flag in flags {
         let Some((field, value)) = flag.split_once('=') else {
-            return Err(SpecError::plain(format!(
-                "convention `{flag}`: expected field=value, such as causal=upper-left"
-            )));
+            let expected = "field=value, such as causal=upper-left";
+            return Err(Unexpected::at(format!("convention `{flag}`"), expected));
         };
         chosen.insert(field.trim().to_owned(), value.trim().to_owned());
     }
@@ -48,11 +47,7 @@ pub fn conventions<'a>(
         };
         known.dedup();
         let wrong = if of_field.is_empty() { field } else { value };
-        let hint = nearest(wrong, known.iter().copied()).map_or_else(
-            || format!("known: {}", known.join(", ")),
-            |near| format!("did you mean `{near}`?"),
-        );
-        Err(SpecError::plain(format!("{what}: expected a known one\nhint: {hint}")))
+        Err(Unexpected::at(what, "a known one").hint(name_hint(wrong, &known)))
     };
     chosen.iter().filter(|(field, value)| !is_standard(catalog, field, value)).map(find).collect()
 }

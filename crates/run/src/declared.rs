@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use qkvet_spec::{Catalog, CheckedLaw, Contract, Convention, Dtype, Meaning, SpecError, Suite};
+use qkvet_spec::{
+    Catalog, CheckedLaw, Contract, Convention, Dtype, Meaning, SpecError, Suite, Unexpected,
+};
 
 use crate::answer::Ruler;
 use crate::config::TargetEntry;
@@ -46,9 +48,10 @@ impl Declared {
                 let known = catalog.contracts.values().filter(|contract| contract.dtype == *dtype);
                 let known =
                     known.map(|contract| contract.contract.as_str()).collect::<Vec<_>>().join(", ");
-                return Err(SpecError::plain(format!(
-                    "contract for {dtype}: expected one of {known}, got none"
-                )));
+                let expected = format!("one of {known}");
+                return Err(Unexpected::at(format!("contract for {dtype}"), expected)
+                    .got("none")
+                    .into());
             };
             let contract = catalog.contract(name)?;
             return Ok(Self { contracts: BTreeMap::from([(contract.dtype, contract)]), ..chosen });
@@ -71,14 +74,14 @@ impl Declared {
     ///
     /// # Errors
     /// There is none.
-    pub fn contract(&self, dtype: Dtype) -> Result<&Contract, SpecError> {
+    pub fn contract(&self, dtype: Dtype) -> Result<&Contract, Unexpected> {
         self.contracts.get(&dtype).ok_or_else(|| {
             let got = self
                 .contracts
                 .values()
                 .map(|one| format!("{}, which is of {}", one.contract, one.dtype));
             let got = got.collect::<Vec<_>>().join(", ");
-            SpecError::plain(format!("contract for {dtype}: expected one, got {got}"))
+            Unexpected::at(format!("contract for {dtype}"), "one").got(got)
         })
     }
 

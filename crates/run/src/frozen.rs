@@ -13,29 +13,13 @@ use qkvet_gen::frozen::{
     output_from_json, output_from_npz, output_from_safetensors, read_manifest,
 };
 use qkvet_gen::{GenError, case_id};
-use qkvet_spec::{Call, Output, Response, Target};
+use qkvet_spec::{Call, Output, Response, Target, Unexpected};
 
 /// The file that lists what a folder of frozen text holds.
 pub const MANIFEST: &str = "manifest.snap";
 
 /// No case and no output is larger: a longer file is refused before it is read.
 const MAX_BYTES: u64 = 1 << 30;
-
-/// A file that cannot be read, written or understood.
-#[derive(Debug, thiserror::Error)]
-#[error("{} at {}: {message}", what, path.display())]
-pub struct FileError {
-    what: &'static str,
-    /// Where.
-    pub path: PathBuf,
-    message: String,
-}
-
-impl FileError {
-    pub(crate) fn new(what: &'static str, path: &Path, message: impl ToString) -> Self {
-        Self { what, path: path.to_owned(), message: message.to_string() }
-    }
-}
 
 /// How a case or an output is written into a file of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +86,7 @@ enum Unreadable {
     #[error(transparent)]
     Document(#[from] GenError),
     #[error(transparent)]
-    File(#[from] FileError),
+    File(#[from] Unexpected),
 }
 
 fn text(bytes: &[u8]) -> Result<&str, Unreadable> {
@@ -129,7 +113,7 @@ pub struct FrozenFolder {
 ///
 /// # Errors
 /// A folder without cases; a file that is not what the manifest says or no frozen case.
-pub fn read_cases(folder: &Path) -> Result<FrozenFolder, FileError> {
+pub fn read_cases(folder: &Path) -> Result<FrozenFolder, Unexpected> {
     let names = file_names(folder)?;
     if names.iter().any(|name| name == MANIFEST) {
         return read_text(folder, &names);
@@ -140,24 +124,20 @@ pub fn read_cases(folder: &Path) -> Result<FrozenFolder, FileError> {
         if let Some(format) = FileFormat::of(&path) {
             let case = format
                 .case(&read(&path)?)
-                .map_err(|message| FileError::new("case", &path, message))?;
+                .map_err(|error| Unexpected::within_path("case", &path, error))?;
             if cases.iter().any(|known: &FrozenCase| known.id == case.id) {
-                return Err(FileError::new(
-                    "case",
-                    &path,
-                    format!("expected {} once, got another file of it", case.id),
-                ));
+                let expected = format!("{} once", case.id);
+                return Err(Unexpected::at_path("case", path, expected).got("another file of it"));
             }
             cases.push(case);
         }
     }
     if cases.is_empty() {
-        let hint = "hint: `snapshots/core` of the repository is one, `qkvet export --out FOLDER` writes one";
-        return Err(FileError::new(
-            "cases",
-            folder,
-            format!("expected a folder of frozen cases, got none\n{hint}"),
-        ));
+        let hint =
+            "`snapshots/core` of the repository is one, `qkvet export --out FOLDER` writes one";
+        return Err(Unexpected::at_path("cases", folder, "a folder of frozen cases")
+            .got("none")
+            .hint(hint));
     }
     let name = folder
         .file_name()
@@ -165,9 +145,10 @@ pub fn read_cases(folder: &Path) -> Result<FrozenFolder, FileError> {
     Ok(FrozenFolder { name, folder: folder.to_owned(), manifest: None, cases, absent: Vec::new() })
 }
 
-fn read_text(folder: &Path, names: &[String]) -> Result<FrozenFolder, FileError> {
+fn read_text(folder: &Path, names: &[String]) -> Result<FrozenFolder, Unexpected> {
     let path = folder.join(MANIFEST);
-    let bad = |path: &Path, message: &dyn std::fmt::Display| FileError::new("cases", path, message);
+    let bad =
+        |path: &Path, error: &dyn std::fmt::Display| Unexpected::within_path("cases", path, error);
     let manifest = read(&path)?;
     let manifest = text(&manifest).and_then(|text| Ok(read_manifest(text)?));
     let manifest = manifest.map_err(|error| bad(&path, &error))?;
@@ -196,10 +177,8 @@ fn read_text(folder: &Path, names: &[String]) -> Result<FrozenFolder, FileError>
 }
 
 /// Names of the files, sorted.
-fn file_names(folder: &Path) -> Result<Vec<String>, FileError> {
-    let failed = |error: std::io::Error| {
-        FileError::new("folder", folder, format!("expected a readable one, got: {error}"))
-    };
+fn file_names(folder: &Path) -> Result<Vec<String>, Unexpected> {
+    let failed = |error| Unexpected::at_path("folder", folder, "a readable one").error(error);
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -213,17 +192,12 @@ fn file_names(folder: &Path) -> Result<Vec<String>, FileError> {
     Ok(names)
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, FileError> {
-    let failed = |error: std::io::Error| {
-        FileError::new("file", path, format!("expected a readable one, got: {error}"))
-    };
+fn read(path: &Path) -> Result<Vec<u8>, Unexpected> {
+    let failed = |error| Unexpected::at_path("file", path, "a readable one").error(error);
     let size = std::fs::metadata(path).map_err(failed)?.len();
     if size > MAX_BYTES {
-        return Err(FileError::new(
-            "file",
-            path,
-            format!("expected at most {MAX_BYTES} bytes, got {size}"),
-        ));
+        let expected = format!("at most {MAX_BYTES} bytes");
+        return Err(Unexpected::at_path("file", path, expected).got(size));
     }
     std::fs::read(path).map_err(failed)
 }
@@ -240,7 +214,7 @@ impl CaseWriter {
     ///
     /// # Errors
     /// A folder that holds something, or cannot be made.
-    pub fn create(folder: &Path, format: FileFormat) -> Result<Self, FileError> {
+    pub fn create(folder: &Path, format: FileFormat) -> Result<Self, Unexpected> {
         empty_folder(folder)?;
         Ok(Self { folder: folder.to_owned(), format })
     }
@@ -249,24 +223,29 @@ impl CaseWriter {
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub fn write(&self, case: &FrozenCase) -> Result<(), FileError> {
+    pub fn write(&self, case: &FrozenCase) -> Result<(), Unexpected> {
         let path = self.folder.join(format!("{}.{}", case.id, self.format.extension()));
-        let bytes =
-            self.format.case_bytes(case).map_err(|error| FileError::new("case", &path, error))?;
-        std::fs::write(&path, bytes).map_err(|error| {
-            FileError::new("file", &path, format!("expected to be written, got: {error}"))
-        })
+        let bytes = self
+            .format
+            .case_bytes(case)
+            .map_err(|error| Unexpected::within_path("case", &path, error))?;
+        write(&path, bytes)
     }
 }
 
+pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Unexpected> {
+    std::fs::write(path, bytes)
+        .map_err(|error| Unexpected::at_path("file", path, "to be written").error(error))
+}
+
 /// Makes a folder, or finds it empty.
-pub(crate) fn empty_folder(folder: &Path) -> Result<(), FileError> {
-    let failed =
-        |error| FileError::new("folder", folder, format!("expected to be made, got: {error}"));
+pub(crate) fn empty_folder(folder: &Path) -> Result<(), Unexpected> {
+    let failed = |error| Unexpected::at_path("folder", folder, "to be made").error(error);
     std::fs::create_dir_all(folder).map_err(failed)?;
     if std::fs::read_dir(folder).map_err(failed)?.next().is_some() {
-        let expected = "expected an empty one, got files\nhint: choose another --out";
-        return Err(FileError::new("folder", folder, expected));
+        return Err(Unexpected::at_path("folder", folder, "an empty one")
+            .got("files")
+            .hint("choose another --out"));
     }
     Ok(())
 }
@@ -285,7 +264,7 @@ impl OutputFolder {
     ///
     /// # Errors
     /// A folder that cannot be read or holds no outputs; two files for one case.
-    pub fn open(folder: &Path) -> Result<Self, FileError> {
+    pub fn open(folder: &Path) -> Result<Self, Unexpected> {
         let mut files: BTreeMap<String, PathBuf> = BTreeMap::new();
         for name in file_names(folder)? {
             let path = folder.join(&name);
@@ -294,17 +273,13 @@ impl OutputFolder {
             }
             let id = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
             if let Some(other) = files.insert(id, path.clone()) {
-                return Err(FileError::new(
-                    "output",
-                    &path,
-                    format!("expected one file a case, got {} too", other.display()),
-                ));
+                return Err(Unexpected::at_path("output", path, "one file a case")
+                    .got(format!("{} too", other.display())));
             }
         }
         if files.is_empty() {
-            let expected =
-                "expected files c-….json, .npz or .safetensors with an array `output`, got none";
-            return Err(FileError::new("outputs", folder, expected));
+            let expected = "files c-….json, .npz or .safetensors with an array `output`";
+            return Err(Unexpected::at_path("outputs", folder, expected).got("none"));
         }
         Ok(Self { files, missing: Arc::default() })
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use qkvet_spec::{KnownDeviation, nearest};
+use qkvet_spec::{KnownDeviation, Unexpected, nearest};
 
 use crate::config::{CONFIG_FILE, Config};
 use crate::onnx::MODEL;
@@ -35,7 +35,7 @@ pub fn mistyped_target(
     known: &Path,
     target: &str,
     others: &[String],
-) -> Option<String> {
+) -> Option<Unexpected> {
     let config = known.parent()?.join(CONFIG_FILE);
     // A file that cannot be read is told by who starts the target.
     let targets = Config::read(&config).ok()?.targets;
@@ -46,8 +46,9 @@ pub fn mistyped_target(
             return None;
         }
         let near = nearest(name, targets.keys().map(String::as_str))?;
-        let entry = entry.describe();
-        Some(format!("{entry}: target: expected a name of {CONFIG_FILE}, got `{name}`\nhint: did you mean `{near}`?"))
+        let place = format!("{}: target", entry.describe());
+        let wrong = Unexpected::at(place, format!("a name of {CONFIG_FILE}")).quoted(name);
+        Some(wrong.hint(format!("did you mean `{near}`?")))
     })
 }
 

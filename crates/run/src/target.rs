@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{
-    BroadcastForm, Catalog, Execution, Fault, Fit, Meaning, Quoted, SpecError, Target,
+    BroadcastForm, Catalog, Execution, Fault, Fit, Meaning, Quoted, SpecError, Target, Unexpected,
 };
 
 use crate::config::{Config, TargetEntry};
@@ -405,20 +405,19 @@ pub fn resolve(
         ));
     }
     let Some(path) = config.map(Path::to_owned).or_else(|| Config::find(folder)) else {
-        return Err(SpecError::plain(format!(
-            "target `{name}`: expected builtin:NAME, path/file.py:function, package.module:function, exec:PROGRAM, lib:FILE, onnx:FILE or a name in {}, and there is none here\nhint: try `qkvet check builtin:flash`",
+        let expected = format!(
+            "builtin:NAME, path/file.py:function, package.module:function, exec:PROGRAM, lib:FILE, onnx:FILE or a name in {}, and there is none here",
             crate::config::CONFIG_FILE
-        )));
+        );
+        let hint = "try `qkvet check builtin:flash`";
+        return Err(Unexpected::at(format!("target `{name}`"), expected).hint(hint).into());
     };
     let targets = Config::read(&path)?.targets;
     let entry = Catalog::find("target", &targets, name).map_err(|error| {
         let known = targets.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-        SpecError::plain(format!(
-            "{}\nhint: {} names: {known}",
-            error.summary.lines().next().unwrap_or_default(),
-            path.display()
-        ))
+        Unexpected { hints: vec![format!("{} names: {known}", path.display())], ..error }
     })?;
+    let place = format!("target `{name}` at {}", path.display());
     if let Some(kind) = builtin(&entry.target, catalog) {
         return Ok(NamedTarget {
             name: name.to_owned(),
@@ -430,7 +429,6 @@ pub fn resolve(
     // The path may be relative, and a program runs there.
     let base = folder.join(path.parent().unwrap_or(Path::new("")));
     if let Some(command) = entry.target.strip_prefix(EXEC) {
-        let place = format!("target `{name}` at {}", path.display());
         let kind = exec_kind(&place, command, &base, entry)?;
         return Ok(NamedTarget {
             name: name.to_owned(),
@@ -440,8 +438,7 @@ pub fn resolve(
         });
     }
     if let Some(library) = entry.target.strip_prefix(LIBRARY) {
-        let kind =
-            library_kind(&format!("target `{name}` at {}", path.display()), library, &base, entry)?;
+        let kind = library_kind(&place, library, &base, entry)?;
         return Ok(NamedTarget {
             name: name.to_owned(),
             kind,
@@ -449,9 +446,7 @@ pub fn resolve(
             config: Some(path),
         });
     }
-    if let Some(kind) =
-        onnx_kind(&format!("target `{name}` at {}", path.display()), python, &base, entry)
-    {
+    if let Some(kind) = onnx_kind(&place, python, &base, entry) {
         return Ok(NamedTarget {
             name: name.to_owned(),
             kind: kind?,
@@ -460,15 +455,14 @@ pub fn resolve(
         });
     }
     let reference = entry.target.strip_prefix("python:").unwrap_or(&entry.target);
-    let reference: PythonRef = reference.parse().map_err(|error| {
-        SpecError::plain(format!("target `{name}` at {}: {error}", path.display()))
-    })?;
+    let reference: PythonRef =
+        reference.parse().map_err(|error| Unexpected::within(place, error))?;
     let reference = absolute(&reference, &base);
     Ok(python_target(name, python, reference, &base, entry.clone(), Some(path)))
 }
 
 /// A target that is built in, if the name says so.
-fn builtin(name: &str, catalog: &Catalog) -> Option<Result<TargetKind, SpecError>> {
+fn builtin(name: &str, catalog: &Catalog) -> Option<Result<TargetKind, Unexpected>> {
     let fault = |id: &str| {
         Catalog::find("fault", &catalog.faults, id)
             .map(|fault| TargetKind::Fault(Box::new(fault.clone())))
@@ -477,10 +471,9 @@ fn builtin(name: &str, catalog: &Catalog) -> Option<Result<TargetKind, SpecError
         "standard" => Ok(TargetKind::Standard),
         "flash" => Ok(TargetKind::Flash),
         other => other.strip_prefix("fault/").map(fault).unwrap_or_else(|| {
-            let expected = "expected builtin:standard, builtin:flash or builtin:fault/ID";
-            Err(SpecError::plain(format!(
-                "target `{name}`: {expected}\nhint: `qkvet list faults` shows the ids"
-            )))
+            let expected = "builtin:standard, builtin:flash or builtin:fault/ID";
+            Err(Unexpected::at(format!("target `{name}`"), expected)
+                .hint("`qkvet list faults` shows the ids"))
         }),
     })
 }
@@ -549,7 +542,7 @@ fn library_kind(
     library: &str,
     folder: &Path,
     entry: &TargetEntry,
-) -> Result<TargetKind, SpecError> {
+) -> Result<TargetKind, Unexpected> {
     let python = [
         ("arrays", entry.arrays.is_some()),
         ("device", entry.device.is_some()),
@@ -557,17 +550,15 @@ fn library_kind(
         ("mask_takes_bias", entry.mask_takes_bias),
     ];
     if let Some((field, _)) = python.iter().find(|(_, declared)| *declared) {
-        return Err(SpecError::plain(format!(
-            "{place}: expected no `{field}`, which is for Python functions"
-        )));
+        let expected = format!("no `{field}`, which is for Python functions");
+        return Err(Unexpected::at(place, expected));
     }
     if library.is_empty() {
-        return Err(SpecError::plain(format!(
-            "target `{place}`: expected the file of a library, as in lib:./libattn.so"
-        )));
+        let expected = "the file of a library, as in lib:./libattn.so";
+        return Err(Unexpected::at(format!("target `{place}`"), expected));
     }
     let binary = std::env::current_exe()
-        .map_err(|error| SpecError::plain(format!("{place}: own binary: {error}")))?;
+        .map_err(|error| Unexpected::at(place, "the path of the qkvet binary").error(error))?;
     let mut config = LibraryConfig::new(library, folder, binary);
     config.layout = entry.layout;
     Ok(TargetKind::Library(Box::new(config)))
@@ -578,7 +569,7 @@ fn exec_kind(
     command: &str,
     folder: &Path,
     entry: &TargetEntry,
-) -> Result<TargetKind, SpecError> {
+) -> Result<TargetKind, Unexpected> {
     let python = [
         ("arrays", entry.arrays.is_some()),
         ("layout", entry.layout != Layout::default()),
@@ -589,12 +580,12 @@ fn exec_kind(
         ("constants", !entry.constants.is_empty()),
     ];
     if let Some((field, _)) = python.iter().find(|(_, declared)| *declared) {
-        return Err(SpecError::plain(format!(
-            "{place}: expected no `{field}`, which is for other targets\nhint: a program says what it supports in its answer to hello"
-        )));
+        let expected = format!("no `{field}`, which is for other targets");
+        let hint = "a program says what it supports in its answer to hello";
+        return Err(Unexpected::at(place, expected).hint(hint));
     }
     let config =
-        ExecConfig::new(command, folder).map_err(|error| SpecError::plain(error.to_string()))?;
+        ExecConfig::new(command, folder).map_err(|error| Unexpected::within("command", error))?;
     Ok(TargetKind::Exec(Box::new(config)))
 }
 

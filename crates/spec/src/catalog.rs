@@ -12,7 +12,7 @@ use crate::shape::check_law;
 use crate::source::{SpecError, parse_yaml};
 use crate::{
     CheckedLaw, Contract, Convention, Dtype, Fault, FaultFamily, Law, Modifier, Redirects, Suite,
-    nearest,
+    Unexpected, nearest,
 };
 
 static SPECS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../specs");
@@ -80,13 +80,16 @@ impl Catalog {
     ///
     /// # Errors
     /// When no contract is marked `default` for the format.
-    pub fn default_contract(&self, dtype: Dtype) -> Result<&Contract, SpecError> {
-        self.contracts.values().find(|contract| contract.dtype == dtype && contract.default).ok_or_else(|| {
-            let known = Dtype::CHECKED.map(Dtype::name).join(", ");
-            SpecError::plain(format!(
-                "contract for {dtype}: expected one with `default: true`, got none\nhint: formats with contracts: {known}"
-            ))
-        })
+    pub fn default_contract(&self, dtype: Dtype) -> Result<&Contract, Unexpected> {
+        self.contracts
+            .values()
+            .find(|contract| contract.dtype == dtype && contract.default)
+            .ok_or_else(|| {
+                let known = Dtype::CHECKED.map(Dtype::name).join(", ");
+                Unexpected::at(format!("contract for {dtype}"), "one with `default: true`")
+                    .got("none")
+                    .hint(format!("formats with contracts: {known}"))
+            })
     }
 
     /// The contract of this name: an id, or `base+modifier+modifier` in any order of modifiers.
@@ -94,7 +97,7 @@ impl Catalog {
     /// # Errors
     /// An unknown id, with the nearest known one; modifiers without a contract; modifiers that do
     /// not fit the base or each other.
-    pub fn contract(&self, name: &str) -> Result<Contract, SpecError> {
+    pub fn contract(&self, name: &str) -> Result<Contract, Unexpected> {
         let mut parts = name.split('+').map(str::trim);
         let base = parts.next().unwrap_or_default();
         if (base.is_empty() && name.contains('+')) || self.is_modifier(base) {
@@ -109,7 +112,7 @@ impl Catalog {
     }
 
     /// The error for modifiers with no contract in front of them.
-    fn without_contract(&self, name: &str) -> SpecError {
+    fn without_contract(&self, name: &str) -> Unexpected {
         let modifiers = name.trim_matches(|c: char| c == '+' || c.is_whitespace());
         if let Some(error) = modifiers.split('+').find_map(|part| self.modifier(part.trim()).err())
         {
@@ -119,10 +122,8 @@ impl Catalog {
             || "`qkvet list contracts` shows the known ones".to_owned(),
             |whole| format!("behind the contract that they change, such as {whole}"),
         );
-        let message = format!(
-            "contract `{name}`: expected a contract in front of its modifiers, got modifiers alone"
-        );
-        SpecError::plain(format!("{message}\nhint: {hint}"))
+        let expected = "a contract in front of its modifiers";
+        Unexpected::at(format!("contract `{name}`"), expected).got("modifiers alone").hint(hint)
     }
 
     /// `base+modifier+modifier` with the first contract that the modifiers fit, if there is one.
@@ -135,7 +136,7 @@ impl Catalog {
     ///
     /// # Errors
     /// An unknown name, with the nearest known one.
-    pub fn modifier(&self, name: &str) -> Result<Modifier, SpecError> {
+    pub fn modifier(&self, name: &str) -> Result<Modifier, Unexpected> {
         let called = self.modifiers.values().map(|one| one.called(name));
         match called.filter_map(Result::transpose).next() {
             Some(found) => found,
@@ -151,7 +152,7 @@ impl Catalog {
         what: &str,
         all: &'a IndexMap<String, T>,
         id: &str,
-    ) -> Result<&'a T, SpecError> {
+    ) -> Result<&'a T, Unexpected> {
         let current = Redirects::embedded().current(id);
         all.get(id).or_else(|| all.get(&*current)).ok_or_else(|| {
             let hint = match nearest(id, all.keys().map(String::as_str)) {
@@ -164,7 +165,7 @@ impl Catalog {
                     )
                 }
             };
-            SpecError::plain(format!("{what} `{id}`: expected a known {what}\nhint: {hint}"))
+            Unexpected::at(format!("{what} `{id}`"), format!("a known {what}")).hint(hint)
         })
     }
 
@@ -193,22 +194,21 @@ impl Catalog {
         texts
     }
 
-    fn check_catches(&self, law: &CheckedLaw) -> Result<(), SpecError> {
+    fn check_catches(&self, law: &CheckedLaw) -> Result<(), Unexpected> {
+        let place = format!("catches of law {}", law.law.law);
         for fault in &law.law.catches {
-            Self::find("fault", &self.faults, fault).map_err(|error| {
-                SpecError::plain(format!("catches of law {}: {error}", law.law.law))
-            })?;
+            Self::find("fault", &self.faults, fault)
+                .map_err(|error| Unexpected::within(&place, error))?;
         }
         match law.law.catches.first() {
-            Some(fault) if !law.asks() => Err(SpecError::plain(format!(
-                "catches of law {}: expected none for a law that asks no target, got `{fault}`",
-                law.law.law
-            ))),
+            Some(fault) if !law.asks() => {
+                Err(Unexpected::at(place, "none for a law that asks no target").quoted(fault))
+            }
             _ => Ok(()),
         }
     }
 
-    fn check_references(&self) -> Result<(), SpecError> {
+    fn check_references(&self) -> Result<(), Unexpected> {
         self.laws.values().try_for_each(|law| self.check_catches(law))?;
         for suite in self.suites.values() {
             self.suite_laws(suite)?;
@@ -222,26 +222,21 @@ impl Catalog {
         let mut codes: Vec<&str> = self.faults.values().map(|fault| fault.code.as_str()).collect();
         codes.sort_unstable();
         match codes.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => {
-                Err(SpecError::plain(format!("code {}: expected one fault, got two", pair[0])))
-            }
+            Some(pair) => Err(Unexpected::at(format!("code {}", pair[0]), "one fault").got("two")),
             None => Ok(()),
         }
     }
 
     /// A modifier changes something, and composes with every base that it fits.
-    fn check_modifier(&self, modifier: &Modifier) -> Result<(), SpecError> {
+    fn check_modifier(&self, modifier: &Modifier) -> Result<(), Unexpected> {
         let id = &modifier.modifier;
-        let takes_number = id.ends_with("-N");
+        let (place, takes_number) = (format!("modifier {id}"), id.ends_with("-N"));
         if takes_number == modifier.number.is_empty() {
-            return Err(SpecError::plain(format!(
-                "modifier {id}: expected `number` for an id that ends in -N, and only for it"
-            )));
+            let expected = "`number` for an id that ends in -N, and only for it";
+            return Err(Unexpected::at(place, expected));
         }
         if modifier.allows.is_empty() && modifier.promises.is_empty() && !takes_number {
-            return Err(SpecError::plain(format!(
-                "modifier {id}: expected `allows` or `promises`, got neither"
-            )));
+            return Err(Unexpected::at(place, "`allows` or `promises`").got("neither"));
         }
         let name = if takes_number { id.replace("-N", "-64") } else { id.clone() };
         let fitting = self.contracts.values().filter(|contract| modifier.fits(contract.dtype));
@@ -259,24 +254,23 @@ impl Catalog {
     ///
     /// # Errors
     /// An unknown law; one about numbers alone.
-    pub fn asking_law(&self, id: &str) -> Result<&CheckedLaw, SpecError> {
+    pub fn asking_law(&self, id: &str) -> Result<&CheckedLaw, Unexpected> {
         let law = Self::find("law", &self.laws, id)?;
         if law.asks() {
             return Ok(law);
         }
-        let message = format!(
-            "law {id}: expected one that asks a target something, got one about numbers alone"
-        );
         let name =
             self.law_files.get(id).map_or_else(|| id.to_owned(), |file| format!("--file {file}"));
-        Err(SpecError::plain(format!("{message}\nhint: `qkvet prove {name}` proves it")))
+        Err(Unexpected::at(format!("law {id}"), "one that asks a target something")
+            .got("one about numbers alone")
+            .hint(format!("`qkvet prove {name}` proves it")))
     }
 
     /// The laws a suite names, in order of id; `*` names all that ask a target something.
     ///
     /// # Errors
     /// An unknown law, or one that asks nothing.
-    pub fn suite_laws(&self, suite: &Suite) -> Result<Vec<&CheckedLaw>, SpecError> {
+    pub fn suite_laws(&self, suite: &Suite) -> Result<Vec<&CheckedLaw>, Unexpected> {
         if suite.laws.iter().any(|law| law == "*") {
             return Ok(self.asking_laws().collect());
         }
@@ -327,19 +321,16 @@ fn folder<T>(
     let mut all = IndexMap::new();
     for file in files {
         let path = shown_path(file);
-        let source = file
-            .contents_utf8()
-            .ok_or_else(|| SpecError::plain(format!("file at {path}: expected UTF-8")))?;
+        let source =
+            file.contents_utf8().ok_or_else(|| Unexpected::at_path("file", &path, "UTF-8"))?;
         let (id, value) = read(&path, source)?;
         if file.path().file_stem().and_then(|stem| stem.to_str()) != Some(id.as_str()) {
-            return Err(SpecError::plain(format!(
-                "id at {path}: expected the file name, got `{id}`"
-            )));
+            return Err(Unexpected::at_path("id", path, "the file name").quoted(id).into());
         }
         if all.insert(id.clone(), value).is_some() {
-            return Err(SpecError::plain(format!(
-                "id at {path}: expected a new one, got `{id}` again"
-            )));
+            return Err(Unexpected::at_path("id", path, "a new one")
+                .got(format!("`{id}` again"))
+                .into());
         }
     }
     all.sort_keys();

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Contract, Dtype, Format, SpecError};
+use crate::{Contract, Dtype, Format, Unexpected};
 
 /// Changes of a contract; one file in `specs/contracts/modifiers/`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -182,7 +182,7 @@ impl Modifier {
     ///
     /// # Errors
     /// A name of this modifier whose number is no positive number.
-    pub fn called(&self, name: &str) -> Result<Option<Self>, SpecError> {
+    pub fn called(&self, name: &str) -> Result<Option<Self>, Unexpected> {
         let Some(stem) = self.stem() else {
             return Ok((self.modifier == name).then(|| self.clone()));
         };
@@ -193,10 +193,10 @@ impl Modifier {
         let Some(count) =
             number.parse::<usize>().ok().filter(|count| is_plain && *count <= 1 << 32)
         else {
-            let message = format!(
-                "modifier `{name}`: expected a positive number in place of N, got `{number}`"
-            );
-            return Err(SpecError::plain(format!("{message}\nhint: such as {stem}-64")));
+            let expected = "a positive number in place of N";
+            return Err(Unexpected::at(format!("modifier `{name}`"), expected)
+                .quoted(number)
+                .hint(format!("such as {stem}-64")));
         };
         let mut promises = self.promises.clone();
         for field in &self.number {
@@ -227,7 +227,7 @@ impl Modifier {
 pub(crate) fn compose(
     base: &Contract,
     mut modifiers: Vec<Modifier>,
-) -> Result<Contract, SpecError> {
+) -> Result<Contract, Unexpected> {
     if modifiers.is_empty() {
         return Ok(base.clone());
     }
@@ -236,7 +236,7 @@ pub(crate) fn compose(
         .iter()
         .fold(base.contract.clone(), |name, one| format!("{name}+{}", one.modifier));
     let refuse = |expected: &str, got: String| {
-        Err(SpecError::plain(format!("contract `{name}`: expected {expected}, got {got}")))
+        Err(Unexpected::at(format!("contract `{name}`"), expected).got(got))
     };
     for (place, one) in modifiers.iter().enumerate() {
         if !one.fits(base.dtype) {

@@ -13,7 +13,7 @@ use serde_yaml::{DefaultMessageFormatter, Error, ExternalMessageSource, MessageF
 use crate::misread::{Expected, Got, Misread, Words};
 use crate::shape::LawError;
 use crate::syntax::ExprError;
-use crate::{Formula, nearest};
+use crate::{Formula, Unexpected, nearest};
 
 /// Larger files are refused before they are read as YAML.
 const MAX_BYTES: usize = 1 << 20;
@@ -38,12 +38,6 @@ pub struct SpecError {
 }
 
 impl SpecError {
-    /// An error without a place in a file.
-    pub fn plain(message: impl Into<String>) -> Self {
-        let message = message.into();
-        Self { summary: message.clone(), rendered: message.clone(), message, place: None }
-    }
-
     /// An error at a byte range of `source`.
     pub fn at(
         path: &str,
@@ -107,6 +101,13 @@ impl SpecError {
             Some((located(source, formula, 0..formula.text.len())?, text.clone()))
         });
         Self::labelled(path, source, span, &message, hint.as_deref(), here.chain(there).collect())
+    }
+}
+
+impl From<Unexpected> for SpecError {
+    fn from(error: Unexpected) -> Self {
+        let summary = format!("{error:#}");
+        Self { rendered: error.to_string(), message: summary.clone(), summary, place: None }
     }
 }
 
@@ -204,15 +205,13 @@ fn parse_within<T: DeserializeOwned>(
     not_finite: NonFiniteFloatPolicy,
 ) -> Result<T, SpecError> {
     if source.len() > max_bytes {
-        return Err(SpecError::plain(format!(
-            "file at {path}: expected at most {max_bytes} bytes, got {}",
-            source.len()
-        )));
+        let expected = format!("at most {max_bytes} bytes");
+        return Err(Unexpected::at_path("file", path, expected).got(source.len()).into());
     }
     if source.trim().is_empty() {
-        return Err(SpecError::plain(format!(
-            "file at {path}: expected a YAML mapping, got an empty file"
-        )));
+        return Err(Unexpected::at_path("file", path, "a YAML mapping")
+            .got("an empty file")
+            .into());
     }
     let options = serde_yaml::options! {
         budget: serde_yaml::budget! { max_nodes: max_nodes, max_events: max_nodes.saturating_mul(50), max_depth: 64, max_aliases: 64, max_anchors: 64 },
@@ -222,7 +221,7 @@ fn parse_within<T: DeserializeOwned>(
     serde_yaml::from_str_with_options(source, options).map_err(|error| {
         let error = error.without_snippet();
         let Some(place) = error.location() else {
-            return SpecError::plain(format!("{path}: {}", misread(error, "")));
+            return Unexpected::within(path, misread(error, "")).into();
         };
         let start = place.span().byte_offset().and_then(|at| usize::try_from(at).ok());
         // What cannot be scanned has a line and a column alone.

@@ -130,7 +130,7 @@ pub(super) fn read_snapshot_file(path: &Path) -> Result<Snapshot, Failure> {
 /// A text of bearable length.
 pub(super) fn read_text(what: &str, path: &Path, hint: Option<&str>) -> Result<String, Failure> {
     let fail = |got: String| {
-        let hint = hint.map_or_else(String::new, |hint| format!("\n{hint}"));
+        let hint = hint.map_or_else(String::new, |hint| format!("\nhint: {hint}"));
         Failure::Usage(format!(
             "{what} at {}: expected a readable file, got: {got}{hint}",
             shown(path)

@@ -126,7 +126,7 @@ pub(super) fn judge(
         progress.event(&event);
     })?;
     if let Some(trouble) = recorded.trouble() {
-        return Err(Failure::Target(trouble));
+        return Err(Failure::Target(trouble.to_string()));
     }
     let is_partial = mark_partial(&mut summary, &cut_short);
     found.apply(&mut summary);

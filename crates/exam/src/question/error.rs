@@ -1,6 +1,6 @@
 //! What does not fit in a question.
 
-use qkvet_spec::SpecError;
+use qkvet_spec::{SpecError, Unexpected};
 
 use super::span_of;
 
@@ -43,7 +43,7 @@ pub(crate) enum Misfit {
     #[error("expected the name of the file, `{name}`, got `{got}`")]
     OtherName { name: String, got: String },
     #[error(transparent)]
-    Unknown(#[from] SpecError),
+    Unknown(#[from] Unexpected),
 }
 
 impl Misfit {

@@ -1,7 +1,7 @@
 //! The questions that problem sets may name.
 
 use indexmap::IndexMap;
-use qkvet_spec::{Catalog, SpecError, nearest};
+use qkvet_spec::{Catalog, SpecError, Unexpected, nearest};
 
 use super::{CheckedQuestion, Item, ProblemSet};
 
@@ -23,9 +23,9 @@ impl Library {
             if path.rsplit('/').next().and_then(|file| file.strip_suffix(".yaml"))
                 != Some(id.as_str())
             {
-                return Err(SpecError::plain(format!(
-                    "question at {path}: expected the file name, got `{id}`"
-                )));
+                return Err(Unexpected::at_path("question", path, "the file name")
+                    .quoted(id)
+                    .into());
             }
         }
         Ok(library)

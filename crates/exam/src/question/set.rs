@@ -1,6 +1,6 @@
 //! Problem sets.
 
-use qkvet_spec::{Formula, SpecError, parse_yaml};
+use qkvet_spec::{Formula, SpecError, Unexpected, parse_yaml};
 use serde::{Deserialize, Serialize};
 
 /// Questions in order; one file in `specs/exams/`.
@@ -42,16 +42,11 @@ impl ProblemSet {
     pub fn from_yaml(path: &str, source: &str) -> Result<Self, SpecError> {
         let set: Self = parse_yaml(path, source)?;
         if set.questions.is_empty() {
-            return Err(SpecError::plain(format!(
-                "questions at {path}: expected at least one, got none"
-            )));
+            return Err(Unexpected::at_path("questions", path, "at least one").got("none").into());
         }
         if !set.exam.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') || set.exam.is_empty() {
-            let got = format!(
-                "exam at {path}: expected an id of letters, digits and `-`, got `{}`",
-                set.exam
-            );
-            return Err(SpecError::plain(got));
+            let expected = "an id of letters, digits and `-`";
+            return Err(Unexpected::at_path("exam", path, expected).quoted(set.exam).into());
         }
         Ok(set)
     }

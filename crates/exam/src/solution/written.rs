@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 use qkvet_prove::exact::Real;
-use qkvet_spec::{SpecError, nearest, parse_yaml};
+use qkvet_spec::{SpecError, Unexpected, name_hint, parse_yaml};
 use serde::Deserialize;
 
 use super::names::{STEPS, Step};
@@ -125,10 +125,8 @@ impl Written {
             let is_derived = given.contains_key("X") && given.contains_key(&weights);
             if is_derived == given.contains_key(name) {
                 let got = if is_derived { "both" } else { "neither" };
-                let message = format!(
-                    "given at {path}: expected `{name}`, or `X` and `{weights}`, got {got}"
-                );
-                return Err(SpecError::plain(message));
+                let expected = format!("`{name}`, or `X` and `{weights}`");
+                return Err(Unexpected::at_path("given", path, expected).got(got).into());
             }
         }
         if let Err((name, misfit)) = fits(&given) {
@@ -148,9 +146,8 @@ impl Written {
         }
         steps.sort_by_key(|(step, _)| *step);
         if steps.is_empty() {
-            return Err(SpecError::plain(format!(
-                "steps at {path}: expected numbers for one at least, got none"
-            )));
+            let expected = "numbers for one at least";
+            return Err(Unexpected::at_path("steps", path, expected).got("none").into());
         }
         Ok(Self { title: file.solution.unwrap_or_else(|| path.to_owned()), given, steps })
     }
@@ -190,12 +187,9 @@ fn unknown(
     node: &YamlNode,
     known: &[&str],
 ) -> SpecError {
-    let hint = nearest(name, known.iter().copied()).map_or_else(
-        || format!("known: {}", known.join(", ")),
-        |near| format!("did you mean `{near}`?"),
-    );
     let message = format!("{what}: expected one of the known names, got `{}`", name.escape_debug());
-    SpecError::at(path, source, node.offset()..node.offset() + 1, &message, Some(&hint))
+    let span = node.offset()..node.offset() + 1;
+    SpecError::at(path, source, span, &message, Some(&name_hint(name, known)))
 }
 
 /// Numbers, or nothing where nothing was written.

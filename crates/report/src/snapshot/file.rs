@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use qkvet_spec::{
-    SNAPSHOT_FORMAT, Snapshot, SnapshotEntry, SnapshotPart, SpecError, parse_large_yaml,
+    SNAPSHOT_FORMAT, Snapshot, SnapshotEntry, SnapshotPart, SpecError, Unexpected, parse_large_yaml,
 };
 
 use super::parts::n_cases;
@@ -16,7 +16,7 @@ const HEAD: &str = "# What the cases of a target came to: verdict, error in unit
 ";
 
 /// What to do about a file that cannot be read: none is ever replaced.
-pub const DAMAGED_HINT: &str = "hint: take it from version control again, or remove it first: `qkvet snapshot record TARGET` then writes it anew";
+pub const DAMAGED_HINT: &str = "take it from version control again, or remove it first: `qkvet snapshot record TARGET` then writes it anew";
 
 /// Reads a snapshot.
 ///
@@ -25,28 +25,23 @@ pub const DAMAGED_HINT: &str = "hint: take it from version control again, or rem
 /// other cases than it says.
 pub fn read_snapshot(path: &str, source: &str) -> Result<Snapshot, SpecError> {
     if source.trim().is_empty() {
-        let what = format!("snapshot at {path}: expected cases, got an empty file");
-        return Err(SpecError::plain(format!("{what}\n{DAMAGED_HINT}")));
+        return Err(damaged(path, "cases", "an empty file"));
     }
     if !source.ends_with('\n') {
-        let what = format!(
-            "snapshot at {path}: expected a line break at its end, got none: the file is cut off"
-        );
-        return Err(SpecError::plain(format!("{what}\n{DAMAGED_HINT}")));
+        return Err(damaged(path, "a line break at its end", "none: the file is cut off"));
     }
     if let Some(line) = source.lines().position(is_conflict) {
-        let what = format!(
-            "snapshot at {path}:{}: expected cases, got a merge that is not resolved",
-            line + 1
-        );
-        let hint = "hint: take one side (`git checkout --ours FILE`, or `--theirs`), and take over what `qkvet snapshot check` then finds with `qkvet snapshot accept`";
-        return Err(SpecError::plain(format!("{what}\n{hint}")));
+        let hint = "take one side (`git checkout --ours FILE`, or `--theirs`), and take over what `qkvet snapshot check` then finds with `qkvet snapshot accept`";
+        return Err(Unexpected::at(format!("snapshot at {path}:{}", line + 1), "cases")
+            .got("a merge that is not resolved")
+            .hint(hint)
+            .into());
     }
     let snapshot: Snapshot = parse_large_yaml(path, source).map_err(|error| {
         if has_no_end(source) {
             return cut_off(path);
         }
-        let rendered = format!("{}\n{DAMAGED_HINT}", error.rendered.trim_end());
+        let rendered = format!("{}\nhint: {DAMAGED_HINT}", error.rendered.trim_end());
         SpecError { rendered, ..error }
     })?;
     if !snapshot.is_old() {
@@ -54,10 +49,8 @@ pub fn read_snapshot(path: &str, source: &str) -> Result<Snapshot, SpecError> {
     }
     for (at, part) in snapshot.parts.iter().enumerate() {
         if snapshot.parts[..at].iter().any(|other| super::parts::is_same(other, part)) {
-            let SnapshotPart { device, suite, seed, dtype, contract, .. } = part;
-            return Err(SpecError::plain(format!(
-                "part at {path}: expected once, got twice: device {device}, suite {suite}, seed {seed}, {dtype} under {contract}\nhint: two branches recorded it; keep one and run `qkvet snapshot check`"
-            )));
+            let hint = "two branches recorded it; keep one and run `qkvet snapshot check`";
+            return Err(Unexpected::at(place(path, part), "once").got("twice").hint(hint).into());
         }
     }
     Ok(snapshot)
@@ -69,10 +62,18 @@ fn is_conflict(line: &str) -> bool {
 }
 
 fn cut_off(path: &str) -> SpecError {
-    let what = format!(
-        "snapshot at {path}: expected `end: true` as its last line, got none: the file is cut off"
-    );
-    SpecError::plain(format!("{what}\n{DAMAGED_HINT}"))
+    damaged(path, "`end: true` as its last line", "none: the file is cut off")
+}
+
+fn damaged(path: &str, expected: &str, got: &str) -> SpecError {
+    Unexpected::at_path("snapshot", path, expected).got(got).hint(DAMAGED_HINT).into()
+}
+
+fn place(path: &str, part: &SnapshotPart) -> String {
+    let SnapshotPart { device, suite, seed, dtype, contract, .. } = part;
+    format!(
+        "part at {path} (device {device}, suite {suite}, seed {seed}, {dtype} under {contract})"
+    )
 }
 
 /// Whether the text is one of ours that lacks its last line, which may leave any part of it without
@@ -91,35 +92,33 @@ fn has_no_end(source: &str) -> bool {
 fn check_whole(path: &str, snapshot: &Snapshot) -> Result<(), SpecError> {
     let format = &snapshot.format;
     if format != SNAPSHOT_FORMAT {
-        let hint = "hint: another version of qkvet wrote it: use that one, or remove the file and record it anew";
-        return Err(SpecError::plain(format!(
-            "format at {path}: expected {SNAPSHOT_FORMAT}, got `{format:.40}`\n{hint}"
-        )));
+        let hint = "another version of qkvet wrote it: use that one, or remove the file and record it anew";
+        return Err(Unexpected::at_path("format", path, SNAPSHOT_FORMAT)
+            .quoted(format!("{format:.40}"))
+            .hint(hint)
+            .into());
     }
     if !snapshot.end {
         return Err(cut_off(path));
     }
     for part in &snapshot.parts {
-        let SnapshotPart { device, suite, seed, dtype, contract, total, .. } = part;
-        let n = n_cases(part);
-        if *total == Some(n) {
+        let (total, n) = (part.total, n_cases(part));
+        if total == Some(n) {
             continue;
         }
-        let named =
-            format!("device {device}, suite {suite}, seed {seed}, {dtype} under {contract}");
         let said = total.map_or_else(
             || "a `total` of cases".to_owned(),
             |total| format!("{total} cases (its `total`)"),
         );
-        let what = format!("part at {path} ({named}): expected {said}, got {n}");
-        let hint = if total.is_some_and(|total| total < n) {
-            format!(
-                "hint: if two branches that added cases were merged, look at them and write `total: {n}` there"
-            )
+        let wrong = Unexpected::at(place(path, part), said).got(n);
+        return Err(if total.is_some_and(|total| total < n) {
+            wrong.hint(format!(
+                "if two branches that added cases were merged, look at them and write `total: {n}` there"
+            ))
         } else {
-            format!("hint: lines were lost, by a merge for example\n{DAMAGED_HINT}")
-        };
-        return Err(SpecError::plain(format!("{what}\n{hint}")));
+            wrong.hint("lines were lost, by a merge for example").hint(DAMAGED_HINT)
+        }
+        .into());
     }
     Ok(())
 }

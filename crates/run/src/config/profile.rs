@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use indexmap::IndexMap;
-use qkvet_spec::{Dtype, Formula, SpecError, nearest};
+use qkvet_spec::{Dtype, Formula, SpecError, Unexpected, name_hint};
 use serde::Deserialize;
 
 use super::below_current;
@@ -138,7 +138,7 @@ pub(super) fn settings(
     profiles: &IndexMap<String, Profile>,
     name: &str,
     file: &Path,
-) -> Result<Vec<Setting>, SpecError> {
+) -> Result<Vec<Setting>, Unexpected> {
     if name == DEFAULT_PROFILE && !profiles.contains_key(name) {
         return Ok(Vec::new());
     }
@@ -148,11 +148,9 @@ pub(super) fn settings(
     let mut left = profiles.len();
     while let Some(name) = next {
         let profile = profiles.get(&name).ok_or_else(|| {
-            let hint = hint(&name, profiles);
-            let known = format!("expected one of {}", file.display());
-            SpecError::plain(format!(
-                "profile `{name}`: {known}, got none of its names\nhint: {hint}"
-            ))
+            Unexpected::at(format!("profile `{name}`"), format!("one of {}", file.display()))
+                .got("none of its names")
+                .hint(hint(&name, profiles))
         })?;
         for (key, values) in profile.settings(base) {
             if !found.iter().any(|setting| setting.key == key) {
@@ -168,10 +166,10 @@ pub(super) fn settings(
 
 fn hint(name: &str, profiles: &IndexMap<String, Profile>) -> String {
     let known: Vec<&str> = profiles.keys().map(String::as_str).collect();
-    match nearest(name, known.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None if known.is_empty() => "the file has no `profiles:`".to_owned(),
-        None => format!("known: {}", known.join(", ")),
+    if known.is_empty() {
+        "the file has no `profiles:`".to_owned()
+    } else {
+        name_hint(name, &known)
     }
 }
 
@@ -188,31 +186,35 @@ pub(super) fn check(
         let mut way = vec![name.as_str()];
         let mut at = profile;
         while let Some(extends) = &at.extends {
-            let fail = |message: &str, hint: &str| match extends.offset {
-                Some(start) => SpecError::at(
-                    shown,
-                    source,
-                    start..start + extends.text.len().max(1),
-                    message,
-                    Some(hint),
-                ),
-                None => SpecError::plain(format!("{shown}: {message}\nhint: {hint}")),
+            let fail = |error: Unexpected| match extends.offset {
+                Some(start) => {
+                    let span = start..start + extends.text.len().max(1);
+                    let message = format!("{error:#}");
+                    SpecError::at(
+                        shown,
+                        source,
+                        span,
+                        &message,
+                        error.hints.first().map(String::as_str),
+                    )
+                }
+                None => Unexpected::within(shown, error).into(),
             };
             let Some((known, next)) = profiles.get_key_value(&extends.text) else {
                 let from = way.last().copied().unwrap_or_default();
-                let message = format!(
-                    "profile `{from}`: expected to extend another profile, got `{}`",
-                    extends.text
-                );
-                return Err(fail(&message, &hint(&extends.text, profiles)));
+                return Err(fail(
+                    Unexpected::at(format!("profile `{from}`"), "to extend another profile")
+                        .quoted(&extends.text)
+                        .hint(hint(&extends.text, profiles)),
+                ));
             };
             way.push(known);
             if way[..way.len() - 1].contains(&known.as_str()) {
-                let round = way.join(" → ");
-                let message = format!(
-                    "profile `{name}`: expected an end of what it extends, got a circle: {round}"
-                );
-                return Err(fail(&message, "one of them has to extend nothing"));
+                return Err(fail(
+                    Unexpected::at(format!("profile `{name}`"), "an end of what it extends")
+                        .got(format!("a circle: {}", way.join(" → ")))
+                        .hint("one of them has to extend nothing"),
+                ));
             }
             at = next;
         }

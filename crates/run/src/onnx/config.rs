@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::allowance::Allowance;
-use super::constants::{ConstantError, Constants};
+use super::constants::Constants;
 use super::node::Opset;
 use crate::process::{Launch, Limits, Program};
 use crate::python::{Layout, as_argument};
-use qkvet_spec::Threads;
+use qkvet_spec::{Threads, Unexpected};
 
 /// How often a worker is started again: importing a runtime takes a second.
 const MAX_RESTARTS: u32 = 10;
@@ -67,7 +67,7 @@ impl OnnxConfig {
     ///
     /// # Errors
     /// The first that is none of these.
-    pub fn declare(&mut self, constants: &[String]) -> Result<(), ConstantError> {
+    pub fn declare(&mut self, constants: &[String]) -> Result<(), Unexpected> {
         self.constants = Constants::parse(constants)?;
         self.declared = constants.to_vec();
         Ok(())
@@ -108,38 +108,23 @@ pub struct BackendConfig {
     pub limits: Limits,
 }
 
-/// A name of a backend that is none.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BackendNameError {
-    /// A version of the operators that is not known.
-    #[error("expected opset 23 or 24, got `{version}`")]
-    Opset {
-        /// As it is written.
-        version: String,
-    },
-    /// Nothing before the version.
-    #[error("expected onnxruntime, onnx.reference, MODULE or MODULE:CLASS, got nothing")]
-    Empty,
-}
-
 impl BackendConfig {
     /// Reads `NAME` or `NAME@OPSET`.
     ///
     /// # Errors
     /// No name, or a version that is not known.
-    pub fn parse(text: &str, folder: &Path, python: &Path) -> Result<Self, BackendNameError> {
+    pub fn parse(text: &str, folder: &Path, python: &Path) -> Result<Self, Unexpected> {
         let (backend, opset) = match text.rsplit_once('@') {
             Some((backend, version)) => {
                 let found = version.parse().ok().and_then(Opset::from_version);
-                (
-                    backend,
-                    found.ok_or_else(|| BackendNameError::Opset { version: version.to_owned() })?,
-                )
+                let wrong = || Unexpected::at("opset", "23 or 24").quoted(version);
+                (backend, found.ok_or_else(wrong)?)
             }
             None => (text, Opset::default()),
         };
         if backend.is_empty() {
-            return Err(BackendNameError::Empty);
+            let expected = "onnxruntime, onnx.reference, MODULE or MODULE:CLASS";
+            return Err(Unexpected::at("backend", expected).got("nothing"));
         }
         Ok(Self {
             backend: backend.to_owned(),
@@ -203,7 +188,7 @@ mod tests {
         };
         assert_eq!(read("onnxruntime"), ("onnxruntime".to_owned(), 23));
         assert_eq!(read("my.py:Backend@24"), ("my.py:Backend".to_owned(), 24));
-        assert_eq!(parse("x@22").unwrap_err().to_string(), "expected opset 23 or 24, got `22`");
+        assert_eq!(parse("x@22").unwrap_err().to_string(), "opset: expected 23 or 24, got `22`");
         assert!(parse("@23").is_err() && parse("").is_err());
     }
 }

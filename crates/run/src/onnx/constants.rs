@@ -1,7 +1,7 @@
 //! Options that a model has as constants: read off its attributes, or declared for a graph that
 //! does not tell.
 
-use qkvet_spec::Window;
+use qkvet_spec::{Unexpected, Window};
 
 /// What a model always does; `None` where nothing is known of it or it is off.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,20 +18,16 @@ pub struct Constants {
     pub heads: Option<(usize, usize)>,
 }
 
-/// A declaration that cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("constant `{0}`: expected causal, scale=NUMBER, softcap=NUMBER or heads=QUERY[,KEY]")]
-pub struct ConstantError(String);
-
 impl Constants {
     /// Reads declarations: `causal`, `scale=0.125`, `softcap=30`, `heads=8,2`.
     ///
     /// # Errors
     /// The first that is none of these.
-    pub fn parse(declared: &[String]) -> Result<Self, ConstantError> {
+    pub fn parse(declared: &[String]) -> Result<Self, Unexpected> {
         let mut constants = Self::default();
         for text in declared {
-            let wrong = || ConstantError(text.clone());
+            let expected = "causal, scale=NUMBER, softcap=NUMBER or heads=QUERY[,KEY]";
+            let wrong = || Unexpected::at(format!("constant `{text}`"), expected);
             let number =
                 |text: &str| text.parse::<f64>().ok().filter(|x| x.is_finite()).ok_or_else(wrong);
             let count =

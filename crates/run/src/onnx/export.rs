@@ -9,14 +9,14 @@ use prost::Message;
 use qkvet_engine::digits::Decimal;
 use qkvet_engine::format;
 use qkvet_gen::frozen::{FrozenCase, call_of, group_name};
-use qkvet_spec::{Catalog, Dtype, Tensor};
+use qkvet_spec::{Catalog, Dtype, Tensor, Unexpected};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::feed::Feed;
 use super::node::{NodeTest, Opset, node_test};
 use crate::Declined;
-use crate::frozen::{FileError, empty_folder};
+use crate::frozen::{empty_folder, write};
 
 /// Version of `bounds.json`.
 const BOUNDS_FORMAT: u32 = 1;
@@ -73,7 +73,7 @@ impl<'a> NodeTestWriter<'a> {
     ///
     /// # Errors
     /// A folder that holds something, or cannot be made.
-    pub fn create(folder: &Path, opset: Opset, catalog: &'a Catalog) -> Result<Self, FileError> {
+    pub fn create(folder: &Path, opset: Opset, catalog: &'a Catalog) -> Result<Self, Unexpected> {
         empty_folder(folder)?;
         Ok(Self { folder: folder.to_owned(), opset, catalog })
     }
@@ -86,29 +86,29 @@ impl<'a> NodeTestWriter<'a> {
     ///
     /// # Errors
     /// A file that cannot be written. `Ok(Err(reason))` for a case that the operator cannot state.
-    pub fn write(&self, case: &FrozenCase) -> Result<Result<(), Declined>, FileError> {
+    pub fn write(&self, case: &FrozenCase) -> Result<Result<(), Declined>, Unexpected> {
         let NodeTest { model, inputs, present } = match test_of(case, self.opset) {
             Ok(test) => test,
             Err(reason) => return Ok(Err(reason)),
         };
         let folder = self.folder.join(test_name(case));
         let data = folder.join("test_data_set_0");
-        std::fs::create_dir_all(&data).map_err(|error| {
-            FileError::new("folder", &data, format!("expected to be made, got: {error}"))
-        })?;
-        write(&folder.join("model.onnx"), &model.encode_to_vec())?;
+        std::fs::create_dir_all(&data)
+            .map_err(|error| Unexpected::at_path("folder", &data, "to be made").error(error))?;
+        write(&folder.join("model.onnx"), model.encode_to_vec())?;
         for (at, feed) in inputs.iter().enumerate() {
-            write(&data.join(format!("input_{at}.pb")), &feed.proto().encode_to_vec())?;
+            write(&data.join(format!("input_{at}.pb")), feed.proto().encode_to_vec())?;
         }
         let output = stored(case);
         let outputs = std::iter::once(Feed::float("output", &output)).chain(present);
         for (at, feed) in outputs.enumerate() {
-            write(&data.join(format!("output_{at}.pb")), &feed.proto().encode_to_vec())?;
+            write(&data.join(format!("output_{at}.pb")), feed.proto().encode_to_vec())?;
         }
         let default = self.catalog.default_contract(case.case.dtype);
-        let default = default.map_err(|error| FileError::new("contract", &folder, error))?;
+        let default =
+            default.map_err(|error| Unexpected::within_path("contract", &folder, error))?;
         let bounds = bounds(case, &default.contract)
-            .map_err(|error| FileError::new("bounds", &folder, error))?;
+            .map_err(|error| Unexpected::within_path("bounds", &folder, error))?;
         write_json(&data.join("bounds.json"), &bounds)?;
         let largest =
             case.bounds.get(&default.contract).and_then(|bounds| largest(case, &output, bounds));
@@ -144,16 +144,10 @@ fn largest(case: &FrozenCase, output: &Tensor, bounds: &[f64]) -> Option<f64> {
     room.is_finite().then_some(room)
 }
 
-/// An element of an answer that JSON has no number for.
-#[derive(Debug, thiserror::Error)]
-#[error("element of the answer: expected a JSON number, got {answer}")]
-struct NotANumber {
-    answer: Decimal,
-}
-
-fn bounds<'a>(case: &'a FrozenCase, default_contract: &'a str) -> Result<Bounds<'a>, NotANumber> {
+fn bounds<'a>(case: &'a FrozenCase, default_contract: &'a str) -> Result<Bounds<'a>, Unexpected> {
     let decimal = |answer: &Decimal| {
-        RawValue::from_string(answer.to_string()).map_err(|_| NotANumber { answer: answer.clone() })
+        RawValue::from_string(answer.to_string())
+            .map_err(|_| Unexpected::at("element of the answer", "a JSON number").got(answer))
     };
     let row = |bounds: &Vec<f64>| {
         bounds.iter().map(|bound| bound.is_finite().then_some(*bound)).collect::<Vec<_>>()
@@ -175,13 +169,8 @@ fn bounds<'a>(case: &'a FrozenCase, default_contract: &'a str) -> Result<Bounds<
     })
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    std::fs::write(path, bytes).map_err(|error| {
-        FileError::new("file", path, format!("expected to be written, got: {error}"))
-    })
-}
-
-fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FileError> {
-    let text = serde_json::to_string(value).map_err(|error| FileError::new("file", path, error))?;
-    write(path, (text + "\n").as_bytes())
+fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Unexpected> {
+    let text = serde_json::to_string(value)
+        .map_err(|error| Unexpected::within_path("file", path, error))?;
+    write(path, text + "\n")
 }

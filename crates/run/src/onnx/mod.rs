@@ -21,11 +21,11 @@ mod split;
 mod target;
 
 pub use allowance::{Allowance, Seen};
-pub use config::{BackendConfig, BackendNameError, OnnxConfig};
-pub use constants::{ConstantError, Constants};
+pub use config::{BackendConfig, OnnxConfig};
+pub use constants::Constants;
 pub use export::{NodeTestWriter, test_name, test_of};
 pub use feed::{Element, Feed};
-pub use model::{Input, Model, ModelError};
+pub use model::{Input, Model};
 pub(crate) use named::{BACKEND, MODEL, onnx_kind, onnx_target};
 pub use node::{NodeTest, Opset, node_test};
 pub use role::{Operator, Role};

@@ -2,7 +2,7 @@
 //! constants.
 
 use prost::Message;
-use qkvet_spec::{Mask, Window};
+use qkvet_spec::{Mask, Unexpected, Window};
 
 use super::constants::Constants;
 use super::feed::Element;
@@ -26,6 +26,10 @@ impl Input {
     /// Number of axes.
     pub fn rank(&self) -> usize {
         self.shape.len()
+    }
+
+    fn wrong(&self, expected: &str) -> Unexpected {
+        Unexpected::at(format!("input {}", self.name), expected)
     }
 
     /// `(2, *, 8)`.
@@ -54,21 +58,6 @@ pub struct Model {
     pub neutral: bool,
 }
 
-/// Why a model cannot be called as attention.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModelError {
-    /// What was expected and what was found.
-    pub message: String,
-    /// What to do.
-    pub hint: Option<String>,
-}
-
-impl ModelError {
-    fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: Some(hint.into()) }
-    }
-}
-
 impl Model {
     /// Reads a model. `declared` are constants that no attribute tells.
     ///
@@ -80,12 +69,11 @@ impl Model {
     /// # Errors
     /// A file that is no model; inputs that are not known; an operator with what no call has, such
     /// as rotary positions.
-    pub fn read(bytes: &[u8], declared: &Constants) -> Result<Self, ModelError> {
+    pub fn read(bytes: &[u8], declared: &Constants) -> Result<Self, Unexpected> {
         let model = ModelProto::decode(bytes).map_err(|error| {
-            ModelError::new(
-                format!("expected an ONNX model, got: {error}"),
-                "a file such as onnx.save writes",
-            )
+            Unexpected::at("file", "an ONNX model")
+                .error(error)
+                .hint("a file such as onnx.save writes")
         })?;
         let graph = model.graph.unwrap_or_default();
         let infos: Vec<&ValueInfoProto> = graph
@@ -185,53 +173,41 @@ impl Model {
         lines
     }
 
-    fn check(&self) -> Result<(), ModelError> {
+    fn check(&self) -> Result<(), Unexpected> {
         let float = |role: Role| match self.input(role) {
             Some(Input { element: Element::Float(dtype), .. }) => Ok(*dtype),
-            Some(other) => Err(ModelError::new(
-                format!(
-                    "input {}: expected floating-point numbers, got {}",
-                    other.name,
-                    other.element.name()
-                ),
-                "query, key and value are of one floating-point format",
-            )),
-            None => Err(ModelError::new(
-                format!("inputs of the model: expected one for the {}, got none", role.name()),
-                "name its inputs query, key, value; mask, bias, scale, key_lengths are known too (docs/onnx.md)",
-            )),
+            Some(other) => Err(other
+                .wrong("floating-point numbers")
+                .got(other.element.name())
+                .hint("query, key and value are of one floating-point format")),
+            None => {
+                let hint = "name its inputs query, key, value; mask, bias, scale, key_lengths are known too (docs/onnx.md)";
+                let expected = format!("one for the {}", role.name());
+                Err(Unexpected::at("inputs of the model", expected).got("none").hint(hint))
+            }
         };
         let (query, key, value) = (float(Role::Query)?, float(Role::Key)?, float(Role::Value)?);
         if query != key || key != value {
-            return Err(ModelError::new(
-                format!(
-                    "query, key and value: expected one format, got {query}, {key} and {value}"
-                ),
-                "a cast belongs into the model",
-            ));
+            return Err(Unexpected::at("query, key and value", "one format")
+                .got(format!("{query}, {key} and {value}"))
+                .hint("a cast belongs into the model"));
         }
         for role in [Role::Query, Role::Key, Role::Value] {
             let Some(input) = self.input(role) else { continue };
             if input.rank() != 3 && input.rank() != 4 {
-                let expected = "expected (b, h, n, d) or (b, n, h · d)";
-                let message =
-                    format!("input {}: {expected}, got {}", input.name, input.tell_shape());
-                return Err(ModelError::new(
-                    message,
-                    "declare the shape in the model, or wrap it in Python",
-                ));
+                return Err(input
+                    .wrong("(b, h, n, d) or (b, n, h · d)")
+                    .got(input.tell_shape())
+                    .hint("declare the shape in the model, or wrap it in Python"));
             }
             if input.rank() == 3
                 && self.operator != Operator::Graph
                 && self.constants.heads.is_none()
             {
-                return Err(ModelError::new(
-                    format!(
-                        "input {}: expected q_num_heads and kv_num_heads beside three axes, got neither",
-                        input.name
-                    ),
-                    "the operator needs them",
-                ));
+                return Err(input
+                    .wrong("q_num_heads and kv_num_heads beside three axes")
+                    .got("neither")
+                    .hint("the operator needs them"));
             }
         }
         Ok(())
@@ -243,21 +219,19 @@ fn is_main(role: Role) -> bool {
     matches!(role, Role::Query | Role::Key | Role::Value)
 }
 
-fn input(info: &ValueInfoProto) -> Result<Input, ModelError> {
-    let wrong = |what: &str| {
-        let message = format!(
-            "input {}: expected a tensor of numbers whose number of axes is known, got {what}",
-            info.name
-        );
-        ModelError::new(message, "wrap the model in Python: def attention(query, key, value): ...")
-    };
-    let (code, shape) = info.form().ok_or_else(|| wrong("another type"))?;
-    let element =
-        Element::from_code(code).ok_or_else(|| wrong(&format!("elements of type {code}")))?;
+fn input(info: &ValueInfoProto) -> Result<Input, Unexpected> {
+    let wrong = Unexpected::at(
+        format!("input {}", info.name),
+        "a tensor of numbers whose number of axes is known",
+    )
+    .hint("wrap the model in Python: def attention(query, key, value): ...");
+    let (code, shape) = info.form().ok_or_else(|| wrong.clone().got("another type"))?;
+    let element = Element::from_code(code)
+        .ok_or_else(|| wrong.clone().got(format!("elements of type {code}")))?;
     Ok(Input {
         name: info.name.clone(),
         element,
-        shape: shape.ok_or_else(|| wrong("no shape"))?,
+        shape: shape.ok_or_else(|| wrong.got("no shape"))?,
         names: info.names(),
     })
 }
@@ -283,7 +257,7 @@ fn by_place(
     operator: Operator,
     node: &NodeProto,
     inputs: &[Input],
-) -> Result<(Vec<Role>, bool), ModelError> {
+) -> Result<(Vec<Role>, bool), Unexpected> {
     let mut neutral = true;
     let mut role = |input: &Input| {
         let direct = node.input.iter().position(|name| *name == input.name);
@@ -291,29 +265,20 @@ fn by_place(
             return Ok(role);
         }
         if let Some(place) = direct {
-            return Err(ModelError::new(
-                format!(
-                    "input {}: expected what a call of attention has, got {} {} in place {} of {}",
-                    input.name,
-                    input.element.name(),
-                    input.tell_shape(),
-                    place + 1,
-                    node.op_type
-                ),
-                "leave it out, make it a constant of the model, or wrap the model in Python",
-            ));
+            let (element, shape) = (input.element.name(), input.tell_shape());
+            let got = format!("{element} {shape} in place {} of {}", place + 1, node.op_type);
+            let hint = "leave it out, make it a constant of the model, or wrap the model in Python";
+            return Err(input.wrong("what a call of attention has").got(got).hint(hint));
         }
         let negated =
             negations(graph, node, &input.name).filter(|_| input.element == Element::Bool);
         let of_mask = negated.filter(|(place, _)| operator.role(*place, input) == Some(Role::Mask));
         let Some((_, is_negated)) = of_mask else {
-            return Err(ModelError::new(
-                format!(
-                    "input {}: expected one that {} takes itself, got one of another node",
-                    input.name, node.op_type
-                ),
-                "of what is done to it before, only Not of a mask is looked at: leave the rest out, make it a constant, or wrap the model in Python",
-            ));
+            let hint = "of what is done to it before, only Not of a mask is looked at: leave the rest out, make it a constant, or wrap the model in Python";
+            return Err(input
+                .wrong(&format!("one that {} takes itself", node.op_type))
+                .got("one of another node")
+                .hint(hint));
         };
         neutral = !is_negated;
         Ok(Role::Mask)
@@ -342,7 +307,7 @@ fn negations(graph: &GraphProto, node: &NodeProto, input: &str) -> Option<(usize
     None
 }
 
-fn by_name(inputs: &[Input]) -> Result<Vec<Role>, ModelError> {
+fn by_name(inputs: &[Input]) -> Result<Vec<Role>, Unexpected> {
     let named: Vec<Option<Role>> = inputs.iter().map(Role::by_name).collect();
     let is_plain = |input: &Input| matches!(input.element, Element::Float(_)) && input.rank() >= 3;
     if named.iter().all(Option::is_none) && inputs.len() == 3 && inputs.iter().all(is_plain) {
@@ -355,23 +320,18 @@ fn by_name(inputs: &[Input]) -> Result<Vec<Role>, ModelError> {
             (Some(role), None) => roles.push(role),
             (Some(role), Some(at)) => {
                 let (first, second, name) = (&inputs[at].name, &input.name, role.name());
-                return Err(ModelError::new(
-                    format!(
-                        "inputs {first} and {second}: expected one for the {name}, got two names of it"
-                    ),
-                    format!(
+                let place = format!("inputs {first} and {second}");
+                return Err(Unexpected::at(place, format!("one for the {name}"))
+                    .got("two names of it")
+                    .hint(format!(
                         "rename the one that is not the {name}, or make it a constant of the model"
-                    ),
-                ));
+                    )));
             }
             (None, _) => {
-                return Err(ModelError::new(
-                    format!(
-                        "input {}: expected a name of query, key, value, mask, bias and so on, got an unknown one",
-                        input.name
-                    ),
-                    format!("known: {}", Role::known_names()),
-                ));
+                return Err(input
+                    .wrong("a name of query, key, value, mask, bias and so on")
+                    .got("an unknown one")
+                    .hint(format!("known: {}", Role::known_names())));
             }
         }
     }
@@ -379,7 +339,7 @@ fn by_name(inputs: &[Input]) -> Result<Vec<Role>, ModelError> {
 }
 
 /// What the attributes of the node say.
-fn of_node(operator: Operator, node: &NodeProto) -> Result<Constants, ModelError> {
+fn of_node(operator: Operator, node: &NodeProto) -> Result<Constants, Unexpected> {
     let attribute = |name: &str| node.attribute.iter().find(|attribute| attribute.name == name);
     let int =
         |name: &str| attribute(name).filter(|x| x.r#type == AttributeType::Int as i32).map(|x| x.i);
@@ -394,10 +354,9 @@ fn of_node(operator: Operator, node: &NodeProto) -> Result<Constants, ModelError
     let positive = |x: Option<f64>| x.filter(|x| *x != 0.0);
     let is_on = |name: &str| int(name).is_some_and(|n| n != 0);
     if let Some(name) = ["do_rotary", "smooth_softmax"].into_iter().find(|name| is_on(name)) {
-        return Err(ModelError::new(
-            format!("{name} of {}: expected 0, got 1", node.op_type),
-            "no call of attention has it",
-        ));
+        return Err(Unexpected::at(format!("{name} of {}", node.op_type), "0")
+            .got(1)
+            .hint("no call of attention has it"));
     }
     Ok(match operator {
         Operator::Graph => Constants::default(),
@@ -435,14 +394,14 @@ fn output(
     graph: &GraphProto,
     node: Option<&NodeProto>,
     weights: Option<&str>,
-) -> Result<(String, Option<usize>), ModelError> {
+) -> Result<(String, Option<usize>), Unexpected> {
     let of_node = node.and_then(|node| {
         graph.output.iter().find(|output| node.output.first() == Some(&output.name))
     });
     let first = graph.output.iter().find(|output| weights != Some(output.name.as_str()));
     let found = of_node.or(first);
     let output = found.ok_or_else(|| {
-        ModelError::new("outputs of the model: expected one, got none", "a model of attention")
+        Unexpected::at("outputs of the model", "one").got("none").hint("a model of attention")
     })?;
     let rank = output.form().and_then(|(_, shape)| shape).map(|shape| shape.len());
     Ok((output.name.clone(), rank))

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use qkvet_spec::SpecError;
+use qkvet_spec::{SpecError, Unexpected};
 
 use super::config::{BackendConfig, OnnxConfig};
 use crate::config::{Config, TargetEntry};
@@ -49,7 +49,8 @@ pub(crate) fn onnx_target(
     }
     let (entry, config) = found;
     let kind = onnx_kind(&format!("target `{name}`"), python, folder, &entry)?;
-    Some(kind.map(|kind| NamedTarget { name: name.to_owned(), kind, entry, config }))
+    let named = |kind| NamedTarget { name: name.to_owned(), kind, entry, config };
+    Some(kind.map(named).map_err(SpecError::from))
 }
 
 /// What an entry of ONNX starts; `None` for an entry of another kind.
@@ -58,7 +59,7 @@ pub(crate) fn onnx_kind(
     python: &Path,
     folder: &Path,
     entry: &TargetEntry,
-) -> Option<Result<TargetKind, SpecError>> {
+) -> Option<Result<TargetKind, Unexpected>> {
     let text = entry.target.as_str();
     let (model, backend) = (text.strip_prefix(MODEL), text.strip_prefix(BACKEND));
     if model.is_none() && backend.is_none() {
@@ -73,24 +74,22 @@ pub(crate) fn onnx_kind(
         ("constants", backend.is_some() && !entry.constants.is_empty()),
     ];
     if let Some((field, _)) = others.iter().find(|(_, declared)| *declared) {
-        return Some(Err(SpecError::plain(format!(
-            "{place}: expected no `{field}`, which is for other targets"
-        ))));
+        let expected = format!("no `{field}`, which is for other targets");
+        return Some(Err(Unexpected::at(place, expected)));
     }
-    let plain = |message: &dyn std::fmt::Display| SpecError::plain(format!("{place}: {message}"));
     Some(match (model, backend) {
-        (Some(""), _) => Err(plain(&"expected the file of a model, as in onnx:model.onnx")),
+        (Some(""), _) => Err(Unexpected::at(place, "the file of a model, as in onnx:model.onnx")),
         (Some(file), _) => {
             let mut config = OnnxConfig::new(file, folder, python);
             config.layout = entry.layout;
             config.device.clone_from(&entry.device);
             config
                 .declare(&entry.constants)
-                .map_err(|error| plain(&error))
+                .map_err(|error| Unexpected::within(place, error))
                 .map(|()| TargetKind::Onnx(Box::new(config)))
         }
         (None, backend) => BackendConfig::parse(backend.unwrap_or_default(), folder, python)
-            .map_err(|error| plain(&error))
+            .map_err(|error| Unexpected::within(place, error))
             .map(|config| {
                 TargetKind::OnnxBackend(Box::new(BackendConfig {
                     device: entry.device.clone(),

@@ -14,7 +14,7 @@ use super::allowance::Allowance;
 use super::config::{BackendConfig, OnnxConfig};
 use super::constants::Constants;
 use super::feed::Feed;
-use super::model::{Model, ModelError};
+use super::model::Model;
 use super::node::{NodeTest, Opset, node_test};
 use super::role::Role;
 use crate::process::{LoadKind, ProcessTarget, StartError};
@@ -69,10 +69,9 @@ impl OnnxTarget {
             )
         };
         let bytes = bytes_of(&path).map_err(no_file)?;
-        let model =
-            Model::read(&bytes, &config.constants).map_err(|ModelError { message, hint }| {
-                failed(Some(LoadKind::Signature), message, hint)
-            })?;
+        let model = Model::read(&bytes, &config.constants).map_err(|mut error| {
+            failed(Some(LoadKind::Signature), format!("{error:#}"), error.hints.pop())
+        })?;
         let process = ProcessTarget::start(config.launch())?;
         Ok(Self { process, model: model.taking(mask), layout: config.layout })
     }

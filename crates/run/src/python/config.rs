@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use qkvet_spec::{Alike, CallOption, Fit};
+use qkvet_spec::{Alike, CallOption, Fit, Unexpected};
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use crate::process::Limits;
 
@@ -31,7 +30,7 @@ pub enum PythonSource {
 /// let target: PythonRef = "examples/attn.py:Layers.attention".parse()?;
 /// assert_eq!(target.source, PythonSource::File("examples/attn.py".into()));
 /// assert_eq!(target.function, "Layers.attention");
-/// # Ok::<(), qkvet_run::python::PythonRefError>(())
+/// # Ok::<(), qkvet_spec::Unexpected>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PythonRef {
@@ -41,16 +40,12 @@ pub struct PythonRef {
     pub function: String,
 }
 
-/// A text that is not a reference to a Python function.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("python target: expected `package.module:function` or `path/file.py:function`, got `{0}`")]
-pub struct PythonRefError(String);
-
 impl FromStr for PythonRef {
-    type Err = PythonRefError;
+    type Err = Unexpected;
 
-    fn from_str(text: &str) -> Result<Self, PythonRefError> {
-        let wrong = || PythonRefError(text.to_owned());
+    fn from_str(text: &str) -> Result<Self, Unexpected> {
+        let expected = "`package.module:function` or `path/file.py:function`";
+        let wrong = || Unexpected::at("python target", expected).quoted(text);
         let dotted = |name: &str| {
             name.split('.').all(|part| {
                 !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_')

@@ -8,9 +8,7 @@ mod views;
 
 pub use crate::process::{LoadKind, StartError};
 pub use arguments::argument_names;
-pub use config::{
-    Arrays, Layout, PythonConfig, PythonInfo, PythonRef, PythonRefError, PythonSource, find_python,
-};
+pub use config::{Arrays, Layout, PythonConfig, PythonInfo, PythonRef, PythonSource, find_python};
 pub(crate) use place::{place_of, source_place};
 pub(crate) use target::as_argument;
 pub use target::{CALLER, PythonTarget};

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use qkvet_spec::shape::check_law;
 use qkvet_spec::{
     CheckedLaw, Chosen, Contract, Dtype, JsonError, Law, Quoted, RunInfo, SourcePlace, Suite,
-    Summary, parse_json,
+    Summary, Unexpected, parse_json,
 };
 use serde::{Deserialize, Serialize};
 
@@ -23,22 +23,6 @@ use crate::whole::write_whole_with;
 
 /// Name and version of the format.
 const FORMAT: &str = "qkvet-shard/1";
-
-/// Shard files that cannot be written, read or joined.
-#[derive(Debug, thiserror::Error)]
-pub enum ShardError {
-    /// One file.
-    #[error("shard at {}: {message}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        message: String,
-    },
-    /// Files that are not the shards of one run.
-    #[error("{0}")]
-    Join(String),
-}
 
 /// What was run and how it ended: the first line of a shard file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -108,19 +92,14 @@ impl Header {
     ///
     /// # Errors
     /// Another version of the tool made the shards; a law that does not fit.
-    pub fn checked_laws(&self, version: &str) -> Result<Vec<CheckedLaw>, ShardError> {
+    pub fn checked_laws(&self, version: &str) -> Result<Vec<CheckedLaw>, Unexpected> {
         let tool = format!("qkvet {version}");
         if self.tool != tool {
-            return Err(ShardError::Join(format!(
-                "tool of the shards: expected {tool}, got {}",
-                self.tool
-            )));
+            return Err(Unexpected::at("tool of the shards", tool).got(&self.tool));
         }
         let checked = |law: &Law| {
-            let fail = |message: &str| {
-                ShardError::Join(format!("law {} of the shards: {message}", law.law))
-            };
-            check_law(law.clone()).map_err(|error| fail(&error.error.message))
+            let place = format!("law {} of the shards", law.law);
+            check_law(law.clone()).map_err(|error| Unexpected::within(place, error.error.message))
         };
         self.laws.iter().map(checked).collect()
     }
@@ -211,16 +190,13 @@ pub fn write_shard(
     config: &RunConfig<'_>,
     sharding: &Sharding,
     summary: &Summary,
-) -> Result<(), ShardError> {
-    let fail = |error: &dyn std::fmt::Display| ShardError::File {
-        path: path.to_owned(),
-        message: format!("expected to be written, got: {error}"),
-    };
+) -> Result<(), Unexpected> {
+    let failed = |error| Unexpected::at_path("shard", path, "to be written").error(error);
     let CaseSource::Suite { suite, .. } = config.cases else {
-        return Err(fail(&"cases that are frozen, not those of a suite"));
+        return Err(Unexpected::at_path("shard", path, "cases of a suite").got("frozen ones"));
     };
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(|error| fail(&error))?;
+        std::fs::create_dir_all(folder).map_err(failed)?;
     }
     let answers = sharding.recording.answers();
     let n_answers = answers.values().map(Vec::len).sum();
@@ -236,7 +212,7 @@ pub fn write_shard(
         }
         Ok(())
     });
-    written.map_err(|error| fail(&error))
+    written.map_err(failed)
 }
 
 /// A file that was read.
@@ -262,7 +238,7 @@ fn line_trouble(error: &JsonError) -> String {
 }
 
 /// What to do about a file that is cut off.
-const CUT_HINT: &str = "hint: copy it again from where it was written, or run the shard again";
+const CUT_HINT: &str = "copy it again from where it was written, or run the shard again";
 
 /// Whether the first line is the beginning of a header and no more; too short a one is ours if it
 /// is all there is.
@@ -277,58 +253,56 @@ fn is_cut_off(first: &str, is_last: impl FnOnce() -> bool) -> bool {
 ///
 /// # Errors
 /// A file that is unreadable, of another format, or cut off.
-pub(super) fn read_shard(path: &Path) -> Result<ShardFile, ShardError> {
-    let fail = |message: String| ShardError::File { path: path.to_owned(), message };
-    let unreadable =
-        |error: std::io::Error| fail(format!("expected a readable file, got: {error}"));
+pub(super) fn read_shard(path: &Path) -> Result<ShardFile, Unexpected> {
+    let place = format!("shard at {}", path.display());
+    let at_line =
+        |line: usize, expected: &str| Unexpected::at(format!("{place}: line {line}"), expected);
+    let unreadable = |error| Unexpected::at(&place, "a readable file").error(error);
     // A pipe that nobody writes to would be waited for.
     if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
-        return Err(fail("expected a readable file, got something else".to_owned()));
+        return Err(Unexpected::at(place, "a readable file").got("something else"));
     }
     let file = File::open(path).map_err(unreadable)?;
     let mut lines = BufReader::new(file).lines().enumerate();
     let mut next = || match lines.next() {
         Some((at, line)) => {
-            let line = line.map_err(|error| {
-                fail(format!("line {}: expected text, got {}", at + 1, no_text(&error)))
-            })?;
+            let line = line.map_err(|error| at_line(at + 1, "text").got(no_text(&error)))?;
             Ok(Some((at + 1, line)))
         }
         None => Ok(None),
     };
     let (_, first) =
-        next()?.ok_or_else(|| fail("expected a shard, got an empty file".to_owned()))?;
+        next()?.ok_or_else(|| Unexpected::at(&place, "a shard").got("an empty file"))?;
     if is_cut_off(&first, || !matches!(next(), Ok(Some(_)))) {
-        return Err(fail(format!(
-            "line 1: expected what was run, got a part of it: the file is cut off\n{CUT_HINT}"
-        )));
+        return Err(at_line(1, "what was run")
+            .got("a part of it: the file is cut off")
+            .hint(CUT_HINT));
     }
     let format = serde_json::from_str::<serde_json::Value>(&first).ok();
     let format = format.as_ref().and_then(|header| header.get("format")?.as_str());
     if format != Some(FORMAT) {
         let got =
             format.map_or_else(|| "something else".to_owned(), |format| format!("`{format:.40}`"));
-        return Err(fail(format!(
-            "format: expected {FORMAT}, got {got}\nhint: `qkvet check --shard` writes these files"
-        )));
+        return Err(Unexpected::at(format!("{place}: format"), FORMAT)
+            .got(got)
+            .hint("`qkvet check --shard` writes these files"));
     }
-    let header: Header = parse_json(&first).map_err(|error| {
-        fail(format!("line 1: expected a shard, got: {}", line_trouble(&error)))
-    })?;
+    let header: Header =
+        parse_json(&first).map_err(|error| at_line(1, "a shard").error(line_trouble(&error)))?;
     let mut answers: BTreeMap<String, Vec<StoredAnswer>> = BTreeMap::new();
     let mut n_answers = 0;
     while let Some((number, line)) = next()? {
         let Answer { call, response, ended } = parse_json(&line).map_err(|error| {
-            let hint = if error.is_cut_off() { format!("\n{CUT_HINT}") } else { String::new() };
-            fail(format!("line {number}: expected an answer, got: {}{hint}", line_trouble(&error)))
+            let wrong = at_line(number, "an answer").error(line_trouble(&error));
+            if error.is_cut_off() { wrong.hint(CUT_HINT) } else { wrong }
         })?;
         answers.entry(call).or_default().push(StoredAnswer { response, ended });
         n_answers += 1;
     }
     if n_answers != header.answers {
-        let what =
-            format!("expected {} answers, got {n_answers}: the file is cut off", header.answers);
-        return Err(fail(format!("{what}\n{CUT_HINT}")));
+        return Err(Unexpected::at(place, format!("{} answers", header.answers))
+            .got(format!("{n_answers}: the file is cut off"))
+            .hint(CUT_HINT));
     }
     Ok(ShardFile { path: path.to_owned(), header, answers })
 }

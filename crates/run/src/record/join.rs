@@ -3,9 +3,11 @@
 #![allow(clippy::disallowed_methods, reason = "I/O crate, no arithmetic")]
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::file::{Header, ShardError, ShardFile, read_shard};
+use qkvet_spec::Unexpected;
+
+use super::file::{Header, ShardFile, read_shard};
 use super::files::changes;
 use super::response::{Answered, TensorError};
 
@@ -35,14 +37,14 @@ pub struct Joined {
 ///
 /// # Errors
 /// A file that does not fit; a shard that is missing or there twice; shards of different runs.
-pub fn read_shards(paths: &[PathBuf]) -> Result<Joined, ShardError> {
+pub fn read_shards(paths: &[PathBuf]) -> Result<Joined, Unexpected> {
     let mut shards: Vec<ShardFile> = Vec::new();
     for path in files(paths)? {
         shards.push(read_shard(&path)?);
     }
     shards.sort_by(|x, y| (x.header.shard, &x.path).cmp(&(y.header.shard, &y.path)));
     let Some(first) = shards.first() else {
-        return Err(ShardError::Join("shards: expected files, got none".to_owned()));
+        return Err(Unexpected::at("shards", "files").got("none"));
     };
     let header = first.header.clone();
     for other in &shards[1..] {
@@ -69,9 +71,9 @@ pub fn read_shards(paths: &[PathBuf]) -> Result<Joined, ShardError> {
     }
     let mut answers = BTreeMap::new();
     for (call, responses) in stored {
-        let fail = |message: TensorError| ShardError::File {
-            path: place.get(&call).cloned().unwrap_or_default(),
-            message: format!("answer to {call}: {message}"),
+        let fail = |error: TensorError| {
+            let path = place.get(&call).cloned().unwrap_or_default();
+            Unexpected::within(format!("shard at {}: answer to {call}", path.display()), error)
         };
         let responses = responses.into_iter().map(|response| response.answered().map_err(fail));
         let responses = responses.collect::<Result<Vec<Answered>, _>>()?;
@@ -81,22 +83,24 @@ pub fn read_shards(paths: &[PathBuf]) -> Result<Joined, ShardError> {
 }
 
 /// Folders replaced by the shard files in them; a file that is named twice is one.
-fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, ShardError> {
+fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Unexpected> {
     let mut files = Vec::new();
     for path in paths {
         if !path.is_dir() {
             files.push(path.clone());
             continue;
         }
-        let fail = |message: String| ShardError::File { path: path.clone(), message };
-        let entries = std::fs::read_dir(path)
-            .map_err(|error| fail(format!("expected a readable folder, got: {error}")))?;
+        let entries = std::fs::read_dir(path).map_err(|error| {
+            Unexpected::at_path("shard", path, "a readable folder").error(error)
+        })?;
         let of_shards =
             |path: &PathBuf| path.extension().is_some_and(|extension| extension == "jsonl");
         let found: Vec<PathBuf> =
             entries.filter_map(Result::ok).map(|entry| entry.path()).filter(of_shards).collect();
         if found.is_empty() {
-            return Err(fail("expected .jsonl files in this folder, got none".to_owned()));
+            return Err(
+                Unexpected::at_path("shard", path, ".jsonl files in this folder").got("none")
+            );
         }
         files.extend(found);
     }
@@ -106,13 +110,12 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, ShardError> {
 }
 
 /// Whether two shards say the same of the run.
-fn agree(first: &ShardFile, other: &ShardFile) -> Result<(), ShardError> {
+fn agree(first: &ShardFile, other: &ShardFile) -> Result<(), Unexpected> {
     let fail = |field: &str, expected: &str, got: &str| {
-        Err(ShardError::Join(format!(
-            "{field} at {}: expected {expected} as at {}, got {got}\nhint: shards are joined only if they were made by the same command",
-            other.path.display(),
-            first.path.display()
-        )))
+        let expected = format!("{expected} as at {}", first.path.display());
+        Err(Unexpected::at_path(field, &other.path, expected)
+            .got(got)
+            .hint("shards are joined only if they were made by the same command"))
     };
     if first.header.shards != other.header.shards {
         return fail(
@@ -122,14 +125,11 @@ fn agree(first: &ShardFile, other: &ShardFile) -> Result<(), ShardError> {
         );
     }
     if let Some(changed) = changes(&first.header.files, &other.header.files).first() {
-        return Err(ShardError::Join(format!(
-            "{} at {}: expected what the target was at {} ({}), got something else ({})\nhint: the target was changed between the shards: run those of before again",
-            changed.name,
-            other.path.display(),
-            first.path.display(),
-            changed.before,
-            changed.now
-        )));
+        let expected =
+            format!("what the target was at {} ({})", first.path.display(), changed.before);
+        return Err(Unexpected::at_path(&changed.name, &other.path, expected)
+            .got(format!("something else ({})", changed.now))
+            .hint("the target was changed between the shards: run those of before again"));
     }
     let fields = |file: &ShardFile| match serde_json::to_value(&file.header) {
         Ok(serde_json::Value::Object(fields)) => fields,
@@ -153,16 +153,12 @@ fn shown(value: &serde_json::Value) -> String {
 }
 
 /// Whether every shard is there once.
-fn complete(shards: &[ShardFile], count: u32) -> Result<(), ShardError> {
-    let path = |shard: &ShardFile| -> String { Path::display(&shard.path).to_string() };
+fn complete(shards: &[ShardFile], count: u32) -> Result<(), Unexpected> {
     if let Some(pair) = shards.windows(2).find(|pair| pair[0].header.shard == pair[1].header.shard)
     {
-        return Err(ShardError::Join(format!(
-            "shard {} of {count}: expected once, got {} and {}",
-            pair[0].header.shard,
-            path(&pair[0]),
-            path(&pair[1])
-        )));
+        let place = format!("shard {} of {count}", pair[0].header.shard);
+        let (one, other) = (pair[0].path.display(), pair[1].path.display());
+        return Err(Unexpected::at(place, "once").got(format!("{one} and {other}")));
     }
     let is_missing = |number: &u32| !shards.iter().any(|shard| shard.header.shard == *number);
     let mut missing: Vec<String> = (1..=count)
@@ -176,6 +172,6 @@ fn complete(shards: &[ShardFile], count: u32) -> Result<(), ShardError> {
     if missing.len() > MOST_NAMED {
         missing[MOST_NAMED] = "more".to_owned();
     }
-    let all = missing.join(", ");
-    Err(ShardError::Join(format!("shards: expected {count}, got {}: missing {all}", shards.len())))
+    let got = format!("{}: missing {}", shards.len(), missing.join(", "));
+    Err(Unexpected::at("shards", count).got(got))
 }

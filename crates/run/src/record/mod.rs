@@ -12,7 +12,7 @@ mod recording;
 mod response;
 mod shard;
 
-pub use file::{Header, ShardError, write_shard};
+pub use file::{Header, write_shard};
 pub use files::ChangedFile;
 pub(crate) use files::files_of;
 pub use join::{Joined, read_shards};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use qkvet_gen::call_id;
-use qkvet_spec::{Call, Fit, Meaning, Quoted, Response, SourcePlace, Target, Threads};
+use qkvet_spec::{Call, Fit, Meaning, Quoted, Response, SourcePlace, Target, Threads, Unexpected};
 
 use super::Joined;
 use super::recording::{contiguous_id, id_of, transposed_id};
@@ -31,7 +31,7 @@ pub struct Recorded {
     answers: BTreeMap<String, Vec<Answered>>,
     live: Option<TargetKind>,
     unanswered: AtomicUsize,
-    trouble: Mutex<Option<String>>,
+    trouble: Mutex<Option<Unexpected>>,
 }
 
 impl Recorded {
@@ -60,7 +60,7 @@ impl Recorded {
     }
 
     /// Why the live target could not be asked, if it could not.
-    pub fn trouble(&self) -> Option<String> {
+    pub fn trouble(&self) -> Option<Unexpected> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -161,12 +161,11 @@ impl Recorded {
         let kind = self.live.as_ref()?;
         let opened = match kind.open(declared) {
             Ok(open) if open.environment == self.environment => return Some(open),
-            Ok(open) => format!(
-                "environment: expected {}, as of the shards, got {}",
-                told(&self.environment),
-                told(&open.environment)
-            ),
-            Err(error) => error.to_string(),
+            Ok(open) => {
+                let expected = format!("{}, as of the shards", told(&self.environment));
+                Unexpected::at("environment", expected).got(told(&open.environment))
+            }
+            Err(error) => Unexpected::within("target of the shards", error),
         };
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(opened);
         None

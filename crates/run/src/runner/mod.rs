@@ -22,9 +22,11 @@ use std::sync::atomic::AtomicBool;
 
 use qkvet_diagnose::{LEAST_SHARE, applied, conventions_that_explain, thinned};
 use qkvet_engine::law::{CallRecord, EvaluationError};
+use qkvet_engine::selftest::SelfTestError;
+use qkvet_gen::GenError;
 use qkvet_spec::{
     Catalog, CheckedLaw, Contract, Convention, Dtype, Event, Finding, Meaning, RunInfo, SpecError,
-    Summary, Verdict, Words,
+    Summary, Unexpected, Verdict, Words,
 };
 
 use crate::process::StartError;
@@ -39,7 +41,7 @@ use pass::{Done, Pass};
 pub use planned::CaseSource;
 use planned::Planned;
 pub use stop::{FailFast, Seen};
-pub use store::{StoreError, Stored, StoredCall, StoredFinding, read_case};
+pub use store::{Stored, StoredCall, StoredFinding, read_case};
 pub use threads::threads_of;
 
 /// Everything a run is made from.
@@ -84,26 +86,26 @@ pub enum RunError {
     /// A specification is wrong.
     #[error(transparent)]
     Spec(#[from] SpecError),
+    /// A name or a file is wrong.
+    #[error(transparent)]
+    Unexpected(#[from] Unexpected),
+    /// A case is not well-formed.
+    #[error(transparent)]
+    Gen(#[from] GenError),
     /// A case could not be made from the suite.
-    #[error("case of law {law}: {message}")]
+    #[error("case of law {law}: {error}")]
     Case {
         /// The law.
         law: String,
-        /// What the generator said.
-        message: String,
+        /// What the generator says.
+        error: GenError,
     },
-    /// A law asks for something impossible.
-    #[error("{0}")]
-    Law(String),
     /// A law has no value on a case.
     #[error(transparent)]
     Evaluation(#[from] EvaluationError),
-    /// The folder for cases cannot be written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
     /// Two numbers that must agree do not: this machine or this build cannot be trusted.
     #[error("self-test: {0}")]
-    SelfTest(String),
+    SelfTest(#[from] SelfTestError),
 }
 
 /// Cases whose calls are looked at when searching for a convention or a cause.
@@ -115,7 +117,7 @@ const EVIDENCE_LIMIT: usize = 60;
 /// # Errors
 /// What does not hold: no verdict may be given then.
 pub fn self_test() -> Result<(), RunError> {
-    qkvet_engine::selftest::self_test().map_err(|error| RunError::SelfTest(error.to_string()))
+    Ok(qkvet_engine::selftest::self_test()?)
 }
 
 /// Runs everything and tells about it.

@@ -7,12 +7,13 @@ use qkvet_engine::interpret::References;
 use qkvet_engine::law::{CallRecord, Judge, OnViews, Outcome, evaluate};
 use qkvet_gen::outputs_digest;
 use qkvet_spec::{
-    CallOption, Dims, Dtype, Evidence, Fit, Form, Handling, Meaning, Quoted, Threads, Verdict,
+    CallOption, Dims, Dtype, Evidence, Fit, Form, Handling, Meaning, Quoted, Threads, Unexpected,
+    Verdict,
 };
 
 use super::planned::{Planned, judge_frozen};
 use super::stop::{Count, Stopped};
-use super::store::{Store, StoreError};
+use super::store::Store;
 use super::threads::threads_of;
 use super::{RunConfig, RunError};
 use crate::conventions::meaning_of;
@@ -64,7 +65,7 @@ pub(super) struct Pass<'a> {
     opened: Opened,
     store: Option<Store>,
     /// Why there is no folder for cases, if there should be one.
-    unkept: Option<StoreError>,
+    unkept: Option<Unexpected>,
     stopped: Option<Stopped>,
     environment: Vec<Quoted>,
     device: Option<String>,
@@ -143,7 +144,7 @@ impl<'a> Pass<'a> {
 
     /// Why cases were lost, if any was.
     pub(super) fn lost(&self) -> Option<String> {
-        let unkept = self.unkept.as_ref().map(StoreError::to_string);
+        let unkept = self.unkept.as_ref().map(Unexpected::to_string);
         unkept.or_else(|| self.store.as_ref().and_then(Store::lost))
     }
 
@@ -366,7 +367,7 @@ fn one(
     let contract = config
         .contracts
         .get(&planned.dtype())
-        .ok_or_else(|| RunError::Law(format!("contract for {}: expected one", planned.dtype())))?;
+        .ok_or_else(|| Unexpected::at(format!("contract for {}", planned.dtype()), "one"))?;
     let judge = Judge { meaning, contract };
     let target = worker.target.as_mut();
     target.begin(&id);

@@ -9,7 +9,8 @@ use qkvet_engine::lowering::Want;
 use qkvet_gen::frozen::{FrozenCase, call_of};
 use qkvet_gen::{CasePlan, build, case_id};
 use qkvet_spec::{
-    Call, CallOption, Case, CheckedLaw, Chosen, Dims, Dtype, Fit, Meaning, Suite, Target, Values,
+    Call, CallOption, Case, CheckedLaw, Chosen, Dims, Dtype, Fit, Meaning, Suite, Target,
+    Unexpected, Values,
 };
 
 use super::{RunConfig, RunError};
@@ -188,18 +189,17 @@ impl Planned<'_> {
     pub(super) fn checked_law<'a>(
         &self,
         config: &RunConfig<'a>,
-    ) -> Result<&'a CheckedLaw, RunError> {
+    ) -> Result<&'a CheckedLaw, Unexpected> {
         let law = self.law();
         let found = config.laws.iter().find(|known| known.law.law == law).copied();
-        found.ok_or_else(|| RunError::Law(format!("law {law}: expected one of the run's laws")))
+        found.ok_or_else(|| Unexpected::at(format!("law {law}"), "one of the run's laws"))
     }
 
     /// The case itself.
     pub(super) fn case(&self, config: &RunConfig<'_>) -> Result<Case, RunError> {
         match self {
-            Self::Plan(plan) => build(self.checked_law(config)?, plan).map_err(|error| {
-                RunError::Case { law: plan.law.clone(), message: error.to_string() }
-            }),
+            Self::Plan(plan) => build(self.checked_law(config)?, plan)
+                .map_err(|error| RunError::Case { law: plan.law.clone(), error }),
             Self::Frozen(frozen) => Ok(frozen.case.clone()),
         }
     }
@@ -230,10 +230,8 @@ pub(super) fn judge_frozen(
     judge: Judge<'_>,
     target: &mut dyn Target,
 ) -> Result<Outcome, RunError> {
-    let call = call_of(&frozen.case).map_err(|error| RunError::Case {
-        law: frozen.case.law.clone(),
-        message: error.to_string(),
-    })?;
+    let call = call_of(&frozen.case)
+        .map_err(|error| RunError::Case { law: frozen.case.law.clone(), error })?;
     let expected = match frozen.bounds.get(&judge.contract.contract) {
         Some(bounds) if *judge.meaning == Meaning::standard() => Expected {
             dtype: frozen.case.dtype,

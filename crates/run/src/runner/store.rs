@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use qkvet_gen::{GenError, from_json, to_json};
-use qkvet_spec::{Case, Cause, CheckedLaw, Convention, Law, Verdict, Words, parse_json};
+use qkvet_spec::{
+    Case, Cause, CheckedLaw, Convention, Law, Unexpected, Verdict, Words, parse_json,
+};
 use serde::{Deserialize, Serialize};
 
 use super::RunConfig;
@@ -17,16 +19,6 @@ use crate::whole::write_whole;
 
 /// No stored case is longer: a longer file is refused before it is read.
 const MOST_BYTES: u64 = 1 << 30;
-
-/// A case file that cannot be written or read.
-#[derive(Debug, thiserror::Error)]
-#[error("case at {}: {message}", path.display())]
-pub struct StoreError {
-    /// The file.
-    pub path: PathBuf,
-    /// What is wrong with it.
-    pub message: String,
-}
 
 /// A stored case and how it was judged.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -128,7 +120,7 @@ pub(super) struct Store {
     /// Cases that were kept with what they show.
     shown: Mutex<BTreeSet<String>>,
     /// The first case that could not be written.
-    lost: Mutex<Option<StoreError>>,
+    lost: Mutex<Option<Unexpected>>,
     /// Workers that began a case.
     working: Mutex<BTreeSet<usize>>,
 }
@@ -153,7 +145,7 @@ fn running_file(folder: &Path, number: usize) -> PathBuf {
 }
 
 impl Store {
-    pub(super) fn open(folder: &Path, config: &RunConfig<'_>) -> Result<Self, StoreError> {
+    pub(super) fn open(folder: &Path, config: &RunConfig<'_>) -> Result<Self, Unexpected> {
         let store = Self {
             folder: folder.to_owned(),
             target: config.target.name.clone(),
@@ -170,9 +162,8 @@ impl Store {
             working: Mutex::default(),
         };
         let cases = folder.join("cases");
-        std::fs::create_dir_all(&cases).map_err(|error| StoreError {
-            path: cases,
-            message: format!("expected a folder to write to, got: {error}"),
+        std::fs::create_dir_all(&cases).map_err(|error| {
+            Unexpected::at_path("case", cases, "a folder to write to").error(error)
         })?;
         write(&folder.join(".gitignore"), "*\n")?;
         Ok(store)
@@ -185,11 +176,11 @@ impl Store {
 
     /// Why cases were lost, if any was.
     pub(super) fn lost(&self) -> Option<String> {
-        self.lost.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(StoreError::to_string)
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Unexpected::to_string)
     }
 
     /// Whether it was written; the first failure is remembered. No verdict depends on it.
-    fn noted(&self, result: Result<(), StoreError>) -> bool {
+    fn noted(&self, result: Result<(), Unexpected>) -> bool {
         let Err(error) = result else { return true };
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         false
@@ -241,17 +232,14 @@ impl Store {
         law: &CheckedLaw,
         conventions: &[String],
         finding: Option<StoredFinding>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), Unexpected> {
         let contract = self
             .contracts
             .iter()
             .find(|(dtype, _)| *dtype == case.dtype)
             .map(|(_, id)| id.clone())
             .unwrap_or_default();
-        let fail = |error: serde_json::Error| StoreError {
-            path: path.to_owned(),
-            message: error.to_string(),
-        };
+        let fail = |error| Unexpected::within_path("case", path, error);
         let raw = serde_json::value::RawValue::from_string(to_json(case)).map_err(fail)?;
         let stored = Stored {
             target: self.target.clone(),
@@ -276,32 +264,25 @@ pub(super) fn names(conventions: &[&Convention]) -> Vec<String> {
         .collect()
 }
 
-fn write(path: &Path, text: &str) -> Result<(), StoreError> {
-    write_whole(path, text.as_bytes()).map_err(|error| StoreError {
-        path: path.to_owned(),
-        message: format!("expected to be written, got: {error}"),
-    })
+fn write(path: &Path, text: &str) -> Result<(), Unexpected> {
+    write_whole(path, text.as_bytes())
+        .map_err(|error| Unexpected::at_path("case", path, "to be written").error(error))
 }
 
 /// Reads a stored case: an id under `folder`, or a file.
 ///
 /// # Errors
 /// A file that is missing, unreadable or not a stored case.
-pub fn read_case(folder: &Path, name: &str) -> Result<Stored, StoreError> {
+pub fn read_case(folder: &Path, name: &str) -> Result<Stored, Unexpected> {
     let by_id = folder.join("cases").join(format!("{name}.json"));
     let path = if by_id.is_file() { by_id } else { PathBuf::from(name) };
-    let hint = "hint: ids are those that `qkvet check` printed in this folder";
-    let fail = |got: String| StoreError {
-        path: path.clone(),
-        message: format!("expected a stored case, got: {got}\n{hint}"),
-    };
-    let about = std::fs::metadata(&path).map_err(|error| fail(error.to_string()))?;
-    if !about.is_file() || about.len() > MOST_BYTES {
-        return Err(fail(format!("no file of at most {MOST_BYTES} bytes")));
+    let wrong = Unexpected::at_path("case", &path, "a stored case");
+    let hint = "ids are those that `qkvet check` printed in this folder";
+    if std::fs::metadata(&path).is_ok_and(|about| !about.is_file() || about.len() > MOST_BYTES) {
+        return Err(wrong.got(format!("no file of at most {MOST_BYTES} bytes")).hint(hint));
     }
-    let text = std::fs::read_to_string(&path).map_err(|error| fail(error.to_string()))?;
-    parse_json(&text).map_err(|error| StoreError {
-        path,
-        message: format!("expected a stored case, got: {error}"),
-    })
+    match std::fs::read_to_string(&path) {
+        Ok(text) => parse_json(&text).map_err(|error| wrong.error(error)),
+        Err(error) => Err(wrong.error(error).hint(hint)),
+    }
 }

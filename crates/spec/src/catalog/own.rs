@@ -3,7 +3,7 @@
 
 use super::law_from_yaml;
 use crate::source::{SpecError, parse_yaml};
-use crate::{Catalog, Convention};
+use crate::{Catalog, Convention, Unexpected};
 
 impl Catalog {
     /// Adds a law from a file that the user names in a command, and gives its id.
@@ -41,7 +41,7 @@ impl Catalog {
             self.conventions.values().find(|known| (&known.field, &known.value) == (field, value));
         check_own_id("convention", path, id, self.conventions.contains_key(id) || named.is_some())?;
         let wrong = |expected: &str, got: &str| {
-            Err(SpecError::plain(format!("convention at {path}: expected {expected}, got {got}")))
+            Err(Unexpected::at_path("convention", path, expected).got(got).into())
         };
         if *id != format!("{field}-{value}") {
             return wrong(
@@ -69,19 +69,20 @@ impl Catalog {
     }
 }
 
-fn check_own_id(what: &str, path: &str, id: &str, is_taken: bool) -> Result<(), SpecError> {
+fn check_own_id(what: &str, path: &str, id: &str, is_taken: bool) -> Result<(), Unexpected> {
     if id.is_empty()
         || !id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
     {
-        let message = format!(
-            "{what} at {path}: expected an id of lower-case letters, digits and hyphens, got `{id}`"
-        );
-        return Err(SpecError::plain(message));
+        let expected = "an id of lower-case letters, digits and hyphens";
+        return Err(Unexpected::at_path(what, path, expected).quoted(id));
     }
     if is_taken {
-        return Err(SpecError::plain(format!(
-            "{what} at {path}: expected an id of its own, got `{id}`, which is taken\nhint: `qkvet list {what}s` shows those that are; one of `specs:` in qkvet.yaml is called by its id"
-        )));
+        let hint = format!(
+            "`qkvet list {what}s` shows those that are; one of `specs:` in qkvet.yaml is called by its id"
+        );
+        return Err(Unexpected::at_path(what, path, "an id of its own")
+            .got(format!("`{id}`, which is taken"))
+            .hint(hint));
     }
     Ok(())
 }

@@ -47,9 +47,8 @@ pub(in super::super) fn ci(args: &CiArgs) -> Result<ExitCode, Failure> {
             "targets of {CONFIG_FILE}: expected one to check, got none\nhint: `targets:` names them"
         ))
     })?;
-    Catalog::find("target", &targets, name).map_err(|error| {
-        Failure::Usage(format!("--target: {}", error.summary.lines().next().unwrap_or_default()))
-    })?;
+    Catalog::find("target", &targets, name)
+        .map_err(|error| Failure::Usage(format!("--target: {error:#}")))?;
     // It becomes a word of a shell, a scalar of YAML and part of an expression of the service.
     if !name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
         || !name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c))
