@@ -4,6 +4,7 @@
 use std::process::ExitCode;
 
 use qkvet_exam::ExamError;
+use qkvet_gen::GenError;
 use qkvet_run::process::{LoadKind, StartError};
 use qkvet_run::runner::RunError;
 use qkvet_spec::{
@@ -35,12 +36,14 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Run(#[from] RunError),
     #[error(transparent)]
-    Unexpected(#[from] Unexpected),
+    Gen(#[from] GenError),
+    #[error("JSON: {0}")]
+    Json(#[from] serde_json::Error),
     /// The target could not be asked.
-    #[error("{0}")]
-    Target(String),
-    #[error("{0}")]
-    Usage(String),
+    #[error(transparent)]
+    Target(Unexpected),
+    #[error(transparent)]
+    Usage(#[from] Unexpected),
 }
 
 impl Failure {

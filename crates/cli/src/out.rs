@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
 use qkvet_report::{no_command, visible};
+use qkvet_spec::Unexpected;
 
 use crate::exit::Failure;
 
@@ -45,6 +46,10 @@ pub(crate) fn say_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
     }
 }
 
+pub(crate) fn unwritten(error: io::Error) -> Unexpected {
+    Unexpected::at("standard output", "to be written").error(error)
+}
+
 /// What could not be written.
 ///
 /// # Errors
@@ -53,9 +58,7 @@ pub(crate) fn written() -> Result<(), Failure> {
     let mut lost = LOST.lock().unwrap_or_else(PoisonError::into_inner);
     let result = lost.take().map_or_else(|| anstream::stdout().flush(), Err);
     match result {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::Usage(format!("standard output: expected to be written, got: {error}")))
-        }
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(unwritten(error).into()),
         Err(error) => {
             // Nothing more is written to it.
             *lost = Some(error);

@@ -16,10 +16,11 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 use qkvet_run::config::{Config, DEFAULT_PROFILE};
 use qkvet_run::target::config_of;
-use qkvet_spec::nearest;
+use qkvet_spec::{Unexpected, nearest};
 
 use crate::args::Args;
 use crate::exit::Failure;
+use crate::out::unwritten;
 
 /// A flag that has an environment variable and a key in profiles.
 pub(crate) struct Setting {
@@ -103,7 +104,8 @@ pub(crate) fn parse() -> Result<Args, Failure> {
     let matches =
         if laid.is_empty() { matches } else { read(with(Args::command(), &path, &laid), &words)? };
     tell_of(&laid, &matches);
-    Args::from_arg_matches(&matches).map_err(|error| Failure::Usage(error.to_string()))
+    Ok(Args::from_arg_matches(&matches)
+        .map_err(|error| Unexpected::within("command line", error))?)
 }
 
 /// Says what was laid and by whom, unless notices are not wanted.
@@ -122,16 +124,14 @@ fn tell_of(laid: &[Laid], matches: &ArgMatches) {
 }
 
 /// The words by a parser; help and wrong words end the program.
-fn read(command: Command, words: &[OsString]) -> Result<ArgMatches, Failure> {
+fn read(command: Command, words: &[OsString]) -> Result<ArgMatches, Unexpected> {
     command.try_get_matches_from(words).or_else(|error| {
         let printed = error.print();
         if !error.use_stderr()
             && let Err(lost) = printed
             && lost.kind() != std::io::ErrorKind::BrokenPipe
         {
-            return Err(Failure::Usage(format!(
-                "standard output: expected to be written, got: {lost}"
-            )));
+            return Err(unwritten(lost));
         }
         #[expect(clippy::exit, reason = "help was asked for, or the words are wrong")]
         std::process::exit(error.exit_code())
@@ -165,12 +165,9 @@ fn laid(path: &str, leaf: &ArgMatches) -> Result<Vec<Laid>, Failure> {
         let told = std::env::var_os(&variable).filter(|value| !value.is_empty());
         let one = match told {
             Some(value) => {
-                let value = value.into_string().map_err(|value| {
-                    Failure::Usage(format!(
-                        "{variable}: expected text, got `{}`",
-                        value.to_string_lossy()
-                    ))
-                })?;
+                let value = value
+                    .into_string()
+                    .map_err(|value| Unexpected::at(&variable, "text").quoted(value.display()))?;
                 let is_list = setting.key == "laws" || setting.key == "dtypes";
                 let values = if is_list {
                     value.split(',').map(str::to_owned).collect()
@@ -200,15 +197,19 @@ fn profile(path: &str, leaf: &ArgMatches) -> Result<Vec<qkvet_run::config::Setti
     if named == Some("") {
         return Ok(Vec::new());
     }
-    let folder = std::env::current_dir()
-        .map_err(|error| Failure::Usage(format!("current folder: {error}")))?;
+    let folder =
+        std::env::current_dir().map_err(|error| Unexpected::within("current folder", error))?;
     let target = leaf.try_get_one::<String>("target").ok().flatten().map_or("", String::as_str);
     let explicit = leaf.get_one::<PathBuf>("config").map(PathBuf::as_path);
     let Some(file) = config_of(target, &folder, explicit) else {
         return match named {
-            Some(name) => Err(Failure::Usage(format!(
-                "profile `{name}`: expected a qkvet.yaml that has it, got none here or above\nhint: `qkvet init` writes one, --config names another"
-            ))),
+            Some(name) => {
+                let expected = "a qkvet.yaml that has it";
+                Err(Unexpected::at(format!("profile `{name}`"), expected)
+                    .got("none here or above")
+                    .hint("`qkvet init` writes one, --config names another")
+                    .into())
+            }
             None => Ok(Vec::new()),
         };
     };
@@ -223,7 +224,7 @@ fn profile(path: &str, leaf: &ArgMatches) -> Result<Vec<qkvet_run::config::Setti
 }
 
 /// Sees that a value fits its flag, so that the error can say where it was said.
-fn fits(path: &str, one: &Laid) -> Result<(), Failure> {
+fn fits(path: &str, one: &Laid) -> Result<(), Unexpected> {
     let flag = one.setting.flag;
     let words = path
         .split(' ')
@@ -242,7 +243,8 @@ fn fits(path: &str, one: &Laid) -> Result<(), Failure> {
                 .next()
                 .unwrap_or_default()
                 .to_owned();
-            Err(Failure::Usage(format!("{} of {}: {}", one.setting.key, one.from, text.trim_end())))
+            let place = format!("{} of {}", one.setting.key, one.from);
+            Err(Unexpected::within(place, text.trim_end()))
         }
         _ => Ok(()),
     }

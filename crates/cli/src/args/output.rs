@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use qkvet_report::ReportFormat;
-use qkvet_spec::nearest;
+use qkvet_spec::name_hint;
 
 /// What comes out, and where it goes.
 #[derive(Clone, Debug, clap::Args)]
@@ -76,11 +76,7 @@ impl FromStr for Wishes {
 }
 
 fn hint(name: &str) -> String {
-    let known = ReportFormat::ALL.map(ReportFormat::name);
-    nearest(name, known).map_or_else(
-        || format!("known: {}", known.join(", ")),
-        |near| format!("did you mean `{near}`?"),
-    )
+    name_hint(name, &ReportFormat::ALL.map(ReportFormat::name))
 }
 
 #[cfg(test)]

@@ -31,10 +31,7 @@ pub(super) fn adequacy(args: &AdequacyArgs) -> Result<ExitCode, Failure> {
     let text = match args.format {
         ProofFormat::Human => qkvet_report::adequacy(&report),
         ProofFormat::Markdown => qkvet_report::adequacy_page(&report),
-        ProofFormat::Json => {
-            let text = serde_json::to_string_pretty(&report);
-            text.map_err(|error| Failure::Usage(format!("report: {error}")))? + "\n"
-        }
+        ProofFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
     };
     write_text(&text)?;
     let is_adequate = report.gaps().next().is_none() && report.alarms.is_empty();

@@ -8,7 +8,7 @@ use qkvet_run::conventions::conventions;
 use qkvet_run::frozen::read_cases;
 use qkvet_run::runner::CaseSource;
 use qkvet_run::target::NamedTarget;
-use qkvet_spec::{Catalog, CheckedLaw, Dtype, Suite, Summary, parse_yaml};
+use qkvet_spec::{Catalog, CheckedLaw, Dtype, Suite, Summary, Unexpected, parse_yaml};
 
 use super::expected::Expected;
 use super::frozen;
@@ -140,7 +140,7 @@ pub(super) fn suite(catalog: &Catalog, name: &str) -> Result<Suite, Failure> {
         Some(source) => parse_yaml::<Suite>(name, &source)?,
         None => Catalog::find("suite", &catalog.suites, name)?.clone(),
     };
-    qkvet_gen::check_suite(&suite).map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
+    qkvet_gen::check_suite(&suite).map_err(|error| Unexpected::within(name, error))?;
     Ok(suite)
 }
 
@@ -166,7 +166,7 @@ fn dtypes(
     args: &CheckArgs,
     present: &[Dtype],
     declared: Option<&[Dtype]>,
-) -> Result<Vec<Dtype>, Failure> {
+) -> Result<Vec<Dtype>, Unexpected> {
     if !args.dtype.is_empty() {
         return setup::dtypes(&args.dtype);
     }

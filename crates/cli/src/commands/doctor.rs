@@ -11,7 +11,7 @@ use qkvet_run::doctor::{DoctorConfig, examine};
 use qkvet_run::process::{Watch, end_all};
 use qkvet_run::runner::self_test;
 use qkvet_run::target::TargetKind;
-use qkvet_spec::{Diagnosis, Dtype, Meaning};
+use qkvet_spec::{Diagnosis, Dtype, Meaning, Unexpected};
 
 use super::setup;
 use crate::args::DoctorArgs;
@@ -50,9 +50,11 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<ExitCode, Failure> {
             }
             _ => "one that is built in",
         };
-        return Err(Failure::Usage(format!(
-            "target `{name}`: expected a program or a Python function, got {got}\nhint: `qkvet check {name}`"
-        )));
+        let expected = "a program or a Python function";
+        return Err(Unexpected::at(format!("target `{name}`"), expected)
+            .got(got)
+            .hint(format!("`qkvet check {name}`"))
+            .into());
     };
     show(&doctor_line(diagnosis));
     Ok(ExitCode::from(match diagnosis {

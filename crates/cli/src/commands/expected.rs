@@ -11,7 +11,7 @@ use qkvet_report::{
 use qkvet_run::names::{mistyped_target, other_names};
 use qkvet_run::runner::Seen;
 use qkvet_run::target::known_of;
-use qkvet_spec::{KnownDeviation, KnownFile, Snapshot, Summary};
+use qkvet_spec::{KnownDeviation, KnownFile, Snapshot, Summary, Unexpected};
 
 use super::setup;
 use crate::args::ReportArgs;
@@ -60,7 +60,7 @@ impl Expected {
         let file = read_known_file(&path)?;
         let others = other_names(target, &setup::current_folder()?, config);
         if let Some(what) = mistyped_target(&file.known, &path, target, &others) {
-            return Err(Failure::Usage(format!("known deviations at {}: {what}", shown(&path))));
+            return Err(Unexpected::within_path("known deviations", shown(&path), what).into());
         }
         Ok(Self {
             known: Some(Known { path: shown(&path), file, today, others }),
@@ -128,22 +128,19 @@ pub(super) fn read_snapshot_file(path: &Path) -> Result<Snapshot, Failure> {
 }
 
 /// A text of bearable length.
-pub(super) fn read_text(what: &str, path: &Path, hint: Option<&str>) -> Result<String, Failure> {
-    let fail = |got: String| {
-        let hint = hint.map_or_else(String::new, |hint| format!("\nhint: {hint}"));
-        Failure::Usage(format!(
-            "{what} at {}: expected a readable file, got: {got}{hint}",
-            shown(path)
-        ))
+pub(super) fn read_text(what: &str, path: &Path, hint: Option<&str>) -> Result<String, Unexpected> {
+    let wrong = Unexpected {
+        hints: hint.into_iter().map(str::to_owned).collect(),
+        ..Unexpected::at_path(what, shown(path), "a readable file")
     };
-    let about = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?;
-    if !about.is_file() {
-        return Err(fail(if about.is_dir() { "a folder" } else { "no regular file" }.to_owned()));
+    match std::fs::metadata(path) {
+        Ok(about) if about.is_dir() => Err(wrong.error("a folder")),
+        Ok(about) if !about.is_file() => Err(wrong.error("no regular file")),
+        Ok(about) if about.len() > MOST_BYTES => {
+            Err(wrong.error(format!("{} bytes, more than {MOST_BYTES}", about.len())))
+        }
+        _ => std::fs::read_to_string(path).map_err(|error| wrong.error(unreadable(&error))),
     }
-    if about.len() > MOST_BYTES {
-        return Err(fail(format!("{} bytes, more than {MOST_BYTES}", about.len())));
-    }
-    std::fs::read_to_string(path).map_err(|error| fail(unreadable(&error)))
 }
 
 /// Why a text cannot be read.
@@ -162,14 +159,12 @@ pub(super) fn shown(path: &Path) -> String {
 }
 
 /// Today, `2027-01-31`, or the day that is given in its place.
-pub(super) fn today(given: Option<&str>) -> Result<String, Failure> {
+pub(super) fn today(given: Option<&str>) -> Result<String, Unexpected> {
     if let Some(day) = given {
         if is_day(day) {
             return Ok(day.to_owned());
         }
-        return Err(Failure::Usage(format!(
-            "--today: expected a day such as 2027-01-31, got `{day}`"
-        )));
+        return Err(Unexpected::at("--today", "a day such as 2027-01-31").quoted(day));
     }
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Ok(day_of(since.as_secs() / 86_400))
@@ -197,12 +192,10 @@ pub(super) fn is_ci() -> bool {
 }
 
 /// Refuses under CI what writes into the repository.
-pub(super) fn refuse_under_ci(command: &str, hint: &str) -> Result<(), Failure> {
+pub(super) fn refuse_under_ci(command: &str, hint: &str) -> Result<(), Unexpected> {
     if is_ci() {
-        let what = format!(
-            "{command}: expected a developer's machine, got CI, where files of the repository are not written"
-        );
-        return Err(Failure::Usage(format!("{what}\nhint: {hint}")));
+        let got = "CI, where files of the repository are not written";
+        return Err(Unexpected::at(command, "a developer's machine").got(got).hint(hint));
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use qkvet_gen::frozen::{FrozenCase, LargerEntry, freeze, frozen_plans};
 use qkvet_run::frozen::{CaseWriter, FileFormat, FrozenFolder, OutputFolder, read_cases};
 use qkvet_run::runner::CaseSource;
 use qkvet_run::target::{NamedTarget, TargetKind};
-use qkvet_spec::{Catalog, CheckedLaw, Dtype};
+use qkvet_spec::{Catalog, CheckedLaw, Dtype, Unexpected};
 
 use super::check::suite;
 use super::expected::Expected;
@@ -109,24 +109,18 @@ pub(super) fn frozen_cases(
         let suite = suite(catalog, args.cases)?;
         let dtypes: Vec<Dtype> =
             suite.dtypes.iter().copied().filter(|dtype| wanted(*dtype)).collect();
-        let plans = frozen_plans(catalog, &suite, &dtypes, args.seed).map_err(usage)?;
+        let plans = frozen_plans(catalog, &suite, &dtypes, args.seed)?;
         let larger = if args.larger { plans.larger } else { Vec::new() };
         for plan in plans.text.iter().chain(&larger) {
-            let case = build(law(catalog)?, plan).map_err(usage)?;
-            cases.push(freeze(catalog, &case).map_err(usage)?);
+            let case = build(law(catalog)?, plan)?;
+            cases.push(freeze(catalog, &case)?);
         }
     }
     if cases.is_empty() {
-        return Err(Failure::Usage(format!(
-            "cases of {}: expected some to write, got none of these formats",
-            args.cases
-        )));
+        let place = format!("cases of {}", args.cases);
+        return Err(Unexpected::at(place, "some to write").got("none of these formats").into());
     }
     Ok(cases)
-}
-
-fn usage(error: impl std::fmt::Display) -> Failure {
-    Failure::Usage(error.to_string())
 }
 
 /// The larger cases that a manifest lists, made again and compared with their hashes.
@@ -137,22 +131,21 @@ fn larger_of(
     absent: &[&LargerEntry],
 ) -> Result<Vec<FrozenCase>, Failure> {
     let mut cases = Vec::new();
-    for plan in frozen_plans(catalog, suite, &suite.dtypes, seed).map_err(usage)?.larger {
-        let case = build(law(catalog)?, &plan).map_err(usage)?;
+    for plan in frozen_plans(catalog, suite, &suite.dtypes, seed)?.larger {
+        let case = build(law(catalog)?, &plan)?;
         let id = qkvet_gen::case_id(&case);
         let Some(entry) = absent.iter().find(|entry| entry.id == id) else { continue };
-        let frozen = freeze(catalog, &case).map_err(usage)?;
-        entry.check(&FileFormat::Safetensors.case_bytes(&frozen).map_err(usage)?).map_err(usage)?;
+        let frozen = freeze(catalog, &case)?;
+        entry.check(&FileFormat::Safetensors.case_bytes(&frozen)?)?;
         cases.push(frozen);
     }
     if cases.len() != absent.len() {
         let missing =
             absent.iter().filter(|entry| !cases.iter().any(|case| case.id == entry.id)).count();
-        return Err(Failure::Usage(format!(
-            "larger cases of {}: expected {} of the manifest, got {missing} that this version does not make",
-            suite.suite,
-            absent.len()
-        )));
+        let place = format!("larger cases of {}", suite.suite);
+        return Err(Unexpected::at(place, format!("{} of the manifest", absent.len()))
+            .got(format!("{missing} that this version does not make"))
+            .into());
     }
     Ok(cases)
 }

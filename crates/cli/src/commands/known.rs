@@ -13,7 +13,7 @@ use qkvet_report::{
 use qkvet_run::names::{mistyped_target, other_names};
 use qkvet_run::target::KNOWN_FILE;
 use qkvet_run::whole::hold;
-use qkvet_spec::{CaseRecord, Chosen, KnownDeviation, KnownFile, KnownState, Summary};
+use qkvet_spec::{CaseRecord, Chosen, KnownDeviation, KnownFile, KnownState, Summary, Unexpected};
 
 use super::expected::{find_known, read_known_file, read_text, refuse_under_ci, shown, today};
 use super::report::read;
@@ -50,19 +50,16 @@ fn add(args: &KnownAddArgs) -> Result<ExitCode, Failure> {
     let (same, new): (Vec<KnownDeviation>, Vec<KnownDeviation>) =
         wanted.into_iter().partition(|entry| scopes.contains(&scope(entry)));
     if new.len() > MOST_ADDED {
-        let hint = "hint: so many are a snapshot (`qkvet snapshot record`), or one entry with patterns (--law, --finding)";
-        let what = format!(
-            "known add: expected at most {MOST_ADDED} entries to add at once, got {}",
-            new.len()
-        );
-        return Err(Failure::Usage(format!("{what}\n{hint}")));
+        let hint = "so many are a snapshot (`qkvet snapshot record`), or one entry with patterns (--law, --finding)";
+        let expected = format!("at most {MOST_ADDED} entries to add at once");
+        return Err(Unexpected::at("known add", expected).got(new.len()).hint(hint).into());
     }
     for entry in &new {
-        check_known(entry).map_err(|error| Failure::Usage(format!("known add: {error}")))?;
+        check_known(entry).map_err(|error| Unexpected::within("known add", error))?;
     }
     let ran = read(&args.file.from).map(|summary| summary.run.target).unwrap_or_default();
     if let Some(what) = mistyped_target(&new, &path, &ran, &[]) {
-        return Err(Failure::Usage(format!("known add: {what}")));
+        return Err(Unexpected::within("known add", what).into());
     }
     there.extend(same.iter().map(KnownDeviation::describe));
     let added = new.len();
@@ -128,12 +125,12 @@ fn wanted(
             .finding
             .as_ref()
             .map_or_else(|| "one".to_owned(), |wanted| format!("{wanted} among them"));
-        let (place, target) = (args.file.from.display(), &summary.run.target);
-        let hint = "hint: `qkvet check` finds them; --law with --finding describes one by hand";
-        return Err(Failure::Usage(format!(
-            "findings at {place}: expected {what}, got {}, on {target}\n{hint}",
-            found(&summary)
-        )));
+        let got = format!("{}, on {}", found(&summary), summary.run.target);
+        let hint = "`qkvet check` finds them; --law with --finding describes one by hand";
+        return Err(Unexpected::at_path("findings", &args.file.from, what)
+            .got(got)
+            .hint(hint)
+            .into());
     }
     // The run may have been before the entries.
     let mut now = summary.clone();
@@ -236,15 +233,13 @@ fn found(summary: &Summary) -> String {
 }
 
 /// Whether the last day is one, and one to come, be there anything to add or not.
-fn check_day(args: &KnownAddArgs) -> Result<(), Failure> {
+fn check_day(args: &KnownAddArgs) -> Result<(), Unexpected> {
     let today = today(args.file.today.as_deref())?;
     match &args.expires {
-        Some(day) if !is_day(day) => Err(Failure::Usage(format!(
-            "--expires: expected a day such as 2027-01-31, got `{day}`"
-        ))),
-        Some(day) if *day < today => {
-            Err(Failure::Usage(format!("--expires: expected a day to come, got {day}")))
+        Some(day) if !is_day(day) => {
+            Err(Unexpected::at("--expires", "a day such as 2027-01-31").quoted(day))
         }
+        Some(day) if *day < today => Err(Unexpected::at("--expires", "a day to come").got(day)),
         _ => Ok(()),
     }
 }
@@ -306,10 +301,11 @@ fn prune(args: &KnownPruneArgs) -> Result<ExitCode, Failure> {
     let (text, known) = (read_text("known deviations", &path, None)?, read_known_file(&path)?);
     let summary = read(&args.file.from)?;
     let Some(outcome) = &summary.known else {
-        let hint = "hint: `qkvet check` reads the file and says which entries are gone";
-        return Err(Failure::Usage(format!(
-            "last run: expected one with known deviations, got one without\n{hint}"
-        )));
+        let hint = "`qkvet check` reads the file and says which entries are gone";
+        return Err(Unexpected::at("last run", "one with known deviations")
+            .got("one without")
+            .hint(hint)
+            .into());
     };
     // What is expired and still found is for a person to decide.
     let is_gone = |at: usize| {
@@ -331,13 +327,11 @@ fn prune(args: &KnownPruneArgs) -> Result<ExitCode, Failure> {
 }
 
 /// A file that has to be there.
-fn expect_there(path: &Path) -> Result<(), Failure> {
+fn expect_there(path: &Path) -> Result<(), Unexpected> {
     if path.symlink_metadata().is_err() {
-        let what =
-            format!("known deviations at {}: expected a readable file, got none", shown(path));
-        return Err(Failure::Usage(format!(
-            "{what}\nhint: `qkvet known add --reason WHY` begins it with what the last run found"
-        )));
+        return Err(Unexpected::at_path("known deviations", shown(path), "a readable file")
+            .got("none")
+            .hint("`qkvet known add --reason WHY` begins it with what the last run found"));
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use qkvet_run::process::Watch;
 use qkvet_run::record::{ChangedFile, Header, Recorded, read_shards};
 use qkvet_run::runner::{CaseSource, FailFast, RunConfig, Seen, run};
 use qkvet_run::target::{NamedTarget, TargetKind};
-use qkvet_spec::{Catalog, Chosen, Summary, Verdict};
+use qkvet_spec::{Catalog, Chosen, Summary, Unexpected, Verdict};
 
 use super::expected::Expected;
 use super::launch::stop_on_interrupt;
@@ -126,7 +126,7 @@ pub(super) fn judge(
         progress.event(&event);
     })?;
     if let Some(trouble) = recorded.trouble() {
-        return Err(Failure::Target(trouble.to_string()));
+        return Err(Failure::Target(trouble));
     }
     let is_partial = mark_partial(&mut summary, &cut_short);
     found.apply(&mut summary);
@@ -139,20 +139,19 @@ pub(super) fn judge(
 /// rest, that is an error, as is a file that is gone: two versions would answer, or none.
 fn is_still_what_ran(header: &Header, asks_target: bool) -> Result<(), Failure> {
     if let Some(name) = header.gone_files().first().filter(|_| asks_target) {
-        let hint = "hint: run it where the file is, or without --target";
-        return Err(Failure::Target(format!(
-            "{name}: expected what the shards ran, got no file\n{hint}"
-        )));
+        let hint = "run it where the file is, or without --target";
+        return Err(Failure::Target(
+            Unexpected::at(name, "what the shards ran").got("no file").hint(hint),
+        ));
     }
     for ChangedFile { name, before, now } in header.changed_files() {
-        let what =
-            format!("{name}: expected what the shards ran ({before}), got something else ({now})");
-        let hint =
-            "hint: it was changed since: run the shards again for a report of what it is now";
+        let wrong = Unexpected::at(name, format!("what the shards ran ({before})"))
+            .got(format!("something else ({now})"))
+            .hint("it was changed since: run the shards again for a report of what it is now");
         if asks_target {
-            return Err(Failure::Target(format!("{what}\n{hint}")));
+            return Err(Failure::Target(wrong));
         }
-        tell!("notice: {what}\n{hint}");
+        tell!("notice: {wrong}");
     }
     Ok(())
 }

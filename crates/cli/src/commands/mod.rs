@@ -53,7 +53,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Init(InitArgs { what: Some(Begun::Ci(args)), .. }) => init::ci(&args),
         Command::Init(args) => init::config(&args),
         Command::Completions { shell } => completions::completions(shell),
-        Command::NativeWorker { words } => native_worker::native_worker(&words),
+        Command::NativeWorker { words } => Ok(native_worker::native_worker(&words)?),
         Command::Schema { name, list } => schema::schema(name.as_deref(), list),
     }
 }

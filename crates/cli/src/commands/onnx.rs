@@ -16,7 +16,9 @@ use qkvet_run::process::Watch;
 use qkvet_run::python::find_python;
 use qkvet_run::runner::{CaseSource, FailFast, RunConfig, run};
 use qkvet_run::target::{NamedTarget, TargetKind};
-use qkvet_spec::{Catalog, Contract, Dtype, FindingDocument, OnnxOutcome, OnnxReport, Summary};
+use qkvet_spec::{
+    Catalog, Contract, Dtype, FindingDocument, OnnxOutcome, OnnxReport, Summary, Unexpected,
+};
 
 use super::frozen::{self, Wanted};
 use super::launch::{stop_on_interrupt, write_text};
@@ -32,10 +34,8 @@ pub(super) fn run_backend(args: &OnnxRunArgs) -> Result<ExitCode, Failure> {
     let wanted = Wanted { cases: &args.cases, dtypes: &args.dtype, seed: 0, larger: false };
     let (stated, left_out) = stated(frozen::frozen_cases(&catalog, &wanted)?, opset);
     if stated.is_empty() {
-        return Err(Failure::Usage(format!(
-            "cases of {}: expected some that the operator states, got none",
-            args.cases
-        )));
+        let place = format!("cases of {}", args.cases);
+        return Err(Unexpected::at(place, "some that the operator states").got("none").into());
     }
     let dtypes = frozen::dtypes(&stated);
     let mut target = target(args, opset)?;
@@ -77,9 +77,7 @@ pub(super) fn run_backend(args: &OnnxRunArgs) -> Result<ExitCode, Failure> {
     };
     write_text(&match args.format {
         OnnxFormat::Human => onnx_text(&report),
-        OnnxFormat::Json => {
-            onnx_json(&report).map_err(|error| Failure::Usage(format!("report: {error}")))?
-        }
+        OnnxFormat::Json => onnx_json(&report)?,
     })?;
     Ok(ExitCode::from(code(&report, &summary, args.strict)))
 }
@@ -125,9 +123,8 @@ fn stated(cases: Vec<FrozenCase>, opset: Opset) -> (Vec<FrozenCase>, BTreeMap<St
     (stated, left_out)
 }
 
-fn opset(version: i64) -> Result<Opset, Failure> {
-    Opset::from_version(version)
-        .ok_or_else(|| Failure::Usage(format!("--opset: expected 23 or 24, got {version}")))
+fn opset(version: i64) -> Result<Opset, Unexpected> {
+    Opset::from_version(version).ok_or_else(|| Unexpected::at("--opset", "23 or 24").got(version))
 }
 
 /// The backend under the name by which `check`, `probe` and `replay` find it again.
@@ -136,7 +133,7 @@ fn target(args: &OnnxRunArgs, opset: Opset) -> Result<NamedTarget, Failure> {
     let python = find_python(args.process.python.as_deref(), virtual_env.as_deref());
     let name = format!("{}@{}", args.backend, opset.version());
     let mut config = BackendConfig::parse(&name, &setup::current_folder()?, &python)
-        .map_err(|message| Failure::Usage(format!("--backend {}: {message}", args.backend)))?;
+        .map_err(|error| Unexpected::within(format!("--backend {}", args.backend), error))?;
     config.device.clone_from(&args.device);
     setup::limit(&mut config.limits, &args.process)?;
     let kind = TargetKind::OnnxBackend(Box::new(config));
@@ -196,9 +193,8 @@ pub(super) fn export(
     }
     if written == 0 {
         let got = format!("none of {} cases", cases.len());
-        return Err(Failure::Usage(format!(
-            "node tests: expected some that the operator states, got {got}"
-        )));
+        let expected = "some that the operator states";
+        return Err(Unexpected::at("node tests", expected).got(got).into());
     }
     Ok(ExitCode::from(HELD))
 }

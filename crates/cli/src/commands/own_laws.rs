@@ -2,7 +2,7 @@
 //! right implementation.
 
 use qkvet_prove::outcome::{Status, prove};
-use qkvet_spec::{Catalog, CheckedLaw};
+use qkvet_spec::{Catalog, CheckedLaw, Unexpected};
 
 use crate::exit::Failure;
 
@@ -22,7 +22,7 @@ pub(super) fn notices(
         let id = &law.law.law;
         let file =
             catalog.law_files.get(id).map_or_else(|| id.clone(), |file| format!("--file {file}"));
-        let hint = format!("hint: `qkvet prove {file}` says the same");
+        let hint = format!("`qkvet prove {file}` says the same");
         if law.compares_bits() {
             let what = "it compares bits, of which real numbers say nothing: what it finds may be its own fault";
             notices.push(format!("law {id}: {what}"));
@@ -30,14 +30,14 @@ pub(super) fn notices(
         let outcome = prove(law);
         match outcome.status {
             Status::Refuted(example) if !has_conventions => {
-                let what = format!(
-                    "law {id}: expected one that holds, got a false one, as this shows:\n{example}\n{hint}"
-                );
-                return Err(Failure::Usage(what));
+                return Err(Unexpected::at(format!("law {id}"), "one that holds")
+                    .got(format!("a false one, as this shows:\n{example}"))
+                    .hint(hint)
+                    .into());
             }
             Status::Refuted(_) => {
                 notices.push(format!(
-                    "law {id} is false of the standard meaning, if not of the declared one\n{hint}"
+                    "law {id} is false of the standard meaning, if not of the declared one\nhint: {hint}"
                 ));
             }
             Status::Checked(_) => {

@@ -8,7 +8,7 @@ use qkvet_run::conventions::conventions;
 use qkvet_run::probing;
 use qkvet_run::process::{Watch, end_all};
 use qkvet_run::runner::self_test;
-use qkvet_spec::{Certainty, Probe};
+use qkvet_spec::{Certainty, Probe, Unexpected};
 
 use super::{launch, setup};
 use crate::args::{ProbeArgs, ProbeFormat};
@@ -33,10 +33,8 @@ pub(super) fn probe(args: &ProbeArgs) -> Result<ExitCode, Failure> {
         tell!("warning: {line}");
     }
     let Some((dtype, contract)) = by_dtype.into_iter().next() else {
-        return Err(Failure::Usage(format!(
-            "--dtype {}: expected a format with a contract, got none",
-            args.dtype
-        )));
+        let place = format!("--dtype {}", args.dtype);
+        return Err(Unexpected::at(place, "a format with a contract").got("none").into());
     };
     let _ = ctrlc::set_handler(|| {
         end_all();
@@ -54,9 +52,7 @@ pub(super) fn probe(args: &ProbeArgs) -> Result<ExitCode, Failure> {
         ProbeFormat::Human => probe_text(&probe),
         // Comments hold names of others.
         ProbeFormat::Yaml => visible(&probe_yaml(&probe)).into_owned(),
-        ProbeFormat::Json => {
-            probe_json(&probe).map_err(|error| Failure::Usage(format!("probe: {error}")))?
-        }
+        ProbeFormat::Json => probe_json(&probe)?,
     };
     launch::write_text(&text)?;
     Ok(ExitCode::from(code))

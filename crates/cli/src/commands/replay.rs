@@ -9,10 +9,12 @@ use qkvet_gen::{case_id, check_case, from_token, is_token};
 use qkvet_report::{English, ratio};
 use qkvet_run::conventions::conventions;
 use qkvet_run::frozen::read_cases;
-use qkvet_run::runner::{Stored, StoredFinding, read_case, self_test, threads_of};
+use qkvet_run::runner::{RunError, Stored, StoredFinding, read_case, self_test, threads_of};
 use qkvet_run::target::NamedTarget;
 use qkvet_spec::shape::check_law;
-use qkvet_spec::{Case, Catalog, CheckedLaw, Contract, Meaning, Strides, Target, Threads, Verdict};
+use qkvet_spec::{
+    Case, Catalog, CheckedLaw, Contract, Meaning, Strides, Target, Threads, Unexpected, Verdict,
+};
 
 use super::setup;
 use crate::args::{ProcessArgs, ReplayArgs, TargetArgs};
@@ -41,9 +43,10 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     self_test()?;
     let stored = match (&args.cases, &args.law) {
         (None, Some(file)) if !is_token(&args.case) => {
-            return Err(Failure::Usage(format!(
-                "--law {file}: expected with a token only; a stored case holds its law"
-            )));
+            return Err(Unexpected::at(format!("--law {file}"), "a token")
+                .quoted(&args.case)
+                .hint("a stored case holds its law")
+                .into());
         }
         (None, None) if !is_token(&args.case) => {
             Some(read_case(Path::new(setup::STORE), &args.case)?)
@@ -63,15 +66,14 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     let contracts = contracts(target, &again.contracts, &[case.dtype], &catalog)?.by_dtype;
     let contract = contracts
         .get(&case.dtype)
-        .ok_or_else(|| Failure::Usage(format!("contract for {}: expected one", case.dtype)))?;
+        .ok_or_else(|| Unexpected::at(format!("contract for {}", case.dtype), "one"))?;
     let meaning = applied(&Meaning::standard(), &conventions);
     let mut open = target.kind.open(&meaning)?;
     let id = case_id(case);
     open.target.begin(&id);
     open.target.set_threads(threads_of(&id, &law.law.law));
     let turn = |target: &mut dyn Target| {
-        evaluate(law, case, Judge { meaning: &meaning, contract }, target)
-            .map_err(|error| Failure::Usage(error.to_string()))
+        evaluate(law, case, Judge { meaning: &meaning, contract }, target).map_err(RunError::from)
     };
     let mut outcome = turn(open.target.as_mut())?;
     let mut n_calls = outcome.calls.len();
@@ -157,11 +159,11 @@ fn by_file(
     config: Option<PathBuf>,
     catalog: &Catalog,
 ) -> Result<Again, Failure> {
-    let usage =
-        |what: &str, error: String| Failure::Usage(format!("{what} at {}: {error}", args.case));
-    let case = stored.case().map_err(|error| usage("case", error.to_string()))?;
-    let law = check_law(stored.law.clone()).map_err(|error| usage("law", error.error.message))?;
-    check_case(&law, &case).map_err(|error| usage("case", error.to_string()))?;
+    let of_case = |error| Unexpected::within_path("case", &args.case, error);
+    let case = stored.case().map_err(of_case)?;
+    let law = check_law(stored.law.clone())
+        .map_err(|error| Unexpected::within_path("law", &args.case, error.error.message))?;
+    check_case(&law, &case).map_err(of_case)?;
     let target = match &args.target {
         Some(name) => setup::target(name, &args.on, &[case.dtype], catalog)?,
         None => {
@@ -192,11 +194,8 @@ fn by_file(
 fn by_frozen_id(args: &ReplayArgs, folder: &Path, catalog: &Catalog) -> Result<Again, Failure> {
     let frozen = read_cases(folder)?;
     let case = frozen.cases.iter().find(|case| case.id == args.case).ok_or_else(|| {
-        Failure::Usage(format!(
-            "case {}: expected an id of {}, got none of its cases",
-            args.case,
-            folder.display()
-        ))
+        let expected = format!("an id of {}", folder.display());
+        Unexpected::at(format!("case {}", args.case), expected).got("none of its cases")
     })?;
     let law = Catalog::find("law", &catalog.laws, &case.case.law)?.clone();
     let name = args.target.as_deref().unwrap_or_default();
@@ -212,26 +211,21 @@ fn by_frozen_id(args: &ReplayArgs, folder: &Path, catalog: &Catalog) -> Result<A
 
 /// A case that the token holds, by a law of the catalog or a file, on the target that is named.
 fn by_token(args: &ReplayArgs, catalog: &mut Catalog) -> Result<Again, Failure> {
-    let case = from_token(&args.case).map_err(|error| Failure::Usage(error.to_string()))?;
+    let case = from_token(&args.case)?;
     if let Some(file) = &args.law {
-        let source = setup::yaml_file(file)?.ok_or_else(|| {
-            Failure::Usage(format!("--law {file}: expected a YAML file, ending in .yaml or .yml"))
-        })?;
+        let place = format!("--law {file}");
+        let source = setup::yaml_file(file)?
+            .ok_or_else(|| Unexpected::at(&place, "a YAML file, ending in .yaml or .yml"))?;
         let id = catalog.add_law(file, &source)?;
         if id != case.law {
-            return Err(Failure::Usage(format!(
-                "--law {file}: expected the law `{}` of the token, got `{id}`",
-                case.law
-            )));
+            let expected = format!("the law `{}` of the token", case.law);
+            return Err(Unexpected::at(place, expected).quoted(id).into());
         }
     }
     let law = Catalog::find("law", &catalog.laws, &case.law)
-        .map_err(|error| {
-            Failure::Usage(format!("{error}\nhint: --law FILE gives a law that is not built in"))
-        })?
+        .map_err(|error| error.hint("--law FILE gives a law that is not built in"))?
         .clone();
-    check_case(&law, &case)
-        .map_err(|error| Failure::Usage(format!("case of the token: {error}")))?;
+    check_case(&law, &case).map_err(|error| Unexpected::within("case of the token", error))?;
     let target = match &args.target {
         Some(name) => setup::target(name, &args.on, &[case.dtype], catalog)?,
         None => {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use qkvet_report::{ReportFormat, ReportStyle, render_in};
-use qkvet_spec::{Catalog, REPORT_FORMAT, Summary, parse_json};
+use qkvet_spec::{Catalog, REPORT_FORMAT, Summary, Unexpected, parse_json};
 use serde_json::Value;
 
 use super::expected::unreadable;
@@ -43,25 +43,18 @@ pub(super) fn report(args: &RerenderArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The report in a file, or in `report.json` of a folder.
-pub(super) fn read(from: &Path) -> Result<Summary, Failure> {
+pub(super) fn read(from: &Path) -> Result<Summary, Unexpected> {
     let path =
         if from.is_dir() { from.join(ReportFormat::Json.file_name()) } else { from.to_owned() };
-    let hint = "hint: `qkvet check` leaves one in .qkvet/last; shards are joined by `qkvet merge`";
-    let fail = |got: String| {
-        Failure::Usage(format!(
-            "report at {}: expected a JSON report, got: {got}\n{hint}",
-            path.display()
-        ))
-    };
+    let hint = "`qkvet check` leaves one in .qkvet/last; shards are joined by `qkvet merge`";
+    let wrong = |expected: &str| Unexpected::at_path("report", &path, expected).hint(hint);
+    let fail = |got: String| wrong("a JSON report").error(got);
     let unread = |error: std::io::Error| {
         let got = match error.kind() {
             ErrorKind::NotFound => "none".to_owned(),
             _ => unreadable(&error),
         };
-        Failure::Usage(format!(
-            "report at {}: expected a readable file, got {got}\n{hint}",
-            path.display()
-        ))
+        wrong("a readable file").got(got)
     };
     let about = std::fs::metadata(&path).map_err(unread)?;
     if !about.is_file() || about.len() > MOST_BYTES {
@@ -76,10 +69,9 @@ pub(super) fn read(from: &Path) -> Result<Summary, Failure> {
         let text = std::fs::read_to_string(&path).map_err(|error| fail(unreadable(&error)))?;
         let document = parse_json::<Value>(&text).unwrap_or_default();
         if let Some(format) = document["format"].as_str().filter(|one| *one != REPORT_FORMAT) {
-            return Err(Failure::Usage(format!(
-                "report at {}: expected the format {REPORT_FORMAT}, got `{format}`\nhint: run `qkvet check` again, or read it with the version that wrote it",
-                path.display()
-            )));
+            return Err(wrong(&format!("the format {REPORT_FORMAT}"))
+                .quoted(format)
+                .hint("run `qkvet check` again, or read it with the version that wrote it"));
         }
         parse_json(&text).map_err(|error| fail(error.to_string()))
     })

@@ -11,7 +11,7 @@ use qkvet_report::{
     write_ndjson_end,
 };
 use qkvet_run::whole::{write_whole, write_whole_with};
-use qkvet_spec::{Catalog, Event, Summary};
+use qkvet_spec::{Catalog, Event, Summary, Unexpected};
 
 use super::launch::write_text;
 use super::setup;
@@ -66,13 +66,9 @@ impl Live {
         self.failure = match self.stream.event(event) {
             Ok(None) => None,
             Ok(Some(line)) => write_text(&line).err(),
-            Err(error) => Some(unwritten(&error)),
+            Err(error) => Some(error.into()),
         };
     }
-}
-
-fn unwritten(error: &dyn std::error::Error) -> Failure {
-    Failure::Usage(error.to_string())
 }
 
 /// The report of a run: on standard output what is left of it, then the files.
@@ -115,9 +111,7 @@ pub(super) fn write_out(
         ReportFormat::Json => say_with(|to| write_json(summary, to)),
         ReportFormat::Ndjson => say_with(|to| write_ndjson(summary, to)),
         format => {
-            return write_text(
-                &write_as(format, summary, catalog).map_err(|error| unwritten(&error))?,
-            );
+            return write_text(&write_as(format, summary, catalog)?);
         }
     }
     written()
@@ -153,10 +147,9 @@ fn write_wish(
 ) -> Result<(), Failure> {
     match path {
         Some(path) => write_report(path, *format, summary, catalog),
-        None if *format == ReportFormat::Github => annotate(
-            &write_as(*format, summary, catalog).map_err(|error| unwritten(&error))?,
-            summary,
-        ),
+        None if *format == ReportFormat::Github => {
+            annotate(&write_as(*format, summary, catalog)?, summary)
+        }
         None => {
             let path = last_folder()?.join(format.file_name());
             write_report(&path, *format, summary, catalog)?;
@@ -177,7 +170,7 @@ fn write_report(
         ReportFormat::Json => write_named_with("report", path, |to| write_json(summary, to)),
         ReportFormat::Ndjson => write_named_with("report", path, |to| write_ndjson(summary, to)),
         format => {
-            let text = write_as(format, summary, catalog).map_err(|error| unwritten(&error))?;
+            let text = write_as(format, summary, catalog)?;
             write_named("report", path, &text)
         }
     }
@@ -199,27 +192,23 @@ fn is_shard(path: &Path) -> bool {
 }
 
 /// Says before a run what would else be said behind it: a report that cannot be written.
-pub(super) fn check_wishes(args: &OutputArgs) -> Result<(), Failure> {
+pub(super) fn check_wishes(args: &OutputArgs) -> Result<(), Unexpected> {
     for path in wishes(args).filter_map(|wish| wish.path.as_ref()) {
-        let fail = |expected: &str, got: &str| {
-            Err(Failure::Usage(format!(
-                "report at {}: expected {expected}, got {got}",
-                path.display()
-            )))
-        };
+        let wrong = |expected: &str| Unexpected::at_path("report", path, expected);
         if path.is_dir() {
-            return fail("a file", "a folder\nhint: a name of a file goes behind it");
+            return Err(wrong("a file").got("a folder").hint("a name of a file goes behind it"));
         }
         if is_shard(path) {
-            return fail("a file that may be written over", "a shard\nhint: name another");
+            return Err(wrong("a file that may be written over")
+                .got("a shard")
+                .hint("name another"));
         }
         let extension =
             path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         if path.is_file() && SOURCES.contains(&extension) {
-            return fail(
-                "a file that may be written over",
-                "one that is no report\nhint: remove it first, or name another",
-            );
+            return Err(wrong("a file that may be written over")
+                .got("one that is no report")
+                .hint("remove it first, or name another"));
         }
     }
     Ok(())
@@ -236,12 +225,9 @@ fn annotate(text: &str, summary: &Summary) -> Result<(), Failure> {
     };
     let path = PathBuf::from(path);
     let opened = fs::OpenOptions::new().create(true).append(true).open(&path);
-    opened.and_then(|mut file| file.write_all(markdown(summary).as_bytes())).map_err(|error| {
-        Failure::Usage(format!(
-            "step summary at {}: expected to be written, got: {error}",
-            path.display()
-        ))
-    })
+    Ok(opened
+        .and_then(|mut file| file.write_all(markdown(summary).as_bytes()))
+        .map_err(|error| Unexpected::at_path("step summary", path, "to be written").error(error))?)
 }
 
 /// Keeps the report for `qkvet report`. Verdict and output do not depend on it.
@@ -266,12 +252,7 @@ fn keep(summary: &Summary, catalog: &Catalog) {
 fn last_folder() -> Result<PathBuf, Failure> {
     let store = PathBuf::from(setup::STORE);
     let folder = store.join(LAST);
-    let fail = |error: std::io::Error| {
-        Failure::Usage(format!(
-            "report at {}: expected a folder to write to, got: {error}",
-            folder.display()
-        ))
-    };
+    let fail = |error| Unexpected::at_path("report", &folder, "a folder to write to").error(error);
     fs::create_dir_all(&folder).map_err(fail)?;
     let ignore = store.join(".gitignore");
     if !ignore.is_file() {
@@ -292,14 +273,9 @@ fn write_named_with(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
 ) -> Result<(), Failure> {
-    let fail = |error: std::io::Error| {
-        Failure::Usage(format!(
-            "{what} at {}: expected to be written, got: {error}",
-            path.display()
-        ))
-    };
+    let fail = |error| Unexpected::at_path(what, path, "to be written").error(error);
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         fs::create_dir_all(folder).map_err(fail)?;
     }
-    write_whole_with(path, write).map_err(fail)
+    Ok(write_whole_with(path, write).map_err(fail)?)
 }

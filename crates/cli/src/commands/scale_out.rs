@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use qkvet_run::python::find_python;
+use qkvet_spec::Unexpected;
 
 use super::check::Ended;
 use super::expected::Expected;
@@ -77,14 +78,10 @@ struct Folder {
 }
 
 impl Folder {
-    fn new() -> Result<Self, Failure> {
+    fn new() -> Result<Self, Unexpected> {
         let path = Path::new(setup::STORE).join("engine").join(std::process::id().to_string());
-        let fail = |error: std::io::Error| {
-            Failure::Usage(format!(
-                "shards at {}: expected a folder to write to, got: {error}",
-                path.display()
-            ))
-        };
+        let fail =
+            |error| Unexpected::at_path("shards", &path, "a folder to write to").error(error);
         if path.exists() {
             std::fs::remove_dir_all(&path).map_err(fail)?;
         }
@@ -102,15 +99,17 @@ impl Drop for Folder {
 }
 
 /// Has the driver run every shard into `folder`; the exit code if it could not, which has said why.
-fn drive(args: &CheckArgs, folder: &Path, stop: &Arc<AtomicBool>) -> Result<Option<u8>, Failure> {
+fn drive(
+    args: &CheckArgs,
+    folder: &Path,
+    stop: &Arc<AtomicBool>,
+) -> Result<Option<u8>, Unexpected> {
     let virtual_env = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
     let python = find_python(args.on.process.python.as_deref(), virtual_env.as_deref());
     let fail = |error: std::io::Error| {
-        let hint = "hint: --python names the interpreter that has the packages qkvet and ray";
-        Failure::Usage(format!(
-            "engine ray: expected a Python at {}, got: {error}\n{hint}",
-            python.display()
-        ))
+        let hint = "--python names the interpreter that has the packages qkvet and ray";
+        let expected = format!("a Python at {}", python.display());
+        Unexpected::at("engine ray", expected).error(error).hint(hint)
     };
     let mut command = Command::new(&python);
     command

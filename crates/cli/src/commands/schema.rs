@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use qkvet_spec::{SCHEMAS, nearest};
+use qkvet_spec::{SCHEMAS, Unexpected, name_hint};
 
 use super::launch::write_text;
 use crate::exit::Failure;
@@ -16,14 +16,8 @@ pub(super) fn schema(name: Option<&str>, list: bool) -> Result<ExitCode, Failure
         return Ok(ExitCode::SUCCESS);
     };
     let Some(schema) = qkvet_spec::schema(name) else {
-        let known: Vec<&str> = names().collect();
-        let hint = nearest(name, names()).map_or_else(
-            || format!("known: {}", known.join(", ")),
-            |near| format!("did you mean `{near}`?"),
-        );
-        return Err(Failure::Usage(format!(
-            "schema `{name}`: expected a known format\nhint: {hint}"
-        )));
+        let hint = name_hint(name, &SCHEMAS.map(|(name, _)| name));
+        return Err(Unexpected::at(format!("schema `{name}`"), "a known format").hint(hint).into());
     };
     write_text(schema)?;
     Ok(ExitCode::SUCCESS)

@@ -10,7 +10,7 @@ use qkvet_run::process::Limits;
 use qkvet_run::python::{Arrays, Layout, find_python};
 use qkvet_run::runner::StoredCall;
 use qkvet_run::target::{NamedTarget, TargetKind, config_of, resolve};
-use qkvet_spec::{Catalog, Dtype, nearest};
+use qkvet_spec::{Catalog, Dtype, Unexpected, name_hint};
 
 use crate::args::{ArraysArg, LayoutArg, ProcessArgs, TargetArgs};
 use crate::exit::Failure;
@@ -29,8 +29,8 @@ pub(super) fn catalog(target: Option<&str>, config: Option<&Path>) -> Result<Cat
     Ok(catalog)
 }
 
-pub(super) fn current_folder() -> Result<PathBuf, Failure> {
-    std::env::current_dir().map_err(|error| Failure::Usage(format!("current folder: {error}")))
+pub(super) fn current_folder() -> Result<PathBuf, Unexpected> {
+    std::env::current_dir().map_err(|error| Unexpected::within("current folder", error))
 }
 
 /// Finds the target and lays the flags over its declarations.
@@ -66,8 +66,10 @@ pub(super) fn target(
             config.declare(prototype, declared)?;
         }
     } else if args.call.is_some() {
-        let what = format!("--call: expected with a shared library, got the target `{name}`");
-        return Err(Failure::Usage(format!("{what}\nhint: lib:./libattn.so")));
+        return Err(Unexpected::at("--call", "with a shared library")
+            .got(format!("the target `{name}`"))
+            .hint("lib:./libattn.so")
+            .into());
     }
     match &mut target.kind {
         TargetKind::Onnx(config) => {
@@ -76,12 +78,14 @@ pub(super) fn target(
             if !args.constant.is_empty() {
                 config
                     .declare(&args.constant)
-                    .map_err(|error| Failure::Usage(format!("--constant: {error}")))?;
+                    .map_err(|error| Unexpected::within("--constant", error))?;
             }
         }
         _ if !args.constant.is_empty() => {
-            let what = format!("--constant: expected with a model, got the target `{name}`");
-            return Err(Failure::Usage(format!("{what}\nhint: onnx:model.onnx")));
+            return Err(Unexpected::at("--constant", "with a model")
+                .got(format!("the target `{name}`"))
+                .hint("onnx:model.onnx")
+                .into());
         }
         TargetKind::OnnxBackend(config) => {
             config.device = args.device.clone().or(config.device.take())
@@ -107,17 +111,18 @@ pub(super) fn target(
 /// The name of the only target that `qkvet.yaml` declares, for a command that names none.
 pub(super) fn only_target(config: Option<&Path>) -> Result<String, Failure> {
     let usage = |got: &str| {
-        let hint = "hint: --target path/file.py:function, or a name in qkvet.yaml";
-        Failure::Usage(format!("--target: expected one, for a token names none, got {got}\n{hint}"))
+        Unexpected::at("--target", "one, for a token names none")
+            .got(format!("nothing, and {got}"))
+            .hint("--target path/file.py:function, or a name in qkvet.yaml")
     };
     let folder = current_folder()?;
     let path = config.map(Path::to_owned).or_else(|| Config::find(&folder));
-    let path = path.ok_or_else(|| usage("nothing, and there is no qkvet.yaml here"))?;
+    let path = path.ok_or_else(|| usage("there is no qkvet.yaml here"))?;
     let names: Vec<String> = Config::read(&path)?.targets.into_keys().collect();
     match names.as_slice() {
         [name] => Ok(name.clone()),
-        [] => Err(usage(&format!("nothing, and {} names no target", path.display()))),
-        _ => Err(usage(&format!("nothing, and {} names {}", path.display(), names.join(", ")))),
+        [] => Err(usage(&format!("{} names no target", path.display())).into()),
+        _ => Err(usage(&format!("{} names {}", path.display(), names.join(", "))).into()),
     }
 }
 
@@ -168,56 +173,47 @@ pub(super) fn limit(limits: &mut Limits, args: &ProcessArgs) -> Result<(), Failu
     Ok(())
 }
 
-fn seconds(flag: &str, value: f64) -> Result<Duration, Failure> {
+fn seconds(flag: &str, value: f64) -> Result<Duration, Unexpected> {
     match Duration::try_from_secs_f64(value) {
         Ok(duration) if !duration.is_zero() => Ok(duration),
-        _ => Err(Failure::Usage(format!(
-            "{flag}: expected a positive number of seconds, got {value}"
-        ))),
+        _ => Err(Unexpected::at(flag, "a positive number of seconds").got(value)),
     }
 }
 
 /// Formats by name.
-pub(super) fn dtypes(names: &[String]) -> Result<Vec<Dtype>, Failure> {
+pub(super) fn dtypes(names: &[String]) -> Result<Vec<Dtype>, Unexpected> {
     let known = Dtype::CHECKED.map(Dtype::name);
     names
         .iter()
         .map(|name| {
             Dtype::CHECKED.into_iter().find(|dtype| dtype.name() == name).ok_or_else(|| {
-                let hint = nearest(name, known).map_or_else(
-                    || format!("known: {}", known.join(", ")),
-                    |near| format!("did you mean `{near}`?"),
-                );
-                Failure::Usage(format!("--dtype {name}: expected a known format\nhint: {hint}"))
+                Unexpected::at(format!("--dtype {name}"), "a known format")
+                    .hint(name_hint(name, &known))
             })
         })
         .collect()
 }
 
 /// Reads a file that the user names in place of an id; `None` when it is not a file name.
-pub(super) fn yaml_file(name: &str) -> Result<Option<String>, Failure> {
+pub(super) fn yaml_file(name: &str) -> Result<Option<String>, Unexpected> {
     if !Path::new(name)
         .extension()
         .is_some_and(|extension| extension == "yaml" || extension == "yml")
     {
         return Ok(None);
     }
-    let about = std::fs::metadata(name).map_err(|error| {
-        Failure::Usage(format!("file at {name}: expected a readable file, got: {error}"))
-    })?;
+    let about = std::fs::metadata(name)
+        .map_err(|error| Unexpected::at_path("file", name, "a readable file").error(error))?;
     // A pipe that nobody writes to would be waited for.
     if !about.is_file() {
-        return Err(Failure::Usage(format!(
-            "file at {name}: expected a readable file, got something else"
-        )));
+        return Err(Unexpected::at_path("file", name, "a readable file").got("something else"));
     }
     let size = about.len();
     if size > 1 << 20 {
-        return Err(Failure::Usage(format!(
-            "file at {name}: expected at most 1 MiB, got {size} bytes"
-        )));
+        let got = format!("{size} bytes");
+        return Err(Unexpected::at_path("file", name, "at most 1 MiB").got(got));
     }
-    std::fs::read_to_string(name).map(Some).map_err(|error| {
-        Failure::Usage(format!("file at {name}: expected a readable text, got: {error}"))
-    })
+    std::fs::read_to_string(name)
+        .map(Some)
+        .map_err(|error| Unexpected::at_path("file", name, "a readable text").error(error))
 }

@@ -13,6 +13,7 @@ use qkvet_exam::key::Source;
 use qkvet_exam::print::{HAS_PDF, pdfs};
 use qkvet_exam::{ExamError, counted};
 use qkvet_report::Progress;
+use qkvet_spec::Unexpected;
 
 use super::super::setup;
 use super::list::built_in;
@@ -137,23 +138,22 @@ impl Written<'_> {
 
     fn put(&mut self, path: &str, bytes: &[u8], secret: bool) -> Result<(), Failure> {
         *if secret { &mut self.keys } else { &mut self.sheets } += 1;
-        write(&self.out.join(path), bytes, secret)
+        Ok(write(&self.out.join(path), bytes, secret)?)
     }
 }
 
 /// What is there is never written over.
-pub(super) fn new_or_empty(out: &Path) -> Result<(), Failure> {
+pub(super) fn new_or_empty(out: &Path) -> Result<(), Unexpected> {
     if !fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
         return Ok(());
     }
-    let mut message = format!(
-        "folder at {}: expected a new or an empty one, got one with files in it",
-        out.display()
-    );
+    let wrong =
+        Unexpected::at_path("folder", out, "a new or an empty one").got("one with files in it");
     if ["student", "key"].iter().any(|folder| out.join(folder).exists()) {
-        message += "\nhint: a build that was stopped leaves such a folder: remove it if it is one, or name another";
+        let hint = "a build that was stopped leaves such a folder: remove it if it is one, or name another";
+        return Err(wrong.hint(hint));
     }
-    Err(Failure::Usage(message))
+    Err(wrong)
 }
 
 /// The problem set that is named, and the questions beside it.
@@ -170,9 +170,11 @@ fn sources(set: &Path) -> Result<(Source, Vec<Source>), Failure> {
         }
         let known: Vec<String> = built_in().filter_map(|(path, _)| id(&path)).collect();
         let got = if set.is_dir() { "a folder" } else { "neither" };
-        let message =
-            format!("problem set `{name}`: expected a file or the id of a set, got {got}");
-        return Err(Failure::Usage(format!("{message}\nhint: known: {}", known.join(", "))));
+        let place = format!("problem set `{name}`");
+        return Err(Unexpected::at(place, "a file or the id of a set")
+            .got(got)
+            .hint(format!("known: {}", known.join(", ")))
+            .into());
     }
     let text = text_of(set)?;
     // What is the same as what is built in needs nothing beside it.
@@ -200,26 +202,21 @@ fn sources(set: &Path) -> Result<(Source, Vec<Source>), Failure> {
 }
 
 /// A folder; a secret one only its owner can open.
-pub(super) fn make_folder(path: &Path, secret: bool) -> Result<(), Failure> {
+pub(super) fn make_folder(path: &Path, secret: bool) -> Result<(), Unexpected> {
     folder_builder(secret)
         .recursive(true)
         .create(path)
-        .map_err(|error| Failure::Usage(format!("folder {}: {error}", path.display())))
+        .map_err(|error| Unexpected::at_path("folder", path, "to be made").error(error))
 }
 
 /// The same, but one that is there already is an error: of two builds into one folder a single one
 /// goes on.
-fn make_new_folder(path: &Path, secret: bool) -> Result<(), Failure> {
-    folder_builder(secret).create(path).map_err(|error| {
-        let at = path.display();
-        Failure::Usage(match error.kind() {
-            ErrorKind::AlreadyExists => {
-                format!(
-                    "folder at {at}: expected none, got one of another build\nhint: give each build its own `--out`"
-                )
-            }
-            _ => format!("folder {at}: {error}"),
-        })
+fn make_new_folder(path: &Path, secret: bool) -> Result<(), Unexpected> {
+    folder_builder(secret).create(path).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => Unexpected::at_path("folder", path, "none")
+            .got("one of another build")
+            .hint("give each build its own `--out`"),
+        _ => Unexpected::at_path("folder", path, "to be made").error(error),
     })
 }
 
@@ -237,7 +234,7 @@ fn folder_builder(secret: bool) -> fs::DirBuilder {
 }
 
 /// A new file; a secret one only its owner can read.
-pub(super) fn write(path: &Path, bytes: &[u8], secret: bool) -> Result<(), Failure> {
+pub(super) fn write(path: &Path, bytes: &[u8], secret: bool) -> Result<(), Unexpected> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -250,5 +247,5 @@ pub(super) fn write(path: &Path, bytes: &[u8], secret: bool) -> Result<(), Failu
     options
         .open(path)
         .and_then(|mut open| open.write_all(bytes))
-        .map_err(|error| Failure::Usage(format!("file {}: {error}", path.display())))
+        .map_err(|error| Unexpected::at_path("file", path, "to be written").error(error))
 }

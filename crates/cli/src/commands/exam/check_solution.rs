@@ -11,16 +11,13 @@ use crate::exit::{FINDINGS, Failure, HELD, NOTHING};
 
 pub(super) fn check_solution(args: &ExamCheckSolutionArgs) -> Result<ExitCode, Failure> {
     let path = args.file.display().to_string();
-    let source = open::text(&args.file).map_err(|reason| {
-        let hint = "`qkvet exam new --solution FILE` writes an example";
-        Failure::Usage(format!("file {path}: {reason}\nhint: {hint}"))
-    })?;
+    let source = open::text_of(&args.file)
+        .map_err(|error| error.hint("`qkvet exam new --solution FILE` writes an example"))?;
     let checked = check(&Written::from_yaml(&path, &source)?);
     match args.format {
         SolutionFormat::Human => print(&checked),
         SolutionFormat::Json => {
-            let text = serde_json::to_string_pretty(&checked)
-                .map_err(|error| Failure::Usage(error.to_string()))?;
+            let text = serde_json::to_string_pretty(&checked)?;
             write_text(&format!("{text}\n"))?;
         }
     }

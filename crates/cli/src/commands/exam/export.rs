@@ -8,6 +8,7 @@ use qkvet_exam::export::{Credit, Target, export as exported};
 use qkvet_exam::key::Key;
 use qkvet_exam::verify::not_of_seed;
 use qkvet_exam::{ExamError, counted};
+use qkvet_spec::Unexpected;
 
 use super::super::setup;
 use super::build::{make_folder, new_or_empty, write};
@@ -19,7 +20,7 @@ pub(super) fn export(args: &ExamExportArgs) -> Result<ExitCode, Failure> {
     let out = &args.out;
     new_or_empty(out)?;
     let Some(target) = Target::ALL.into_iter().find(|target| target.name() == args.to) else {
-        return Err(Failure::Usage(format!("format `{}`: expected a known one", args.to)));
+        return Err(Unexpected::at(format!("format `{}`", args.to), "a known one").into());
     };
     let catalog = setup::catalog(None, None)?;
     let mut all: Vec<Key> = keys(&args.folder)?

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use qkvet_exam::counted;
 use qkvet_exam::grade::{Grader, Submission, read};
 use qkvet_exam::key::Key;
+use qkvet_spec::Unexpected;
 
 use super::super::setup;
 use super::open;
@@ -35,10 +36,9 @@ pub(super) fn grade(args: &ExamGradeArgs) -> Result<ExitCode, Failure> {
     keyed.iter().for_each(|path| note(path, "a key"));
     for path in &args.submissions {
         if !path.exists() {
-            let at = path.display();
-            return Err(Failure::Usage(format!(
-                "submissions at {at}: expected a file or a folder, got neither"
-            )));
+            return Err(Unexpected::at_path("submissions", path, "a file or a folder")
+                .got("neither")
+                .into());
         }
         for file in files(path, MOST_DEPTH) {
             // What lies among submissions by an earlier `--out` was handed in by nobody.
@@ -63,33 +63,27 @@ pub(super) fn grade(args: &ExamGradeArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The keys and their files: one file, a folder of them, or the folder of an exam.
-fn keys(path: &Path) -> Result<(Vec<PathBuf>, Vec<Key>), Failure> {
-    let failed = |path: &Path, error: std::io::Error| {
-        Failure::Usage(format!("key at {}: {error}", path.display()))
-    };
+fn keys(path: &Path) -> Result<(Vec<PathBuf>, Vec<Key>), Unexpected> {
     let folder = if path.join("key").is_dir() { path.join("key") } else { path.to_owned() };
     let mut paths = vec![folder.clone()];
     if folder.is_dir() {
         paths = fs::read_dir(&folder)
-            .map_err(|error| failed(&folder, error))?
+            .map_err(|error| Unexpected::within_path("key", &folder, error))?
             .filter_map(|entry| entry.ok().map(|entry| entry.path()))
             .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
             .collect();
         paths.sort();
     }
     if paths.is_empty() {
-        let at = folder.display();
-        return Err(Failure::Usage(format!(
-            "key at {at}: expected keys that `qkvet exam build` wrote, got none"
-        )));
+        let expected = "keys that `qkvet exam build` wrote";
+        return Err(Unexpected::at_path("key", folder, expected).got("none"));
     }
     let mut keys = Vec::new();
     for path in &paths {
-        let text = open::text(path)
-            .map_err(|reason| Failure::Usage(format!("key at {}: {reason}", path.display())))?;
-        let key = Key::from_json(&text)
-            .map_err(|error| Failure::Usage(format!("key at {}: {error}", path.display())))?;
-        keys.push(key);
+        let text = open::text(path).map_err(|error| Unexpected::within_path("key", path, error))?;
+        keys.push(
+            Key::from_json(&text).map_err(|error| Unexpected::within_path("key", path, error))?,
+        );
     }
     Ok((paths, keys))
 }

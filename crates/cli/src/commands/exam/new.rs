@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use qkvet_exam::begin;
 use qkvet_exam::solution::TEMPLATE;
+use qkvet_spec::Unexpected;
 
 use crate::args::ExamNewArgs;
 use crate::exit::{Failure, HELD};
@@ -24,12 +25,10 @@ pub(super) fn new(args: &ExamNewArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(HELD));
     }
     if !begin::is_id(&args.name) {
-        let got = &args.name;
-        let message =
-            format!("name: expected small letters, digits and `-`, a letter first, got `{got}`");
-        return Err(Failure::Usage(format!(
-            "{message}\nhint: it becomes the id of the set, NAME.yaml its file"
-        )));
+        return Err(Unexpected::at("name", "small letters, digits and `-`, a letter first")
+            .quoted(&args.name)
+            .hint("it becomes the id of the set, NAME.yaml its file")
+            .into());
     }
     let files = begin::files(&args.name).map(|(path, text)| (out.join(path), text));
     write(&files)?;
@@ -42,16 +41,12 @@ pub(super) fn new(args: &ExamNewArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Writes files, none over another.
-fn write(files: &[(PathBuf, String)]) -> Result<(), Failure> {
+fn write(files: &[(PathBuf, String)]) -> Result<(), Unexpected> {
     if let Some((path, _)) = files.iter().find(|(path, _)| path.exists()) {
-        return Err(Failure::Usage(format!(
-            "file at {}: expected a new one, got one that is there",
-            path.display()
-        )));
+        return Err(Unexpected::at_path("file", path, "a new one").got("one that is there"));
     }
     for (path, text) in files {
-        let failed =
-            |error: std::io::Error| Failure::Usage(format!("file {}: {error}", path.display()));
+        let failed = |error| Unexpected::at_path("file", path, "to be written").error(error);
         fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).map_err(failed)?;
         let mut open =
             fs::OpenOptions::new().write(true).create_new(true).open(path).map_err(failed)?;

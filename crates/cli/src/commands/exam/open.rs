@@ -9,8 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use qkvet_exam::grade::{FileError, MOST_BYTES};
-
-use crate::exit::Failure;
+use qkvet_spec::Unexpected;
 
 /// All bytes of a file.
 pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, FileError> {
@@ -34,8 +33,8 @@ pub(super) fn text(path: &Path) -> Result<String, FileError> {
 }
 
 /// The text of a file, or how its user is told why not.
-pub(super) fn text_of(path: &Path) -> Result<String, Failure> {
-    text(path).map_err(|reason| Failure::Usage(format!("file {}: {reason}", path.display())))
+pub(super) fn text_of(path: &Path) -> Result<String, Unexpected> {
+    text(path).map_err(|error| Unexpected::within_path("file", path, error))
 }
 
 /// The first bytes of a regular file.

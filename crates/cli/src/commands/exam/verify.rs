@@ -12,6 +12,7 @@ use qkvet_exam::counted;
 use qkvet_exam::key::Key;
 use qkvet_exam::question::Library;
 use qkvet_exam::verify::{Verified, differing, surplus, verify as derive};
+use qkvet_spec::Unexpected;
 
 use super::super::setup;
 use super::open;
@@ -120,10 +121,10 @@ fn open_to_others(_: &Path) -> Vec<(String, u32)> {
 }
 
 /// Every key of an exam, in order.
-fn paths(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+fn paths(folder: &Path) -> Result<Vec<PathBuf>, Unexpected> {
     let path = folder.join("key");
-    let at = path.display();
-    let failed = |error: std::io::Error| Failure::Usage(format!("folder {at}: {error}"));
+    let wrong = || Unexpected::at_path("folder", &path, "keys that `qkvet exam build` wrote");
+    let failed = |error| wrong().error(error);
     let mut paths = Vec::new();
     for entry in fs::read_dir(&path).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
@@ -133,19 +134,17 @@ fn paths(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
     paths.sort();
     if paths.is_empty() {
-        return Err(Failure::Usage(format!(
-            "folder {at}: expected keys that `qkvet exam build` wrote, got none"
-        )));
+        return Err(wrong().got("none"));
     }
     Ok(paths)
 }
 
-fn text_of(path: &Path) -> Result<(String, String), Failure> {
+fn text_of(path: &Path) -> Result<(String, String), Unexpected> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok((name, open::text_of(path)?))
 }
 
 /// Name and text of every key.
-pub(super) fn keys(folder: &Path) -> Result<BTreeMap<String, String>, Failure> {
+pub(super) fn keys(folder: &Path) -> Result<BTreeMap<String, String>, Unexpected> {
     paths(folder)?.iter().map(|path| text_of(path)).collect()
 }

@@ -8,6 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use qkvet_exam::grade::{Graded, RESULT_HEADS, csv_table, gradescope, json};
+use qkvet_spec::Unexpected;
 
 use super::open;
 use crate::args::{ExamGradeArgs, GradeFormat};
@@ -40,15 +41,18 @@ pub(super) fn write(
         }
         (GradeFormat::Gradescope, [one], None) => gradescope(one)?,
         (GradeFormat::Gradescope, _, None) => {
-            let got = graded.len();
-            let message = format!(
-                "format gradescope: expected one submission, or a folder to write to, got {got}"
-            );
-            return Err(Failure::Usage(format!("{message}\nhint: add --out DIR")));
+            let expected = "one submission, or a folder to write to";
+            return Err(Unexpected::at("format gradescope", expected)
+                .got(graded.len())
+                .hint("add --out DIR")
+                .into());
         }
     };
     match &args.out {
-        Some(path) => may_write(path, inputs).and_then(|()| put(path, &text)),
+        Some(path) => {
+            may_write(path, inputs)?;
+            put(path, &text)
+        }
         None => write_text(&text),
     }
 }
@@ -62,7 +66,7 @@ pub(super) fn is_result(path: &Path) -> bool {
 
 /// Whether nothing is lost where results are written: no file is there, an empty one, or results of
 /// an earlier run, which were not read in this one.
-fn may_write(path: &Path, inputs: &Inputs) -> Result<(), Failure> {
+fn may_write(path: &Path, inputs: &Inputs) -> Result<(), Unexpected> {
     let Ok(about) = fs::metadata(path) else { return Ok(()) };
     let input = fs::canonicalize(path).ok().and_then(|path| inputs.get(&path));
     let got = match input {
@@ -71,10 +75,9 @@ fn may_write(path: &Path, inputs: &Inputs) -> Result<(), Failure> {
         None if about.is_file() && (about.len() == 0 || is_result(path)) => return Ok(()),
         None => "another file".to_owned(),
     };
-    let at = path.display();
-    let message =
-        format!("results at {at}: expected a new file, or results of an earlier run, got {got}");
-    Err(Failure::Usage(format!("{message}\nhint: name another one behind --out")))
+    Err(Unexpected::at_path("results", path, "a new file, or results of an earlier run")
+        .got(got)
+        .hint("name another one behind --out"))
 }
 
 /// A file name for one student, other than those before.
@@ -94,10 +97,11 @@ fn file_name(one: &Graded, before: &[Graded]) -> String {
 }
 
 fn put(path: &Path, text: &str) -> Result<(), Failure> {
-    let failed =
-        |error: std::io::Error| Failure::Usage(format!("file {}: {error}", path.display()));
+    let failed = |error| Unexpected::at_path("file", path, "to be written").error(error);
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(failed)?;
     }
-    fs::File::create(path).and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)
+    Ok(fs::File::create(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(failed)?)
 }

@@ -13,7 +13,8 @@ use std::process::ExitCode;
 use qkvet_prove::render::Style;
 use qkvet_run::python::argument_names;
 use qkvet_spec::{
-    CallOption, Catalog, CheckedLaw, Convention, Fault, FaultFamily, Suite, Word, nearest,
+    CallOption, Catalog, CheckedLaw, Convention, Fault, FaultFamily, Suite, Unexpected, Word,
+    nearest,
 };
 
 use self::config::{CONFIG, explain_config};
@@ -84,7 +85,7 @@ pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
         explain_family(family, &catalog);
         return Ok(ExitCode::SUCCESS);
     } else {
-        return Err(unknown(name, &catalog));
+        return Err(unknown(name, &catalog).into());
     }
     // `scale` is an option and a family of faults.
     if let Some(family) = catalog.families.get(name) {
@@ -94,7 +95,7 @@ pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn unknown(name: &str, catalog: &Catalog) -> Failure {
+fn unknown(name: &str, catalog: &Catalog) -> Unexpected {
     let mut known: Vec<String> = words().map(|(word, _)| word.to_owned()).collect();
     let ids = [
         catalog.faults.keys().collect::<Vec<_>>(),
@@ -126,7 +127,7 @@ fn unknown(name: &str, catalog: &Catalog) -> Failure {
             |near| format!("did you mean `{near}`?"),
         );
     let expected = "a law, fault, family of faults, convention, contract, suite, option, verdict, finding, word of a law or code";
-    Failure::Usage(format!("`{name}`: expected {expected}\nhint: {hint}"))
+    Unexpected::at(format!("`{name}`"), expected).hint(hint)
 }
 
 fn explain_family(family: &FaultFamily, catalog: &Catalog) {

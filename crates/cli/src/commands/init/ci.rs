@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use qkvet_run::config::{CONFIG_FILE, Config};
 use qkvet_run::target::repository_of;
-use qkvet_spec::Catalog;
+use qkvet_spec::{Catalog, Unexpected};
 
 use super::begin;
 use crate::args::CiArgs;
@@ -33,29 +33,28 @@ pub(in super::super) fn ci(args: &CiArgs) -> Result<ExitCode, Failure> {
     let service = if args.github { GITHUB } else { GITLAB };
     let config = Path::new(CONFIG_FILE);
     if !config.is_file() {
-        let what = format!(
-            "file at {CONFIG_FILE}: expected one that names the target, got none in this folder"
-        );
-        return Err(Failure::Usage(format!(
-            "{what}\nhint: `qkvet init --target path/file.py:function` writes it"
-        )));
+        return Err(Unexpected::at_path("file", CONFIG_FILE, "one that names the target")
+            .got("none in this folder")
+            .hint("`qkvet init --target path/file.py:function` writes it")
+            .into());
     }
     let Config { targets, profiles, .. } = Config::read(config)?;
     let first = targets.keys().next();
     let name = args.target.as_ref().or(first).ok_or_else(|| {
-        Failure::Usage(format!(
-            "targets of {CONFIG_FILE}: expected one to check, got none\nhint: `targets:` names them"
-        ))
+        Unexpected::at(format!("targets of {CONFIG_FILE}"), "one to check")
+            .got("none")
+            .hint("`targets:` names them")
     })?;
     Catalog::find("target", &targets, name)
-        .map_err(|error| Failure::Usage(format!("--target: {error:#}")))?;
+        .map_err(|error| Unexpected::within("--target", format!("{error:#}")))?;
     // It becomes a word of a shell, a scalar of YAML and part of an expression of the service.
     if !name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
         || !name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c))
     {
-        return Err(Failure::Usage(format!(
-            "target `{name}`: expected a name of letters, digits, `_`, `.` and `-` for the commands of the file\nhint: give the entry of {CONFIG_FILE} another name"
-        )));
+        let expected = "a name of letters, digits, `_`, `.` and `-` for the commands of the file";
+        return Err(Unexpected::at(format!("target `{name}`"), expected)
+            .hint(format!("give the entry of {CONFIG_FILE} another name"))
+            .into());
     }
     let checked = if profiles.contains_key(PROFILE) {
         format!("{name} --profile {PROFILE}")

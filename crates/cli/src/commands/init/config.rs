@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use qkvet_run::config::{CONFIG_FILE, Config};
 use qkvet_run::python::find_python;
 use qkvet_run::target::resolve;
-use qkvet_spec::Catalog;
+use qkvet_spec::{Catalog, Unexpected};
 
 use super::begin;
 use crate::args::InitArgs;
@@ -21,7 +21,7 @@ pub(in super::super) fn config(args: &InitArgs) -> Result<ExitCode, Failure> {
     // no targets.
     let nowhere = Path::new("/");
     resolve(&args.target, &find_python(None, None), nowhere, None, &Catalog::embedded()?)
-        .map_err(|error| Failure::Usage(format!("--target: {error}")))?;
+        .map_err(|error| Unexpected::within("--target", error))?;
     let text = TEMPLATE.replace(TARGET, &format!("target: {}\n", scalar(&args.target)));
     Config::parse(CONFIG_FILE, &text)?;
     begin(Path::new(CONFIG_FILE), &text, args.force)?;

@@ -8,6 +8,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
+use qkvet_spec::Unexpected;
+
 use crate::args::{HarnessArgs, HarnessLanguage};
 use crate::exit::{Failure, HELD};
 
@@ -80,13 +82,13 @@ pub(in super::super) fn harness(args: &HarnessArgs) -> Result<ExitCode, Failure>
     let folder = &args.folder;
     let place = |name: &str| folder.join(name);
     if let Some((name, _)) = files.iter().find(|(name, _)| place(name).symlink_metadata().is_ok()) {
-        return Err(Failure::Usage(format!(
-            "file at {}: expected none yet, and nothing is written over\nhint: name another folder, or move it away",
-            place(name).display()
-        )));
+        let expected = "none yet, and nothing is written over";
+        return Err(Unexpected::at_path("file", place(name), expected)
+            .hint("name another folder, or move it away")
+            .into());
     }
     let failed = |path: &Path, error: std::io::Error| {
-        Failure::Usage(format!("file at {}: expected to be written, got: {error}", path.display()))
+        Unexpected::at_path("file", path, "to be written").error(error)
     };
     std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
     for (name, text) in files {

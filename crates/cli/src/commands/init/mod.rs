@@ -12,19 +12,14 @@ pub(super) use harness::harness;
 use std::path::Path;
 
 use qkvet_run::whole::write_whole;
-
-use crate::exit::Failure;
+use qkvet_spec::Unexpected;
 
 /// Writes a file of the user's. One that is there stays, unless it is to be written over.
-fn begin(path: &Path, text: &str, force: bool) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::Usage(format!("file at {}: expected to be written, got: {error}", path.display()))
-    };
+fn begin(path: &Path, text: &str, force: bool) -> Result<(), Unexpected> {
+    let failed = |error| Unexpected::at_path("file", path, "to be written").error(error);
     if !force && path.symlink_metadata().is_ok() {
-        return Err(Failure::Usage(format!(
-            "file at {}: expected none yet, and nothing is written over\nhint: --force does it nevertheless",
-            path.display()
-        )));
+        return Err(Unexpected::at_path("file", path, "none yet, and nothing is written over")
+            .hint("--force does it nevertheless"));
     }
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).map_err(failed)?;

@@ -6,7 +6,7 @@ mod proved;
 use std::fs;
 use std::process::ExitCode;
 
-use qkvet_spec::{Catalog, CheckedLaw};
+use qkvet_spec::{Catalog, CheckedLaw, Unexpected};
 use serde_json::json;
 
 pub(super) use self::proved::Proved;
@@ -18,16 +18,17 @@ use crate::exit::{FINDINGS, Failure, HELD};
 pub(super) fn prove(args: &ProveArgs) -> Result<ExitCode, Failure> {
     if args.steps && !matches!(args.format, ProofFormat::Human) {
         let hint = "`--format markdown` has the steps; `--format json` counts them";
-        return Err(Failure::Usage(format!(
-            "`--steps`: expected `--format human`, got another\nhint: {hint}"
-        )));
+        return Err(Unexpected::at("`--steps`", "`--format human`")
+            .got("another")
+            .hint(hint)
+            .into());
     }
     let mut catalog = setup::catalog(None, None)?;
     let mut ids = args.laws.clone();
     if let Some(path) = &args.file {
         let name = path.display().to_string();
         let text = fs::read_to_string(path)
-            .map_err(|error| Failure::Usage(format!("file {name}: {error}")))?;
+            .map_err(|error| Unexpected::at_path("file", path, "a readable text").error(error))?;
         ids.push(catalog.add_law(&name, &text)?);
     }
     let laws: Vec<&CheckedLaw> = match ids.as_slice() {

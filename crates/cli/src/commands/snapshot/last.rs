@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use qkvet_report::{ReportFormat, visible};
-use qkvet_spec::Summary;
+use qkvet_spec::{Summary, Unexpected};
 
 use super::super::expected::Expected;
 use super::super::merge::judge;
@@ -27,11 +27,10 @@ pub(super) fn last_run(args: &SnapshotFromArgs) -> Result<Run, Failure> {
         shards => of_shards(args, shards)?,
     };
     if let Some(target) = args.target.as_ref().filter(|target| **target != summary.run.target) {
-        let hint = format!("hint: `qkvet snapshot check {target}` runs it");
-        return Err(Failure::Usage(format!(
-            "last run: expected target {target}, got {}\n{hint}",
-            summary.run.target
-        )));
+        return Err(Unexpected::at("last run", format!("target {target}"))
+            .got(summary.run.target)
+            .hint(format!("`qkvet snapshot check {target}` runs it"))
+            .into());
     }
     Ok(Run { summary })
 }

@@ -16,7 +16,7 @@ use qkvet_report::{
 use qkvet_run::names::other_names;
 use qkvet_run::whole::hold;
 use qkvet_spec::{
-    CaseChange, Change, SNAPSHOT_FORMAT, Snapshot, SnapshotOutcome, Summary, Verdict,
+    CaseChange, Change, SNAPSHOT_FORMAT, Snapshot, SnapshotOutcome, Summary, Unexpected, Verdict,
 };
 
 use self::last::{Run, last_run};
@@ -98,13 +98,13 @@ fn check(args: &SnapshotCheckArgs) -> Result<ExitCode, Failure> {
     )?;
     if !path.exists() {
         let hint = format!(
-            "hint: `qkvet snapshot record {}` writes it, with the same flags",
+            "`qkvet snapshot record {}` writes it, with the same flags",
             visible(&check.target)
         );
-        return Err(Failure::Usage(format!(
-            "snapshot at {}: expected a readable file, got none\n{hint}",
-            shown(&path)
-        )));
+        return Err(Unexpected::at_path("snapshot", shown(&path), "a readable file")
+            .got("none")
+            .hint(hint)
+            .into());
     }
     let snapshot = read_snapshot_file(&path)?;
     tell_old(&path, &snapshot);
@@ -156,13 +156,12 @@ fn refuse_other(
     if is_of(snapshot, target, config)? {
         return Ok(());
     }
-    let hint = "hint: --snapshot FILE names another one for this target; if it is the same one by a new name, say so in the file, at `target:`";
-    Err(Failure::Usage(format!(
-        "snapshot at {}: expected one of target {}, got one of {}\n{hint}",
-        shown(path),
-        visible(target),
-        visible(&snapshot.target)
-    )))
+    let hint = "--snapshot FILE names another one for this target; if it is the same one by a new name, say so in the file, at `target:`";
+    let expected = format!("one of target {}", visible(target));
+    Err(Unexpected::at_path("snapshot", shown(path), expected)
+        .got(format!("one of {}", visible(&snapshot.target)))
+        .hint(hint)
+        .into())
 }
 
 /// Says that a file of the format before cannot be told from a part of it.
@@ -232,11 +231,11 @@ fn take_over(args: &SnapshotAcceptArgs) -> Result<ExitCode, Failure> {
         let fits =
             |one: &CaseChange| args.only.iter().any(|pattern| qkvet_report::is_about(one, pattern));
         if !outcome.changes.iter().any(fits) {
-            let hint = "hint: `qkvet snapshot diff` lists laws, cases and findings";
-            return Err(Failure::Usage(format!(
-                "--only: expected a pattern of something that changed, got {}\n{hint}",
-                args.only.join(", ")
-            )));
+            let hint = "`qkvet snapshot diff` lists laws, cases and findings";
+            return Err(Unexpected::at("--only", "a pattern of something that changed")
+                .got(args.only.join(", "))
+                .hint(hint)
+                .into());
         }
         Box::new(fits)
     };

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, IsTerminal, Write};
 
 use qkvet_report::{ChangeGroup, change_groups, visible_line};
-use qkvet_spec::{CaseChange, Change, SnapshotOutcome};
-
-use crate::exit::Failure;
+use qkvet_spec::{CaseChange, Change, SnapshotOutcome, Unexpected};
 
 /// Cases of a group that are shown at once.
 const MOST_SHOWN: usize = 5;
@@ -41,15 +39,15 @@ pub(super) fn review<'a>(
     manner: &Manner<'_>,
     input: &mut dyn BufRead,
     output: &mut dyn Write,
-) -> Result<Vec<(ChangeGroup<'a>, Choice)>, Failure> {
+) -> Result<Vec<(ChangeGroup<'a>, Choice)>, Unexpected> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        let hint = "hint: --all or --only PATTERN takes changes over without asking; `qkvet snapshot diff` shows them";
-        return Err(Failure::Usage(format!(
-            "snapshot accept: expected a terminal to ask at, got none\n{hint}"
-        )));
+        let hint = "--all or --only PATTERN takes changes over without asking; `qkvet snapshot diff` shows them";
+        return Err(Unexpected::at("snapshot accept", "a terminal to ask at")
+            .got("none")
+            .hint(hint));
     }
     ask(outcome, manner, input, output)
-        .map_err(|error| Failure::Usage(format!("snapshot accept: {error}")))
+        .map_err(|error| Unexpected::within("snapshot accept", error))
 }
 
 fn ask<'a>(
