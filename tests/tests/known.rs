@@ -255,7 +255,7 @@ fn the_first_failure_that_counts_ends_a_run_and_no_other() {
     let stops = || {
         let report = check(folder, FAULT, "--fail-fast");
         let code = report.code.unwrap_or(2);
-        (code, report.report(code)["stopped"].is_string())
+        (code, report.report(code)["stopped"] == "first-finding")
     };
     assert_eq!(stops(), (1, true));
     fails(folder);

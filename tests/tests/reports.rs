@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use qkvet_report::{English, ReportFormat, write_as};
-use qkvet_spec::{Breakage, Catalog, Cause, Got, Quoted, StreamLine, Summary, Words as _};
+use qkvet_spec::{Breakage, Catalog, Cause, Got, Quoted, Stopped, StreamLine, Summary, Words as _};
 use qkvet_tests::markup::{Element, elements};
 use qkvet_tests::{Finished, Folder, finish, python, qkvet, temp};
 use serde_json::Value;
@@ -278,7 +278,7 @@ fn hostile(summary: &Summary) -> Summary {
     summary.run.environment = vec![HOSTILE.into()];
     summary.run.conventions = vec![HOSTILE.to_owned()];
     summary.warnings = vec![HOSTILE.to_owned()];
-    summary.stopped = Some(HOSTILE.to_owned());
+    summary.stopped = Some(Stopped::Gone(HOSTILE.into()));
     summary.run.source = Some(qkvet_spec::SourcePlace { path: HOSTILE.to_owned(), line: 3 });
     for record in &mut summary.records {
         record.dtype = HOSTILE.to_owned();
@@ -396,7 +396,7 @@ fn summaries(folder: &Path) -> Vec<(&'static str, Summary)> {
     all.push(("hostile", hostile(&all[1].1)));
     all.push((
         "stopped",
-        Summary { stopped: Some("interrupted".to_owned()), interrupted: true, ..all[0].1.clone() },
+        Summary { stopped: Some(Stopped::Interrupted), interrupted: true, ..all[0].1.clone() },
     ));
     folder.write(
         "k.yaml",

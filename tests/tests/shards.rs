@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use qkvet_tests::{
-    Finished, Folder, Report, Words, has_python, interrupted, qkvet, root, temp, text,
-};
+use qkvet_tests::{Finished, Folder, Report, Words, has_python, interrupted, qkvet, root, temp};
+use serde_json::json;
 use tempfile::TempDir;
 
 const SHARDS: [&str; 3] = ["1/3", "2/3", "3/3"];
@@ -129,7 +128,7 @@ fn shards_that_were_stopped_by_what_broke_stop_where_one_run_does() {
     }
     let hangs = target(GROUP, LOWER_RIGHT, "return time.sleep(1000) if causal else o");
     let report = same_as_one_run(hangs.path(), TARGET, &format!("{SMOKE} --timeout 1.5"), 1);
-    assert!(text(&report["stopped"]).starts_with("10 "), "{}", report["stopped"]);
+    assert_eq!(report["stopped"], json!({"timeouts": 10}));
     assert_eq!(report.count("TIMEOUT"), 10, "{}", report["counts"]);
     assert!(report.count("SKIPPED") > 0, "{}", report["counts"]);
 }
@@ -145,7 +144,7 @@ fn shards_of_a_target_that_ends_its_process_stop_where_one_run_does() {
         target(GROUP, LOWER_RIGHT, "return os._exit(3) if causal and mask is not None else o");
     let value = "--suite core --law value --dtype float32";
     let report = same_as_one_run(crashes.path(), TARGET, value, 1);
-    assert!(text(&report["stopped"]).contains(" 10 "), "{}", report["stopped"]);
+    assert_eq!(report["stopped"], json!({"ends": 10}));
     assert_eq!((report.count("CRASH"), report.names()), (10, vec!["CRASH".to_owned()]));
     let finding = report.first();
     let call = finding.call();
@@ -198,7 +197,8 @@ fn an_interrupted_shard_leaves_a_partial_report_that_the_target_can_complete() {
     interrupted("a case on disk", &mut command, is_running).ends(130);
     std::fs::remove_file(folder.path().join("hang")).expect("the file");
     let partial = merge(folder.path(), ".qkvet/shards").report(130);
-    assert_eq!(partial["stopped"], "shard 2: interrupted");
+    let shards = json!({"shards": [{"shard": 2, "stopped": "interrupted"}]});
+    assert_eq!(partial["stopped"], shards);
     assert!(partial.count("SKIPPED") > 0, "{}", partial["counts"]);
     let whole = check(folder.path(), TARGET, SMOKE);
     let completed = merge(folder.path(), ".qkvet/shards --target");

@@ -134,7 +134,7 @@ fn warnings(summary: &Summary) -> impl Iterator<Item = (String, String)> {
         let n = summary.count(verdict);
         (n > 0).then(|| (verdict.word().to_owned(), format!("{} {text}", count(n))))
     });
-    let stopped = summary.stopped.iter().map(|why| ("stopped early".to_owned(), why.clone()));
+    let stopped = summary.stopped.iter().map(|why| ("stopped early".to_owned(), why.to_string()));
     undecided
         .chain(stopped)
         .chain(summary.warnings.iter().map(|text| ("warning".to_owned(), text.clone())))

@@ -116,7 +116,7 @@ pub(crate) fn unfinished(summary: &Summary) -> Option<String> {
     let noun = if n == 1 { "case was" } else { "cases were" };
     Some(format!(
         "the run is incomplete: stopped early: {}; {} {noun} not run",
-        visible_line(why),
+        visible_line(&why.to_string()),
         count(n)
     ))
 }

@@ -59,7 +59,7 @@ pub fn onnx_text(report: &OnnxReport) -> String {
         let _ = writeln!(out, "and {more} more findings: --format json has them all");
     }
     if let Some(stopped) = &report.stopped {
-        let _ = writeln!(out, "stopped: {}", visible_line(stopped));
+        let _ = writeln!(out, "stopped: {}", visible_line(&stopped.to_string()));
     }
     no_command(&out).into_owned()
 }

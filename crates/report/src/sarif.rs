@@ -36,6 +36,7 @@ pub fn sarif(summary: &Summary) -> Result<String, serde_json::Error> {
         .chain(regressions.iter().map(|group| regression(summary, group, &places)))
         .take(MOST)
         .collect();
+    let stopped = summary.stopped.as_ref().map(ToString::to_string);
     let more = summary.findings.len() - shown.len();
     let more = (more > 0)
         .then(|| format!("and {} more findings: the JSON report has them all", count(more)));
@@ -52,7 +53,7 @@ pub fn sarif(summary: &Summary) -> Result<String, serde_json::Error> {
             "automationDetails": { "id": format!("qkvet/{}/", percent(&run.suite)) },
             "invocations": [{
                 "executionSuccessful": summary.stopped.is_none(),
-                "toolExecutionNotifications": summary.warnings.iter().chain(&summary.stopped).chain(&more).map(|text| json!({
+                "toolExecutionNotifications": summary.warnings.iter().chain(&stopped).chain(&more).map(|text| json!({
                     "level": "warning", "message": { "text": visible(text) },
                 })).collect::<Vec<_>>(),
             }],

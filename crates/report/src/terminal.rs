@@ -417,7 +417,7 @@ pub fn exit_line(summary: &Summary) -> String {
     };
     let skipped = summary.count(Verdict::Skipped);
     let stopped = match &summary.stopped {
-        Some(reason) => format!(" · stopped early: {}", visible_line(reason)),
+        Some(reason) => format!(" · stopped early: {}", visible_line(&reason.to_string())),
         None if skipped > 0 => format!(", {} not run", count(skipped)),
         None => String::new(),
     };

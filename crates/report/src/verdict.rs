@@ -51,7 +51,7 @@ fn object(summary: &Summary, (most, width): (usize, usize)) -> Value {
         "declined": summary.count(Verdict::Unsupported) + summary.count(Verdict::Refused),
         "undecided": summary.count(Verdict::Suspect) + summary.count(Verdict::Inconclusive),
         "skipped": summary.count(Verdict::Skipped),
-        "stopped": summary.stopped.as_ref().map(|why| short(why, width)),
+        "stopped": summary.stopped.as_ref().map(|why| short(&why.to_string(), width)),
         "findings": open.len(),
         "settled": summary.findings.len() - open.len(),
         "stale": n_stale,

@@ -10,7 +10,7 @@ use qkvet_report::{
 use qkvet_spec::{
     Aspect, Breakage, CallOption, CaseRecord, Catalog, Cause, Change, Chosen, Coverage, Dims,
     Evidence, Expectation, FaultRef, Finding, FindingKind, FindingState, Got, KnownState, Place,
-    Quoted, RunInfo, Snapshot, SnapshotOutcome, Summary, Verdict, Witness,
+    Quoted, RunInfo, Snapshot, SnapshotOutcome, Stopped, Summary, Verdict, Witness,
 };
 
 const DIMS: Dims = Dims { b: 1, h_q: 1, h_k: 1, n_q: 1, n_k: 1, d_k: 1, d_v: 1 };
@@ -212,7 +212,7 @@ fn a_run_that_saw_less_says_less() {
     runs[0].run.chosen = vec![Chosen::Laws];
     runs[1].run.chosen = vec![Chosen::Shard];
     runs[2].records.push(skipped);
-    runs[2].stopped = Some("interrupted".to_owned());
+    runs[2].stopped = Some(Stopped::Interrupted);
     for run in &runs {
         let outcome = compare(&snapshot, run, "s", None, false);
         assert_eq!((changes(&outcome), outcome.left_out), (Vec::new(), 1), "{:?}", run.run.chosen);
@@ -423,7 +423,7 @@ fn states_of_known_deviations() {
         state("finding: CRASH, law: nolaw-*", &chosen(Chosen::Laws)),
         (KnownState::NotAsked, false)
     );
-    let stopped = |summary: &mut Summary| summary.stopped = Some("why".to_owned());
+    let stopped = |summary: &mut Summary| summary.stopped = Some(Stopped::FirstFinding);
     assert_eq!(state("finding: CRASH", &stopped), (KnownState::NotAsked, false));
     assert_eq!(state("finding: QK221, target: other", &as_it_is), (KnownState::NotAsked, false));
     // By any name of the target, which `python:` and `./` do not change.
@@ -500,7 +500,7 @@ fn a_run_that_was_stopped_is_no_whole_one_in_any_report() {
         run.stopped = None;
         let text = written(&run, format);
         assert!(text.contains(whole) && !text.contains(told), "{format:?}: {text}");
-        run.stopped = Some("interrupted".to_owned());
+        run.stopped = Some(Stopped::Interrupted);
         let text = written(&run, format);
         assert!(text.contains(told), "{format:?}: {text}");
     }

@@ -234,10 +234,7 @@ fn forks_do_not_hang_or_answer_twice() {
         return;
     }
     let start = Instant::now();
-    check(
-        "grandchild_and_exit",
-        "Crash(Trouble { how: Exited(5), detail: None, stderr: None })",
-    );
+    check("grandchild_and_exit", "Crash(Trouble { how: Exited(5), detail: None, stderr: None })");
     assert!(start.elapsed() < Duration::from_secs(12), "{:?}", start.elapsed());
 
     let fixture = Fixture::new(FIXTURES);

@@ -110,7 +110,7 @@ pub struct SummaryDocument<'a> {
     pub coverage: &'a Coverage,
     /// Whether the run was stopped early, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub stopped: &'a Option<String>,
+    pub stopped: &'a Option<crate::Stopped>,
     /// Whether the user stopped it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub interrupted: bool,

@@ -51,7 +51,7 @@ pub struct Outcome {
     pub coverage: Coverage,
     /// Whether the run was stopped early, and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stopped: Option<String>,
+    pub stopped: Option<crate::Stopped>,
     /// Whether the user stopped it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub interrupted: bool,

@@ -12,7 +12,7 @@ use qkvet_run::process::Watch;
 use qkvet_run::record::{ChangedFile, Header, Recorded, read_shards};
 use qkvet_run::runner::{CaseSource, FailFast, RunConfig, Seen, run};
 use qkvet_run::target::{NamedTarget, TargetKind};
-use qkvet_spec::{Catalog, Chosen, Summary, Unexpected, Verdict};
+use qkvet_spec::{Catalog, Chosen, Stopped, StoppedShard, Summary, Unexpected, Verdict};
 
 use super::expected::Expected;
 use super::launch::stop_on_interrupt;
@@ -157,13 +157,11 @@ fn is_still_what_ran(header: &Header, asks_target: bool) -> Result<(), Failure> 
 }
 
 /// Says which shards ended before their cases did, if that left cases undecided.
-fn mark_partial(summary: &mut Summary, cut_short: &[(u32, String)]) -> bool {
+fn mark_partial(summary: &mut Summary, cut_short: &[StoppedShard]) -> bool {
     let is_partial =
         summary.stopped.is_none() && summary.count(Verdict::Skipped) > 0 && !cut_short.is_empty();
     if is_partial {
-        let shards: Vec<String> =
-            cut_short.iter().map(|(number, why)| format!("shard {number}: {why}")).collect();
-        summary.stopped = Some(shards.join("; "));
+        summary.stopped = Some(Stopped::Shards(cut_short.to_vec()));
         summary.interrupted = true;
     }
     is_partial

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use qkvet_spec::shape::check_law;
 use qkvet_spec::{
-    CheckedLaw, Chosen, Contract, Dtype, JsonError, Law, Quoted, RunInfo, SourcePlace, Suite,
-    Summary, Unexpected, parse_json,
+    CheckedLaw, Chosen, Contract, Dtype, JsonError, Law, Quoted, RunInfo, SourcePlace, Stopped,
+    Suite, Summary, Unexpected, parse_json,
 };
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ pub struct Header {
     /// Number of shards.
     pub shards: u32,
     /// Why the run of the shard was stopped early, if it was.
-    pub stopped: Option<String>,
+    pub stopped: Option<Stopped>,
     /// What happened to the process that did not change a verdict and should be known; what answers
     /// tell is in them.
     pub warnings: Vec<String>,

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use qkvet_spec::Unexpected;
+use qkvet_spec::{StoppedShard, Unexpected};
 
 use super::file::{Header, ShardFile, read_shard};
 use super::files::changes;
@@ -24,7 +24,7 @@ pub struct Joined {
     /// What all of them say was run.
     pub header: Header,
     /// Shards that were stopped early: number and reason.
-    pub stopped: Vec<(u32, String)>,
+    pub stopped: Vec<StoppedShard>,
     /// What did not change a verdict and should be known: a run says each kind once, so the first
     /// shard speaks for all.
     pub warnings: Vec<String>,
@@ -53,7 +53,10 @@ pub fn read_shards(paths: &[PathBuf]) -> Result<Joined, Unexpected> {
     complete(&shards, header.shards)?;
     let stopped = shards
         .iter()
-        .filter_map(|shard| Some((shard.header.shard, shard.header.stopped.clone()?)))
+        .filter_map(|shard| {
+            let Header { shard, stopped, .. } = &shard.header;
+            Some(StoppedShard { shard: *shard, stopped: stopped.clone()? })
+        })
         .collect();
     let warnings =
         shards.iter().map(|shard| &shard.header.warnings).find(|warnings| !warnings.is_empty());

@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 use qkvet_diagnose::{describe_case, describe_inputs, smallest, together};
 use qkvet_gen::CasePlan;
 use qkvet_spec::{
-    CallOption, Convention, Finding, FindingState, Form, Meaning, Note, Threads, Verdict, Witness,
+    CallOption, Convention, Finding, FindingState, Form, Meaning, Note, Stopped, Threads, Verdict,
+    Witness,
 };
 
 use super::example::{Telling, example, picture};
@@ -15,7 +16,6 @@ use super::groups::{Group, broken, undeclared, wrong};
 use super::pass::{Done, Pass};
 use super::planned::Planned;
 use super::reading::{boundary_of, keep_member, reading, structure_of};
-use super::stop::Stopped;
 use super::threads::of_threads;
 use super::trace::{Seen, Trace, trace};
 use super::{RunConfig, RunError, evidence, failing};
@@ -112,8 +112,8 @@ fn groups<'a>(scene: &Scene<'_, 'a>) -> Vec<Group<'a>> {
 fn is_shrunk(group: &Group<'_>, stopped: Option<&Stopped>) -> bool {
     match stopped {
         None | Some(Stopped::FirstFinding) => true,
-        Some(Stopped::Broke(_)) => starts_first(group.verdict),
-        Some(Stopped::Interrupted | Stopped::Gone(_)) => false,
+        Some(Stopped::Timeouts(_) | Stopped::Ends(_)) => starts_first(group.verdict),
+        Some(_) => false,
     }
 }
 

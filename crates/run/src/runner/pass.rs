@@ -7,12 +7,12 @@ use qkvet_engine::interpret::References;
 use qkvet_engine::law::{CallRecord, Judge, OnViews, Outcome, evaluate};
 use qkvet_gen::outputs_digest;
 use qkvet_spec::{
-    CallOption, Dims, Dtype, Evidence, Fit, Form, Handling, Meaning, Quoted, Threads, Unexpected,
-    Verdict,
+    CallOption, Dims, Dtype, Evidence, Fit, Form, Handling, Meaning, Quoted, Stopped, Threads,
+    Unexpected, Verdict,
 };
 
 use super::planned::{Planned, judge_frozen};
-use super::stop::{Count, Stopped};
+use super::stop::Count;
 use super::store::Store;
 use super::threads::threads_of;
 use super::{RunConfig, RunError};
@@ -44,7 +44,7 @@ pub(super) struct Done {
     /// Hash of what its calls gave, if that was asked for and it passed.
     pub(super) digest: Option<String>,
     /// Why a call was not made, if one was not: the target cannot be asked any more.
-    pub(super) unasked: Option<String>,
+    pub(super) unasked: Option<Quoted>,
     /// How many of its calls decided: those that were answered, and the one that came to nothing.
     pub(super) asked: usize,
     /// Whether it was right when it was asked again.
@@ -381,7 +381,7 @@ fn one(
         return skipped(config, planned);
     }
     if verdict == Verdict::Skipped {
-        let unasked = evidence.map(|evidence| evidence.tell_got().to_string());
+        let unasked = evidence.map(|evidence| evidence.said(usize::MAX));
         return Ok(Done { ended, unasked, ..skipped(config, planned)? });
     }
     let hashed = config.digests && verdict == Verdict::Pass && !calls.is_empty();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use qkvet_spec::{CallOption, Verdict};
+use qkvet_spec::{CallOption, Stopped, Verdict};
 
 use super::RunConfig;
 use super::pass::Done;
@@ -67,29 +67,6 @@ impl fmt::Debug for FailFast<'_> {
     }
 }
 
-/// Why a run ended before its last case.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Stopped {
-    /// The user ended it.
-    Interrupted,
-    /// The user wanted no more than one finding.
-    FirstFinding,
-    /// The target broke too often, in words.
-    Broke(String),
-    /// The target cannot be asked any more, in words.
-    Gone(String),
-}
-
-impl fmt::Display for Stopped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Interrupted => "interrupted",
-            Self::FirstFinding => "the first finding, as asked",
-            Self::Broke(reason) | Self::Gone(reason) => reason,
-        })
-    }
-}
-
 /// What stops a run, counted case by case: cases without an answer in time, and cases that cost the
 /// target its process.
 #[derive(Clone, Debug)]
@@ -116,7 +93,7 @@ impl<'a> Count<'a> {
     /// Counts one more case; why it is the last one, if it is.
     pub(super) fn add(&mut self, law: &str, done: &Done) -> Option<Stopped> {
         if let Some(reason) = &done.unasked {
-            return Some(Stopped::Gone(format!("the target cannot be asked any more: {reason}")));
+            return Some(Stopped::Gone(reason.clone()));
         }
         if done.verdict == Verdict::Timeout {
             self.timeouts += 1;
@@ -124,12 +101,10 @@ impl<'a> Count<'a> {
             self.ends += 1;
         }
         if self.timeouts >= self.most_timeouts {
-            return Some(Stopped::Broke(format!("{} calls did not answer in time", self.timeouts)));
+            return Some(Stopped::Timeouts(self.timeouts));
         }
         if self.ends >= self.most_ends {
-            let n = self.ends;
-            let what = "the target crashed, broke the protocol or reported a fatal error";
-            return Some(Stopped::Broke(format!("{what} {n} times")));
+            return Some(Stopped::Ends(self.ends));
         }
         let Done { id: case, dtype, options, verdict, .. } = done;
         let seen = Seen { law, dtype: dtype.name(), case, options, verdict: *verdict };
@@ -177,7 +152,7 @@ mod tests {
     fn check(
         cases: &[(Verdict, bool)],
         fail_fast: impl Into<FailFast<'static>>,
-        expected: Option<&str>,
+        expected: Option<Stopped>,
     ) {
         let fail_fast = fail_fast.into();
         let mut count = Count { timeouts: 0, most_timeouts: 2, ends: 0, most_ends: 3, fail_fast };
@@ -187,26 +162,30 @@ mod tests {
             .collect();
         let (last, before) = all.split_last().expect("a case");
         assert!(before.iter().all(Option::is_none), "{all:?}");
-        assert_eq!(last.as_ref().map(Stopped::to_string).as_deref(), expected);
+        assert_eq!(*last, expected);
     }
 
     #[test]
     fn the_last_case_is_the_one_that_is_too_many() {
         use Verdict::{Crash, Error, Fail, Pass, Timeout};
-        let fatal = "the target crashed, broke the protocol or reported a fatal error 3 times";
-        check(&[(Crash, true), (Pass, false), (Error, true), (Error, true)], false, Some(fatal));
+        let fatal = Stopped::Ends(3);
+        check(
+            &[(Crash, true), (Pass, false), (Error, true), (Error, true)],
+            false,
+            Some(fatal.clone()),
+        );
         check(&[(Error, false), (Error, false), (Error, false), (Fail, false)], false, None);
         check(&[(Pass, true), (Pass, true), (Pass, true)], false, Some(fatal));
         check(
             &[(Timeout, true), (Crash, true), (Timeout, true)],
             false,
-            Some("2 calls did not answer in time"),
+            Some(Stopped::Timeouts(2)),
         );
-        check(&[(Pass, false), (Fail, false)], true, Some("the first finding, as asked"));
+        check(&[(Pass, false), (Fail, false)], true, Some(Stopped::FirstFinding));
         // What is expected is passed over.
         let but = FailFast::FirstBut(&|seen| seen.law == "value" && seen.verdict == Fail);
         check(&[(Fail, false), (Fail, false)], but, None);
-        check(&[(Fail, false), (Error, false)], but, Some("the first finding, as asked"));
+        check(&[(Fail, false), (Error, false)], but, Some(Stopped::FirstFinding));
     }
 
     #[test]
@@ -219,9 +198,7 @@ mod tests {
             fail_fast: FailFast::Off,
         };
         assert_eq!(count.add("value", &done(Verdict::Skipped, false)), None);
-        let gone =
-            Done { unasked: Some("not restarted".to_owned()), ..done(Verdict::Skipped, false) };
-        let expected = "the target cannot be asked any more: not restarted";
-        assert_eq!(count.add("value", &gone), Some(Stopped::Gone(expected.to_owned())));
+        let gone = Done { unasked: Some("not restarted".into()), ..done(Verdict::Skipped, false) };
+        assert_eq!(count.add("value", &gone), Some(Stopped::Gone("not restarted".into())));
     }
 }

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use qkvet_spec::{
-    CallOption, CaseRecord, Coverage, Declined, Finding, Quoted, REPORT_FORMAT, RunInfo, Strides,
-    Summary, Verdict,
+    CallOption, CaseRecord, Coverage, Declined, Finding, Quoted, REPORT_FORMAT, RunInfo, Stopped,
+    Strides, Summary, Verdict,
 };
 
 use super::RunConfig;
 use super::pass::Done;
 use super::planned::Planned;
-use super::stop::Stopped;
 
 /// What no version so far checks.
 const UNCHECKED: [&str; 2] = ["gradients", "dropout"];
@@ -96,7 +95,7 @@ pub(super) fn summary(
         warnings.push(format!("{RESULT_REUSED} (seen in {reused} {cases})"));
     }
     let interrupted = stopped == Some(&Stopped::Interrupted);
-    let stopped = stopped.map(Stopped::to_string);
+    let stopped = stopped.cloned();
     Summary {
         format: REPORT_FORMAT.to_owned(),
         run,

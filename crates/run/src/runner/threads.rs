@@ -1,13 +1,12 @@
 //! Results that depend on the number of threads: a race.
 
-use qkvet_spec::{Cause, Note, ThreadCounts, Threads, Verdict};
+use qkvet_spec::{Cause, Note, Stopped, ThreadCounts, Threads, Verdict};
 
 use super::RunError;
 use super::findings::Scene;
 use super::groups::Group;
 use super::pass::Pass;
 use super::planned::Planned;
-use super::stop::Stopped;
 
 /// The law whose cases all run on the library's own number of threads.
 const ALWAYS: &str = "repeatability";

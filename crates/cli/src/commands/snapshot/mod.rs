@@ -308,7 +308,9 @@ fn found(args: &SnapshotFromArgs) -> Result<Found, Failure> {
 /// Why the run did not reach its end, if it did not.
 fn unfinished(summary: &Summary) -> Option<String> {
     match (&summary.stopped, summary.count(Verdict::Skipped)) {
-        (Some(why), _) => Some(format!("the run was stopped early ({})", visible(why))),
+        (Some(why), _) => {
+            Some(format!("the run was stopped early ({})", visible(&why.to_string())))
+        }
         (None, 0) => None,
         (None, skipped) => Some(format!("the run left out {skipped} cases")),
     }
