@@ -11,9 +11,9 @@ use crate::root;
 /// Changed files that each parser gets, beside those that are right.
 const CHANGED: usize = 1_500;
 /// A file that takes longer is a hang: the slowest right ones take a hundredth of this.
-const LONGEST: Duration = Duration::from_secs(20);
+const MAX_LEN: Duration = Duration::from_secs(20);
 /// No changed file is longer.
-pub const MOST_BYTES: usize = 1 << 16;
+pub const MAX_BYTES: usize = 1 << 16;
 
 /// Words of a fixed stream (`SplitMix64`).
 struct Words(u64);
@@ -122,7 +122,7 @@ fn changed(corpus: &[Vec<u8>], words: &mut Words) -> Vec<u8> {
             7 => drop(bytes.splice(at..end, TOKENS[words.below(TOKENS.len())].iter().copied())),
             _ => drop(bytes.splice(at..at, TOKENS[words.below(TOKENS.len())].iter().copied())),
         }
-        bytes.truncate(MOST_BYTES);
+        bytes.truncate(MAX_BYTES);
     }
     bytes
 }
@@ -147,7 +147,7 @@ pub fn check(name: &str, corpus: &[Vec<u8>], parse: impl Fn(&[u8]) -> bool) {
         let taken = catch_unwind(AssertUnwindSafe(|| parse(bytes)))
             .unwrap_or_else(|_| panic!("{name}: a panic on file {at}: {}", shown(bytes)));
         let time = start.elapsed();
-        assert!(time < LONGEST, "{name}: {time:?} for file {at}: {}", shown(bytes));
+        assert!(time < MAX_LEN, "{name}: {time:?} for file {at}: {}", shown(bytes));
         taken
     };
     for (at, bytes) in corpus.iter().enumerate() {

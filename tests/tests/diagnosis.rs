@@ -1,10 +1,10 @@
 //! Diagnosis on the atlas itself, with a seed that no suite uses: the fault behind failing cases is
 //! named, and of two at once one.
 
-use qkvet_diagnose::{Cause, FORMATS, Records, cause, named, thinned};
+use qkvet_diagnose::{Cause, FORMATS, Records, cause, named, sample_evenly};
+use qkvet_engine::affects::touches;
 use qkvet_engine::law::{Answers, CallRecord, Judge, evaluate_by, refused_call};
 use qkvet_engine::simulate::Simulator;
-use qkvet_engine::strike::touches;
 use qkvet_gen::{build, plans};
 use qkvet_spec::{
     Call, Catalog, Contract, Dtype, Execution, Fault, Meaning, Output, Response, Target, Tensor,
@@ -23,9 +23,9 @@ const FAULTS: [usize; 2] = [5, 1];
 /// Pairs of faults that are looked at.
 const PAIRS: [usize; 2] = [20, 60];
 /// Failures of a fault that are looked at.
-const MOST: usize = 12;
+const MAX: usize = 12;
 /// Right cases that are held against a cause.
-const MOST_RIGHT: usize = 200;
+const MAX_RIGHT: usize = 200;
 
 type Recorded<'a> = (Vec<CallRecord>, &'a Contract);
 
@@ -72,7 +72,7 @@ fn evidence<'a>(
                     asked.any(|call| faults.iter().any(|fault| touches(fault, &base, call)));
                 if !is_touched {
                     evidence.passing.push(number);
-                } else if evidence.failing.len() < MOST {
+                } else if evidence.failing.len() < MAX {
                     let outcome =
                         evaluate_by(law, &case, judge, &answers, target).expect("a verdict");
                     match outcome.verdict {
@@ -99,7 +99,7 @@ fn told<'a, R>(
     }
     let failing: Vec<_> = evidence.failing.iter().map(borrowed).collect();
     let passing: Vec<_> =
-        thinned(&evidence.passing, MOST_RIGHT).map(|at| borrowed(&cases[*at])).collect();
+        sample_evenly(&evidence.passing, MAX_RIGHT).map(|at| borrowed(&cases[*at])).collect();
     ask(&failing, &passing)
 }
 
@@ -253,7 +253,7 @@ fn no_fault_is_named_for_what_is_no_attention() {
                 })
                 .filter(|outcome| matches!(outcome.verdict, Verdict::Fail | Verdict::Pass))
                 .partition(|outcome| outcome.verdict == Verdict::Fail);
-            assert!(failing.len() > MOST, "{} failing cases", failing.len());
+            assert!(failing.len() > MAX, "{} failing cases", failing.len());
             let [failing, passing] = [&failing, &passing].map(|of| {
                 of.iter().map(|outcome| (outcome.calls.as_slice(), contract)).collect::<Vec<_>>()
             });

@@ -29,7 +29,7 @@ use qkvet_spec::{
     Case, Catalog, CheckedLaw, Contract, Convention, Dtype, Fault, Law, Modifier, Suite, Summary,
     parse_yaml,
 };
-use qkvet_tests::changed::{MOST_BYTES, check, files, files_in, text};
+use qkvet_tests::changed::{MAX_BYTES, check, files, files_in, text};
 use qkvet_tests::{Folder, qkvet, temp};
 
 #[test]
@@ -205,7 +205,7 @@ fn frozen_cases_and_outputs() {
         .map(|plan| freeze(&catalog, &build(law, plan).expect("a case")).expect("a case"))
         .collect();
     let all = |write: &dyn Fn(&qkvet_gen::frozen::FrozenCase) -> Vec<u8>| -> Vec<Vec<u8>> {
-        frozen.iter().map(write).filter(|bytes| bytes.len() < MOST_BYTES / 2).collect()
+        frozen.iter().map(write).filter(|bytes| bytes.len() < MAX_BYTES / 2).collect()
     };
     check("frozen case", &all(&|case| case_to_json(case).expect("text").into_bytes()), |bytes| {
         text(bytes).is_some_and(|source| case_from_json(source).is_ok())
@@ -234,7 +234,7 @@ fn frozen_cases_and_outputs() {
         &all(&|case| output_to_safetensors(&case.id, &query(case)).expect("bytes")),
         |bytes| output_from_safetensors(bytes).is_ok(),
     );
-    let small = |bytes: &Vec<u8>| bytes.len() < MOST_BYTES;
+    let small = |bytes: &Vec<u8>| bytes.len() < MAX_BYTES;
     let groups: Vec<Vec<u8>> =
         files("snapshots/smoke", ".snap").into_iter().filter(small).collect();
     let (manifests, groups): (Vec<_>, Vec<_>) = groups
@@ -337,7 +337,7 @@ fn files_of_runs() {
             .collect()
     };
     let path = at.join("changed");
-    check("stored case", &all(".qkvet/cases", MOST_BYTES), |bytes| {
+    check("stored case", &all(".qkvet/cases", MAX_BYTES), |bytes| {
         std::fs::write(&path, bytes).expect("a file");
         let Ok(stored) = read_case(at, path.to_str().expect("text")) else { return false };
         let Stored { law, .. } = &stored;
@@ -345,7 +345,7 @@ fn files_of_runs() {
         check_case(&law, &case).is_ok()
     });
     let shard = at.join("changed.jsonl");
-    check("shard", &all(".qkvet/shards", MOST_BYTES), |bytes| {
+    check("shard", &all(".qkvet/shards", MAX_BYTES), |bytes| {
         std::fs::write(&shard, bytes).expect("a file");
         let joined = read_shards(std::slice::from_ref(&shard));
         joined.is_ok_and(|joined| joined.header.checked_laws("0.1.0").is_ok())
@@ -358,7 +358,7 @@ fn files_of_runs() {
             report["records"].as_array_mut().expect("records").truncate(6);
             serde_json::to_vec(&report).expect("a report")
         })
-        .filter(|bytes| bytes.len() < MOST_BYTES)
+        .filter(|bytes| bytes.len() < MAX_BYTES)
         .collect();
     let catalog = Catalog::embedded().expect("specifications");
     check("report", &reports, |bytes| {

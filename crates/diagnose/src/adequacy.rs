@@ -5,12 +5,12 @@ mod cover;
 
 use std::collections::BTreeSet;
 
+use qkvet_engine::affects::touches;
 use qkvet_engine::law::{
     Answers, CallRecord, EvaluationError, Judge, Outcome, evaluate_by, refused_call,
 };
 use qkvet_engine::lowering::call_env;
 use qkvet_engine::simulate::Simulator;
-use qkvet_engine::strike::touches;
 use qkvet_gen::{CasePlan, build, case_id, plans};
 use qkvet_spec::{
     AdequacyReport, Call, Case, Catalog, CheckedLaw, Contract, Dtype, Evidence, Execution, Fault,

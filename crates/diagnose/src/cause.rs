@@ -3,17 +3,17 @@
 
 mod pair;
 
+use qkvet_engine::affects::{AffectedElements, affects, faulty, touches};
 use qkvet_engine::interpret::{Expected, interpret};
 use qkvet_engine::law::{CallRecord, CallResult, confirms, explains};
 use qkvet_engine::lowering::Want;
 use qkvet_engine::simulate::Simulator;
-use qkvet_engine::strike::{Strike, faulty, strike, touches};
 use qkvet_spec::{
     Behavior, Call, CallOptions, Contract, Dtype, Execution, Fault, Meaning, Response, Target,
     Tensor,
 };
 
-use crate::thinned::thinned;
+use crate::sample_evenly::sample_evenly;
 
 /// A fault, or faults together, and how much of the evidence they explain.
 #[derive(Clone, Debug)]
@@ -37,13 +37,13 @@ struct Seen<'a> {
 }
 
 /// Calls of the same form that a result is held against.
-const MOST_CALLS_TRIED: usize = 16;
+const MAX_CALLS_TRIED: usize = 16;
 /// Failures that every fault is tried on; one that explains none of them is not looked at further.
 const TRIED: usize = 12;
 
 /// Faults are named when one in so many of the failures that they explain, of those that this is
 /// tried on, confirms them.
-const LEAST_CONFIRMING: usize = 3;
+const MIN_CONFIRMING: usize = 3;
 
 /// The faults that explain at least one of `failures`, the best first: by how many they explain,
 /// then by how few of `passing` they contradict.
@@ -153,7 +153,7 @@ impl<'a> Evidence<'a> {
     /// The faults as a cause; `None` if they explain none of the failures that everything is tried
     /// on, or nothing confirms them.
     fn explained<'f>(&self, faults: &[&'f Fault]) -> Option<Cause<'f>> {
-        let is_candidate = thinned(&self.failures, TRIED)
+        let is_candidate = sample_evenly(&self.failures, TRIED)
             .any(|calls| matches(calls, self.base, faults, &self.others));
         if is_candidate { self.all_explained(faults) } else { None }
     }
@@ -163,9 +163,9 @@ impl<'a> Evidence<'a> {
         let explained: Vec<usize> =
             (0..self.failures.len()).filter(|at| self.explains(*at, faults)).collect();
         // Confirming costs as much as explaining: a few speak for all.
-        let tried: Vec<usize> = thinned(&explained, TRIED).copied().collect();
+        let tried: Vec<usize> = sample_evenly(&explained, TRIED).copied().collect();
         let confirming = tried.iter().filter(|at| self.is_confirmed(**at, faults)).count();
-        let is_confirmed = confirming > 0 && confirming * LEAST_CONFIRMING >= tried.len();
+        let is_confirmed = confirming > 0 && confirming * MIN_CONFIRMING >= tried.len();
         is_confirmed.then(|| Cause { faults: faults.to_vec(), explained, contradicted: 0 })
     }
 
@@ -238,7 +238,7 @@ fn expected(base: &Meaning, faults: &[&Fault], seen: &Seen<'_>, want: Want) -> E
 }
 
 fn is_struck(faults: &[&Fault], seen: &Seen<'_>) -> bool {
-    faults.iter().any(|fault| strike(fault, &seen.record.call) != Strike::Nothing)
+    faults.iter().any(|fault| affects(fault, &seen.record.call) != AffectedElements::Nothing)
 }
 
 /// Whether faults are held against results by the enclosure of a faulty meaning: nothing of them is
@@ -367,7 +367,7 @@ fn behaves(behavior: Behavior, fault: &Fault, seen: &Seen<'_>, base: &Meaning) -
                 && got.data.iter().enumerate().all(|(at, x)| expected.holds(place(at), *x))
         }
         Behavior::RowsUnwritten => {
-            let Strike::Rows(rows) = strike(fault, call) else { return false };
+            let AffectedElements::Rows(rows) = affects(fault, call) else { return false };
             let (expected, width) = (right(), dims.d_v.max(1));
             if got.shape != expected.shape {
                 return false;
@@ -430,7 +430,7 @@ fn remembers(
                 .iter()
                 .filter(|other| form(&other.call) == form(call) && other.want == record.want);
             let calls = distinct(alike.map(|other| other.call.clone()), call);
-            calls.into_iter().take(MOST_CALLS_TRIED).any(|other| is_right(seen, base, other))
+            calls.into_iter().take(MAX_CALLS_TRIED).any(|other| is_right(seen, base, other))
         }
         Behavior::ScaleKept => {
             // A result that no score has a part in is that of any scale, for one of 0 gives it too.

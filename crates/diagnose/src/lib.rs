@@ -5,23 +5,23 @@
 //! through a closure.
 
 mod adequacy;
-mod answered;
 mod boundary;
+mod canned;
 mod cause;
 mod convention;
 mod named;
 mod probe;
+mod sample_evenly;
 mod structure;
-mod thinned;
 mod witness;
 
 pub use adequacy::{FORMATS, adequacy};
-pub use answered::Answered;
 pub use boundary::{Place, boundary};
+pub use canned::CannedTarget;
 pub use cause::{Cause, Records, cause, together};
 pub use convention::{applied, conventions_that_explain, followed};
-pub use named::{LEAST_SHARE, Named, named};
-pub use probe::{MOST_CALLS, Probed, probe};
+pub use named::{MIN_SHARE, Named, named};
+pub use probe::{MAX_CALLS, Probed, probe};
+pub use sample_evenly::sample_evenly;
 pub use structure::structure;
-pub use thinned::thinned;
 pub use witness::{describe_call, describe_case, describe_inputs, smallest};

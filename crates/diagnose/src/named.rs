@@ -3,15 +3,15 @@
 use qkvet_spec::{Fault, Meaning};
 
 use crate::cause::{Cause, Records, cause, pairs, together};
-use crate::thinned::thinned;
+use crate::sample_evenly::sample_evenly;
 
 /// A fault is named when it explains at least one in this many of the failures looked at.
-pub const LEAST_SHARE: usize = 3;
+pub const MIN_SHARE: usize = 3;
 /// Two faults of which neither is known from other failures are named when they explain at least
 /// one in this many: there are so many pairs that one of them explains a third of anything.
-const LEAST_SHARE_OF_TWO: usize = 2;
+const MIN_SHARE_OF_TWO: usize = 2;
 /// Failures looked at in search of a fault.
-const MOST: usize = 60;
+const MAX: usize = 60;
 
 /// Failures that the same fault explains, or the same two together.
 #[derive(Clone, Debug)]
@@ -40,12 +40,12 @@ pub fn named<'a>(
         (0..failures.len()).filter(|at| !failures[*at].0.is_empty()).collect();
     let mut found: Vec<Named<'a>> = Vec::new();
     while !left.is_empty() {
-        let looked_at: Vec<_> = thinned(&left, MOST).map(|at| failures[*at]).collect();
+        let looked_at: Vec<_> = sample_evenly(&left, MAX).map(|at| failures[*at]).collect();
         let explain = |causes: &Vec<Cause<'a>>, share: usize| {
             causes.first().is_some_and(|best| best.explained.len() * share >= looked_at.len())
         };
-        let is_enough = |causes: &Vec<Cause<'a>>| explain(causes, LEAST_SHARE);
-        let is_most = |causes: &Vec<Cause<'a>>| explain(causes, LEAST_SHARE_OF_TWO);
+        let is_enough = |causes: &Vec<Cause<'a>>| explain(causes, MIN_SHARE);
+        let is_most = |causes: &Vec<Cause<'a>>| explain(causes, MIN_SHARE_OF_TWO);
         let known: Vec<&'a Fault> =
             found.iter().flat_map(|named| named.faults.iter().copied()).collect();
         let all = || faults.iter().copied();

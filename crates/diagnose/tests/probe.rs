@@ -1,7 +1,7 @@
 //! Probing simulated targets: every choice that a question can see is named, and the standard is
 //! called so throughout.
 
-use qkvet_diagnose::{MOST_CALLS, Probed, followed, probe};
+use qkvet_diagnose::{MAX_CALLS, Probed, followed, probe};
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{
     Call, Catalog, Certainty, Contract, Dtype, Execution, Meaning, ProbedField, Response, Target,
@@ -60,7 +60,7 @@ fn the_standard_is_standard_in_every_format_within_the_calls() {
         let mut target = Counted(simulator(Meaning::standard()), 0);
         let probed = probe(&mut target, &Meaning::standard(), &contract(dtype), dtype);
         assert_eq!(probed.calls, target.1);
-        assert!(target.1 <= MOST_CALLS, "{} calls", target.1);
+        assert!(target.1 <= MAX_CALLS, "{} calls", target.1);
         let not_standard: Vec<ProbedField> = probed
             .fields
             .iter()

@@ -12,10 +12,10 @@ mod lse;
 mod one_pass;
 mod over_queries;
 mod rows;
-mod sight;
 mod stages;
 mod sweep;
 mod table;
+mod visibility;
 
 pub(crate) use element::INFLATION;
 pub use exact::ExactRow;

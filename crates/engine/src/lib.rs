@@ -1,6 +1,7 @@
 //! Numeric truth of qkvet: enclosures, bounds, the interpreter of meanings, the simulator of
 //! executions, law evaluation.
 
+pub mod affects;
 pub mod ball;
 pub mod bound;
 pub mod digits;
@@ -17,7 +18,6 @@ pub mod misfit;
 pub mod selftest;
 pub mod simulate;
 pub mod steps;
-pub mod strike;
 pub mod tanh;
 
 pub use gemm::Products;

@@ -3,8 +3,8 @@
 
 mod hidden;
 mod scale;
-mod sight;
 mod terms;
+mod visibility;
 
 use std::borrow::Cow;
 
@@ -15,8 +15,8 @@ use qkvet_spec::{
 
 use self::hidden::{Columns, keep_hidden};
 use self::scale::scale;
-use self::sight::{Rules, Sight};
 use self::terms::{alibi_slope, bias_entries, sink_of};
+use self::visibility::{Rules, VisibleKeys};
 use crate::head::{Alibi, Head, RealScale, Visible};
 
 /// What is asked of a call.
@@ -48,7 +48,7 @@ pub(crate) struct LoweredHead<'a> {
     alibi: Option<Alibi>,
     alibi_shifts: Option<Vec<i64>>,
     sink: Option<f64>,
-    sight: Sight,
+    visibility: VisibleKeys,
     normalization: Normalization,
     empty_row: EmptyRow,
     is_rounded: bool,
@@ -78,10 +78,10 @@ impl LoweredHead<'_> {
             alibi: self.alibi,
             alibi_shifts: self.alibi_shifts.as_deref(),
             sink: self.sink,
-            visible: match &self.sight {
-                Sight::All => Visible::All,
-                Sight::Spans(spans) => Visible::Spans(spans),
-                Sight::Mask(mask) => Visible::Mask(mask),
+            visible: match &self.visibility {
+                VisibleKeys::All => Visible::All,
+                VisibleKeys::Spans(spans) => Visible::Spans(spans),
+                VisibleKeys::Mask(mask) => Visible::Mask(mask),
             },
             normalization: self.normalization,
             empty_row: self.empty_row,
@@ -90,7 +90,7 @@ impl LoweredHead<'_> {
     }
 }
 
-impl Sight {
+impl VisibleKeys {
     /// Whether query `i` sees key `j` of `n_k`.
     fn sees(&self, i: usize, j: usize, n_k: usize) -> bool {
         match self {
@@ -301,7 +301,7 @@ pub(crate) fn lower<'a>(
         alibi_shifts: alibi.and_then(|alibi| rules.alibi_shifts(alibi.offset)),
         alibi,
         sink: sink.filter(|_| want != Want::Lse || meaning.lse_sinks == Obedience::Used),
-        sight: rules.sight(h, zero_keys),
+        visibility: rules.visibility(h, zero_keys),
         normalization: meaning.normalization,
         empty_row: meaning.empty_row,
         is_rounded,
@@ -385,10 +385,10 @@ pub fn visibility(meaning: &Meaning, dims: Dims, dtype: Dtype, options: &CallOpt
     for item in 0..dims.b {
         let rules = Rules::new(&maps, options, item);
         for h in 0..dims.h_q {
-            let sight = rules.sight(h, 0);
+            let visibility = rules.visibility(h, 0);
             seen.extend(
                 (0..dims.n_q * dims.n_k)
-                    .map(|at| sight.sees(at / dims.n_k, at % dims.n_k, dims.n_k)),
+                    .map(|at| visibility.sees(at / dims.n_k, at % dims.n_k, dims.n_k)),
             );
         }
     }

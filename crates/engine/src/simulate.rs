@@ -20,10 +20,10 @@ use self::behavior::State;
 use self::rounding::Formats;
 use self::row::{log_sum_exp, row};
 use self::scores::scores;
+use crate::affects::{AffectedElements, Parts, affects, parts};
 use crate::head::Head;
 use crate::lowering::{LoweredHead, Maps, Want, lower, width_of};
 use crate::misfit::fitted;
-use crate::strike::{Parts, Strike, parts, strike};
 
 /// A target built from data: a meaning and an execution, struck by faults where their triggers
 /// hold.
@@ -80,7 +80,7 @@ impl Target for Simulator {
     fn call(&mut self, call: &Call) -> Response {
         if let Some(misfit) = call.misfit() {
             let is_answered =
-                self.faults.iter().any(|fault| strike(fault, call) != Strike::Nothing);
+                self.faults.iter().any(|fault| affects(fault, call) != AffectedElements::Nothing);
             return match is_answered {
                 false => {
                     let shapes = call.misfit_shapes().map(|shapes| shapes.to_string());
@@ -90,7 +90,7 @@ impl Target for Simulator {
             };
         }
         let behaving =
-            self.faults.iter().find_map(|fault| Some((fault.behavior?, strike(fault, call))));
+            self.faults.iter().find_map(|fault| Some((fault.behavior?, affects(fault, call))));
         let mut state = std::mem::take(&mut self.state);
         let response = match behaving {
             Some((behavior, struck)) => {

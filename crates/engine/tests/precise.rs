@@ -10,7 +10,7 @@ use adversarial::{CHOICES, Choice, FAMILIES, Hard, Random};
 use dashu_float::FBig;
 use dashu_float::round::mode::HalfEven;
 use qkvet_engine::ball::Ball;
-use qkvet_engine::digits::{DigitsError, Logarithm, MOST_BITS, PreciseHead, Width};
+use qkvet_engine::digits::{DigitsError, Logarithm, MAX_BITS, PreciseHead, Width};
 use qkvet_engine::head::{Alibi, EmptyRow, Inexact, Normalization, RealScale, Stage};
 
 type Big = FBig<HalfEven, 2>;
@@ -289,8 +289,8 @@ fn a_search_under_a_cap_ends() {
             .map(|digits| digits.unwrap().to_string())
     };
     assert_eq!(digits(None), Ok("3".to_owned()));
-    assert_eq!(digits(Some(1e9)), Err(DigitsError::Undecided { bits: MOST_BITS }));
-    let message = DigitsError::Undecided { bits: MOST_BITS }.to_string();
+    assert_eq!(digits(Some(1e9)), Err(DigitsError::Undecided { bits: MAX_BITS }));
+    let message = DigitsError::Undecided { bits: MAX_BITS }.to_string();
     assert_eq!(
         message,
         "element under a softcap at 16384 bits: expected two ends that agree, got undecided ones"

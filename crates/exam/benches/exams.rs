@@ -13,13 +13,13 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use qkvet_exam::generate::{Answer, pose};
+use qkvet_exam::generate::{Answer, instantiate};
 use qkvet_exam::question::Library;
 use qkvet_spec::Catalog;
 
 const VARIANTS: usize = 1_000;
 /// A question that is slow has fewer.
-const LONGEST: Duration = Duration::from_secs(5);
+const MAX_LEN: Duration = Duration::from_secs(5);
 
 /// Time on the processor, where the system tells it, so that other programs do not count.
 fn processor() -> Option<Duration> {
@@ -53,10 +53,10 @@ fn main() {
         let (mut made, mut numeric) = (0, false);
         let (started, before) = (Instant::now(), processor());
         let mut loads = Vec::new();
-        while made < most && started.elapsed() < LONGEST {
+        while made < most && started.elapsed() < MAX_LEN {
             let variant = made + 1;
             let number = variant.to_string();
-            let posed = match pose(
+            let posed = match instantiate(
                 question,
                 &parts,
                 (1, &["bench", number.as_str()], variant),

@@ -7,7 +7,7 @@ use qkvet_spec::{Catalog, SpecError};
 use crate::answer::AnswerError;
 use crate::error::ExamError;
 pub use crate::file::File;
-use crate::generate::{Contradiction, Posed, Which, pose};
+use crate::generate::{Contradiction, Instance, Which, instantiate};
 use crate::key::{FORMAT, Key, KeyedQuestion, Source};
 use crate::print::{Format, key_document, print, sheet_document};
 use crate::proofs::proofs;
@@ -149,7 +149,7 @@ impl<'a> Draws<'a> {
 }
 
 impl<'a> Iterator for Draws<'a> {
-    type Item = Result<(Vec<Posed<'a>>, Key), ExamError>;
+    type Item = Result<(Vec<Instance<'a>>, Key), ExamError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let Self { request, set, questions, catalog, .. } = *self;
@@ -186,7 +186,7 @@ fn posed<'a>(
     (seed, variant): (u64, usize),
     seen: &mut [BTreeSet<String>],
     (own, catalog): (&[Source], &Catalog),
-) -> Result<Vec<Posed<'a>>, ExamError> {
+) -> Result<Vec<Instance<'a>>, ExamError> {
     let mut all = Vec::new();
     for (at, ((question, item), seen)) in questions.iter().zip(&set.questions).zip(seen).enumerate()
     {
@@ -196,7 +196,7 @@ fn posed<'a>(
         };
         let (place, number) = ((at + 1).to_string(), variant.to_string());
         let name = [set.exam.as_str(), number.as_str(), place.as_str()];
-        let posed = pose(question, &parts, (seed, &name, variant), seen, catalog);
+        let posed = instantiate(question, &parts, (seed, &name, variant), seen, catalog);
         all.push(posed.map_err(|error| placed(error, question, own))?);
     }
     Ok(all)

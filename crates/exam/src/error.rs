@@ -4,7 +4,7 @@ use qkvet_spec::SpecError;
 
 use crate::export::Target;
 use crate::generate::{Contradiction, NoVariant, Which};
-use crate::key::MOST_VARIANTS;
+use crate::key::MAX_VARIANTS;
 use crate::verify::Wrong;
 
 /// Why there is no exam.
@@ -125,7 +125,7 @@ pub enum KeyError {
     #[error(transparent)]
     Json(#[from] serde_json::Error),
     /// Too many variants.
-    #[error("one of {got} variants, more than {}", MOST_VARIANTS)]
+    #[error("one of {got} variants, more than {}", MAX_VARIANTS)]
     Variants {
         /// How many.
         got: usize,

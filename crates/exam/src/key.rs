@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::answer::Drawn;
 use crate::error::{ExamError, KeyError};
-use crate::generate::{Answer, Mistaken, Posed};
+use crate::generate::{Answer, Instance, Mistaken};
 use crate::question::{Library, ProblemSet};
 
 /// What the first field of a key says.
 pub const FORMAT: &str = "qkvet-exam-key-1";
 
 /// Variants of one exam.
-pub const MOST_VARIANTS: usize = 100_000;
+pub const MAX_VARIANTS: usize = 100_000;
 
 /// The key of one variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -76,8 +76,8 @@ pub struct KeyedPart {
 
 impl KeyedQuestion {
     /// The key of a question that was posed.
-    pub fn of(posed: &Posed<'_>) -> Self {
-        let part = |part: &crate::generate::PosedPart| KeyedPart {
+    pub fn of(posed: &Instance<'_>) -> Self {
+        let part = |part: &crate::generate::InstancePart| KeyedPart {
             part: part.at + 1,
             points: posed.written(part).0.points,
             answer: part.answer.clone(),
@@ -101,7 +101,7 @@ impl Key {
         let key: Self = serde_json::from_str(text).map_err(KeyError::from)?;
         Err(if key.format != FORMAT {
             KeyError::Format { got: key.format }.into()
-        } else if key.variants > MOST_VARIANTS {
+        } else if key.variants > MAX_VARIANTS {
             KeyError::Variants { got: key.variants }.into()
         } else {
             return Ok(key);

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use qkvet_exam::answer::{Drawn, Parameter};
 use qkvet_exam::build::{Request, build};
-use qkvet_exam::generate::{Answer, Posed, pose};
+use qkvet_exam::generate::{Answer, Instance, instantiate};
 use qkvet_exam::grade::{Grader, Verdict, read};
 use qkvet_exam::key::{Key, Source};
 use qkvet_exam::question::{CheckedQuestion, Library};
@@ -19,7 +19,7 @@ fn catalog() -> Catalog {
     Catalog::embedded().unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn each_variant(id: &str, check: impl Fn(&Posed<'_>)) {
+fn each_variant(id: &str, check: impl Fn(&Instance<'_>)) {
     let catalog = catalog();
     let library = Library::embedded(&catalog).unwrap_or_else(|error| panic!("{error}"));
     let question = library.get(id).unwrap_or_else(|| panic!("no question {id}"));
@@ -27,7 +27,8 @@ fn each_variant(id: &str, check: impl Fn(&Posed<'_>)) {
     let mut seen = BTreeSet::new();
     for variant in 1..=200 {
         let number = variant.to_string();
-        let posed = pose(question, &parts, (3, &[number.as_str()], variant), &mut seen, &catalog);
+        let posed =
+            instantiate(question, &parts, (3, &[number.as_str()], variant), &mut seen, &catalog);
         check(&posed.unwrap_or_else(|error| panic!("{error}")));
     }
 }
@@ -61,7 +62,7 @@ fn rows(numbers: &qkvet_exam::answer::Numbers) -> Vec<Vec<f64>> {
     numbers.rows.iter().map(|row| row.iter().map(read).collect()).collect()
 }
 
-fn key_of(posed: &Posed<'_>, part: usize) -> Vec<Vec<f64>> {
+fn key_of(posed: &Instance<'_>, part: usize) -> Vec<Vec<f64>> {
     match &posed.parts[part - 1].answer {
         Answer::Numbers { key, .. } => rows(key),
         other => panic!("{other:?}"),
@@ -212,10 +213,10 @@ fn sparse(n: usize, m: usize, entries: &[(usize, usize, f64)]) -> String {
 #[test]
 fn least_factors_are_enough_and_least() {
     #[expect(clippy::cast_precision_loss, reason = "a small number")]
-    let size = |posed: &Posed<'_>| posed.drawn.size("n").unwrap_or(0) as f64;
+    let size = |posed: &Instance<'_>| posed.drawn.size("n").unwrap_or(0) as f64;
     // What all others weigh beside so many keys of this score, theirs being 0.
     let rest = |keys: f64, n: f64, score: f64| (n - keys) / (keys * score.exp() + n - keys);
-    let is_least = |posed: &Posed<'_>, part: usize, keys: f64| {
+    let is_least = |posed: &Instance<'_>, part: usize, keys: f64| {
         let (least, most) = (key_of(posed, part)[0][0], 1.0 / number(&posed.drawn, "f"));
         let of = |score: f64| rest(keys, size(posed), score);
         assert!(

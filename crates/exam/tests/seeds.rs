@@ -1,24 +1,24 @@
 //! The instances that the sources printed, and what is right there.
 
 use qkvet_exam::answer::Numbers;
-use qkvet_exam::generate::{Answer, Posed, pose_drawn, written};
+use qkvet_exam::generate::{Answer, Instance, pose_drawn, written};
 use qkvet_exam::question::Library;
 use qkvet_spec::Catalog;
 
-fn example<'a>(library: &'a Library, catalog: &Catalog, id: &str) -> Posed<'a> {
+fn example<'a>(library: &'a Library, catalog: &Catalog, id: &str) -> Instance<'a> {
     let question = library.get(id).unwrap_or_else(|| panic!("no question {id}"));
     let drawn = written(question, 1).unwrap_or_else(|error| panic!("{id}: {error}"));
     pose_drawn(question, drawn, catalog).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn numbers<'a>(posed: &'a Posed<'_>, part: usize) -> &'a Numbers {
+fn numbers<'a>(posed: &'a Instance<'_>, part: usize) -> &'a Numbers {
     match &posed.parts[part - 1].answer {
         Answer::Numbers { key, .. } => key,
         other => panic!("part {part}: expected numbers, got {other:?}"),
     }
 }
 
-fn check(posed: &Posed<'_>, part: usize, rows: &[&[&str]]) {
+fn check(posed: &Instance<'_>, part: usize, rows: &[&[&str]]) {
     assert_eq!(numbers(posed, part).rows, rows, "part {part}");
 }
 

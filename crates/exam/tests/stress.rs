@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use qkvet_exam::ExamError;
 use qkvet_exam::export::{Credit, Target, export};
-use qkvet_exam::generate::{Answer, Posed, pose};
+use qkvet_exam::generate::{Answer, Instance, instantiate};
 use qkvet_exam::key::{FORMAT, Key, KeyedQuestion, Source};
 use qkvet_exam::question::{CheckedQuestion, Library};
 use qkvet_exam::verify::verify;
@@ -32,7 +32,7 @@ struct Run<'a> {
     is_complete: bool,
 }
 
-fn key(posed: &Posed<'_>, variant: usize) -> Key {
+fn key(posed: &Instance<'_>, variant: usize) -> Key {
     let id = &posed.question.question.question;
     Key {
         format: FORMAT.to_owned(),
@@ -50,7 +50,7 @@ fn key(posed: &Posed<'_>, variant: usize) -> Key {
 }
 
 /// What is wrong with a variant before its key is derived again.
-fn unfit(posed: &Posed<'_>) -> Option<String> {
+fn unfit(posed: &Instance<'_>) -> Option<String> {
     for part in &posed.parts {
         let Answer::Numbers { key, choices } = &part.answer else { continue };
         let given: BTreeSet<_> =
@@ -100,7 +100,7 @@ fn variants_are_clear_and_their_keys_are_derived_again() {
             let parts: Vec<usize> = (0..run.question.parts.len()).collect();
             let variant = run.made + 1;
             let number = variant.to_string();
-            match pose(
+            match instantiate(
                 run.question,
                 &parts,
                 (11, &["stress", number.as_str()], variant),

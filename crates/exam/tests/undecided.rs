@@ -5,7 +5,7 @@ use crate::own_question;
 
 use qkvet_exam::answer::Parameter;
 use qkvet_exam::build::{Request, keys};
-use qkvet_exam::generate::{Answer, Posed};
+use qkvet_exam::generate::{Answer, Instance};
 use qkvet_exam::key::{Key, Source};
 use qkvet_exam::question::Library;
 use qkvet_exam::verify::verify;
@@ -35,7 +35,7 @@ fn library(low: usize, high: usize) -> Library {
 fn a_key_that_cannot_be_confirmed_is_no_variant() {
     let library = library(20, 60);
     let (all, error) = variants(&library, 41);
-    let drawn = |posed: &Posed<'_>| match posed.drawn.parameters.get("k") {
+    let drawn = |posed: &Instance<'_>| match posed.drawn.parameters.get("k") {
         Some(Parameter::Number(k)) => *k,
         other => panic!("{other:?}"),
     };

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use qkvet_exam::ExamError;
 use qkvet_exam::answer::Parameter;
-use qkvet_exam::generate::{Answer, Posed, pose};
+use qkvet_exam::generate::{Answer, Instance, instantiate};
 use qkvet_exam::question::{AnswerSpec, Library};
 use qkvet_spec::Catalog;
 
@@ -15,7 +15,7 @@ use own_question::variants;
 const VARIANTS: usize = 200;
 
 /// Nobody who makes a modelled mistake gets the key, and no two options are the same.
-fn unclear(posed: &Posed<'_>) -> Option<String> {
+fn unclear(posed: &Instance<'_>) -> Option<String> {
     for part in &posed.parts {
         let Answer::Numbers { key, choices } = &part.answer else { continue };
         let mut all: Vec<_> = part.mistakes.iter().map(|mistake| &mistake.numbers.rows).collect();
@@ -49,7 +49,13 @@ fn two_hundred_variants_of_every_question_are_clear_and_different() {
         let (mut seen, mut drawn) = (BTreeSet::new(), Vec::new());
         for variant in 1..=VARIANTS {
             let number = variant.to_string();
-            match pose(question, &parts, (7, &[number.as_str()], variant), &mut seen, &catalog) {
+            match instantiate(
+                question,
+                &parts,
+                (7, &[number.as_str()], variant),
+                &mut seen,
+                &catalog,
+            ) {
                 Ok(posed) => {
                     failures.extend(
                         unclear(&posed).map(|reason| format!("{id}, variant {variant}: {reason}")),
@@ -121,7 +127,7 @@ fn a_small_domain_is_used_up_to_the_last_and_said_to_be() {
 fn the_load_stays_in_its_band() {
     let draw = "{x: integer(0..64), y: integer(0..64)}";
     let loads = |library: &Library, n| -> BTreeSet<usize> {
-        variants(library, n).0.iter().map(Posed::load).collect()
+        variants(library, n).0.iter().map(Instance::load).collect()
     };
     // One term of the key; two numbers of one or two digits, or a 0 without any.
     assert_eq!(loads(&own(draw, ""), 400), BTreeSet::from([2, 3, 4, 5]));
@@ -154,12 +160,17 @@ fn a_softmax_that_saturates_has_one_weight_near_1() {
     let mut seen = BTreeSet::new();
     for variant in 1..=VARIANTS {
         let number = variant.to_string();
-        let posed =
-            match pose(question, &[2], (7, &[number.as_str()], variant), &mut seen, &catalog) {
-                Ok(posed) => posed,
-                Err(ExamError::NoMore { .. }) if variant > 60 => break,
-                Err(error) => panic!("{error}"),
-            };
+        let posed = match instantiate(
+            question,
+            &[2],
+            (7, &[number.as_str()], variant),
+            &mut seen,
+            &catalog,
+        ) {
+            Ok(posed) => posed,
+            Err(ExamError::NoMore { .. }) if variant > 60 => break,
+            Err(error) => panic!("{error}"),
+        };
         let (Parameter::Matrix(z), Parameter::Number(c)) =
             (&posed.drawn.parameters["z"], &posed.drawn.parameters["c"])
         else {

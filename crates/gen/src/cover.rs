@@ -106,7 +106,7 @@ fn next_row(
 
 /// At most `limit` row numbers, ascending: first rows that together hold every level, then evenly
 /// spread ones. `rotation` says where to start, so that different groups keep different rows.
-pub(crate) fn thinned(
+pub(crate) fn sample_evenly(
     factors: &[Factor],
     rows: &[Row],
     limit: usize,
@@ -326,13 +326,13 @@ mod tests {
         let factors = factors(&[17, 8, 6, 2, 7, 5, 6]);
         let rows = covering_array(&factors, 2);
         for (limit, rotation) in [(28, 0), (28, 77), (20, 5)] {
-            let chosen = thinned(&factors, &rows, limit, rotation);
+            let chosen = sample_evenly(&factors, &rows, limit, rotation);
             assert_eq!(chosen.len(), limit);
             assert!(chosen.windows(2).all(|pair| pair[0] < pair[1]));
             let kept: Vec<Row> = chosen.iter().map(|at| rows[*at].clone()).collect();
             assert_eq!(missing(&factors, &kept, 1), 0, "{limit} {rotation}");
         }
-        assert_eq!(thinned(&factors, &rows, 2, 3).len(), 2);
-        assert_ne!(thinned(&factors, &rows, 2, 3), thinned(&factors, &rows, 2, 40));
+        assert_eq!(sample_evenly(&factors, &rows, 2, 3).len(), 2);
+        assert_ne!(sample_evenly(&factors, &rows, 2, 3), sample_evenly(&factors, &rows, 2, 40));
     }
 }

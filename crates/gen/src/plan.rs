@@ -8,7 +8,7 @@ use qkvet_spec::{
 use sha2::{Digest, Sha256};
 
 use crate::choice::{AlibiChoice, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice};
-use crate::cover::{Factor, Row, covering_array, thinned};
+use crate::cover::{Factor, Row, covering_array, sample_evenly};
 use crate::levels::Levels;
 
 /// A law gets at least this many cases per format, if the limit lets it: its variables are drawn
@@ -192,7 +192,7 @@ impl Group<'_> {
         plans: &mut Vec<CasePlan>,
     ) {
         let (rows, limit) = (&array.rows, limit.unwrap_or(usize::MAX));
-        let mut chosen = thinned(&array.factors, rows, limit, self.rotation(array));
+        let mut chosen = sample_evenly(&array.factors, rows, limit, self.rotation(array));
         let cycle = chosen.len();
         while chosen.len() < FEWEST.min(limit) {
             chosen.push(chosen[chosen.len() - cycle] + rows.len());

@@ -23,7 +23,7 @@ enum Version {
 }
 
 /// Longer tokens are not written.
-const LONGEST: usize = 400;
+const MAX_LEN: usize = 400;
 
 /// Names of options, which no variable of a token can have, in the order of the token; those of
 /// version 1 first.

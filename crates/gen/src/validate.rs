@@ -13,10 +13,10 @@ use crate::usage::{Usage, condition_env};
 use crate::{CasePlan, GenError};
 
 /// Largest extent of a call.
-const LARGEST: usize = 1 << 16;
+const MAX_SIZE: usize = 1 << 16;
 
 /// Largest number of elements of a tensor of a call, scores included.
-const MOST_ELEMENTS: usize = 1 << 27;
+const MAX_ELEMENTS: usize = 1 << 27;
 
 /// Most keys on one side of a window.
 const WIDEST_WINDOW: usize = 1 << 29;
@@ -112,11 +112,11 @@ pub(crate) fn is_variable(name: &str) -> bool {
 /// Whether a call can have these extents.
 pub(crate) fn check_dims(dims: &Dims, place: &str) -> Result<(), GenError> {
     for (name, n) in qkvet_spec::shape::DIMENSIONS.iter().zip(as_array(dims)) {
-        if n == 0 || n > LARGEST {
+        if n == 0 || n > MAX_SIZE {
             return Err(GenError::new(
                 format!("extent `{name}`"),
                 place,
-                format!("1 to {LARGEST}"),
+                format!("1 to {MAX_SIZE}"),
                 n.to_string(),
             ));
         }
@@ -133,8 +133,8 @@ pub(crate) fn check_dims(dims: &Dims, place: &str) -> Result<(), GenError> {
         ("scores", [b, h_q, n_q, n_k]),
     ] {
         let elements = shape.iter().fold(1usize, |product, n| product.saturating_mul(*n));
-        if elements > MOST_ELEMENTS {
-            let expected = format!("{MOST_ELEMENTS} elements at most");
+        if elements > MAX_ELEMENTS {
+            let expected = format!("{MAX_ELEMENTS} elements at most");
             return Err(GenError::new(
                 format!("{tensor} {shape:?}"),
                 place,

@@ -7,7 +7,7 @@ use crate::common;
 use qkvet_prove::outcome::{Status, prove};
 use qkvet_spec::{Catalog, Proof};
 
-use self::common::{LARGEST_EXTENT, largest_extent};
+use self::common::{MAX_EXTENT, largest_extent};
 
 /// A law as a user would add it; `given` has lines such as `P: permutation(n_k)`.
 fn status(given: &[&str], expect: &str, proof: Proof) -> Result<Status, String> {
@@ -28,7 +28,7 @@ fn refuted(lines: &[&str], expect: &str) {
         match status(lines, expect, proof) {
             Ok(Status::Refuted(example)) => {
                 assert!(
-                    (1..=LARGEST_EXTENT).contains(&largest_extent(&example)),
+                    (1..=MAX_EXTENT).contains(&largest_extent(&example)),
                     "{expect}: {example}"
                 );
             }

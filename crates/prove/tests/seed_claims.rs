@@ -10,7 +10,7 @@ use qkvet_prove::outcome::{Status, prove};
 use qkvet_spec::Catalog;
 
 use self::Standing::{Ill, Law, Prose, Refuted, Text};
-use self::common::{LARGEST_EXTENT, largest_extent};
+use self::common::{MAX_EXTENT, largest_extent};
 
 /// How a claim stands.
 enum Standing {
@@ -413,7 +413,7 @@ fn check(catalog: &Catalog, standing: &Standing) -> Result<(), String> {
         Text(statement, expected) => is(expected, status(statement)?.name()),
         Refuted(statement, line) => match status(statement)? {
             Status::Refuted(example) if !example.contains(line) => Err(example),
-            Status::Refuted(example) if largest_extent(&example) > LARGEST_EXTENT => Err(example),
+            Status::Refuted(example) if largest_extent(&example) > MAX_EXTENT => Err(example),
             Status::Refuted(_) => Ok(()),
             other => Err(format!("{other:?}")),
         },

@@ -12,7 +12,7 @@ use qkvet_engine::interpret::interpret;
 use qkvet_engine::lowering::Want;
 use qkvet_gen::check_call;
 use qkvet_report::English;
-use qkvet_run::answer::Ruler;
+use qkvet_run::answer::Criteria;
 use qkvet_run::declared::Declared;
 use qkvet_run::runner::self_test;
 use qkvet_spec::{
@@ -137,9 +137,9 @@ impl NativeCall {
         let call = Arc::clone(&self.call);
         interruptible(py, move || {
             self_test().map_err(invalid)?;
-            let ruler = declared.ruler(call.dtype()).map_err(invalid)?;
-            let judge = if measured { Ruler::judgment } else { Ruler::assertion };
-            told(&judge(&ruler, &call, &output))
+            let criteria = declared.criteria(call.dtype()).map_err(invalid)?;
+            let judge = if measured { Criteria::judgment } else { Criteria::assertion };
+            told(&judge(&criteria, &call, &output))
         })
     }
 

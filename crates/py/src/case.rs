@@ -76,12 +76,12 @@ impl NativeCase {
         let declared = Declared::new(&conventions, &contracts, &[dtype]).map_err(invalid)?;
         py.detach(|| {
             self_test().map_err(invalid)?;
-            let ruler = declared.ruler(dtype).map_err(invalid)?;
-            let (meaning, contract) = (ruler.meaning(), ruler.contract);
+            let criteria = declared.criteria(dtype).map_err(invalid)?;
+            let (meaning, contract) = (criteria.meaning(), criteria.contract);
             let judge = Judge { meaning: &meaning, contract };
             let mut target = OwnFunction::new(answered);
             let outcome = evaluate(self.law, &self.case, judge, &mut target).map_err(invalid)?;
-            told(&ruler.judgment_of_case(outcome))
+            told(&criteria.judgment_of_case(outcome))
         })
     }
 }

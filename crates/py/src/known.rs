@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::check::invalid;
 
 /// A longer file is refused before it is read.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// The file that speaks for a target: beside its `qkvet.yaml`, else in the folder or above, as for
 /// `qkvet check`.
@@ -43,10 +43,9 @@ fn read(path: &Path) -> PyResult<KnownFile> {
         invalid(format!("known deviations at {shown}: expected a readable file, got: {error}"))
     };
     let bytes = std::fs::metadata(path).map_err(fail)?.len();
-    if bytes > MOST_BYTES {
-        let message = format!(
-            "known deviations at {shown}: expected at most {MOST_BYTES} bytes, got {bytes}"
-        );
+    if bytes > MAX_BYTES {
+        let message =
+            format!("known deviations at {shown}: expected at most {MAX_BYTES} bytes, got {bytes}");
         return Err(invalid(message));
     }
     read_known(&shown, &std::fs::read_to_string(path).map_err(fail)?).map_err(invalid)

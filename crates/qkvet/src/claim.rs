@@ -1,7 +1,7 @@
 //! One output, judged: what is behind `assert_attention!`.
 
 use qkvet_gen::check_call;
-use qkvet_run::answer::Ruler;
+use qkvet_run::answer::Criteria;
 use qkvet_run::declared::Declared;
 use qkvet_run::runner::self_test;
 use qkvet_spec::{BoolTensor, Call, CallOptions, Dialect, Dims, Judgment, Output, Tensor, Window};
@@ -156,19 +156,19 @@ impl Claim {
     /// # Errors
     /// Inputs that do not fit together, and unknown names.
     pub fn judge(&self) -> Result<Judgment, Error> {
-        self.judged_by(|ruler, call, output| ruler.judgment(call, output))
+        self.judged_by(|criteria, call, output| criteria.judgment(call, output))
     }
 
     fn judged_by(
         &self,
-        judge: impl Fn(&Ruler<'_>, &Call, &Output) -> Judgment,
+        judge: impl Fn(&Criteria<'_>, &Call, &Output) -> Judgment,
     ) -> Result<Judgment, Error> {
         check_call(&self.call)?;
         let dtype = self.call.dtype();
         let declared = Declared::new(&self.conventions, self.contract.as_slice(), &[dtype])?;
         self_test()?;
         let output = Output::of(self.output.clone());
-        Ok(judge(&declared.ruler(dtype)?, &self.call, &output))
+        Ok(judge(&declared.criteria(dtype)?, &self.call, &output))
     }
 
     /// Asserts that the verdict is not `FAIL`, and gives it; what certainly passes is not measured
@@ -178,7 +178,7 @@ impl Claim {
     /// The output is proved wrong; the inputs do not fit together, or a name is unknown.
     #[track_caller]
     pub fn assert(&self) -> Judgment {
-        match self.judged_by(|ruler, call, output| ruler.assertion(call, output)) {
+        match self.judged_by(|criteria, call, output| criteria.assertion(call, output)) {
             Ok(judgment) if judgment.is_ok() => judgment,
             Ok(judgment) => {
                 panic!("{}", qkvet_report::judgment(&judgment, Dialect::RustMacro))

@@ -206,11 +206,11 @@ impl Prepared {
     /// The verdict on a case.
     pub(crate) fn judged(&self, law: &CheckedLaw, case: &Case) -> Result<Judgment, Error> {
         self_test()?;
-        let ruler = self.declared.ruler(case.dtype)?;
-        let meaning = ruler.meaning();
-        let judge = Judge { meaning: &meaning, contract: ruler.contract };
+        let criteria = self.declared.criteria(case.dtype)?;
+        let meaning = criteria.meaning();
+        let judge = Judge { meaning: &meaning, contract: criteria.contract };
         let outcome = evaluate(law, case, judge, &mut self.own.clone())?;
-        Ok(ruler.judgment_of_case(outcome))
+        Ok(criteria.judgment_of_case(outcome))
     }
 
     /// The reason why a law is known to fail.

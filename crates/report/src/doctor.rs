@@ -11,7 +11,7 @@ const DIM: Style = Style::new().dimmed();
 const RED: Style = AnsiColor::Red.on_default().bold();
 const GREEN: Style = AnsiColor::Green.on_default().bold();
 /// Longer text in a message is cut.
-const LONGEST: usize = 48;
+const MAX_LEN: usize = 48;
 /// Longest line of a message.
 const WIDTH: usize = 1000;
 
@@ -87,14 +87,14 @@ fn elided(line: &str) -> String {
         });
         let (text, after) = end.map_or((text, ""), |end| text.split_at(end));
         let is_data = out.ends_with("\"data\":\"");
-        if text.chars().count() <= LONGEST {
+        if text.chars().count() <= MAX_LEN {
             out.push_str(text);
         } else if is_data {
             let padding = text.bytes().rev().take_while(|b| *b == b'=').count();
             let bytes = (text.len() / 4 * 3).saturating_sub(padding);
             out.push_str(&format!("{}…({bytes} bytes)", text.chars().take(4).collect::<String>()));
         } else {
-            out.push_str(&cut(text, LONGEST));
+            out.push_str(&cut(text, MAX_LEN));
         }
         if after.is_empty() {
             return out;

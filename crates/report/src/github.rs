@@ -15,9 +15,9 @@ use crate::words;
 use crate::words::word;
 
 /// Annotations of one kind in a step.
-const MOST: usize = 10;
+const MAX: usize = 10;
 /// Longest message.
-const LONGEST: usize = 2000;
+const MAX_LEN: usize = 2000;
 
 /// One command a line: an error for each finding, warnings for what is undecided and what happened.
 pub fn github(summary: &Summary) -> String {
@@ -31,7 +31,7 @@ pub fn github(summary: &Summary) -> String {
             out,
             "::{kind} {place}title={}::{}",
             property(&cut(title, 200)),
-            data(&cut(message, LONGEST))
+            data(&cut(message, MAX_LEN))
         );
     };
     let (groups, stale, open) =
@@ -57,12 +57,12 @@ fn limited(
     n_all: usize,
     noun: &str,
 ) -> Vec<(String, String)> {
-    if n_all <= MOST {
+    if n_all <= MAX {
         return all.collect();
     }
-    let text = format!("and {} more {noun}s", count(n_all - (MOST - 1)));
+    let text = format!("and {} more {noun}s", count(n_all - (MAX - 1)));
     let last = (text.clone(), format!("{text}: the JSON report has them all"));
-    all.take(MOST - 1).chain([last]).collect()
+    all.take(MAX - 1).chain([last]).collect()
 }
 
 /// What is worse than in the snapshot: groups that differ in what their cases were before, and not
@@ -90,7 +90,7 @@ fn regression(summary: &Summary, groups: &[ChangeGroup<'_>]) -> (String, String)
     let names = names(group);
     let found =
         summary.findings.iter().filter(|finding| names.contains(finding_name(finding).as_str()));
-    let causes = found.take(MOST).map(|finding| {
+    let causes = found.take(MAX).map(|finding| {
         let told = words::told(finding, Dialect::CommandLine);
         let title = &told.title;
         told.row("cause")

@@ -16,7 +16,7 @@ use crate::words::title;
 const ELSEWHERE: &str = "qkvet.yaml";
 
 /// Findings beyond this are only counted.
-const MOST: usize = 1000;
+const MAX: usize = 1000;
 
 /// A JSON array, an entry for each finding, for what is worse than in a snapshot without one, and
 /// for a run that was stopped; of more than there is room for the last one says how many.
@@ -59,7 +59,7 @@ pub fn gitlab(summary: &Summary) -> Result<String, serde_json::Error> {
     let findings = open.iter().map(|at| entry(&summary.findings[*at]));
     let n_all = open.len() + regressions.len();
     let mut entries: Vec<Value> =
-        findings.chain(regressions.iter().map(regression)).take(MOST).collect();
+        findings.chain(regressions.iter().map(regression)).take(MAX).collect();
     if let Some(description) = unfinished(summary) {
         entries.push(json!({
             "description": visible(&description),
@@ -69,8 +69,8 @@ pub fn gitlab(summary: &Summary) -> Result<String, serde_json::Error> {
             "location": { "path": visible(path), "lines": { "begin": line } },
         }));
     }
-    if n_all > MOST {
-        let more = count(n_all - MOST);
+    if n_all > MAX {
+        let more = count(n_all - MAX);
         entries.push(json!({
             "description": format!("and {more} more findings: the JSON report has them all"),
             "check_name": "further-findings",

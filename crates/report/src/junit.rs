@@ -19,9 +19,9 @@ use crate::words::word;
 
 /// Findings beyond this, and groups of regressions beyond this, are only counted: a CI loads the
 /// whole file.
-const MOST: usize = 1000;
+const MAX: usize = 1000;
 /// Findings named at a law that fails.
-const MOST_NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 
 /// The report as JUnit's XML.
 pub fn junit(summary: &Summary) -> String {
@@ -31,7 +31,7 @@ pub fn junit(summary: &Summary) -> String {
     let open = open_findings(summary);
     let (stale, regressions) = (stale_lines(summary), regressions(summary));
     // What is counted is a test of its own.
-    let n_shown = |n: usize| if n > MOST { MOST + 1 } else { n };
+    let n_shown = |n: usize| if n > MAX { MAX + 1 } else { n };
     let unfinished = unfinished(summary);
     let n_others = n_shown(open.len())
         + stale.len()
@@ -68,19 +68,19 @@ pub fn junit(summary: &Summary) -> String {
     groups.iter().for_each(|group| line(law(summary, group, &told)));
     line("  </testsuite>".to_owned());
     unfinished.iter().for_each(|text| line(other(summary, "run", "INCOMPLETE", text)));
-    open.iter().take(MOST).for_each(|at| line(self::finding(summary, &summary.findings[*at])));
-    if open.len() > MOST {
+    open.iter().take(MAX).for_each(|at| line(self::finding(summary, &summary.findings[*at])));
+    if open.len() > MAX {
         let text =
-            format!("and {} more findings: the JSON report has them all", count(open.len() - MOST));
+            format!("and {} more findings: the JSON report has them all", count(open.len() - MAX));
         line(other(summary, "further findings", "FINDINGS", &text));
     }
     stale.iter().for_each(|text| line(other(summary, "stale known deviation", "STALE", text)));
     regressions
         .iter()
-        .take(MOST)
+        .take(MAX)
         .for_each(|text| line(other(summary, "snapshot", "SNAPSHOT", text)));
-    if regressions.len() > MOST {
-        let more = count(regressions.len() - MOST);
+    if regressions.len() > MAX {
+        let more = count(regressions.len() - MAX);
         let text =
             format!("and {more} more groups of regressions: `qkvet snapshot diff` has them all");
         line(other(summary, "snapshot", "SNAPSHOT", &text));
@@ -121,9 +121,9 @@ impl<'a> Told<'a> {
     fn lines(&self, summary: &Summary, law: &str) -> Vec<String> {
         let numbers = self.by_law.get(law).map_or(&[][..], Vec::as_slice);
         let line = |number: &usize| format!("finding: {}", title(&summary.findings[*number]));
-        let mut lines: Vec<String> = numbers.iter().take(MOST_NAMED).map(line).collect();
-        if numbers.len() > MOST_NAMED {
-            lines.push(format!("and {} more findings", count(numbers.len() - MOST_NAMED)));
+        let mut lines: Vec<String> = numbers.iter().take(MAX_NAMED).map(line).collect();
+        if numbers.len() > MAX_NAMED {
+            lines.push(format!("and {} more findings", count(numbers.len() - MAX_NAMED)));
         }
         lines
     }

@@ -15,11 +15,11 @@ use crate::words::word;
 use crate::words::{title, told};
 
 /// Findings beyond this are only named.
-const MOST_FINDINGS: usize = 20;
+const MAX_FINDINGS: usize = 20;
 /// Findings beyond this are only counted: a step summary holds one mebibyte.
-const MOST_NAMED: usize = 200;
+const MAX_NAMED: usize = 200;
 /// Longest name in a table.
-const LONGEST: usize = 300;
+const MAX_LEN: usize = 300;
 
 /// A page of the size of a step summary.
 pub fn markdown(summary: &Summary) -> String {
@@ -32,11 +32,11 @@ pub fn markdown(summary: &Summary) -> String {
     if !summary.findings.is_empty() {
         line("| | finding | cases | law |\n|---|---|---:|---|");
         let settled = settled(summary);
-        for (at, one) in summary.findings.iter().enumerate().take(MOST_NAMED) {
-            let (title, law) = (inline(&cut(&title(one), LONGEST)), code(&one.law));
+        for (at, one) in summary.findings.iter().enumerate().take(MAX_NAMED) {
+            let (title, law) = (inline(&cut(&title(one), MAX_LEN)), code(&one.law));
             let why = settled
                 .get(&at)
-                .map_or_else(String::new, |why| format!(" ({})", inline(&cut(why, LONGEST))));
+                .map_or_else(String::new, |why| format!(" ({})", inline(&cut(why, MAX_LEN))));
             line(&format!(
                 "| {} | {title}{why} | {} of {} | {law} |",
                 word(one),
@@ -44,7 +44,7 @@ pub fn markdown(summary: &Summary) -> String {
                 count(one.of)
             ));
         }
-        let more = summary.findings.len().saturating_sub(MOST_NAMED);
+        let more = summary.findings.len().saturating_sub(MAX_NAMED);
         line(&if more > 0 {
             format!("\nand {} more findings\n", count(more))
         } else {
@@ -61,12 +61,12 @@ pub fn markdown(summary: &Summary) -> String {
         line("## Snapshot\n");
         line(&fenced("text", &plain(&snapshot_text(snapshot, &titles(summary), None))));
     }
-    for at in open_findings(summary).into_iter().take(MOST_FINDINGS) {
+    for at in open_findings(summary).into_iter().take(MAX_FINDINGS) {
         let one = &summary.findings[at];
         line(&format!(
             "<details><summary>{} {}</summary>\n",
             word(one),
-            inline(&cut(&title(one), LONGEST))
+            inline(&cut(&title(one), MAX_LEN))
         ));
         line(&fenced("text", &plain(&crate::finding(one))));
         line("</details>\n");

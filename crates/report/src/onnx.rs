@@ -13,9 +13,9 @@ const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
 const GREEN: Style = AnsiColor::Green.on_default().bold();
 /// Findings beyond this are only counted.
-const MOST_FINDINGS: usize = 10;
+const MAX_FINDINGS: usize = 10;
 /// Reasons and cases beyond this are only counted, for each outcome.
-const MOST_LINES: usize = 5;
+const MAX_LINES: usize = 5;
 /// What `within allowance` means.
 const ALLOWANCE: &str = "within: outside the certified bound, and inside of what the test runner of ONNX takes for right: rtol 1e-3, atol 1e-7 \
                          (bfloat16: rtol 1/64)";
@@ -51,10 +51,10 @@ pub fn onnx_text(report: &OnnxReport) -> String {
     if !report.findings.is_empty() {
         out.push('\n');
     }
-    for one in report.findings.iter().take(MOST_FINDINGS) {
+    for one in report.findings.iter().take(MAX_FINDINGS) {
         let _ = writeln!(out, "{}", finding(&one.finding));
     }
-    let more = report.findings.len().saturating_sub(MOST_FINDINGS);
+    let more = report.findings.len().saturating_sub(MAX_FINDINGS);
     if more > 0 {
         let _ = writeln!(out, "and {more} more findings: --format json has them all");
     }
@@ -103,7 +103,7 @@ fn split(report: &OnnxReport) -> String {
 fn reasons_of(out: &mut String, label: &str, reasons: &std::collections::BTreeMap<String, usize>) {
     let mut sorted: Vec<(&String, &usize)> = reasons.iter().collect();
     sorted.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
-    for (at, (reason, n)) in sorted.iter().take(MOST_LINES).enumerate() {
+    for (at, (reason, n)) in sorted.iter().take(MAX_LINES).enumerate() {
         let label = if at == 0 { label } else { "" };
         let noun = if **n == 1 { "case" } else { "cases" };
         let _ = writeln!(
@@ -113,12 +113,12 @@ fn reasons_of(out: &mut String, label: &str, reasons: &std::collections::BTreeMa
             cut(&visible_line(reason), WIDTH)
         );
     }
-    if sorted.len() > MOST_LINES {
+    if sorted.len() > MAX_LINES {
         let _ = writeln!(
             out,
             "  {:12}and {} more reasons: --format json has them all",
             "",
-            sorted.len() - MOST_LINES
+            sorted.len() - MAX_LINES
         );
     }
 }
@@ -127,7 +127,7 @@ fn reasons_of(out: &mut String, label: &str, reasons: &std::collections::BTreeMa
 fn within(out: &mut String, report: &OnnxReport) {
     let cases: Vec<_> =
         report.cases.iter().filter(|case| case.outcome == OnnxOutcome::WithinAllowance).collect();
-    for (at, case) in cases.iter().take(MOST_LINES).enumerate() {
+    for (at, case) in cases.iter().take(MAX_LINES).enumerate() {
         let label = if at == 0 { "within" } else { "" };
         let detail = case.detail.as_deref().unwrap_or("outside the certified bound");
         let _ = writeln!(
@@ -137,12 +137,12 @@ fn within(out: &mut String, report: &OnnxReport) {
             cut(&visible_line(detail), WIDTH)
         );
     }
-    if cases.len() > MOST_LINES {
+    if cases.len() > MAX_LINES {
         let _ = writeln!(
             out,
             "  {:12}and {} more: --format json has them all",
             "",
-            cases.len() - MOST_LINES
+            cases.len() - MAX_LINES
         );
     }
     if !cases.is_empty() {

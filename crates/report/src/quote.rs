@@ -7,7 +7,7 @@ use crate::glob::matches;
 /// What is called that has no words.
 pub(crate) const UNTITLED: &str = "untitled";
 /// Longest name; a longer one ends at a word.
-const LONGEST: usize = 60;
+const MAX_LEN: usize = 60;
 
 /// The words of what a target said, as a name is made of them.
 pub(crate) fn words_of(said: &Quoted) -> String {
@@ -29,13 +29,13 @@ pub(crate) fn words(text: &str) -> String {
     {
         for word in chunk.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
             let word = word.to_lowercase();
-            if name.len() + 1 + word.len() > LONGEST && !name.is_empty() {
+            if name.len() + 1 + word.len() > MAX_LEN && !name.is_empty() {
                 return name;
             }
             if !name.is_empty() {
                 name.push('-');
             }
-            name.extend(word.chars().take(LONGEST));
+            name.extend(word.chars().take(MAX_LEN));
         }
     }
     if name.is_empty() { UNTITLED.to_owned() } else { name }
@@ -94,7 +94,7 @@ mod tests {
         );
         assert_eq!(words("wrong shape of the output"), "wrong-shape-of-the-output");
         assert_eq!(words("12 34"), "untitled");
-        assert!(words(&"long ".repeat(100)).len() <= LONGEST);
+        assert!(words(&"long ".repeat(100)).len() <= MAX_LEN);
         assert_eq!(words("a # b: \u{1b}[2J"), "a-b");
     }
 

@@ -14,7 +14,7 @@ use crate::words::word;
 
 /// Results beyond this are only counted: GitHub shows as many, and refuses a file with five times
 /// as many.
-const MOST: usize = 5000;
+const MAX: usize = 5000;
 
 /// One SARIF log with one run.
 ///
@@ -34,7 +34,7 @@ pub fn sarif(summary: &Summary) -> Result<String, serde_json::Error> {
     let regressions = bare_regressions(summary);
     let results: Vec<Value> = results
         .chain(regressions.iter().map(|group| regression(summary, group, &places)))
-        .take(MOST)
+        .take(MAX)
         .collect();
     let stopped = summary.stopped.as_ref().map(ToString::to_string);
     let more = summary.findings.len() - shown.len();
@@ -68,11 +68,11 @@ pub fn sarif(summary: &Summary) -> Result<String, serde_json::Error> {
 /// fail first.
 fn shown(summary: &Summary) -> Vec<usize> {
     let all = 0..summary.findings.len();
-    if all.len() <= MOST {
+    if all.len() <= MAX {
         return all.collect();
     }
-    let mut shown: BTreeSet<usize> = open_findings(summary).into_iter().take(MOST).collect();
-    let room = MOST - shown.len();
+    let mut shown: BTreeSet<usize> = open_findings(summary).into_iter().take(MAX).collect();
+    let room = MAX - shown.len();
     let others: Vec<usize> = all.filter(|at| !shown.contains(at)).take(room).collect();
     shown.extend(others);
     shown.into_iter().collect()

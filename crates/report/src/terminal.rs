@@ -21,11 +21,11 @@ const RED: Style = AnsiColor::Red.on_default().bold();
 const GREEN: Style = AnsiColor::Green.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 /// Findings beyond this are only counted.
-const MOST_FINDINGS: usize = 10;
+const MAX_FINDINGS: usize = 10;
 /// Reasons for declining beyond this are only counted.
-const MOST_REASONS: usize = 4;
+const MAX_REASONS: usize = 4;
 /// Lines of one finding.
-const MOST_LINES: usize = 12;
+const MAX_LINES: usize = 12;
 /// Room before the value of a row.
 const LABEL: usize = 12;
 /// Prose is broken into lines of at most this many characters, however wide a terminal is.
@@ -34,7 +34,7 @@ const WIDTH: usize = 108;
 const NARROWEST: usize = 40;
 /// Longest value where no terminal is: whoever searches a file wants whole lines, and nobody a
 /// message of megabytes.
-const LONGEST: usize = 2000;
+const MAX_LEN: usize = 2000;
 
 /// How much of the report people get.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub struct ReportStyle {
 
 impl ReportStyle {
     fn width(self) -> usize {
-        self.columns.map_or(LONGEST, |columns| columns.saturating_sub(LABEL).max(NARROWEST))
+        self.columns.map_or(MAX_LEN, |columns| columns.saturating_sub(LABEL).max(NARROWEST))
     }
 }
 
@@ -83,11 +83,11 @@ pub fn render_in(summary: &Summary, style: ReportStyle) -> String {
     }
     out.push('\n');
     let open = open_findings(summary);
-    for at in open.iter().take(MOST_FINDINGS) {
+    for at in open.iter().take(MAX_FINDINGS) {
         out.push_str(&finding_in(&summary.findings[*at], width));
         out.push('\n');
     }
-    let more = open.len().saturating_sub(MOST_FINDINGS);
+    let more = open.len().saturating_sub(MAX_FINDINGS);
     if more > 0 {
         line(&mut out, &format!("and {more} more findings: --format json has them all\n"));
     }
@@ -115,7 +115,7 @@ fn settled_findings(summary: &Summary, width: usize) -> String {
     let mut n = 0;
     for (at, why) in settled(summary) {
         n += 1;
-        if n > MOST_FINDINGS {
+        if n > MAX_FINDINGS {
             continue;
         }
         let one = &summary.findings[at];
@@ -136,10 +136,10 @@ fn settled_findings(summary: &Summary, width: usize) -> String {
         );
         row(&mut out, "", &why, width);
     }
-    if n > MOST_FINDINGS {
+    if n > MAX_FINDINGS {
         line(
             &mut out,
-            &format!("and {} more that do not fail: --format json has them all", n - MOST_FINDINGS),
+            &format!("and {} more that do not fail: --format json has them all", n - MAX_FINDINGS),
         );
     }
     for text in stale_lines(summary) {
@@ -156,7 +156,7 @@ fn settled_findings(summary: &Summary, width: usize) -> String {
 
 /// One finding, twelve lines at most, as for a file.
 pub fn finding(finding: &Finding) -> String {
-    finding_in(finding, LONGEST)
+    finding_in(finding, MAX_LEN)
 }
 
 fn finding_in(finding: &Finding, width: usize) -> String {
@@ -209,7 +209,7 @@ fn finding_in(finding: &Finding, width: usize) -> String {
     if let Some(anywhere) = &finding.replay_anywhere
         && *anywhere != finding.replay
         && anywhere.chars().count() <= 2 * WIDTH
-        && out.lines().count() < MOST_LINES
+        && out.lines().count() < MAX_LINES
     {
         command(&mut out, "or", anywhere);
     }
@@ -227,7 +227,7 @@ const REFUSED: &str = "cases were refused with an exception. What a target does 
 
 /// Counts, options, formats, sizes, what was declined and what was not checked, as for a file.
 pub fn coverage(summary: &Summary) -> String {
-    covered(summary, LONGEST)
+    covered(summary, MAX_LEN)
 }
 
 /// What nobody decided, and what should be known: no run is silent about that.
@@ -273,11 +273,11 @@ fn covered(summary: &Summary, width: usize) -> String {
     let reasons = covered.declined.iter().map(|it| (it.tell().to_string(), it.cases));
     let mut declined: Vec<_> = reasons.collect();
     declined.sort_by(|(x, n), (y, m)| m.cmp(n).then_with(|| x.cmp(y)));
-    for (reason, n) in declined.iter().take(MOST_REASONS) {
+    for (reason, n) in declined.iter().take(MAX_REASONS) {
         let noun = if *n == 1 { "case" } else { "cases" };
         row(&mut out, "declined", &format!("{} {noun}: {reason}", count(*n)), width);
     }
-    let others: Vec<usize> = declined.iter().skip(MOST_REASONS).map(|(_, n)| *n).collect();
+    let others: Vec<usize> = declined.iter().skip(MAX_REASONS).map(|(_, n)| *n).collect();
     if !others.is_empty() {
         let noun = if others.len() == 1 { "reason" } else { "reasons" };
         let (more, cases) = (others.len(), count(others.iter().sum()));
@@ -512,7 +512,7 @@ fn wrapped(out: &mut String, label: &str, value: &str, width: usize) {
 
 /// A row that is broken where a terminal ends, and one line in a file.
 fn told(out: &mut String, label: &str, value: &str, width: usize) {
-    if width >= LONGEST { row(out, label, value, width) } else { wrapped(out, label, value, width) }
+    if width >= MAX_LEN { row(out, label, value, width) } else { wrapped(out, label, value, width) }
 }
 
 /// A row of entries that is broken between them alone.

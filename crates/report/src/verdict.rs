@@ -10,7 +10,7 @@ use crate::text::{cut, visible_json};
 /// Name and version of the format.
 const FORMAT: &str = "qkvet-verdict/1";
 /// It is shorter than this.
-const MOST_BYTES: usize = 2048;
+const MAX_BYTES: usize = 2048;
 /// Findings that it has, and columns of a text, the most that fit.
 const SIZES: [(usize, usize); 6] = [(3, 120), (3, 60), (2, 60), (1, 60), (1, 20), (0, 10)];
 
@@ -23,7 +23,7 @@ pub fn verdict(summary: &Summary) -> Result<String, serde_json::Error> {
     let mut text = String::new();
     for size in SIZES {
         text = visible_json(serde_json::to_string(&object(summary, size))?) + "\n";
-        if text.len() < MOST_BYTES {
+        if text.len() < MAX_BYTES {
             break;
         }
     }

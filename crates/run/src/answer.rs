@@ -1,6 +1,6 @@
 //! One answer to one call, with no target behind it: judged, and explained where it is wrong.
 
-use qkvet_diagnose::{Answered, Named, cause, conventions_that_explain, describe_call};
+use qkvet_diagnose::{CannedTarget, Named, cause, conventions_that_explain, describe_call};
 use qkvet_engine::interpret::{Expected, certainly_passes, interpret};
 use qkvet_engine::law::{CallRecord, Outcome, judge_call};
 use qkvet_engine::lowering::Want;
@@ -13,7 +13,7 @@ use crate::runner::{cause_of, right_on, undeclared_cause};
 
 /// By what an answer is judged.
 #[derive(Clone, Copy, Debug)]
-pub struct Ruler<'a> {
+pub struct Criteria<'a> {
     /// The knowledge.
     pub catalog: &'a Catalog,
     /// Conventions declared.
@@ -39,9 +39,9 @@ const MEASURED: usize = 1 << 20;
 
 /// Multiplications of one enclosure beyond which an explanation is not looked for: each of some
 /// hundred candidates takes one.
-const MOST_WORK: usize = 1 << 22;
+const MAX_WORK: usize = 1 << 22;
 
-impl Ruler<'_> {
+impl Criteria<'_> {
     /// The exact function claimed.
     pub fn meaning(&self) -> Meaning {
         meaning_of(self.conventions)
@@ -55,7 +55,7 @@ impl Ruler<'_> {
         let meaning = self.meaning();
         let expected = interpret(&meaning, call, self.contract, Want::Output);
         let outcome =
-            judge_call("attention(Q, K, V)", call, |_| expected.clone(), &mut Answered(output));
+            judge_call("attention(Q, K, V)", call, |_| expected.clone(), &mut CannedTarget(output));
         let (elements, refuted) = (output.output.data.len(), refuted(&expected, output));
         Judged { outcome, elements, refuted }
     }
@@ -114,7 +114,7 @@ impl Ruler<'_> {
             let d = record.call.dims();
             weights(&record.call).saturating_mul(d.d_k + d.d_v)
         };
-        if calls.is_empty() || calls.iter().map(work).fold(0, usize::saturating_add) > MOST_WORK {
+        if calls.is_empty() || calls.iter().map(work).fold(0, usize::saturating_add) > MAX_WORK {
             return None;
         }
         let (meaning, failures) = (self.meaning(), [(calls, self.contract)]);

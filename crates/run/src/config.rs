@@ -134,7 +134,7 @@ fn is_target(name: &str) -> bool {
 }
 
 /// Larger files are no specifications.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// Adds the laws and conventions of the folder that a `qkvet.yaml` names under `specs:`, if it
 /// names one, in order of path.
@@ -200,7 +200,7 @@ fn text(path: &Path, shown: &str) -> Result<String, Unexpected> {
     let wrong = Unexpected::at_path("file", shown, "a readable file");
     match std::fs::metadata(path) {
         Ok(about) if !about.is_file() => return Err(wrong.got("no plain file")),
-        Ok(about) if about.len() > MOST_BYTES => {
+        Ok(about) if about.len() > MAX_BYTES => {
             return Err(wrong.got(format!("{} bytes", about.len())));
         }
         _ => {}

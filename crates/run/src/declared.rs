@@ -8,7 +8,7 @@ use qkvet_spec::{
     Catalog, CheckedLaw, Contract, Convention, Dtype, Meaning, SpecError, Suite, Unexpected,
 };
 
-use crate::answer::Ruler;
+use crate::answer::Criteria;
 use crate::config::TargetEntry;
 use crate::contracts::contracts;
 use crate::conventions::{conventions, meaning_of};
@@ -94,8 +94,8 @@ impl Declared {
     ///
     /// # Errors
     /// No contract for the format.
-    pub fn ruler(&self, dtype: Dtype) -> Result<Ruler<'_>, SpecError> {
-        Ok(Ruler {
+    pub fn criteria(&self, dtype: Dtype) -> Result<Criteria<'_>, SpecError> {
+        Ok(Criteria {
             catalog: embedded()?,
             conventions: &self.conventions,
             contract: self.contract(dtype)?,

@@ -1,6 +1,7 @@
 //! Targets, the worker process, the wire and the runner: everything that touches foreign code.
 
 pub mod answer;
+pub mod atomic_write;
 pub mod config;
 pub mod contracts;
 pub mod conventions;
@@ -19,7 +20,6 @@ pub mod record;
 mod repro;
 pub mod runner;
 pub mod target;
-pub mod whole;
 mod wire;
 
 pub use declined::Declined;

@@ -6,17 +6,17 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 /// No run has more cases; 2^23 such numbers can be added.
-const MOST_CASES: usize = 1 << 40;
+const MAX_CASES: usize = 1 << 40;
 
 /// Reads numbers of cases by name.
 pub(crate) fn tally<'de, D: Deserializer<'de>>(
     source: D,
 ) -> Result<BTreeMap<String, usize>, D::Error> {
     let tally = BTreeMap::<String, usize>::deserialize(source)?;
-    match tally.iter().find(|(_, cases)| **cases > MOST_CASES) {
+    match tally.iter().find(|(_, cases)| **cases > MAX_CASES) {
         None => Ok(tally),
         Some((name, cases)) => Err(D::Error::custom(format!(
-            "cases of `{name}`: expected at most {MOST_CASES}, got {cases}"
+            "cases of `{name}`: expected at most {MAX_CASES}, got {cases}"
         ))),
     }
 }
@@ -24,8 +24,8 @@ pub(crate) fn tally<'de, D: Deserializer<'de>>(
 /// Reads one number of cases.
 pub(crate) fn cases<'de, D: Deserializer<'de>>(source: D) -> Result<usize, D::Error> {
     let cases = usize::deserialize(source)?;
-    if cases > MOST_CASES {
-        return Err(D::Error::custom(format!("cases: expected at most {MOST_CASES}, got {cases}")));
+    if cases > MAX_CASES {
+        return Err(D::Error::custom(format!("cases: expected at most {MAX_CASES}, got {cases}")));
     }
     Ok(cases)
 }
@@ -39,7 +39,7 @@ mod tests {
         let read = |text: &str| {
             tally(&mut serde_json::Deserializer::from_str(text)).map_err(|e| e.to_string())
         };
-        assert_eq!(read(r#"{"PASS": 1099511627776}"#).expect("a tally")["PASS"], MOST_CASES);
+        assert_eq!(read(r#"{"PASS": 1099511627776}"#).expect("a tally")["PASS"], MAX_CASES);
         let error = read(r#"{"PASS": 18446744073709551615}"#).expect_err("too many");
         assert!(
             error.starts_with(

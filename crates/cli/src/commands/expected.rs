@@ -18,7 +18,7 @@ use crate::args::ReportArgs;
 use crate::exit::Failure;
 
 /// A longer file is refused before it is read.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// Read before a run and laid over its outcome.
 #[derive(Default)]
@@ -136,8 +136,8 @@ pub(super) fn read_text(what: &str, path: &Path, hint: Option<&str>) -> Result<S
     match std::fs::metadata(path) {
         Ok(about) if about.is_dir() => Err(wrong.error("a folder")),
         Ok(about) if !about.is_file() => Err(wrong.error("no regular file")),
-        Ok(about) if about.len() > MOST_BYTES => {
-            Err(wrong.error(format!("{} bytes, more than {MOST_BYTES}", about.len())))
+        Ok(about) if about.len() > MAX_BYTES => {
+            Err(wrong.error(format!("{} bytes, more than {MAX_BYTES}", about.len())))
         }
         _ => std::fs::read_to_string(path).map_err(|error| wrong.error(unreadable(&error))),
     }

@@ -10,9 +10,9 @@ use qkvet_report::{
     add_known, apply_known, check_known, finding_name, is_day, is_of_no_suite, read_known,
     remove_known, visible, write_known,
 };
+use qkvet_run::atomic_write::hold;
 use qkvet_run::names::{mistyped_target, other_names};
 use qkvet_run::target::KNOWN_FILE;
-use qkvet_run::whole::hold;
 use qkvet_spec::{CaseRecord, Chosen, KnownDeviation, KnownFile, KnownState, Summary, Unexpected};
 
 use super::expected::{find_known, read_known_file, read_text, refuse_under_ci, shown, today};
@@ -31,7 +31,7 @@ pub(super) fn known(command: &KnownCommand) -> Result<ExitCode, Failure> {
 }
 
 /// Entries beyond this are nothing that anybody looked at one by one.
-const MOST_ADDED: usize = 1000;
+const MAX_ADDED: usize = 1000;
 
 const CI_HINT: &str = "change the file on a developer's machine and commit it";
 
@@ -49,9 +49,9 @@ fn add(args: &KnownAddArgs) -> Result<ExitCode, Failure> {
     let scopes: Vec<KnownDeviation> = known.known.iter().map(scope).collect();
     let (same, new): (Vec<KnownDeviation>, Vec<KnownDeviation>) =
         wanted.into_iter().partition(|entry| scopes.contains(&scope(entry)));
-    if new.len() > MOST_ADDED {
+    if new.len() > MAX_ADDED {
         let hint = "so many are a snapshot (`qkvet snapshot record`), or one entry with patterns (--law, --finding)";
-        let expected = format!("at most {MOST_ADDED} entries to add at once");
+        let expected = format!("at most {MAX_ADDED} entries to add at once");
         return Err(Unexpected::at("known add", expected).got(new.len()).hint(hint).into());
     }
     for entry in &new {

@@ -19,7 +19,7 @@ use crate::exit::Failure;
 use crate::out::columns;
 
 /// A longer file is refused before it is read.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 
 pub(super) fn report(args: &RerenderArgs) -> Result<ExitCode, Failure> {
     check_wishes(&args.output)?;
@@ -57,8 +57,8 @@ pub(super) fn read(from: &Path) -> Result<Summary, Unexpected> {
         wrong("a readable file").got(got)
     };
     let about = std::fs::metadata(&path).map_err(unread)?;
-    if !about.is_file() || about.len() > MOST_BYTES {
-        return Err(fail(format!("no file of at most {MOST_BYTES} bytes")));
+    if !about.is_file() || about.len() > MAX_BYTES {
+        return Err(fail(format!("no file of at most {MAX_BYTES} bytes")));
     }
     if about.len() == 0 {
         return Err(fail("an empty file".to_owned()));

@@ -10,7 +10,7 @@ use qkvet_report::{
     LiveStream, ReportFormat, ReportStyle, markdown, render_in, write_as, write_json, write_ndjson,
     write_ndjson_end,
 };
-use qkvet_run::whole::{write_whole, write_whole_with};
+use qkvet_run::atomic_write::{atomic_write, atomic_write_with};
 use qkvet_spec::{Catalog, Event, Summary, Unexpected};
 
 use super::launch::write_text;
@@ -256,7 +256,7 @@ fn last_folder() -> Result<PathBuf, Failure> {
     fs::create_dir_all(&folder).map_err(fail)?;
     let ignore = store.join(".gitignore");
     if !ignore.is_file() {
-        write_whole(&ignore, b"*\n").map_err(fail)?;
+        atomic_write(&ignore, b"*\n").map_err(fail)?;
     }
     Ok(folder)
 }
@@ -277,5 +277,5 @@ fn write_named_with(
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         fs::create_dir_all(folder).map_err(fail)?;
     }
-    Ok(write_whole_with(path, write).map_err(fail)?)
+    Ok(atomic_write_with(path, write).map_err(fail)?)
 }

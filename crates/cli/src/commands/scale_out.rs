@@ -86,7 +86,7 @@ impl Folder {
             std::fs::remove_dir_all(&path).map_err(fail)?;
         }
         std::fs::create_dir_all(&path).map_err(fail)?;
-        qkvet_run::whole::write_whole(&Path::new(setup::STORE).join(".gitignore"), b"*\n")
+        qkvet_run::atomic_write::atomic_write(&Path::new(setup::STORE).join(".gitignore"), b"*\n")
             .map_err(fail)?;
         Ok(Self { path })
     }

@@ -1,6 +1,6 @@
 //! Two faults at once.
 
-use qkvet_engine::strike::touches;
+use qkvet_engine::affects::touches;
 use qkvet_spec::Fault;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 
 use qkvet_spec::{Call, Contract, Dtype, Output, Response, Target, Trouble};
 
-use super::bench::{swapped, swapped_call};
+use super::trials::{swapped, swapped_call};
 
 /// Most calls of one probe.
-pub const MOST_CALLS: usize = 200;
+pub const MAX_CALLS: usize = 200;
 
 /// After so many crashes and calls without an answer, nothing more is asked: each costs the user
 /// its time.
-const MOST_LOST: usize = 3;
+const MAX_LOST: usize = 3;
 
 /// How a call ended.
 #[derive(Clone, Debug)]
@@ -64,15 +64,13 @@ impl<'a> Asker<'a> {
         if let Some((_, answer)) = self.asked.iter().find(|(asked, _)| *asked == call) {
             return answer.clone();
         }
-        if self.lost >= MOST_LOST {
+        if self.lost >= MAX_LOST {
             return Answer::Broken(format!(
-                "not asked: {MOST_LOST} calls before it ended without an answer"
+                "not asked: {MAX_LOST} calls before it ended without an answer"
             ));
         }
-        if self.calls >= MOST_CALLS {
-            return Answer::Declined(format!(
-                "not asked: a probe makes at most {MOST_CALLS} calls"
-            ));
+        if self.calls >= MAX_CALLS {
+            return Answer::Declined(format!("not asked: a probe makes at most {MAX_CALLS} calls"));
         }
         self.calls += 1;
         let answer = match self.target.call_contiguous(&call) {

@@ -5,8 +5,8 @@ use qkvet_engine::law::{Outcome, judge_call};
 use qkvet_engine::lowering::Want;
 use qkvet_spec::{Contract, Evidence, Meaning, Output, Verdict};
 
-use super::bench::{Trial, swapped, swapped_call};
-use crate::Answered;
+use super::trials::{Trial, swapped, swapped_call};
+use crate::CannedTarget;
 
 /// What a value of a field changes.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +56,7 @@ impl Hypothesis {
         }
         let expect = |want: Want| interpret(&self.meaning, &call, contract, want);
         let Outcome { verdict, evidence, .. } =
-            judge_call(label, &call, expect, &mut Answered(&output));
+            judge_call(label, &call, expect, &mut CannedTarget(&output));
         evidence.filter(|_| verdict == Verdict::Fail)
     }
 }

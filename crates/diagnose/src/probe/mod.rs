@@ -6,7 +6,6 @@
 //! proposes and excuses nothing. It talks to the target through the trait alone.
 
 mod asker;
-mod bench;
 mod field;
 mod hypothesis;
 mod interval;
@@ -16,6 +15,7 @@ mod question;
 mod report;
 mod spans;
 mod tally;
+mod trials;
 
-pub use asker::MOST_CALLS;
+pub use asker::MAX_CALLS;
 pub use prober::{Probed, probe};

@@ -4,7 +4,7 @@ use qkvet_engine::lowering::Want;
 use qkvet_spec::{Certainty, Dims, Dtype, MeaningPatch, Output, ProbedField};
 
 use super::asker::{Answer, Asker};
-use super::bench::{Bench, Trial, call, one_hot};
+use super::trials::{Trial, Trials, call, one_hot};
 
 /// Orders of `2^p, 1, −2^p, 0`: whether neighbors or every second addend are summed first, in some
 /// order 1 meets 2^p.
@@ -33,7 +33,7 @@ fn exponents(dtype: Dtype) -> usize {
 
 /// The sums of weighted values: four keys of weight 1/4, one column an order. Item `p − 1` keeps
 /// its 1 if each of its first columns is 1/4.
-fn of_values(bench: &Bench) -> Trial {
+fn of_values(bench: &Trials) -> Trial {
     let dims =
         Dims { b: exponents(bench.dtype), h_q: 1, h_k: 1, n_q: 1, n_k: 4, ..bench.shapes[0] };
     let value =
@@ -47,7 +47,7 @@ fn of_values(bench: &Bench) -> Trial {
 
 /// The dot products: key `j` has its score in order `j`, the last key has score 0. Item `p − 1`
 /// keeps its 1 if the keys weigh alike and more than the last.
-fn of_scores(bench: &Bench) -> Trial {
+fn of_scores(bench: &Trials) -> Trial {
     let dims =
         Dims { b: exponents(bench.dtype), h_q: 1, h_k: 1, n_q: 1, n_k: 7, ..bench.shapes[0] };
     let query = |[.., t]: [usize; 4]| f64::from(u8::from(t < 4));
@@ -91,7 +91,7 @@ fn named(bits: usize) -> String {
 }
 
 /// The digits that sums keep, as an estimate.
-pub(super) fn accumulation(asker: &mut Asker<'_>, bench: &Bench) -> [ProbedField; 2] {
+pub(super) fn accumulation(asker: &mut Asker<'_>, bench: &Trials) -> [ProbedField; 2] {
     let field =
         |asker: &mut Asker<'_>, id: &str, about: &str, trial: Trial, keeps: fn(&[f64]) -> bool| {
             let (certainty, values, evidence) = match asker.ask(&trial.call) {

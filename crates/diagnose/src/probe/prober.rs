@@ -3,20 +3,20 @@
 use qkvet_spec::{Call, Contract, Dtype, Meaning, Output, ProbedField, Target};
 
 use super::asker::{Answer, Asker};
-use super::bench::{Bench, RUNGS, Trial};
 use super::field::Field;
 use super::hypothesis::Hypothesis;
 use super::precision::accumulation;
 use super::question::{FIRST, QUESTIONS, Question, plain};
 use super::report;
 use super::tally::{Seen, Tally};
+use super::trials::{RUNGS, Trial, Trials};
 use crate::witness::describe;
 
 /// Most hypotheses about earlier fields that are carried along.
-const MOST_BASES: usize = 12;
+const MAX_BASES: usize = 12;
 
 /// How many fields of one question may differ from the standard at once.
-const MOST_CHANGES: usize = 2;
+const MAX_CHANGES: usize = 2;
 
 /// What a probe found.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +32,7 @@ pub struct Probed {
 /// Probes a target in `dtype`, setting out from the meaning that it declares; values are refuted
 /// under `contract`.
 ///
-/// At most [`MOST_CALLS`](super::MOST_CALLS) calls, none of them large.
+/// At most [`MAX_CALLS`](super::MAX_CALLS) calls, none of them large.
 pub fn probe(
     target: &mut dyn Target,
     declared: &Meaning,
@@ -46,7 +46,7 @@ pub fn probe(
         tallies: Vec::new(),
         trials: Vec::new(),
     };
-    let first = Bench::new(dtype, RUNGS[0]);
+    let first = Trials::new(dtype, RUNGS[0]);
     prober.put(&FIRST, &first);
     prober.settle_layout();
     let bench = prober.bench(dtype);
@@ -80,10 +80,10 @@ impl Prober<'_> {
     }
 
     /// The first bench in both shapes of which the target answers; failing that, the first in one.
-    fn bench(&mut self, dtype: Dtype) -> Bench {
-        let mut best: Option<(usize, Bench)> = None;
+    fn bench(&mut self, dtype: Dtype) -> Trials {
+        let mut best: Option<(usize, Trials)> = None;
         for rung in RUNGS {
-            let bench = Bench::new(dtype, rung);
+            let bench = Trials::new(dtype, rung);
             let mut is_answered =
                 |trial: &Trial| matches!(self.asker.ask(&trial.call), Answer::Output(_));
             let answered = plain(&bench).iter().filter(|trial| is_answered(trial)).count();
@@ -94,7 +94,7 @@ impl Prober<'_> {
                 break;
             }
         }
-        best.map_or_else(|| Bench::new(dtype, RUNGS[0]), |(_, bench)| bench)
+        best.map_or_else(|| Trials::new(dtype, RUNGS[0]), |(_, bench)| bench)
     }
 
     fn tally(&mut self, field: &'static Field) -> &mut Tally {
@@ -107,7 +107,7 @@ impl Prober<'_> {
     }
 
     /// Judges the answers to a question again if no value held one of them; nothing is asked.
-    fn judge_again(&mut self, question: &Question, bench: &Bench) {
+    fn judge_again(&mut self, question: &Question, bench: &Trials) {
         let calls = (question.calls)(bench);
         let own: Vec<usize> =
             (0..self.trials.len()).filter(|at| calls.contains(&self.trials[*at].0)).collect();
@@ -127,7 +127,7 @@ impl Prober<'_> {
     }
 
     /// Makes the calls of a question and notes which values hold each.
-    fn put(&mut self, question: &Question, bench: &Bench) {
+    fn put(&mut self, question: &Question, bench: &Trials) {
         let combinations = combinations(question.fields);
         let bases = self.bases(&question.without());
         for trial in (question.calls)(bench) {
@@ -176,7 +176,7 @@ impl Prober<'_> {
         let mut open: Vec<(&Tally, Vec<usize>)> =
             self.tallies.iter().filter(is_other).map(|tally| (tally, tally.open())).collect();
         while open.iter().fold(1usize, |count, (_, open)| count.saturating_mul(open.len().max(1)))
-            > MOST_BASES
+            > MAX_BASES
         {
             if let Some((_, most)) = open.iter_mut().max_by_key(|(_, open)| open.len()) {
                 most.clear();
@@ -208,7 +208,7 @@ fn combinations(fields: &[&Field]) -> Vec<Vec<usize>> {
         all = all.iter().flat_map(longer).collect();
     }
     all.retain(|values: &Vec<usize>| {
-        values.iter().filter(|value| **value != 0).count() <= MOST_CHANGES
+        values.iter().filter(|value| **value != 0).count() <= MAX_CHANGES
     });
     all
 }

@@ -4,27 +4,27 @@
 use qkvet_engine::lowering::Want;
 use qkvet_spec::{CallOptions, Dims, Packed, Window};
 
-use super::bench::{Bench, Trial, call, one_hot, uniform};
 use super::field::{
     ALIBI, BIAS, BIAS_AXES, CAUSAL, DEFAULT_SCALE, EMPTY_LSE, EMPTY_ROW, EXPLICIT_SCALE, Field,
     HEAD_MAP, KEY_ITEM, KEY_LENGTHS, KEYS, LAYOUT, LENGTH_ANCHOR, LSE_BASE, MASK, MASK_AXES,
     NORMALIZATION, OUTPUT_WIDTH, PACKED, QUERY_HEAD, QUERY_INDEX, QUERY_LENGTHS, SINKS, SOFTCAP,
     SOFTCAP_ORDER, VALUE_INDEX, VALUES, WINDOW, ZERO_KEYS,
 };
+use super::trials::{Trial, Trials, call, one_hot, uniform};
 
 /// Calls and the fields that they tell apart.
 #[derive(Debug)]
 pub(super) struct Question {
     /// The first is what is asked about, the others are what its calls depend on besides.
     pub(super) fields: &'static [&'static Field],
-    pub(super) calls: fn(&Bench) -> Vec<Trial>,
+    pub(super) calls: fn(&Trials) -> Vec<Trial>,
     /// Earlier fields that these calls need not obey: what holds for a bias need not hold for
     /// ALiBi.
     pub(super) apart: &'static [&'static Field],
 }
 
 impl Question {
-    const fn new(fields: &'static [&'static Field], calls: fn(&Bench) -> Vec<Trial>) -> Self {
+    const fn new(fields: &'static [&'static Field], calls: fn(&Trials) -> Vec<Trial>) -> Self {
         Self { fields, calls, apart: &[] }
     }
 
@@ -73,20 +73,20 @@ pub(super) static QUESTIONS: &[Question] = &[
 ];
 
 /// Values that tell layouts apart: a column for each position, one for each head.
-fn square(bench: &Bench) -> Vec<Trial> {
+fn square(bench: &Trials) -> Vec<Trial> {
     let dims = Dims { b: 2, h_q: 3, h_k: 3, n_q: 5, n_k: 5, d_k: 8, d_v: 8 };
     let value = |[_, h, j, c]: [usize; 4]| one_hot(c, j) + one_hot(c, dims.n_k + h);
     let call = call(bench.dtype, dims, |_| 0.0, |_| 1.0, value);
     vec![Trial { call, want: Want::Output, reads_keys: false }]
 }
 
-pub(super) fn plain(bench: &Bench) -> Vec<Trial> {
+pub(super) fn plain(bench: &Trials) -> Vec<Trial> {
     bench.each(|bench, dims| bench.uniform(dims, CallOptions::default()))
 }
 
 /// Numbers of keys beyond the usual tiles, not a multiple of them. The values are the binary digits
 /// of `j + 1`.
-fn long(bench: &Bench) -> Vec<Trial> {
+fn long(bench: &Trials) -> Vec<Trial> {
     let long = |n_k: usize| {
         let one = bench.shapes[0];
         let dims = Dims { b: 1, h_q: one.h_k, n_q: 2, n_k, ..one };
@@ -101,14 +101,14 @@ fn long(bench: &Bench) -> Vec<Trial> {
 }
 
 /// Values of another width than keys, narrower and wider, whatever the bench.
-fn wide(bench: &Bench) -> Vec<Trial> {
+fn wide(bench: &Trials) -> Vec<Trial> {
     let [one, other] = bench.shapes;
     let shapes = [Dims { d_v: one.d_k * 2, ..one }, Dims { d_k: other.d_v * 2, ..other }];
     shapes.map(|dims| bench.uniform(dims, CallOptions::default())).into()
 }
 
 /// Values that are the same for all keys: a column for each batch item and key/value head.
-fn constant(bench: &Bench) -> Vec<Trial> {
+fn constant(bench: &Trials) -> Vec<Trial> {
     let constant = |dims: Dims| {
         let value = |[item, h, _, c]: [usize; 4]| one_hot(c, item * dims.h_k + h);
         Trial {
@@ -121,7 +121,7 @@ fn constant(bench: &Bench) -> Vec<Trial> {
 }
 
 /// Values that are the same for all keys and heads: a column for each batch item.
-fn items(bench: &Bench) -> Vec<Trial> {
+fn items(bench: &Trials) -> Vec<Trial> {
     bench.each(|bench, dims| {
         let value = |[item, _, _, c]: [usize; 4]| one_hot(c, item);
         Trial {
@@ -132,7 +132,7 @@ fn items(bench: &Bench) -> Vec<Trial> {
     })
 }
 
-fn negative(bench: &Bench) -> Vec<Trial> {
+fn negative(bench: &Trials) -> Vec<Trial> {
     bench.each(|bench, dims| {
         let mut trial = uniform(bench.dtype, dims);
         trial.call.value.data.iter_mut().for_each(|v| *v = -*v);
@@ -141,7 +141,7 @@ fn negative(bench: &Bench) -> Vec<Trial> {
 }
 
 /// Each query agrees with one key, another one for each item, head and row.
-fn routed(bench: &Bench) -> Vec<Trial> {
+fn routed(bench: &Trials) -> Vec<Trial> {
     bench.each(|bench, dims| {
         let query =
             |[item, h, i, t]: [usize; 4]| 64.0 * one_hot(t, (3 * item + 2 * h + i) % dims.n_k);
@@ -157,7 +157,7 @@ fn routed(bench: &Bench) -> Vec<Trial> {
 
 /// The same query everywhere, `q·k_j = 2j`: the weights rise with the keys, the faster the larger
 /// the scale.
-pub(super) fn slope(bench: &Bench, dims: Dims, options: CallOptions) -> Trial {
+pub(super) fn slope(bench: &Trials, dims: Dims, options: CallOptions) -> Trial {
     let query = |[_, _, _, t]: [usize; 4]| 2.0 * one_hot(t, 0);
     let key = |[_, _, j, t]: [usize; 4]| j as f64 * one_hot(t, 0);
     let value = |[_, _, j, c]: [usize; 4]| one_hot(c, j);
@@ -166,11 +166,11 @@ pub(super) fn slope(bench: &Bench, dims: Dims, options: CallOptions) -> Trial {
     Trial { call, want: Want::Output, reads_keys: false }
 }
 
-pub(super) fn sloped(bench: &Bench) -> Vec<Trial> {
+pub(super) fn sloped(bench: &Trials) -> Vec<Trial> {
     bench.each(|bench, dims| slope(bench, dims, CallOptions::default()))
 }
 
-pub(super) fn scaled(bench: &Bench) -> Vec<Trial> {
+pub(super) fn scaled(bench: &Trials) -> Vec<Trial> {
     let scaled = |scale: f64| {
         bench.each(|bench, dims| {
             slope(bench, dims, CallOptions { scale: Some(scale), ..CallOptions::default() })
@@ -180,13 +180,13 @@ pub(super) fn scaled(bench: &Bench) -> Vec<Trial> {
 }
 
 /// A pattern in which every query sees keys and misses keys, alike for all items and heads.
-fn masked(bench: &Bench) -> Vec<Trial> {
+fn masked(bench: &Trials) -> Vec<Trial> {
     bench.each(|bench, dims| {
         let full = [dims.b, dims.h_q, dims.n_q, dims.n_k];
         bench.uniform(
             dims,
             CallOptions {
-                mask: Bench::mask(&full, |[_, _, i, j]| (i + j) % 3 == 0),
+                mask: Trials::mask(&full, |[_, _, i, j]| (i + j) % 3 == 0),
                 ..CallOptions::default()
             },
         )
@@ -194,13 +194,13 @@ fn masked(bench: &Bench) -> Vec<Trial> {
 }
 
 /// A row of the mask that is false throughout, one that is true, and others.
-fn striped(bench: &Bench, dims: Dims) -> Trial {
+fn striped(bench: &Trials, dims: Dims) -> Trial {
     let full = [dims.b, dims.h_q, dims.n_q, dims.n_k];
     let at = |[_, _, i, j]: [usize; 4]| i == 0 || (i > 1 && (i + j) % 3 == 0);
-    bench.uniform(dims, CallOptions { mask: Bench::mask(&full, at), ..CallOptions::default() })
+    bench.uniform(dims, CallOptions { mask: Trials::mask(&full, at), ..CallOptions::default() })
 }
 
-fn masked_rows(bench: &Bench) -> Vec<Trial> {
+fn masked_rows(bench: &Trials) -> Vec<Trial> {
     bench.each(striped)
 }
 
@@ -211,13 +211,13 @@ fn forms(dims: Dims) -> [[usize; 4]; 4] {
 }
 
 /// Another pattern for each item and head, in every form.
-fn spread_masks(bench: &Bench) -> Vec<Trial> {
+fn spread_masks(bench: &Trials) -> Vec<Trial> {
     let at = |[item, h, i, j]: [usize; 4]| j == 0 || (5 * item + 3 * h + i + j) % 4 < 2;
     let of = |dims: Dims| {
         forms(dims).map(|form| {
             bench.uniform(
                 dims,
-                CallOptions { mask: Bench::mask(short(&form), at), ..CallOptions::default() },
+                CallOptions { mask: Trials::mask(short(&form), at), ..CallOptions::default() },
             )
         })
     };
@@ -229,14 +229,14 @@ fn short(form: &[usize; 4]) -> &[usize] {
     if form[..2] == [1, 1] { &form[2..] } else { form }
 }
 
-fn causal(bench: &Bench) -> Vec<Trial> {
+fn causal(bench: &Trials) -> Vec<Trial> {
     let square = Dims { n_q: bench.shapes[0].n_k, ..bench.shapes[0] };
     [bench.shapes[0], bench.shapes[1], square]
         .map(|dims| bench.uniform(dims, CallOptions { causal: true, ..CallOptions::default() }))
         .into()
 }
 
-fn windows(bench: &Bench) -> Vec<Trial> {
+fn windows(bench: &Trials) -> Vec<Trial> {
     let of = |(left, right)| {
         bench.each(|bench, dims| {
             bench.uniform(
@@ -253,7 +253,7 @@ fn lengths(b: usize, n: usize) -> Vec<usize> {
     (0..b).map(|item| n - (2 * item + n - 3) % n).collect()
 }
 
-fn key_lengths(bench: &Bench) -> Vec<Trial> {
+fn key_lengths(bench: &Trials) -> Vec<Trial> {
     bench.each(|bench, dims| {
         bench.uniform(
             dims,
@@ -264,7 +264,7 @@ fn key_lengths(bench: &Bench) -> Vec<Trial> {
 
 /// With weights that differ, so that a query that sees all keys is not one that sees none and gives
 /// their mean.
-fn query_lengths(bench: &Bench) -> Vec<Trial> {
+fn query_lengths(bench: &Trials) -> Vec<Trial> {
     bench.each(|bench, dims| {
         slope(
             bench,
@@ -277,7 +277,7 @@ fn query_lengths(bench: &Bench) -> Vec<Trial> {
     })
 }
 
-fn anchored_lengths(bench: &Bench) -> Vec<Trial> {
+fn anchored_lengths(bench: &Trials) -> Vec<Trial> {
     let of = |options: CallOptions| {
         bench.each(|bench, dims| {
             let key_lengths = Some(lengths(dims.b, dims.n_k));
@@ -293,7 +293,7 @@ fn anchored_lengths(bench: &Bench) -> Vec<Trial> {
     .concat()
 }
 
-fn packed(bench: &Bench) -> Vec<Trial> {
+fn packed(bench: &Trials) -> Vec<Trial> {
     bench.each(|bench, dims| {
         let offsets = |n: usize| vec![0, n / 3, n];
         let packed = Packed { query_offsets: offsets(dims.n_q), key_offsets: offsets(dims.n_k) };
@@ -309,7 +309,7 @@ fn bias(i: usize, j: usize) -> f64 {
     ((2 * i + 3 * j) % 5) as f64 - 2.0
 }
 
-fn biased(bench: &Bench) -> Vec<Trial> {
+fn biased(bench: &Trials) -> Vec<Trial> {
     bench.each(|bench, dims| {
         let full = [dims.b, dims.h_q, dims.n_q, dims.n_k];
         let bias = Some(bench.tensor(&full, |[_, _, i, j]| bias(i, j)));
@@ -320,7 +320,7 @@ fn biased(bench: &Bench) -> Vec<Trial> {
     })
 }
 
-fn spread_biases(bench: &Bench) -> Vec<Trial> {
+fn spread_biases(bench: &Trials) -> Vec<Trial> {
     let of = |dims: Dims| {
         forms(dims).map(|form| {
             let bias =
@@ -334,13 +334,13 @@ fn spread_biases(bench: &Bench) -> Vec<Trial> {
     bench.shapes.map(of).concat()
 }
 
-pub(super) fn capped(bench: &Bench) -> Vec<Trial> {
+pub(super) fn capped(bench: &Trials) -> Vec<Trial> {
     bench.each(|bench, dims| {
         slope(bench, dims, CallOptions { softcap: Some(2.0), ..CallOptions::default() })
     })
 }
 
-fn capped_and_biased(bench: &Bench) -> Vec<Trial> {
+fn capped_and_biased(bench: &Trials) -> Vec<Trial> {
     bench.each(|bench, dims| {
         let full = [dims.b, dims.h_q, dims.n_q, dims.n_k];
         let bias = Some(bench.tensor(&full, |[_, _, i, j]| bias(i, j)));
@@ -348,26 +348,26 @@ fn capped_and_biased(bench: &Bench) -> Vec<Trial> {
     })
 }
 
-fn sinks(bench: &Bench) -> Vec<Trial> {
+fn sinks(bench: &Trials) -> Vec<Trial> {
     bench.each(|bench, dims| {
         let sinks = Some(bench.tensor(&[dims.h_q], |[.., h]| (h % 5) as f64 - 1.0));
         bench.uniform(dims, CallOptions { sinks, ..CallOptions::default() })
     })
 }
 
-fn slopes(bench: &Bench, dims: Dims) -> CallOptions {
+fn slopes(bench: &Trials, dims: Dims) -> CallOptions {
     CallOptions {
         alibi_slopes: Some(bench.tensor(&[dims.h_q], |[.., h]| (h + 1) as f64 / 4.0)),
         ..CallOptions::default()
     }
 }
 
-fn alibi(bench: &Bench) -> Vec<Trial> {
+fn alibi(bench: &Trials) -> Vec<Trial> {
     bench
         .each(|bench, dims| Trial { reads_keys: false, ..bench.uniform(dims, slopes(bench, dims)) })
 }
 
-fn alibi_lengths(bench: &Bench) -> Vec<Trial> {
+fn alibi_lengths(bench: &Trials) -> Vec<Trial> {
     bench.each(|bench, dims| {
         let key_lengths = Some(lengths(dims.b, dims.n_k));
         let options = CallOptions { key_lengths, ..slopes(bench, dims) };
@@ -381,11 +381,11 @@ fn with_lse(mut trial: Trial) -> Trial {
     Trial { want: Want::Lse, reads_keys: false, ..trial }
 }
 
-fn lse(bench: &Bench) -> Vec<Trial> {
+fn lse(bench: &Trials) -> Vec<Trial> {
     plain(bench).into_iter().map(with_lse).collect()
 }
 
-fn empty_lse(bench: &Bench) -> Vec<Trial> {
+fn empty_lse(bench: &Trials) -> Vec<Trial> {
     let causal =
         bench.uniform(bench.shapes[1], CallOptions { causal: true, ..CallOptions::default() });
     [causal, striped(bench, bench.shapes[0])].map(with_lse).into()
@@ -397,8 +397,8 @@ mod tests {
     use qkvet_spec::{Catalog, Contract, Dtype, Meaning};
 
     use super::*;
-    use crate::probe::bench::{RUNGS, swapped};
     use crate::probe::hypothesis::Hypothesis;
+    use crate::probe::trials::{RUNGS, swapped};
 
     fn contract(dtype: Dtype) -> Contract {
         let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
@@ -433,7 +433,7 @@ mod tests {
         let standard = Hypothesis::new(Meaning::standard());
         for dtype in [Dtype::Float64, Dtype::Float32] {
             for rung in [RUNGS[0], RUNGS[2]] {
-                let (bench, contract) = (Bench::new(dtype, rung), contract(dtype));
+                let (bench, contract) = (Trials::new(dtype, rung), contract(dtype));
                 let mut fields: Vec<&Field> =
                     QUESTIONS.iter().flat_map(|question| question.fields).copied().collect();
                 fields.dedup_by_key(|field| field.id);
@@ -462,11 +462,11 @@ mod tests {
 
     #[test]
     fn the_first_call_tells_layouts_apart() {
-        let bench = Bench::new(Dtype::Float32, RUNGS[0]);
+        let bench = Trials::new(Dtype::Float32, RUNGS[0]);
         let trial = square(&bench).swap_remove(0);
         let contract = contract(Dtype::Float32);
         let given = interpret(&Meaning::standard(), &trial.call, &contract, Want::Output);
-        let call = crate::probe::bench::swapped_call(&trial.call);
+        let call = crate::probe::trials::swapped_call(&trial.call);
         let read = interpret(&Meaning::standard(), &call, &contract, Want::Output);
         let mids = read.exact.iter().map(|ball| ball.mid).collect();
         let read = swapped(&qkvet_spec::Tensor {

@@ -2,16 +2,16 @@
 
 use qkvet_spec::{Certainty, Dtype, ExplicitScale, Meaning, MeaningPatch, Measured, ProbedField};
 
-use super::bench::Trial;
 use super::field::Field;
 use super::hypothesis::{Effect, Hypothesis};
 use super::interval::{measure, measured};
 use super::prober::{Probed, Prober, label};
 use super::spans::weighed;
 use super::tally::{Seen, Tally};
+use super::trials::Trial;
 
 /// Most calls that are listed for one field.
-const MOST_LISTED: usize = 6;
+const MAX_LISTED: usize = 6;
 
 /// Everything that was found, in the order in which it was asked.
 pub(super) fn report(prober: &Prober<'_>, sums: [ProbedField; 2]) -> Probed {
@@ -67,7 +67,7 @@ fn field(prober: &Prober<'_>, tally: &Tally) -> ProbedField {
 fn evidence(prober: &Prober<'_>, tally: &Tally, values: &[usize]) -> (Vec<String>, usize) {
     let (mut lines, mut telling) = (Vec::new(), 0);
     let told = |(call, said): &(String, String)| format!("{call}: {said}");
-    lines.extend(tally.broken.iter().take(MOST_LISTED).map(told));
+    lines.extend(tally.broken.iter().take(MAX_LISTED).map(told));
     match (tally.common().as_slice(), values) {
         ([one], [_]) => {
             let refuted = refutations(prober, tally, *one);
@@ -95,7 +95,7 @@ fn evidence(prober: &Prober<'_>, tally: &Tally, values: &[usize]) -> (Vec<String
             tally
                 .telling()
                 .filter(|seen| seen.fit.len() < tally.field.values.len())
-                .take(MOST_LISTED)
+                .take(MAX_LISTED)
                 .map(|seen| {
                     let names: Vec<&str> =
                         seen.fit.iter().map(|value| tally.field.values[*value].0).collect();

@@ -3,10 +3,10 @@
 
 use qkvet_spec::{Dims, Output, spans};
 
-use super::bench::Trial;
+use super::trials::Trial;
 
 /// Longest reading, in rows.
-const MOST_ROWS: usize = 8;
+const MAX_ROWS: usize = 8;
 
 /// `i=0: 0–3; i=1: 0–4` for the first item and head, and whether all others weigh the same keys.
 /// `None` where columns of the output are not weights, or some number is neither a weight nor none.
@@ -26,10 +26,10 @@ pub(super) fn weighed(trial: &Trial, output: &Output) -> Option<String> {
     let keys = |row: &[bool]| (0..row.len()).filter(|key| row[*key]).collect::<Vec<usize>>();
     let texts = rows
         .iter()
-        .take(n_q.min(MOST_ROWS))
+        .take(n_q.min(MAX_ROWS))
         .enumerate()
         .map(|(i, row)| format!("i={i}: {}", spans(&keys(row))));
-    let more = if n_q > MOST_ROWS { "; …" } else { "" };
+    let more = if n_q > MAX_ROWS { "; …" } else { "" };
     let alike = rows.chunks(n_q).all(|head| head == &rows[..n_q]);
     let whose =
         if alike { "every item and head" } else { "[b=0, h=0]; other items or heads differ" };

@@ -13,7 +13,7 @@ use crate::exp::U;
 const PLAIN: std::ops::RangeInclusive<i64> = -5..=20;
 
 /// Largest exponent, in magnitude, that is read.
-const LARGEST_EXPONENT: i64 = 1_000_000;
+const MAX_EXPONENT: i64 = 1_000_000;
 
 /// What is below 10 to this power is printed as 0.
 pub(super) const LOWEST_EXPONENT: i64 = -10_000;
@@ -35,9 +35,7 @@ pub struct Decimal {
 
 /// A text that is not a decimal number.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error(
-    "decimal: expected a JSON number with an exponent of at most {LARGEST_EXPONENT}, got {got:?}"
-)]
+#[error("decimal: expected a JSON number with an exponent of at most {MAX_EXPONENT}, got {got:?}")]
 pub struct DecimalError {
     /// The text.
     pub got: String,
@@ -212,7 +210,7 @@ fn parse(text: &str) -> Option<Decimal> {
         Some(_) => return None,
     };
     let fraction = fraction.unwrap_or("");
-    let is_in_range = exponent.abs() <= LARGEST_EXPONENT;
+    let is_in_range = exponent.abs() <= MAX_EXPONENT;
     is_in_range.then(|| {
         Decimal::normal(
             is_negative,

@@ -33,10 +33,10 @@ use crate::head::Head;
 use crate::lowering::{Maps, Want, lower};
 
 /// Most digits that can be asked for.
-pub const MOST_DIGITS: u32 = 1000;
+pub const MAX_DIGITS: u32 = 1000;
 
 /// Bits at which the search for a number that no theorem keeps from a tie is given up.
-pub const MOST_BITS: usize = 1 << 14;
+pub const MAX_BITS: usize = 1 << 14;
 
 /// How narrow a ball is wanted: the radius is to be at most `absolute` or `relative · |mid|`.
 ///
@@ -131,7 +131,7 @@ pub enum DigitsError {
         i: usize,
     },
     /// No digits, or too many.
-    #[error("digits: expected 1 to {MOST_DIGITS}, got {got}")]
+    #[error("digits: expected 1 to {MAX_DIGITS}, got {got}")]
     Digits {
         /// What was asked for.
         got: u32,
@@ -163,7 +163,7 @@ pub enum DigitsError {
 /// [`DigitsError`] for a number of digits out of range, for inputs that are not finite (a bias of
 /// −∞ hides its key), for a bias of −∞ that a later stage makes something else, for a cap that is
 /// not positive, for an empty row that is NaN, for weights that are not normalized over the keys,
-/// and under a softcap for an element that [`MOST_BITS`] bits do not decide.
+/// and under a softcap for an element that [`MAX_BITS`] bits do not decide.
 pub fn answer(meaning: &Meaning, call: &Call, digits: u32) -> Result<Answer, DigitsError> {
     answer_with(meaning, call, digits, Products::FixedOrder)
 }
@@ -209,7 +209,7 @@ pub fn answer_with(
 
 /// Whether so many digits can be asked for.
 fn check_digits(digits: u32) -> Result<(), DigitsError> {
-    if (1..=MOST_DIGITS).contains(&digits) {
+    if (1..=MAX_DIGITS).contains(&digits) {
         Ok(())
     } else {
         Err(DigitsError::Digits { got: digits })

@@ -95,7 +95,7 @@ impl Ratio {
     /// compares to half a unit of its last place; `None` for no rest.
     fn magnitude_bits(&self) -> (u64, Option<Ordering>) {
         const SMALLEST: i64 = -1074;
-        const LARGEST: i64 = 971;
+        const MAX_SIZE: i64 = 971;
         if self.numerator.is_zero() {
             return (0, None);
         }
@@ -112,7 +112,7 @@ impl Ratio {
                 place += 1;
                 continue;
             }
-            if place > LARGEST {
+            if place > MAX_SIZE {
                 return (f64::MAX.to_bits(), Some(Ordering::Greater));
             }
             let significand = u64::try_from(quotient).unwrap_or(0);

@@ -9,7 +9,7 @@ use super::logits::RowLogits;
 use super::ratio::Ratio;
 use super::values::Values;
 use super::weights::Weights;
-use super::{DigitsError, MOST_BITS, Width};
+use super::{DigitsError, MAX_BITS, Width};
 use crate::ball::Ball;
 
 /// Bits of the first evaluation; they double until enough is known.
@@ -115,11 +115,11 @@ impl<'a> Row<'a> {
         decide: impl Fn(&Ratio, &Ratio) -> Option<T>,
     ) -> Result<Vec<T>, DigitsError> {
         // Without capped logits the end is a theorem.
-        let most_bits = if self.logits.are_algebraic() { usize::MAX } else { MOST_BITS };
+        let most_bits = if self.logits.are_algebraic() { usize::MAX } else { MAX_BITS };
         let mut precision = FIRST_PRECISION;
         while found.iter().any(Option::is_none) {
             if precision > most_bits {
-                return Err(DigitsError::Undecided { bits: MOST_BITS });
+                return Err(DigitsError::Undecided { bits: MAX_BITS });
             }
             let weights = Weights::new(self, precision);
             for (element, found) in

@@ -11,7 +11,7 @@ use super::row::{Logarithm, Row};
 
 /// Keys at most this far below the largest logit always count: `e^−24000 · 10^309 · n` is below
 /// 10⁻¹⁰⁰⁰⁰.
-const LEAST_CUTOFF: usize = 24_000;
+const MIN_CUTOFF: usize = 24_000;
 
 /// Bits of a logit beyond the precision.
 const LOGIT_BITS: usize = 4;
@@ -35,7 +35,7 @@ pub(super) struct Weights {
 impl Weights {
     pub(super) fn new(row: &Row<'_>, precision: usize) -> Self {
         let fraction_bits = precision + LOGIT_BITS;
-        let cutoff = LEAST_CUTOFF.max(8 * precision);
+        let cutoff = MIN_CUTOFF.max(8 * precision);
         let limit = UBig::from(cutoff) << fraction_bits;
         let logits: Vec<IBig> =
             row.groups.iter().map(|group| row.logits.fixed(group.logit, fraction_bits)).collect();

@@ -10,10 +10,10 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterato
 use super::element::{self, Element, Factors, RadiiByRange, Sums};
 use super::one_pass;
 use super::rows::{Row, Tables, empty, weigh};
-use super::sight::Sight;
 use super::stages::Stages;
 use super::sweep::Buffers;
 use super::table::{ColumnStats, Columns, KeyTable, ValueTable};
+use super::visibility::VisibleKeys;
 use super::{Detail, HeadEnclosure, RowStats};
 use crate::exp::U;
 use crate::gemm::{KEY_BLOCK, Products};
@@ -169,8 +169,12 @@ pub(super) fn enclose(
     detail: Detail,
     enclosure: &mut HeadEnclosure,
 ) {
-    let sight = Sight::new(head);
-    let tables = Tables { keys: KeyTable::new(head), values: ValueTable::new(head, &sight), sight };
+    let visibility = VisibleKeys::new(head);
+    let tables = Tables {
+        keys: KeyTable::new(head),
+        values: ValueTable::new(head, &visibility),
+        visibility,
+    };
     let job = Job { head, by, detail, tables: &tables };
     let blocks = blocks(head, enclosure);
     let spare = Mutex::new(Vec::new());
@@ -374,13 +378,13 @@ fn certain_radius(stats: &RowStats, columns: &ColumnStats, c: usize) -> Option<f
 fn enclose_block(job: Job<'_>, scratch: &mut Scratch, block: &mut Block<'_>) {
     let Job { head, by, detail, tables } = job;
     let (d_k, d_v) = (head.d_k, head.d_v);
-    let width = tables.sight.window_of_rows(block.rows.clone()).len();
+    let width = tables.visibility.window_of_rows(block.rows.clone()).len();
     let rows_at_once = (MAX_SCORES / width.max(1)).clamp(1, ROW_BLOCK);
-    let mut columns = Columns::new(&tables.values, &tables.sight);
+    let mut columns = Columns::new(&tables.values, &tables.visibility);
     let mut stages = Stages::default();
     for start in block.rows.clone().step_by(rows_at_once) {
         let rows = start..block.rows.end.min(start + rows_at_once);
-        let window = tables.sight.window_of_rows(rows.clone());
+        let window = tables.visibility.window_of_rows(rows.clone());
         let width = window.len();
         scratch.scores.resize(rows.len() * width, 0.0);
         let scores = &mut scratch.scores[..];
@@ -391,7 +395,7 @@ fn enclose_block(job: Job<'_>, scratch: &mut Scratch, block: &mut Block<'_>) {
         let mut outcomes = Vec::with_capacity(rows.len());
         for i in rows.clone() {
             let row = &mut scores[(i - start) * width..(i - start + 1) * width];
-            let seen = tables.sight.window(i);
+            let seen = tables.visibility.window(i);
             let seen = if seen.is_empty() {
                 0..0
             } else {

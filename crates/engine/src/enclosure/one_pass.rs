@@ -63,7 +63,7 @@ pub(super) fn enclose(job: Job<'_>, scratch: &mut Scratch, block: &mut Block<'_>
         sums,
     });
 
-    let mut columns = Columns::new(&tables.values, &tables.sight);
+    let mut columns = Columns::new(&tables.values, &tables.visibility);
     for ((i, row), row_sums) in block.rows.clone().zip(&rows).zip(&sweep.rows) {
         let Some((stats, outcome)) = weigh(head, detail, row, row_sums) else {
             return false;
@@ -96,7 +96,7 @@ fn bounded(job: Job<'_>, block: &Block<'_>) -> Option<Vec<Bounded>> {
     let underflow = (2 * head.d_k + 4) as f64 * f64::MIN_POSITIVE;
     let mut rows = Vec::with_capacity(norms.len());
     for (i, query) in block.rows.clone().zip(norms) {
-        let window = tables.sight.window(i);
+        let window = tables.visibility.window(i);
         let keys = tables.keys.of_window(window.clone());
         let dots = Dots::new(query, keys);
         // Covers the roundings of the dot product, whose γ is below 2^−10 for every width that fits
@@ -104,7 +104,7 @@ fn bounded(job: Job<'_>, block: &Block<'_>) -> Option<Vec<Bounded>> {
         let logit = head.factor().value.abs() * (dots.magnitude * (1.0 + 1.0 / 512.0) + underflow)
             + underflow;
         let is_bounded = 0.0 < dots.magnitude && dots.magnitude <= MAX_DOT && logit <= MAX_LOGIT;
-        if tables.sight.mask(i).is_some() || !(is_bounded || window.is_empty()) {
+        if tables.visibility.mask(i).is_some() || !(is_bounded || window.is_empty()) {
             return None;
         }
         rows.push(Bounded { window, dots, query_norm: query.0, key_norm: keys.0, logit });

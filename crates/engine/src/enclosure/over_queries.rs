@@ -5,9 +5,9 @@ use super::element::{self, DROPPED_WEIGHT, Element, INFLATION, UNDERFLOW};
 use super::logits::{Dots, Facts};
 use super::lse::Lse;
 use super::rows;
-use super::sight::Sight;
 use super::stages::{Line, Stages};
 use super::table::{Columns, KeyTable, ValueTable, common_grid};
+use super::visibility::VisibleKeys;
 use super::{Detail, HeadEnclosure, RowStats, SinkWeight};
 use crate::exp::{EXP_ERROR, U, exp_row, sum_depth};
 use crate::gemm::{KEY_BLOCK, Products, gamma, times_depth};
@@ -20,19 +20,19 @@ use crate::head::Head;
 /// Every weight has relative error `τ_w`, so the radius is `(τ_w + γ_κ) · Σ w|v|` and the terms of
 /// dropped weights and underflow. Derivation: docs/bounds.md#over-queries.
 pub(super) fn enclose(head: &Head<'_>, by: Products, enclosure: &mut HeadEnclosure) {
-    let sight = Sight::new(head);
+    let visibility = VisibleKeys::new(head);
     let keys = KeyTable::new(head);
-    let values = ValueTable::new(head, &sight);
+    let values = ValueTable::new(head, &visibility);
     let (n_q, n_k, d_v) = (head.n_q, head.n_k, head.d_v);
     let mut weights = vec![0.0; n_q * n_k];
     by.times_transposed(&mut weights, head.query, head.key, (n_q, head.d_k, n_k));
     let summary = if head.sink.is_some() || head.inexact.is_some() {
         None
     } else {
-        to_weights(head, &sight, &keys, &mut weights)
+        to_weights(head, &visibility, &keys, &mut weights)
     };
     let Some(summary) = summary else {
-        fill_unknown(head, &sight, enclosure);
+        fill_unknown(head, &visibility, enclosure);
         return;
     };
 
@@ -42,11 +42,11 @@ pub(super) fn enclose(head: &Head<'_>, by: Products, enclosure: &mut HeadEnclosu
         let keys = start..n_k.min(start + KEY_BLOCK);
         sums.add(&values, by, &mut weights[start..], n_k, (n_q, keys), Detail::Full);
     }
-    let mut columns = Columns::new(&values, &sight);
+    let mut columns = Columns::new(&values, &visibility);
 
     let gamma_product = gamma(times_depth(n_k), U);
     for i in 0..n_q {
-        let visible = sight.count(i);
+        let visible = visibility.count(i);
         enclosure.rows[i] = if visible == 0 {
             RowStats::empty(None)
         } else {
@@ -90,7 +90,7 @@ struct Summary {
 /// or their error is too large.
 fn to_weights(
     head: &Head<'_>,
-    sight: &Sight<'_>,
+    visibility: &VisibleKeys<'_>,
     keys: &KeyTable,
     weights: &mut [f64],
 ) -> Option<Summary> {
@@ -98,7 +98,7 @@ fn to_weights(
     let (mut stages, mut all) = (Stages::default(), Stages::default());
     let mut query = (0.0f64, common_grid(head.query));
     for (i, row) in weights.chunks_exact_mut(n_k.max(1)).enumerate() {
-        let mask: Vec<bool> = (0..n_k).map(|j| sight.sees(i, j)).collect();
+        let mask: Vec<bool> = (0..n_k).map(|j| visibility.sees(i, j)).collect();
         let size = rows::query_size(head, i);
         query.0 = query.0.max(size.0);
         stages.run(head, keys, &Line { i, start: 0, mask: Some(&mask), query: size }, row)?;
@@ -125,7 +125,7 @@ fn to_weights(
         (0..n_q).for_each(|i| weights[i * n_k + j] = column[i] / exponentials.sum);
     }
 
-    let seen = sight.seen_keys(n_q);
+    let seen = visibility.seen_keys(n_q);
     let (key_norm, key_grid) = keys.of_keys((0..n_k).filter(|j| seen[*j]));
     let dots = Dots::new(query, (key_norm, key_grid));
     let y = facts.error + U * lowest.abs() + EXP_ERROR * (1.0 + 8.0 * U);
@@ -156,9 +156,9 @@ fn to_weights(
     Some(Summary { tau: growth * (1.0 + 16.0 * U), stats })
 }
 
-fn fill_unknown(head: &Head<'_>, sight: &Sight<'_>, enclosure: &mut HeadEnclosure) {
+fn fill_unknown(head: &Head<'_>, visibility: &VisibleKeys<'_>, enclosure: &mut HeadEnclosure) {
     for i in 0..head.n_q {
-        let visible = sight.count(i);
+        let visible = visibility.count(i);
         enclosure.rows[i] = if visible == 0 {
             RowStats::empty(head.sink)
         } else {

@@ -4,9 +4,9 @@ use super::element::{self, Element, INFLATION, UNDERFLOW};
 use super::exact;
 use super::logits::{Dots, Facts, PlainLine, are_plain, to_plain_logits};
 use super::lse::Lse;
-use super::sight::Sight;
 use super::stages::{Line, Stages};
 use super::table::{KeyTable, ValueTable, blurred, common_grid, norm_upper};
+use super::visibility::VisibleKeys;
 use super::{RowStats, SinkWeight};
 use crate::exp::{CUTOFF, EXP_ERROR, U, exp_row, exp1, sum_depth};
 use crate::gemm::{gamma, times_depth};
@@ -62,7 +62,7 @@ pub(super) enum Row {
 
 /// What is computed once for a head.
 pub(super) struct Tables<'a> {
-    pub(super) sight: Sight<'a>,
+    pub(super) visibility: VisibleKeys<'a>,
     pub(super) keys: KeyTable,
     pub(super) values: ValueTable<'a>,
 }
@@ -104,8 +104,8 @@ pub(super) fn weigh(
     row: &mut [f64],
     stages: &mut Stages,
 ) -> (RowStats, Row) {
-    let (sight, keys) = (&tables.sight, &tables.keys);
-    let (window, visible) = (sight.window(i), sight.count(i));
+    let (visibility, keys) = (&tables.visibility, &tables.keys);
+    let (window, visible) = (visibility.window(i), visibility.count(i));
     let over_keys = matches!(head.normalization, Normalization::OverKeys);
     // Without a row sum a sink has nothing to join.
     let sink = head.sink.filter(|_| over_keys);
@@ -116,7 +116,7 @@ pub(super) fn weigh(
         return (RowStats::empty(sink), Row::Empty);
     }
     let query = query_size(head, i);
-    let line = Line { i, start: window.start, mask: sight.mask(i), query };
+    let line = Line { i, start: window.start, mask: visibility.mask(i), query };
     let is_plain = are_plain(head);
     let top = if is_plain {
         to_plain_logits(head, line.mask, row)

@@ -213,7 +213,7 @@ impl Sweep<'_> {
                 sum: fact(weights::SUM),
                 approx_square_sum: fact(weights::SQUARE_SUM),
                 heaviest: fact(weights::HEAVIEST),
-                largest: scale * fact(weights::LARGEST),
+                largest: scale * fact(weights::MAX_SIZE),
                 smallest: scale * fact(weights::SMALLEST),
             }
         }));
@@ -262,7 +262,7 @@ mod tests {
     use pulp::{Arch, Scalar};
 
     use super::*;
-    use crate::enclosure::sight::Sight;
+    use crate::enclosure::visibility::VisibleKeys;
     use crate::exp::{U, base_2_factor, exp_product, sum_depth};
     use crate::gemm::{gamma, times_depth};
     use crate::head::{EmptyRow, Head, Normalization, RealScale, Span, Stage, Visible};
@@ -333,9 +333,9 @@ mod tests {
         detail: Detail,
         arch: Option<Arch>,
     ) -> ([Vec<f64>; KINDS], Vec<RowSums>) {
-        let sight = Sight::new(head);
-        let table = ValueTable::new(head, &sight);
-        let windows: Vec<_> = (0..head.n_q).map(|i| sight.window(i)).collect();
+        let visibility = VisibleKeys::new(head);
+        let table = ValueTable::new(head, &visibility);
+        let windows: Vec<_> = (0..head.n_q).map(|i| visibility.window(i)).collect();
         let (mut buffers, mut sums) = (Buffers::default(), ValueSums::default());
         sums.make_room(head.n_q * head.d_v, detail);
         let pass = Sweep {
@@ -369,7 +369,7 @@ mod tests {
         for shape in SHAPES {
             let problem = Problem::new(shape);
             let head = problem.head();
-            let square_exponent = ValueTable::new(&head, &Sight::new(&head)).square_exponent;
+            let square_exponent = ValueTable::new(&head, &VisibleKeys::new(&head)).square_exponent;
             let (products, rows) = sweep(&head, Detail::Full, Some(Arch::new()));
             for (i, row) in rows.iter().enumerate() {
                 let span = problem.spans[i];

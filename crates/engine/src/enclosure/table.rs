@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::sight::Sight;
+use super::visibility::VisibleKeys;
 use crate::exp::U;
 use crate::format::pow2;
 use crate::gemm::KEY_BLOCK;
@@ -286,14 +286,14 @@ impl<F: Fn(usize) -> bool> WithSimd for AddKeys<'_, F> {
 }
 
 impl<'a> ValueTable<'a> {
-    pub(super) fn new(head: &Head<'a>, sight: &Sight<'_>) -> Self {
-        let seen = sight.seen_keys(head.n_q);
+    pub(super) fn new(head: &Head<'a>, visibility: &VisibleKeys<'_>) -> Self {
+        let seen = visibility.seen_keys(head.n_q);
         let mut stats = ColumnStats::new(head.d_v);
         let mut checkpoints = Vec::new();
-        let windows = || (0..head.n_q).map(|i| sight.window(i));
+        let windows = || (0..head.n_q).map(|i| visibility.window(i));
         let end = windows().map(|window| window.end).max().unwrap_or(0);
         for first in (0..end).step_by(KEY_BLOCK) {
-            if sight.is_spans() {
+            if visibility.is_spans() {
                 checkpoints.push(stats.clone());
             }
             stats.add_keys(head, first..end.min(first + KEY_BLOCK), |j| seen[j]);
@@ -306,10 +306,10 @@ impl<'a> ValueTable<'a> {
         let finite = (!is_finite).then(finite);
         let sizes = stats.low.iter().chain(&stats.high).filter(|v| v.is_finite());
         let largest = sizes.fold(0.0f64, |max, v| max.max(v.abs()));
-        if sight.is_spans() && end.is_multiple_of(KEY_BLOCK) {
+        if visibility.is_spans() && end.is_multiple_of(KEY_BLOCK) {
             checkpoints.push(stats);
         }
-        let has_windows = sight.is_spans() && windows().any(|window| window.start > 0);
+        let has_windows = visibility.is_spans() && windows().any(|window| window.start > 0);
         let runs = if has_windows { runs_of_keys(head) } else { Vec::new() };
         Self {
             head: *head,
@@ -381,22 +381,22 @@ fn runs_of_keys(head: &Head<'_>) -> Vec<ColumnStats> {
 /// Column statistics of one row after the other.
 pub(super) struct Columns<'a> {
     values: &'a ValueTable<'a>,
-    sight: &'a Sight<'a>,
+    visibility: &'a VisibleKeys<'a>,
     stats: ColumnStats,
     /// The window that `stats` is of; none if that row had a mask.
     window: Option<Range<usize>>,
 }
 
 impl<'a> Columns<'a> {
-    pub(super) fn new(values: &'a ValueTable<'a>, sight: &'a Sight<'a>) -> Self {
-        Self { values, sight, stats: ColumnStats::new(values.head.d_v), window: Some(0..0) }
+    pub(super) fn new(values: &'a ValueTable<'a>, visibility: &'a VisibleKeys<'a>) -> Self {
+        Self { values, visibility, stats: ColumnStats::new(values.head.d_v), window: Some(0..0) }
     }
 
     /// Over the keys that row `i` sees; rows in the order of their windows cost least.
     pub(super) fn of_row(&mut self, i: usize) -> &ColumnStats {
         let head = &self.values.head;
-        let window = self.sight.window(i);
-        if let Some(mask) = self.sight.mask(i) {
+        let window = self.visibility.window(i);
+        if let Some(mask) = self.visibility.mask(i) {
             self.stats.clear();
             self.stats.add_keys(head, window.clone(), |j| mask[j - window.start]);
             self.window = None;

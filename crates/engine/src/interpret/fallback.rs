@@ -13,7 +13,7 @@ use crate::lowering::Want;
 /// Weights that the rows of one call may cost in all. A weight takes some 30 to 60 µs (an
 /// exponential of 128 bits, a dot product and a row of values in integers), so a call takes a few
 /// seconds at most; rows beyond it keep their enclosure.
-pub(super) const MOST_WEIGHTS: usize = 1 << 16;
+pub(super) const MAX_WEIGHTS: usize = 1 << 16;
 
 /// What a call may still spend, in weights.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ mod reference;
 use qkvet_spec::{Call, Contract, Dims, Dtype, EmptyLse, LseBase, Meaning};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use self::fallback::{Budget, MOST_WEIGHTS, recompute};
+use self::fallback::{Budget, MAX_WEIGHTS, recompute};
 pub use self::keeps::certainly_passes;
 pub use self::reference::{Reference, References};
 
@@ -109,7 +109,7 @@ pub fn interpret_with(
         rows: Vec::with_capacity(dims.b * dims.h_q * dims.n_q),
         overflows: Vec::with_capacity(dims.b * dims.h_q * dims.n_q),
     };
-    let mut budget = Budget(MOST_WEIGHTS);
+    let mut budget = Budget(MAX_WEIGHTS);
     let heads: Vec<(usize, usize)> =
         (0..dims.b).flat_map(|item| (0..dims.h_q).map(move |h| (item, h))).collect();
     let bounded = |(item, h): &(usize, usize)| {

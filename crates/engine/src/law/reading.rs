@@ -8,7 +8,7 @@ use crate::lowering::Want;
 
 /// Weights below this are none: of the keys of a routed case the dead ones have less than
 /// `e^−1000`, the others more than `1/(2 n_k)`.
-const LEAST_WEIGHT: f64 = 1e-30;
+const MIN_WEIGHT: f64 = 1e-30;
 
 /// The first row of the call's output in which a query weighs other keys than under `meaning`;
 /// `None` where the output cannot be read or every row weighs what it should.
@@ -31,7 +31,7 @@ pub fn read_keys(record: &CallRecord, meaning: &Meaning, contract: &Contract) ->
     (0..b * h_q * n_q).find_map(|row| {
         let (weights, output) = (&weights[row * n_k..][..n_k], &output.data[row * d_v..][..d_v]);
         let weight = |x: f64| {
-            if x.abs() < LEAST_WEIGHT {
+            if x.abs() < MIN_WEIGHT {
                 Some(false)
             } else {
                 (x * 2.0 * n_k as f64 >= 1.0).then_some(true)
@@ -39,7 +39,7 @@ pub fn read_keys(record: &CallRecord, meaning: &Meaning, contract: &Contract) ->
         };
         let held: Vec<bool> = output.iter().map(|x| weight(*x)).collect::<Option<_>>()?;
         let weighed: Vec<usize> = (0..n_k).filter(|j| held[*j]).collect();
-        let expected: Vec<usize> = (0..n_k).filter(|j| weights[*j].mid > LEAST_WEIGHT).collect();
+        let expected: Vec<usize> = (0..n_k).filter(|j| weights[*j].mid > MIN_WEIGHT).collect();
         let (item, head, query) = (row / (h_q * n_q), row / n_q % h_q, row % n_q);
         (weighed != expected).then_some(Reading { item, head, query, weighed, expected })
     })

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use qkvet_spec::{EmptyRow, HiddenKeys, Meaning, Stage};
 
 use super::LoweredHead;
-use super::sight::Sight;
 use super::terms::sum;
+use super::visibility::VisibleKeys;
 
 /// One more key for each column.
 pub(super) struct Columns {
@@ -58,7 +58,7 @@ impl LoweredHead<'_> {
                 let (entry, is_exact) = self.added(i, j);
                 is_rounded |= !is_exact;
                 bias.push(entry);
-                seen.push(self.sight.sees(i, j, old));
+                seen.push(self.visibility.sees(i, j, old));
             }
             bias.extend(&columns.bias[i * count..(i + 1) * count]);
             seen.extend(&columns.seen[i * count..(i + 1) * count]);
@@ -71,7 +71,7 @@ impl LoweredHead<'_> {
             bias: Some(Cow::Owned(bias)),
             alibi: None,
             alibi_shifts: None,
-            sight: Sight::Mask(seen),
+            visibility: VisibleKeys::Mask(seen),
             is_rounded,
             ..self
         }
@@ -92,7 +92,7 @@ fn longer(mut all: Vec<f64>, width: usize, more: &[Option<usize>]) -> Vec<f64> {
 /// What the meaning does with keys that a query does not see, and with a query that sees none.
 pub(super) fn keep_hidden<'a>(meaning: &Meaning, lowered: LoweredHead<'a>) -> LoweredHead<'a> {
     let (n_q, n_k) = (lowered.n_q, lowered.n_k);
-    let sees = |i: usize, j: usize| lowered.sight.sees(i, j, n_k);
+    let sees = |i: usize, j: usize| lowered.visibility.sees(i, j, n_k);
     let is_scored = meaning.stages.contains(&Stage::Bias);
     let hides = || (0..n_q * n_k).any(|at| !sees(at / n_k, at % n_k));
     match meaning.hidden {
@@ -106,7 +106,12 @@ pub(super) fn keep_hidden<'a>(meaning: &Meaning, lowered: LoweredHead<'a>) -> Lo
                 entry
             };
             let bias = (0..n_q * n_k).map(&mut entry).collect();
-            LoweredHead { bias: Some(Cow::Owned(bias)), sight: Sight::All, is_rounded, ..lowered }
+            LoweredHead {
+                bias: Some(Cow::Owned(bias)),
+                visibility: VisibleKeys::All,
+                is_rounded,
+                ..lowered
+            }
         }
         HiddenKeys::ScoreReplaced | HiddenKeys::WeightZeroed if is_scored && hides() => {
             let is_replaced = meaning.hidden == HiddenKeys::ScoreReplaced;
@@ -134,7 +139,7 @@ pub(super) fn keep_hidden<'a>(meaning: &Meaning, lowered: LoweredHead<'a>) -> Lo
 fn first_key(lowered: LoweredHead<'_>) -> LoweredHead<'_> {
     let n_k = lowered.n_k;
     let holds = |at: usize| {
-        lowered.sight.sees(at / n_k, at % n_k, n_k)
+        lowered.visibility.sees(at / n_k, at % n_k, n_k)
             && lowered.bias.as_ref().is_none_or(|bias| bias[at] > f64::NEG_INFINITY)
     };
     let empty: Vec<usize> =
@@ -143,7 +148,7 @@ fn first_key(lowered: LoweredHead<'_>) -> LoweredHead<'_> {
         return lowered;
     }
     let mut seen: Vec<bool> =
-        (0..lowered.n_q * n_k).map(|at| lowered.sight.sees(at / n_k, at % n_k, n_k)).collect();
+        (0..lowered.n_q * n_k).map(|at| lowered.visibility.sees(at / n_k, at % n_k, n_k)).collect();
     let mut bias = lowered.bias;
     for i in empty {
         seen[i * n_k] = true;
@@ -151,5 +156,5 @@ fn first_key(lowered: LoweredHead<'_>) -> LoweredHead<'_> {
             bias.to_mut()[i * n_k] = 0.0;
         }
     }
-    LoweredHead { sight: Sight::Mask(seen), bias, ..lowered }
+    LoweredHead { visibility: VisibleKeys::Mask(seen), bias, ..lowered }
 }

@@ -2,7 +2,7 @@
 
 use qkvet_spec::{Alibi, Bias, Call, CallOptions, IndexEnv, Mask, Meaning, Sinks};
 
-use super::sight::Rules;
+use super::visibility::Rules;
 use super::{Maps, broadcast_at};
 use crate::head::RealScale;
 

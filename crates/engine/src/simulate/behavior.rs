@@ -2,9 +2,9 @@
 
 use qkvet_spec::{Behavior, BoolTensor, Call, CallOptions, Dtype, Output, Tensor};
 
+use crate::affects::AffectedElements;
 use crate::format::{round, unit_roundoff};
 use crate::lowering::Want;
-use crate::strike::Strike;
 
 /// What a target remembers of earlier calls.
 #[derive(Clone, Debug, Default)]
@@ -41,13 +41,13 @@ impl State {
     pub(super) fn answer(
         &mut self,
         behavior: Behavior,
-        strike: &Strike,
+        affects: &AffectedElements,
         call: &Call,
         computed: impl Fn(&Call, Want) -> Tensor,
     ) -> Output {
         self.calls += 1;
         let plainly = |call: &Call| plain(call, |want| computed(call, want));
-        if *strike == Strike::Nothing {
+        if *affects == AffectedElements::Nothing {
             let output = plainly(call);
             self.buffer.clone_from(&output.output.data);
             return output;
@@ -67,7 +67,7 @@ impl State {
                 }
                 output
             }
-            Behavior::RowsUnwritten => self.unwritten(plainly(call), strike),
+            Behavior::RowsUnwritten => self.unwritten(plainly(call), affects),
             Behavior::AnswerCached => {
                 if let Some((_, answer)) =
                     self.answers.iter().find(|(known, _)| is_alike(known, call))
@@ -119,12 +119,12 @@ impl State {
     }
 
     /// The struck rows hold what the buffer held.
-    fn unwritten(&mut self, output: Output, strike: &Strike) -> Output {
+    fn unwritten(&mut self, output: Output, affects: &AffectedElements) -> Output {
         let mut data = output.output.data.clone();
         let width = output.output.shape.last().copied().unwrap_or(1).max(1);
-        let is_struck = |row: usize| match strike {
-            Strike::Rows(rows) => rows[row],
-            Strike::Call | Strike::Nothing => true,
+        let is_struck = |row: usize| match affects {
+            AffectedElements::Rows(rows) => rows[row],
+            AffectedElements::Call | AffectedElements::Nothing => true,
         };
         for (at, x) in data.iter_mut().enumerate().filter(|(at, _)| is_struck(at / width)) {
             *x = self.buffer.get(at).copied().unwrap_or(f64::NAN);

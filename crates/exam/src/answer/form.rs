@@ -69,13 +69,12 @@ pub fn decimals(numbers: &Numbers) -> Expr {
 
 /// The exact values as a formula; `None` where they are too long to be read.
 pub fn formula(numbers: &Numbers) -> Option<Expr> {
-    const MOST: usize = 160;
+    const MAX: usize = 160;
     // What a row of fractions may be wide to stay on a page.
     const WIDEST: usize = 140;
     let mut rows = Vec::new();
     for row in &numbers.exact {
-        if row.iter().any(|x| x.len() > MOST)
-            || row.iter().map(|x| width(x)).sum::<usize>() > WIDEST
+        if row.iter().any(|x| x.len() > MAX) || row.iter().map(|x| width(x)).sum::<usize>() > WIDEST
         {
             return None;
         }

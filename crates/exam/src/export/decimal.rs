@@ -17,7 +17,7 @@ pub(super) enum Entry {
 }
 
 /// A fraction may be written with both its numbers up to so many times as large as in lowest terms.
-const MOST_TIMES: i128 = 12;
+const MAX_TIMES: i128 = 12;
 
 /// The entry for a printed number: a decimal of so many places, or an exact rational.
 pub(super) fn entry(text: &str, places: Option<usize>) -> Entry {
@@ -35,14 +35,14 @@ pub(super) fn entry(text: &str, places: Option<usize>) -> Entry {
 
 /// `-5/2` as `-2.5`; `None` where the decimal does not end soon.
 fn finite(text: &str) -> Option<String> {
-    const MOST: u32 = 15;
+    const MAX: u32 = 15;
     let (numerator, denominator) = text.split_once('/')?;
     let (numerator, denominator): (i128, i128) =
         (numerator.trim().parse().ok()?, denominator.trim().parse().ok()?);
     if denominator <= 0 {
         return None;
     }
-    let digits = (0..=MOST).find(|digits| 10_i128.pow(*digits) % denominator == 0)?;
+    let digits = (0..=MAX).find(|digits| 10_i128.pow(*digits) % denominator == 0)?;
     let scaled = numerator.checked_mul(10_i128.pow(digits) / denominator)?;
     let width = digits as usize + 1;
     let all = format!("{:0width$}", scaled.unsigned_abs());
@@ -79,7 +79,7 @@ impl Entry {
         let times = |k: i128| Some(format!("{}/{}", above.checked_mul(k)?, below.checked_mul(k)?));
         [text, format!("{above} / {below}")]
             .into_iter()
-            .chain((2..=MOST_TIMES).filter_map(times))
+            .chain((2..=MAX_TIMES).filter_map(times))
             .collect()
     }
 

@@ -4,7 +4,7 @@
 use super::Credit as Wish;
 use super::decimal::{Entry, entry};
 use crate::answer::Numbers;
-use crate::generate::{Answer, Mistaken, Posed, PosedPart};
+use crate::generate::{Answer, Instance, InstancePart, Mistaken};
 use crate::print::{
     Block, Inline, ask, blocks, how, letter, line, number, part_letter, rubric_lines, solution,
     with_names,
@@ -129,18 +129,19 @@ pub(super) struct Placed {
 }
 
 /// Every part of a variant, in order; with another share for all mistakes where that is wished.
-pub(super) fn items(posed: &[Posed<'_>], proofs: &Proofs, wish: Wish) -> Vec<Item> {
-    let of_question = |(at, posed): (usize, &Posed<'_>)| {
-        let of_part =
-            |(part_at, part): (usize, &PosedPart)| item(posed, part, (at, part_at), proofs, wish);
+pub(super) fn items(posed: &[Instance<'_>], proofs: &Proofs, wish: Wish) -> Vec<Item> {
+    let of_question = |(at, posed): (usize, &Instance<'_>)| {
+        let of_part = |(part_at, part): (usize, &InstancePart)| {
+            item(posed, part, (at, part_at), proofs, wish)
+        };
         posed.parts.iter().enumerate().map(of_part).collect::<Vec<_>>()
     };
     posed.iter().enumerate().flat_map(of_question).collect()
 }
 
 fn item(
-    posed: &Posed<'_>,
-    part: &PosedPart,
+    posed: &Instance<'_>,
+    part: &InstancePart,
     (at, part_at): (usize, usize),
     proofs: &Proofs,
     wish: Wish,
@@ -185,7 +186,7 @@ fn item(
 }
 
 /// The share of the points that each mistake of a part leaves.
-fn shares(posed: &Posed<'_>, part: &PosedPart, wish: Wish) -> Vec<f64> {
+fn shares(posed: &Instance<'_>, part: &InstancePart, wish: Wish) -> Vec<f64> {
     let (written, checked) = posed.written(part);
     let Credit { mistake, .. } = written.credit;
     let share = |own: Option<f64>| {
@@ -203,7 +204,7 @@ fn whole(numbers: &Numbers) -> Vec<Vec<Entry>> {
         .collect()
 }
 
-fn asked(posed: &Posed<'_>, part: &PosedPart, shares: &[f64]) -> Asked {
+fn asked(posed: &Instance<'_>, part: &InstancePart, shares: &[f64]) -> Asked {
     match (&posed.written(part).0.answer, &part.answer) {
         (AnswerSpec::Shape(_), Answer::Numbers { key, .. }) => {
             Asked::Shape(shape(key, &part.mistakes, shares))
@@ -327,7 +328,7 @@ fn offered(
     choices.iter().map(offer).collect()
 }
 
-fn chosen(posed: &Posed<'_>, choice: &Choice, order: &[usize]) -> Vec<Offer> {
+fn chosen(posed: &Instance<'_>, choice: &Choice, order: &[usize]) -> Vec<Offer> {
     let offer = |at: &usize| match at.checked_sub(1).and_then(|at| choice.wrong.get(at)) {
         None => Offer {
             says: line(posed, &choice.right),
@@ -347,7 +348,7 @@ fn chosen(posed: &Posed<'_>, choice: &Choice, order: &[usize]) -> Vec<Offer> {
     order.iter().map(offer).collect()
 }
 
-fn stated(posed: &Posed<'_>, statements: &Statements, picked: &[(bool, usize)]) -> Vec<Offer> {
+fn stated(posed: &Instance<'_>, statements: &Statements, picked: &[(bool, usize)]) -> Vec<Offer> {
     let offer = |(right, at): &(bool, usize)| {
         let bank = if *right { &statements.right } else { &statements.wrong };
         let Statement { says, because } = bank.get(*at)?;
@@ -362,7 +363,7 @@ fn stated(posed: &Posed<'_>, statements: &Statements, picked: &[(bool, usize)]) 
     picked.iter().filter_map(offer).collect()
 }
 
-fn placed(posed: &Posed<'_>, ordering: &Ordering, order: &[usize]) -> Vec<Placed> {
+fn placed(posed: &Instance<'_>, ordering: &Ordering, order: &[usize]) -> Vec<Placed> {
     let ranges = ordering.ranges();
     let place = |(at, own): (usize, &usize)| {
         let letter = letter(at);

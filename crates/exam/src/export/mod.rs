@@ -23,7 +23,7 @@ use qkvet_spec::Catalog;
 use crate::answer::work;
 use crate::error::{ExamError, KeyError};
 pub use crate::file::Exported;
-use crate::generate::{Posed, PosedPart, Which};
+use crate::generate::{Instance, InstancePart, Which};
 use crate::key::Key;
 use crate::proofs::{Proofs, proofs};
 use crate::question::{Library, ProblemSet};
@@ -168,7 +168,7 @@ impl Credit {
 }
 
 /// The questions of a key with their answers.
-fn posed<'a>(key: &Key, library: &'a Library) -> Result<Vec<Posed<'a>>, ExamError> {
+fn posed<'a>(key: &Key, library: &'a Library) -> Result<Vec<Instance<'a>>, ExamError> {
     let mut all = Vec::new();
     for keyed in &key.questions {
         let Some(question) = library.get(&keyed.question) else {
@@ -181,13 +181,13 @@ fn posed<'a>(key: &Key, library: &'a Library) -> Result<Vec<Posed<'a>>, ExamErro
                 reason: Box::new(error.into()),
             }
         })?;
-        let part = |part: &crate::key::KeyedPart| PosedPart {
+        let part = |part: &crate::key::KeyedPart| InstancePart {
             at: part.part - 1,
             answer: part.answer.clone(),
             mistakes: part.mistakes.clone(),
         };
         let parts = keyed.parts.iter().map(part).collect();
-        all.push(Posed { question, drawn: keyed.drawn.clone(), worked, parts });
+        all.push(Instance { question, drawn: keyed.drawn.clone(), worked, parts });
     }
     Ok(all)
 }

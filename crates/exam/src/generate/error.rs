@@ -277,20 +277,20 @@ impl NoVariant {
 }
 
 /// Why an instance is not used.
-pub(super) enum Unfit {
+pub(super) enum Rejected {
     /// Other numbers may do.
     Numbers(Reject),
     /// No numbers will: the question is wrong.
     Question(Which, Contradiction),
 }
 
-impl From<Reject> for Unfit {
+impl From<Reject> for Rejected {
     fn from(reason: Reject) -> Self {
         Self::Numbers(reason)
     }
 }
 
-impl From<NoValue> for Unfit {
+impl From<NoValue> for Rejected {
     fn from(reason: NoValue) -> Self {
         Self::Numbers(reason.into())
     }

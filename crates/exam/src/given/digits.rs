@@ -1,6 +1,6 @@
 //! Digits in groups of three, and what stands behind a number.
 
-use super::Stated;
+use super::ParsedNumber;
 
 /// Signs between groups of three digits.
 const BETWEEN: [char; 9] = [',', ' ', '\u{a0}', '\u{202f}', '\u{2009}', '\'', '’', '_', '\t'];
@@ -43,8 +43,9 @@ pub fn with_unit(text: &str) -> Option<(&str, &str)> {
         || (unit.chars().all(|c| {
             c.is_alphabetic() || c.is_whitespace() || matches!(c, '/' | '²' | '³' | '°' | '.')
         }) && !unit.is_empty());
-    let is_number = Stated::read(number).is_ok() || ungrouped(number).is_some();
-    (is_unit && is_number && (unit == "%" || Stated::read(text).is_err())).then_some((number, unit))
+    let is_number = ParsedNumber::read(number).is_ok() || ungrouped(number).is_some();
+    (is_unit && is_number && (unit == "%" || ParsedNumber::read(text).is_err()))
+        .then_some((number, unit))
 }
 
 /// Text without a name and a sign before it: of `s = 4/25`, `x ≈ 2` and `≈ 3.350` what is behind

@@ -5,7 +5,7 @@ use std::fmt;
 use qkvet_prove::exact::NotExact;
 
 use super::Token;
-use super::expression::{MOST_POWER, MOST_SCALE};
+use super::expression::{MAX_POWER, MAX_SCALE};
 
 /// Why text is no number, or an answer none of numbers.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -87,7 +87,7 @@ pub enum ReadError {
     #[error("expected the root of a shorter number")]
     LongRoot,
     /// An exponent that is no small fraction.
-    #[error("expected a rational {of} with numbers up to {}, got `{got}`", MOST_POWER)]
+    #[error("expected a rational {of} with numbers up to {}, got `{got}`", MAX_POWER)]
     NotRational {
         /// What of.
         of: Raised,
@@ -103,10 +103,10 @@ pub enum ReadError {
         got: String,
     },
     /// A number too large or too small.
-    #[error("expected a number from 1e-{0} to 1e{0}, got another", MOST_SCALE)]
+    #[error("expected a number from 1e-{0} to 1e{0}, got another", MAX_SCALE)]
     Scale,
     /// `1e999`.
-    #[error("expected a power of ten up to {}, got more", MOST_SCALE)]
+    #[error("expected a power of ten up to {}, got more", MAX_SCALE)]
     PowerOfTen,
     /// `e^999`.
     #[error("expected a power of e from -230 to 230")]

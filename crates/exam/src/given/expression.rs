@@ -8,15 +8,15 @@ use qkvet_prove::exact::{Exact, NotExact, Real};
 use super::{Raised, ReadError};
 
 /// Brackets in brackets.
-const MOST_DEPTH: usize = 40;
+const MAX_DEPTH: usize = 40;
 /// Digits of one number.
-const MOST_DIGITS: usize = 400;
+const MAX_DIGITS: usize = 400;
 /// Largest exponent of a power that is multiplied out.
-pub(super) const MOST_POWER: i64 = 32;
+pub(super) const MAX_POWER: i64 = 32;
 /// Different roots in one number: what is divided by a sum of `n` of them has up to `2^n` terms.
-const MOST_ROOTS: usize = 6;
-/// Numbers from `10^-MOST_SCALE` to `10^MOST_SCALE` are worked with.
-pub(super) const MOST_SCALE: usize = 100;
+const MAX_ROOTS: usize = 6;
+/// Numbers from `10^-MAX_SCALE` to `10^MAX_SCALE` are worked with.
+pub(super) const MAX_SCALE: usize = 100;
 
 /// Reads a number: digits, `+ - * / ^`, brackets, `e`, `exp`, `sqrt`, `ln`, in plain text or LaTeX.
 /// Numbers side by side are multiplied.
@@ -131,9 +131,7 @@ fn exponent(rest: &str) -> Result<Option<(Vec<Token>, usize)>, ReadError> {
     let digits = text.trim_start_matches('+');
     let (sign, digits) =
         digits.strip_prefix('-').map_or((None, digits), |digits| (Some(Token::Op('-')), digits));
-    if digits.is_empty()
-        || !digits.chars().all(|c| c.is_ascii_digit())
-        || digits.len() > MOST_DIGITS
+    if digits.is_empty() || !digits.chars().all(|c| c.is_ascii_digit()) || digits.len() > MAX_DIGITS
     {
         return Err(ReadError::NoExponent { got: text });
     }
@@ -195,9 +193,9 @@ fn tokens(text: &str) -> Result<Vec<Token>, ReadError> {
                 if digits.matches('.').count() > 1 || digits == "." {
                     return unknown(digits.to_owned());
                 }
-                if digits.len() > MOST_DIGITS {
+                if digits.len() > MAX_DIGITS {
                     let got = digits.len();
-                    return Err(ReadError::TooMany { most: MOST_DIGITS, what: "digits", got });
+                    return Err(ReadError::TooMany { most: MAX_DIGITS, what: "digits", got });
                 }
                 // `5e6` is a number; `5e-6` may be `5 e - 6`, and `5e` is five times e.
                 let power = rest[used..].strip_prefix(['e', 'E']).map_or(0, |rest| {
@@ -343,8 +341,8 @@ impl Reader<'_> {
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<Real, ReadError>,
     ) -> Result<Real, ReadError> {
-        if self.depth >= MOST_DEPTH {
-            return Err(ReadError::More { most: MOST_DEPTH, what: "brackets in each other" });
+        if self.depth >= MAX_DEPTH {
+            return Err(ReadError::More { most: MAX_DEPTH, what: "brackets in each other" });
         }
         self.depth += 1;
         let value = read(self);
@@ -359,7 +357,7 @@ impl Reader<'_> {
             Token::Number(digits) => match digits.split_once(['e', 'E']) {
                 None => Ok(decimal(&digits)?),
                 Some((digits, power)) => {
-                    let power = power.parse::<usize>().ok().filter(|power| *power <= MOST_SCALE);
+                    let power = power.parse::<usize>().ok().filter(|power| *power <= MAX_SCALE);
                     times(&decimal(digits)?, &ten_to(power.ok_or(ReadError::PowerOfTen)?).into())
                 }
             },
@@ -396,8 +394,8 @@ impl Reader<'_> {
         if !self.roots.contains(&text) {
             self.roots.push(text);
         }
-        if self.roots.len() > MOST_ROOTS {
-            return Err(ReadError::More { most: MOST_ROOTS, what: "different roots" });
+        if self.roots.len() > MAX_ROOTS {
+            return Err(ReadError::More { most: MAX_ROOTS, what: "different roots" });
         }
         Ok(x.sqrt()?.into())
     }
@@ -422,7 +420,7 @@ fn ratio(of: Raised, exponent: &Exact) -> Result<(i64, i64, String), ReadError> 
     let got = exponent.rational().map_or_else(|| exponent.to_string(), |ratio| ratio.to_string());
     let (p, q) = got.split_once('/').unwrap_or((&got, "1"));
     let whole =
-        |text: &str| text.parse::<i64>().ok().filter(|n| (-MOST_POWER..=MOST_POWER).contains(n));
+        |text: &str| text.parse::<i64>().ok().filter(|n| (-MAX_POWER..=MAX_POWER).contains(n));
     match (whole(p), whole(q)) {
         (Some(p), Some(q)) => Ok((p, q, got)),
         _ => Err(ReadError::NotRational { of, got }),
@@ -445,7 +443,7 @@ fn bounded(value: Real) -> Result<Real, ReadError> {
         && !x.is_zero()
     {
         let size = x.abs()?;
-        let most = ten_to(MOST_SCALE);
+        let most = ten_to(MAX_SCALE);
         if size > most || size < most.inverse()? {
             return Err(ReadError::Scale);
         }

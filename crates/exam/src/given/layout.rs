@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 use super::expression::{TIMES, is_fraction_sign};
-use super::{Node, ReadError, Stated, read_expression};
+use super::{Node, ParsedNumber, ReadError, read_expression};
 
 /// Entries of one answer.
-pub const MOST_CELLS: usize = 4096;
+pub const MAX_CELLS: usize = 4096;
 
 /// Longest text of a factor on a matrix.
-const MOST_FACTOR: usize = 100;
+const MAX_FACTOR: usize = 100;
 
 /// How the entries of an answer are laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,8 +58,8 @@ pub fn layout(node: &Node) -> Result<Layout, ReadError> {
         Layout::Flat(row) => row.len(),
         Layout::Rows(rows) => rows.iter().map(Vec::len).sum(),
     };
-    if n > MOST_CELLS {
-        Err(ReadError::TooMany { most: MOST_CELLS, what: "entries", got: n })
+    if n > MAX_CELLS {
+        Err(ReadError::TooMany { most: MAX_CELLS, what: "entries", got: n })
     } else {
         Ok(layout)
     }
@@ -160,7 +160,7 @@ fn bare_row(text: &str) -> Option<&str> {
 fn scaled(text: &str) -> Option<Layout> {
     let at = only_list(text)?;
     let (before, behind) = (text[..at.start].trim(), text[at.end..].trim());
-    if before.is_empty() && behind.is_empty() || before.len().max(behind.len()) > MOST_FACTOR {
+    if before.is_empty() && behind.is_empty() || before.len().max(behind.len()) > MAX_FACTOR {
         return None;
     }
     let is_factor = |text: &str| !is_sum(text) && read_expression(text).is_ok();
@@ -186,8 +186,8 @@ fn scaled(text: &str) -> Option<Layout> {
     };
     match lists(&text[at]) {
         Layout::One(_) => None,
-        Layout::Flat(row) if row.len() > MOST_CELLS => None,
-        Layout::Rows(rows) if rows.iter().map(Vec::len).sum::<usize>() > MOST_CELLS => None,
+        Layout::Flat(row) if row.len() > MAX_CELLS => None,
+        Layout::Rows(rows) if rows.iter().map(Vec::len).sum::<usize>() > MAX_CELLS => None,
         Layout::Flat(row) => Some(Layout::Flat(with(row))),
         Layout::Rows(rows) => Some(Layout::Rows(rows.into_iter().map(with).collect())),
     }
@@ -262,9 +262,9 @@ fn cells(row: &str) -> Vec<String> {
         let is_number = |text: &&str| {
             text.starts_with(|c: char| {
                 c.is_ascii_digit() || matches!(c, '-' | '.' | '−') || is_fraction_sign(c)
-            }) && Stated::read(text).is_ok()
+            }) && ParsedNumber::read(text).is_ok()
         };
-        if apart.len() > 1 && apart.len() <= MOST_CELLS && apart.iter().all(is_number) {
+        if apart.len() > 1 && apart.len() <= MAX_CELLS && apart.iter().all(is_number) {
             return apart.into_iter().map(str::to_owned).collect();
         }
     }
@@ -360,9 +360,9 @@ mod tests {
     /// Whether each entry is a number.
     fn is_read(text: &str) -> bool {
         match lists(text) {
-            Layout::Rows(rows) => rows.concat().iter().all(|cell| Stated::read(cell).is_ok()),
-            Layout::Flat(row) => row.iter().all(|cell| Stated::read(cell).is_ok()),
-            Layout::One(one) => Stated::read(&one).is_ok(),
+            Layout::Rows(rows) => rows.concat().iter().all(|cell| ParsedNumber::read(cell).is_ok()),
+            Layout::Flat(row) => row.iter().all(|cell| ParsedNumber::read(cell).is_ok()),
+            Layout::One(one) => ParsedNumber::read(&one).is_ok(),
         }
     }
 
@@ -420,8 +420,8 @@ mod tests {
     fn a_factor_goes_to_each_entry() {
         let values = |text: &str| -> Vec<Vec<String>> {
             let value = |cell: &String| {
-                let read =
-                    Stated::read(cell).unwrap_or_else(|error| panic!("{text}: {cell}: {error}"));
+                let read = ParsedNumber::read(cell)
+                    .unwrap_or_else(|error| panic!("{text}: {cell}: {error}"));
                 read.value.digits(3)
             };
             match lists(text) {

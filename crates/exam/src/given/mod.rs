@@ -9,17 +9,17 @@ mod error;
 mod expression;
 mod layout;
 mod node;
-mod stated;
+mod number;
 
 pub use digits::{ungrouped, unlabelled, with_unit};
 pub use error::{Raised, ReadError};
 pub(crate) use expression::is_fraction_sign;
 pub use expression::{Token, read_expression};
-pub use layout::{Layout, MOST_CELLS, layout, lists};
+pub use layout::{Layout, MAX_CELLS, layout, lists};
 pub use node::Node;
 pub(crate) use node::YamlNode;
-pub use stated::{Form, Stated};
-pub(crate) use stated::{approximate, ends_within, half_unit, is_within, rounded};
+pub use number::{Form, ParsedNumber};
+pub(crate) use number::{approximate, ends_within, half_unit, is_within, rounded};
 
 /// Longest text of one number that is read.
-pub const MOST_TEXT: usize = 512;
+pub const MAX_TEXT: usize = 512;

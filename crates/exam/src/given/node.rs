@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::ReadError;
 
 /// Lists in lists.
-const MOST_DEPTH: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 /// Text, a list, named entries, or nothing.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,14 +55,14 @@ impl Node {
     /// # Errors
     /// What is no JSON, or lists too deep.
     pub fn from_json(raw: &RawValue) -> Result<Self, serde_json::Error> {
-        Self::json(raw, MOST_DEPTH)
+        Self::json(raw, MAX_DEPTH)
     }
 
     fn json(raw: &RawValue, depth: usize) -> Result<Self, serde_json::Error> {
         let text = raw.get();
         if depth == 0 {
             return Err(serde_json::Error::custom(ReadError::More {
-                most: MOST_DEPTH,
+                most: MAX_DEPTH,
                 what: "lists in each other",
             }));
         }

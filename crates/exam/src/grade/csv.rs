@@ -6,10 +6,10 @@ use crate::given::Node;
 use crate::{Place, Spot};
 
 /// Rows that are read.
-pub(super) const MOST_ROWS: usize = 100_000;
+pub(super) const MAX_ROWS: usize = 100_000;
 
 /// Columns that are read.
-pub(super) const MOST_COLUMNS: usize = 1_000;
+pub(super) const MAX_COLUMNS: usize = 1_000;
 
 pub(super) fn read(file: &str, text: &str) -> Vec<Submission> {
     let (rows, end) = rows(text);
@@ -19,7 +19,7 @@ pub(super) fn read(file: &str, text: &str) -> Vec<Submission> {
         return vec![Submission::unreadable(file, Problem::NoHead)];
     };
     let names: Vec<String> = head.iter().map(|name| name.trim().to_owned()).collect();
-    if names.len() > MOST_COLUMNS {
+    if names.len() > MAX_COLUMNS {
         let got = names.len();
         return vec![Submission::unreadable(file, Problem::TooManyColumns { got })];
     }
@@ -98,7 +98,7 @@ fn rows(text: &str) -> (Vec<(usize, Vec<String>)>, Option<Problem>) {
                 row.push(std::mem::take(&mut cell));
                 rows.push((start, std::mem::take(&mut row)));
                 start = line;
-                if rows.len() > MOST_ROWS {
+                if rows.len() > MAX_ROWS {
                     return (rows, Some(Problem::TooManyRows));
                 }
             }

@@ -13,7 +13,7 @@ use super::{Extents, Feedback, NoDesign, NoFormula, TurnedVector, Undecided, Unr
 use crate::answer::work;
 use crate::expr::{self, binary};
 use crate::generate::{draw, nothing};
-use crate::given::{Layout, Node, Stated, layout};
+use crate::given::{Layout, Node, ParsedNumber, layout};
 use crate::question::{CheckedPart, Expression, Property};
 
 /// Other numbers on which a formula is tried.
@@ -36,7 +36,7 @@ pub(super) fn expression(
         Node::Text(text) => text.trim(),
         _ => return unread(NoFormula::None),
     };
-    if text.len() > crate::given::MOST_TEXT {
+    if text.len() > crate::given::MAX_TEXT {
         return unread(NoFormula::Long);
     }
     let law = &asked.question.law;
@@ -202,7 +202,7 @@ fn indexed(given: &Node, names: &[&str]) -> Option<String> {
         };
         // `10k_3` is one word of a number and a name, `1e3` is a number.
         let is_power = |word: &&str| {
-            word.starts_with(|c: char| c.is_ascii_digit()) && Stated::read(word).is_ok()
+            word.starts_with(|c: char| c.is_ascii_digit()) && ParsedNumber::read(word).is_ok()
         };
         let mut bare = words
             .filter(|word| !is_power(word))
@@ -217,7 +217,7 @@ fn indexed(given: &Node, names: &[&str]) -> Option<String> {
 }
 
 /// Whether there are so many rows of so many numbers.
-fn has_extents(read: &[Vec<Stated>], rows: usize, cols: usize) -> bool {
+fn has_extents(read: &[Vec<ParsedNumber>], rows: usize, cols: usize) -> bool {
     read.len() == rows && read.iter().all(|row| row.len() == cols)
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use qkvet_prove::exact::Real;
 
-use crate::given::{Form, Stated, ends_within, half_unit, is_within};
+use crate::given::{Form, ParsedNumber, ends_within, half_unit, is_within};
 
 /// How a number stands to the right one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Fit {
 const FEWEST: usize = 2;
 
 /// Compares a number with the right one, of which `places` decimals are asked, or the exact value.
-pub(super) fn fit(x: &Stated, right: &Real, places: Option<usize>) -> Fit {
+pub(super) fn fit(x: &ParsedNumber, right: &Real, places: Option<usize>) -> Fit {
     if x.is(right) || places.is_none() && is_computed(x, right) {
         return Fit::Exact;
     }
@@ -89,7 +89,7 @@ const DIGITS: usize = 15;
 /// Whether an exact number was written as programs print it: what is stated is at most half a unit
 /// of the 15th digit from it. The nearest of binary64 is nearer, and what a few roundings on the
 /// way leave is mostly near enough.
-fn is_computed(x: &Stated, right: &Real) -> bool {
+fn is_computed(x: &ParsedNumber, right: &Real) -> bool {
     let Form::Decimal(stated) = x.form else { return false };
     let shown = x.value.digits(stated);
     let digits = shown.chars().filter(char::is_ascii_digit).skip_while(|c| *c == '0').count();
@@ -102,7 +102,11 @@ fn is_computed(x: &Stated, right: &Real) -> bool {
 ///
 /// Zeros at the end may be dropped, as programs do: 0.7 beside 1.85 is 0.70 if that is right to two
 /// decimals.
-pub(super) fn fits(given: &[Vec<Stated>], rows: &[Vec<Real>], places: Option<usize>) -> Vec<Fit> {
+pub(super) fn fits(
+    given: &[Vec<ParsedNumber>],
+    rows: &[Vec<Real>],
+    places: Option<usize>,
+) -> Vec<Fit> {
     let decimals = given.iter().flatten().filter_map(|x| match x.form {
         Form::Decimal(stated) => Some(stated),
         Form::Expression => None,
@@ -131,11 +135,15 @@ pub(super) fn fits(given: &[Vec<Stated>], rows: &[Vec<Real>], places: Option<usi
 
 /// A number with zeros at its end, so that it has as many decimals as another entry has, if it is
 /// right to these.
-fn padded<'a>(x: &'a Stated, right: &Real, decimals: &BTreeSet<usize>) -> Cow<'a, Stated> {
+fn padded<'a>(
+    x: &'a ParsedNumber,
+    right: &Real,
+    decimals: &BTreeSet<usize>,
+) -> Cow<'a, ParsedNumber> {
     let Form::Decimal(stated) = x.form else { return Cow::Borrowed(x) };
     let mut more = decimals.iter().rev().copied().take_while(|decimals| *decimals > stated);
     match more.find(|decimals| x.is_near(right, *decimals)) {
-        Some(decimals) => Cow::Owned(Stated { form: Form::Decimal(decimals), ..x.clone() }),
+        Some(decimals) => Cow::Owned(ParsedNumber { form: Form::Decimal(decimals), ..x.clone() }),
         None => Cow::Borrowed(x),
     }
 }
@@ -147,7 +155,7 @@ pub(super) fn have_same_extents<X, Y>(x: &[Vec<X>], y: &[Vec<Y>]) -> bool {
 
 /// Whether at least half of the entries are right.
 pub(super) fn is_half_right(
-    given: &[Vec<Stated>],
+    given: &[Vec<ParsedNumber>],
     rows: &[Vec<Real>],
     places: Option<usize>,
 ) -> bool {
@@ -173,8 +181,8 @@ mod tests {
             ("0.334", "1/3", Fit::LastDigit),
             ("0.332", "1/3", Fit::Off),
         ] {
-            let right = Stated::read(right).unwrap().value;
-            assert_eq!(fit(&Stated::read(x).unwrap(), &right, Some(3)), expected, "{x}");
+            let right = ParsedNumber::read(right).unwrap().value;
+            assert_eq!(fit(&ParsedNumber::read(x).unwrap(), &right, Some(3)), expected, "{x}");
         }
     }
 }

@@ -7,7 +7,7 @@ use super::NoFormula;
 use crate::given::unlabelled;
 
 /// Longer names are not taken for several that stand side by side.
-const MOST_LETTERS: usize = 60;
+const MAX_LETTERS: usize = 60;
 
 /// Words that are operators.
 const WORDS: [&str; 5] = ["and", "or", "not", "in", "same_bits"];
@@ -263,7 +263,7 @@ fn named(
         tokens.push(Token::Value(name.to_owned()));
     } else {
         let mut all = Vec::new();
-        if word.len() <= MOST_LETTERS {
+        if word.len() <= MAX_LETTERS {
             split(word, names, &mut Vec::new(), &mut all);
         }
         match all.as_slice() {

@@ -30,7 +30,7 @@ pub use feedback::{
 pub use grader::Grader;
 pub use problem::{FileError, Problem, Trouble};
 pub use result::{FORMAT, Graded, GradedPart, Verdict};
-pub use submission::{Given, MOST_BYTES, Submission, read};
+pub use submission::{Given, MAX_BYTES, Submission, read};
 pub use tables::{RESULT_HEADS, csv as csv_table, gradescope, json};
 pub(crate) use template::sample;
 pub use template::template;

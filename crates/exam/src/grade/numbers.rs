@@ -11,8 +11,8 @@ use super::{Comma, Extents, Feedback, Nature, NoEntry, Unread};
 use crate::answer::{Numbers, unsigned_zero};
 use crate::generate::Mistaken;
 use crate::given::{
-    Form, Layout, Node, Stated, half_unit, is_fraction_sign, is_within, layout, read_expression,
-    ungrouped, unlabelled, with_unit,
+    Form, Layout, Node, ParsedNumber, half_unit, is_fraction_sign, is_within, layout,
+    read_expression, ungrouped, unlabelled, with_unit,
 };
 use crate::question::Credit;
 
@@ -78,7 +78,7 @@ pub(super) fn blocks<'a>(of: &'a Expr, names: &mut Vec<&'a str>) -> Option<()> {
 }
 
 /// Entries of an answer by rows, laid out like the right one where a flat list may be either.
-pub(super) fn stated(given: &Node, wanted: Wanted) -> Result<Vec<Vec<Stated>>, Unread> {
+pub(super) fn stated(given: &Node, wanted: Wanted) -> Result<Vec<Vec<ParsedNumber>>, Unread> {
     let is_one = (wanted.rows, wanted.cols) == (1, 1);
     let plain = match given {
         // One number that is asked "at most" may say so.
@@ -187,14 +187,14 @@ fn is_mixed(text: &str, cells: &[String]) -> bool {
 }
 
 /// One number, whose digits may stand in groups; without what it is counted in.
-fn number(text: &str, in_percent: bool) -> Result<Stated, NoEntry> {
+fn number(text: &str, in_percent: bool) -> Result<ParsedNumber, NoEntry> {
     let text = unlabelled(text);
     // As it was typed, so that a comma between digits can be told from a point.
     let plain = |number: &str| {
-        let read = Stated::read(ungrouped(number).as_deref().unwrap_or(number));
+        let read = ParsedNumber::read(ungrouped(number).as_deref().unwrap_or(number));
         let has_sign = text.contains(['=', '≈']);
         let read = read.map_err(|reason| NoEntry::Read { reason, has_sign })?;
-        Ok(Stated { text: number.trim().to_owned(), ..read })
+        Ok(ParsedNumber { text: number.trim().to_owned(), ..read })
     };
     let (number, unit) = match with_unit(text) {
         None => return plain(text),
@@ -209,7 +209,7 @@ fn number(text: &str, in_percent: bool) -> Result<Stated, NoEntry> {
 }
 
 /// Whether an answer is what a mistake gives. Decimals of a mistake are rounded already.
-fn is_of(mistake: &Numbers, given: &[Vec<Stated>]) -> bool {
+fn is_of(mistake: &Numbers, given: &[Vec<ParsedNumber>]) -> bool {
     let same = have_same_extents(&mistake.rows, given);
     let printed = mistake.rows.iter().flatten().zip(mistake.exact.iter().flatten());
     same && printed.zip(given.iter().flatten()).all(|((printed, exact), x)| match mistake.places {
@@ -223,9 +223,9 @@ fn is_of(mistake: &Numbers, given: &[Vec<Stated>]) -> bool {
 }
 
 /// Whether an answer may be what a mistake gives as far as its own decimals tell.
-fn may_be(mistake: &Numbers, given: &[Vec<Stated>], places: Option<usize>) -> bool {
+fn may_be(mistake: &Numbers, given: &[Vec<ParsedNumber>], places: Option<usize>) -> bool {
     let same = have_same_extents(&mistake.exact, given);
-    let is_near = |x: &Stated, exact: &Real| match x.form {
+    let is_near = |x: &ParsedNumber, exact: &Real| match x.form {
         Form::Decimal(stated) => {
             x.is_near(exact, places.map_or(stated, |places| stated.min(places)))
         }
@@ -273,7 +273,7 @@ pub(super) struct Right<'a> {
 }
 
 impl Right<'_> {
-    pub(super) fn mark(&self, given: &[Vec<Stated>]) -> Marked {
+    pub(super) fn mark(&self, given: &[Vec<ParsedNumber>]) -> Marked {
         let is_same_shape = have_same_extents(&self.rows, given);
         let fits: Vec<Fit> =
             if is_same_shape { fits(given, &self.rows, self.places) } else { Vec::new() };
@@ -335,7 +335,11 @@ impl Right<'_> {
     }
 
     /// The parts from whose answers it follows.
-    fn follows<'b>(&self, carried: &'b [Carried], given: &[Vec<Stated>]) -> Option<&'b [String]> {
+    fn follows<'b>(
+        &self,
+        carried: &'b [Carried],
+        given: &[Vec<ParsedNumber>],
+    ) -> Option<&'b [String]> {
         let is_it = |carried: &&Carried| {
             !carried.is_rounded
                 && have_same_extents(&carried.rows, given)
@@ -349,13 +353,13 @@ impl Right<'_> {
         carried.iter().find(is_it).map(|carried| carried.from.as_slice())
     }
 
-    fn comes_from(&self, carried: &Carried, given: &[Vec<Stated>]) -> bool {
+    fn comes_from(&self, carried: &Carried, given: &[Vec<ParsedNumber>]) -> bool {
         have_same_extents(&carried.rows, given)
             && fits(given, &carried.rows, self.places).iter().all(|fit| fit.is_right())
     }
 
     /// What one mistake alone gives, with fewer decimals than asked.
-    fn coarse_mistake(&self, given: &[Vec<Stated>]) -> Option<Marked> {
+    fn coarse_mistake(&self, given: &[Vec<ParsedNumber>]) -> Option<Marked> {
         let is_it = |mistake: &Numbers| {
             let exact = mistake
                 .exact
@@ -374,7 +378,7 @@ impl Right<'_> {
     }
 
     /// An answer of another size than asked.
-    fn other_extents(&self, given: &[Vec<Stated>]) -> Marked {
+    fn other_extents(&self, given: &[Vec<ParsedNumber>]) -> Marked {
         let n: usize = given.iter().map(Vec::len).sum();
         match (self.rows.as_slice(), given) {
             ([right], [row]) if self.is_shape => {
@@ -399,7 +403,7 @@ impl Right<'_> {
     }
 
     /// Whether an answer is the right one with rows for columns.
-    fn is_turned(&self, given: &[Vec<Stated>]) -> bool {
+    fn is_turned(&self, given: &[Vec<ParsedNumber>]) -> bool {
         let (rows, cols) = (self.rows.len(), self.rows.first().map_or(0, Vec::len));
         given.len() == cols
             && given.iter().all(|row| row.len() == rows)
@@ -409,7 +413,7 @@ impl Right<'_> {
     }
 
     /// A step from rounded numbers may be off by a unit.
-    fn follows_from(&self, right: &Real, x: &Stated) -> bool {
+    fn follows_from(&self, right: &Real, x: &ParsedNumber) -> bool {
         match self.places {
             Some(places) => is_within(&x.value, right, &(&half_unit(places) + &half_unit(places))),
             None => fit(x, right, None) == Fit::Exact,
@@ -417,7 +421,7 @@ impl Right<'_> {
     }
 
     /// An answer with wrong entries.
-    fn some(&self, fits: &[Fit], given: &[Vec<Stated>]) -> Marked {
+    fn some(&self, fits: &[Fit], given: &[Vec<ParsedNumber>]) -> Marked {
         let cols = self.rows.first().map_or(1, Vec::len).max(1);
         let wrong: Vec<(usize, usize)> = fits
             .iter()
@@ -425,7 +429,7 @@ impl Right<'_> {
             .filter(|(_, fit)| !fit.is_about())
             .map(|(at, _)| (at / cols, at % cols))
             .collect();
-        let all: Vec<(&Stated, &Real)> =
+        let all: Vec<(&ParsedNumber, &Real)> =
             given.iter().flatten().zip(self.rows.iter().flatten()).collect();
         let nature = self.nature(fits, &all, cols);
         if let ([_], [(x, right)]) = (fits, all.as_slice()) {
@@ -450,8 +454,8 @@ impl Right<'_> {
     }
 
     /// What is wrong in the entries that are.
-    fn nature(&self, fits: &[Fit], all: &[(&Stated, &Real)], cols: usize) -> Nature {
-        let opposite = |(x, right): &(&Stated, &Real)| {
+    fn nature(&self, fits: &[Fit], all: &[(&ParsedNumber, &Real)], cols: usize) -> Nature {
+        let opposite = |(x, right): &(&ParsedNumber, &Real)| {
             right.negated().is_ok_and(|other| fit(x, &other, self.places).is_about())
         };
         let is_transposed = || {
@@ -481,10 +485,10 @@ impl Right<'_> {
 
 /// A number with one comma, which stands between groups of three digits, read as if that were its
 /// point.
-fn with_a_point(text: &str) -> Option<Stated> {
+fn with_a_point(text: &str) -> Option<ParsedNumber> {
     let is_grouped =
         text.matches(',').count() == 1 && !text.contains('.') && ungrouped(text).is_some();
-    if is_grouped { Stated::read(&text.replace(',', ".")).ok() } else { None }
+    if is_grouped { ParsedNumber::read(&text.replace(',', ".")).ok() } else { None }
 }
 
 /// The option whose numbers were typed.

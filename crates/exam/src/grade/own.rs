@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use qkvet_prove::exact::{ExactMatrices, Real, Value};
 
 use super::fit::{Fit, fit, fits, have_same_extents, is_half_right};
-use crate::given::Stated;
+use crate::given::ParsedNumber;
 
 /// A step of the solution as a student gave it.
 struct Step {
@@ -64,7 +64,7 @@ impl Own {
         &mut self,
         wanted: &Wanted<'_>,
         id: &str,
-        given: &[Vec<Stated>],
+        given: &[Vec<ParsedNumber>],
         (is_known, follows): (bool, bool),
     ) {
         let Wanted { name, rows, places, is_number } = *wanted;
@@ -83,7 +83,7 @@ impl Own {
             return;
         };
         let unrounded = given.iter().zip(rows).map(|(given, rows)| {
-            let exact = |(x, right): (&Stated, &Real)| {
+            let exact = |(x, right): (&ParsedNumber, &Real)| {
                 if fit(x, right, places).is_right() { right.clone() } else { x.value.clone() }
             };
             given.iter().zip(rows).map(exact).collect()

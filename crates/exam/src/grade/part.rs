@@ -17,7 +17,7 @@ use super::{Feedback, Unread};
 use crate::answer::{Drawn, Worked, worked_value};
 use crate::expr;
 use crate::generate::{Answer, Mistaken, nothing, plain};
-use crate::given::{Node, Stated};
+use crate::given::{Node, ParsedNumber};
 use crate::key::KeyedPart;
 use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, Part};
 
@@ -253,7 +253,7 @@ impl Asked<'_> {
         let has_extents = given.len() == rows.len() && given.iter().all(|row| row.len() == cols);
         if is_kept && has_extents && (is_level || !is_even(&values, digits)) {
             for (name, columns) in steps {
-                let given: Vec<Vec<Stated>> =
+                let given: Vec<Vec<ParsedNumber>> =
                     given.iter().map(|row| row[columns.clone()].to_vec()).collect();
                 let rows: Vec<Vec<Real>> =
                     rows.iter().map(|row| row[columns.clone()].to_vec()).collect();

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use qkvet_spec::{JsonError, SpecError};
 use serde::{Serialize, Serializer};
 
-use super::csv::{MOST_COLUMNS, MOST_ROWS};
-use super::submission::MOST_BYTES;
+use super::csv::{MAX_COLUMNS, MAX_ROWS};
+use super::submission::MAX_BYTES;
 use crate::Place;
 
 /// Something wrong with a submission that belongs to no part.
@@ -39,7 +39,7 @@ pub enum FileError {
     #[error("expected a regular one")]
     NotRegular,
     /// It is too large.
-    #[error("expected at most {} bytes, got {got}", MOST_BYTES)]
+    #[error("expected at most {} bytes, got {got}", MAX_BYTES)]
     TooLarge {
         /// Its bytes.
         got: u64,
@@ -86,13 +86,13 @@ pub enum Problem {
     #[error("table: expected a line that names the columns, got none")]
     NoHead,
     /// A table with too many columns.
-    #[error("table: expected at most {} columns, got {got}", MOST_COLUMNS)]
+    #[error("table: expected at most {} columns, got {got}", MAX_COLUMNS)]
     TooManyColumns {
         /// How many.
         got: usize,
     },
     /// A table with too many rows.
-    #[error("table: expected at most {} rows", MOST_ROWS)]
+    #[error("table: expected at most {} rows", MAX_ROWS)]
     TooManyRows,
     /// A table that does not say whose its rows are.
     #[error("table: expected a column `student`")]

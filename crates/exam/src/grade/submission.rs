@@ -5,7 +5,7 @@ use crate::Place;
 use crate::given::Node;
 
 /// Larger files are not read.
-pub const MOST_BYTES: usize = 16 << 20;
+pub const MAX_BYTES: usize = 16 << 20;
 
 /// An answer to a part.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,7 +53,7 @@ impl Submission {
 ///
 /// What cannot be read is a submission with trouble.
 pub fn read(file: &str, bytes: &[u8]) -> Vec<Submission> {
-    if bytes.len() > MOST_BYTES {
+    if bytes.len() > MAX_BYTES {
         let got = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         return vec![Submission::unreadable(file, FileError::TooLarge { got })];
     }

@@ -2,12 +2,12 @@
 
 use super::part_id;
 use crate::counted::counted;
-use crate::generate::{Answer, Posed, PosedPart};
+use crate::generate::{Answer, Instance, InstancePart};
 use crate::question::{AnswerSpec, ProblemSet};
 
 /// The template of a submission for one variant. It depends on what is asked alone, not on the
 /// answers.
-pub fn template(set: &ProblemSet, posed: &[Posed<'_>], variant: usize) -> String {
+pub fn template(set: &ProblemSet, posed: &[Instance<'_>], variant: usize) -> String {
     let mut text = format!(
         "# Your answers, a line each. Leave what you do not answer empty; keep the names of the parts.\n\
          # Numbers, alone and without units: 0.25, 1/4, exp(1/2), sqrt(2), (e^{{sqrt(2)/2}} + 1)/2. A matrix by rows: [[1, 2], [3, 4]].\n\
@@ -49,7 +49,7 @@ pub(crate) fn sample(extents: Option<(usize, usize)>) -> String {
 }
 
 /// How the answer is given.
-fn how(posed: &Posed<'_>, part: &PosedPart) -> String {
+fn how(posed: &Instance<'_>, part: &InstancePart) -> String {
     match (&posed.written(part).0.answer, &part.answer) {
         (AnswerSpec::Value(_), Answer::Numbers { choices, .. }) if !choices.is_empty() => {
             "the letter of an option".to_owned()

@@ -2,7 +2,7 @@
 
 use super::document::{Block, Document, Inline, Marker, kept, letter};
 use super::page;
-use super::signs::with_signs;
+use super::symbols::with_signs;
 use crate::counted::of_points;
 
 const PREAMBLE: &str = r"\documentclass[11pt,a4paper]{article}
@@ -28,7 +28,7 @@ const PREAMBLE: &str = r"\documentclass[11pt,a4paper]{article}
 ";
 
 /// Lines that are kept together; a page has more.
-const MOST_LINES: usize = 40;
+const MAX_LINES: usize = 40;
 
 pub(super) fn print(document: &Document) -> String {
     let mut text = PREAMBLE.to_owned();
@@ -81,7 +81,7 @@ fn lines(blocks: &[Block]) -> usize {
             break;
         }
     }
-    lines.min(MOST_LINES)
+    lines.min(MAX_LINES)
 }
 
 fn entry(marker: Marker, at: usize, item: &[Inline]) -> String {

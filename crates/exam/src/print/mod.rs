@@ -8,12 +8,12 @@ mod lines;
 mod markdown;
 mod page;
 mod pdf;
-#[cfg(feature = "pdf")]
-mod press;
 mod rows;
 mod sheet;
-mod signs;
 mod solution;
+mod symbols;
+#[cfg(feature = "pdf")]
+mod typesetter;
 mod typst;
 mod width;
 mod words;

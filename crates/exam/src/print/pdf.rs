@@ -13,11 +13,11 @@ pub const HAS_PDF: bool = cfg!(feature = "pdf");
 /// A program that was built without the feature `pdf`; a document that the typesetter refuses.
 #[cfg(feature = "pdf")]
 pub fn pdfs(files: &[File]) -> Result<Vec<Exported>, ExamError> {
-    let press = super::press::Press::new()?;
+    let typesetter = super::typesetter::Typesetter::new()?;
     let sources = files.iter().filter_map(|file| Some((file, file.path.strip_suffix(".typ")?)));
     sources
         .map(|(file, stem)| {
-            let bytes = press.pdf(&file.path, &file.text)?;
+            let bytes = typesetter.pdf(&file.path, &file.text)?;
             Ok(Exported { path: format!("{stem}.pdf"), bytes, secret: file.secret })
         })
         .collect()

@@ -4,11 +4,11 @@ use super::document::{Block, Document, Inline, Marker};
 use super::words::{blocks, line, of_numbers, part_letter};
 use crate::answer::Numbers;
 use crate::counted::{counted, of_points};
-use crate::generate::{Answer, Posed, PosedPart};
+use crate::generate::{Answer, Instance, InstancePart};
 use crate::question::{AnswerSpec, ProblemSet};
 
 /// The sheet of a variant.
-pub fn sheet_document(set: &ProblemSet, posed: &[Posed<'_>], variant: usize) -> Document {
+pub fn sheet_document(set: &ProblemSet, posed: &[Instance<'_>], variant: usize) -> Document {
     let points: u32 = posed.iter().map(points).sum();
     let mut document = Document {
         title: set.title.clone(),
@@ -38,17 +38,17 @@ pub fn sheet_document(set: &ProblemSet, posed: &[Posed<'_>], variant: usize) -> 
 }
 
 /// Whether a number or a matrix is to be written.
-fn is_number(posed: &Posed<'_>, part: &PosedPart) -> bool {
+fn is_number(posed: &Instance<'_>, part: &InstancePart) -> bool {
     matches!(&posed.written(part).0.answer, AnswerSpec::Value(value) if !value.choices)
 }
 
 /// What a question is worth.
-pub(super) fn points(posed: &Posed<'_>) -> u32 {
+pub(super) fn points(posed: &Instance<'_>) -> u32 {
     posed.parts.iter().map(|part| posed.written(part).0.points).sum()
 }
 
 /// Number, title and what stands before the parts.
-pub(super) fn head(posed: &Posed<'_>, at: usize) -> Vec<Block> {
+pub(super) fn head(posed: &Instance<'_>, at: usize) -> Vec<Block> {
     let question = &posed.question.question;
     let mut all = vec![Block::Question {
         title: format!("{}. {}", at + 1, question.title),
@@ -61,12 +61,12 @@ pub(super) fn head(posed: &Posed<'_>, at: usize) -> Vec<Block> {
 }
 
 /// The words of a part, without its options.
-pub(crate) fn ask(posed: &Posed<'_>, part: &PosedPart) -> Vec<Block> {
+pub(crate) fn ask(posed: &Instance<'_>, part: &InstancePart) -> Vec<Block> {
     blocks(posed, &posed.written(part).0.prompt)
 }
 
 /// A part as it is asked, with its options.
-pub(super) fn asked(posed: &Posed<'_>, part: &PosedPart, at: usize) -> Vec<Block> {
+pub(super) fn asked(posed: &Instance<'_>, part: &InstancePart, at: usize) -> Vec<Block> {
     let (written, _) = posed.written(part);
     let mut all = ask(posed, part);
     let text = match all.first_mut() {
@@ -115,7 +115,7 @@ pub(crate) fn how(answer: &AnswerSpec) -> Option<String> {
     })
 }
 
-fn options(posed: &Posed<'_>, part: &PosedPart) -> Option<Block> {
+fn options(posed: &Instance<'_>, part: &InstancePart) -> Option<Block> {
     let (written, _) = posed.written(part);
     Some(match (&written.answer, &part.answer) {
         (AnswerSpec::Value(_), Answer::Numbers { choices, .. }) if !choices.is_empty() => {
@@ -157,14 +157,14 @@ pub(crate) fn number(numbers: &Numbers) -> Vec<Inline> {
 }
 
 /// How many numbers are asked for.
-fn entries(part: &PosedPart) -> usize {
+fn entries(part: &InstancePart) -> usize {
     match &part.answer {
         Answer::Numbers { key, .. } => key.rows.iter().map(Vec::len).sum(),
         _ => 1,
     }
 }
 
-fn room(posed: &Posed<'_>, part: &PosedPart) -> Block {
+fn room(posed: &Instance<'_>, part: &InstancePart) -> Block {
     match &posed.written(part).0.answer {
         AnswerSpec::Value(value) if value.choices => Block::Room(3),
         AnswerSpec::Value(_) => Block::Room((4 + entries(part)).clamp(6, 24)),

@@ -11,14 +11,14 @@ use super::words::{PLACES, blocks, chain, equation, line, of_numbers, shown, wit
 use crate::answer::{Numbers, bounded};
 use crate::counted::of_points;
 use crate::expr::{self, binary};
-use crate::generate::{Answer, Mistaken, Posed, PosedPart};
+use crate::generate::{Answer, Instance, InstancePart, Mistaken};
 use crate::proofs::{Proofs, Proven};
 use crate::question::{AnswerSpec, Choice, Ordering, ProblemSet, Statement, Statements};
 
 /// The key of a variant.
 pub fn key_document(
     set: &ProblemSet,
-    posed: &[Posed<'_>],
+    posed: &[Instance<'_>],
     variant: usize,
     proofs: &Proofs,
 ) -> Document {
@@ -54,7 +54,7 @@ pub fn key_document(
 }
 
 /// Answer, steps, proof, rubric, and what mistakes give.
-pub(crate) fn solution(posed: &Posed<'_>, part: &PosedPart, proofs: &Proofs) -> Vec<Block> {
+pub(crate) fn solution(posed: &Instance<'_>, part: &InstancePart, proofs: &Proofs) -> Vec<Block> {
     let (written, checked) = posed.written(part);
     let mut all = vec![Block::Label("Answer".to_owned())];
     match (&written.answer, &part.answer) {
@@ -157,7 +157,7 @@ fn value_line(of: Option<Expr>, key: &Numbers) -> Block {
 }
 
 /// A step of the solution: name, formula, numbers.
-fn step(posed: &Posed<'_>, name: &str) -> Option<Block> {
+fn step(posed: &Instance<'_>, name: &str) -> Option<Block> {
     let (_, expr) = posed.question.law.lets.iter().find(|(own, _)| own == name)?;
     let own = expr::name(name);
     let shown = shown(posed, &own, PLACES);
@@ -172,7 +172,7 @@ fn step(posed: &Posed<'_>, name: &str) -> Option<Block> {
     Some(Block::Display(all))
 }
 
-fn choice_key(posed: &Posed<'_>, choice: &Choice, order: &[usize]) -> Vec<Block> {
+fn choice_key(posed: &Instance<'_>, choice: &Choice, order: &[usize]) -> Vec<Block> {
     let mut all = Vec::new();
     let mut why = Vec::new();
     for (at, option) in order.iter().enumerate() {
@@ -189,7 +189,11 @@ fn choice_key(posed: &Posed<'_>, choice: &Choice, order: &[usize]) -> Vec<Block>
     all
 }
 
-fn statements_key(posed: &Posed<'_>, statements: &Statements, picked: &[(bool, usize)]) -> Block {
+fn statements_key(
+    posed: &Instance<'_>,
+    statements: &Statements,
+    picked: &[(bool, usize)],
+) -> Block {
     let entry = |(right, at): &(bool, usize)| {
         let bank: &[Statement] = if *right { &statements.right } else { &statements.wrong };
         let mut entry = vec![Inline::Strong(if *right { "true. " } else { "false. " }.to_owned())];
@@ -201,7 +205,7 @@ fn statements_key(posed: &Posed<'_>, statements: &Statements, picked: &[(bool, u
     Block::List(Marker::Number, picked.iter().map(entry).collect())
 }
 
-fn ordering_key(posed: &Posed<'_>, ordering: &Ordering, order: &[usize]) -> Vec<Block> {
+fn ordering_key(posed: &Instance<'_>, ordering: &Ordering, order: &[usize]) -> Vec<Block> {
     let at = |line: usize| order.iter().position(|at| *at == line).map_or('?', letter);
     let letters: Vec<String> = (0..ordering.lines.len()).map(|line| at(line).to_string()).collect();
     let mut all = vec![Block::Paragraph(vec![Inline::Strong(letters.join(", "))])];
@@ -229,7 +233,7 @@ pub(crate) fn rubric_lines(answer: &AnswerSpec) -> &[qkvet_spec::Formula] {
     }
 }
 
-fn rubric(posed: &Posed<'_>, rubric: &[qkvet_spec::Formula]) -> Vec<Block> {
+fn rubric(posed: &Instance<'_>, rubric: &[qkvet_spec::Formula]) -> Vec<Block> {
     if rubric.is_empty() {
         return Vec::new();
     }

@@ -6,7 +6,7 @@ use qkvet_spec::syntax::{BinaryOp, Expr};
 use super::document::{Block, Figure, Inline, Marker};
 use crate::answer::{Numbers, decimals, formula, of_value};
 use crate::expr::{apply, binary, name};
-use crate::generate::Posed;
+use crate::generate::Instance;
 use crate::question::{Paragraph, Piece, Plot, prose};
 
 /// Decimals of values in prose and in steps that are not rational.
@@ -30,7 +30,7 @@ pub(super) struct Shown {
 }
 
 /// How a value is shown; nothing where it has no numbers, such as several heads at once.
-pub(super) fn shown(posed: &Posed<'_>, expr: &Expr, places: usize) -> Shown {
+pub(super) fn shown(posed: &Instance<'_>, expr: &Expr, places: usize) -> Shown {
     let none = Shown { exact: None, decimals: None };
     let Ok(value) = posed.worked.value(expr) else { return none };
     if let Ok(numbers) = of_value(&value, None) {
@@ -51,13 +51,13 @@ pub(super) fn of_numbers(numbers: &Numbers) -> Shown {
 }
 
 /// One formula for a value: rational values exactly, others in decimals.
-fn one(posed: &Posed<'_>, expr: &Expr) -> Expr {
+fn one(posed: &Instance<'_>, expr: &Expr) -> Expr {
     let shown = shown(posed, expr, PLACES);
     shown.decimals.or(shown.exact).unwrap_or_else(|| expr.clone())
 }
 
 /// A paragraph as the inlines of one line, and the equations that stand below it.
-fn inlines(posed: &Posed<'_>, paragraph: &Paragraph) -> (Vec<Inline>, Vec<Inline>) {
+fn inlines(posed: &Instance<'_>, paragraph: &Paragraph) -> (Vec<Inline>, Vec<Inline>) {
     let (mut line, mut below) = (Vec::new(), Vec::new());
     for piece in &paragraph.pieces {
         match piece {
@@ -83,7 +83,7 @@ fn inlines(posed: &Posed<'_>, paragraph: &Paragraph) -> (Vec<Inline>, Vec<Inline
 }
 
 /// Prose as blocks.
-pub(crate) fn blocks(posed: &Posed<'_>, text: &Formula) -> Vec<Block> {
+pub(crate) fn blocks(posed: &Instance<'_>, text: &Formula) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     for paragraph in prose(text).unwrap_or_default() {
         let (line, below) = inlines(posed, &paragraph);
@@ -110,14 +110,14 @@ pub(crate) fn blocks(posed: &Posed<'_>, text: &Formula) -> Vec<Block> {
 }
 
 /// A matrix to be drawn; nothing where it has no numbers.
-fn figure(posed: &Posed<'_>, plot: &Plot, expr: &Expr) -> Option<Block> {
+fn figure(posed: &Instance<'_>, plot: &Plot, expr: &Expr) -> Option<Block> {
     let numbers =
         posed.worked.value(expr).ok().and_then(|value| of_value(&value, Some(PLACES)).ok())?;
     Some(Block::Figure(Figure { plot: plot.clone(), of: expr.clone(), numbers }))
 }
 
 /// Prose on one line.
-pub(crate) fn line(posed: &Posed<'_>, text: &Formula) -> Vec<Inline> {
+pub(crate) fn line(posed: &Instance<'_>, text: &Formula) -> Vec<Inline> {
     let mut all = Vec::new();
     for paragraph in prose(text).unwrap_or_default() {
         let (line, below) = inlines(posed, &paragraph);

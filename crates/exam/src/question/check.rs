@@ -128,9 +128,9 @@ fn each_name(expr: &Expr, with: &mut dyn FnMut(&str, Range<usize>)) {
 }
 
 /// Parts of a question: each has a letter.
-const MOST_PARTS: usize = 26;
+const MAX_PARTS: usize = 26;
 /// Points of a part, so that those of an exam have a sum.
-const MOST_POINTS: usize = 1000;
+const MAX_POINTS: usize = 1000;
 
 /// Letters that stand for themselves.
 const GREEK: [&str; 16] = [
@@ -154,8 +154,8 @@ impl Checker<'_> {
         if question.parts.is_empty() {
             return Err(self.plain("parts", &Misfit::None));
         }
-        if question.parts.len() > MOST_PARTS {
-            let (most, got) = (MOST_PARTS, question.parts.len());
+        if question.parts.len() > MAX_PARTS {
+            let (most, got) = (MAX_PARTS, question.parts.len());
             let place = format!("parts.{}", most + 1);
             return Err(self.plain(&place, &Misfit::TooManyParts { most, got }));
         }
@@ -277,7 +277,7 @@ impl Checker<'_> {
         self.prose_of(&place("because"), part.because.as_ref(), values)?;
         part.steps.iter().try_for_each(|step| self.known_step(&place("steps"), step))?;
         let points = usize::try_from(part.points).unwrap_or(usize::MAX);
-        self.ranged(&place("points"), (1, MOST_POINTS, ""), points)?;
+        self.ranged(&place("points"), (1, MAX_POINTS, ""), points)?;
         if let Some((name, got)) = part.credit.misfit() {
             let place = place(&format!("credit.{name}"));
             return Err(self.plain(&place, &Misfit::NoShare { got }));

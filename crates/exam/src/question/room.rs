@@ -4,11 +4,11 @@ use qkvet_spec::syntax::{Expr, ExprError, ExprKind};
 
 use super::{Domain, Size};
 use crate::answer::{Drawn, extent};
-use crate::given::MOST_CELLS;
+use crate::given::MAX_CELLS;
 
 /// Rows, and columns, of a matrix that is drawn: products of such ones have no more entries than
 /// one answer.
-const MOST_EXTENT: usize = 64;
+const MAX_EXTENT: usize = 64;
 
 /// What is to be done.
 const HINT: &str = "give smaller `sizes`, or ask for shapes and counts in numbers alone";
@@ -29,11 +29,11 @@ pub(super) fn of_domain(domain: &Domain, written: &str, greatest: &Drawn) -> Res
     let (Some(rows), Some(cols)) = (extent(rows, greatest), extent(cols, greatest)) else {
         return Ok(());
     };
-    if rows.max(cols) <= MOST_EXTENT {
+    if rows.max(cols) <= MAX_EXTENT {
         return Ok(());
     }
     let message =
-        format!("matrix: expected at most {MOST_EXTENT} rows and columns, got {rows} × {cols}");
+        format!("matrix: expected at most {MAX_EXTENT} rows and columns, got {rows} × {cols}");
     Err(ExprError::new(0..written.len(), message).hint(HINT))
 }
 
@@ -53,9 +53,9 @@ pub(super) fn of_formula(expr: &Expr, greatest: &Drawn) -> Result<(), ExprError>
             (_, [n, m]) => (*n, *m),
             _ => (0, 0),
         };
-        if rows.saturating_mul(cols) > MOST_CELLS {
+        if rows.saturating_mul(cols) > MAX_CELLS {
             let message =
-                format!("matrix: expected at most {MOST_CELLS} entries, got {rows} × {cols}");
+                format!("matrix: expected at most {MAX_CELLS} entries, got {rows} × {cols}");
             return Err(ExprError::new(expr.span.clone(), message).hint(HINT));
         }
     }

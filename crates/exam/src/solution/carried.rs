@@ -11,7 +11,7 @@ use super::chain::Chain;
 use super::entries::stands_for;
 use super::names::{STEPS, Step};
 use super::written::Entry;
-use crate::given::{Form, Stated, approximate, half_unit};
+use crate::given::{Form, ParsedNumber, approximate, half_unit};
 
 /// The decimals of `approximate`.
 const ENOUGH: usize = 40;
@@ -25,7 +25,7 @@ pub(super) struct Span {
 
 /// What was written may be off by so much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Off {
+pub(super) enum Difference {
     /// Rounded to the nearest.
     HalfUnit,
     /// Cut off, or rounded the other way.
@@ -74,22 +74,22 @@ impl Span {
     }
 
     /// Whether a written number stands for one that is between.
-    pub(super) fn meets(&self, x: &Stated, decimals: Option<usize>) -> bool {
+    pub(super) fn meets(&self, x: &ParsedNumber, decimals: Option<usize>) -> bool {
         let Ok(value) = x.value.plain() else { return false };
         let nearest = value.clone().clamp(self.low.clone(), self.high.clone());
         stands_for(x, &nearest.into(), decimals)
     }
 
     /// Whether it is this number alone.
-    fn is(&self, x: &Stated) -> bool {
+    fn is(&self, x: &ParsedNumber) -> bool {
         self.low == self.high && x.is(&self.low.clone().into())
     }
 
     /// What a written number stands for.
-    fn written(x: &Stated, decimals: Option<usize>, off: Off) -> Option<Self> {
+    fn written(x: &ParsedNumber, decimals: Option<usize>, off: Difference) -> Option<Self> {
         let value = Self::of(&x.value)?;
         let half = radius(x, decimals);
-        let by = if off == Off::Unit { &half + &half } else { half };
+        let by = if off == Difference::Unit { &half + &half } else { half };
         Some(Self { low: &value.low - &by, high: &value.high + &by })
     }
 
@@ -156,7 +156,7 @@ impl Carried {
         if is_exact {
             self.put(step, spans(value))
         } else {
-            self.set(step, entry, None, Off::HalfUnit)
+            self.set(step, entry, None, Difference::HalfUnit)
         }
     }
 
@@ -174,14 +174,14 @@ impl Carried {
         step: Step,
         entry: &Entry,
         computed: Option<&[Vec<Span>]>,
-        off: Off,
+        off: Difference,
     ) {
         let decimals = entry.decimals();
         let right = entry.rows.iter().flatten().zip(computed.into_iter().flatten().flatten());
         let mut right = right.filter(|(x, span)| span.meets(x, decimals)).peekable();
         // Where all that is right is exactly so, nothing was rounded.
         let is_exact = right.peek().is_some() && right.all(|(x, span)| span.is(x));
-        let written = |x: &Stated, off| {
+        let written = |x: &ParsedNumber, off| {
             if is_exact { Span::of(&x.value) } else { Span::written(x, decimals, off) }
         };
         let rows = entry.rows.iter().enumerate().map(|(i, row)| {
@@ -190,7 +190,7 @@ impl Carried {
                     && spans.iter().zip(row).all(|(span, x)| span.meets(x, decimals))
             });
             let span = |(j, x)| match computed {
-                Some(spans) => written(x, Off::HalfUnit).map(|span| span.within(&spans[j])),
+                Some(spans) => written(x, Difference::HalfUnit).map(|span| span.within(&spans[j])),
                 None => written(x, off),
             };
             row.iter().enumerate().map(span).collect()
@@ -201,7 +201,7 @@ impl Carried {
 }
 
 /// How far from a written number the one can be that it stands for.
-pub(super) fn radius(x: &Stated, decimals: Option<usize>) -> Exact {
+pub(super) fn radius(x: &ParsedNumber, decimals: Option<usize>) -> Exact {
     match x.form {
         Form::Decimal(0) => decimals.map_or(Exact::from(0), half_unit),
         Form::Decimal(decimals) => half_unit(decimals),

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::Place;
 
-use super::carried::{Carried, Off, Span};
+use super::carried::{Carried, Difference, Span};
 use super::chain::Chain;
 use super::entries::{all_stand_for, beside, broken_laws, slips, wrong};
 use super::names::{Slip, Step};
@@ -142,12 +142,16 @@ impl Bases {
         let Some(carried) = &mut self.carried else { return };
         match (slip, exactly) {
             // Numbers that came from rounded ones may look right.
-            (Some(Slip::EarlyRounding), _) => carried.set(step, entry, None, Off::HalfUnit),
+            (Some(Slip::EarlyRounding), _) => carried.set(step, entry, None, Difference::HalfUnit),
             // Another slip may give the same digits.
             (Some(_), Some(value)) => return carried.set_for(step, entry, value),
             _ => {
                 let computed = computed.or_else(|| carried.rows(step, &self.unrounded));
-                let off = if slip == Some(Slip::NotNearest) { Off::Unit } else { Off::HalfUnit };
+                let off = if slip == Some(Slip::NotNearest) {
+                    Difference::Unit
+                } else {
+                    Difference::HalfUnit
+                };
                 carried.set(step, entry, computed.as_deref(), off);
             }
         }
@@ -163,7 +167,7 @@ impl Bases {
         self.own.set(step, &stated);
         self.unrounded.set(step, &stated);
         if let Some(carried) = &mut self.carried {
-            carried.set(step, entry, None, Off::HalfUnit);
+            carried.set(step, entry, None, Difference::HalfUnit);
         }
         let extents = own.as_ref().ok().and_then(|own| other_extents(entry, own));
         match own {

@@ -8,11 +8,11 @@ use super::exchanged::exchanged;
 use super::names::{Slip, Step};
 use super::remark::{Cause, Remark};
 use super::written::Entry;
-use crate::given::{Form, Stated, is_within};
+use crate::given::{Form, ParsedNumber, is_within};
 
 /// Whether a written number stands for a value: digits within half a unit of the last, everything
 /// else exactly.
-pub(super) fn stands_for(x: &Stated, value: &Real, decimals: Option<usize>) -> bool {
+pub(super) fn stands_for(x: &ParsedNumber, value: &Real, decimals: Option<usize>) -> bool {
     if x.is(value) {
         return true;
     }
@@ -60,7 +60,7 @@ pub(super) fn wrong(entry: &Entry, rows: &[Vec<Real>]) -> Vec<(usize, usize)> {
 
 /// A value to read beside a written number: in decimals, as many as it has and so many that they
 /// differ, beside decimals; else exact, if it is rational and short.
-pub(super) fn beside(value: &Real, x: &Stated, decimals: Option<usize>) -> String {
+pub(super) fn beside(value: &Real, x: &ParsedNumber, decimals: Option<usize>) -> String {
     let places = match x.form {
         Form::Decimal(0) => decimals,
         Form::Decimal(places) => Some(places),
@@ -78,7 +78,8 @@ pub(super) fn beside(value: &Real, x: &Stated, decimals: Option<usize>) -> Strin
         (None, Some(text)) => text,
         (places, _) => {
             let least = places.unwrap_or(4);
-            let differs = |text: &String| Stated::read(text).is_ok_and(|read| !read.is(&x.value));
+            let differs =
+                |text: &String| ParsedNumber::read(text).is_ok_and(|read| !read.is(&x.value));
             let texts = (least..=least.max(40)).map(|places| value.digits(places));
             texts.clone().find(differs).or_else(|| texts.clone().next()).unwrap_or_default()
         }
@@ -87,7 +88,7 @@ pub(super) fn beside(value: &Real, x: &Stated, decimals: Option<usize>) -> Strin
 
 /// Whether a number was cut off or rounded the other way: it is less than a unit of its last digit
 /// from the value.
-fn is_cut(x: &Stated, value: &Real, decimals: Option<usize>) -> bool {
+fn is_cut(x: &ParsedNumber, value: &Real, decimals: Option<usize>) -> bool {
     let half = radius(x, decimals);
     let unit = Real::from(&half + &half);
     let less = |x: &Real, y: &Real| Some(x.compare(&y.plus(&unit).ok()?).ok()?.is_lt());

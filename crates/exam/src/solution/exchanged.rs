@@ -9,7 +9,7 @@ use super::remark::Remark;
 use super::written::Entry;
 
 /// Rows and columns of which pairs are tried.
-const MOST: usize = 16;
+const MAX: usize = 16;
 
 /// Two rows or columns that explain every entry by having changed places; `right` has the right
 /// entries.
@@ -44,7 +44,7 @@ pub(super) fn exchanged(
 }
 
 fn pairs(n: usize) -> impl Iterator<Item = (usize, usize)> {
-    let n = n.min(MOST);
+    let n = n.min(MAX);
     (0..n).flat_map(move |a| (a + 1..n).map(move |b| (a, b)))
 }
 

@@ -7,12 +7,12 @@ use serde::Deserialize;
 
 use super::names::{STEPS, Step};
 use crate::counted::counted;
-use crate::given::{Form, Layout, ReadError, Stated, YamlNode, layout};
+use crate::given::{Form, Layout, ParsedNumber, ReadError, YamlNode, layout};
 use crate::question::line_of;
 use crate::{Place, Spot};
 
 /// Rows and columns of one matrix.
-const MOST_EXTENT: usize = 24;
+const MAX_EXTENT: usize = 24;
 
 /// What a solution may start from.
 const GIVEN: [&str; 8] = ["X", "W_Q", "W_K", "W_V", "Q", "K", "V", "scale"];
@@ -27,7 +27,7 @@ enum Misfit {
     Unread(#[from] ReadError),
     #[error("row {row}, column {column}: {reason}")]
     Entry { row: usize, column: usize, reason: ReadError },
-    #[error("expected 1 to {} rows and columns, got {rows} × {cols}", MOST_EXTENT)]
+    #[error("expected 1 to {} rows and columns, got {rows} × {cols}", MAX_EXTENT)]
     Extents { rows: usize, cols: usize },
     #[error("row {row}: expected {expected} numbers as in the first, got {got}")]
     Ragged { row: usize, expected: usize, got: usize },
@@ -58,7 +58,7 @@ impl Misfit {
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// By rows.
-    pub rows: Vec<Vec<Stated>>,
+    pub rows: Vec<Vec<ParsedNumber>>,
     /// The line in the file.
     pub place: Place,
 }
@@ -210,7 +210,7 @@ fn entry(
         Layout::Rows(rows) => rows,
     };
     let cols = texts.first().map_or(0, Vec::len);
-    if texts.len() > MOST_EXTENT || cols > MOST_EXTENT || cols == 0 {
+    if texts.len() > MAX_EXTENT || cols > MAX_EXTENT || cols == 0 {
         return Err(wrong(Misfit::Extents { rows: texts.len(), cols }));
     }
     let mut rows = Vec::new();
@@ -221,7 +221,7 @@ fn entry(
         }
         let mut row = Vec::new();
         for (j, text) in texts.iter().enumerate() {
-            let x = Stated::read(text)
+            let x = ParsedNumber::read(text)
                 .map_err(|reason| wrong(Misfit::Entry { row: i + 1, column: j + 1, reason }))?;
             row.push(x);
         }

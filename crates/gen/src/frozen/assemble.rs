@@ -14,7 +14,7 @@ use crate::validate::check_dims;
 use crate::{GenError, case_id};
 
 /// More digits than anybody can use.
-const MOST_DIGITS: u32 = 40;
+const MAX_DIGITS: u32 = 40;
 
 /// Everything but tensors: a document of its own in files that hold tensors in binary.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -104,11 +104,11 @@ fn checked(facts: Facts, tensors: Tensors) -> Result<FrozenCase, GenError> {
         ));
     }
     check_dims(&facts.dims, "`dims`")?;
-    if !(1..=MOST_DIGITS).contains(&facts.digits) {
+    if !(1..=MAX_DIGITS).contains(&facts.digits) {
         return Err(GenError::new(
             "number",
             "`digits`",
-            format!("1 to {MOST_DIGITS}"),
+            format!("1 to {MAX_DIGITS}"),
             facts.digits.to_string(),
         ));
     }

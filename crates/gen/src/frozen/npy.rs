@@ -8,7 +8,7 @@ use crate::GenError;
 const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// Headers and texts of more bytes are not ours.
-const LONGEST: usize = 1 << 20;
+const MAX_LEN: usize = 1 << 20;
 
 /// What one entry of an archive holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,7 +89,7 @@ pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Entry, GenError> {
         }
         other => return wrong("version", "1, 2 or 3", other.to_string()),
     };
-    let Some((length, rest)) = length.filter(|(length, rest)| *length <= rest.len().min(LONGEST))
+    let Some((length, rest)) = length.filter(|(length, rest)| *length <= rest.len().min(MAX_LEN))
     else {
         return wrong("header", "all of it", "its beginning".to_owned());
     };
@@ -140,7 +140,7 @@ pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Entry, GenError> {
 
 fn text_of(header: &Header, data: &[u8]) -> Option<String> {
     let length: usize = header.descr.get(2..)?.parse().ok()?;
-    if !header.shape.is_empty() || data.len() > 4 * LONGEST {
+    if !header.shape.is_empty() || data.len() > 4 * MAX_LEN {
         return None;
     }
     let text: String = if header.descr.starts_with("|S") {

@@ -10,7 +10,7 @@ use super::npy::{self, Entry};
 use crate::GenError;
 
 /// More entries are not ours.
-const MOST_ENTRIES: usize = 64;
+const MAX_ENTRIES: usize = 64;
 
 pub(super) fn write(archive: &Archive) -> Result<Vec<u8>, GenError> {
     let failed = |error: &dyn std::fmt::Display| {
@@ -41,11 +41,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<Archive, GenError> {
     };
     let mut zip =
         ZipArchive::new(Cursor::new(bytes)).map_err(|error| failed("its directory", &error))?;
-    if zip.len() > MOST_ENTRIES {
+    if zip.len() > MAX_ENTRIES {
         return Err(GenError::new(
             "entries",
             "its directory",
-            format!("{MOST_ENTRIES} at most"),
+            format!("{MAX_ENTRIES} at most"),
             zip.len().to_string(),
         ));
     }

@@ -10,12 +10,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::GenError;
 
 /// Longest id.
-const LONGEST: usize = 64;
+const MAX_LEN: usize = 64;
 
 /// Whether this can be an id of a fault, contract, convention, suite or group.
 pub(super) fn check_word(word: &str, place: &str) -> Result<(), GenError> {
     let fits = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"-_".contains(&c);
-    if (1..=LONGEST).contains(&word.len()) && word.bytes().all(fits) {
+    if (1..=MAX_LEN).contains(&word.len()) && word.bytes().all(fits) {
         return Ok(());
     }
     Err(GenError::new("word", place, "lower-case words joined by hyphens", format!("`{word:.64}`")))

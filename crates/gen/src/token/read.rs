@@ -11,10 +11,10 @@ use crate::GenError;
 use crate::validate::{check_dims, check_elements, check_option_values, is_law};
 
 /// Longer tokens are refused: none is written, and a case of this size belongs in a file.
-const LONGEST_READ: usize = 1 << 16;
+const MAX_READ: usize = 1 << 16;
 
 /// Most digits of an extent or an index.
-const MOST_DIGITS: usize = 9;
+const MAX_DIGITS: usize = 9;
 
 /// A part of the token and where it begins, counted from 1.
 #[derive(Clone, Copy)]
@@ -30,11 +30,11 @@ struct Part<'a> {
 /// Anything but a token of version 1 or 2: unknown, repeated and misplaced parts, extents that do
 /// not fit the elements, numbers that the format does not have.
 pub fn from_token(text: &str) -> Result<Case, GenError> {
-    if text.len() > LONGEST_READ {
+    if text.len() > MAX_READ {
         return Err(GenError::new(
             "token",
             "its end",
-            format!("{LONGEST_READ} bytes at most"),
+            format!("{MAX_READ} bytes at most"),
             text.len().to_string(),
         ));
     }
@@ -109,11 +109,10 @@ impl<'a> Part<'a> {
     }
 
     fn size(self) -> Result<usize, GenError> {
-        let digits =
-            self.text.len() <= MOST_DIGITS && self.text.bytes().all(|c| c.is_ascii_digit());
+        let digits = self.text.len() <= MAX_DIGITS && self.text.bytes().all(|c| c.is_ascii_digit());
         let size = self.text.parse().ok().filter(|_| digits);
         size.ok_or_else(|| {
-            self.wrong("number", &format!("a whole number of at most {MOST_DIGITS} digits"))
+            self.wrong("number", &format!("a whole number of at most {MAX_DIGITS} digits"))
         })
     }
 

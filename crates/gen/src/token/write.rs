@@ -3,7 +3,7 @@
 use qkvet_engine::format::{is_representable, round};
 use qkvet_spec::{Binding, CallOptions, Case, Dtype, Matrices, Packed, Window};
 
-use super::{LONGEST, Version, extents_of};
+use super::{MAX_LEN, Version, extents_of};
 use crate::choice::is_extended;
 use crate::extent::as_array;
 use crate::validate::is_law;
@@ -65,7 +65,7 @@ pub fn token(case: &Case) -> Option<String> {
         items.push(format!("{name}={}", value(binding, dtype)?));
     }
     let text = items.join(";");
-    (text.len() <= LONGEST).then_some(text)
+    (text.len() <= MAX_LEN).then_some(text)
 }
 
 /// Parts of version 2.
@@ -120,7 +120,7 @@ fn value(binding: &Binding, dtype: Dtype) -> Option<String> {
 
 /// The items if there is room for so many.
 fn short<T>(items: &[T]) -> Option<&[T]> {
-    (items.len() <= LONGEST).then_some(items)
+    (items.len() <= MAX_LEN).then_some(items)
 }
 
 fn joined(sizes: &[usize], separator: &str) -> String {

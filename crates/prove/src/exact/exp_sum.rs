@@ -160,14 +160,14 @@ fn power(exponent: &Algebraic, bits: usize) -> Interval {
     thread_local! {
         static KNOWN: RefCell<BTreeMap<(usize, Algebraic), Interval>> = const { RefCell::new(BTreeMap::new()) };
     }
-    const MOST: usize = 1 << 12;
+    const MAX: usize = 1 << 12;
     KNOWN.with_borrow_mut(|known| {
         let key = (bits, exponent.clone());
         if let Some(interval) = known.get(&key) {
             return interval.clone();
         }
         let interval = exponent.interval(bits).exp(bits);
-        if known.len() >= MOST {
+        if known.len() >= MAX {
             known.clear();
         }
         // Long ones are not kept: what is, stays small.

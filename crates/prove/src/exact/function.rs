@@ -12,7 +12,7 @@ use super::number::{Exact, NotExact};
 use super::real::Real;
 
 /// Largest number of elements of a matrix that a formula may write down.
-pub(super) const MOST_ELEMENTS: usize = 256;
+pub(super) const MAX_ELEMENTS: usize = 256;
 
 impl Evaluator {
     /// Applies a function; argument counts and types were checked with the law.
@@ -356,10 +356,10 @@ impl Evaluator {
 
 pub(super) fn area(rows: usize, cols: usize) -> Result<(usize, usize), NoValue> {
     match rows.checked_mul(cols) {
-        Some(n) if n <= MOST_ELEMENTS => Ok((rows, cols)),
+        Some(n) if n <= MAX_ELEMENTS => Ok((rows, cols)),
         _ => Err(NoValue::unfit(
             "matrix",
-            format!("at most {MOST_ELEMENTS} elements"),
+            format!("at most {MAX_ELEMENTS} elements"),
             format!("{rows} by {cols}"),
         )),
     }

@@ -11,7 +11,7 @@ use super::exp_sum::ExpSum;
 use crate::rational::{Rational, inverse_modulo};
 
 /// Largest degree that is reduced: Euclid's algorithm makes long coefficients.
-const MOST_DEGREES: usize = 64;
+const MAX_DEGREES: usize = 64;
 
 /// Coefficients by power, lowest first, the last not zero; no coefficients: 0.
 type Polynomial = Vec<Algebraic>;
@@ -89,7 +89,7 @@ fn polynomial(sum: &ExpSum, unit: &Algebraic) -> Option<Polynomial> {
     let mut p = Vec::new();
     for (exponent, c) in sum.terms() {
         let power = if exponent.is_zero() { Rational::ZERO } else { exponent.ratio(unit)? };
-        let k = usize::try_from(power.whole()?).ok().filter(|k| *k <= MOST_DEGREES)?;
+        let k = usize::try_from(power.whole()?).ok().filter(|k| *k <= MAX_DEGREES)?;
         if p.len() <= k {
             p.resize(k + 1, Algebraic::ZERO);
         }

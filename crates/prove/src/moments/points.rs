@@ -32,7 +32,7 @@ const TWO: [(i32, u32); 2] = [(-1, 2), (1, 2)];
 const FIVE: [(i32, u32); 5] = [(-2, 12), (-1, 6), (0, 2), (1, 6), (2, 12)];
 
 /// Largest extent that is tried, and of the matrices that are laid out.
-const LARGEST: usize = 64;
+const MAX_SIZE: usize = 64;
 
 type Matrix = Vec<Vec<Rational>>;
 
@@ -196,7 +196,7 @@ impl<'a> Search<'a> {
     }
 
     fn extent(&mut self, expr: &Expr) -> Option<usize> {
-        whole(&self.number(expr)?).filter(|n| *n <= LARGEST)
+        whole(&self.number(expr)?).filter(|n| *n <= MAX_SIZE)
     }
 
     fn number(&mut self, expr: &Expr) -> Option<Rational> {
@@ -304,7 +304,7 @@ impl<'a> Search<'a> {
             }
             // What steps are written with beside the words of laws.
             ("power", [x, n]) => {
-                let (x, n) = (self.number(x)?, whole(&self.number(n)?).filter(|n| *n <= LARGEST)?);
+                let (x, n) = (self.number(x)?, whole(&self.number(n)?).filter(|n| *n <= MAX_SIZE)?);
                 Value::Number((0..n).fold(Rational::ONE, |power, _| power.times(&x)))
             }
             ("entry", [x, places @ ..]) => {

@@ -1,7 +1,7 @@
 //! What tests of refuted statements share.
 
 /// Extents of counterexamples are no larger.
-pub(crate) const LARGEST_EXTENT: usize = 3;
+pub(crate) const MAX_EXTENT: usize = 3;
 
 /// The largest number of rows or columns among the matrices of a counterexample.
 pub(crate) fn largest_extent(example: &str) -> usize {

@@ -37,7 +37,7 @@ impl Cell {
 }
 
 /// Columns of values that are shown beside the weights.
-const MOST_VALUES: usize = 3;
+const MAX_VALUES: usize = 3;
 
 pub(super) fn example(example: &WorkedExample) -> ExampleView {
     let WorkedExample { item, head, query, .. } = *example;
@@ -65,7 +65,7 @@ fn keys(example: &WorkedExample) -> Table {
     let highest = expected.logits.0.iter().copied().chain(sink).fold(f64::NEG_INFINITY, f64::max);
     let exponential =
         |logit: f64| if highest.is_finite() { libm::exp(logit - highest) } else { 0.0 };
-    let shown: Vec<usize> = example.columns.iter().copied().take(MOST_VALUES).collect();
+    let shown: Vec<usize> = example.columns.iter().copied().take(MAX_VALUES).collect();
     let n_values = if values.len() == example.keys.len() { shown.len() } else { 0 };
     let mut header = vec!["key j".to_owned(), "q · k".to_owned()];
     header

@@ -11,7 +11,7 @@ use crate::words::told;
 use crate::words::word;
 
 /// Laws named in a line.
-const MOST_LAWS: usize = 12;
+const MAX_LAWS: usize = 12;
 
 /// What the template shows of a finding.
 pub(super) struct FindingView {
@@ -105,9 +105,9 @@ fn laws(finding: &Finding) -> String {
     let mut all: Vec<(&String, &usize)> = finding.laws.iter().collect();
     all.sort_by_key(|(law, n)| (std::cmp::Reverse(**n), law.as_str()));
     let mut shown: Vec<String> =
-        all.iter().take(MOST_LAWS).map(|(law, n)| format!("{law} {n}")).collect();
-    if all.len() > MOST_LAWS {
-        shown.push(format!("{} more", all.len() - MOST_LAWS));
+        all.iter().take(MAX_LAWS).map(|(law, n)| format!("{law} {n}")).collect();
+    if all.len() > MAX_LAWS {
+        shown.push(format!("{} more", all.len() - MAX_LAWS));
     }
     shown.join(", ")
 }

@@ -15,7 +15,7 @@ const LEGEND: usize = 34;
 /// Width of the legend.
 const LEGEND_WIDTH: usize = 224;
 /// Numbers stand in the cells of maps of at most this many rows and columns.
-const MOST_WRITTEN: usize = 8;
+const MAX_WRITTEN: usize = 8;
 /// Shades between none and full.
 const SHADES: usize = 10;
 /// From this shade on a number in a cell has the color of the paper.
@@ -272,7 +272,7 @@ impl Map {
 
     /// Numbers in the cells, with the shade of each.
     fn written(&mut self, text: impl Fn(usize, usize) -> (String, f64)) {
-        if self.rows > MOST_WRITTEN || self.columns > MOST_WRITTEN {
+        if self.rows > MAX_WRITTEN || self.columns > MAX_WRITTEN {
             return;
         }
         for (i, j) in self.cells() {

@@ -24,30 +24,30 @@ use crate::words::title;
 use crate::{coverage, exit_line};
 
 /// Findings beyond this are only named: the JSON document has them all.
-const MOST_FINDINGS: usize = 100;
+const MAX_FINDINGS: usize = 100;
 /// Findings named beyond those that are shown.
-const MOST_NAMED: usize = 1000;
+const MAX_NAMED: usize = 1000;
 /// Longest name.
-const LONGEST: usize = 300;
+const MAX_LEN: usize = 300;
 /// Bytes of findings; what does not fit is named.
-const MOST_BYTES: usize = 3 << 20;
+const MAX_BYTES: usize = 3 << 20;
 
 /// The report as one HTML page; the catalog says what the conventions are.
 pub fn html(summary: &Summary, catalog: &Catalog) -> String {
     let run = &summary.run;
     let shapes = Shapes::of(summary);
     let (mut findings, mut bytes) = (Vec::new(), 0);
-    for (at, one) in summary.findings.iter().enumerate().take(MOST_FINDINGS) {
+    for (at, one) in summary.findings.iter().enumerate().take(MAX_FINDINGS) {
         let view = finding(summary, one, at + 1, &shapes);
         bytes += view.approx_bytes();
-        if bytes > MOST_BYTES {
+        if bytes > MAX_BYTES {
             break;
         }
         findings.push(view);
     }
     let rest = summary.findings.iter().skip(findings.len());
     let named: Vec<String> =
-        rest.take(MOST_NAMED).map(|one| cut(&visible(&title(one)), LONGEST)).collect();
+        rest.take(MAX_NAMED).map(|one| cut(&visible(&title(one)), MAX_LEN)).collect();
     let unnamed = summary.findings.len() - findings.len() - named.len();
     let mut facts = vec![
         Fact { name: "suite", text: format!("{}, seed {}", run.suite, run.seed) },
@@ -90,8 +90,8 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> String {
         warnings: summary.warnings.iter().map(|text| visible(text).into_owned()).collect(),
         settled: settled(summary)
             .into_iter()
-            .take(MOST_NAMED)
-            .map(|(at, why)| cut(&format!("{}. {why}", at + 1), LONGEST))
+            .take(MAX_NAMED)
+            .map(|(at, why)| cut(&format!("{}. {why}", at + 1), MAX_LEN))
             .collect(),
         stale: stale_lines(summary),
         snapshot: summary

@@ -9,8 +9,8 @@ use super::plot::{HEIGHT, Plot, WIDTH};
 use crate::text::count;
 
 /// Places that are drawn of a run, and of a finding: a page has one run and many findings.
-const MOST: usize = 2000;
-const MOST_OF_FINDING: usize = 300;
+const MAX: usize = 2000;
+const MAX_OF_FINDING: usize = 300;
 
 /// Cases with as many queries and keys.
 #[derive(Clone, Copy, Default)]
@@ -59,7 +59,7 @@ impl Shapes {
             what: "Cases are wrong",
             crosses: "some wrong",
         };
-        plot(&places, None, &words, MOST)
+        plot(&places, None, &words, MAX)
     }
 
     /// The plot of a finding by its number: pairs at which cases or the smallest witness, which
@@ -85,7 +85,7 @@ impl Shapes {
             what: "Cases show this finding",
             crosses: "some show it",
         };
-        plot(&places, Some(witness), &words, MOST_OF_FINDING)
+        plot(&places, Some(witness), &words, MAX_OF_FINDING)
     }
 }
 

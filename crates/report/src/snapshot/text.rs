@@ -13,13 +13,13 @@ const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
 const GREEN: Style = AnsiColor::Green.on_default().bold();
 /// Groups of one kind that are shown.
-const MOST_GROUPS: usize = 8;
+const MAX_GROUPS: usize = 8;
 /// Cases of a group that are named.
-const MOST_CASES: usize = 3;
+const MAX_CASES: usize = 3;
 /// Room before what is said of a group.
 const LABEL: usize = 24;
 /// Longest line where no terminal ends it.
-const LONGEST: usize = 2000;
+const MAX_LEN: usize = 2000;
 
 /// Cases that changed in the same way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,7 +156,7 @@ pub fn snapshot_text(
     titles: &BTreeMap<String, String>,
     columns: Option<usize>,
 ) -> String {
-    let columns = columns.unwrap_or(LONGEST).max(LABEL * 2);
+    let columns = columns.unwrap_or(MAX_LEN).max(LABEL * 2);
     let width = columns - LABEL;
     let mut out = String::new();
     let mut line = |text: &str| {
@@ -181,7 +181,7 @@ pub fn snapshot_text(
         } else {
             Style::new()
         };
-        for group in of.iter().take(MOST_GROUPS) {
+        for group in of.iter().take(MAX_GROUPS) {
             let (name, n) = (change.name(), count(group.cases.len()));
             let about = beside(&group.named(titles), width);
             line(&format!("  {style}{name:13}{style:#} {n:>6}  {about}"));
@@ -190,7 +190,7 @@ pub fn snapshot_text(
             }
             line(&format!("  {:13} {:>6}  {}", "", "", beside(&group.laws(), width)));
             if change.is_regression() {
-                for one in group.cases.iter().take(MOST_CASES) {
+                for one in group.cases.iter().take(MAX_CASES) {
                     let (case, about) = ChangeGroup::case_and_change(one);
                     // The case stands where counts do, as long as it is no longer than ours are.
                     let case = cut(&case, LABEL - 6);
@@ -198,11 +198,11 @@ pub fn snapshot_text(
                 }
             }
         }
-        let more: usize = of.iter().skip(MOST_GROUPS).map(|group| group.cases.len()).sum();
+        let more: usize = of.iter().skip(MAX_GROUPS).map(|group| group.cases.len()).sum();
         if more > 0 {
             let (n, noun) = (
-                of.len() - MOST_GROUPS,
-                if of.len() - MOST_GROUPS == 1 { "group" } else { "groups" },
+                of.len() - MAX_GROUPS,
+                if of.len() - MAX_GROUPS == 1 { "group" } else { "groups" },
             );
             line(&format!("  {:13} {:>6}  in {n} more {noun}", "", count(more)));
         }
@@ -245,12 +245,12 @@ fn beside(text: &str, width: usize) -> String {
 }
 
 /// Parts that are named; others are only counted.
-const MOST_PARTS: usize = 6;
+const MAX_PARTS: usize = 6;
 
 /// `parts float16 under f16, seed 1 float32 under f32`.
 fn part_names(parts: &[PartCount]) -> String {
-    let named: Vec<&str> = parts.iter().take(MOST_PARTS).map(|part| part.part.as_str()).collect();
-    let more = parts.len().saturating_sub(MOST_PARTS);
+    let named: Vec<&str> = parts.iter().take(MAX_PARTS).map(|part| part.part.as_str()).collect();
+    let more = parts.len().saturating_sub(MAX_PARTS);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     let noun = if parts.len() == 1 { "part" } else { "parts" };
     format!("{noun} {}{more}", named.join(", "))

@@ -1,6 +1,6 @@
 //! Whether an answer is right: judged as a check judges the call of a case.
 
-use qkvet_diagnose::{Answered, applied};
+use qkvet_diagnose::{CannedTarget, applied};
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::{Outcome, judge_call};
 use qkvet_spec::{Call, Contract, Diagnosis, Meaning, Output, Verdict};
@@ -62,5 +62,10 @@ fn outcome(meaning: &Meaning, contract: &Contract, call: &Call, output: &Output)
         (false, true) => "lse(Q, K, V)",
         (false, false) => "attention(Q, K, V)",
     };
-    judge_call(label, call, |want| interpret(meaning, call, contract, want), &mut Answered(output))
+    judge_call(
+        label,
+        call,
+        |want| interpret(meaning, call, contract, want),
+        &mut CannedTarget(output),
+    )
 }

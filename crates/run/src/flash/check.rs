@@ -4,7 +4,7 @@ use qkvet_spec::{Call, Packed};
 
 /// What does not fit.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unfit {
+pub(super) enum Rejected {
     #[error("shapes do not fit together: query {query:?}, key {key:?}, value {value:?}")]
     Shapes { query: Vec<usize>, key: Vec<usize>, value: Vec<usize> },
     #[error("{name}: {len} elements for shape {shape:?}")]
@@ -24,7 +24,7 @@ pub(super) enum Unfit {
 }
 
 /// Whether the tensors of a call fit together, and its options fit them.
-pub(super) fn check_call(call: &Call) -> Result<(), Unfit> {
+pub(super) fn check_call(call: &Call) -> Result<(), Rejected> {
     let (q, k, v) = (&call.query.shape, &call.key.shape, &call.value.shape);
     let four_axes = q.len() == 4 && k.len() == 4 && v.len() == 4;
     if !four_axes
@@ -35,34 +35,34 @@ pub(super) fn check_call(call: &Call) -> Result<(), Unfit> {
         || q[1] % k[1] != 0
     {
         let [query, key, value] = [q, k, v].map(Vec::clone);
-        return Err(Unfit::Shapes { query, key, value });
+        return Err(Rejected::Shapes { query, key, value });
     }
     let scores = [q[0], q[1], q[2], k[2]];
     let masks = call.options.mask.as_ref().map(|mask| ("mask", &mask.shape, mask.data.len()));
     let biases = call.options.bias.as_ref().map(|bias| ("bias", &bias.shape, bias.data.len()));
     for (name, shape, len) in masks.into_iter().chain(biases) {
         if shape.iter().product::<usize>() != len {
-            return Err(Unfit::Elements { name, len, shape: shape.clone() });
+            return Err(Rejected::Elements { name, len, shape: shape.clone() });
         }
         let fits = shape.len() <= 4
             && shape.iter().rev().zip(scores.iter().rev()).all(|(n, m)| n == m || *n == 1);
         if !fits {
-            return Err(Unfit::Broadcast { name, shape: shape.clone(), scores });
+            return Err(Rejected::Broadcast { name, shape: shape.clone(), scores });
         }
     }
     check_options(call)
 }
 
-fn check_options(call: &Call) -> Result<(), Unfit> {
+fn check_options(call: &Call) -> Result<(), Rejected> {
     let (dims, options) = (call.dims(), &call.options);
     if let Some(cap) = options.softcap.filter(|cap| !(cap.is_finite() && *cap > 0.0)) {
-        return Err(Unfit::Softcap { cap });
+        return Err(Rejected::Softcap { cap });
     }
     for (name, tensor) in [("sinks", &options.sinks), ("alibi_slopes", &options.alibi_slopes)] {
         if let Some(tensor) =
             tensor.as_ref().filter(|x| x.shape != [dims.h_q] || x.data.len() != dims.h_q)
         {
-            return Err(Unfit::PerHead { name, shape: tensor.shape.clone(), h_q: dims.h_q });
+            return Err(Rejected::PerHead { name, shape: tensor.shape.clone(), h_q: dims.h_q });
         }
     }
     for (name, lengths, n) in [
@@ -72,12 +72,12 @@ fn check_options(call: &Call) -> Result<(), Unfit> {
         if let Some(lengths) =
             lengths.as_ref().filter(|x| x.len() != dims.b || x.iter().any(|length| *length > n))
         {
-            return Err(Unfit::Lengths { name, lengths: lengths.clone(), b: dims.b, n });
+            return Err(Rejected::Lengths { name, lengths: lengths.clone(), b: dims.b, n });
         }
     }
     let Some(Packed { query_offsets, key_offsets }) = &options.packed else { return Ok(()) };
     if options.key_lengths.is_some() || options.query_lengths.is_some() {
-        return Err(Unfit::PackedLengths);
+        return Err(Rejected::PackedLengths);
     }
     let ascends = |offsets: &[usize], n| {
         offsets.first() == Some(&0) && offsets.last() == Some(&n) && offsets.is_sorted()
@@ -87,7 +87,7 @@ fn check_options(call: &Call) -> Result<(), Unfit> {
         || !ascends(key_offsets, dims.n_k)
     {
         let [queries, keys] = [query_offsets, key_offsets].map(Vec::clone);
-        return Err(Unfit::Offsets { queries, keys, n_q: dims.n_q, n_k: dims.n_k });
+        return Err(Rejected::Offsets { queries, keys, n_q: dims.n_q, n_k: dims.n_k });
     }
     Ok(())
 }

@@ -6,9 +6,9 @@ use std::ffi::{c_char, c_void};
 use qkvet_spec::Dtype;
 use qkvet_spec::wire::{Status, Supports, WireDtype};
 
-use super::door::{Door, Prepared};
+use super::adapter::{Adapter, Prepared};
+use super::decoded::{DecodedRequest, NoAnswer, Sent};
 use super::foreign::StructFunction;
-use super::posed::{NoAnswer, Posed, Sent};
 use crate::python::Layout;
 
 /// The function that a library has to have.
@@ -16,7 +16,7 @@ pub(super) const ATTENTION: &str = "qkvet_attention_v1";
 /// The function that it may have.
 pub(super) const INFO: &str = "qkvet_info_v1";
 
-const MOST_AXES: usize = 8;
+const MAX_AXES: usize = 8;
 const REASON_SIZE: usize = 256;
 /// `kDLCPU` of `DLPack`.
 const CPU: i32 = 1;
@@ -28,8 +28,8 @@ pub(super) struct TensorV1 {
     data: *mut c_void,
     dtype: u32,
     n_axes: u32,
-    shape: [i64; MOST_AXES],
-    stride: [i64; MOST_AXES],
+    shape: [i64; MAX_AXES],
+    stride: [i64; MAX_AXES],
     device_type: i32,
     device_id: i32,
 }
@@ -81,8 +81,8 @@ impl TensorV1 {
         data: std::ptr::null_mut(),
         dtype: 0,
         n_axes: 0,
-        shape: [0; MOST_AXES],
-        stride: [0; MOST_AXES],
+        shape: [0; MAX_AXES],
+        stride: [0; MAX_AXES],
         device_type: CPU,
         device_id: 0,
     };
@@ -90,7 +90,7 @@ impl TensorV1 {
     /// Row-major without gaps.
     fn dense(place: *mut u8, dtype: WireDtype, shape: &[usize]) -> Self {
         let mut tensor = Self { data: place.cast(), dtype: code(dtype), ..Self::NONE };
-        let shape = &shape[..shape.len().min(MOST_AXES)];
+        let shape = &shape[..shape.len().min(MAX_AXES)];
         tensor.n_axes = u32::try_from(shape.len()).unwrap_or_default();
         let mut stride = 1;
         for (axis, n) in shape.iter().enumerate().rev() {
@@ -141,12 +141,12 @@ pub(super) struct ByStruct {
     pub(super) supports: Supports,
 }
 
-impl Door for ByStruct {
+impl Adapter for ByStruct {
     fn supports(&self) -> Supports {
         self.supports.clone()
     }
 
-    fn prepare(&self, call: &Posed) -> Result<Prepared, NoAnswer> {
+    fn prepare(&self, call: &DecodedRequest) -> Result<Prepared, NoAnswer> {
         let mut prepared = Prepared::default();
         for (name, sent) in &call.tensors {
             prepared.input(name, sent.bytes.clone());
@@ -169,7 +169,7 @@ impl Door for ByStruct {
 
     fn invoke(
         &self,
-        call: &Posed,
+        call: &DecodedRequest,
         prepared: &Prepared,
         places: &[*mut u8],
     ) -> Result<(), NoAnswer> {

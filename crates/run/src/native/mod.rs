@@ -8,12 +8,12 @@
 //! business of `process`.
 
 mod abi;
+mod adapter;
 mod arena;
 mod config;
 mod copy;
-mod door;
+mod decoded;
 mod foreign;
-mod posed;
 mod prototype;
 mod role;
 mod worker;

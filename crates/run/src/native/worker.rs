@@ -16,11 +16,11 @@ use qkvet_spec::{Dtype, Quoted, nearest};
 use rustix::process::getpid;
 
 use super::abi::{ATTENTION, ByStruct, INFO};
+use super::adapter::{Adapter, ByPrototype, Taken, exchanged, payloads};
 use super::arena::Arena;
 use super::copy::{Children, end_copy};
-use super::door::{ByPrototype, Door, Taken, exchanged, payloads};
+use super::decoded::{DecodedRequest, NoAnswer, known_names};
 use super::foreign::{Function, Loaded, StructFunction, capabilities, die_of_signals};
-use super::posed::{NoAnswer, Posed, known_names};
 use super::prototype::Prototype;
 use crate::python::Layout;
 use crate::wire::line;
@@ -155,7 +155,7 @@ impl NativeWorker {
 }
 
 /// A way into the library, and what it says of itself.
-type Opened = (Box<dyn Door>, HelloAnswer);
+type Opened = (Box<dyn Adapter>, HelloAnswer);
 
 /// Why there is none.
 struct NotReady {
@@ -204,7 +204,7 @@ fn lacks_symbol(library: &Path, symbol: &str) -> NotReady {
 /// One conversation.
 struct Session<'a> {
     worker: &'a NativeWorker,
-    door: Option<Box<dyn Door>>,
+    door: Option<Box<dyn Adapter>>,
     scratch: PathBuf,
     arenas: [Arena; TURNS],
     turn: usize,
@@ -259,7 +259,7 @@ impl Session<'_> {
     fn answer(&mut self, run: &Run, message: &[u8]) -> Result<RunAnswer, NoAnswer> {
         known_names(message)?;
         let door = self.door.as_ref().ok_or(NoAnswer::RunBeforeHello)?;
-        let call = Posed::read(run, &self.scratch)?;
+        let call = DecodedRequest::read(run, &self.scratch)?;
         let prepared = door.prepare(&call)?;
         let turn = self.turn / CALLS % TURNS;
         self.turn += 1;

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use qkvet_spec::{Call, CallOption, Dtype};
 
+use super::adapter::{Argument, Taken};
 use super::arena::Contents;
-use super::door::{Argument, Taken};
+use super::decoded::DecodedRequest;
 use super::foreign::Value;
-use super::posed::Posed;
 use super::prototype::{Kind, Number, Parameter, Prototype};
 use super::role::Role;
 use crate::python::Layout;
@@ -79,7 +79,7 @@ impl WrittenCall {
         }
         // All tensors go in the request: no folder is looked at.
         let request = run_request(0, None, call, None);
-        let posed = Posed::read(&request, Path::new("")).ok()?;
+        let posed = DecodedRequest::read(&request, Path::new("")).ok()?;
         let prepared = self.taken.prepare(&posed).ok()?;
         let one = |(parameter, argument): (&Parameter, &Argument)| match *argument {
             Argument::Buffer(at) => match &prepared.buffers[at].contents {

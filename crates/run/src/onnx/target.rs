@@ -21,7 +21,7 @@ use crate::process::{LoadKind, ProcessTarget, StartError};
 use crate::python::Layout;
 
 /// No model is larger: a longer file is refused before it is read.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 
 /// A model of a file.
 pub struct OnnxTarget {
@@ -41,7 +41,7 @@ enum NoFile {
 
 fn bytes_of(path: &Path) -> Result<Vec<u8>, NoFile> {
     let size = std::fs::metadata(path)?.len();
-    if size > MOST_BYTES {
+    if size > MAX_BYTES {
         return Err(NoFile::TooLarge { size });
     }
     Ok(std::fs::read(path)?)

@@ -25,7 +25,7 @@ pub struct Limits {
 }
 
 /// How long a run may wait in all for calls that do not answer.
-const MOST_WAITING: Duration = Duration::from_secs(300);
+const MAX_WAITING: Duration = Duration::from_secs(300);
 
 impl Limits {
     /// Longest time for one call, unless another is chosen.
@@ -37,7 +37,7 @@ impl Limits {
     /// at least, and not more than there are restarts. A number of calls, not a time, so that it is
     /// the same everywhere.
     pub(crate) fn most_timeouts(&self) -> usize {
-        let fit = MOST_WAITING.as_millis() / self.timeout.as_millis().max(1);
+        let fit = MAX_WAITING.as_millis() / self.timeout.as_millis().max(1);
         usize::try_from(fit).unwrap_or(usize::MAX).min(self.max_restarts as usize).max(3)
     }
 

@@ -119,8 +119,8 @@ impl Pipes {
 
     /// Takes what lies in the pipes, and nothing that is still to come.
     pub(crate) fn drain(&mut self) {
-        const MOST: usize = 1 << 20;
-        for _ in 0..MOST / CHUNK {
+        const MAX: usize = 1 << 20;
+        for _ in 0..MAX / CHUNK {
             let more = self.read();
             if !(self.listen() | more) {
                 break;

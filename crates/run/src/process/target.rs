@@ -214,7 +214,7 @@ const FIRST_OPTIONS: [&str; 4] = ["scale", "causal", "mask", "bias"];
 const OUTPUTS: [&str; 3] = ["output", "weights", "lse"];
 
 /// Unknown names that are told.
-const MOST_UNKNOWN: usize = 5;
+const MAX_UNKNOWN: usize = 5;
 
 /// Results of a program that lists none.
 const FIRST_OUTPUTS: [&str; 2] = ["output", "weights"];
@@ -274,9 +274,9 @@ pub(crate) fn unknown(supports: &Supports) -> Option<String> {
         of(&supports.payloads, "payloads", &["inline", "file"]),
     ]
     .concat();
-    let more = unknown.len().saturating_sub(MOST_UNKNOWN);
+    let more = unknown.len().saturating_sub(MAX_UNKNOWN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let first = unknown.iter().take(MOST_UNKNOWN).cloned().collect::<Vec<_>>().join(", ");
+    let first = unknown.iter().take(MAX_UNKNOWN).cloned().collect::<Vec<_>>().join(", ");
     (!unknown.is_empty()).then(|| {
         format!(
             "the program offers what qkvet does not know, and is not asked for it: {first}{more}"

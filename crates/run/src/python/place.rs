@@ -10,7 +10,7 @@ use super::config::{PythonRef, PythonSource};
 use crate::target::repository_of;
 
 /// Longer files are not read.
-const MOST_BYTES: u64 = 4 << 20;
+const MAX_BYTES: u64 = 4 << 20;
 
 /// The place that a target's name tells: the line that defines the function, or the first one of
 /// the file. `None` for names of other targets and for files that are not there.
@@ -25,7 +25,7 @@ pub(crate) fn place_of(target: &PythonRef) -> Option<SourcePlace> {
     let here = std::env::current_dir().unwrap_or_default();
     let path = path.strip_prefix(&here).unwrap_or(path);
     let about = std::fs::metadata(path).ok()?;
-    let text = if about.is_file() && about.len() <= MOST_BYTES {
+    let text = if about.is_file() && about.len() <= MAX_BYTES {
         std::fs::read_to_string(path).ok()?
     } else {
         return None;

@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 use super::Sharding;
 use super::files::{ChangedFile, changed_since, gone_since};
 use super::response::{StoredAnswer, StoredResponse};
+use crate::atomic_write::atomic_write_with;
 use crate::repro::Called;
 use crate::runner::{CaseSource, RunConfig, StoredCall};
-use crate::whole::write_whole_with;
 
 /// Name and version of the format.
 const FORMAT: &str = "qkvet-shard/1";
@@ -201,7 +201,7 @@ pub fn write_shard(
     let answers = sharding.recording.answers();
     let n_answers = answers.values().map(Vec::len).sum();
     let header = Header::new(config, suite, sharding, summary, n_answers);
-    let written = write_whole_with(path, |to| {
+    let written = atomic_write_with(path, |to| {
         let mut line =
             |text: String| to.write_all(text.as_bytes()).and_then(|()| to.write_all(b"\n"));
         line(serde_json::to_string(&header)?)?;

@@ -16,7 +16,7 @@ const OWN_FIELDS: [&str; 7] =
     ["shard", "shards", "stopped", "warnings", "answers", "called", "source"];
 
 /// Missing shards that a message names.
-const MOST_NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
 /// The shards of one run, together.
 #[derive(Debug)]
@@ -166,14 +166,14 @@ fn complete(shards: &[ShardFile], count: u32) -> Result<(), Unexpected> {
     let is_missing = |number: &u32| !shards.iter().any(|shard| shard.header.shard == *number);
     let mut missing: Vec<String> = (1..=count)
         .filter(is_missing)
-        .take(MOST_NAMED + 1)
+        .take(MAX_NAMED + 1)
         .map(|number| number.to_string())
         .collect();
     if missing.is_empty() {
         return Ok(());
     }
-    if missing.len() > MOST_NAMED {
-        missing[MOST_NAMED] = "more".to_owned();
+    if missing.len() > MAX_NAMED {
+        missing[MAX_NAMED] = "more".to_owned();
     }
     let got = format!("{}: missing {}", shards.len(), missing.join(", "));
     Err(Unexpected::at("shards", count).got(got))

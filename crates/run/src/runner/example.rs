@@ -3,29 +3,29 @@
 
 use std::cmp::Reverse;
 
+use qkvet_engine::affects::{AffectedElements, affects};
 use qkvet_engine::interpret::{Expected, interpret};
 use qkvet_engine::law::CallRecord;
 use qkvet_engine::lowering::{Want, alters, visibility};
 use qkvet_engine::simulate::Simulator;
 use qkvet_engine::steps::{QuerySteps, query_steps};
-use qkvet_engine::strike::{Strike, strike};
 use qkvet_spec::{
     Call, CallOption, Contract, Dims, Execution, Fault, Meaning, Numbers, Picture, Response,
     StageStep, Steps, Target, Tensor, Verdict, WorkedExample,
 };
 
-use super::findings::Scene;
+use super::findings::RunState;
 use super::groups::Group;
 use super::pass::Done;
 
 /// Keys of an example; of more those of most weight.
-const MOST_KEYS: usize = 24;
+const MAX_KEYS: usize = 24;
 /// Columns of an example; of more those farthest out.
-const MOST_COLUMNS: usize = 8;
+const MAX_COLUMNS: usize = 8;
 /// Queries and keys of a picture.
-const MOST_ROWS: usize = 32;
+const MAX_ROWS: usize = 32;
 /// Columns of its result.
-const MOST_WIDTH: usize = 64;
+const MAX_WIDTH: usize = 64;
 
 /// What a finding is told with.
 pub(super) struct Telling<'s> {
@@ -107,7 +107,8 @@ fn ratio(expected: &Expected, got: &Tensor, at: usize) -> f64 {
 
 /// The meaning with the cause that is named, where it changes what the call computes.
 fn supposed(telling: &Telling<'_>, call: &Call) -> Option<Meaning> {
-    let striking = telling.faults.iter().filter(|fault| strike(fault, call) != Strike::Nothing);
+    let striking =
+        telling.faults.iter().filter(|fault| affects(fault, call) != AffectedElements::Nothing);
     let base = telling.convention.unwrap_or(telling.meaning);
     let meaning = striking.fold(base.clone(), |meaning, fault| fault.meaning.apply(&meaning));
     alters(&meaning, telling.meaning, call).then_some(meaning)
@@ -142,7 +143,7 @@ pub(super) fn example(done: &Done, telling: &Telling<'_>) -> Option<WorkedExampl
     };
     let (own, other) = (weights(telling.meaning), supposed.as_ref().map(weights));
     let weight = |j: usize| own[j].abs().max(other.as_ref().map_or(0.0, |other| other[j].abs()));
-    let keys = foremost(n_k, MOST_KEYS, weight);
+    let keys = foremost(n_k, MAX_KEYS, weight);
     let own_steps = query_steps(telling.meaning, call, [item, head, query]);
     let steps = |all: &QuerySteps, weights: &[f64]| {
         let pick = |numbers: &[f64]| Numbers(keys.iter().map(|j| numbers[*j]).collect());
@@ -160,7 +161,7 @@ pub(super) fn example(done: &Done, telling: &Telling<'_>) -> Option<WorkedExampl
     };
     let width = shown.width();
     let columns =
-        foremost(width, MOST_COLUMNS, |c| ratio(&shown.expected, shown.tensor, row * width + c));
+        foremost(width, MAX_COLUMNS, |c| ratio(&shown.expected, shown.tensor, row * width + c));
     let pick = |number: &dyn Fn(usize) -> f64| {
         Numbers(columns.iter().map(|c| number(row * width + c)).collect())
     };
@@ -202,12 +203,12 @@ fn foremost(n: usize, most: usize, key: impl Fn(usize) -> f64) -> Vec<usize> {
 }
 
 /// Cases that are looked at for a picture.
-const MOST_LOOKED_AT: usize = 24;
+const MAX_LOOKED_AT: usize = 24;
 
 /// The head farthest out of the largest member that can still be looked at: one whose result the
 /// named cause explains, if there is one.
 pub(super) fn picture(
-    scene: &Scene<'_, '_>,
+    scene: &RunState<'_, '_>,
     group: &Group<'_>,
     telling: &Telling<'_>,
 ) -> Option<(usize, Picture)> {
@@ -216,7 +217,7 @@ pub(super) fn picture(
     }
     let is_small = |at: &usize| {
         let Dims { n_q, n_k, d_v, .. } = scene.cases[*at].dims();
-        n_q <= MOST_ROWS && n_k <= MOST_ROWS && d_v <= MOST_WIDTH && n_q * n_k > 1
+        n_q <= MAX_ROWS && n_k <= MAX_ROWS && d_v <= MAX_WIDTH && n_q * n_k > 1
     };
     let is_of_contract = |at: &usize| scene.done[*at].dtype == telling.contract.dtype;
     let mut members: Vec<usize> =
@@ -228,7 +229,7 @@ pub(super) fn picture(
         (Reverse(n_q.min(n_k)), Reverse(n_q * n_k), options, scene.cases[*at].size(), *at)
     });
     let mut second = None;
-    for at in members.into_iter().take(MOST_LOOKED_AT) {
+    for at in members.into_iter().take(MAX_LOOKED_AT) {
         let Some(shown) = Shown::of(&scene.done[at].calls, telling) else { continue };
         let supposed = supposed(telling, &shown.record.call);
         let explains = |meaning: &Meaning| {
@@ -257,7 +258,7 @@ fn drawn(
     let Dims { h_q, n_q, n_k, .. } = call.dims();
     let width = shown.width();
     // A result may be wider than the values.
-    if width > 2 * MOST_WIDTH || n_k == 0 {
+    if width > 2 * MAX_WIDTH || n_k == 0 {
         return None;
     }
     let [item, head, _] = shown.place();

@@ -26,18 +26,18 @@ const SHRINK_BUDGET: usize = 160;
 /// takes them away, and a shard spends as many as the whole run.
 const SHRINK_ENDS: usize = 12;
 /// Cases tried in search of one that a single convention explains.
-const MOST_TRIED: usize = 20;
+const MAX_TRIED: usize = 20;
 /// Members put again in search of one that still fails.
-const MOST_AGAIN: usize = 6;
+const MAX_AGAIN: usize = 6;
 /// Findings of one verdict beyond this are counted, not shrunk.
-const MOST_SHRUNK: usize = 10;
+const MAX_SHRUNK: usize = 10;
 
 /// A finding, and the numbers of the cases that show it.
 pub(super) type Told = (Finding, Vec<usize>);
 
 /// What was run, how it came out and by what it was judged.
 #[derive(Clone, Copy)]
-pub(super) struct Scene<'r, 'a> {
+pub(super) struct RunState<'r, 'a> {
     pub(super) config: &'r RunConfig<'a>,
     pub(super) cases: &'r [Planned<'a>],
     pub(super) done: &'r [Done],
@@ -49,7 +49,7 @@ pub(super) struct Scene<'r, 'a> {
 /// One finding for each undeclared convention; the scene is the one in which it was not yet known.
 /// Cases `beside` have no mask and were put with one.
 pub(super) fn conventions(
-    scene: &Scene<'_, '_>,
+    scene: &RunState<'_, '_>,
     pass: &mut Pass<'_>,
     found: &[&Convention],
     beside: &[usize],
@@ -79,13 +79,13 @@ pub(super) fn conventions(
 
 /// A case that one convention explains without the others.
 fn shown_by(
-    scene: &Scene<'_, '_>,
+    scene: &RunState<'_, '_>,
     pass: &mut Pass<'_>,
     members: &[usize],
     alone: &Meaning,
 ) -> Result<Option<usize>, RunError> {
     let mut left = members.to_vec();
-    for _ in 0..MOST_TRIED {
+    for _ in 0..MAX_TRIED {
         let Some(at) = representative(scene, &left) else { break };
         if pass.try_case(&scene.cases[at], alone)?.verdict != Verdict::Fail {
             return Ok(Some(at));
@@ -96,7 +96,7 @@ fn shown_by(
 }
 
 /// Wrong results, the most frequent first, then what broke.
-fn groups<'a>(scene: &Scene<'_, 'a>) -> Vec<Group<'a>> {
+fn groups<'a>(scene: &RunState<'_, 'a>) -> Vec<Group<'a>> {
     let mut groups = wrong(scene);
     for verdict in [Verdict::Nondet, Verdict::Crash, Verdict::Timeout, Verdict::Error] {
         groups.extend(broken(verdict, scene.done));
@@ -124,7 +124,10 @@ fn starts_first(verdict: Verdict) -> bool {
 }
 
 /// The findings among decided cases.
-pub(super) fn verdicts(scene: &Scene<'_, '_>, pass: &mut Pass<'_>) -> Result<Vec<Told>, RunError> {
+pub(super) fn verdicts(
+    scene: &RunState<'_, '_>,
+    pass: &mut Pass<'_>,
+) -> Result<Vec<Told>, RunError> {
     let mut findings = Vec::new();
     let mut shrunk: BTreeMap<Verdict, usize> = BTreeMap::new();
     for mut group in groups(scene) {
@@ -142,7 +145,7 @@ pub(super) fn verdicts(scene: &Scene<'_, '_>, pass: &mut Pass<'_>) -> Result<Vec
         }
         let is_asked =
             group.verdict == Verdict::Fail && !group.on_views && is_shrunk(&group, pass.stopped());
-        let steady = if is_asked && *number <= MOST_SHRUNK {
+        let steady = if is_asked && *number <= MAX_SHRUNK {
             steady(scene, pass, &group)?
         } else {
             Some(start)
@@ -160,10 +163,10 @@ pub(super) fn verdicts(scene: &Scene<'_, '_>, pass: &mut Pass<'_>) -> Result<Vec
                 (None, Depth::Words),
                 (&scene.cases[start], &scene.done[start].on_views()),
             )?
-        } else if *number <= MOST_SHRUNK && is_shrunk(&group, pass.stopped()) {
+        } else if *number <= MAX_SHRUNK && is_shrunk(&group, pass.stopped()) {
             finding(scene, pass, &group, start, None)?
         } else {
-            let telling = if *number <= MOST_SHRUNK { Depth::Numbers } else { Depth::Words };
+            let telling = if *number <= MAX_SHRUNK { Depth::Numbers } else { Depth::Words };
             describe(
                 scene,
                 pass,
@@ -180,12 +183,12 @@ pub(super) fn verdicts(scene: &Scene<'_, '_>, pass: &mut Pass<'_>) -> Result<Vec
 /// The member to start from: the first one that fails when it is put again. `None` if none does:
 /// what they gave came of the calls before.
 fn steady(
-    scene: &Scene<'_, '_>,
+    scene: &RunState<'_, '_>,
     pass: &mut Pass<'_>,
     group: &Group<'_>,
 ) -> Result<Option<usize>, RunError> {
     let mut left = group.members.clone();
-    for _ in 0..MOST_AGAIN {
+    for _ in 0..MAX_AGAIN {
         let Some(at) = representative(scene, &left) else { break };
         // Frozen cases are judged as they are, and nothing else is asked.
         if matches!(scene.cases[at], Planned::Frozen(_)) || !right_again(scene, pass, at)? {
@@ -197,7 +200,7 @@ fn steady(
 }
 
 /// Whether a case that failed is right when it is put again.
-fn right_again(scene: &Scene<'_, '_>, pass: &mut Pass<'_>, at: usize) -> Result<bool, RunError> {
+fn right_again(scene: &RunState<'_, '_>, pass: &mut Pass<'_>, at: usize) -> Result<bool, RunError> {
     Ok(is_right(&pass.try_case(&scene.cases[at], scene.meaning)?))
 }
 
@@ -218,7 +221,7 @@ fn form(done: &Done) -> Option<Form> {
 
 /// The member that is shown: the relation refuted if possible, then the law with the fewest
 /// variables, then the fewest of the less ordinary options, then the smallest.
-fn representative(scene: &Scene<'_, '_>, members: &[usize]) -> Option<usize> {
+fn representative(scene: &RunState<'_, '_>, members: &[usize]) -> Option<usize> {
     let variables = |at: usize| {
         scene.cases[at]
             .checked_law(scene.config)
@@ -237,7 +240,7 @@ fn representative(scene: &Scene<'_, '_>, members: &[usize]) -> Option<usize> {
 /// fails for the same reason: the same verdict, the relation if it was one, the same form, the same
 /// fault, and for a convention nothing once `alone` is granted.
 fn finding(
-    scene: &Scene<'_, '_>,
+    scene: &RunState<'_, '_>,
     pass: &mut Pass<'_>,
     group: &Group<'_>,
     start: usize,
@@ -314,7 +317,7 @@ enum Depth {
     Numbers,
 }
 
-fn laws(scene: &Scene<'_, '_>, members: &[usize]) -> BTreeMap<String, usize> {
+fn laws(scene: &RunState<'_, '_>, members: &[usize]) -> BTreeMap<String, usize> {
     let mut laws = BTreeMap::new();
     for at in members {
         *laws.entry(scene.cases[*at].law().to_owned()).or_default() += 1;
@@ -324,7 +327,7 @@ fn laws(scene: &Scene<'_, '_>, members: &[usize]) -> BTreeMap<String, usize> {
 
 /// Keeps the case for replay and says all that is known of the finding.
 fn describe(
-    scene: &Scene<'_, '_>,
+    scene: &RunState<'_, '_>,
     pass: &Pass<'_>,
     group: &Group<'_>,
     (alone, depth): (Option<&Meaning>, Depth),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use qkvet_diagnose::{Named, named, thinned};
+use qkvet_diagnose::{Named, named, sample_evenly};
 use qkvet_engine::law::{CallRecord, Judge, evaluate};
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{
@@ -11,16 +11,16 @@ use qkvet_spec::{
     Quoted, Rival, Verdict,
 };
 
-use super::findings::Scene;
+use super::findings::RunState;
 use super::layout::by_layout;
 use super::pass::Done;
 use super::planned::Planned;
 use super::{evidence, failing};
 
 /// Cases beside a fault that are named.
-const MOST_BESIDE: usize = 3;
+const MAX_BESIDE: usize = 3;
 /// What a target says may be long.
-const LONGEST_TITLE: usize = 240;
+const MAX_TITLE: usize = 240;
 
 /// Cases that belong together.
 pub(super) struct Group<'a> {
@@ -72,8 +72,8 @@ impl<'a> Group<'a> {
     }
 
     /// Notes that further cases use the same options and are explained by nothing.
-    fn note_others(&mut self, scene: &Scene<'_, '_>, others: &[usize]) {
-        let named = &others[..others.len().min(MOST_BESIDE)];
+    fn note_others(&mut self, scene: &RunState<'_, '_>, others: &[usize]) {
+        let named = &others[..others.len().min(MAX_BESIDE)];
         self.notes.push(Note::Others {
             options: shared(scene, &self.members),
             cases: others.len(),
@@ -119,7 +119,7 @@ pub(crate) fn undeclared(convention: &Convention) -> Cause {
 
 /// Wrong results: by fault as long as one explains a good part of what is left, then by what is
 /// wrong with them.
-pub(super) fn wrong<'a>(scene: &Scene<'_, 'a>) -> Vec<Group<'a>> {
+pub(super) fn wrong<'a>(scene: &RunState<'_, 'a>) -> Vec<Group<'a>> {
     let mut left = failing(scene.done);
     let mut groups = if left.is_empty() { Vec::new() } else { caused(scene, &left) };
     left.retain(|at| !groups.iter().any(|group| group.members.contains(at)));
@@ -139,7 +139,7 @@ pub(super) fn wrong<'a>(scene: &Scene<'_, 'a>) -> Vec<Group<'a>> {
 }
 
 /// Options that all of these cases use and not every case does that was checked.
-fn shared(scene: &Scene<'_, '_>, members: &[usize]) -> Vec<CallOption> {
+fn shared(scene: &RunState<'_, '_>, members: &[usize]) -> Vec<CallOption> {
     let of_all = |option: &CallOption| members.iter().all(|at| scene.cases[*at].uses(*option));
     let checked = |option: CallOption, (done, case): (&Done, &Planned<'_>)| {
         done.verdict.is_checked() && !case.uses(option)
@@ -150,7 +150,7 @@ fn shared(scene: &Scene<'_, '_>, members: &[usize]) -> Vec<CallOption> {
 }
 
 /// Whether wrong values that nothing explains belong to the same option as those of a fault.
-fn is_beside(scene: &Scene<'_, '_>, named: &Group<'_>, unexplained: &Group<'_>) -> bool {
+fn is_beside(scene: &RunState<'_, '_>, named: &Group<'_>, unexplained: &Group<'_>) -> bool {
     let (own, other) = (shared(scene, &named.members), shared(scene, &unexplained.members));
     let of_value = |at: &usize| {
         scene.done[*at].evidence.as_ref().is_none_or(|evidence| evidence.form.is_none())
@@ -164,12 +164,12 @@ fn is_beside(scene: &Scene<'_, '_>, named: &Group<'_>, unexplained: &Group<'_>) 
 type Right<'a> = (Vec<CallRecord>, &'a Contract);
 
 /// Cases that came out right and are held against a cause.
-const MOST_RIGHT: usize = 240;
+const MAX_RIGHT: usize = 240;
 
 /// What the target got right, thinned out evenly. The results of a right target stand for those of
 /// this one, which are within the same bounds.
-fn right<'a>(scene: &Scene<'_, 'a>) -> Vec<Right<'a>> {
-    let Scene { config, meaning, done, .. } = *scene;
+fn right<'a>(scene: &RunState<'_, 'a>) -> Vec<Right<'a>> {
+    let RunState { config, meaning, done, .. } = *scene;
     let passed: Vec<usize> =
         (0..done.len()).filter(|at| done[*at].verdict == Verdict::Pass).collect();
     let answered = |at: usize| {
@@ -180,12 +180,12 @@ fn right<'a>(scene: &Scene<'_, 'a>) -> Vec<Right<'a>> {
         let outcome = evaluate(law, &case, Judge { meaning, contract }, &mut target).ok()?;
         Some((outcome.calls, contract))
     };
-    thinned(&passed, MOST_RIGHT).copied().filter_map(answered).collect()
+    sample_evenly(&passed, MAX_RIGHT).copied().filter_map(answered).collect()
 }
 
 /// Failing cases by the faults that explain them.
-fn caused<'a>(scene: &Scene<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
-    let Scene { config, meaning, done, .. } = *scene;
+fn caused<'a>(scene: &RunState<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
+    let RunState { config, meaning, done, .. } = *scene;
     let right = right(scene);
     let passing: Vec<_> =
         right.iter().map(|(calls, contract)| (calls.as_slice(), *contract)).collect();
@@ -201,7 +201,7 @@ fn caused<'a>(scene: &Scene<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
 
 /// What no fault explains: results of the wrong form by what is wrong with it, all other wrong
 /// results together.
-fn unexplained<'a>(scene: &Scene<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
+fn unexplained<'a>(scene: &RunState<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
     let mut groups: BTreeMap<Option<Form>, Vec<usize>> = BTreeMap::new();
     for at in failing {
         let form = scene.done[*at].evidence.as_ref().and_then(|evidence| evidence.form);
@@ -236,7 +236,7 @@ pub(super) fn broken<'a>(verdict: Verdict, done: &[Done]) -> Vec<Group<'a>> {
         let cause = match verdict {
             Verdict::Nondet => Cause::Nondeterministic,
             _ => {
-                let how = one.evidence.as_ref().map(|evidence| evidence.breakage(LONGEST_TITLE));
+                let how = one.evidence.as_ref().map(|evidence| evidence.breakage(MAX_TITLE));
                 Cause::Broken { how: how.unwrap_or_else(|| Breakage::Said(Quoted::default())) }
             }
         };

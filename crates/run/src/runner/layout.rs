@@ -4,7 +4,7 @@ use qkvet_diagnose::together;
 use qkvet_spec::{Cause, Evidence, RightLayout, Verdict};
 
 use super::evidence;
-use super::findings::Scene;
+use super::findings::RunState;
 use super::groups::Group;
 use super::pass::Done;
 
@@ -32,7 +32,7 @@ impl Done {
 
 /// Cases that failed for one layout alone; if there are none, those that a fault explains but for
 /// what their views gave.
-pub(super) fn by_layout<'a>(scene: &Scene<'_, 'a>, groups: &mut [Group<'a>]) -> Vec<Group<'a>> {
+pub(super) fn by_layout<'a>(scene: &RunState<'_, 'a>, groups: &mut [Group<'a>]) -> Vec<Group<'a>> {
     let alone = |right: RightLayout| {
         let is_member = |at: &usize| {
             let done = &scene.done[*at];
@@ -56,7 +56,7 @@ fn group<'a>(right: RightLayout, faults: Vec<String>, members: Vec<usize>) -> Gr
 
 /// Takes from a group the cases whose views gave what its faults refute. What they compute bounds
 /// its roundings, so that results which differ by those alone stay.
-fn beside<'a>(scene: &Scene<'_, 'a>, named: &mut Group<'a>) -> Option<Group<'a>> {
+fn beside<'a>(scene: &RunState<'_, 'a>, named: &mut Group<'a>) -> Option<Group<'a>> {
     let of_meaning =
         named.faults.iter().all(|fault| fault.behavior.is_none() && fault.execution.is_empty());
     if named.faults.is_empty() || !of_meaning {

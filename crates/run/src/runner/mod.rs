@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use qkvet_diagnose::{LEAST_SHARE, applied, conventions_that_explain, thinned};
+use qkvet_diagnose::{MIN_SHARE, applied, conventions_that_explain, sample_evenly};
 use qkvet_engine::law::{CallRecord, EvaluationError};
 use qkvet_engine::selftest::SelfTestError;
 use qkvet_gen::GenError;
@@ -34,7 +34,7 @@ use crate::python::{place_of, source_place};
 use crate::record::Sharding;
 use crate::target::{NamedTarget, TargetKind};
 use filled::{as_put, changes_masks, filled};
-use findings::Scene;
+use findings::RunState;
 pub(crate) use groups::{cause_of, undeclared as undeclared_cause};
 pub(crate) use layout::right_on;
 use pass::{Done, Pass};
@@ -162,7 +162,7 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
         let again = pass.judge(&cases, &under, &mut |_, _| {})?;
         other.iter_mut().for_each(|other| pass.exchange(other));
         if consistent(&done, &again) && settles(&found, &cases, &done, &again) {
-            let scene = Scene {
+            let scene = RunState {
                 config,
                 cases: &cases,
                 done: &done,
@@ -179,8 +179,13 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
         }
     }
     let mut findings = explained;
-    let scene =
-        Scene { config, cases: &cases, done: &done, meaning: &meaning, conventions: &conventions };
+    let scene = RunState {
+        config,
+        cases: &cases,
+        done: &done,
+        meaning: &meaning,
+        conventions: &conventions,
+    };
     findings.extend(findings::verdicts(&scene, &mut pass)?);
     let run = info(config, &cases, &pass);
     let shown = shown(&findings, cases.len());
@@ -256,7 +261,7 @@ fn failing(done: &[Done]) -> Vec<usize> {
 fn sample(done: &[Done], cases: &[usize]) -> Vec<usize> {
     let recorded: Vec<usize> =
         cases.iter().copied().filter(|at| !done[*at].calls.is_empty()).collect();
-    thinned(&recorded, EVIDENCE_LIMIT).copied().collect()
+    sample_evenly(&recorded, EVIDENCE_LIMIT).copied().collect()
 }
 
 fn undeclared<'a>(
@@ -289,7 +294,7 @@ fn settles(found: &[&Convention], cases: &[Planned<'_>], before: &[Done], after:
     };
     let concerned: Vec<usize> = failing(before).into_iter().filter(concerns).collect();
     let settled = concerned.iter().filter(|at| after[**at].verdict != Verdict::Fail).count();
-    settled * LEAST_SHARE >= concerned.len()
+    settled * MIN_SHARE >= concerned.len()
 }
 
 /// Who refuses every call has not refused what does not fit: where no law of answers could be

@@ -7,18 +7,18 @@ use qkvet_diagnose::{Place, boundary, structure};
 use qkvet_engine::law::read_keys;
 use qkvet_spec::{CallOption, Condition, Reading, SeenIn, Verdict, WrongElements};
 
-use super::findings::Scene;
+use super::findings::RunState;
 use super::groups::Group;
 use super::pass::Pass;
 use super::trace::keep;
 
 /// Cases whose outputs are looked at.
-const MOST_READ: usize = 20;
+const MAX_READ: usize = 20;
 
 /// What the plainest case whose output can be read says of the keys that a query weighs; the case
 /// is kept.
 pub(super) fn reading(
-    scene: &Scene<'_, '_>,
+    scene: &RunState<'_, '_>,
     pass: &Pass<'_>,
     group: &Group<'_>,
 ) -> Option<SeenIn<Reading>> {
@@ -27,7 +27,7 @@ pub(super) fn reading(
     let mut readable: Vec<usize> =
         group.members.iter().copied().filter(|at| scene.cases[*at].is_routed()).collect();
     readable.sort_by_key(|at| (options(*at), scene.cases[*at].dims().n_k, scene.cases[*at].size()));
-    readable.into_iter().take(MOST_READ).find_map(|at| {
+    readable.into_iter().take(MAX_READ).find_map(|at| {
         let done = &scene.done[at];
         let contract = scene.config.contracts.get(&done.dtype)?;
         let seen =
@@ -38,7 +38,7 @@ pub(super) fn reading(
 }
 
 /// What the members have in common and few passing cases of their laws.
-pub(super) fn boundary_of(scene: &Scene<'_, '_>, group: &Group<'_>) -> Option<Condition> {
+pub(super) fn boundary_of(scene: &RunState<'_, '_>, group: &Group<'_>) -> Option<Condition> {
     if group.verdict != Verdict::Fail {
         return None;
     }
@@ -65,7 +65,7 @@ pub(super) fn boundary_of(scene: &Scene<'_, '_>, group: &Group<'_>) -> Option<Co
 /// Where the wrong elements are in the largest output of a member, if nothing explains them; the
 /// case is kept.
 pub(super) fn structure_of(
-    scene: &Scene<'_, '_>,
+    scene: &RunState<'_, '_>,
     pass: &Pass<'_>,
     group: &Group<'_>,
 ) -> Option<SeenIn<WrongElements>> {
@@ -74,7 +74,7 @@ pub(super) fn structure_of(
     }
     let mut members = group.members.clone();
     members.sort_by_key(|at| (std::cmp::Reverse(scene.cases[*at].size()), *at));
-    members.into_iter().take(MOST_READ).find_map(|at| {
+    members.into_iter().take(MAX_READ).find_map(|at| {
         let done = &scene.done[at];
         let contract = scene.config.contracts.get(&done.dtype)?;
         let seen =
@@ -85,7 +85,7 @@ pub(super) fn structure_of(
 }
 
 /// Keeps a member, so that it can be replayed.
-pub(super) fn keep_member(scene: &Scene<'_, '_>, pass: &Pass<'_>, at: usize) {
+pub(super) fn keep_member(scene: &RunState<'_, '_>, pass: &Pass<'_>, at: usize) {
     let (planned, done) = (&scene.cases[at], &scene.done[at]);
     if let (Ok(case), Ok(law)) = (planned.case(scene.config), planned.checked_law(scene.config)) {
         keep(scene.config, scene.conventions, pass, (&done.id, &case, law), None);

@@ -13,12 +13,12 @@ use qkvet_spec::{
 use serde::{Deserialize, Serialize};
 
 use super::RunConfig;
+use crate::atomic_write::atomic_write;
 use crate::config::below_current;
 use crate::python::{Arrays, Layout};
-use crate::whole::write_whole;
 
 /// No stored case is longer: a longer file is refused before it is read.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 
 /// A stored case and how it was judged.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -265,7 +265,7 @@ pub(super) fn names(conventions: &[&Convention]) -> Vec<String> {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Unexpected> {
-    write_whole(path, text.as_bytes())
+    atomic_write(path, text.as_bytes())
         .map_err(|error| Unexpected::at_path("case", path, "to be written").error(error))
 }
 
@@ -278,8 +278,8 @@ pub fn read_case(folder: &Path, name: &str) -> Result<Stored, Unexpected> {
     let path = if by_id.is_file() { by_id } else { PathBuf::from(name) };
     let wrong = Unexpected::at_path("case", &path, "a stored case");
     let hint = "ids are those that `qkvet check` printed in this folder";
-    if std::fs::metadata(&path).is_ok_and(|about| !about.is_file() || about.len() > MOST_BYTES) {
-        return Err(wrong.got(format!("no file of at most {MOST_BYTES} bytes")).hint(hint));
+    if std::fs::metadata(&path).is_ok_and(|about| !about.is_file() || about.len() > MAX_BYTES) {
+        return Err(wrong.got(format!("no file of at most {MAX_BYTES} bytes")).hint(hint));
     }
     match std::fs::read_to_string(&path) {
         Ok(text) => parse_json(&text).map_err(|error| wrong.error(error)),

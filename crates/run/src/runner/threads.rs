@@ -3,7 +3,7 @@
 use qkvet_spec::{Cause, Note, Stopped, ThreadCounts, Threads, Verdict};
 
 use super::RunError;
-use super::findings::Scene;
+use super::findings::RunState;
 use super::groups::Group;
 use super::pass::Pass;
 use super::planned::Planned;
@@ -27,19 +27,19 @@ pub fn threads_of(id: &str, law: &str) -> Threads {
 
 impl Group<'_> {
     /// Whether every member ran on the library's number of threads.
-    pub(super) fn is_threaded(&self, scene: &Scene<'_, '_>) -> bool {
+    pub(super) fn is_threaded(&self, scene: &RunState<'_, '_>) -> bool {
         self.members.iter().all(|at| threads(scene, *at) == Threads::Library)
     }
 }
 
-fn threads(scene: &Scene<'_, '_>, at: usize) -> Threads {
+fn threads(scene: &RunState<'_, '_>, at: usize) -> Threads {
     threads_of(&scene.done[at].id, scene.cases[at].law())
 }
 
 /// What tells that the cases of a group are wrong on several threads alone, and whether it is no
 /// accident; `None` where they are wrong on one too, or where nothing can be told.
 pub(super) fn of_threads(
-    scene: &Scene<'_, '_>,
+    scene: &RunState<'_, '_>,
     pass: &mut Pass<'_>,
     group: &Group<'_>,
     start: usize,

@@ -7,7 +7,7 @@ use qkvet_spec::{
     Aspect, Call, Case, Cause, CheckedLaw, Contract, Convention, Note, Strides, Summary, Verdict,
 };
 
-use super::findings::Scene;
+use super::findings::RunState;
 use super::pass::{Done, Pass};
 use super::planned::{CaseSource, Planned};
 use super::store::{StoredCall, StoredFinding, names};
@@ -17,7 +17,7 @@ use crate::repro::{Ground, JudgedCall, Story, judged_calls, script};
 use crate::target::{Again, OwnTarget, TargetKind};
 
 /// A longer script is not in the report.
-const MOST_SHOWN_BYTES: usize = 64 << 10;
+const MAX_SHOWN_BYTES: usize = 64 << 10;
 
 /// A case that shows a finding.
 pub(super) struct Seen<'a> {
@@ -45,7 +45,7 @@ pub(super) struct Trace {
 }
 
 /// Stores the case, writes the script, and says how to see the finding again.
-pub(super) fn trace(scene: &Scene<'_, '_>, pass: &Pass<'_>, seen: &Seen<'_>) -> Trace {
+pub(super) fn trace(scene: &RunState<'_, '_>, pass: &Pass<'_>, seen: &Seen<'_>) -> Trace {
     let Done { asked, once, .. } = *seen.shown;
     let finding = StoredFinding::new(seen.verdict, seen.cause.clone(), asked, once);
     let kept =
@@ -60,7 +60,7 @@ pub(super) fn trace(scene: &Scene<'_, '_>, pass: &Pass<'_>, seen: &Seen<'_>) -> 
     {
         Some((path, text)) => Trace {
             script: Some(path),
-            script_text: Some(text).filter(|text| text.len() <= MOST_SHOWN_BYTES),
+            script_text: Some(text).filter(|text| text.len() <= MAX_SHOWN_BYTES),
             ..kept
         },
         None => kept,
@@ -70,7 +70,7 @@ pub(super) fn trace(scene: &Scene<'_, '_>, pass: &Pass<'_>, seen: &Seen<'_>) -> 
 /// The calls of a target that runs in a process of its own or may be given views, with what they
 /// must return.
 fn judged(
-    scene: &Scene<'_, '_>,
+    scene: &RunState<'_, '_>,
     pass: &Pass<'_>,
     seen: &Seen<'_>,
     contract: &Contract,
@@ -215,7 +215,7 @@ fn command(
 }
 
 fn write_script(
-    scene: &Scene<'_, '_>,
+    scene: &RunState<'_, '_>,
     pass: &Pass<'_>,
     seen: &Seen<'_>,
     contract: &Contract,

@@ -67,7 +67,7 @@ pub(super) fn build(args: &ExamBuildArgs) -> Result<ExitCode, Failure> {
             "note: {path}:{line}: `{name}` in a formula of the text: expected a name that the question defines"
         );
     }
-    if seed < LEAST_SEED {
+    if seed < MIN_SEED {
         tell!(
             "note: seed {seed} can be found by trying all short ones, and with it the key of every sheet"
         );
@@ -80,14 +80,14 @@ pub(super) fn build(args: &ExamBuildArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Seeds below are found in hours by who has a sheet: a variant takes about a millisecond.
-const LEAST_SEED: u64 = 1 << 32;
+const MIN_SEED: u64 = 1 << 32;
 
 /// A seed that nobody can guess: a hash under a key from the operating system's own source of
 /// random numbers.
 fn fresh() -> u64 {
     loop {
         let seed = RandomState::new().hash_one("seed of an exam") >> 1;
-        if seed >= LEAST_SEED {
+        if seed >= MIN_SEED {
             return seed;
         }
     }

@@ -19,7 +19,7 @@ use crate::args::ExamGradeArgs;
 use crate::exit::{Failure, HELD, NOTHING};
 
 /// Folders in folders.
-const MOST_DEPTH: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 pub(super) fn grade(args: &ExamGradeArgs) -> Result<ExitCode, Failure> {
     let catalog = setup::catalog(None, None)?;
@@ -40,7 +40,7 @@ pub(super) fn grade(args: &ExamGradeArgs) -> Result<ExitCode, Failure> {
                 .got("neither")
                 .into());
         }
-        for file in files(path, MOST_DEPTH) {
+        for file in files(path, MAX_DEPTH) {
             // What lies among submissions by an earlier `--out` was handed in by nobody.
             if path.is_dir() && is_result(&file) {
                 tell!("note: {}: left out, for it is a result of grading", file.display());

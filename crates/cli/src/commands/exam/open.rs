@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use qkvet_exam::grade::{FileError, MOST_BYTES};
+use qkvet_exam::grade::{FileError, MAX_BYTES};
 use qkvet_spec::Unexpected;
 
 /// All bytes of a file.
@@ -17,7 +17,7 @@ pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, FileError> {
     if !data.is_file() {
         return Err(FileError::NotRegular);
     }
-    let most = MOST_BYTES as u64;
+    let most = MAX_BYTES as u64;
     if data.len() > most {
         return Err(FileError::TooLarge { got: data.len() });
     }

@@ -11,7 +11,7 @@ pub(super) use harness::harness;
 
 use std::path::Path;
 
-use qkvet_run::whole::write_whole;
+use qkvet_run::atomic_write::atomic_write;
 use qkvet_spec::Unexpected;
 
 /// Writes a file of the user's. One that is there stays, unless it is to be written over.
@@ -24,7 +24,7 @@ fn begin(path: &Path, text: &str, force: bool) -> Result<(), Unexpected> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).map_err(failed)?;
     }
-    write_whole(path, text.as_bytes()).map_err(failed)?;
+    atomic_write(path, text.as_bytes()).map_err(failed)?;
     say!("wrote {}", path.display());
     Ok(())
 }

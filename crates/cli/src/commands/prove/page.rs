@@ -28,7 +28,7 @@ const FAMILIES: [(&str, &str); 13] = [
 ];
 
 /// Longer proofs are folded.
-const MOST_STEPS_SHOWN: usize = 5;
+const MAX_STEPS_SHOWN: usize = 5;
 
 const PREFACE: &str = "\
 # Laws and their proofs
@@ -168,7 +168,7 @@ impl<'a> Place<'a> {
         let proof = format!("```text\n{}\n```\n", self.proved.proof(Style::Unicode));
         match steps {
             _ if !says_more => String::new(),
-            0..=MOST_STEPS_SHOWN => format!("\n{proof}"),
+            0..=MAX_STEPS_SHOWN => format!("\n{proof}"),
             _ => format!(
                 "\n<details><summary>The proof in {steps} steps</summary>\n\n{proof}\n</details>\n"
             ),

@@ -7,7 +7,7 @@ use qkvet_report::{ChangeGroup, change_groups, visible_line};
 use qkvet_spec::{CaseChange, Change, SnapshotOutcome, Unexpected};
 
 /// Cases of a group that are shown at once.
-const MOST_SHOWN: usize = 5;
+const MAX_SHOWN: usize = 5;
 
 /// What the keys do.
 const HELP: &str = "  a  accept: the snapshot takes over what the run found for these cases
@@ -82,13 +82,9 @@ fn ask<'a>(
         )?;
         let line =
             |one: &CaseChange| broken(&format!("  {}", ChangeGroup::line(one)), manner.columns);
-        group
-            .cases
-            .iter()
-            .take(MOST_SHOWN)
-            .try_for_each(|one| writeln!(output, "{}", line(one)))?;
-        if n > MOST_SHOWN {
-            writeln!(output, "  and {} more", n - MOST_SHOWN)?;
+        group.cases.iter().take(MAX_SHOWN).try_for_each(|one| writeln!(output, "{}", line(one)))?;
+        if n > MAX_SHOWN {
+            writeln!(output, "  and {} more", n - MAX_SHOWN)?;
         }
         let choice = loop {
             write!(output, "[a]ccept  [s]kip  show a[l]l  [q]uit without the rest  [?] > ")?;

@@ -20,7 +20,7 @@ pub(super) const RUN: usize = 16;
 pub(super) const FACTS: usize = 5;
 pub(super) const SUM: usize = 0;
 pub(super) const SQUARE_SUM: usize = 1;
-pub(super) const LARGEST: usize = 2;
+pub(super) const MAX_SIZE: usize = 2;
 pub(super) const SMALLEST: usize = 3;
 pub(super) const HEAVIEST: usize = 4;
 
@@ -34,7 +34,7 @@ impl<S: Simd> Facts<'_, S> {
     pub(super) fn clear(self, simd: S) {
         self.0[SUM] = [simd.splat_f64s(0.0); VECTORS];
         self.0[SQUARE_SUM] = [simd.splat_f64s(0.0); VECTORS];
-        self.0[LARGEST] = [simd.splat_f64s(f64::NEG_INFINITY); VECTORS];
+        self.0[MAX_SIZE] = [simd.splat_f64s(f64::NEG_INFINITY); VECTORS];
         self.0[SMALLEST] = [simd.splat_f64s(f64::INFINITY); VECTORS];
         self.0[HEAVIEST] = [simd.splat_f64s(0.0); VECTORS];
     }
@@ -42,7 +42,7 @@ impl<S: Simd> Facts<'_, S> {
     /// The exponential of the largest, once all keys are seen.
     #[inline(always)]
     pub(super) fn weigh_largest(self, simd: S, factor: S::f64s) {
-        self.0[HEAVIEST] = exp_product_vectors(simd, self.0[LARGEST], factor);
+        self.0[HEAVIEST] = exp_product_vectors(simd, self.0[MAX_SIZE], factor);
     }
 }
 
@@ -248,7 +248,7 @@ impl<S: Simd> Taken<S> {
         for m in 0..VECTORS {
             self.run[m] = simd.add_f64s(self.run[m], exponential[m]);
             if WITH_LARGEST {
-                let largest = &mut self.facts[LARGEST][m];
+                let largest = &mut self.facts[MAX_SIZE][m];
                 *largest = simd.max_f64s(*largest, low[m]);
             }
             if WITH_ALL {

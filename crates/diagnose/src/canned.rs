@@ -4,9 +4,9 @@ use qkvet_spec::{Call, Output, Response, Target};
 
 /// A target that gives this output to every call.
 #[derive(Clone, Copy, Debug)]
-pub struct Answered<'a>(pub &'a Output);
+pub struct CannedTarget<'a>(pub &'a Output);
 
-impl Target for Answered<'_> {
+impl Target for CannedTarget<'_> {
     fn call(&mut self, _: &Call) -> Response {
         Response::Output(Box::new(self.0.clone()))
     }

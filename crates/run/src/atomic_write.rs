@@ -18,15 +18,15 @@ static NUMBER: AtomicU64 = AtomicU64::new(0);
 ///
 /// # Errors
 /// A folder that is not there or cannot be written, a full disk: nothing is left behind then.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    write_whole_with(path, |to| to.write_all(bytes))
+pub fn atomic_write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    atomic_write_with(path, |to| to.write_all(bytes))
 }
 
 /// The same, of bytes that are made on the way.
 ///
 /// # Errors
-/// As [`write_whole`], and those of `write`.
-pub fn write_whole_with(
+/// As [`atomic_write`], and those of `write`.
+pub fn atomic_write_with(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> io::Result<()> {
@@ -93,7 +93,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("report.json");
         for text in ["first", "second"] {
-            write_whole(&path, text.as_bytes()).expect("a file");
+            atomic_write(&path, text.as_bytes()).expect("a file");
             assert_eq!(fs::read_to_string(&path).expect("a file"), text);
         }
         assert_eq!(names(folder.path()), ["report.json"]);
@@ -112,7 +112,7 @@ mod tests {
                     let n: usize =
                         fs::read_to_string(&path).expect("a file").parse().expect("a number");
                     std::thread::yield_now();
-                    write_whole(&path, (n + 1).to_string().as_bytes()).expect("a file");
+                    atomic_write(&path, (n + 1).to_string().as_bytes()).expect("a file");
                 });
             }
         });
@@ -124,16 +124,16 @@ mod tests {
     fn what_fails_on_the_way_leaves_what_was_there() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("report.json");
-        write_whole(&path, b"before").expect("a file");
-        let error = write_whole_with(&path, |to| {
+        atomic_write(&path, b"before").expect("a file");
+        let error = atomic_write_with(&path, |to| {
             to.write_all(b"half of it")?;
             Err(io::Error::other("the disk is full"))
         });
         assert_eq!(error.expect_err("an error").to_string(), "the disk is full");
         assert_eq!(fs::read_to_string(&path).expect("a file"), "before");
         assert_eq!(names(folder.path()), ["report.json"]);
-        assert!(write_whole(&folder.path().join("absent/report.json"), b"x").is_err());
-        assert!(write_whole(folder.path(), b"x").is_err());
+        assert!(atomic_write(&folder.path().join("absent/report.json"), b"x").is_err());
+        assert!(atomic_write(folder.path(), b"x").is_err());
         assert_eq!(names(folder.path()), ["report.json"]);
     }
 
@@ -141,7 +141,7 @@ mod tests {
     fn a_name_of_any_length_is_written() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("n".repeat(255));
-        write_whole(&path, b"x").expect("a file");
+        atomic_write(&path, b"x").expect("a file");
         assert_eq!(fs::read_to_string(&path).expect("a file"), "x");
     }
 
@@ -152,13 +152,13 @@ mod tests {
         let (there, link) = (folder.path().join("there"), folder.path().join("link"));
         fs::write(&there, "old").expect("a file");
         std::os::unix::fs::symlink(&there, &link).expect("a link");
-        write_whole(&link, b"new").expect("a file");
+        atomic_write(&link, b"new").expect("a file");
         assert!(link.is_symlink());
         assert_eq!(fs::read_to_string(&there).expect("a file"), "new");
-        write_whole(Path::new("/dev/null"), b"x").expect("a device");
+        atomic_write(Path::new("/dev/null"), b"x").expect("a device");
         assert!(!Path::new("/dev/null").is_file());
         let full = Path::new("/dev/full");
-        assert!(!full.exists() || write_whole(full, b"x").is_err());
+        assert!(!full.exists() || atomic_write(full, b"x").is_err());
     }
 
     /// Readers beside writers see one text or the other, as long as they are.
@@ -167,12 +167,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("case.json");
         let texts = ["a".repeat(200_000), "b".repeat(100_000)];
-        write_whole(&path, texts[0].as_bytes()).expect("a file");
+        atomic_write(&path, texts[0].as_bytes()).expect("a file");
         std::thread::scope(|scope| {
             for text in &texts {
                 scope.spawn(|| {
                     for _ in 0..40 {
-                        write_whole(&path, text.as_bytes()).expect("a file");
+                        atomic_write(&path, text.as_bytes()).expect("a file");
                     }
                 });
             }

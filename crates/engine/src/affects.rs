@@ -7,7 +7,7 @@ use crate::lowering::{Want, alters, call_env};
 
 /// What of a call a fault strikes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Strike {
+pub enum AffectedElements {
     /// Its trigger does not hold.
     Nothing,
     /// The whole call.
@@ -17,7 +17,7 @@ pub enum Strike {
 }
 
 /// What of `call` the fault strikes.
-pub fn strike(fault: &Fault, call: &Call) -> Strike {
+pub fn affects(fault: &Fault, call: &Call) -> AffectedElements {
     let answered = match fault.behavior {
         Some(Behavior::MisfitAnswered(misfit)) => Some(misfit),
         _ => None,
@@ -25,12 +25,12 @@ pub fn strike(fault: &Fault, call: &Call) -> Strike {
     // Who refuses what does not fit does so with any other fault, and a fault that answers it shows
     // in nothing else.
     if call.misfit() != answered {
-        return Strike::Nothing;
+        return AffectedElements::Nothing;
     }
-    let Some(when) = &fault.when else { return Strike::Call };
+    let Some(when) = &fault.when else { return AffectedElements::Call };
     let env = call_env(call);
     if !["item", "h", "i"].iter().any(|name| when.mentions(name)) {
-        return if when.holds(&env) { Strike::Call } else { Strike::Nothing };
+        return if when.holds(&env) { AffectedElements::Call } else { AffectedElements::Nothing };
     }
     let Dims { b, h_q, n_q, .. } = env.dims;
     let holds = |at: usize| {
@@ -44,9 +44,9 @@ pub fn strike(fault: &Fault, call: &Call) -> Strike {
     };
     let rows: Vec<bool> = (0..b * h_q * n_q).map(holds).collect();
     match (rows.contains(&true), rows.contains(&false)) {
-        (true, true) => Strike::Rows(rows),
-        (true, false) => Strike::Call,
-        (false, _) => Strike::Nothing,
+        (true, true) => AffectedElements::Rows(rows),
+        (true, false) => AffectedElements::Call,
+        (false, _) => AffectedElements::Nothing,
     }
 }
 
@@ -54,7 +54,7 @@ pub fn strike(fault: &Fault, call: &Call) -> Strike {
 /// meaning alone makes another call of it.
 pub fn touches(fault: &Fault, base: &Meaning, call: &Call) -> bool {
     let computes = !fault.execution.is_empty() || fault.behavior.is_some();
-    strike(fault, call) != Strike::Nothing
+    affects(fault, call) != AffectedElements::Nothing
         && (computes || alters(&fault.meaning.apply(base), base, call))
 }
 
@@ -71,10 +71,10 @@ pub struct Parts<'a> {
 pub fn parts<'a>(faults: &[&'a Fault], call: &Call) -> Parts<'a> {
     let mut struck: Vec<(&'a Fault, Option<Vec<bool>>)> = Vec::new();
     for fault in faults {
-        match strike(fault, call) {
-            Strike::Nothing => {}
-            Strike::Call => struck.push((fault, None)),
-            Strike::Rows(rows) => struck.push((fault, Some(rows))),
+        match affects(fault, call) {
+            AffectedElements::Nothing => {}
+            AffectedElements::Call => struck.push((fault, None)),
+            AffectedElements::Rows(rows) => struck.push((fault, Some(rows))),
         }
     }
     let partial: Vec<&Vec<bool>> = struck.iter().filter_map(|(_, rows)| rows.as_ref()).collect();

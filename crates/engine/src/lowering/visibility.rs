@@ -11,7 +11,7 @@ use crate::head::Span;
 
 /// Keys that each query sees.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Sight {
+pub(super) enum VisibleKeys {
     All,
     Spans(Vec<Span>),
     Mask(Vec<bool>),
@@ -45,7 +45,7 @@ impl<'a> Rules<'a> {
     }
 
     /// The sight of all queries of head `h`, with `zero_keys` more keys that every query sees.
-    pub(super) fn sight(&self, h: usize, zero_keys: usize) -> Sight {
+    pub(super) fn visibility(&self, h: usize, zero_keys: usize) -> VisibleKeys {
         let mask = self.options.mask.as_ref();
         let mask =
             mask.filter(|_| matches!(self.meaning.mask, Mask::TrueAttends | Mask::TrueHides));
@@ -56,9 +56,9 @@ impl<'a> Rules<'a> {
         if mask.is_none() && bias.is_none() && zero_keys == 0 && is_plain {
             let all = Span::prefix(self.dims.n_k);
             return if spans().all(|span| span == all) {
-                Sight::All
+                VisibleKeys::All
             } else {
-                Sight::Spans(spans().collect())
+                VisibleKeys::Spans(spans().collect())
             };
         }
         let attends = self.meaning.mask == Mask::TrueAttends;
@@ -83,7 +83,7 @@ impl<'a> Rules<'a> {
             }
             seen.extend(std::iter::repeat_n(true, zero_keys));
         }
-        Sight::Mask(seen)
+        VisibleKeys::Mask(seen)
     }
 
     fn here(&self, h: usize, i: usize, j: usize) -> IndexEnv {

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use qkvet_prove::exact::{Exact, NotExact, Real};
 
 use super::expression::{TIMES, decimal, lowered, read_expression, ten_to};
-use super::{MOST_TEXT, ReadError};
+use super::{MAX_TEXT, ReadError};
 
 /// How a number was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Form {
 
 /// A number that somebody wrote.
 #[derive(Clone, Debug)]
-pub struct Stated {
+pub struct ParsedNumber {
     /// As it was typed.
     pub text: String,
     /// Its value.
@@ -27,16 +27,16 @@ pub struct Stated {
     pub form: Form,
 }
 
-impl Stated {
+impl ParsedNumber {
     /// Reads a number. One that is nothing but digits may have an exponent: `6.9e-13`.
     ///
     /// # Errors
     /// What is no number.
     pub fn read(text: &str) -> Result<Self, ReadError> {
         let text = text.trim();
-        if text.len() > MOST_TEXT {
+        if text.len() > MAX_TEXT {
             let got = text.len();
-            return Err(ReadError::TooMany { most: MOST_TEXT, what: "characters", got });
+            return Err(ReadError::TooMany { most: MAX_TEXT, what: "characters", got });
         }
         let word = text.trim_start_matches(['-', '+', '.']).to_ascii_lowercase();
         if ["nan", "inf", "infinity"].contains(&word.as_str()) {
@@ -72,7 +72,7 @@ pub(crate) fn ends_within(value: &Real, places: usize) -> bool {
 }
 
 /// Digits of a number that is nothing else.
-const MOST_DIGITS: usize = 60;
+const MAX_DIGITS: usize = 60;
 
 /// Decimals that tell numbers apart before exact arithmetic has to.
 const ENOUGH: usize = 40;
@@ -154,9 +154,9 @@ fn plain(text: &str) -> Result<Option<(Real, usize)>, ReadError> {
         }
         Some(_) => return Ok(None),
     };
-    if mantissa.len() > MOST_DIGITS {
+    if mantissa.len() > MAX_DIGITS {
         let got = mantissa.len();
-        return Err(ReadError::TooMany { most: MOST_DIGITS, what: "digits", got });
+        return Err(ReadError::TooMany { most: MAX_DIGITS, what: "digits", got });
     }
     let power = ten_to(usize::try_from(exponent.unsigned_abs()).unwrap_or(0));
     let power = if exponent < 0 { power.inverse()? } else { power };
@@ -193,25 +193,27 @@ mod tests {
             ("1/2", Form::Expression, "0.5000"),
             ("2e", Form::Expression, "5.4366"),
         ] {
-            let read = Stated::read(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let read = ParsedNumber::read(text).unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!((read.form, read.value.digits(4).as_str()), (form, digits), "{text}");
         }
-        assert!(Stated::read("1e999999999").is_err());
+        assert!(ParsedNumber::read("1e999999999").is_err());
         for text in ["nan", ".nan", "-.inf", "Infinity"] {
-            assert!(matches!(Stated::read(text), Err(ReadError::NotFinite { .. })), "{text}");
+            assert!(matches!(ParsedNumber::read(text), Err(ReadError::NotFinite { .. })), "{text}");
         }
-        assert!(Stated::read(&"1".repeat(600)).is_err());
+        assert!(ParsedNumber::read(&"1".repeat(600)).is_err());
     }
 
     #[test]
     fn half_a_unit_is_decided_exactly() {
-        let third = Stated::read("1/3").unwrap().value;
-        assert!(Stated::read("0.333").unwrap().is_near(&third, 3));
-        assert!(!Stated::read("0.334").unwrap().is_near(&third, 3));
+        let third = ParsedNumber::read("1/3").unwrap().value;
+        assert!(ParsedNumber::read("0.333").unwrap().is_near(&third, 3));
+        assert!(!ParsedNumber::read("0.334").unwrap().is_near(&third, 3));
         // Half a unit itself is near, whichever way it is rounded.
-        let half = Stated::read("0.125").unwrap().value;
-        assert!(["0.12", "0.13"].iter().all(|text| Stated::read(text).unwrap().is_near(&half, 2)));
-        assert!(!Stated::read("0.11").unwrap().is_near(&half, 2));
-        assert!(Stated::read("0.1250").unwrap().is(&half));
+        let half = ParsedNumber::read("0.125").unwrap().value;
+        assert!(
+            ["0.12", "0.13"].iter().all(|text| ParsedNumber::read(text).unwrap().is_near(&half, 2))
+        );
+        assert!(!ParsedNumber::read("0.11").unwrap().is_near(&half, 2));
+        assert!(ParsedNumber::read("0.1250").unwrap().is(&half));
     }
 }

@@ -6,23 +6,27 @@ use qkvet_spec::wire::{Supports, WireDtype};
 use qkvet_spec::{Alike, CallOption, Dtype, Fit};
 
 use super::arena::{Buffer, Contents};
+use super::decoded::{DecodedRequest, NoAnswer, Sent};
 use super::foreign::{Function, Value};
-use super::posed::{NoAnswer, Posed, Sent};
 use super::prototype::{Kind, Number, Parameter, Prototype};
 use super::role::Role;
 use crate::python::Layout;
 
 /// A way into a library.
-pub(super) trait Door {
+pub(super) trait Adapter {
     /// What the function offers.
     fn supports(&self) -> Supports;
 
     /// The memory of a call, or why it cannot be made.
-    fn prepare(&self, call: &Posed) -> Result<Prepared, NoAnswer>;
+    fn prepare(&self, call: &DecodedRequest) -> Result<Prepared, NoAnswer>;
 
     /// Makes the call; `places` are the addresses of the buffers.
-    fn invoke(&self, call: &Posed, prepared: &Prepared, places: &[*mut u8])
-    -> Result<(), NoAnswer>;
+    fn invoke(
+        &self,
+        call: &DecodedRequest,
+        prepared: &Prepared,
+        places: &[*mut u8],
+    ) -> Result<(), NoAnswer>;
 }
 
 /// What is laid out for a call.
@@ -110,18 +114,18 @@ pub(super) struct Taken {
     pub(super) layout: Layout,
 }
 
-impl Door for ByPrototype {
+impl Adapter for ByPrototype {
     fn supports(&self) -> Supports {
         supports_of(&self.taken.prototype)
     }
 
-    fn prepare(&self, call: &Posed) -> Result<Prepared, NoAnswer> {
+    fn prepare(&self, call: &DecodedRequest) -> Result<Prepared, NoAnswer> {
         self.taken.prepare(call)
     }
 
     fn invoke(
         &self,
-        _call: &Posed,
+        _call: &DecodedRequest,
         prepared: &Prepared,
         places: &[*mut u8],
     ) -> Result<(), NoAnswer> {
@@ -142,7 +146,7 @@ impl Door for ByPrototype {
 
 impl Taken {
     /// The memory of a call, or why it cannot be made.
-    pub(super) fn prepare(&self, call: &Posed) -> Result<Prepared, NoAnswer> {
+    pub(super) fn prepare(&self, call: &DecodedRequest) -> Result<Prepared, NoAnswer> {
         self.fits(call)?;
         let mut prepared = Prepared::default();
         for parameter in &self.prototype.parameters {
@@ -153,7 +157,7 @@ impl Taken {
     }
 
     /// Whether the sizes of a call can be said with the parameters that there are.
-    fn fits(&self, call: &Posed) -> Result<(), NoAnswer> {
+    fn fits(&self, call: &DecodedRequest) -> Result<(), NoAnswer> {
         let (q, k, v) = (call.shape("query"), call.shape("key"), call.shape("value"));
         let scores = [q[0], q[1], q[2], k[2]];
         let spreads = |name: &str| {
@@ -203,7 +207,7 @@ impl Taken {
     fn argument(
         &self,
         parameter: &Parameter,
-        call: &Posed,
+        call: &DecodedRequest,
         prepared: &mut Prepared,
     ) -> Result<Argument, NoAnswer> {
         let d = call.dims;
@@ -275,7 +279,7 @@ impl Taken {
     fn option(
         &self,
         parameter: &Parameter,
-        call: &Posed,
+        call: &DecodedRequest,
         prepared: &mut Prepared,
     ) -> Result<Argument, NoAnswer> {
         let Some(sent) = call.tensors.get(parameter.role.name()) else { return Ok(NULL) };
@@ -307,7 +311,7 @@ fn unpassable(parameter: &Parameter) -> NoAnswer {
 /// Lengths or offsets; NULL if they are off.
 fn option_of_wholes(
     parameter: &Parameter,
-    call: &Posed,
+    call: &DecodedRequest,
     prepared: &mut Prepared,
 ) -> Result<Argument, NoAnswer> {
     let Some(sent) = call.tensors.get(parameter.role.name()) else { return Ok(NULL) };

@@ -15,7 +15,7 @@ pub(super) struct Trial {
 /// Two shapes, one with more keys and one with more queries, no two extents of either alike where
 /// the target allows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Bench {
+pub(super) struct Trials {
     pub(super) dtype: Dtype,
     pub(super) shapes: [Dims; 2],
 }
@@ -40,7 +40,7 @@ pub(super) const RUNGS: [Rung; 6] = [
     Rung { grouped: false, widths: [(64, 64), (128, 128)] },
 ];
 
-impl Bench {
+impl Trials {
     pub(super) fn new(dtype: Dtype, rung: Rung) -> Self {
         let [(d_k, d_v), (e_k, e_v)] = rung.widths;
         let shapes = if rung.grouped {
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn extents_of_the_first_bench_differ() {
-        for Dims { b, h_q, h_k, n_q, n_k, d_k, d_v } in Bench::new(Dtype::Float32, RUNGS[0]).shapes
+        for Dims { b, h_q, h_k, n_q, n_k, d_k, d_v } in Trials::new(Dtype::Float32, RUNGS[0]).shapes
         {
             let mut all = [b, h_q, h_k, n_q, n_k, d_k, d_v];
             all.sort_unstable();
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn every_bench_has_room_for_what_is_read_off_the_values() {
         for rung in RUNGS {
-            let bench = Bench::new(Dtype::Float32, rung);
+            let bench = Trials::new(Dtype::Float32, rung);
             for Dims { b, h_k, n_k, d_k, d_v, .. } in
                 bench.shapes.into_iter().chain(bench.grouped())
             {

@@ -115,7 +115,7 @@ pub(super) struct Sent {
 
 /// A call of attention.
 #[derive(Clone, Debug)]
-pub(super) struct Posed {
+pub(super) struct DecodedRequest {
     /// Those of query, key and value.
     pub(super) dims: Dims,
     pub(super) dtype: Dtype,
@@ -167,7 +167,7 @@ pub(super) fn known_names(line: &[u8]) -> Result<(), NoAnswer> {
     }
 }
 
-impl Posed {
+impl DecodedRequest {
     /// Reads the tensors of a request; files lie in `scratch`.
     pub(super) fn read(run: &Run, scratch: &Path) -> Result<Self, NoAnswer> {
         let tensors = run.tensors.iter().map(|(name, tensor)| {

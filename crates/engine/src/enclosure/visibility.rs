@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::head::{Head, Span, Visible};
 
 /// The visible keys of every row.
-pub(super) struct Sight<'a> {
+pub(super) struct VisibleKeys<'a> {
     n_k: usize,
     rows: Rows<'a>,
 }
@@ -17,7 +17,7 @@ enum Rows<'a> {
     Mask(Cow<'a, [bool]>),
 }
 
-impl<'a> Sight<'a> {
+impl<'a> VisibleKeys<'a> {
     pub(super) fn new(head: &Head<'a>) -> Self {
         let n_k = head.n_k;
         let hidden_by_bias = head.biases().filter(|bias| bias.contains(&f64::NEG_INFINITY));
@@ -104,11 +104,11 @@ mod tests {
     fn a_key_is_seen_if_some_span_covers_it() {
         let spans =
             [(3, 5), (0, 1), (4, 4), (3, 4), (7, 8)].map(|(start, end)| Span { start, end });
-        let sight = Sight { n_k: 9, rows: Rows::Spans(&spans) };
-        let by_rows: Vec<bool> = (0..9).map(|j| (0..5).any(|i| sight.sees(i, j))).collect();
-        assert_eq!(sight.seen_keys(5), by_rows);
+        let visibility = VisibleKeys { n_k: 9, rows: Rows::Spans(&spans) };
+        let by_rows: Vec<bool> = (0..9).map(|j| (0..5).any(|i| visibility.sees(i, j))).collect();
+        assert_eq!(visibility.seen_keys(5), by_rows);
         assert_eq!(by_rows.iter().filter(|seen| **seen).count(), 4);
-        assert_eq!(sight.window_of_rows(0..3), 0..5);
-        assert_eq!(sight.window_of_rows(2..3), 0..0);
+        assert_eq!(visibility.window_of_rows(0..3), 0..5);
+        assert_eq!(visibility.window_of_rows(2..3), 0..0);
     }
 }

@@ -7,26 +7,26 @@ use qkvet_spec::Catalog;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::bench::Bench;
 use super::draw::{chosen, draw};
-use super::error::{Contradiction, NoVariant, Reject, Unfit, Which};
+use super::error::{Contradiction, NoVariant, Reject, Rejected, Which};
 use super::load::load;
 use super::mistake::{Mistaken, nothing};
 use super::stream::Odometer;
+use super::workspace::Workspace;
 use crate::answer::{Drawn, Numbers, Worked, work};
 use crate::error::ExamError;
 use crate::question::{CheckedPart, CheckedQuestion, Part, line_of};
 
 /// Draws that are thrown away before a question is given up.
-const MOST_TRIES: usize = 2_000;
+const MAX_TRIES: usize = 2_000;
 /// Draws after which a question without numbers may be asked again as it was.
 const TRIES_FOR_NEW_WORDS: usize = 40;
 /// Ways to choose numbers that are gone through one by one, when drawing finds no new ones.
-const MOST_WAYS: usize = 50_000;
+const MAX_WAYS: usize = 50_000;
 
 /// A question with its numbers and answers.
 #[derive(Clone, Debug)]
-pub struct Posed<'a> {
+pub struct Instance<'a> {
     /// The question.
     pub question: &'a CheckedQuestion,
     /// Its numbers.
@@ -34,12 +34,12 @@ pub struct Posed<'a> {
     /// Its worked steps.
     pub worked: Worked,
     /// The parts that are asked.
-    pub parts: Vec<PosedPart>,
+    pub parts: Vec<InstancePart>,
 }
 
 /// A part that is asked.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PosedPart {
+pub struct InstancePart {
     /// Its number in the question, from 0.
     pub at: usize,
     /// The answer.
@@ -76,13 +76,13 @@ pub enum Answer {
 ///
 /// # Errors
 /// No numbers that do within some thousands of draws, or a question that contradicts itself.
-pub fn pose<'a>(
+pub fn instantiate<'a>(
     question: &'a CheckedQuestion,
     parts: &[usize],
     (seed, name, variant): (u64, &[&str], usize),
     seen: &mut BTreeSet<String>,
     catalog: &Catalog,
-) -> Result<Posed<'a>, ExamError> {
+) -> Result<Instance<'a>, ExamError> {
     let id = &question.question.question;
     let mut last = Reject::Seen;
     // Whether all draws of which the conditions hold are thrown away for the same reason.
@@ -91,7 +91,7 @@ pub fn pose<'a>(
         let (question, reason) = (id.clone(), Box::new(reason));
         ExamError::NoValue { question, what, reason }
     };
-    for tries in 0..MOST_TRIES {
+    for tries in 0..MAX_TRIES {
         let number = tries.to_string();
         let label: Vec<&str> = name.iter().copied().chain([id.as_str(), number.as_str()]).collect();
         let drawn = match draw(question, seed, &label) {
@@ -113,7 +113,7 @@ pub fn pose<'a>(
                     return Ok(posed);
                 }
             }
-            Err(Unfit::Numbers(reason)) => {
+            Err(Rejected::Numbers(reason)) => {
                 // Conditions come before mistakes: what they throw away says nothing of these.
                 if !matches!(reason, Reject::Condition { .. }) {
                     is_always &= reached.as_ref().is_none_or(|other| *other == reason);
@@ -121,7 +121,7 @@ pub fn pose<'a>(
                 }
                 last = reason;
             }
-            Err(Unfit::Question(what, reason)) => return Err(contradiction((what, reason))),
+            Err(Rejected::Question(what, reason)) => return Err(contradiction((what, reason))),
         }
     }
     let label: Vec<&str> = name.iter().copied().chain([id.as_str(), "each"]).collect();
@@ -139,7 +139,7 @@ pub fn pose<'a>(
                 }
                 _ => None,
             };
-            let (last, tries) = (always.unwrap_or(last), MOST_TRIES);
+            let (last, tries) = (always.unwrap_or(last), MAX_TRIES);
             let question = id.clone();
             let none = Box::new(NoVariant { question, variant, tries, last, line });
             Err(ExamError::NoVariant { none })
@@ -149,7 +149,7 @@ pub fn pose<'a>(
 
 /// What is left when all ways to choose numbers are gone through.
 enum Each<'a> {
-    New(Box<Posed<'a>>),
+    New(Box<Instance<'a>>),
     None,
     TooMany,
 }
@@ -170,7 +170,7 @@ fn each<'a>(
             break;
         }
         ways += 1;
-        if ways > MOST_WAYS {
+        if ways > MAX_WAYS {
             return Ok(Each::TooMany);
         }
     }
@@ -185,8 +185,8 @@ fn each<'a>(
                         return Ok(Each::New(Box::new(posed)));
                     }
                 }
-                Err(Unfit::Numbers(_)) => {}
-                Err(Unfit::Question(what, reason)) => return Err((what, reason)),
+                Err(Rejected::Numbers(_)) => {}
+                Err(Rejected::Question(what, reason)) => return Err((what, reason)),
             }
         }
         if !odometer.next() {
@@ -204,25 +204,25 @@ pub fn pose_drawn<'a>(
     question: &'a CheckedQuestion,
     drawn: Drawn,
     catalog: &Catalog,
-) -> Result<Posed<'a>, ExamError> {
+) -> Result<Instance<'a>, ExamError> {
     let all: Vec<usize> = (0..question.parts.len()).collect();
     let unfit = |unfit| {
         let (what, reason) = match unfit {
-            Unfit::Numbers(reason) => (Which::Example, reason.into()),
-            Unfit::Question(what, reason) => (what, reason),
+            Rejected::Numbers(reason) => (Which::Example, reason.into()),
+            Rejected::Question(what, reason) => (what, reason),
         };
         let (question, reason) = (question.question.question.clone(), Box::new(reason));
         ExamError::NoValue { question, what, reason }
     };
     let worked = work(&question.law, &drawn, &nothing())
-        .map_err(|error| unfit(Unfit::Question(Which::Steps, error.into())))?;
-    let mut bench = Bench { question, drawn, worked, catalog, strict: false };
+        .map_err(|error| unfit(Rejected::Question(Which::Steps, error.into())))?;
+    let mut bench = Workspace { question, drawn, worked, catalog, strict: false };
     let parts = bench.parts(&all, (0, &["example"])).map_err(unfit)?;
-    Ok(Posed { question, drawn: bench.drawn, worked: bench.worked, parts })
+    Ok(Instance { question, drawn: bench.drawn, worked: bench.worked, parts })
 }
 
 /// What makes two instances the same.
-fn note(posed: &Posed<'_>) -> String {
+fn note(posed: &Instance<'_>) -> String {
     if has_numbers(posed.question) {
         return numbers_note(&posed.drawn);
     }
@@ -251,7 +251,7 @@ fn instance<'a>(
     drawn: Drawn,
     stream: (u64, &[&str]),
     catalog: &Catalog,
-) -> Result<Posed<'a>, Unfit> {
+) -> Result<Instance<'a>, Rejected> {
     let mut worked = Worked::begun(&drawn)?;
     // What rejects cheaply comes first: conditions with the steps that they need, numbers and
     // mistakes, then the engine.
@@ -261,13 +261,13 @@ fn instance<'a>(
             return Err(Reject::Condition { condition: formula.clone() }.into());
         }
     }
-    let mut bench = Bench { question, drawn, worked, catalog, strict: true };
+    let mut bench = Workspace { question, drawn, worked, catalog, strict: true };
     let parts = bench.parts(parts, stream)?;
     bench.worked.work_for_all(&question.law)?;
-    Ok(Posed { question, drawn: bench.drawn, worked: bench.worked, parts })
+    Ok(Instance { question, drawn: bench.drawn, worked: bench.worked, parts })
 }
 
-impl Posed<'_> {
+impl Instance<'_> {
     /// How much work it is.
     pub fn load(&self) -> usize {
         let keys = self.parts.iter().filter_map(|part| match &part.answer {
@@ -278,7 +278,7 @@ impl Posed<'_> {
     }
 
     /// The part as it is written.
-    pub fn written(&self, part: &PosedPart) -> (&Part, &CheckedPart) {
+    pub fn written(&self, part: &InstancePart) -> (&Part, &CheckedPart) {
         (&self.question.question.parts[part.at], &self.question.parts[part.at])
     }
 }

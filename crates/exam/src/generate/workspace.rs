@@ -7,10 +7,10 @@ use qkvet_prove::exact::{NoValue, Real, Value as Exactly};
 use qkvet_spec::syntax::{BinaryOp, Expr};
 use qkvet_spec::{Catalog, Formula};
 
-use super::error::{Contradiction, MistakeOf, Reject, Unfit, Which};
+use super::error::{Contradiction, MistakeOf, Reject, Rejected, Which};
+use super::instantiate::{Answer, InstancePart};
 use super::load::load;
 use super::mistake::{Gives, Mistaken, PLACES, gives, is_near};
-use super::pose::{Answer, PosedPart};
 use super::stream::Stream;
 use super::words::plain;
 use crate::answer::{
@@ -20,7 +20,7 @@ use crate::expr::binary;
 use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, Size, Slip, prose};
 
 /// An instance while it is tried.
-pub(super) struct Bench<'a> {
+pub(super) struct Workspace<'a> {
     pub(super) question: &'a CheckedQuestion,
     pub(super) drawn: Drawn,
     pub(super) worked: Worked,
@@ -38,13 +38,13 @@ struct Found {
     largest: Vec<usize>,
 }
 
-impl Bench<'_> {
+impl Workspace<'_> {
     /// The answers to the parts that are asked.
     pub(super) fn parts(
         &mut self,
         parts: &[usize],
         stream: (u64, &[&str]),
-    ) -> Result<Vec<PosedPart>, Unfit> {
+    ) -> Result<Vec<InstancePart>, Rejected> {
         let mut all: Vec<Found> = parts.iter().map(|_| Found::default()).collect();
         // Rows without a largest entry are seen before anything is worked out to the end.
         for is_largest in [true, false] {
@@ -75,7 +75,7 @@ impl Bench<'_> {
     }
 
     /// The key of a part.
-    fn find(&mut self, at: usize) -> Result<Found, Unfit> {
+    fn find(&mut self, at: usize) -> Result<Found, Rejected> {
         let question = self.question;
         let (part, checked) = (&question.question.parts[at], &question.parts[at]);
         let (places, tiny) = match &part.answer {
@@ -102,7 +102,7 @@ impl Bench<'_> {
     }
 
     /// What the mistakes in a part give: those that are another meaning of a call, or the others.
-    fn mistakes(&mut self, at: usize, found: &mut Found, is_fault: bool) -> Result<(), Unfit> {
+    fn mistakes(&mut self, at: usize, found: &mut Found, is_fault: bool) -> Result<(), Rejected> {
         let question = self.question;
         for (which, mistake) in question.parts[at].mistakes.iter().enumerate() {
             if self.strict
@@ -116,7 +116,7 @@ impl Bench<'_> {
     }
 
     /// What a mistake gives; another answer than the key and than all others.
-    fn mistake(&mut self, at: usize, which: usize, found: &mut Found) -> Result<(), Unfit> {
+    fn mistake(&mut self, at: usize, which: usize, found: &mut Found) -> Result<(), Rejected> {
         let question = self.question;
         let (part, checked) = (&question.question.parts[at], &question.parts[at]);
         let mistake = &checked.mistakes[which];
@@ -151,7 +151,7 @@ impl Bench<'_> {
     }
 
     /// The engine's word on the keys.
-    fn confirm(&self, parts: &[usize], all: &[Found]) -> Result<(), Unfit> {
+    fn confirm(&self, parts: &[usize], all: &[Found]) -> Result<(), Rejected> {
         let checked = |at: &usize| &self.question.parts[*at];
         let asked: Vec<(usize, &Numbers, &Expr)> = parts
             .iter()
@@ -182,7 +182,7 @@ impl Bench<'_> {
         at: usize,
         found: Found,
         (seed, label): (u64, &[&str]),
-    ) -> Result<PosedPart, Unfit> {
+    ) -> Result<InstancePart, Rejected> {
         let question = self.question;
         let (part, checked) = (&question.question.parts[at], &question.parts[at]);
         let number = format!("part {}", at + 1);
@@ -280,7 +280,7 @@ impl Bench<'_> {
             }
             AnswerSpec::Proof(_) | AnswerSpec::Text(_) => Answer::AsWritten,
         };
-        Ok(PosedPart { at, answer, mistakes })
+        Ok(InstancePart { at, answer, mistakes })
     }
 
     /// Whether texts that stand side by side differ with the numbers in them.
@@ -288,7 +288,7 @@ impl Bench<'_> {
         &mut self,
         part: usize,
         texts: impl Iterator<Item = &'f Formula>,
-    ) -> Result<(), Unfit> {
+    ) -> Result<(), Rejected> {
         let texts: Vec<&Formula> = texts.collect();
         if !self.strict || !texts.iter().any(|text| text.text.contains("$=")) {
             return Ok(());
@@ -368,6 +368,6 @@ impl Bench<'_> {
     }
 }
 
-fn wrong(part: usize, reason: impl Into<Contradiction>) -> Unfit {
-    Unfit::Question(Which::Part(part), reason.into())
+fn wrong(part: usize, reason: impl Into<Contradiction>) -> Rejected {
+    Rejected::Question(Which::Part(part), reason.into())
 }

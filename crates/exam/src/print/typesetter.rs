@@ -13,14 +13,14 @@ use typst_pdf::{PdfOptions, PdfStandard, PdfStandards};
 use crate::error::ExamError;
 
 /// Makes PDFs, with fonts of its own.
-pub(super) struct Press {
+pub(super) struct Typesetter {
     library: LazyHash<Library>,
     book: LazyHash<FontBook>,
     fonts: Vec<Font>,
     options: PdfOptions,
 }
 
-impl Press {
+impl Typesetter {
     /// A press without any document.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ impl Press {
         let path = VirtualPath::new("main.typ").map_err(|error| failed(format!("{error:?}")))?;
         let main =
             Source::new(RootedPath::new(VirtualRoot::Project, path).intern(), source.to_owned());
-        let sheet = Sheet { press: self, main };
+        let sheet = Sheet { typesetter: self, main };
         // What the document before left behind is of no use to this one.
         typst::comemo::evict(0);
         typst::compile::<PagedDocument>(&sheet)
@@ -68,17 +68,17 @@ fn first(errors: &[SourceDiagnostic]) -> String {
 
 /// One document on the press.
 struct Sheet<'a> {
-    press: &'a Press,
+    typesetter: &'a Typesetter,
     main: Source,
 }
 
 impl World for Sheet<'_> {
     fn library(&self) -> &LazyHash<Library> {
-        &self.press.library
+        &self.typesetter.library
     }
 
     fn book(&self) -> &LazyHash<FontBook> {
-        &self.press.book
+        &self.typesetter.book
     }
 
     fn main(&self) -> FileId {
@@ -94,7 +94,7 @@ impl World for Sheet<'_> {
     }
 
     fn font(&self, index: usize) -> Option<Font> {
-        self.press.fonts.get(index).cloned()
+        self.typesetter.fonts.get(index).cloned()
     }
 
     fn today(&self, _: Option<Duration>) -> Option<Datetime> {
