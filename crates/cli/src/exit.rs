@@ -47,11 +47,20 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// Whether it shows an excerpt of a file, which says itself that it is an error.
+    fn is_excerpt(&self) -> bool {
+        match self {
+            Self::Spec(error)
+            | Self::Run(RunError::Spec(error))
+            | Self::Exam(ExamError::Spec(error)) => error.place.is_some(),
+            _ => false,
+        }
+    }
+
     /// Prints the message and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
-        let text = self.to_string();
-        let text = if text.starts_with("error") { text } else { format!("error: {text}") };
-        tell!("{text}");
+        let before = if self.is_excerpt() { "" } else { "error: " };
+        tell!("{before}{self}");
         ExitCode::from(match self {
             Self::Start(error) | Self::Run(RunError::Start(error)) => match error {
                 // Declared in qkvet.yaml, which has a slip.

@@ -7,11 +7,12 @@
 
 #![allow(clippy::disallowed_methods, reason = "configuration is read here and nowhere else")]
 
+use std::error::Error as _;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::builder::OsStr;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 use qkvet_run::config::{Config, DEFAULT_PROFILE};
@@ -236,15 +237,14 @@ fn fits(path: &str, one: &Laid) -> Result<(), Unexpected> {
         Err(error)
             if matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) =>
         {
-            let text = error.render().to_string();
-            let text = text
-                .trim_start_matches("error: ")
-                .split("\n\nFor more")
-                .next()
-                .unwrap_or_default()
-                .to_owned();
+            let told = |kind| error.get(kind).map(ToString::to_string).filter(|it| !it.is_empty());
             let place = format!("{} of {}", one.setting.key, one.from);
-            Err(Unexpected::within(place, text.trim_end()))
+            let expected = match (told(ContextKind::ValidValue), error.source()) {
+                (Some(valid), _) => format!("one of {valid}"),
+                (None, Some(reason)) => format!("a value of --{flag} ({reason})"),
+                (None, None) => format!("a value of --{flag}"),
+            };
+            Err(Unexpected::at(place, expected).quoted(one.values.join(",")))
         }
         _ => Ok(()),
     }

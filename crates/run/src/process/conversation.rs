@@ -110,12 +110,12 @@ impl Conversation {
                 return Err(protocol(error, &child));
             }
             Received::Ended(trouble) => {
-                let heard = heard(&child, trouble.stderr.clone());
+                let (trouble, heard) = started_badly(&child, trouble);
                 return Err(StartError::Died { target, trouble, heard });
             }
             Received::Late(trouble) => {
                 let (limit, hint) = (launch.limits.start_timeout, launch.whose.timeout_hint());
-                let heard = heard(&child, trouble.stderr.clone());
+                let (trouble, heard) = started_badly(&child, trouble);
                 return Err(StartError::Timeout { target, limit, trouble, heard, hint });
             }
         };
@@ -271,6 +271,11 @@ fn receive(child: &mut Child, launch: &Launch, to: &str) -> Received {
 
 fn heard(child: &Child, stderr: Option<Quoted>) -> Box<Heard> {
     Box::new(Heard { stderr, stray: first_stray(child) })
+}
+
+fn started_badly(child: &Child, trouble: Trouble) -> (Box<Trouble>, Box<Heard>) {
+    let heard = heard(child, trouble.stderr.clone());
+    (Box::new(trouble), heard)
 }
 
 fn first_stray(child: &Child) -> Option<String> {

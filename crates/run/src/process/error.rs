@@ -66,7 +66,7 @@ pub enum StartError {
         /// The target as it was given.
         target: String,
         /// How it ended.
-        trouble: Trouble,
+        trouble: Box<Trouble>,
         /// What it said beside the protocol.
         heard: Box<Heard>,
     },
@@ -77,7 +77,7 @@ pub enum StartError {
         /// The limit.
         limit: Duration,
         /// What came instead: nothing, half a line.
-        trouble: Trouble,
+        trouble: Box<Trouble>,
         /// What it said beside the protocol.
         heard: Box<Heard>,
         /// What to do.
