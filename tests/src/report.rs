@@ -137,10 +137,10 @@ impl Finding {
         if name == "broken" { text(&self["verdict"]) } else { name }.to_owned()
     }
 
-    /// What the target said.
+    /// How the target broke, as in the report.
     #[must_use]
-    pub fn said(&self) -> &str {
-        text(&self["cause"]["how"]["said"])
+    pub fn how(&self) -> String {
+        self["cause"]["how"].to_string()
     }
 
     fn evidence(&self) -> Evidence {

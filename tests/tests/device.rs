@@ -29,10 +29,10 @@ fn what_fails_late_is_the_error_of_its_call() {
         return;
     }
     let late = check("asserted", "--device cuda:0").finds(&["ERROR"]).first();
-    assert!(late.said().contains("RuntimeError: CUDA error: device-side assert triggered"));
+    assert!(late.how().contains("RuntimeError: CUDA error: device-side assert triggered"));
     assert!(late.call().contains("n_k=33"), "{}", late.call());
     check("attention", "--device cuda:1").expect(3, &["`cuda:1`"]);
     // Without the flag the tensors stay on the host, which this function does not take.
     let host = check("attention", "").finds(&["ERROR"]).first();
-    assert!(host.said().contains("cuda:0, got one on cpu"), "{}", host.said());
+    assert!(host.how().contains("cuda:0, got one on cpu"), "{}", host.how());
 }

@@ -190,7 +190,7 @@ fn errors_in_a_question_point_at_their_line() {
             "",
             ["missing field `answer`", "the entry that ends here has none"],
         ),
-        ("points: 1", "points: two", ["own.yaml:14", "expected a whole number, got `two`"]),
+        ("points: 1", "points: two", ["own.yaml:14", "expected a whole number from 0, got `two`"]),
         ("steps: [S]", "steps: [T]", ["own.yaml:16", "expected steps of `let`, got `T`"]),
         (
             "question: own",

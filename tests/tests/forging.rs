@@ -24,7 +24,7 @@ for line in sys.stdin:
 "#;
 
 /// What a target may say to look like something else.
-const MESSAGES: [&str; 21] = [
+const MESSAGES: [&str; 25] = [
     "QK221 cannot allocate",
     "kernel died, with QK221 heads",
     "QK221 a, with QK310 b",
@@ -46,6 +46,10 @@ const MESSAGES: [&str; 21] = [
     "signal killed",
     "gqa-modulo",
     "causal=upper-left",
+    "exited with code 7",
+    "was killed by signal 11 (SIGSEGV)",
+    "no answer within 60 s",
+    "broke the protocol: tensors.output",
 ];
 
 /// Entries that excuse what the messages name.
@@ -57,6 +61,11 @@ known:
 - {finding: 'QK221 *', reason: so}
 - {finding: 'convention:*', reason: so}
 - {finding: 'undeclared convention*', reason: so}
+- {finding: 'exited with code*', reason: so}
+- {finding: 'was killed by signal*', reason: so}
+- {finding: 'no answer within*', reason: so}
+- {finding: 'protocol:*', reason: so}
+- {finding: 'broke the protocol*', reason: so}
 - {finding: 'wrong*', reason: so}
 - {finding: wrong-results-that-no-known-fault-explains, reason: so}
 - {finding: FAIL, reason: so}

@@ -127,17 +127,22 @@ fn a_wrong_scale_is_named() {
 /// The one finding about what broke; the run went on.
 fn broken(finished: &Finished, verdict: &str, part: &str) {
     let report = finished.finds(&[verdict]);
-    let said = report.first();
-    assert!(said.said().contains(part), "{}", said.said());
+    let found = report.first();
+    let how = found.how();
+    assert!(how.contains(part), "{how}");
     assert!(report.count("PASS") > 0, "{}", report["counts"]);
     assert!(report["stopped"].is_null(), "{}", report["stopped"]);
-    assert_ne!(said["evidence"]["broke_protocol"], true);
+    assert_ne!(found["evidence"]["broke_protocol"], true);
 }
 
 #[test]
 fn what_breaks_is_named_and_the_run_goes_on() {
     broken(&function("void", "attn_segfault", SMOKE), "CRASH", "SIGSEGV");
-    broken(&function("void", "attn_hang", "--suite smoke --timeout 0.5"), "TIMEOUT", "0.5 s");
+    broken(
+        &function("void", "attn_hang", "--suite smoke --timeout 0.5"),
+        "TIMEOUT",
+        "\"milliseconds\":500",
+    );
 }
 
 /// A copy of the worker that comes back from the function has no say, and is told.
@@ -151,7 +156,7 @@ fn a_function_that_returns_in_two_processes_is_named() {
 fn memory_that_is_not_the_functions_is_watched() {
     broken(&function("void", "attn_overrun", SMOKE), "ERROR", "`out`: bytes 1 to 4 ");
     let underrun = function("void", "attn_underrun", SMOKE).finds(&["ERROR"]).first();
-    assert!(underrun.said().contains("`out`: bytes 5 to 8 "), "{}", underrun.said());
+    assert!(underrun.how().contains("`out`: bytes 5 to 8 "), "{}", underrun.how());
     let nothing = function("void", "attn_nothing", SMOKE).report(1);
     assert!(nothing.first().got().contains("`out`") && nothing.count("PASS") > 0, "{nothing:#?}");
     assert_eq!(nothing.first()["verdict"], "FAIL");
@@ -242,7 +247,7 @@ fn what_the_struct_returns_is_told_apart() {
     assert!(with("-DRETURNS=1").report(4).count("UNSUPPORTED") > 0);
     with("-DRETURNS=3").finds(&["ERROR"]);
     let other = with("-DRETURNS=9").report(1).first();
-    assert!(other.said().contains("qkvet_attention_v1 returned 9"), "{other:#?}");
+    assert!(other.how().contains("qkvet_attention_v1 returned 9"), "{other:#?}");
     let nothing = with("-DRETURNS=0").report(1).first();
     assert!(nothing.got().contains("`output`"), "{nothing:#?}");
 }

@@ -266,10 +266,10 @@ fn broken_targets_are_named_and_the_run_goes_on() {
     for (result, words, name, said) in [
         ("raise RuntimeError('no kernel image')", "", "ERROR", "no kernel image"),
         ("if CALLS == 3: os._exit(7)\nreturn o", "", "CRASH", "7"),
-        ("while True: time.sleep(1)", "--timeout 0.5", "TIMEOUT", "0.5 s"),
+        ("while True: time.sleep(1)", "--timeout 0.5", "TIMEOUT", "{\"milliseconds\":500}"),
     ] {
         let found = by_law(result, words).finds(&[name]).first();
-        assert!(found.said().contains(said), "{}", found.said());
+        assert!(found.how().contains(said), "{}", found.how());
     }
     for (result, verdict, said) in [
         ("raise NotImplementedError('float32 only')", "UNSUPPORTED", "float32 only"),

@@ -111,12 +111,12 @@ fn the_c_example_is_right() {
 fn what_breaks_in_c_is_named_and_the_run_goes_on() {
     for (fault, flags, code, verdict, said) in [
         ("segfault", "--law value", 1, "CRASH", "SIGSEGV"),
-        ("hang", "--timeout 0.5", 1, "TIMEOUT", "0.5 s"),
+        ("hang", "--timeout 0.5", 1, "TIMEOUT", "{\"milliseconds\":500}"),
         ("short", "--law value", 3, "ERROR", "output"),
     ] {
         let report = faulty_c(fault, flags).report(code);
         assert_eq!(report.names(), [verdict]);
-        assert!(report.first().said().contains(said), "{}", report.first().said());
+        assert!(report.first().how().contains(said), "{}", report.first().how());
         assert!(report.count("PASS") > 0 && report.count("FAIL") == 0, "{}", report["counts"]);
         assert!(report["stopped"].is_null(), "every case is decided: {}", report["stopped"]);
     }

@@ -25,6 +25,12 @@ pub const LAYOUT: &str = "the-result-depends-on-how-the-inputs-lie-in-memory";
 pub const THREADS: &str = "wrong-only-when-the-library-uses-several-threads";
 /// How the names of messages begin that are not of the protocol.
 const PROTOCOL: &str = "protocol";
+/// How a process ends, as a part of a name.
+const EXITED: &str = "exited-with-code";
+const KILLED: &str = "was-killed-by-signal";
+const CLOSED: [&str; 2] =
+    ["closed-its-standard-input-and-went-on", "closed-its-standard-output-and-went-on"];
+const SILENT: &str = "no-answer-within-s";
 const NONDETERMINISTIC: &str = "the-same-call-gave-different-results";
 
 /// `QK221`, `QK221+QK310`, `convention:causal=upper-left`, `wrong-shape-of-the-output`, or
@@ -63,14 +69,14 @@ pub fn finding_name(finding: &Finding) -> String {
 fn name_of_end(how: &Breakage) -> Cow<'static, str> {
     match how {
         Breakage::Said(said) | Breakage::Protocol { field: said } => words_of(said).into(),
-        Breakage::Exited(_) => "exited-with-code".into(),
+        Breakage::Exited(_) => EXITED.into(),
         Breakage::Killed { name, .. } => {
             let name = name.as_ref().map(|name| format!("-{}", name.to_lowercase()));
-            format!("was-killed-by-signal{}", name.unwrap_or_default()).into()
+            format!("{KILLED}{}", name.unwrap_or_default()).into()
         }
-        Breakage::Closed(Pipe::Input) => "closed-its-standard-input-and-went-on".into(),
-        Breakage::Closed(Pipe::Output) => "closed-its-standard-output-and-went-on".into(),
-        Breakage::Silent { .. } => "no-answer-within-s".into(),
+        Breakage::Closed(Pipe::Input) => CLOSED[0].into(),
+        Breakage::Closed(Pipe::Output) => CLOSED[1].into(),
+        Breakage::Silent { .. } => SILENT.into(),
     }
 }
 
@@ -139,7 +145,10 @@ pub(crate) fn is_meant(meant: &Pattern<'_>, finding: &Finding) -> bool {
         _ => {
             let mut names = std::iter::once(name.clone()).chain(old_name(&name));
             matches(pattern, finding.verdict.word())
-                || names.any(|name| matches(&meant.folded, &name))
+                || names.any(|name| {
+                    let short = name.split_once(':').map_or("", |(_, short)| short);
+                    matches(&meant.folded, &name) || matches(&meant.folded, short)
+                })
         }
     }
 }
@@ -195,7 +204,8 @@ fn means_ours(pattern: &str) -> bool {
         let forms = forms.chain([Form::Kind, Form::Number]).map(|form| format!("wrong {form}"));
         let verdicts = Verdict::ALL.iter().map(|verdict| verdict.word().to_owned());
         let kinds = [UNEXPLAINED, INTERMITTENT, LAYOUT, THREADS, NONDETERMINISTIC];
-        let kinds = kinds.into_iter().map(str::to_owned);
+        let ends = [EXITED, SILENT, CLOSED[0], CLOSED[1], "broke-the-protocol"];
+        let kinds = kinds.into_iter().chain(ends).map(str::to_owned);
         of_catalog.chain(forms).chain(verdicts).chain(kinds).map(|name| folded(&name)).collect()
     });
     let pattern = folded(pattern);
@@ -205,6 +215,7 @@ fn means_ours(pattern: &str) -> bool {
         verdict || matches!(kind, "convention" | "undeclared-convention" | PROTOCOL)
     };
     pattern.starts_with(UNEXPLAINED)
+        || pattern.starts_with(KILLED)
         || kind.is_some_and(begins)
         || !pattern.chars().all(|c| c == '*') && ours.iter().any(|name| matches(&pattern, name))
 }
@@ -231,6 +242,9 @@ mod tests {
             "FAIL",
             "FAI?",
             "crash:signal-killed",
+            "exited with code*",
+            "was killed by signal *",
+            "protocol:*",
             "timeout:*",
             "gqa-modulo",
             "causal=upper-left",

@@ -392,8 +392,14 @@ mod tests {
             ("5", ": the number `5`, expected an object at line 1 column 1"),
             ("[]", ": invalid length 0, expected an object at line 1 column 2"),
             ("{}", ": missing field `run` at line 1 column 2"),
-            (r#"{"run": "x"}"#, "run: the text \"x\", expected a whole number at line 1 column 11"),
-            (r#"{"run": -1}"#, "run: the number `-1`, expected a whole number at line 1 column 10"),
+            (
+                r#"{"run": "x"}"#,
+                "run: the text \"x\", expected a whole number from 0 at line 1 column 11",
+            ),
+            (
+                r#"{"run": -1}"#,
+                "run: the number `-1`, expected a whole number from 0 at line 1 column 10",
+            ),
             ("{\"run\": 1,\n\"list\": {}}", "list: an object, expected a list at line 2 column 8"),
             (
                 r#"{"run": 1, "list": [1, 2.5, true]}"#,
@@ -430,7 +436,7 @@ mod tests {
             (r#"{"run": 1, "run": 2}"#, ": duplicate field `run` at line 1 column 16"),
             (
                 r#"{"run": 2.5}"#,
-                "run: the number `2.5`, expected a whole number at line 1 column 11",
+                "run: the number `2.5`, expected a whole number from 0 at line 1 column 11",
             ),
         ] {
             let error = parse_json::<Page>(text).expect_err(text);

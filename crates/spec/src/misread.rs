@@ -220,7 +220,7 @@ impl fmt::Display for Got {
 /// What should stand in a document.
 #[derive(Clone, Debug)]
 pub enum Expected {
-    /// A whole number.
+    /// A whole number that is not negative.
     Whole,
     /// A number.
     Number,
@@ -255,7 +255,7 @@ impl Expected {
 impl fmt::Display for Expected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Whole => "a whole number",
+            Self::Whole => "a whole number from 0",
             Self::Number => "a number",
             Self::Finite => "a finite number",
             Self::Text => "a text",

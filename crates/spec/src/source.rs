@@ -419,7 +419,7 @@ mod tests {
     fn numbers_are_told_as_they_stand() {
         let read = parse_yaml::<std::collections::BTreeMap<String, u32>>;
         let error = read("x.yaml", "a: 1\nb: two\n").expect_err("no number");
-        assert_eq!(error.summary, "x.yaml:2:4: expected a whole number, got `two`");
+        assert_eq!(error.summary, "x.yaml:2:4: expected a whole number from 0, got `two`");
     }
 
     #[test]

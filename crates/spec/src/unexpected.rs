@@ -9,13 +9,13 @@ use std::path::Path;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unexpected {
     /// A file, flag or name.
-    pub place: String,
+    pub place: Box<str>,
     /// What was expected there; absent where `error` says it.
-    pub expected: Option<String>,
+    pub expected: Option<Box<str>>,
     /// The value that is there instead.
-    pub got: Option<String>,
+    pub got: Option<Box<str>>,
     /// The message of another error that is the reason.
-    pub error: Option<String>,
+    pub error: Option<Box<str>>,
     /// What to do about it.
     pub hints: Vec<String>,
 }
@@ -23,7 +23,7 @@ pub struct Unexpected {
 impl Unexpected {
     /// Something else than `expected` at a place.
     pub fn at(place: impl fmt::Display, expected: impl fmt::Display) -> Self {
-        Self { expected: Some(expected.to_string()), ..Self::bare(place) }
+        Self { expected: Some(expected.to_string().into()), ..Self::bare(place) }
     }
 
     /// Another error that occurred at a place.
@@ -37,7 +37,13 @@ impl Unexpected {
     }
 
     fn bare(place: impl fmt::Display) -> Self {
-        Self { place: place.to_string(), expected: None, got: None, error: None, hints: Vec::new() }
+        Self {
+            place: place.to_string().into(),
+            expected: None,
+            got: None,
+            error: None,
+            hints: Vec::new(),
+        }
     }
 
     /// The same for `what`, which lies at a path.
@@ -47,7 +53,7 @@ impl Unexpected {
 
     /// The value that is there.
     pub fn got(self, got: impl fmt::Display) -> Self {
-        Self { got: Some(got.to_string()), ..self }
+        Self { got: Some(got.to_string().into()), ..self }
     }
 
     /// The value that is there, which the message shows as code.
@@ -57,7 +63,7 @@ impl Unexpected {
 
     /// The error that occurred there.
     pub fn error(self, error: impl fmt::Display) -> Self {
-        Self { error: Some(error.to_string()), ..self }
+        Self { error: Some(error.to_string().into()), ..self }
     }
 
     /// What to do about it.

@@ -46,7 +46,7 @@ fn scores_are_zero_or_vanish_in_float64_too() {
     let catalog = catalog();
     let (mut rows, mut exact, mut last) = (0, 0, 0);
     for seed in 0..3 {
-        for (law, plan) in suite_plans(&catalog, "core", seed) {
+        for (law, plan) in suite_plans(catalog, "core", seed) {
             if !matches!(plan.values, Values::Exact | Values::Routed)
                 || plan.law != "value"
                 || plan.alibi.is_some()
@@ -122,7 +122,7 @@ fn read_off(case: &Case, item: usize, head: usize, i: usize) -> Option<Vec<usize
 fn the_output_of_the_routed_family_shows_which_keys_are_seen() {
     let catalog = catalog();
     let (mut rows, mut many, mut last) = (0, 0, 0);
-    for (law, plan) in suite_plans(&catalog, "core", 1) {
+    for (law, plan) in suite_plans(catalog, "core", 1) {
         let all_alive =
             plan.softcap.is_some() || plan.alibi.is_some() || plan.scale.value() == Some(0.0);
         if plan.values != Values::Routed || plan.law != "value" || all_alive {

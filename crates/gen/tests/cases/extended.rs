@@ -102,7 +102,7 @@ fn core_keeps_every_extended_choice_of_every_law_that_has_it() {
 #[test]
 fn every_extended_option_of_a_plan_is_on_in_its_case_and_no_other() {
     let catalog = catalog();
-    for (law, plan) in suite_plans(&catalog, "smoke", 2) {
+    for (law, plan) in suite_plans(catalog, "smoke", 2) {
         let case = built(law, &plan);
         for option in CallOption::ALL {
             assert_eq!(case.options.has(option), plan.has(option), "{option} {plan:?}");

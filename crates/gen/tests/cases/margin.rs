@@ -14,7 +14,7 @@ fn fixed(x: f64) -> i128 {
 fn check(seed: u64) -> usize {
     let catalog = catalog();
     let mut pairs = 0;
-    for (law, plan) in suite_plans(&catalog, "core", seed) {
+    for (law, plan) in suite_plans(catalog, "core", seed) {
         let sign = match plan.law.as_str() {
             "copy-under-large-norm-keys" => 1,
             "ignored-under-large-norm-keys" => -1,

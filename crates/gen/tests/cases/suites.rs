@@ -11,7 +11,7 @@ use crate::{built, catalog, is_extended, suite_plans};
 
 fn ids(suite: &str, seed: u64) -> Vec<(String, String)> {
     let catalog = catalog();
-    let plans = suite_plans(&catalog, suite, seed);
+    let plans = suite_plans(catalog, suite, seed);
     plans_ids(&plans)
 }
 
@@ -34,7 +34,7 @@ fn ids_are_the_same_on_every_machine() {
     };
     for suffix in ["", "-extended", "-refusal"] {
         let of = |suite: &str| {
-            let plans = suite_plans(&catalog, suite, 0);
+            let plans = suite_plans(catalog, suite, 0);
             let chosen: Vec<_> =
                 plans.into_iter().filter(|(law, plan)| group(law, plan) == suffix).collect();
             plans_ids(&chosen)
@@ -90,7 +90,7 @@ fn suites_are_as_large_as_they_promise() {
     let catalog = catalog();
     for (suite, low, high) in [("core", 1_500, 14_000), ("smoke", 150, 1_200)] {
         check_suite(&catalog.suites[suite]).unwrap();
-        let plans = suite_plans(&catalog, suite, 0);
+        let plans = suite_plans(catalog, suite, 0);
         assert!((low..=high).contains(&plans.len()), "{suite}: {}", plans.len());
         for law in catalog.asking_laws().map(|law| &law.law.law) {
             for dtype in Dtype::CHECKED {
@@ -161,7 +161,7 @@ fn without_a_limit_every_pair_of_choices_occurs() {
 #[test]
 fn every_element_is_a_number_of_the_format() {
     let catalog = catalog();
-    for (law, plan) in suite_plans(&catalog, "core", 3) {
+    for (law, plan) in suite_plans(catalog, "core", 3) {
         let case = built(law, &plan);
         let exact = |x: &f64| x.is_finite() && is_representable(*x, plan.dtype);
         let tensors = [&case.options.bias, &case.options.sinks, &case.options.alibi_slopes];

@@ -169,7 +169,7 @@ fn tiny(law: &qkvet_spec::CheckedLaw, plan: &CasePlan) -> CasePlan {
 fn the_shrunken_cases_of_a_suite_have_tokens() {
     let catalog = catalog();
     let (mut written, mut all) = (0, 0);
-    for (law, plan) in suite_plans(&catalog, "smoke", 0) {
+    for (law, plan) in suite_plans(catalog, "smoke", 0) {
         let case = built(law, &tiny(law, &plan));
         all += 1;
         if let Some(text) = round_trip(&case) {

@@ -11,7 +11,7 @@ use crate::{attends, built, catalog, for_each_score, matrices, offset, row, scal
 #[test]
 fn no_score_comes_near_overflow_in_float16() {
     let catalog = catalog();
-    for (law, plan) in suite_plans(&catalog, "core", 1) {
+    for (law, plan) in suite_plans(catalog, "core", 1) {
         let case = built(law, &plan);
         let reads = ["value", "copy-under-large-norm-keys", "ignored-under-large-norm-keys"];
         if plan.dtype != Dtype::Float16 || !reads.contains(&plan.law.as_str()) {
@@ -71,7 +71,7 @@ fn lofty_scores_overflow_an_exponential_without_the_maximum() {
 #[test]
 fn peaked_scores_spread_by_about_eight_or_three_in_bfloat16() {
     let catalog = catalog();
-    for (law, plan) in suite_plans(&catalog, "core", 2) {
+    for (law, plan) in suite_plans(catalog, "core", 2) {
         if plan.values != Values::Peaked || plan.law != "value" || plan.scale.value() == Some(0.0) {
             continue;
         }
@@ -93,7 +93,7 @@ fn peaked_scores_spread_by_about_eight_or_three_in_bfloat16() {
 #[test]
 fn an_option_moves_no_other_draw_and_a_smaller_shape_keeps_the_leading_part() {
     let catalog = catalog();
-    for (law, plan) in suite_plans(&catalog, "core", 4) {
+    for (law, plan) in suite_plans(catalog, "core", 4) {
         if plan.law != "value"
             || matches!(
                 plan.values,

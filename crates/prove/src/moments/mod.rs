@@ -160,7 +160,7 @@ pub enum Undecided {
     NoNumbers,
     /// The polynomials are equal, and numbers tell the sides apart.
     #[error("the two routes differ: {0}")]
-    Routes(Counterexample),
+    Routes(Box<Counterexample>),
     /// The polynomials differ, and no numbers tell the sides apart.
     #[error("the sides are {left} and {right}, and no numbers tried tell them apart")]
     Sides {
@@ -210,7 +210,7 @@ pub fn prove(law: &CheckedLaw) -> Result<Vec<Step>, Reason> {
             }
             (false, Some(found)) => return Err(Reason::Refuted(found)),
             (true, Some(found)) => {
-                return Err(Undecided::Routes(found).into());
+                return Err(Undecided::Routes(Box::new(found)).into());
             }
             (false, None) => {
                 let (left, right) = (x.to_string(), y.to_string());

@@ -258,7 +258,7 @@ mod tests {
         );
         check(
             &ok(r#"{"dtype":"float32","shape":[1,-1],"data":""}"#),
-            "in step: tensors.output.shape[1]: expected a whole number, got the number `-1`",
+            "in step: tensors.output.shape[1]: expected a whole number from 0, got the number `-1`",
         );
         check(
             &ok(r#"{"dtype":"float32","shape":[1]}"#),
