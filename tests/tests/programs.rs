@@ -59,7 +59,7 @@ fn a_right_program_passes_and_declines_what_it_does_not_list() {
 #[test]
 fn a_bad_end_is_one_finding_and_the_rest_is_decided() {
     check_one("segfault 20", "", 1, "CRASH", "SIGSEGV");
-    check_one("hang 20", "--timeout 1", 1, "TIMEOUT", " 1 s");
+    check_one("hang 20", "--timeout 1", 1, "TIMEOUT", "\"milliseconds\":1000");
     check_one("short 20", "", 3, "ERROR", "tensors.output.data");
     check_one("wrong-seq 20", "", 3, "ERROR", "999");
     check_one("abort 20", "", 1, "CRASH", "\"stderr\":\"free(): invalid pointer\"");

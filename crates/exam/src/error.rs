@@ -1,6 +1,6 @@
 //! What can be wrong with an exam.
 
-use qkvet_spec::SpecError;
+use qkvet_spec::{JsonError, SpecError};
 
 use crate::export::Target;
 use crate::generate::{Contradiction, NoVariant, Which};
@@ -123,7 +123,7 @@ pub enum ExamError {
 pub enum KeyError {
     /// No JSON of a key.
     #[error(transparent)]
-    Json(#[from] serde_json::Error),
+    Json(#[from] JsonError),
     /// Too many variants.
     #[error("one of {got} variants, more than {}", MAX_VARIANTS)]
     Variants {

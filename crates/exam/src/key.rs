@@ -1,6 +1,6 @@
 //! The key of one variant as data: everything that is needed to mark it and to derive it again.
 
-use qkvet_spec::Catalog;
+use qkvet_spec::{Catalog, parse_json};
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Drawn;
@@ -98,7 +98,7 @@ impl Key {
     /// # Errors
     /// Text that is no key of this format.
     pub fn from_json(text: &str) -> Result<Self, ExamError> {
-        let key: Self = serde_json::from_str(text).map_err(KeyError::from)?;
+        let key: Self = parse_json(text).map_err(KeyError::from)?;
         Err(if key.format != FORMAT {
             KeyError::Format { got: key.format }.into()
         } else if key.variants > MAX_VARIANTS {

@@ -31,6 +31,10 @@ const KILLED: &str = "was-killed-by-signal";
 const CLOSED: [&str; 2] =
     ["closed-its-standard-input-and-went-on", "closed-its-standard-output-and-went-on"];
 const SILENT: &str = "no-answer-within-s";
+const BROKE_PROTOCOL: &str = "broke-the-protocol";
+/// How older names went on where the process had begun a line.
+const IN_MIDDLE: &str = "-in-the-middle-of";
+const ONLY_LINE: &str = "-only-a-line-without";
 const NONDETERMINISTIC: &str = "the-same-call-gave-different-results";
 
 /// `QK221`, `QK221+QK310`, `convention:causal=upper-left`, `wrong-shape-of-the-output`, or
@@ -68,10 +72,19 @@ pub fn finding_name(finding: &Finding) -> String {
 /// as they are.
 fn name_of_end(how: &Breakage) -> Cow<'static, str> {
     match how {
-        Breakage::Said(said) | Breakage::Protocol { field: said } => words_of(said).into(),
+        Breakage::Said(said) => {
+            let words = words_of(said);
+            // Not the name that broken messages had.
+            let before = if words.starts_with(BROKE_PROTOCOL) { "said-" } else { "" };
+            format!("{before}{words}").into()
+        }
+        Breakage::Protocol { field } => words_of(field).into(),
         Breakage::Exited(_) => EXITED.into(),
         Breakage::Killed { name, .. } => {
-            let name = name.as_ref().map(|name| format!("-{}", name.to_lowercase()));
+            let name = name.as_ref().map(|name| {
+                let letters = name.chars().filter(char::is_ascii_alphanumeric).take(16);
+                format!("-{}", letters.collect::<String>().to_lowercase())
+            });
             format!("{KILLED}{}", name.unwrap_or_default()).into()
         }
         Breakage::Closed(Pipe::Input) => CLOSED[0].into(),
@@ -98,15 +111,31 @@ pub(crate) fn is_name_of(written: &str, name: &str) -> bool {
     let mut names = std::iter::once(name.to_owned()).chain(old_name(name));
     names.any(|name| {
         let short = name.split_once(':').filter(|(verdict, _)| is_broken(verdict));
-        written == name || short.is_some_and(|(_, short)| written == short)
+        let short = short.map_or(name.as_str(), |(_, short)| short);
+        [name.as_str(), short].into_iter().any(|name| written == name || had_line(written, name))
     })
+}
+
+/// Whether a name of an older version is that of an end, with the line that the process had begun.
+fn had_line(written: &str, name: &str) -> bool {
+    let rest = written.strip_prefix(name).unwrap_or_default();
+    is_end(name) && [IN_MIDDLE, ONLY_LINE].iter().any(|line| rest.starts_with(line))
+}
+
+/// Whether a name is that of an end of a process, or of its silence.
+fn is_end(name: &str) -> bool {
+    let short = name.split_once(':').map_or(name, |(_, short)| short);
+    [EXITED, SILENT].contains(&short) || short.starts_with(KILLED)
 }
 
 /// What a finding was called before the end of a process and a broken message were facts.
 fn old_name(name: &str) -> Option<String> {
     match name.split_once(':')? {
-        (PROTOCOL, UNTITLED) => Some("error:broke-the-protocol".to_owned()),
-        (PROTOCOL, field) => Some(format!("error:broke-the-protocol-{field}")),
+        (PROTOCOL, field) if field.starts_with(UNTITLED) => Some(format!("error:{BROKE_PROTOCOL}")),
+        (PROTOCOL, field) => Some(format!("error:{BROKE_PROTOCOL}-{field}")),
+        ("crash", "was-killed-by-signal-sigusr1" | "was-killed-by-signal-sigusr2") => {
+            Some(format!("crash:{KILLED}"))
+        }
         ("crash", "was-killed-by-signal-sigkill") => {
             Some(format!("{name}-perhaps-for-lack-of-memory"))
         }
@@ -146,8 +175,12 @@ pub(crate) fn is_meant(meant: &Pattern<'_>, finding: &Finding) -> bool {
             let mut names = std::iter::once(name.clone()).chain(old_name(&name));
             matches(pattern, finding.verdict.word())
                 || names.any(|name| {
+                    // A title is a name but for its numbers.
                     let short = name.split_once(':').map_or("", |(_, short)| short);
-                    matches(&meant.folded, &name) || matches(&meant.folded, short)
+                    matches(&meant.folded, &name)
+                        || matches(&meant.folded, short)
+                        || words(pattern) == short
+                        || had_line(&meant.folded, &name)
                 })
         }
     }
@@ -204,10 +237,11 @@ fn means_ours(pattern: &str) -> bool {
         let forms = forms.chain([Form::Kind, Form::Number]).map(|form| format!("wrong {form}"));
         let verdicts = Verdict::ALL.iter().map(|verdict| verdict.word().to_owned());
         let kinds = [UNEXPLAINED, INTERMITTENT, LAYOUT, THREADS, NONDETERMINISTIC];
-        let ends = [EXITED, SILENT, CLOSED[0], CLOSED[1], "broke-the-protocol"];
+        let ends = [EXITED, SILENT, CLOSED[0], CLOSED[1], BROKE_PROTOCOL];
         let kinds = kinds.into_iter().chain(ends).map(str::to_owned);
         of_catalog.chain(forms).chain(verdicts).chain(kinds).map(|name| folded(&name)).collect()
     });
+    let title = words(pattern);
     let pattern = folded(pattern);
     let kind = pattern.split_once(':').map(|(kind, _)| kind);
     let begins = |kind: &str| {
@@ -215,7 +249,8 @@ fn means_ours(pattern: &str) -> bool {
         verdict || matches!(kind, "convention" | "undeclared-convention" | PROTOCOL)
     };
     pattern.starts_with(UNEXPLAINED)
-        || pattern.starts_with(KILLED)
+        || is_end(&title)
+        || title.starts_with(BROKE_PROTOCOL)
         || kind.is_some_and(begins)
         || !pattern.chars().all(|c| c == '*') && ours.iter().any(|name| matches(&pattern, name))
 }
@@ -243,7 +278,10 @@ mod tests {
             "FAI?",
             "crash:signal-killed",
             "exited with code*",
+            "exited with code 7",
             "was killed by signal *",
+            "no answer within 1 s",
+            "broke the protocol: tensors.output",
             "protocol:*",
             "timeout:*",
             "gqa-modulo",
@@ -259,10 +297,62 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "formats")]
+    #[test]
+    fn titles_of_ends_mean_them() {
+        let summary: Summary =
+            serde_json::from_str(include_str!("../tests/report.json")).expect("a report");
+        let end = |verdict, how| Finding {
+            verdict,
+            cause: Cause::Broken { how },
+            ..summary.findings[0].clone()
+        };
+        let killed = Breakage::Killed { signal: 11, name: Some("SIGSEGV".to_owned()) };
+        let field = Breakage::Protocol { field: "tensors.output".into() };
+        for (finding, patterns) in [
+            (
+                end(Verdict::Crash, Breakage::Exited(7)),
+                &["exited with code 7", "exited with code *", "crash:*", "CRASH"][..],
+            ),
+            (
+                end(Verdict::Crash, killed),
+                &["was killed by signal 11 (SIGSEGV)", "was killed by signal*"],
+            ),
+            (
+                end(Verdict::Timeout, Breakage::Silent { milliseconds: 1000 }),
+                &["no answer within 1 s", "no answer within * s"],
+            ),
+            (
+                end(Verdict::Error, field),
+                &["broke the protocol: tensors.output", "protocol:*", "error:broke-the-protocol*"],
+            ),
+        ] {
+            for pattern in patterns {
+                assert!(is_meant(&Pattern::new(pattern), &finding), "{pattern}");
+                let said = Breakage::Said((*pattern).into());
+                let said = Finding { verdict: Verdict::Error, ..end(finding.verdict, said) };
+                assert!(!is_meant(&Pattern::new(pattern), &said), "{pattern}, said by a target");
+            }
+        }
+    }
+
     #[test]
     fn names_of_older_versions_are_known() {
         assert!(is_name_of("signal-killed", "crash:signal-killed"));
         assert!(is_name_of("crash:signal-killed", "crash:signal-killed"));
+        for (written, name) in [
+            ("error:broke-the-protocol", "protocol:untitled-0"),
+            ("error:broke-the-protocol-tensors-output", "protocol:tensors-output"),
+            ("crash:was-killed-by-signal", "crash:was-killed-by-signal-sigusr1"),
+            ("crash:exited-with-code-in-the-middle-of-seq", "crash:exited-with-code"),
+            (
+                "timeout:no-answer-within-s-only-a-line-without-its-line-break-seq",
+                "timeout:no-answer-within-s",
+            ),
+        ] {
+            assert!(is_name_of(written, name), "{written}");
+        }
+        assert!(!is_name_of("error:died-in-the-middle-of-seq", "error:died"));
         assert!(is_name_of("QK221", "QK221") && !is_name_of("QK221", "error:qk-221"));
         assert!(!is_name_of("causal=upper-left", "convention:causal=upper-left"));
     }

@@ -11,7 +11,16 @@ const MAX_LEN: usize = 60;
 
 /// The words of what a target said, as a name is made of them.
 pub(crate) fn words_of(said: &Quoted) -> String {
-    said.open_to_escape(words)
+    said.open_to_escape(|text| {
+        let words = words(text);
+        if words == UNTITLED { format!("{UNTITLED}-{:08x}", sum(text)) } else { words }
+    })
+}
+
+/// A sum over all but digits, which tells texts without words apart (FNV-1a).
+fn sum(text: &str) -> u32 {
+    let bytes = text.bytes().filter(|byte| !byte.is_ascii_digit());
+    bytes.fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
 /// Whether what a target said fits a pattern, as a whole or by its words.

@@ -66,7 +66,7 @@ impl Criteria<'_> {
         self.judgment_of(outcome, elements, refuted)
     }
 
-    /// As [`Ruler::judgment`], but for large calls that certainly pass: their margin is not
+    /// As [`Criteria::judgment`], but for large calls that certainly pass: their margin is not
     /// measured.
     pub fn assertion(&self, call: &Call, output: &Output) -> Judgment {
         // Weights that are rounded to less decide by a product of their own, which has no good

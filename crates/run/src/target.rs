@@ -584,9 +584,7 @@ fn exec_kind(
         let hint = "a program says what it supports in its answer to hello";
         return Err(Unexpected::at(place, expected).hint(hint));
     }
-    let config =
-        ExecConfig::new(command, folder).map_err(|error| Unexpected::within("command", error))?;
-    Ok(TargetKind::Exec(Box::new(config)))
+    Ok(TargetKind::Exec(Box::new(ExecConfig::new(command, folder)?)))
 }
 
 /// Program and arguments, however the path is written.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Dtype, Handling, Quoted};
+use crate::{Dtype, Quoted};
 
 /// Version of the protocol.
 pub const WIRE: u32 = 1;
@@ -315,7 +315,7 @@ pub struct RunAnswer {
     pub nanoseconds: Option<u64>,
     /// What the Python worker of qkvet tells about the call; no other program sends this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub python: Option<Handling>,
+    pub python: Option<serde_json::Value>,
 }
 
 /// How a call went.

@@ -131,6 +131,9 @@ impl Evidence {
     /// How the target broke; of what it said the first line, of so many characters at most.
     pub fn breakage(&self, most: usize) -> Breakage {
         match &self.got {
+            Got::Broke { how: Breakage::Protocol { field }, .. } => {
+                Breakage::Protocol { field: field.line(most) }
+            }
             Got::Broke { how, .. } => how.clone(),
             _ => Breakage::Said(self.said(most)),
         }
@@ -138,12 +141,10 @@ impl Evidence {
 
     /// The first line of what the target said, of so many characters at most.
     pub fn said(&self, most: usize) -> Quoted {
-        let said = match &self.got {
-            Got::Said(said) => &said.0,
-            _ => &self.tell_got().0,
-        };
-        let line = said.lines().next().unwrap_or_default();
-        Quoted(line.chars().take(most).collect())
+        match &self.got {
+            Got::Said(said) => said.line(most),
+            _ => Quoted(self.tell_got().0).line(most),
+        }
     }
 }
 
@@ -151,6 +152,7 @@ impl Breakage {
     /// `exited with code 3`, `was killed by signal 11 (SIGSEGV)`.
     pub fn tell(&self) -> Sentence {
         Sentence(match self {
+            Self::Said(said) if said.0.trim().is_empty() => "no message".to_owned(),
             Self::Said(said) => said.0.clone(),
             Self::Exited(code) => format!("exited with code {code}"),
             Self::Killed { signal, name } => match name.as_deref() {
@@ -300,6 +302,12 @@ impl Quoted {
     /// The text for what escapes it: `quote.rs` and `words.rs` of the reports, and nothing else.
     pub fn open_to_escape<T>(&self, escape: impl FnOnce(&str) -> T) -> T {
         escape(&self.0)
+    }
+
+    /// The first line that is not blank, of so many characters at most.
+    fn line(&self, most: usize) -> Self {
+        let line = self.0.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        Self(line.chars().take(most).collect())
     }
 
     /// Whether both say the same but for the digits in them, which hold numbers and addresses that

@@ -141,7 +141,7 @@ fn hostile_documents_are_refused() {
     check(&swap("0.09375", "0.5"), "id at `id`: expected");
     check(&swap("c-", "d-"), "the content's, got `d-");
     check(&|text| text.replacen('1', "2", 50), "version");
-    check(&|text| format!("{text} {{}}"), "trailing characters");
+    check(&|text| format!("{text} {{}}"), "more text behind its end");
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use qkvet_spec::wire::{HelloAnswer, Payload, Request};
 use std::fmt;
+use std::time::Duration;
 
-use qkvet_spec::{Breakage, Call, Quoted, Response, Trouble};
+use qkvet_spec::{Breakage, Call, Handling, Quoted, Response, Trouble};
 use serde_json::Value;
 
 use super::child::{Child, Received};
@@ -99,7 +100,7 @@ impl Conversation {
         trace(true, &request);
         // A message before the first question is read as its answer, and its mistakes are named.
         let received = match child.send(request, HELLO_LIMIT) {
-            Ok(()) => receive(&mut child, launch, "hello"),
+            Ok(()) => receive(&mut child, launch, ("hello", launch.limits.start_timeout)),
             Err(early) => Received::Message(early),
         };
         let message = match received {
@@ -120,7 +121,10 @@ impl Conversation {
             }
         };
         trace(false, &message);
-        let greeting = read_hello(&message).map_err(|error| protocol(error, &child))?;
+        let mut greeting = read_hello(&message).map_err(|error| protocol(error, &child))?;
+        if launch.whose != Program::Python {
+            greeting.python = None;
+        }
         if !greeting.ok {
             let kind = greeting.python.and_then(|python| python.get("kind").cloned());
             let kind = kind.and_then(|kind| serde_json::from_value::<LoadKind>(kind).ok());
@@ -158,21 +162,31 @@ impl Conversation {
             let expected = format!("no answer before request {}", asked.seq);
             return self.broken(WireError::new("", expected, quoted(&early)).hint(ONE_ANSWER));
         }
-        let exchange = match receive(&mut self.child, launch, "the request") {
-            Received::Message(line) => self.answered(&asked, &line, trace),
-            Received::TooLong => {
-                let limit = asked.line_limit();
-                self.broken(WireError::new("", format!("an answer of up to {limit} bytes"), "more"))
-            }
-            Received::Ended(trouble) => {
-                let over = Some(End::Broke(trouble.how.clone()));
-                Exchange { over, ..Exchange::going_on(Response::Crash(trouble)) }
-            }
-            Received::Late(trouble) => {
-                let over = Some(End::Broke(trouble.how.clone()));
-                Exchange { over, ..Exchange::going_on(Response::Timeout(trouble)) }
-            }
-        };
+        let mut exchange =
+            match receive(&mut self.child, launch, ("the request", launch.limits.timeout)) {
+                Received::Message(line) => self.answered(&asked, &line, trace),
+                Received::TooLong => {
+                    let limit = asked.line_limit();
+                    self.broken(WireError::new(
+                        "",
+                        format!("an answer of up to {limit} bytes"),
+                        "more",
+                    ))
+                }
+                Received::Ended(trouble) => {
+                    let over = Some(End::Broke(trouble.how.clone()));
+                    Exchange { over, ..Exchange::going_on(Response::Crash(trouble)) }
+                }
+                Received::Late(trouble) => {
+                    let over = Some(End::Broke(trouble.how.clone()));
+                    Exchange { over, ..Exchange::going_on(Response::Timeout(trouble)) }
+                }
+            };
+        if launch.whose != Program::Python
+            && let Response::Output(output) = &mut exchange.response
+        {
+            output.handling = Handling::default();
+        }
         self.scratch.forget_requests();
         self.warn_of_strays(launch);
         exchange
@@ -256,9 +270,9 @@ impl Exchange {
     }
 }
 
-fn receive(child: &mut Child, launch: &Launch, to: &str) -> Received {
+/// Waits so long for the answer to something.
+fn receive(child: &mut Child, launch: &Launch, (to, limit): (&str, Duration)) -> Received {
     let limits = &launch.limits;
-    let limit = if to == "hello" { limits.start_timeout } else { limits.timeout };
     let silent = || {
         if launch.whose == Program::User {
             limits.watch.warn(Warning::Silence, || {

@@ -2,12 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use thiserror::Error;
-
 use super::error::StartError;
 use super::launch::{Launch, Limits, Program};
 use super::target::ProcessTarget;
-use qkvet_spec::Threads;
+use qkvet_spec::{Threads, Unexpected};
 
 /// How often a program is started again: cheap, compared with the worker that imports a library.
 const MAX_RESTARTS: u32 = 200;
@@ -20,7 +18,7 @@ const MAX_RESTARTS: u32 = 200;
 /// let config = ExecConfig::new("./attention --name 'my kernel'", "/base".as_ref())?;
 /// assert_eq!(config.program, std::path::Path::new("/base/./attention"));
 /// assert_eq!(config.arguments, ["--name", "my kernel"]);
-/// # Ok::<(), qkvet_run::process::ExecError>(())
+/// # Ok::<(), qkvet_spec::Unexpected>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct ExecConfig {
@@ -36,13 +34,6 @@ pub struct ExecConfig {
     pub limits: Limits,
 }
 
-/// A command that cannot be split into words.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(
-    "target `exec:{0}`: expected a program and its arguments, quotes closed\nhint: no shell reads it: `exec:./attention --fast`"
-)]
-pub struct ExecError(String);
-
 impl ExecConfig {
     /// Splits a command into words by the rules of a POSIX shell, without expansion. A program with
     /// a `/` in it is relative to `folder`, in which it runs. Limits: those of [`Limits::new`], 200
@@ -50,8 +41,12 @@ impl ExecConfig {
     ///
     /// # Errors
     /// No word, or a quote that is not closed.
-    pub fn new(command: &str, folder: &Path) -> Result<Self, ExecError> {
-        let wrong = || ExecError(command.to_owned());
+    pub fn new(command: &str, folder: &Path) -> Result<Self, Unexpected> {
+        let wrong = || {
+            let place = format!("target `exec:{command}`");
+            Unexpected::at(place, "a program and its arguments, quotes closed")
+                .hint("no shell reads it: `exec:./attention --fast`")
+        };
         let mut words = shell_words::split(command).map_err(|_| wrong())?.into_iter();
         let program = words.next().filter(|program| !program.is_empty()).ok_or_else(wrong)?;
         let program = if program.contains('/') { folder.join(program) } else { program.into() };

@@ -18,7 +18,7 @@ mod watch;
 
 pub(crate) use conversation::{Conversation, Exchange, Question};
 pub use error::{Heard, LoadKind, StartError};
-pub use exec::{ExecConfig, ExecError};
+pub use exec::ExecConfig;
 pub use launch::Limits;
 pub(crate) use launch::{Launch, Program, limits_threads};
 pub use registry::end_all;

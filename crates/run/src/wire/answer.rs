@@ -7,7 +7,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use qkvet_engine::format;
 use qkvet_spec::wire::{HelloAnswer, RunAnswer, Status, WIRE, WireTensor};
-use qkvet_spec::{Call, Output, Response, Tensor};
+use qkvet_spec::{Call, Handling, Output, Response, Tensor};
+use serde::Deserialize;
 
 use super::error::{WireError, parse};
 use super::scratch::Scratch;
@@ -151,7 +152,9 @@ fn results(answer: &RunAnswer, asked: &Asked, scratch: &Scratch) -> Result<Respo
     };
     let (weights, lse) = (found.remove("weights"), found.remove("lse"));
     let inputs_unchanged = answer.inputs_unchanged.unwrap_or(true);
-    let handling = answer.python.unwrap_or_default();
+    // No program but ours sends it, so that whatever else it is, it is no mistake.
+    let handling = answer.python.as_ref().and_then(|python| Handling::deserialize(python).ok());
+    let handling = handling.unwrap_or_default();
     Ok(Response::Output(Box::new(Output { output, weights, lse, inputs_unchanged, handling })))
 }
 
