@@ -108,8 +108,7 @@ pub fn titles(summary: &Summary) -> BTreeMap<String, String> {
 /// Whether a name in a file means the finding that is called `name` now: older versions left out
 /// the verdict before the words of a target.
 pub(crate) fn is_name_of(written: &str, name: &str) -> bool {
-    let mut names = std::iter::once(name.to_owned()).chain(old_name(name));
-    names.any(|name| {
+    all_names(name).any(|name| {
         let short = name.split_once(':').filter(|(verdict, _)| is_broken(verdict));
         let short = short.map_or(name.as_str(), |(_, short)| short);
         [name.as_str(), short].into_iter().any(|name| written == name || had_line(written, name))
@@ -126,6 +125,11 @@ fn had_line(written: &str, name: &str) -> bool {
 fn is_end(name: &str) -> bool {
     let short = name.split_once(':').map_or(name, |(_, short)| short);
     [EXITED, SILENT].contains(&short) || short.starts_with(KILLED)
+}
+
+/// The name that is used now, and the one of before.
+fn all_names(name: &str) -> impl Iterator<Item = String> {
+    std::iter::once(name.to_owned()).chain(old_name(name))
 }
 
 /// What a finding was called before the end of a process and a broken message were facts.
@@ -172,14 +176,12 @@ pub(crate) fn is_meant(meant: &Pattern<'_>, finding: &Finding) -> bool {
                 || is_quoted_like(said, pattern) && !meant.is_ours()
         }
         _ => {
-            let mut names = std::iter::once(name.clone()).chain(old_name(&name));
             matches(pattern, finding.verdict.word())
-                || names.any(|name| {
-                    // A title is a name but for its numbers.
+                || all_names(&name).any(|name| {
                     let short = name.split_once(':').map_or("", |(_, short)| short);
                     matches(&meant.folded, &name)
                         || matches(&meant.folded, short)
-                        || words(pattern) == short
+                        || meant.title == short
                         || had_line(&meant.folded, &name)
                 })
         }
@@ -199,13 +201,15 @@ pub(crate) struct Pattern<'a> {
     /// With the names that are used now.
     pub(crate) text: Cow<'a, str>,
     folded: String,
+    /// Its words, which a title is but for its numbers.
+    title: String,
     is_ours: OnceCell<bool>,
 }
 
 impl<'a> Pattern<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
         let text = Redirects::embedded().current(text);
-        Self { folded: folded(&text), text, is_ours: OnceCell::new() }
+        Self { folded: folded(&text), title: words(&text), text, is_ours: OnceCell::new() }
     }
 
     /// Whether it means something of qkvet's own, for a run may have many findings.
