@@ -279,6 +279,9 @@ fn a_backend_that_declines_is_not_wrong() {
     assert_eq!(strict.count("disagrees"), 0);
     let reasons = strict["reasons"]["refused"].to_string();
     assert!(reasons.contains("attn_mask"), "{reasons}");
+    // The class of an exception says what it is; its words say nothing.
+    let wordy = backend("backends.py:Wordy").report(1);
+    assert_eq!(wordy.count("broke"), wordy["cases"].as_array().map_or(0, Vec::len) as u64);
 }
 
 #[test]

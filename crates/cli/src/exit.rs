@@ -101,7 +101,10 @@ pub(crate) fn code(summary: &Summary, strict: bool) -> u8 {
     {
         return FINDINGS;
     }
-    if is_stale {
+    // Known findings excuse what was found, not what was never asked.
+    if is_stale
+        || (summary.stopped.is_some() && summary.records.iter().any(|record| is_known(&record)))
+    {
         return FINDINGS;
     }
     if summary.checked() == 0 {

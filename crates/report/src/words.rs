@@ -2,9 +2,10 @@
 //! target said is opened for the escapers of the formats.
 
 use qkvet_spec::{
-    CallOption, Cause, Condition, Dialect, Evidence, FaultRef, Finding, FindingKind, Form, Indices,
-    Judgment, Note, Predicate, Reading, RightLayout, Rival, SeenIn, Sentence, Sentences,
-    ThreadCounts, Verdict, Witness, Words, WrongAxis, WrongElements, span, spans, tell_ratio,
+    Breakage, CallOption, Cause, Condition, Dialect, Evidence, FaultRef, Finding, FindingKind,
+    Form, Indices, Judgment, Note, Predicate, Reading, RightLayout, Rival, SeenIn, Sentence,
+    Sentences, ThreadCounts, Verdict, Witness, Words, WrongAxis, WrongElements, span, spans,
+    tell_ratio,
 };
 
 /// English.
@@ -83,6 +84,7 @@ const WRONG_ON_VIEWS: &str = "query, key and value were views of which heads and
 const WRONG_CONTIGUOUS: &str = "query, key and value lay contiguous in memory; as views of which heads and positions lie exchanged in memory, they give a right result";
 const READ_STRIDES: &str = "Read through the strides, or copy what is not contiguous; a function that takes none of it raises an exception. `qkvet explain memory-layout` says more";
 const ASK_STRIDES: &str = "Ask the arrays for their strides; the order that positions come before heads in memory is not that of every caller. `qkvet explain memory-layout` says more";
+const DECLINE: &str = "A call that is not offered is declined: NotImplementedError in Python, status `unsupported` of the protocol. `qkvet explain UNSUPPORTED` says more";
 
 impl Words for English {
     fn title(&self, cause: &Cause) -> Sentence {
@@ -163,10 +165,13 @@ impl Words for English {
             Cause::Unexplained { options, .. } => {
                 options.first().and_then(|option| asked(option))
             }
-            Cause::Broken { .. } => notes.iter().find_map(|note| match note {
-                Note::Layout { right } => Some(strides(*right).to_owned()),
-                _ => None,
-            }),
+            Cause::Broken { how } => notes
+                .iter()
+                .find_map(|note| match note {
+                    Note::Layout { right } => Some(strides(*right).to_owned()),
+                    _ => None,
+                })
+                .or_else(|| matches!(how, Breakage::Said(_)).then(|| DECLINE.to_owned())),
             Cause::Nondeterministic | Cause::Form { .. } | Cause::Later => None,
         };
         hint.map(Sentence::new)

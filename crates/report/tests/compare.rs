@@ -221,20 +221,25 @@ fn a_run_that_saw_less_says_less() {
         assert_eq!(write_snapshot(&kept), text);
     }
     // Another name of the same failure counts only where every case was looked at.
-    let failing = |title: &str| {
+    let failing = |title: &str, verdict: Verdict| {
         summary(
-            vec![finding(title, Verdict::Fail)],
-            vec![case("value/c-1", Verdict::Fail, 9.0, Some(0)), b.clone()],
+            vec![finding(title, verdict)],
+            vec![case("value/c-1", verdict, 9.0, Some(0)), b.clone()],
         )
     };
-    let snapshot = recorded(&failing("QK221 by remainder"));
-    let mut other = failing("wrong results that no known fault explains");
-    assert_eq!(
-        changes(&compare(&snapshot, &other, "s", None, false)),
-        [(Change::NewFinding, "c-1")]
-    );
-    other.run.chosen = vec![Chosen::Laws];
-    assert_eq!(changes(&compare(&snapshot, &other, "s", None, false)), [(Change::Drift, "c-1")]);
+    // How a target broke is seen in one case by itself.
+    for (verdict, one, another, in_part) in [
+        (Verdict::Fail, "QK221 by remainder", "wrong results", Change::Drift),
+        (Verdict::Error, "out of memory", "no such head", Change::NewFinding),
+        (Verdict::Crash, "SIGSEGV", "SIGBUS", Change::NewFinding),
+    ] {
+        let snapshot = recorded(&failing(one, verdict));
+        let mut other = failing(another, verdict);
+        let seen = |other: &Summary| compare(&snapshot, other, "s", None, false);
+        assert_eq!(changes(&seen(&other)), [(Change::NewFinding, "c-1")], "{another}");
+        other.run.chosen = vec![Chosen::Laws];
+        assert_eq!(changes(&seen(&other)), [(in_part, "c-1")], "{another}");
+    }
 }
 
 #[test]

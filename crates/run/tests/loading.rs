@@ -116,7 +116,10 @@ fn imports_that_raise() {
         "import nonesuch_library\n",
         &["No module named 'nonesuch_library'", "hint: install `nonesuch_library` for "],
     );
-    failing("from . import sibling\n", &["hint: give the file as a module of its package"]);
+    failing(
+        "from . import sibling\n",
+        &["hint: a file with relative imports is given as a module of its package"],
+    );
     failing("import sys\nsys.exit(2)\n", &["raised SystemExit: 2 at "]);
 
     let fixture = Fixture::new("import os\nos._exit(9)\n");

@@ -2,8 +2,8 @@
 //! whose logits need no shift.
 //!
 //! [`Sweep`] is the pass over the keys of a block of rows, [`RowSums`] what is known of a row
-//! behind it. A row is one lane of [`VECTORS`] vectors, so every row meets the same operations in
-//! the same order on every processor, and nothing but the exponentials of [`KEY_BLOCK`] keys is
+//! behind it. A row is one lane of a group of vectors, so every row meets the same operations in the
+//! same order on every processor, and nothing but the exponentials of [`KEY_BLOCK`] keys is
 //! kept. Derivation: `docs/bounds.md#streaming`.
 
 mod group;
@@ -18,8 +18,8 @@ use super::Detail;
 use super::blocks::ValueSums;
 use super::table::ValueTable;
 use crate::gemm::KEY_BLOCK;
-use group::{Aligned, VECTORS, Windows, groups, groups_mut};
-use weights::{Facts, RUN, Scores};
+use group::{Aligned, Windows, groups, groups_mut};
+use weights::{Facts, PAIR, RUN, Scores};
 
 /// The pass over the keys of a block of rows.
 pub(super) struct Sweep<'a> {
@@ -81,37 +81,50 @@ impl WithSimd for Sweep<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        // Three vectors of each of eight keys are sums in registers, or of four where there are
-        // half as many registers.
+        // Sums stay in registers, beside the vectors of a group and one number: 3·8 of 32, or 2·4 and
+        // 2·6 of 16, for with 3·4 not all of the rest fit. Fewer than 8 would wait for each other.
         if S::REGISTER_COUNT >= 32 {
-            self.in_tiles::<S, 8>(simd)
+            self.in_tiles::<S, 3, { PAIR * 3 }, 8, 8>(simd)
         } else {
-            self.in_tiles::<S, 4>(simd)
+            self.in_tiles::<S, 2, { PAIR * 2 }, 4, 6>(simd)
         }
     }
 }
 
 impl Sweep<'_> {
+    /// With groups of `V` vectors, exponentials of `M` vectors, scores of `N` keys and products of
+    /// `C` columns at a time.
     #[inline(always)]
-    fn in_tiles<S: Simd, const N: usize>(self, simd: S) {
+    fn in_tiles<S: Simd, const V: usize, const M: usize, const N: usize, const C: usize>(
+        self,
+        simd: S,
+    ) {
         match self.detail {
-            Detail::Midpoints => self.run::<S, N, false, false>(simd),
-            Detail::Radii => self.run::<S, N, true, false>(simd),
-            Detail::Rows | Detail::Full => self.run::<S, N, true, true>(simd),
+            Detail::Midpoints => self.run::<S, V, M, N, C, false, false>(simd),
+            Detail::Radii => self.run::<S, V, M, N, C, true, false>(simd),
+            Detail::Rows | Detail::Full => self.run::<S, V, M, N, C, true, true>(simd),
         }
     }
 
     #[inline(always)]
-    fn run<S: Simd, const N: usize, const WITH_LARGEST: bool, const WITH_ALL: bool>(
+    fn run<
+        S: Simd,
+        const V: usize,
+        const M: usize,
+        const N: usize,
+        const C: usize,
+        const WITH_LARGEST: bool,
+        const WITH_ALL: bool,
+    >(
         mut self,
         simd: S,
     ) {
         let head = *self.table.head();
-        let lanes = VECTORS * S::F64_LANES;
+        let lanes = V * S::F64_LANES;
         let n_groups = self.windows.len().div_ceil(lanes);
         let kinds = if self.detail == Detail::Full { KINDS } else { 1 };
-        self.prepare::<S>(simd, lanes, n_groups, kinds);
-        let windows: Vec<Windows<S>> =
+        self.prepare::<S, V>(simd, lanes, n_groups, kinds);
+        let windows: Vec<Windows<S, V>> =
             self.windows.chunks(lanes).map(|rows| Windows::new(simd, rows)).collect();
         let union = |a: Range<usize>, b: Range<usize>| a.start.min(b.start)..a.end.max(b.end);
         let seen = windows
@@ -136,17 +149,17 @@ impl Sweep<'_> {
                 if keys.is_empty() {
                     continue;
                 }
-                let tile = &mut groups_mut::<S>(exponentials.get_mut())[..keys.len()];
+                let tile = &mut groups_mut::<S, V>(exponentials.get_mut())[..keys.len()];
                 let scores = Scores {
-                    query: &groups::<S>(query.get())[g * head.d_k..(g + 1) * head.d_k],
+                    query: &groups::<S, V>(query.get())[g * head.d_k..(g + 1) * head.d_k],
                     key: &head.key[keys.start * head.d_k..keys.end * head.d_k],
                     first_key: keys.start,
                     factor,
                     windows,
                 };
                 let (facts, _) =
-                    groups_mut::<S>(facts.get_mut()).as_chunks_mut::<{ weights::FACTS }>();
-                scores.weigh::<N, WITH_LARGEST, WITH_ALL>(simd, tile, Facts(&mut facts[g]));
+                    groups_mut::<S, V>(facts.get_mut()).as_chunks_mut::<{ weights::FACTS }>();
+                scores.weigh::<N, M, WITH_LARGEST, WITH_ALL>(simd, tile, Facts(&mut facts[g]));
 
                 let d_v = head.d_v;
                 let of_keys = (keys.start - first_key) * d_v..(keys.end - first_key) * d_v;
@@ -161,13 +174,13 @@ impl Sweep<'_> {
                     if kind == OF_SQUARES {
                         products::square(simd, tile);
                     }
-                    let sums = &mut groups_mut::<S>(sums.get_mut())[g * d_v..(g + 1) * d_v];
-                    products::add::<S, N>(simd, tile, values, d_v, sums);
+                    let sums = &mut groups_mut::<S, V>(sums.get_mut())[g * d_v..(g + 1) * d_v];
+                    products::add::<S, V, C>(simd, tile, values, d_v, sums);
                 }
             }
         }
         if WITH_LARGEST {
-            let (facts, _) = groups_mut::<S>(facts.get_mut()).as_chunks_mut();
+            let (facts, _) = groups_mut::<S, V>(facts.get_mut()).as_chunks_mut();
             facts.iter_mut().for_each(|facts| Facts(facts).weigh_largest(simd, factor));
         }
         self.finish(lanes, kinds);
@@ -176,7 +189,13 @@ impl Sweep<'_> {
     /// Queries lane by lane with the sign of the scale, zeros in the lanes beyond the last row; no
     /// key yet.
     #[inline(always)]
-    fn prepare<S: Simd>(&mut self, simd: S, lanes: usize, n_groups: usize, kinds: usize) {
+    fn prepare<S: Simd, const V: usize>(
+        &mut self,
+        simd: S,
+        lanes: usize,
+        n_groups: usize,
+        kinds: usize,
+    ) {
         let head = self.table.head();
         let buffers = &mut *self.buffers;
         let (width, sign) = (head.d_k * lanes, 1.0f64.copysign(self.factor));
@@ -189,8 +208,8 @@ impl Sweep<'_> {
             }
         }
         buffers.exponentials.fit(KEY_BLOCK * lanes);
-        let (facts, _) =
-            groups_mut::<S>(buffers.facts.fit(n_groups * weights::FACTS * lanes)).as_chunks_mut();
+        let (facts, _) = groups_mut::<S, V>(buffers.facts.fit(n_groups * weights::FACTS * lanes))
+            .as_chunks_mut();
         facts.iter_mut().for_each(|facts| Facts(facts).clear(simd));
         buffers.products[..kinds]
             .iter_mut()

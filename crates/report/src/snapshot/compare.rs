@@ -201,9 +201,11 @@ impl Part<'_> {
             (Some(before), Some(now)) => !is_name_of(before, now),
             (before, now) => before != now,
         };
+        let is_broken = matches!(now.verdict, Verdict::Error | Verdict::Crash | Verdict::Timeout);
         match (&before.finding, &now.finding) {
-            // With fewer cases to look at another cause may be named for the same failure.
-            (Some(_), Some(_)) if has_other_name && self.is_whole => {
+            // With fewer cases to look at another cause may be named for the same wrong results. How
+            // a target broke is seen in each case by itself.
+            (Some(_), Some(_)) if has_other_name && (self.is_whole || is_broken) => {
                 return Some(Change::NewFinding);
             }
             (None, Some(_)) if !before.verdict.is_finding() => return Some(Change::NewFinding),

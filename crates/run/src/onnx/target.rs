@@ -175,6 +175,7 @@ impl Target for BackendTarget {
             "feeds": messages(&inputs),
             "outputs": [{"role": "output", "name": "output"}],
             "present": messages(&present),
+            "fits": call.misfit().is_none(),
         });
         let response = self.process.call_with(call, &|request| replace(request, &message));
         if let Response::Output(answer) = &response {

@@ -124,8 +124,8 @@ def importing(action, name, folder):
         hint = None
         if missing is not None:
             hint = "install `%s` for %s, or choose another Python" % (missing, sys.executable)
-        elif isinstance(error, ImportError) and "relative import" in str(error):
-            hint = "give the file as a module of its package: package.module:function"
+        elif isinstance(error, ImportError) and error.name is None:  # Python names what it did not find, but for relative imports
+            hint = "a file with relative imports is given as a module of its package: package.module:function"
         raise LoadError("import-failed", "importing %s raised %s%s" % (name, text(error), place(error, folder)), hint)
 
 

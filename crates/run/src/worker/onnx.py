@@ -1,23 +1,17 @@
 # Models and backends of ONNX: what is fed was made on the other side, named and laid out; here it
 # is run.
 
-import unittest
-
 ONNX_HINT = "%s -m pip install %s"
-# Words of errors for what a runtime does not offer, as opposed to what it finds wrong.
+# Classes of exceptions by module: what is not offered, what declines an input, and what a kernel of
+# ONNX Runtime raises when it checks its inputs.
 NOT_OFFERED = (
-    "NOT_IMPLEMENTED",
-    "Unrecognized attribute",
-    "Could not find an implementation",
-    "is not a registered function/op",
-    "No Op registered",
-    "No schema registered",
-    "No opset import",
-    "under development",
-    "Unsupported operator",
-    "not supported",
-    "Type Error: Type 'tensor(",
+    ("builtins", "NotImplementedError"),
+    ("unittest", "SkipTest"),
+    ("onnx.reference.op_run", "RuntimeImplementationError"),
+    ("onnxruntime.capi.onnxruntime_pybind11_state", "NotImplemented"),
 )
+DECLINED = (("builtins", "ValueError"), ("builtins", "TypeError"))
+CHECKED = tuple(("onnxruntime.capi.onnxruntime_pybind11_state", name) for name in ("InvalidArgument", "Fail", "RuntimeException"))
 
 
 def needed(name):
@@ -28,26 +22,15 @@ def needed(name):
         raise LoadError("arrays", "%s is needed: importing it raised %s" % (name, text(error)), hint)
 
 
-def not_offered(error):
-    """Whether an exception says that something is not offered, by its kind or by its words."""
-    kinds = (NotImplementedError, unittest.SkipTest)
-    named = type(error).__name__ in ("NotImplemented", "RuntimeImplementationError")
-    return isinstance(error, kinds) or named or any(words in str(error) for words in NOT_OFFERED)
+def is_one_of(error, classes):
+    """Whether the exception is of one of the classes, as far as their modules are loaded."""
+    loaded = ((sys.modules.get(module), name) for module, name in classes)
+    return isinstance(error, tuple(getattr(module, name) for module, name in loaded if hasattr(module, name)))
 
 
-def declined(error, before):
-    """The answer for an exception: unsupported, refused, or an error. Before the run whatever is raised declines a valid model."""
-    reason = text(error)
-    kind, _, rest = reason.partition(": ")
-    if " was false. " in rest:  # of a check of ONNX Runtime, behind the place in its source
-        reason = kind + ": " + rest.rpartition(" was false. ")[2]
-    if not_offered(error):
-        return {"status": "unsupported", "reason": reason}
-    # What a kernel of ONNX Runtime checks before it computes comes as the status of its node.
-    checked = kind == "InvalidArgument" or "Non-zero status code returned while running" in rest
-    if before or checked or isinstance(error, (ValueError, TypeError)):
-        return {"status": "refused", "reason": reason}
-    return {"status": "error", "reason": reason}
+def declined(error, status):
+    """The answer for an exception: `status`, but for classes that say that something is not offered."""
+    return {"status": "unsupported" if is_one_of(error, NOT_OFFERED) else status, "reason": text(error)}
 
 
 class Before(Exception):
@@ -179,10 +162,11 @@ class Onnx(Target):
         raws = [array.tobytes() for array in arrays]
         try:
             results = self.runner.run(given, arrays)
-        except Before as error:
-            return declined(error.__cause__, True)
+        except Before as error:  # whatever is raised declines
+            refuses = is_one_of(error.__cause__, DECLINED) or not given["fits"]
+            return declined(error.__cause__, "refused" if refuses else "unsupported")
         except BaseException as error:
-            return declined(error, False)
+            return declined(error, "refused" if is_one_of(error, DECLINED + CHECKED) else "error")
         try:
             found = self.collect(given, results)
         except Malformed as error:

@@ -4,22 +4,18 @@ use std::ops::Range;
 
 use pulp::Simd;
 
-/// Vectors of a group: with the numbers of a key in one register, three use up the multiplications
-/// that a load can feed.
-pub(super) const VECTORS: usize = 3;
-
-/// One number of every row of a group.
-pub(super) type Group<S> = [<S as Simd>::f64s; VECTORS];
+/// One number of every row of a group, in `V` vectors.
+pub(super) type Group<S, const V: usize> = [<S as Simd>::f64s; V];
 
 /// Numbers as groups; the lanes of a group lie side by side.
 #[inline(always)]
-pub(super) fn groups<S: Simd>(numbers: &[f64]) -> &[Group<S>] {
+pub(super) fn groups<S: Simd, const V: usize>(numbers: &[f64]) -> &[Group<S, V>] {
     S::as_simd_f64s(numbers).0.as_chunks().0
 }
 
 /// [`groups`], to be written.
 #[inline(always)]
-pub(super) fn groups_mut<S: Simd>(numbers: &mut [f64]) -> &mut [Group<S>] {
+pub(super) fn groups_mut<S: Simd, const V: usize>(numbers: &mut [f64]) -> &mut [Group<S, V>] {
     S::as_mut_simd_f64s(numbers).0.as_chunks_mut().0
 }
 
@@ -57,24 +53,24 @@ impl Aligned {
 }
 
 /// The keys that the rows of a group see.
-pub(super) struct Windows<S: Simd> {
+pub(super) struct Windows<S: Simd, const V: usize> {
     /// No row sees a key outside of this.
     pub(super) any: Range<usize>,
     /// Every row sees the keys in this.
     all: Range<usize>,
-    start: Group<S>,
-    end: Group<S>,
+    start: Group<S, V>,
+    end: Group<S, V>,
 }
 
-impl<S: Simd> Windows<S> {
+impl<S: Simd, const V: usize> Windows<S, V> {
     /// Of at most as many rows as a group has lanes.
     #[inline(always)]
     pub(super) fn new(simd: S, rows: &[Range<usize>]) -> Self {
         let mut windows = Self {
             any: Range { start: usize::MAX, end: 0 },
             all: 0..usize::MAX,
-            start: [simd.splat_f64s(0.0); VECTORS],
-            end: [simd.splat_f64s(f64::INFINITY); VECTORS],
+            start: [simd.splat_f64s(0.0); V],
+            end: [simd.splat_f64s(f64::INFINITY); V],
         };
         let starts = pulp::bytemuck::cast_slice_mut::<S::f64s, f64>(&mut windows.start);
         let ends = pulp::bytemuck::cast_slice_mut::<S::f64s, f64>(&mut windows.end);
@@ -97,10 +93,16 @@ impl<S: Simd> Windows<S> {
 
     /// `seen` in the rows that see the key, `hidden` in the others.
     #[inline(always)]
-    pub(super) fn choose(&self, simd: S, key: usize, seen: Group<S>, hidden: f64) -> Group<S> {
+    pub(super) fn choose(
+        &self,
+        simd: S,
+        key: usize,
+        seen: Group<S, V>,
+        hidden: f64,
+    ) -> Group<S, V> {
         let (key, hidden) = (simd.splat_f64s(key as f64), simd.splat_f64s(hidden));
         let mut chosen = seen;
-        for m in 0..VECTORS {
+        for m in 0..V {
             let before_end =
                 simd.select_f64s(simd.less_than_f64s(key, self.end[m]), seen[m], hidden);
             chosen[m] = simd.select_f64s(

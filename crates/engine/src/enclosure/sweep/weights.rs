@@ -3,15 +3,14 @@
 
 use pulp::Simd;
 
-use super::group::{Group, VECTORS, Windows};
+use super::group::{Group, Windows};
 use crate::exp::exp_product_vectors;
 
 /// Elements of a dot product between two checks of where it ends.
 const DIMENSIONS: usize = 4;
 
-/// Keys whose exponentials are computed together: as many vectors as an operation takes cycles, and
-/// more.
-const PAIR: usize = 2;
+/// Keys whose exponentials are computed together.
+pub(super) const PAIR: usize = 2;
 
 /// Keys whose exponentials are summed up before they join the sum of their block.
 pub(super) const RUN: usize = 16;
@@ -26,17 +25,17 @@ pub(super) const HEAVIEST: usize = 4;
 
 /// What is known of the rows of a group, over the keys seen so far: sums of exponentials, and dot
 /// products.
-pub(super) struct Facts<'a, S: Simd>(pub(super) &'a mut [Group<S>; FACTS]);
+pub(super) struct Facts<'a, S: Simd, const V: usize>(pub(super) &'a mut [Group<S, V>; FACTS]);
 
-impl<S: Simd> Facts<'_, S> {
+impl<S: Simd, const V: usize> Facts<'_, S, V> {
     /// No key yet.
     #[inline(always)]
     pub(super) fn clear(self, simd: S) {
-        self.0[SUM] = [simd.splat_f64s(0.0); VECTORS];
-        self.0[SQUARE_SUM] = [simd.splat_f64s(0.0); VECTORS];
-        self.0[MAX_SIZE] = [simd.splat_f64s(f64::NEG_INFINITY); VECTORS];
-        self.0[SMALLEST] = [simd.splat_f64s(f64::INFINITY); VECTORS];
-        self.0[HEAVIEST] = [simd.splat_f64s(0.0); VECTORS];
+        self.0[SUM] = [simd.splat_f64s(0.0); V];
+        self.0[SQUARE_SUM] = [simd.splat_f64s(0.0); V];
+        self.0[MAX_SIZE] = [simd.splat_f64s(f64::NEG_INFINITY); V];
+        self.0[SMALLEST] = [simd.splat_f64s(f64::INFINITY); V];
+        self.0[HEAVIEST] = [simd.splat_f64s(0.0); V];
     }
 
     /// The exponential of the largest, once all keys are seen.
@@ -47,18 +46,18 @@ impl<S: Simd> Facts<'_, S> {
 }
 
 /// Dot products of the rows of a group with some keys that lie side by side.
-pub(super) struct Scores<'a, S: Simd> {
+pub(super) struct Scores<'a, S: Simd, const V: usize> {
     /// `(d_k)`.
-    pub(super) query: &'a [Group<S>],
+    pub(super) query: &'a [Group<S, V>],
     /// `(keys, d_k)`.
     pub(super) key: &'a [f64],
     pub(super) first_key: usize,
     /// `|scale|·log₂e`, rounded.
     pub(super) factor: S::f64s,
-    pub(super) windows: &'a Windows<S>,
+    pub(super) windows: &'a Windows<S, V>,
 }
 
-impl<S: Simd> Scores<'_, S> {
+impl<S: Simd, const V: usize> Scores<'_, S, V> {
     /// Writes `exp_product(q·k, factor)`, or 0 where the row does not see the key, `N` keys at a
     /// time, and takes all in.
     ///
@@ -71,25 +70,30 @@ impl<S: Simd> Scores<'_, S> {
     /// A dot product is `d_k` fused operations from 0 on. The sum of the exponentials: [`RUN`]
     /// keys, the runs of the tile, the tiles, each one after the other.
     #[inline(always)]
-    pub(super) fn weigh<const N: usize, const WITH_LARGEST: bool, const WITH_ALL: bool>(
+    pub(super) fn weigh<
+        const N: usize,
+        const M: usize,
+        const WITH_LARGEST: bool,
+        const WITH_ALL: bool,
+    >(
         &self,
         simd: S,
-        tile: &mut [Group<S>],
-        facts: Facts<'_, S>,
+        tile: &mut [Group<S, V>],
+        facts: Facts<'_, S, V>,
     ) {
         let mut taken = Taken {
             facts: *facts.0,
-            run: [simd.splat_f64s(0.0); VECTORS],
-            block: [simd.splat_f64s(0.0); VECTORS],
+            run: [simd.splat_f64s(0.0); V],
+            block: [simd.splat_f64s(0.0); V],
         };
         let (several, single) = tile.as_chunks_mut::<N>();
         let mut k = 0;
         for exponentials in several {
-            self.step::<N, WITH_LARGEST, WITH_ALL>(simd, k, exponentials, &mut taken);
+            self.step::<N, M, WITH_LARGEST, WITH_ALL>(simd, k, exponentials, &mut taken);
             k += N;
         }
         for exponentials in single {
-            self.step::<1, WITH_LARGEST, WITH_ALL>(
+            self.step::<1, M, WITH_LARGEST, WITH_ALL>(
                 simd,
                 k,
                 std::array::from_mut(exponentials),
@@ -99,7 +103,7 @@ impl<S: Simd> Scores<'_, S> {
         }
         taken.end_run(simd);
         let Taken { facts: mut all, block, .. } = taken;
-        for m in 0..VECTORS {
+        for m in 0..V {
             let sum = &mut all[SUM][m];
             *sum = simd.add_f64s(*sum, block[m]);
         }
@@ -107,19 +111,19 @@ impl<S: Simd> Scores<'_, S> {
     }
 
     #[inline(always)]
-    fn step<const N: usize, const WITH_LARGEST: bool, const WITH_ALL: bool>(
+    fn step<const N: usize, const M: usize, const WITH_LARGEST: bool, const WITH_ALL: bool>(
         &self,
         simd: S,
         k: usize,
-        exponentials: &mut [Group<S>; N],
-        taken: &mut Taken<S>,
+        exponentials: &mut [Group<S, V>; N],
+        taken: &mut Taken<S, V>,
     ) {
         let first = self.first_key + k;
         self.dots(simd, k, exponentials);
         if self.windows.sees_all(first, N) {
-            self.settle::<WITH_LARGEST, WITH_ALL, false>(simd, first, exponentials, taken);
+            self.settle::<M, WITH_LARGEST, WITH_ALL, false>(simd, first, exponentials, taken);
         } else {
-            self.settle::<WITH_LARGEST, WITH_ALL, true>(simd, first, exponentials, taken);
+            self.settle::<M, WITH_LARGEST, WITH_ALL, true>(simd, first, exponentials, taken);
         }
         if (k + N).is_multiple_of(RUN) {
             taken.end_run(simd);
@@ -128,14 +132,14 @@ impl<S: Simd> Scores<'_, S> {
 
     /// Dot products with the `N` keys from `k` on.
     #[inline(always)]
-    fn dots<const N: usize>(&self, simd: S, k: usize, dots: &mut [Group<S>; N]) {
+    fn dots<const N: usize>(&self, simd: S, k: usize, dots: &mut [Group<S, V>; N]) {
         let d = self.query.len();
         let (several, single) = self.query.as_chunks::<DIMENSIONS>();
         let mut keys: [(&[[f64; DIMENSIONS]], &[f64]); N] = [(&[], &[]); N];
         for (n, key) in keys.iter_mut().enumerate() {
             *key = self.key[(k + n) * d..][..d].as_chunks();
         }
-        let mut sums = [[simd.splat_f64s(0.0); VECTORS]; N];
+        let mut sums = [[simd.splat_f64s(0.0); V]; N];
         for (c, queries) in several.iter().enumerate() {
             let mut key = [&[0.0; DIMENSIONS]; N];
             for (key, (chunks, _)) in key.iter_mut().zip(&keys) {
@@ -144,7 +148,7 @@ impl<S: Simd> Scores<'_, S> {
             for t in 0..DIMENSIONS {
                 for n in 0..N {
                     let key = simd.splat_f64s(key[n][t]);
-                    for m in 0..VECTORS {
+                    for m in 0..V {
                         sums[n][m] = simd.mul_add_f64s(queries[t][m], key, sums[n][m]);
                     }
                 }
@@ -153,41 +157,40 @@ impl<S: Simd> Scores<'_, S> {
         for (t, query) in single.iter().enumerate() {
             for n in 0..N {
                 let key = simd.splat_f64s(keys[n].1[t]);
-                for m in 0..VECTORS {
+                for m in 0..V {
                     sums[n][m] = simd.mul_add_f64s(query[m], key, sums[n][m]);
                 }
             }
         }
         for n in 0..N {
-            for m in 0..VECTORS {
+            for m in 0..V {
                 dots[n][m] = sums[n][m];
             }
         }
     }
 
-    /// Exponentials in place of the dot products of a tile, two keys at a time.
+    /// Exponentials in place of the dot products of a tile, a pair of keys at a time, which has
+    /// `M = 2·V` vectors.
     #[inline(always)]
-    fn settle<const WITH_LARGEST: bool, const WITH_ALL: bool, const HIDES: bool>(
+    fn settle<const M: usize, const WITH_LARGEST: bool, const WITH_ALL: bool, const HIDES: bool>(
         &self,
         simd: S,
         first: usize,
-        tile: &mut [Group<S>],
-        taken: &mut Taken<S>,
+        tile: &mut [Group<S, V>],
+        taken: &mut Taken<S, V>,
     ) {
         let (pairs, single) = tile.as_chunks_mut::<PAIR>();
         let mut key = first;
         for pair in pairs {
-            let mut dots = [simd.splat_f64s(0.0); PAIR * VECTORS];
-            for p in 0..PAIR {
-                for m in 0..VECTORS {
-                    dots[p * VECTORS + m] = pair[p][m];
-                }
+            let mut dots = [simd.splat_f64s(0.0); M];
+            for m in 0..M {
+                dots[m] = pair[m / V][m % V];
             }
             let e = exp_product_vectors(simd, dots, self.factor);
             for p in 0..PAIR {
                 let mut exponential = pair[p];
-                for m in 0..VECTORS {
-                    exponential[m] = e[p * VECTORS + m];
+                for m in 0..V {
+                    exponential[m] = e[p * V + m];
                 }
                 pair[p] = self.take::<WITH_LARGEST, WITH_ALL, HIDES>(
                     simd,
@@ -212,9 +215,9 @@ impl<S: Simd> Scores<'_, S> {
         &self,
         simd: S,
         key: usize,
-        (dot, mut exponential): (Group<S>, Group<S>),
-        taken: &mut Taken<S>,
-    ) -> Group<S> {
+        (dot, mut exponential): (Group<S, V>, Group<S, V>),
+        taken: &mut Taken<S, V>,
+    ) -> Group<S, V> {
         if HIDES {
             exponential = self.windows.choose(simd, key, exponential, 0.0);
         }
@@ -230,22 +233,22 @@ impl<S: Simd> Scores<'_, S> {
 }
 
 /// [`Facts`] in the making, and the sums that have not joined them.
-struct Taken<S: Simd> {
-    facts: [Group<S>; FACTS],
-    run: Group<S>,
-    block: Group<S>,
+struct Taken<S: Simd, const V: usize> {
+    facts: [Group<S, V>; FACTS],
+    run: Group<S, V>,
+    block: Group<S, V>,
 }
 
-impl<S: Simd> Taken<S> {
+impl<S: Simd, const V: usize> Taken<S, V> {
     /// Takes in a key: its dot product for the largest, for the smallest, and its exponential.
     #[inline(always)]
     fn take<const WITH_LARGEST: bool, const WITH_ALL: bool>(
         &mut self,
         simd: S,
-        (low, high): (Group<S>, Group<S>),
-        exponential: Group<S>,
+        (low, high): (Group<S, V>, Group<S, V>),
+        exponential: Group<S, V>,
     ) {
-        for m in 0..VECTORS {
+        for m in 0..V {
             self.run[m] = simd.add_f64s(self.run[m], exponential[m]);
             if WITH_LARGEST {
                 let largest = &mut self.facts[MAX_SIZE][m];
@@ -262,7 +265,7 @@ impl<S: Simd> Taken<S> {
 
     #[inline(always)]
     fn end_run(&mut self, simd: S) {
-        for m in 0..VECTORS {
+        for m in 0..V {
             self.block[m] = simd.add_f64s(self.block[m], self.run[m]);
             self.run[m] = simd.splat_f64s(0.0);
         }
