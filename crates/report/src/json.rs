@@ -82,6 +82,14 @@ mod tests {
         assert_eq!(read.findings[0].cause, qkvet_spec::Cause::Later);
         assert_eq!(read.findings[0].notes, [qkvet_spec::Note::Later]);
         assert!(json(&read).is_ok());
+        report["findings"][0]["cause"] =
+            serde_json::json!({"kind": "broken", "how": {"melted": 3}});
+        report["stopped"] = serde_json::json!({"power": {"volts": 0}});
+        let read: Summary = qkvet_spec::parse_json(&report.to_string()).expect("a report");
+        let how = qkvet_spec::Breakage::Later(qkvet_spec::Later);
+        assert_eq!(read.findings[0].cause, qkvet_spec::Cause::Broken { how });
+        assert_eq!(read.stopped, Some(qkvet_spec::Stopped::Later(qkvet_spec::Later)));
+        assert!(json(&read).is_ok());
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! How a target broke: its exception, the end of its process, silence, or a message that is not of the
 //! protocol.
 
-use serde::{Deserialize, Serialize};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Quoted;
 
@@ -34,6 +35,26 @@ pub enum Breakage {
         /// The field that is wrong; empty if it is the message as a whole.
         field: Quoted,
     },
+    /// A kind of a later version, which wrote the report.
+    #[serde(untagged)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    Later(Later),
+}
+
+/// What only a later version knows, whatever it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Later;
+
+impl<'de> Deserialize<'de> for Later {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        IgnoredAny::deserialize(deserializer).map(|_| Self)
+    }
+}
+
+impl Serialize for Later {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str("later")
+    }
 }
 
 /// A pipe between qkvet and a process, as the process sees it.

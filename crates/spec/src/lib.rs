@@ -51,7 +51,7 @@ pub mod wire;
 mod words;
 
 pub use adequacy::{AdequacyReport, CoverCase, FaultInFormat, FaultMarks, Mark, Survival};
-pub use breakage::{Breakage, Pipe, Trouble};
+pub use breakage::{Breakage, Later, Pipe, Trouble};
 pub use call::{
     BoolTensor, Call, CallOptions, Dims, Output, Packed, Response, Target, Tensor, Threads, Window,
     tell_shape,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Quoted;
+use crate::{Later, Quoted};
 
 /// Why a run ended before its last case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +26,10 @@ pub enum Stopped {
     /// What an older version says.
     #[serde(untagged)]
     Older(Quoted),
+    /// A kind of a later version, which wrote the report.
+    #[serde(untagged)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    Later(Later),
 }
 
 /// A shard that ended before its cases did.
@@ -60,6 +64,7 @@ impl fmt::Display for Stopped {
                 Ok(())
             }
             Self::Older(why) => write!(f, "{}", why.tell()),
+            Self::Later(Later) => f.write_str("for a reason that a later version of qkvet knows"),
         }
     }
 }

@@ -169,6 +169,7 @@ impl Breakage {
             }
             Self::Protocol { field } if field.0.is_empty() => "broke the protocol".to_owned(),
             Self::Protocol { field } => format!("broke the protocol: {}", field.0),
+            Self::Later(_) => "broke in a way that a later version of qkvet knows".to_owned(),
         })
     }
 

@@ -33,7 +33,7 @@ pub(super) fn rows_of(value: &Value) -> Option<Vec<Vec<Real>>> {
 pub(super) struct Wanted {
     pub(super) rows: usize,
     pub(super) cols: usize,
-    /// Whether the question itself speaks of percent, so that a `%` behind a number says nothing.
+    /// Whether the number is asked for in percent, so that a `%` behind it says nothing.
     pub(super) in_percent: bool,
     /// Whether a column may stand for the only row, and a row for the only column.
     pub(super) turns: bool,

@@ -24,11 +24,6 @@ use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, Part};
 /// Decimals by which exact values are called equal.
 const PLACES: usize = 6;
 
-/// Whether a part asks for percent.
-fn is_in_percent(part: &Part) -> bool {
-    ["percent", "per cent", "%"].iter().any(|word| part.prompt.text.contains(word))
-}
-
 /// How an answer was marked.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Marked {
@@ -214,7 +209,8 @@ impl Asked<'_> {
         };
         let turns = !is_shape && !keyed.mistakes.iter().any(is_of_mistake);
         let joined = beside(given, of);
-        let wanted = Wanted { rows: rows.len(), cols, in_percent: is_in_percent(part), turns };
+        let in_percent = matches!(&part.answer, AnswerSpec::Value(value) if value.percent);
+        let wanted = Wanted { rows: rows.len(), cols, in_percent, turns };
         let given = stated(joined.as_ref().unwrap_or(given), wanted)?;
         let digits = places.unwrap_or(PLACES);
         let is_level = is_even(&rows, digits);

@@ -52,6 +52,9 @@ pub struct Value {
     /// Whether an entry may be so small that it rounds to 0.
     #[serde(default)]
     pub tiny: bool,
+    /// Whether it is asked for in percent, so that a `%` behind the number says nothing.
+    #[serde(default)]
+    pub percent: bool,
 }
 
 /// For each row the number of its largest entry.

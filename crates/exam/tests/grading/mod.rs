@@ -518,7 +518,7 @@ parts:
     answer: {value: {of: big}}
   - prompt: what share, in percent
     points: 1
-    answer: {value: {of: big / 100, places: 2}}
+    answer: {value: {of: big / 100, places: 2, percent: true}}
   - prompt: a row
     points: 1
     answer: {value: {of: \"hcat(ones(1, 1), 2 * ones(1, 1))\"}}

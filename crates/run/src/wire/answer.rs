@@ -184,7 +184,7 @@ fn tensor(
         }
         (Some(data), None, size) => {
             let bytes = BASE64.decode(data.as_bytes()).map_err(|error| {
-                WireError::new(field("data"), "base64", format!("text with an {}", lower(&error)))
+                WireError::new(field("data"), "base64", format!("text that is none: {error}"))
             })?;
             if size != Some(bytes.len()) {
                 let size = size.map_or_else(
@@ -202,11 +202,6 @@ fn tensor(
         }
     };
     Ok(Some(Tensor { dtype, shape: sent.shape.clone(), data: format::decode(&bytes, dtype) }))
-}
-
-fn lower(error: &base64::DecodeError) -> String {
-    let text = error.to_string();
-    text.trim_end_matches('.').to_lowercase()
 }
 
 #[cfg(test)]
