@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use qkvet_gen::frozen::{case_from_npz, case_from_safetensors, output_from_npz, output_from_safetensors};
-use qkvet_run::onnx::{Constants, Model};
+use qkvet_run::adapters::onnx::{Constants, Model};
 
 fuzz_target!(|bytes: &[u8]| {
     let _ = case_from_npz(bytes);

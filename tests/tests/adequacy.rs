@@ -8,7 +8,7 @@ use qkvet_engine::law::{Judge, Outcome, evaluate};
 use qkvet_engine::simulate::Simulator;
 use qkvet_gen::{CasePlan, build, plans};
 use qkvet_report::adequacy_page;
-use qkvet_run::flash::Flash;
+use qkvet_run::adapters::builtin::flash::Flash;
 use qkvet_spec::{
     AdequacyReport, Call, Case, Catalog, CheckedLaw, Dtype, Execution, Fault, FaultInFormat, Mark,
     Meaning, Response, Store, Suite, Survival, Target, Verdict,

@@ -19,9 +19,9 @@ use qkvet_report::{
     ReportFormat, add_known, read_known, read_snapshot, remove_known, render, write_as,
 };
 use qkvet_run::AnswerReader;
+use qkvet_run::adapters::library::LibraryConfig;
+use qkvet_run::adapters::onnx::{Constants, Model};
 use qkvet_run::config::Config;
-use qkvet_run::native::LibraryConfig;
-use qkvet_run::onnx::{Constants, Model};
 use qkvet_run::record::read_shards;
 use qkvet_run::runner::{Stored, read_case};
 use qkvet_spec::shape::check_law;

@@ -152,8 +152,19 @@ fn shards_of_a_target_that_ends_its_process_stop_where_one_run_does() {
     let replayed = crashes.replay(&finding);
     assert!(replayed.expect(1, &["CRASH", "code 3"]).stdout.starts_with("CRASH"));
 
-    let raises = "raise RuntimeError('CUDA error: an illegal memory access')";
-    let fatal = target(GROUP, LOWER_RIGHT, &format!("if causal: {raises}\n    return o"));
+    // A device that fails from then on.
+    let fatal = "if causal: poison()
+    return o
+
+def broken():
+    raise RuntimeError('CUDA error: an illegal memory access')
+
+def poison():
+    import sys, types
+    sys.modules['torch.cuda'] = types.SimpleNamespace(is_initialized=lambda: True, synchronize=broken)
+    broken()
+";
+    let fatal = target(GROUP, LOWER_RIGHT, fatal);
     let other = same_as_one_run(fatal.path(), TARGET, SMOKE, 1);
     assert_eq!(other["stopped"], report["stopped"]);
     assert_eq!((other.count("ERROR"), other.count("CRASH")), (10, 0));

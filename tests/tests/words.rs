@@ -3,9 +3,9 @@
 use std::sync::atomic::AtomicBool;
 
 use qkvet_report::{English, ReportFormat, apply_known, finding_name, read_known, write_as};
-use qkvet_run::config::TargetEntry;
+use qkvet_run::adapters::NamedTarget;
+use qkvet_run::adapters::builtin::Simulated;
 use qkvet_run::runner::{CaseSource, FailFast, RunConfig, run};
-use qkvet_run::target::{NamedTarget, TargetKind};
 use qkvet_spec::{
     Catalog, Cause, Dialect, Dtype, Finding, Note, Sentence, Summary, SummaryDocument, Words,
 };
@@ -35,12 +35,8 @@ impl Words for Doubled {
 
 fn summary(catalog: &Catalog, fault: &str, words: &dyn Words) -> Summary {
     let suite = &catalog.suites["smoke"];
-    let target = NamedTarget {
-        name: format!("builtin:fault/{fault}"),
-        kind: TargetKind::Fault(Box::new(catalog.faults[fault].clone())),
-        entry: TargetEntry::default(),
-        config: None,
-    };
+    let simulated = Simulated(Some(catalog.faults[fault].clone()));
+    let target = NamedTarget::new(format!("builtin:fault/{fault}"), simulated);
     let dtype = Dtype::Float32;
     let config = RunConfig {
         words,

@@ -15,8 +15,8 @@ use clap::builder::OsStr;
 use clap::error::{ContextKind, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
+use qkvet_run::adapters::config_of;
 use qkvet_run::config::{Config, DEFAULT_PROFILE};
-use qkvet_run::target::config_of;
 use qkvet_spec::{Unexpected, nearest};
 
 use crate::args::Args;

@@ -9,12 +9,11 @@ use std::time::Instant;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use qkvet_report::English;
-use qkvet_run::config::TargetEntry;
+use qkvet_run::adapters::{NamedTarget, Recorded};
 use qkvet_run::declared::{Declared, Selection, embedded};
 use qkvet_run::probing;
-use qkvet_run::record::{Recorded, Recording, Sharding, read_shards, write_shard};
+use qkvet_run::record::{Recording, Sharding, read_shards, write_shard};
 use qkvet_run::runner::{CaseSource, RunConfig, run};
-use qkvet_run::target::{NamedTarget, TargetKind};
 use qkvet_spec::{Catalog, Event, Summary, SummaryDocument};
 
 use crate::interrupt::{SIGNALS_EVERY, interruptible};
@@ -114,11 +113,9 @@ pub(crate) fn merge(
     let header = joined.header.clone();
     let laws = header.checked_laws(env!("CARGO_PKG_VERSION")).map_err(invalid)?;
     let conventions = Declared::conventions(&header.conventions).map_err(invalid)?.conventions;
-    let live = own::named(py, &name, &answered, &info).kind;
+    let live = own::named(py, &name, &answered, &info).adapter;
     let recorded = Arc::new(Recorded::new(joined, Some(live)));
-    let kind = TargetKind::Recorded(Arc::clone(&recorded));
-    let target =
-        NamedTarget { name: header.target, kind, entry: TargetEntry::default(), config: None };
+    let target = NamedTarget::new(header.target, Arc::clone(&recorded));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let stop = AtomicBool::new(false);
     let config = RunConfig {

@@ -10,9 +10,9 @@ use qkvet_gen::plans;
 use qkvet_report::{
     apply_known, finding, open_findings, plain, read_known, settled, stale_lines, visible,
 };
+use qkvet_run::adapters::known_of;
+use qkvet_run::adapters::{mistyped_target, other_names};
 use qkvet_run::declared::Selection;
-use qkvet_run::names::{mistyped_target, other_names};
-use qkvet_run::target::known_of;
 use qkvet_spec::{CaseRecord, Chosen, Dtype, KnownFile, Summary};
 use serde_json::json;
 

@@ -18,7 +18,7 @@ use qkvet_spec::CallOption;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     // How a function is read and called: what the worker of `qkvet check` runs.
-    module.add("CALLER", qkvet_run::python::CALLER)?;
+    module.add("CALLER", qkvet_run::adapters::python::CALLER)?;
     module.add(
         "OPTIONS",
         CallOption::ALL.into_iter().map(|option| option.name()).collect::<Vec<_>>(),

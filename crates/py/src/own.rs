@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use qkvet_engine::format;
-use qkvet_run::config::TargetEntry;
-use qkvet_run::python::{PythonInfo, gets_views};
-use qkvet_run::target::{Again, NamedTarget, OpenTarget, OwnTarget, TargetKind};
+use qkvet_run::adapters::python::{PythonInfo, gets_views};
+use qkvet_run::adapters::{Again, NamedTarget, OpenTarget, OwnTarget};
 use qkvet_spec::{
     Call, Dtype, Handling, Output, Packed, Response, Strides, Target, Tensor, Unexpected,
 };
@@ -103,12 +102,7 @@ pub(crate) fn stoppable(
         OpenTarget { is_layer, ..OpenTarget::live(function, environment.clone()) }
     };
     let own = OwnTarget::new(open, again).with_views(takes_views).with_fit(fit);
-    NamedTarget {
-        name: name.to_owned(),
-        kind: TargetKind::Own(own),
-        entry: TargetEntry::default(),
-        config: None,
-    }
+    NamedTarget::new(name, own)
 }
 
 /// `qkvet.replay(function, 'qk1:…', contract='f32')`. Neither tokens nor names hold what Python

@@ -6,10 +6,9 @@ use std::sync::atomic::AtomicBool;
 use qkvet_engine::law::{Judge, evaluate};
 use qkvet_gen::{check_case, from_token};
 use qkvet_report::English;
-use qkvet_run::config::TargetEntry;
+use qkvet_run::adapters::{Again, NamedTarget, OpenTarget, OwnTarget};
 use qkvet_run::declared::{Declared, Selection, embedded};
 use qkvet_run::runner::{CaseSource, FailFast, RunConfig, run, self_test};
-use qkvet_run::target::{Again, NamedTarget, OpenTarget, OwnTarget, TargetKind};
 use qkvet_spec::{Case, Catalog, CheckedLaw, Dialect, Dtype, Judgment, Summary, Unexpected};
 
 use crate::Error;
@@ -142,13 +141,9 @@ impl Suite {
         }
         let declared = Declared::new(&self.conventions, &self.contracts, &selection.dtypes)?;
         let opened = own.clone();
-        let kind = OwnTarget::new(move || OpenTarget::live(opened.clone(), Vec::new()), again);
-        let target = NamedTarget {
-            name: "attention".to_owned(),
-            kind: TargetKind::Own(kind),
-            entry: TargetEntry::default(),
-            config: None,
-        };
+        let own_target =
+            OwnTarget::new(move || OpenTarget::live(opened.clone(), Vec::new()), again);
+        let target = NamedTarget::new("attention", own_target);
         Ok(Prepared { own, target, selection, declared, seed: self.seed, known: self.known })
     }
 }

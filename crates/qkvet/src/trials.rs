@@ -8,7 +8,7 @@ use std::sync::Arc;
 use libtest_mimic::{Arguments, Completion, Failed, Trial, run};
 use qkvet_engine::law::{Judge, evaluate};
 use qkvet_gen::{CasePlan, build, plans};
-use qkvet_run::target::Again;
+use qkvet_run::adapters::Again;
 use qkvet_spec::{Call, CheckedLaw, Dialect, Dtype, Response, Summary, Target, Verdict};
 
 use crate::Error;

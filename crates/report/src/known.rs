@@ -28,7 +28,7 @@ pub fn read_known(path: &str, source: &str) -> Result<KnownFile, SpecError> {
     let file: KnownFile = parse_yaml(path, source)?;
     for (at, entry) in file.known.iter().enumerate() {
         check_known(entry)
-            .map_err(|error| Unexpected::within(format!("entry {} at {path}", at + 1), error))?;
+            .map_err(|error| error.inside(format_args!("entry {} at {path}", at + 1)))?;
     }
     Ok(file)
 }

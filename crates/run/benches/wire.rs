@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use qkvet_run::process::ExecConfig;
+use qkvet_run::adapters::ExecConfig;
 use qkvet_spec::{Call, CallOptions, Dtype, Response, Target, Tensor};
 
 const CASES: usize = 1000;

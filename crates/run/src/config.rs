@@ -10,9 +10,8 @@ use indexmap::IndexMap;
 use qkvet_spec::{Catalog, Dtype, SpecError, Unexpected, parse_yaml};
 use serde::Deserialize;
 
-use crate::onnx::{BACKEND, MODEL};
-use crate::python::{Arrays, Layout, PythonRef};
-use crate::target::{EXEC, LIBRARY};
+use crate::adapters::python::{Arrays, Layout};
+use crate::adapters::{CallSettings, is_target};
 
 pub use profile::{DEFAULT_PROFILE, Profile, Setting};
 
@@ -76,6 +75,21 @@ pub struct TargetEntry {
     pub call: Option<String>,
 }
 
+impl TargetEntry {
+    /// What it says of how the target is called.
+    pub(crate) fn settings(&self) -> CallSettings {
+        CallSettings {
+            arrays: self.arrays,
+            layout: Some(self.layout).filter(|layout| *layout != Layout::default()),
+            device: self.device.clone(),
+            call: self.call.clone(),
+            constants: self.constants.clone(),
+            supports: self.supports.clone(),
+            mask_takes_bias: self.mask_takes_bias,
+        }
+    }
+}
+
 impl Config {
     /// Reads a file.
     ///
@@ -125,12 +139,6 @@ impl Config {
         let folder = std::path::absolute(folder).ok()?;
         folder.ancestors().map(|folder| folder.join(CONFIG_FILE)).find(|path| path.is_file())
     }
-}
-
-/// Whether a command line means the target itself by a name, so that no entry could be called so.
-fn is_target(name: &str) -> bool {
-    ["builtin:", "python:", EXEC, LIBRARY, MODEL, BACKEND].iter().any(|kind| name.starts_with(kind))
-        || name.parse::<PythonRef>().is_ok()
 }
 
 /// Larger files are no specifications.

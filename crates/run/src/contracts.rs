@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use qkvet_spec::{Catalog, Contract, Dtype, Format, Unexpected};
 
-use crate::target::NamedTarget;
+use crate::config::TargetEntry;
 
 /// Contracts by format, and what was declared in vain.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub struct Chosen {
 /// An unknown contract, two for one format, one of a format in which no case is called or that the
 /// target's own entry leaves out, and flags none of which is of a format of the run.
 pub fn contracts(
-    target: &NamedTarget,
+    entry: &TargetEntry,
     flags: &[String],
     dtypes: &[Dtype],
     catalog: &Catalog,
@@ -34,8 +34,8 @@ pub fn contracts(
     for dtype in dtypes {
         by_dtype.insert(*dtype, catalog.default_contract(*dtype)?.clone());
     }
-    let of_file = declared(&target.entry.contracts, catalog)?;
-    if let Some(own) = &target.entry.dtypes
+    let of_file = declared(&entry.contracts, catalog)?;
+    if let Some(own) = &entry.dtypes
         && let Some(beyond) = of_file.values().find(|contract| !own.contains(&contract.dtype))
     {
         return Err(mismatch(

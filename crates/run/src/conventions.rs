@@ -5,19 +5,18 @@ use std::collections::BTreeMap;
 use qkvet_diagnose::applied;
 use qkvet_spec::{Catalog, Convention, Meaning, Unexpected, name_hint};
 
-use crate::target::NamedTarget;
+use crate::config::TargetEntry;
 
 /// Conventions of flags and `qkvet.yaml`; a flag wins over the file.
 ///
 /// # Errors
 /// A flag that is not `field=value`, an unknown field, an unknown value of one.
 pub fn conventions<'a>(
-    target: &NamedTarget,
+    entry: &TargetEntry,
     flags: &[String],
     catalog: &'a Catalog,
 ) -> Result<Vec<&'a Convention>, Unexpected> {
-    let mut chosen: BTreeMap<String, String> =
-        target.entry.conventions.clone().into_iter().collect();
+    let mut chosen: BTreeMap<String, String> = entry.conventions.clone().into_iter().collect();
     for flag in flags {
         let Some((field, value)) = flag.split_once('=') else {
             let expected = "field=value, such as causal=upper-left";

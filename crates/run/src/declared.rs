@@ -12,7 +12,6 @@ use crate::answer::Criteria;
 use crate::config::TargetEntry;
 use crate::contracts::contracts;
 use crate::conventions::{conventions, meaning_of};
-use crate::target::{NamedTarget, TargetKind};
 
 /// The catalog that is built in, read once.
 ///
@@ -56,7 +55,10 @@ impl Declared {
             let contract = catalog.contract(name)?;
             return Ok(Self { contracts: BTreeMap::from([(contract.dtype, contract)]), ..chosen });
         }
-        Ok(Self { contracts: contracts(&nobody(), names, dtypes, catalog)?.by_dtype, ..chosen })
+        Ok(Self {
+            contracts: contracts(&TargetEntry::default(), names, dtypes, catalog)?.by_dtype,
+            ..chosen
+        })
     }
 
     /// Conventions alone.
@@ -65,7 +67,7 @@ impl Declared {
     /// A flag that is not `field=value`, an unknown field or value.
     pub fn conventions(flags: &[String]) -> Result<Self, SpecError> {
         Ok(Self {
-            conventions: conventions(&nobody(), flags, embedded()?)?,
+            conventions: conventions(&TargetEntry::default(), flags, embedded()?)?,
             contracts: BTreeMap::new(),
         })
     }
@@ -100,17 +102,6 @@ impl Declared {
             conventions: &self.conventions,
             contract: self.contract(dtype)?,
         })
-    }
-}
-
-/// A target without declarations of its own: a function of this process has no entry in a
-/// `qkvet.yaml`.
-fn nobody() -> NamedTarget {
-    NamedTarget {
-        name: String::new(),
-        kind: TargetKind::Standard,
-        entry: TargetEntry::default(),
-        config: None,
     }
 }
 

@@ -13,9 +13,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use crate::adapters::python::PythonInfo;
+use crate::adapters::{Adapter, Peer};
 use crate::process::{Conversation, Exchange, Launch, Question, StartError, describe};
-use crate::python::{PythonInfo, PythonTarget};
-use crate::target::TargetKind;
 use crate::wire::{WireError, line, quoted};
 
 /// By what the answers are judged.
@@ -29,26 +29,18 @@ pub struct DoctorConfig<'a> {
     pub conventions: Vec<&'a Convention>,
 }
 
-/// Holds the conversation and tells about it; gives the worst of what was found. `None` for a
-/// target without one: it is built in.
+/// Holds the conversation and tells about it; gives the worst of what was found.
+///
+/// # Errors
+/// A target that is no program that speaks the wire, and what it is instead.
 pub fn examine(
-    kind: &TargetKind,
+    adapter: &dyn Adapter,
     config: &DoctorConfig<'_>,
     tell: &mut dyn FnMut(DoctorEvent),
-) -> Option<Diagnosis> {
-    let launch = match kind {
-        // The worker of ONNX is asked more than the wire says.
-        TargetKind::Onnx(_)
-        | TargetKind::OnnxBackend(_)
-        | TargetKind::Standard
-        | TargetKind::Flash
-        | TargetKind::Fault(_)
-        | TargetKind::Outputs(_)
-        | TargetKind::Recorded(_)
-        | TargetKind::Own(_) => return None,
-        TargetKind::Python(config) => PythonTarget::launch(config),
-        TargetKind::Exec(config) => Ok(config.launch()),
-        TargetKind::Library(config) => Ok(config.launch()),
+) -> Result<Diagnosis, &'static str> {
+    let launch = match adapter.peer() {
+        Peer::Wire(launch) => launch,
+        Peer::None(instead) => return Err(instead),
     };
     tell(DoctorEvent::Step("start and hello".to_owned()));
     let started = launch.and_then(|launch| {
@@ -60,7 +52,7 @@ pub fn examine(
         Ok(started) => started,
         Err(error) => {
             tell_start_error(&error, tell);
-            return Some(Diagnosis::Broken);
+            return Ok(Diagnosis::Broken);
         }
     };
     for (at, line) in environment(&conversation).into_iter().enumerate() {
@@ -82,7 +74,7 @@ pub fn examine(
     doctor.files = doctor.live.as_ref().is_some_and(|live| live.files);
     doctor.steps();
     doctor.farewell();
-    Some(doctor.worst)
+    Ok(doctor.worst)
 }
 
 fn environment(conversation: &Conversation) -> Vec<String> {

@@ -2,18 +2,15 @@
 
 #![allow(clippy::disallowed_methods, reason = "I/O crate, no arithmetic")]
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
+use qkvet_gen::GenError;
 use qkvet_gen::frozen::{
     FrozenCase, LargerEntry, Manifest, StoredOutput, case_from_json, case_from_npz,
-    case_from_safetensors, case_of, case_to_json, case_to_npz, case_to_safetensors,
-    output_from_json, output_from_npz, output_from_safetensors, read_manifest,
+    case_from_safetensors, case_to_json, case_to_npz, case_to_safetensors, output_from_json,
+    output_from_npz, output_from_safetensors, read_manifest,
 };
-use qkvet_gen::{GenError, case_id};
-use qkvet_spec::{Call, Output, Response, Target, Unexpected};
+use qkvet_spec::Unexpected;
 
 /// The file that lists what a folder of frozen text holds.
 pub const MANIFEST: &str = "manifest.snap";
@@ -44,7 +41,7 @@ impl FileFormat {
         }
     }
 
-    fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn of(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?;
         Self::ALL.into_iter().find(|format| format.extension() == extension)
     }
@@ -69,18 +66,20 @@ impl FileFormat {
         }?)
     }
 
-    fn output(self, bytes: &[u8]) -> Result<StoredOutput, Unreadable> {
+    /// The output in a file.
+    pub(crate) fn output(self, path: &Path) -> Result<StoredOutput, Unreadable> {
+        let bytes = read(path)?;
         Ok(match self {
-            Self::Json => output_from_json(text(bytes)?),
-            Self::Npz => output_from_npz(bytes),
-            Self::Safetensors => output_from_safetensors(bytes),
+            Self::Json => output_from_json(text(&bytes)?),
+            Self::Npz => output_from_npz(&bytes),
+            Self::Safetensors => output_from_safetensors(&bytes),
         }?)
     }
 }
 
 /// Why the bytes of a file are not what they should be.
 #[derive(Debug, thiserror::Error)]
-enum Unreadable {
+pub(crate) enum Unreadable {
     #[error("expected UTF-8 text, got: {0}")]
     Text(#[from] std::str::Utf8Error),
     #[error(transparent)]
@@ -177,7 +176,7 @@ fn read_text(folder: &Path, names: &[String]) -> Result<FrozenFolder, Unexpected
 }
 
 /// Names of the files, sorted.
-fn file_names(folder: &Path) -> Result<Vec<String>, Unexpected> {
+pub(crate) fn file_names(folder: &Path) -> Result<Vec<String>, Unexpected> {
     let failed = |error| Unexpected::at_path("folder", folder, "a readable one").error(error);
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
@@ -248,73 +247,4 @@ pub(crate) fn empty_folder(folder: &Path) -> Result<(), Unexpected> {
             .hint("choose another --out"));
     }
     Ok(())
-}
-
-/// Outputs that were computed elsewhere, as a target: a call is answered by the file that is named
-/// by its case.
-#[derive(Clone, Debug)]
-pub struct OutputFolder {
-    files: BTreeMap<String, PathBuf>,
-    /// Set when a case has no file.
-    missing: Arc<AtomicBool>,
-}
-
-impl OutputFolder {
-    /// Lists the files; each is read when its case is asked for.
-    ///
-    /// # Errors
-    /// A folder that cannot be read or holds no outputs; two files for one case.
-    pub fn open(folder: &Path) -> Result<Self, Unexpected> {
-        let mut files: BTreeMap<String, PathBuf> = BTreeMap::new();
-        for name in file_names(folder)? {
-            let path = folder.join(&name);
-            if FileFormat::of(&path).is_none() {
-                continue;
-            }
-            let id = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
-            if let Some(other) = files.insert(id, path.clone()) {
-                return Err(Unexpected::at_path("output", path, "one file a case")
-                    .got(format!("{} too", other.display())));
-            }
-        }
-        if files.is_empty() {
-            let expected = "files c-….json, .npz or .safetensors with an array `output`";
-            return Err(Unexpected::at_path("outputs", folder, expected).got("none"));
-        }
-        Ok(Self { files, missing: Arc::default() })
-    }
-
-    /// A copy for one worker, and what is set when one of its cases has no output.
-    pub(crate) fn for_worker(&self) -> (Self, Arc<AtomicBool>) {
-        let missing = Arc::new(AtomicBool::new(false));
-        (Self { missing: Arc::clone(&missing), ..self.clone() }, missing)
-    }
-
-    /// Ids of the cases that have an output.
-    pub fn ids(&self) -> impl Iterator<Item = &str> {
-        self.files.keys().map(String::as_str)
-    }
-}
-
-impl Target for OutputFolder {
-    fn call(&mut self, call: &Call) -> Response {
-        let id = case_id(&case_of(call));
-        let file = self.files.get(&id).and_then(|path| Some((path, FileFormat::of(path)?)));
-        let Some((path, format)) = file else {
-            // Nobody declined it: what is not there decides nothing.
-            self.missing.store(true, Ordering::Relaxed);
-            return Response::NotAsked("no output file".into());
-        };
-        match read(path).map_err(Unreadable::from).and_then(|bytes| format.output(&bytes)) {
-            Ok(StoredOutput { id: Some(other), .. }) if other != id => {
-                let extension = format.extension();
-                let expected = "expected the output of this case";
-                Response::Error(format!("{id}.{extension}: {expected}, got that of {other}").into())
-            }
-            Ok(StoredOutput { output, .. }) => Response::Output(Box::new(Output::of(output))),
-            Err(message) => {
-                Response::Error(format!("{id}.{}: {message}", format.extension()).into())
-            }
-        }
-    }
 }

@@ -1,5 +1,6 @@
 //! Targets, the worker process, the wire and the runner: everything that touches foreign code.
 
+pub mod adapters;
 pub mod answer;
 pub mod atomic_write;
 pub mod config;
@@ -8,18 +9,12 @@ pub mod conventions;
 pub mod declared;
 mod declined;
 pub mod doctor;
-pub mod flash;
 pub mod frozen;
-pub mod names;
-pub mod native;
-pub mod onnx;
 pub mod probing;
 pub mod process;
-pub mod python;
 pub mod record;
 mod repro;
 pub mod runner;
-pub mod target;
 mod wire;
 
 pub use declined::Declined;

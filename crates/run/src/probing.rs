@@ -5,8 +5,8 @@ use qkvet_spec::{
     Catalog, Contract, Convention, Dtype, Meaning, MeaningPatch, Probe, ProbedConvention, Quoted,
 };
 
+use crate::adapters::NamedTarget;
 use crate::process::StartError;
-use crate::target::NamedTarget;
 
 /// Starts a target and asks it what tells the values of each field apart.
 ///
@@ -20,15 +20,15 @@ pub fn probe(
     catalog: &Catalog,
 ) -> Result<Probe, StartError> {
     let meaning = applied(&Meaning::standard(), declared);
-    let mut open = target.kind.open(&meaning)?;
+    let mut open = target.adapter.open(&meaning)?;
     let mut probed = qkvet_diagnose::probe(open.target.as_mut(), &meaning, contract, dtype);
     if probed.meaning.mask != meaning.mask
         && meaning.mask == Meaning::standard().mask
-        && target.kind.fills_masks()
+        && target.adapter.fills_masks()
     {
         // Calls without a mask were put with one that hides everything.
         let mask = probed.meaning.mask;
-        open = target.kind.open(&Meaning { mask, ..meaning.clone() })?;
+        open = target.adapter.open(&Meaning { mask, ..meaning.clone() })?;
         let calls = probed.calls;
         probed = qkvet_diagnose::probe(open.target.as_mut(), &meaning, contract, dtype);
         probed.calls += calls;

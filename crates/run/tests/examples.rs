@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use common::*;
-use qkvet_run::flash::Flash;
-use qkvet_run::process::ExecConfig;
-use qkvet_run::python::{Arrays, PythonInfo, PythonTarget};
+use qkvet_run::adapters::ExecConfig;
+use qkvet_run::adapters::builtin::flash::Flash;
+use qkvet_run::adapters::python::{Arrays, PythonInfo, PythonTarget};
 use qkvet_spec::{Call, CallOptions, Dims, Dtype, Packed, Response, Target, Window};
 use serde_json::{Value, json};
 

@@ -7,7 +7,9 @@ use crate::common;
 use std::time::Duration;
 
 use common::*;
-use qkvet_run::python::{Arrays, Layout, LoadKind, PythonConfig, PythonTarget, StartError};
+use qkvet_run::adapters::python::{
+    Arrays, Layout, LoadKind, PythonConfig, PythonTarget, StartError,
+};
 use qkvet_spec::{Dtype, Response, Target};
 
 const FUNCTIONS: &str = r#"

@@ -14,7 +14,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use common::*;
 use qkvet_engine::format::encode;
-use qkvet_run::process::{ExecConfig, ProcessTarget, StartError, Watch};
+use qkvet_run::adapters::ExecConfig;
+use qkvet_run::process::{ProcessTarget, StartError, Watch};
 use qkvet_spec::{Call, CallOptions, Dims, Dtype, Output, Response, Target};
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use crate::common;
 use std::time::{Duration, Instant};
 
 use common::*;
-use qkvet_run::python::{Layout, PythonTarget};
+use qkvet_run::adapters::python::{Layout, PythonTarget};
 use qkvet_spec::{Call, Dims, Dtype, Response, Target};
 
 /// The answer of a fixture function contains `expected`, in the form `Kind("...")`.
@@ -20,7 +20,7 @@ fn check(function: &str, expected: &str) {
 fn check_recovers(
     function: &str,
     expected: &str,
-    tweak: impl FnOnce(&mut qkvet_run::python::PythonConfig),
+    tweak: impl FnOnce(&mut qkvet_run::adapters::python::PythonConfig),
 ) {
     let fixture = Fixture::new(FIXTURES);
     let mut config = fixture.config(function);

@@ -4,7 +4,7 @@
 use crate::common;
 
 use common::*;
-use qkvet_run::python::{Layout, PythonTarget};
+use qkvet_run::adapters::python::{Layout, PythonTarget};
 use qkvet_spec::{Call, Dims, Dtype, Strides, Target};
 
 /// Calls of which some are put as views.

@@ -4,7 +4,7 @@
 use crate::common;
 
 use common::*;
-use qkvet_run::python::{Layout, PythonTarget};
+use qkvet_run::adapters::python::{Layout, PythonTarget};
 use qkvet_spec::{Dtype, Response, Target};
 
 const MODES: &str = r#"

@@ -197,8 +197,7 @@ impl Catalog {
     fn check_catches(&self, law: &CheckedLaw) -> Result<(), Unexpected> {
         let place = format!("catches of law {}", law.law.law);
         for fault in &law.law.catches {
-            Self::find("fault", &self.faults, fault)
-                .map_err(|error| Unexpected::within(&place, error))?;
+            Self::find("fault", &self.faults, fault).map_err(|error| error.inside(&place))?;
         }
         match law.law.catches.first() {
             Some(fault) if !law.asks() => {

@@ -31,6 +31,12 @@ impl Unexpected {
         Self::bare(place).error(error)
     }
 
+    /// The same within a larger place.
+    #[must_use]
+    pub fn inside(self, place: impl fmt::Display) -> Self {
+        Self { place: format!("{place}: {}", self.place).into(), ..self }
+    }
+
     /// The same for `what`, which lies at a path.
     pub fn within_path(what: &str, path: impl AsRef<Path>, error: impl fmt::Display) -> Self {
         Self::within(format_args!("{what} at {}", path.as_ref().display()), error)

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use qkvet_prove::render::Style;
-use qkvet_run::native::WORKER_COMMAND;
+use qkvet_run::adapters::library::WORKER_COMMAND;
 use qkvet_run::process::Limits;
 use qkvet_run::record::Shard;
 use qkvet_spec::Redirects;

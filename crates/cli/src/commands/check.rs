@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use qkvet_run::adapters::NamedTarget;
 use qkvet_run::contracts::contracts;
 use qkvet_run::conventions::conventions;
 use qkvet_run::frozen::read_cases;
 use qkvet_run::runner::CaseSource;
-use qkvet_run::target::NamedTarget;
 use qkvet_spec::{Catalog, CheckedLaw, Dtype, Suite, Summary, Unexpected, parse_yaml};
 
 use super::expected::Expected;
@@ -57,7 +57,7 @@ fn by_suite(
         !args.on.declared.convention.is_empty() || !target.entry.conventions.is_empty();
     let mut notices = own_laws::notices(&laws, catalog, has_conventions)?;
     if suite.fit.is_none()
-        && let Some(fit) = target.kind.fit()
+        && let Some(fit) = target.adapter.fit()
     {
         let masks = fit_masks(&mut suite, &target)
             .map_or_else(String::new, |forms| format!(", masks {forms}"));
@@ -71,10 +71,10 @@ fn by_suite(
         for notice in &notices {
             tell!("{notice}");
         }
-        for line in contracts(&target, &args.on.declared.contract, &dtypes, catalog)?.unused {
+        for line in contracts(&target.entry, &args.on.declared.contract, &dtypes, catalog)?.unused {
             tell!("warning: {line}");
         }
-        conventions(&target, &args.on.declared.convention, catalog)?;
+        conventions(&target.entry, &args.on.declared.convention, catalog)?;
         return scale_out::scale_out(args, expected);
     }
     let subject = Subject {
@@ -89,7 +89,7 @@ fn by_suite(
 
 /// Leaves the forms of masks and biases that the target takes, and names them if there were others.
 fn fit_masks(suite: &mut Suite, target: &NamedTarget) -> Option<String> {
-    let forms = target.kind.forms()?;
+    let forms = target.adapter.forms()?;
     let mut kept = suite.broadcast.clone();
     kept.retain(|form| forms.contains(form));
     if kept.len() == suite.broadcast.len() {

@@ -10,7 +10,6 @@ use qkvet_run::conventions::conventions;
 use qkvet_run::doctor::{DoctorConfig, examine};
 use qkvet_run::process::{Watch, end_all};
 use qkvet_run::runner::self_test;
-use qkvet_run::target::TargetKind;
 use qkvet_spec::{Diagnosis, Dtype, Meaning, Unexpected};
 
 use super::setup;
@@ -22,9 +21,9 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     self_test()?;
     let catalog = setup::catalog(Some(&args.target), args.on.process.config.as_deref())?;
     let mut target = setup::target(&args.target, &args.on, &[], &catalog)?;
-    let declared = conventions(&target, &args.on.declared.convention, &catalog)?;
+    let declared = conventions(&target.entry, &args.on.declared.convention, &catalog)?;
     let contracts =
-        contracts(&target, &args.on.declared.contract, &Dtype::CHECKED, &catalog)?.by_dtype;
+        contracts(&target.entry, &args.on.declared.contract, &Dtype::CHECKED, &catalog)?.by_dtype;
     let config = DoctorConfig {
         meaning: applied(&Meaning::standard(), &declared),
         contracts: contracts.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
@@ -35,27 +34,21 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<ExitCode, Failure> {
         #[expect(clippy::exit, reason = "nothing is lost: every line was shown as it came")]
         std::process::exit(i32::from(INTERRUPTED));
     });
-    if let Some(limits) = target.kind.limits_mut() {
+    if let Some(limits) = target.adapter.limits_mut() {
         limits.watch =
             Watch::new(Arc::new(AtomicBool::new(false)), Progress::new(false, false).teller());
     }
     let mut text = DoctorText::default();
     let show = crate::out::say_raw;
-    let Some(diagnosis) = examine(&target.kind, &config, &mut |event| show(&text.event(&event)))
-    else {
-        let name = &target.name;
-        let got = match target.kind {
-            TargetKind::Onnx(_) | TargetKind::OnnxBackend(_) => {
-                "one of ONNX, whose worker speaks more than the wire"
-            }
-            _ => "one that is built in",
-        };
-        let expected = "a program or a Python function";
-        return Err(Unexpected::at(format!("target `{name}`"), expected)
-            .got(got)
-            .hint(format!("`qkvet check {name}`"))
-            .into());
-    };
+    let name = &target.name;
+    let diagnosis =
+        examine(target.adapter.as_ref(), &config, &mut |event| show(&text.event(&event))).map_err(
+            |instead| {
+                let expected = "a program or a Python function";
+                let wrong = Unexpected::at(format!("target `{name}`"), expected).got(instead);
+                wrong.hint(format!("`qkvet check {name}`"))
+            },
+        )?;
     show(&doctor_line(diagnosis));
     Ok(ExitCode::from(match diagnosis {
         Diagnosis::Well | Diagnosis::NotOffered => HELD,

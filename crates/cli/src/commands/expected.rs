@@ -8,9 +8,9 @@ use std::time::SystemTime;
 use qkvet_report::{
     DAMAGED_HINT, apply_known, compare, is_about_known, is_day, read_known, read_snapshot,
 };
-use qkvet_run::names::{mistyped_target, other_names};
+use qkvet_run::adapters::known_of;
+use qkvet_run::adapters::{mistyped_target, other_names};
 use qkvet_run::runner::Seen;
-use qkvet_run::target::known_of;
 use qkvet_spec::{KnownDeviation, KnownFile, Snapshot, Summary, Unexpected};
 
 use super::setup;

@@ -5,9 +5,10 @@ use std::process::ExitCode;
 
 use qkvet_gen::build;
 use qkvet_gen::frozen::{FrozenCase, LargerEntry, freeze, frozen_plans};
-use qkvet_run::frozen::{CaseWriter, FileFormat, FrozenFolder, OutputFolder, read_cases};
+use qkvet_run::adapters::NamedTarget;
+use qkvet_run::adapters::OutputFolder;
+use qkvet_run::frozen::{CaseWriter, FileFormat, FrozenFolder, read_cases};
 use qkvet_run::runner::CaseSource;
-use qkvet_run::target::{NamedTarget, TargetKind};
 use qkvet_spec::{Catalog, CheckedLaw, Dtype, Unexpected};
 
 use super::check::suite;
@@ -181,12 +182,7 @@ pub(super) fn judge(args: &JudgeArgs) -> Result<ExitCode, Failure> {
             strangers.len()
         ));
     }
-    let target = NamedTarget {
-        name: args.outputs.display().to_string(),
-        kind: TargetKind::Outputs(outputs),
-        entry: qkvet_run::config::TargetEntry::default(),
-        config: None,
-    };
+    let target = NamedTarget::new(args.outputs.display().to_string(), outputs);
     let subject = Subject { cases: source(&folder), laws: vec![law(&catalog)?], dtypes, notices };
     let manner = Manner {
         target,

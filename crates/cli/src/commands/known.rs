@@ -10,9 +10,9 @@ use qkvet_report::{
     add_known, apply_known, check_known, finding_name, is_day, is_of_no_suite, read_known,
     remove_known, visible, write_known,
 };
+use qkvet_run::adapters::KNOWN_FILE;
+use qkvet_run::adapters::{mistyped_target, other_names};
 use qkvet_run::atomic_write::hold;
-use qkvet_run::names::{mistyped_target, other_names};
-use qkvet_run::target::KNOWN_FILE;
 use qkvet_spec::{CaseRecord, Chosen, KnownDeviation, KnownFile, KnownState, Summary, Unexpected};
 
 use super::expected::{find_known, read_known_file, read_text, refuse_under_ci, shown, today};
@@ -55,11 +55,11 @@ fn add(args: &KnownAddArgs) -> Result<ExitCode, Failure> {
         return Err(Unexpected::at("known add", expected).got(new.len()).hint(hint).into());
     }
     for entry in &new {
-        check_known(entry).map_err(|error| Unexpected::within("known add", error))?;
+        check_known(entry).map_err(|error| error.inside("known add"))?;
     }
     let ran = read(&args.file.from).map(|summary| summary.run.target).unwrap_or_default();
     if let Some(what) = mistyped_target(&new, &path, &ran, &[]) {
-        return Err(Unexpected::within("known add", what).into());
+        return Err(what.inside("known add").into());
     }
     there.extend(same.iter().map(KnownDeviation::describe));
     let added = new.len();
@@ -343,7 +343,7 @@ fn place(args: &KnownFileArgs) -> Result<PathBuf, Failure> {
     }
     let target = read(&args.from).map(|summary| summary.run.target).unwrap_or_default();
     let found = find_known(&target, None)?;
-    let beside = qkvet_run::target::config_of(&target, &setup::current_folder()?, None);
+    let beside = qkvet_run::adapters::config_of(&target, &setup::current_folder()?, None);
     let beside = beside.as_deref().and_then(Path::parent).map(|folder| folder.join(KNOWN_FILE));
     Ok(found.or(beside).unwrap_or_else(|| PathBuf::from(KNOWN_FILE)))
 }

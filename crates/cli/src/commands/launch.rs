@@ -6,11 +6,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use qkvet_report::{English, Progress};
+use qkvet_run::adapters::NamedTarget;
 use qkvet_run::conventions::conventions;
 use qkvet_run::process::{Watch, end_all};
 use qkvet_run::record::{Recording, Shard, Sharding, write_shard};
 use qkvet_run::runner::{CaseSource, FailFast, RunConfig, Seen, run};
-use qkvet_run::target::NamedTarget;
 use qkvet_spec::{Catalog, CheckedLaw, Dtype, Summary};
 
 use super::expected::Expected;
@@ -62,12 +62,12 @@ pub(super) fn launch(
     let mut target = manner.target;
     let stop = stop_on_interrupt();
     let mut progress = Progress::new(is_live(), manner.silent);
-    if let Some(limits) = target.kind.limits_mut() {
+    if let Some(limits) = target.adapter.limits_mut() {
         limits.watch = Watch::new(Arc::clone(&stop), progress.teller());
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let Chosen { by_dtype, unused } =
-        contracts(&target, manner.contracts, &subject.dtypes, catalog)?;
+        contracts(&target.entry, manner.contracts, &subject.dtypes, catalog)?;
     let name = target.name.clone();
     let may_settle = |seen: &Seen<'_>| expected.may_settle(&name, seen);
     let config = RunConfig {
@@ -76,10 +76,13 @@ pub(super) fn launch(
         target: &target,
         cases: subject.cases,
         laws: subject.laws,
-        conventions: conventions(&target, manner.conventions, catalog)?,
+        conventions: conventions(&target.entry, manner.conventions, catalog)?,
         contracts: by_dtype.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
         dtypes: subject.dtypes,
-        jobs: manner.jobs.unwrap_or(if target.kind.is_foreign() { 1 } else { cores }).max(1),
+        jobs: manner
+            .jobs
+            .unwrap_or(if target.adapter.limits().is_some() { 1 } else { cores })
+            .max(1),
         fail_fast: if manner.fail_fast { FailFast::FirstBut(&may_settle) } else { FailFast::Off },
         store: manner.store,
         sharding: manner
@@ -94,7 +97,7 @@ pub(super) fn launch(
     for line in &unused {
         tell!("warning: {line}");
     }
-    if target.kind.is_foreign() {
+    if target.adapter.limits().is_some() {
         progress.note(&format!("loading {}", target.name));
     }
     let mut live = Live::new(manner.report.output.format);

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use qkvet_report::{English, Progress};
+use qkvet_run::adapters::{Adapter, NamedTarget, Recorded};
 use qkvet_run::config::TargetEntry;
 use qkvet_run::conventions::conventions;
 use qkvet_run::process::Watch;
-use qkvet_run::record::{ChangedFile, Header, Recorded, read_shards};
+use qkvet_run::record::{ChangedFile, Header, read_shards};
 use qkvet_run::runner::{CaseSource, FailFast, RunConfig, Seen, run};
-use qkvet_run::target::{NamedTarget, TargetKind};
 use qkvet_spec::{Catalog, Chosen, Stopped, StoppedShard, Summary, Unexpected, Verdict};
 
 use super::expected::Expected;
@@ -84,22 +84,20 @@ pub(super) fn judge(
     let mut progress = Progress::new(is_live(), args.quiet);
     let mut live =
         if args.target { Some(live_target(args, &joined.header, &catalog)?) } else { None };
-    if let Some(limits) = live.as_mut().and_then(TargetKind::limits_mut) {
+    if let Some(limits) = live.as_mut().and_then(|live| live.limits_mut()) {
         limits.watch = Watch::new(Arc::clone(stop), progress.teller());
     }
     let cut_short = joined.stopped.clone();
     let recorded = Arc::new(Recorded::new(joined, live));
     let target = NamedTarget {
-        name: header.target,
-        kind: TargetKind::Recorded(Arc::clone(&recorded)),
         // Formats that were chosen are not those that there are.
         entry: TargetEntry {
             dtypes: (!header.chosen.contains(&Chosen::Dtypes)).then(|| header.dtypes.clone()),
             ..TargetEntry::default()
         },
-        config: None,
+        ..NamedTarget::new(header.target, Arc::clone(&recorded))
     };
-    let conventions = conventions(&target, &header.conventions, &catalog)?;
+    let conventions = conventions(&target.entry, &header.conventions, &catalog)?;
     let may_settle = |seen: &Seen<'_>| {
         [&found, expected].into_iter().any(|expected| expected.may_settle(&target.name, seen))
     };
@@ -172,7 +170,7 @@ fn live_target(
     args: &MergeArgs,
     header: &Header,
     catalog: &Catalog,
-) -> Result<TargetKind, Failure> {
+) -> Result<Box<dyn Adapter>, Failure> {
     let on = TargetArgs {
         declared: DeclaredArgs { convention: Vec::new(), contract: Vec::new() },
         arrays: None,
@@ -182,7 +180,6 @@ fn live_target(
         constant: Vec::new(),
         process: args.process.clone(),
     };
-    let mut target = setup::target(&header.target, &on, &header.dtypes, catalog)?;
-    setup::as_stored(&mut target, &header.call, &on);
-    Ok(target.kind)
+    let stored = Some(&header.call);
+    Ok(setup::target_as(&header.target, &on, stored, &header.dtypes, catalog)?.adapter)
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use qkvet_run::native::NativeWorker;
+use qkvet_run::adapters::library::NativeWorker;
 use qkvet_spec::Unexpected;
 
 pub(super) fn native_worker(words: &[OsString]) -> Result<ExitCode, Unexpected> {

@@ -9,13 +9,13 @@ use std::sync::atomic::AtomicBool;
 
 use qkvet_gen::frozen::FrozenCase;
 use qkvet_report::{English, Progress, onnx_json, onnx_text};
+use qkvet_run::adapters::NamedTarget;
+use qkvet_run::adapters::onnx::{Allowance, BackendConfig, NodeTestWriter, Opset, split, test_of};
+use qkvet_run::adapters::python::find_python;
 use qkvet_run::config::TargetEntry;
 use qkvet_run::contracts::{Chosen, contracts};
-use qkvet_run::onnx::{Allowance, BackendConfig, NodeTestWriter, Opset, split, test_of};
 use qkvet_run::process::Watch;
-use qkvet_run::python::find_python;
 use qkvet_run::runner::{CaseSource, FailFast, RunConfig, run};
-use qkvet_run::target::{NamedTarget, TargetKind};
 use qkvet_spec::{
     Catalog, Contract, Dtype, FindingDocument, OnnxOutcome, OnnxReport, Summary, Unexpected,
 };
@@ -38,16 +38,14 @@ pub(super) fn run_backend(args: &OnnxRunArgs) -> Result<ExitCode, Failure> {
         return Err(Unexpected::at(place, "some that the operator states").got("none").into());
     }
     let dtypes = frozen::dtypes(&stated);
-    let mut target = target(args, opset)?;
-    let Chosen { by_dtype, unused } = contracts(&target, &args.contract, &dtypes, &catalog)?;
+    let Chosen { by_dtype, unused } =
+        contracts(&TargetEntry::default(), &args.contract, &dtypes, &catalog)?;
     unused.iter().for_each(|line| tell!("warning: {line}"));
     let allowance = Allowance::of(&stated, |dtype| Some(by_dtype.get(&dtype)?.contract.as_str()));
     let stop = stop_on_interrupt();
     let mut progress = Progress::new(is_live(), args.quiet);
-    if let TargetKind::OnnxBackend(config) = &mut target.kind {
-        config.limits.watch = Watch::new(Arc::clone(&stop), progress.teller());
-        config.allowance = allowance.clone();
-    }
+    let watch = Watch::new(Arc::clone(&stop), progress.teller());
+    let target = target(args, opset, watch, &allowance)?;
     progress.note(&format!("loading {}", target.name));
     let pass = |cases: &[FrozenCase], progress: &mut Progress| -> Result<Summary, Failure> {
         put(&catalog, &target, cases, &by_dtype, (&args.cases, &stop), progress)
@@ -128,21 +126,22 @@ fn opset(version: i64) -> Result<Opset, Unexpected> {
 }
 
 /// The backend under the name by which `check`, `probe` and `replay` find it again.
-fn target(args: &OnnxRunArgs, opset: Opset) -> Result<NamedTarget, Failure> {
+fn target(
+    args: &OnnxRunArgs,
+    opset: Opset,
+    watch: Watch,
+    allowance: &Allowance,
+) -> Result<NamedTarget, Failure> {
     let virtual_env = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
     let python = find_python(args.process.python.as_deref(), virtual_env.as_deref());
     let name = format!("{}@{}", args.backend, opset.version());
     let mut config = BackendConfig::parse(&name, &setup::current_folder()?, &python)
-        .map_err(|error| Unexpected::within(format!("--backend {}", args.backend), error))?;
+        .map_err(|error| error.inside(format_args!("--backend {}", args.backend)))?;
     config.device.clone_from(&args.device);
     setup::limit(&mut config.limits, &args.process)?;
-    let kind = TargetKind::OnnxBackend(Box::new(config));
-    Ok(NamedTarget {
-        name: format!("onnx-backend:{name}"),
-        kind,
-        entry: TargetEntry::default(),
-        config: None,
-    })
+    config.limits.watch = watch;
+    config.allowance = allowance.clone();
+    Ok(NamedTarget::new(format!("onnx-backend:{name}"), config))
 }
 
 fn code(report: &OnnxReport, summary: &Summary, strict: bool) -> u8 {

@@ -26,9 +26,9 @@ pub(super) fn probe(args: &ProbeArgs) -> Result<ExitCode, Failure> {
         &catalog,
     )?;
     let dtypes = setup::dtypes(std::slice::from_ref(&args.dtype))?;
-    let declared = conventions(&target, &args.on.declared.convention, &catalog)?;
+    let declared = conventions(&target.entry, &args.on.declared.convention, &catalog)?;
     let Chosen { by_dtype, unused } =
-        contracts(&target, &args.on.declared.contract, &dtypes, &catalog)?;
+        contracts(&target.entry, &args.on.declared.contract, &dtypes, &catalog)?;
     for line in &unused {
         tell!("warning: {line}");
     }
@@ -42,7 +42,7 @@ pub(super) fn probe(args: &ProbeArgs) -> Result<ExitCode, Failure> {
         std::process::exit(i32::from(INTERRUPTED));
     });
     let progress = Progress::new(is_live(), false);
-    if let Some(limits) = target.kind.limits_mut() {
+    if let Some(limits) = target.adapter.limits_mut() {
         limits.watch = Watch::new(Arc::default(), progress.teller());
         progress.note(&format!("loading {}", target.name));
     }

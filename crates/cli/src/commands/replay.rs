@@ -7,10 +7,10 @@ use qkvet_diagnose::{applied, describe_case, describe_inputs};
 use qkvet_engine::law::{Judge, Outcome, evaluate};
 use qkvet_gen::{case_id, check_case, from_token, is_token};
 use qkvet_report::{English, ratio};
+use qkvet_run::adapters::NamedTarget;
 use qkvet_run::conventions::conventions;
 use qkvet_run::frozen::read_cases;
 use qkvet_run::runner::{RunError, Stored, StoredFinding, read_case, self_test, threads_of};
-use qkvet_run::target::NamedTarget;
 use qkvet_spec::shape::check_law;
 use qkvet_spec::{
     Case, Catalog, CheckedLaw, Contract, Meaning, Strides, Target, Threads, Unexpected, Verdict,
@@ -62,13 +62,13 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
         (None, None) => by_token(args, &mut catalog)?,
     };
     let Again { case, law, target, .. } = &again;
-    let conventions = conventions(target, &again.conventions, &catalog)?;
-    let contracts = contracts(target, &again.contracts, &[case.dtype], &catalog)?.by_dtype;
+    let conventions = conventions(&target.entry, &again.conventions, &catalog)?;
+    let contracts = contracts(&target.entry, &again.contracts, &[case.dtype], &catalog)?.by_dtype;
     let contract = contracts
         .get(&case.dtype)
         .ok_or_else(|| Unexpected::at(format!("contract for {}", case.dtype), "one"))?;
     let meaning = applied(&Meaning::standard(), &conventions);
-    let mut open = target.kind.open(&meaning)?;
+    let mut open = target.adapter.open(&meaning)?;
     let id = case_id(case);
     open.target.begin(&id);
     open.target.set_threads(threads_of(&id, &law.law.law));
@@ -162,16 +162,15 @@ fn by_file(
     let of_case = |error| Unexpected::within_path("case", &args.case, error);
     let case = stored.case().map_err(of_case)?;
     let law = check_law(stored.law.clone())
-        .map_err(|error| Unexpected::within_path("law", &args.case, error.error.message))?;
+        .map_err(|error| error.inside(format_args!("law at {}", args.case)))?;
     check_case(&law, &case).map_err(of_case)?;
     let target = match &args.target {
         Some(name) => setup::target(name, &args.on, &[case.dtype], catalog)?,
         None => {
             let process = ProcessArgs { config, ..args.on.process.clone() };
             let on = TargetArgs { process, ..args.on.clone() };
-            let mut target = setup::target(&stored.target, &on, &[case.dtype], catalog)?;
-            setup::as_stored(&mut target, &stored.call, &args.on);
-            target
+            let as_then = Some(&stored.call);
+            setup::target_as(&stored.target, &on, as_then, &[case.dtype], catalog)?
         }
     };
     let as_then = args.target.is_none()

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use qkvet_run::python::find_python;
+use qkvet_run::adapters::python::find_python;
 use qkvet_spec::Unexpected;
 
 use super::check::Ended;

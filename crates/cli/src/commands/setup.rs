@@ -5,11 +5,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use qkvet_run::adapters::python::{Arrays, Layout, find_python};
+use qkvet_run::adapters::{CallSettings, Finder, NamedTarget, StoredCall, config_of};
 use qkvet_run::config::{Config, add_own_specs};
 use qkvet_run::process::Limits;
-use qkvet_run::python::{Arrays, Layout, find_python};
-use qkvet_run::runner::StoredCall;
-use qkvet_run::target::{NamedTarget, TargetKind, config_of, resolve};
 use qkvet_spec::{Catalog, Dtype, Unexpected, name_hint};
 
 use crate::args::{ArraysArg, LayoutArg, ProcessArgs, TargetArgs};
@@ -33,77 +32,55 @@ pub(super) fn current_folder() -> Result<PathBuf, Unexpected> {
     std::env::current_dir().map_err(|error| Unexpected::within("current folder", error))
 }
 
-/// Finds the target and lays the flags over its declarations.
+/// Finds the target that a user names.
 ///
-/// `dtypes` are the formats that a flag chooses: one of sixteen bits says what `uint16_t` stands
-/// for in a prototype.
+/// `dtypes` are the formats that a flag chooses.
 pub(super) fn target(
     name: &str,
     args: &TargetArgs,
     dtypes: &[Dtype],
     catalog: &Catalog,
 ) -> Result<NamedTarget, Failure> {
+    target_as(name, args, None, dtypes, catalog)
+}
+
+/// The same, called as it was `stored` where no flag says otherwise.
+pub(super) fn target_as(
+    name: &str,
+    args: &TargetArgs,
+    stored: Option<&StoredCall>,
+    dtypes: &[Dtype],
+    catalog: &Catalog,
+) -> Result<NamedTarget, Failure> {
     let virtual_env = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
-    let python = find_python(args.process.python.as_deref(), virtual_env.as_deref());
-    let folder = current_folder()?;
-    let mut target = resolve(name, &python, &folder, args.process.config.as_deref(), catalog)?;
-    match target.kind.limits_mut() {
+    let flags = CallSettings {
+        arrays: args.arrays.map(|arrays| match arrays {
+            ArraysArg::Numpy => Arrays::Numpy,
+            ArraysArg::Torch => Arrays::Torch,
+            ArraysArg::Jax => Arrays::Jax,
+        }),
+        layout: args.layout.map(|layout| match layout {
+            LayoutArg::Bhnd => Layout::Bhnd,
+            LayoutArg::Bnhd => Layout::Bnhd,
+        }),
+        device: args.device.clone(),
+        call: args.call.clone(),
+        constants: args.constant.clone(),
+        ..CallSettings::default()
+    };
+    let finder = Finder {
+        python: &find_python(args.process.python.as_deref(), virtual_env.as_deref()),
+        folder: &current_folder()?,
+        config: args.process.config.as_deref(),
+        catalog,
+        flags,
+        stored: stored.cloned().map(CallSettings::from).unwrap_or_default(),
+        dtypes,
+    };
+    let mut target = finder.find(name)?;
+    match target.adapter.limits_mut() {
         Some(limits) => limit(limits, &args.process)?,
         None => limit(&mut Limits::new(0), &args.process)?,
-    }
-    let layout = args.layout.map(|layout| match layout {
-        LayoutArg::Bhnd => Layout::Bhnd,
-        LayoutArg::Bnhd => Layout::Bnhd,
-    });
-    if let TargetKind::Library(config) = &mut target.kind {
-        config.layout = layout.unwrap_or(config.layout);
-        if let Some(prototype) = args.call.as_ref().or(target.entry.call.as_ref()) {
-            let declared = if dtypes.is_empty() {
-                target.entry.dtypes.as_deref().unwrap_or_default()
-            } else {
-                dtypes
-            };
-            config.declare(prototype, declared)?;
-        }
-    } else if args.call.is_some() {
-        return Err(Unexpected::at("--call", "with a shared library")
-            .got(format!("the target `{name}`"))
-            .hint("lib:./libattn.so")
-            .into());
-    }
-    match &mut target.kind {
-        TargetKind::Onnx(config) => {
-            config.layout = layout.unwrap_or(config.layout);
-            config.device = args.device.clone().or(config.device.take());
-            if !args.constant.is_empty() {
-                config
-                    .declare(&args.constant)
-                    .map_err(|error| Unexpected::within("--constant", error))?;
-            }
-        }
-        _ if !args.constant.is_empty() => {
-            return Err(Unexpected::at("--constant", "with a model")
-                .got(format!("the target `{name}`"))
-                .hint("onnx:model.onnx")
-                .into());
-        }
-        TargetKind::OnnxBackend(config) => {
-            config.device = args.device.clone().or(config.device.take())
-        }
-        _ => {}
-    }
-    if let TargetKind::Python(config) = &mut target.kind {
-        if let Some(arrays) = args.arrays {
-            config.arrays = Some(match arrays {
-                ArraysArg::Numpy => Arrays::Numpy,
-                ArraysArg::Torch => Arrays::Torch,
-                ArraysArg::Jax => Arrays::Jax,
-            });
-        }
-        config.layout = layout.unwrap_or(config.layout);
-        if let Some(device) = &args.device {
-            config.device = Some(device.clone());
-        }
     }
     Ok(target)
 }
@@ -123,46 +100,6 @@ pub(super) fn only_target(config: Option<&Path>) -> Result<String, Failure> {
         [name] => Ok(name.clone()),
         [] => Err(usage(&format!("{} names no target", path.display())).into()),
         _ => Err(usage(&format!("{} names {}", path.display(), names.join(", "))).into()),
-    }
-}
-
-/// Lays what the stored case was called with under the flags.
-pub(super) fn as_stored(target: &mut NamedTarget, stored: &StoredCall, args: &TargetArgs) {
-    if let TargetKind::Python(config) = &mut target.kind {
-        if args.arrays.is_none() {
-            config.arrays = stored.arrays;
-        }
-        if args.layout.is_none() {
-            config.layout = stored.layout;
-        }
-        if args.device.is_none() {
-            config.device.clone_from(&stored.device);
-        }
-    }
-    if let TargetKind::Library(config) = &mut target.kind {
-        if args.layout.is_none() {
-            config.layout = stored.layout;
-        }
-        if args.call.is_none() {
-            config.prototype.clone_from(&stored.prototype);
-        }
-    }
-    if let TargetKind::Onnx(config) = &mut target.kind {
-        if args.layout.is_none() {
-            config.layout = stored.layout;
-        }
-        if args.device.is_none() {
-            config.device.clone_from(&stored.device);
-        }
-        if args.constant.is_empty() {
-            // They were read once already.
-            let _ = config.declare(&stored.constants);
-        }
-    }
-    if let TargetKind::OnnxBackend(config) = &mut target.kind
-        && args.device.is_none()
-    {
-        config.device.clone_from(&stored.device);
     }
 }
 

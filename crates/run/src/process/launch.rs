@@ -66,7 +66,7 @@ pub(crate) enum Program {
 
 /// A process to start and what it is told first.
 #[derive(Clone, Debug)]
-pub(crate) struct Launch {
+pub struct Launch {
     /// The target as it was given.
     pub(crate) name: String,
     pub(crate) whose: Program,

@@ -17,9 +17,10 @@ use serde::{Deserialize, Serialize};
 use super::Sharding;
 use super::files::{ChangedFile, changed_since, gone_since};
 use super::response::{StoredAnswer, StoredResponse};
+use crate::adapters::StoredCall;
 use crate::atomic_write::atomic_write_with;
 use crate::repro::Called;
-use crate::runner::{CaseSource, RunConfig, StoredCall};
+use crate::runner::{CaseSource, RunConfig};
 
 /// Name and version of the format.
 const FORMAT: &str = "qkvet-shard/1";
@@ -99,7 +100,7 @@ impl Header {
         }
         let checked = |law: &Law| {
             let place = format!("law {} of the shards", law.law);
-            check_law(law.clone()).map_err(|error| Unexpected::within(place, error.error.message))
+            check_law(law.clone()).map_err(|error| error.inside(place))
         };
         self.laws.iter().map(checked).collect()
     }
@@ -140,7 +141,7 @@ impl Header {
             shard: sharding.shard.number(),
             shards: sharding.shard.count(),
             stopped: summary.stopped.clone(),
-            warnings: config.target.kind.warnings(),
+            warnings: config.target.adapter.warnings(),
             answers,
             target,
             files: sharding.recording.files(),
@@ -148,7 +149,7 @@ impl Header {
             environment,
             device,
             is_layer,
-            call: config.target.kind.stored_call(),
+            call: config.target.adapter.stored_call(),
             called: sharding.recording.called(),
             suite: suite.clone(),
             laws: config.laws.iter().map(|law| law.law.clone()).collect(),
@@ -161,8 +162,8 @@ impl Header {
                 .iter()
                 .map(|(dtype, contract)| (*dtype, Contract::clone(contract)))
                 .collect(),
-            most_ends: config.target.kind.most_ends(),
-            most_timeouts: config.target.kind.most_timeouts(),
+            most_ends: config.target.adapter.most_ends(),
+            most_timeouts: config.target.adapter.most_timeouts(),
             fail_fast: config.fail_fast.is_on(),
             chosen,
         }

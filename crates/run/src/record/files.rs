@@ -12,46 +12,17 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::config::below_current;
-use crate::python::{PythonConfig, PythonSource};
-use crate::target::TargetKind;
 
 /// Digits of a hash that a message shows.
 const SHOWN: usize = 12;
 
-/// The files that the target names, with `sha256:` and the hash of what is in them: the one that
-/// defines a Python function, a program and the files among its arguments, a library, a model.
-/// Programs of the system (found in `PATH`, or by an absolute path outside of the folder that they
-/// run in) are none, nor is what a file loads.
-pub(crate) fn files_of(kind: &TargetKind) -> BTreeMap<String, String> {
-    let paths = match kind {
-        TargetKind::Python(config) => python_file(config).into_iter().collect(),
-        TargetKind::Exec(config) => {
-            let words = std::iter::once(config.program.clone())
-                .chain(config.arguments.iter().map(PathBuf::from));
-            let is_own = |path: &PathBuf| path.starts_with(&config.folder) && path.is_file();
-            words.map(|word| config.folder.join(word)).filter(is_own).collect()
-        }
-        TargetKind::Library(config) => vec![config.folder.join(&config.library)],
-        TargetKind::Onnx(config) => vec![config.folder.join(&config.model)],
-        _ => Vec::new(),
-    };
+/// The files of a target, with `sha256:` and the hash of what is in each. What a file loads is not
+/// among them.
+pub(crate) fn hashed(files: Vec<PathBuf>) -> BTreeMap<String, String> {
     let told = |path: PathBuf| {
         Some((below_current(&path).to_string_lossy().replace('\\', "/"), digest(&path)?))
     };
-    paths.into_iter().filter_map(told).collect()
-}
-
-/// The file of a function, if it is named or lies where modules are looked up first.
-fn python_file(config: &PythonConfig) -> Option<PathBuf> {
-    match &config.target.source {
-        PythonSource::File(path) => Some(path.clone()),
-        PythonSource::Module(name) => {
-            let folder = config.folder.clone().unwrap_or_default().join(name.replace('.', "/"));
-            [folder.with_extension("py"), folder.join("__init__.py")]
-                .into_iter()
-                .find(|path| path.is_file())
-        }
-    }
+    files.into_iter().filter_map(told).collect()
 }
 
 fn digest(path: &Path) -> Option<String> {

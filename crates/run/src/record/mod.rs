@@ -7,16 +7,15 @@
 mod file;
 mod files;
 mod join;
-mod recorded;
 mod recording;
 mod response;
 mod shard;
 
 pub use file::{Header, write_shard};
 pub use files::ChangedFile;
-pub(crate) use files::files_of;
+pub(crate) use files::hashed;
 pub use join::{Joined, read_shards};
-pub use recorded::{Recorded, RecordedTarget};
 pub use recording::{Recording, RecordingTarget};
+pub(crate) use recording::{contiguous_id, id_of, transposed_id};
 pub use response::Answered;
 pub use shard::{NoShard, Shard, Sharding};

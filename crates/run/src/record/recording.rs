@@ -69,17 +69,17 @@ impl Recording {
 }
 
 /// The id of a call whose inputs must be contiguous, beside that of the call as it is put first.
-pub(super) fn contiguous_id(call: &Call) -> String {
+pub(crate) fn contiguous_id(call: &Call) -> String {
     call_id(call) + "-contiguous"
 }
 
 /// The same of a call whose inputs must be views.
-pub(super) fn transposed_id(call: &Call) -> String {
+pub(crate) fn transposed_id(call: &Call) -> String {
     call_id(call) + "-transposed"
 }
 
 /// The id of a call whose mask, where it has none, is another than at first.
-pub(super) fn id_of(id: String, call: &Call, has_other_masks: bool) -> String {
+pub(crate) fn id_of(id: String, call: &Call, has_other_masks: bool) -> String {
     if has_other_masks && call.options.mask.is_none() { id + "-masked" } else { id }
 }
 

@@ -7,10 +7,10 @@ use qkvet_spec::{Call, Fit, Mask, Meaning};
 use serde::{Deserialize, Serialize};
 
 use super::{Caller, ExecCaller, Ground, LibraryCaller, OnnxCaller, PythonCaller};
-use crate::native::{LibraryConfig, WrittenCall};
-use crate::onnx::{Constants, Model, OnnxConfig, OnnxTarget};
-use crate::process::ExecConfig;
-use crate::python::{self, Layout, PythonConfig, PythonInfo};
+use crate::adapters::ExecConfig;
+use crate::adapters::library::{LibraryConfig, WrittenCall};
+use crate::adapters::onnx::{Constants, Model, OnnxConfig, OnnxTarget};
+use crate::adapters::python::{self, Layout, PythonConfig, PythonInfo};
 
 /// A target and how it is called.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -6,8 +6,8 @@ use qkvet_spec::{Call, Dtype};
 use super::called::CalledLibrary;
 use super::literal::{Style, Whole, bytes, float, floats, options, shape, string};
 use super::{Caller, Ground};
-use crate::native::{Written, WrittenCall};
-use crate::python::Layout;
+use crate::adapters::library::{Written, WrittenCall};
+use crate::adapters::python::Layout;
 
 const LIBRARY: &str = concat!(include_str!("storage.py"), include_str!("library.py"));
 const PROTOTYPE: &str = include_str!("prototype.py");

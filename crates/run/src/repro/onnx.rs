@@ -6,8 +6,8 @@ use qkvet_spec::Call;
 use super::called::CalledOnnx;
 use super::literal::{Style, bytes, string};
 use super::{Caller, Ground};
-use crate::onnx::{Model, Role};
-use crate::python::Layout;
+use crate::adapters::onnx::{Model, Role};
+use crate::adapters::python::Layout;
 
 const NUMPY: &str = include_str!("numpy.py");
 const ONNX: &str = include_str!("onnx.py");

@@ -6,7 +6,7 @@ use qkvet_spec::Call;
 use super::called::CalledPython;
 use super::literal::{self, Style, Whole, string};
 use super::{Caller, Ground};
-use crate::python::{Arrays, Layout, PythonRef, PythonSource};
+use crate::adapters::python::{Arrays, Layout, PythonRef, PythonSource};
 
 const CALL: &str = include_str!("call.py");
 const LOAD_FILE: &str = include_str!("load_file.py");
@@ -131,7 +131,7 @@ mod tests {
     use qkvet_spec::{BoolTensor, CallOptions, Dtype, Tensor};
 
     use super::*;
-    use crate::python::{PythonConfig, PythonInfo};
+    use crate::adapters::python::{PythonConfig, PythonInfo};
     use crate::repro::{Called, CalledPython};
 
     fn call() -> Call {

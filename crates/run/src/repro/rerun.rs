@@ -18,10 +18,10 @@ use qkvet_spec::{
 use super::calls::{JudgedCall, JudgedResult};
 use super::literal::Style;
 use super::*;
-use crate::flash::Flash;
-use crate::native::LibraryConfig;
-use crate::process::ExecConfig;
-use crate::python::{PythonConfig, PythonTarget};
+use crate::adapters::ExecConfig;
+use crate::adapters::builtin::flash::Flash;
+use crate::adapters::library::LibraryConfig;
+use crate::adapters::python::{PythonConfig, PythonTarget};
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
 

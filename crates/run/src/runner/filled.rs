@@ -28,7 +28,7 @@ pub(super) fn changes_masks(
 
 /// Whether calls without a mask are put with one that is true everywhere.
 fn puts_true(config: &RunConfig<'_>, declared: &Meaning) -> bool {
-    config.target.kind.fills_masks() && declared.mask == Meaning::standard().mask
+    config.target.adapter.fills_masks() && declared.mask == Meaning::standard().mask
 }
 
 /// The numbers of failing cases that have no mask and are right once none is put as one that hides

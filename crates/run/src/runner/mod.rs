@@ -29,10 +29,9 @@ use qkvet_spec::{
     Summary, Unexpected, Verdict, Words,
 };
 
+use crate::adapters::NamedTarget;
 use crate::process::StartError;
-use crate::python::{place_of, source_place};
 use crate::record::Sharding;
-use crate::target::{NamedTarget, TargetKind};
 use filled::{as_put, changes_masks, filled};
 use findings::RunState;
 pub(crate) use groups::{cause_of, undeclared as undeclared_cause};
@@ -41,7 +40,7 @@ use pass::{Done, Pass};
 pub use planned::CaseSource;
 use planned::Planned;
 pub use stop::{FailFast, Seen};
-pub use store::{Stored, StoredCall, StoredFinding, read_case};
+pub use store::{Stored, StoredFinding, read_case};
 pub use threads::threads_of;
 
 /// Everything a run is made from.
@@ -229,12 +228,8 @@ fn info(config: &RunConfig<'_>, cases: &[Planned<'_>], pass: &Pass<'_>) -> RunIn
             .map(|(dtype, contract)| (dtype.to_string(), contract.contract.clone()))
             .collect(),
         cases: cases.len(),
-        source: match &config.target.kind {
-            TargetKind::Python(python) => place_of(&python.target),
-            TargetKind::Recorded(recorded) => recorded.source(),
-            _ => source_place(&config.target.name),
-        },
-        device: config.target.kind.stored_call().device.or_else(|| pass.device().cloned()),
+        source: config.target.adapter.source(&config.target.name),
+        device: config.target.adapter.stored_call().device.or_else(|| pass.device().cloned()),
         is_layer: pass.is_layer(),
         chosen: config.cases.chosen(config),
     }

@@ -16,10 +16,10 @@ use super::stop::Count;
 use super::store::Store;
 use super::threads::threads_of;
 use super::{RunConfig, RunError};
+use crate::adapters::OpenTarget;
 use crate::conventions::meaning_of;
-use crate::record::{RecordingTarget, Sharding, files_of};
+use crate::record::{RecordingTarget, Sharding, hashed};
 use crate::repro::Called;
-use crate::target::{OpenTarget, TargetKind};
 
 /// One decided case. Calls are kept only where something failed.
 #[derive(Clone, Debug)]
@@ -81,11 +81,12 @@ impl<'a> Pass<'a> {
         if let Some(Sharding { recording, .. }) = &config.sharding {
             // Before it is loaded: a file that changes meanwhile is no file of another version
             // then.
-            recording.set_files(files_of(&config.target.kind));
+            recording.set_files(hashed(config.target.adapter.files()));
         }
         let declared = meaning_of(&config.conventions);
-        let workers =
-            (0..jobs).map(|_| config.target.kind.open(&declared)).collect::<Result<Vec<_>, _>>()?;
+        let workers = (0..jobs)
+            .map(|_| config.target.adapter.open(&declared))
+            .collect::<Result<Vec<_>, _>>()?;
         let workers: Vec<OpenTarget> =
             workers.into_iter().map(|worker| recorded(config, worker, false)).collect();
         let first = workers.first();
@@ -127,9 +128,9 @@ impl<'a> Pass<'a> {
     /// As many targets once more, told that they follow `meaning`, by which what takes a mask in
     /// every call is given another where there is none.
     pub(super) fn open_again(&self, meaning: &Meaning) -> Result<Opened, RunError> {
-        let open = || match &self.config.target.kind {
-            TargetKind::Recorded(recorded) => Ok(recorded.open_again(meaning)),
-            kind => Ok::<_, RunError>(self::recorded(self.config, kind.open(meaning)?, true)),
+        let open = || {
+            let opened = self.config.target.adapter.open_again(meaning)?;
+            Ok::<_, RunError>(self::recorded(self.config, opened, true))
         };
         let workers =
             (0..self.opened.workers.len()).map(|_| open()).collect::<Result<Vec<_>, _>>()?;
@@ -190,7 +191,7 @@ impl<'a> Pass<'a> {
         progress: &mut dyn FnMut(usize, Verdict),
     ) -> Result<Vec<Done>, RunError> {
         let (config, store) = (self.config, self.store.as_ref());
-        let foreign = config.target.kind.is_foreign();
+        let foreign = config.target.adapter.limits().is_some();
         let next = AtomicUsize::new(0);
         // Whoever sees a reason to stop, in whatever order, has seen no less than there is to count
         // in order.
@@ -279,8 +280,11 @@ impl<'a> Pass<'a> {
         meaning: &Meaning,
     ) -> Result<Done, RunError> {
         let config = self.config;
-        let store =
-            self.store.as_ref().filter(|_| config.target.kind.is_foreign()).map(|store| (store, 0));
+        let store = self
+            .store
+            .as_ref()
+            .filter(|_| config.target.adapter.limits().is_some())
+            .map(|store| (store, 0));
         match self.opened.workers.first_mut() {
             Some(worker) => one(config, worker, case, (meaning, self.threads), store),
             None => skipped(config, case),

@@ -80,7 +80,7 @@ pub(super) struct Count<'a> {
 
 impl<'a> Count<'a> {
     pub(super) fn new(config: &RunConfig<'a>) -> Self {
-        let kind = &config.target.kind;
+        let kind = &config.target.adapter;
         Self {
             timeouts: 0,
             most_timeouts: kind.most_timeouts(),

@@ -13,9 +13,9 @@ use qkvet_spec::{
 use serde::{Deserialize, Serialize};
 
 use super::RunConfig;
+use crate::adapters::StoredCall;
 use crate::atomic_write::atomic_write;
 use crate::config::below_current;
-use crate::python::{Arrays, Layout};
 
 /// No stored case is longer: a longer file is refused before it is read.
 const MAX_BYTES: u64 = 1 << 30;
@@ -81,24 +81,6 @@ impl StoredFinding {
     }
 }
 
-/// Flags of a Python target or a library that change what it is given.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StoredCall {
-    /// `--arrays`.
-    pub arrays: Option<Arrays>,
-    /// `--layout`.
-    pub layout: Layout,
-    /// `--device`.
-    pub device: Option<String>,
-    /// `--constant`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub constants: Vec<String>,
-    /// `--call`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prototype: Option<String>,
-}
-
 impl Stored {
     /// The case itself.
     ///
@@ -151,7 +133,7 @@ impl Store {
             target: config.target.name.clone(),
             config: config.target.config.as_deref().map(below_current),
             declared: names(&config.conventions),
-            call: config.target.kind.stored_call(),
+            call: config.target.adapter.stored_call(),
             contracts: config
                 .contracts
                 .iter()

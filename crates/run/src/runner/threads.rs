@@ -49,7 +49,7 @@ pub(super) fn of_threads(
         Verdict::Crash | Verdict::Error | Verdict::Timeout => AGAIN.1,
         _ => return Ok(None),
     };
-    let may_be = scene.config.target.kind.has_threads()
+    let may_be = scene.config.target.adapter.has_threads()
         && !matches!(pass.stopped(), Some(Stopped::Interrupted | Stopped::Gone(_)))
         && !matches!(scene.cases[start], Planned::Frozen(_))
         && group.is_threaded(scene);

@@ -10,11 +10,11 @@ use qkvet_spec::{
 use super::findings::RunState;
 use super::pass::{Done, Pass};
 use super::planned::{CaseSource, Planned};
-use super::store::{StoredCall, StoredFinding, names};
+use super::store::{StoredFinding, names};
 use super::{RunConfig, RunError};
-use crate::python::{Arrays, Layout, gets_views};
+use crate::adapters::python::{Arrays, Layout, gets_views};
+use crate::adapters::{Again, OwnTarget, StoredCall};
 use crate::repro::{Ground, JudgedCall, Story, judged_calls, script};
-use crate::target::{Again, OwnTarget, TargetKind};
 
 /// A longer script is not in the report.
 const MAX_SHOWN_BYTES: usize = 64 << 10;
@@ -50,7 +50,7 @@ pub(super) fn trace(scene: &RunState<'_, '_>, pass: &Pass<'_>, seen: &Seen<'_>) 
     let finding = StoredFinding::new(seen.verdict, seen.cause.clone(), asked, once);
     let kept =
         keep(scene.config, scene.conventions, pass, (seen.id, seen.case, seen.law), Some(finding));
-    let of_outputs = matches!(scene.config.target.kind, TargetKind::Outputs(_));
+    let of_outputs = !scene.config.target.adapter.is_called();
     let contract = scene.config.contracts.get(&seen.case.dtype).copied().filter(|_| !of_outputs);
     let calls = contract.and_then(|contract| judged(scene, pass, seen, contract));
     let kept = Trace { views: views(seen, calls.as_deref().unwrap_or_default()), ..kept };
@@ -76,7 +76,9 @@ fn judged(
     contract: &Contract,
 ) -> Option<Vec<JudgedCall>> {
     let called = pass.called();
-    if called.is_none() && !scene.config.target.kind.own().is_some_and(OwnTarget::takes_views) {
+    if called.is_none()
+        && !scene.config.target.adapter.in_process().is_some_and(OwnTarget::takes_views)
+    {
         return None;
     }
     let views =
@@ -117,8 +119,8 @@ pub(super) fn keep(
     finding: Option<StoredFinding>,
 ) -> Trace {
     let token = token(case);
-    if let (TargetKind::Outputs(_), CaseSource::Frozen { folder, .. }) =
-        (&config.target.kind, config.cases)
+    if let CaseSource::Frozen { folder, .. } = config.cases
+        && !config.target.adapter.is_called()
     {
         // What made the output is known to whoever ran it.
         let folder = folder.display().to_string();
@@ -133,7 +135,7 @@ pub(super) fn keep(
             views: None,
         };
     }
-    if let Some(own) = config.target.kind.own() {
+    if let Some(own) = config.target.adapter.in_process() {
         // No command reaches what lives in another process.
         let contract =
             config.contracts.get(&case.dtype).map_or("", |contract| contract.contract.as_str());
@@ -196,7 +198,7 @@ fn command(
     flags.extend(contract.map(|one| ("--contract", one.contract.clone())));
     flags.extend(config.catalog.law_files.get(&case.law).map(|file| ("--law", file.clone())));
     let StoredCall { arrays, layout, device, prototype, constants } =
-        config.target.kind.stored_call();
+        config.target.adapter.stored_call();
     let arrays = arrays.map(|arrays| match arrays {
         Arrays::Numpy => "numpy",
         Arrays::Torch => "torch",

@@ -26,10 +26,11 @@ def overlaps(array, other):
 
 def is_poisoned():
     """Whether an error of CUDA fails every later call of the process."""
-    torch = sys.modules.get("torch")
+    cuda = sys.modules.get("torch.cuda")
+    if cuda is None or not cuda.is_initialized():
+        return False
     try:
-        if torch is not None and torch.cuda.is_initialized():
-            torch.cuda.synchronize()
+        cuda.synchronize()
     except BaseException:
         return True
     return False

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use qkvet_engine::format::round;
-use qkvet_run::python::{PythonConfig, PythonTarget, StartError};
+use qkvet_run::adapters::python::{PythonConfig, PythonTarget, StartError};
 use qkvet_spec::{
     BoolTensor, Call, CallOptions, Dims, Dtype, Output, Packed, Response, Target, Tensor, Window,
 };

@@ -1,11 +1,13 @@
 //! Types of expressions, and of whole laws.
 
+use std::fmt;
+
 use super::domain::declare;
 use super::function::{apply, join, mismatch};
 use super::{Dim, Given, Scope, Type};
 use crate::nearest::nearest;
 use crate::syntax::{BinaryOp, Expr, ExprError, ExprKind, MOMENTS, Span, UnaryOp, parse};
-use crate::{Formula, Law, Observation};
+use crate::{Formula, Law, Observation, Unexpected};
 
 /// A law whose expressions are parsed and whose shapes fit.
 #[derive(Clone, Debug)]
@@ -117,6 +119,16 @@ pub struct LawError {
 }
 
 impl LawError {
+    /// The same for a law that lies in no file, only in this place.
+    pub fn inside(&self, place: impl fmt::Display) -> Unexpected {
+        let ExprError { message, hint, .. } = &self.error;
+        let error = Unexpected::within(format_args!("{place}: {}", self.place), message);
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
+
     fn new(place: String, formula: Option<Formula>, error: ExprError) -> Self {
         Self { place, formula, error, declared: Vec::new() }
     }

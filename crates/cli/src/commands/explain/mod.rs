@@ -11,7 +11,7 @@ mod word;
 use std::process::ExitCode;
 
 use qkvet_prove::render::Style;
-use qkvet_run::python::argument_names;
+use qkvet_run::adapters::python::argument_names;
 use qkvet_spec::{
     CallOption, Catalog, CheckedLaw, Convention, Fault, FaultFamily, Suite, Unexpected, Word,
     nearest,

@@ -1,7 +1,7 @@
 //! What a call can be asked for besides query, key and value.
 
 use qkvet_report::paragraph;
-use qkvet_run::python::argument_names;
+use qkvet_run::adapters::python::argument_names;
 use qkvet_spec::{CallOption, Catalog};
 
 /// One option or further result of a call.

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use qkvet_run::adapters::python::repository_of;
 use qkvet_run::config::{CONFIG_FILE, Config};
-use qkvet_run::target::repository_of;
 use qkvet_spec::{Catalog, Unexpected};
 
 use super::begin;

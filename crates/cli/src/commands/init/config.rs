@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use qkvet_run::adapters::python::find_python;
+use qkvet_run::adapters::{CallSettings, Finder};
 use qkvet_run::config::{CONFIG_FILE, Config};
-use qkvet_run::python::find_python;
-use qkvet_run::target::resolve;
 use qkvet_spec::{Catalog, Unexpected};
 
 use super::begin;
@@ -20,8 +20,16 @@ pub(in super::super) fn config(args: &InitArgs) -> Result<ExitCode, Failure> {
     // A name that means nothing is better said now. Entries of a file that may be written over are
     // no targets.
     let nowhere = Path::new("/");
-    resolve(&args.target, &find_python(None, None), nowhere, None, &Catalog::embedded()?)
-        .map_err(|error| Unexpected::within("--target", error))?;
+    let finder = Finder {
+        python: &find_python(None, None),
+        folder: nowhere,
+        config: None,
+        catalog: &Catalog::embedded()?,
+        flags: CallSettings::default(),
+        stored: CallSettings::default(),
+        dtypes: &[],
+    };
+    finder.find(&args.target).map_err(|error| Unexpected::within("--target", error))?;
     let text = TEMPLATE.replace(TARGET, &format!("target: {}\n", scalar(&args.target)));
     Config::parse(CONFIG_FILE, &text)?;
     begin(Path::new(CONFIG_FILE), &text, args.force)?;

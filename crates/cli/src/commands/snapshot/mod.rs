@@ -13,8 +13,8 @@ use qkvet_report::{
     Written, accept, compare, new_snapshot, plain, snapshot_diff, snapshot_line, snapshot_text,
     titles, visible, write_snapshot,
 };
+use qkvet_run::adapters::other_names;
 use qkvet_run::atomic_write::hold;
-use qkvet_run::names::other_names;
 use qkvet_spec::{
     CaseChange, Change, SNAPSHOT_FORMAT, Snapshot, SnapshotOutcome, Summary, Unexpected, Verdict,
 };

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use qkvet_run::target::config_of;
+use qkvet_run::adapters::config_of;
 
 use super::super::setup;
 use crate::exit::Failure;

@@ -7,7 +7,7 @@ use super::mask::{bias, key_mask, mask};
 use super::model::{Input, Model};
 use super::role::{Operator, Role};
 use crate::Declined;
-use crate::python::Layout;
+use crate::adapters::python::Layout;
 
 impl Model {
     /// The tensors of a call for the inputs of the model, in their order.

@@ -9,7 +9,7 @@ use qkvet_spec::wire::{Status, Supports, WireDtype};
 use super::adapter::{Adapter, Prepared};
 use super::decoded::{DecodedRequest, NoAnswer, Sent};
 use super::foreign::StructFunction;
-use crate::python::Layout;
+use crate::adapters::python::Layout;
 
 /// The function that a library has to have.
 pub(super) const ATTENTION: &str = "qkvet_attention_v1";
@@ -227,7 +227,7 @@ mod tests {
         // 64-bit: three words and sixteen numbers; fourteen of them between the size and the rest.
         assert_eq!(size_of::<TensorV1>(), 8 + 8 + 2 * 64 + 8);
         assert_eq!(size_of::<CallV1>(), 8 + 14 * size_of::<TensorV1>() + 4 * 8 + 8 + 16);
-        let header = include_str!("../../../../examples/c/qkvet_abi.h");
+        let header = include_str!("../../../../../examples/c/qkvet_abi.h");
         let body =
             header.split_once("struct qkvet_call_v1 {").unwrap().1.split_once("\n};").unwrap().0;
         let declared =

@@ -12,17 +12,17 @@ use crate::wire::{WireError, quoted};
 macro_rules! caller {
     () => {
         concat!(
-            include_str!("../worker/form.py"),
-            include_str!("../worker/load.py"),
-            include_str!("../worker/arrays.py"),
-            include_str!("../worker/call.py")
+            include_str!("../../worker/form.py"),
+            include_str!("../../worker/load.py"),
+            include_str!("../../worker/arrays.py"),
+            include_str!("../../worker/call.py")
         )
     };
 }
 
 macro_rules! layers {
     () => {
-        concat!(include_str!("../worker/projections.py"), include_str!("../worker/layer.py"))
+        concat!(include_str!("../../worker/projections.py"), include_str!("../../worker/layer.py"))
     };
 }
 
@@ -32,10 +32,10 @@ pub const CALLER: &str = concat!(caller!(), layers!());
 
 /// The worker, one source in several files. What multi-head layers need comes with the request.
 pub(super) const WORKER: &str = concat!(
-    include_str!("../worker/start.py"),
+    include_str!("../../worker/start.py"),
     caller!(),
-    include_str!("../worker/threads.py"),
-    include_str!("../worker/worker.py"),
+    include_str!("../../worker/threads.py"),
+    include_str!("../../worker/worker.py"),
     "\nmain(Target)\n"
 );
 

@@ -5,6 +5,7 @@
 //! Python by ONNX Runtime; a backend is asked by models of one node that are made here, the same
 //! that are exported.
 
+mod adapter;
 mod allowance;
 mod ask;
 mod config;
@@ -13,20 +14,19 @@ mod export;
 mod feed;
 mod mask;
 mod model;
-mod named;
 mod node;
 pub mod proto;
 mod role;
 mod split;
 mod target;
 
+pub(super) use adapter::{BACKEND, MODEL};
 pub use allowance::{Allowance, Seen};
 pub use config::{BackendConfig, OnnxConfig};
 pub use constants::Constants;
 pub use export::{NodeTestWriter, test_name, test_of};
 pub use feed::{Element, Feed};
 pub use model::{Input, Model};
-pub(crate) use named::{BACKEND, MODEL, onnx_kind, onnx_target};
 pub use node::{NodeTest, Opset, node_test};
 pub use role::{Operator, Role};
 pub use split::split;

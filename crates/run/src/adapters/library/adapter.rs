@@ -10,7 +10,7 @@ use super::decoded::{DecodedRequest, NoAnswer, Sent};
 use super::foreign::{Function, Value};
 use super::prototype::{Kind, Number, Parameter, Prototype};
 use super::role::Role;
-use crate::python::Layout;
+use crate::adapters::python::Layout;
 
 /// A way into a library.
 pub(super) trait Adapter {

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use super::allowance::Allowance;
 use super::constants::Constants;
 use super::node::Opset;
+use crate::adapters::python::{Layout, as_argument};
 use crate::process::{Launch, Limits, Program};
-use crate::python::{Layout, as_argument};
 use qkvet_spec::{Threads, Unexpected};
 
 /// How often a worker is started again: importing a runtime takes a second.
@@ -17,12 +17,12 @@ const MAX_RESTARTS: u32 = 10;
 /// The worker: the beginning and the loop of the one for functions, and how models and backends are
 /// run.
 const WORKER: &str = concat!(
-    include_str!("../worker/start.py"),
-    include_str!("../worker/load.py"),
-    include_str!("../worker/arrays.py"),
-    include_str!("../worker/threads.py"),
-    include_str!("../worker/worker.py"),
-    include_str!("../worker/onnx.py"),
+    include_str!("../../worker/start.py"),
+    include_str!("../../worker/load.py"),
+    include_str!("../../worker/arrays.py"),
+    include_str!("../../worker/threads.py"),
+    include_str!("../../worker/worker.py"),
+    include_str!("../../worker/onnx.py"),
     "\nmain(Onnx)\n"
 );
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use prost::Message;
-use qkvet_spec::{BroadcastForm, Call, Fit, Mask, Output, Quoted, Response, Target, Threads};
+use qkvet_spec::{Call, Mask, Output, Quoted, Response, Target, Threads};
 use serde_json::{Value, json};
 
 use super::allowance::Allowance;
@@ -17,8 +17,8 @@ use super::feed::Feed;
 use super::model::Model;
 use super::node::{NodeTest, Opset, node_test};
 use super::role::Role;
+use crate::adapters::python::Layout;
 use crate::process::{LoadKind, ProcessTarget, StartError};
-use crate::python::Layout;
 
 /// No model is larger: a longer file is refused before it is read.
 const MAX_BYTES: u64 = 1 << 30;
@@ -74,16 +74,6 @@ impl OnnxTarget {
         })?;
         let process = ProcessTarget::start(config.launch())?;
         Ok(Self { process, model: model.taking(mask), layout: config.layout })
-    }
-
-    /// What the model of a file takes; `None` if it cannot be read.
-    pub(crate) fn fit(config: &OnnxConfig) -> Option<Fit> {
-        Some(Self::read(&config.path(), &config.constants)?.fit(config.layout))
-    }
-
-    /// The forms of masks and biases that the model of a file takes; `None` if it takes all.
-    pub(crate) fn forms(config: &OnnxConfig) -> Option<Vec<BroadcastForm>> {
-        Self::read(&config.path(), &config.constants)?.forms()
     }
 
     /// What the model of a file takes; `None` if it cannot be read, or is no model that can be

@@ -7,20 +7,19 @@ use std::path::{Component, Path, PathBuf};
 use qkvet_spec::SourcePlace;
 
 use super::config::{PythonRef, PythonSource};
-use crate::target::repository_of;
 
 /// Longer files are not read.
 const MAX_BYTES: u64 = 4 << 20;
 
 /// The place that a target's name tells: the line that defines the function, or the first one of
 /// the file. `None` for names of other targets and for files that are not there.
-pub(crate) fn source_place(name: &str) -> Option<SourcePlace> {
+pub(in super::super) fn source_place(name: &str) -> Option<SourcePlace> {
     place_of(&name.parse::<PythonRef>().ok()?)
 }
 
 /// The place of a function. Its path is that from the root of the repository, as services read it;
 /// elsewhere from the current folder if it lies below that.
-pub(crate) fn place_of(target: &PythonRef) -> Option<SourcePlace> {
+pub(super) fn place_of(target: &PythonRef) -> Option<SourcePlace> {
     let PythonRef { source: PythonSource::File(path), function } = target else { return None };
     let here = std::env::current_dir().unwrap_or_default();
     let path = path.strip_prefix(&here).unwrap_or(path);
@@ -34,6 +33,12 @@ pub(crate) fn place_of(target: &PythonRef) -> Option<SourcePlace> {
     let shown =
         repository_of(&whole).and_then(|root| whole.strip_prefix(root).ok()).unwrap_or(path);
     Some(SourcePlace { path: portable(shown), line: line_of(&text, function) })
+}
+
+/// The root of the repository that a file or folder, given in full, lies in.
+pub fn repository_of(path: &Path) -> Option<&Path> {
+    // A file in a work tree that shares its repository, a folder elsewhere.
+    path.ancestors().find(|folder| folder.join(".git").exists())
 }
 
 /// A path without `.` and `..`.

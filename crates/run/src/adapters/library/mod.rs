@@ -19,6 +19,7 @@ mod role;
 mod worker;
 mod written;
 
+pub(super) use config::KIND;
 pub use config::{LibraryConfig, WORKER_COMMAND};
 pub use worker::NativeWorker;
 pub(crate) use written::{Written, WrittenCall};

@@ -1,5 +1,6 @@
 //! Targets in Python: a function called by an embedded worker in a process of its own.
 
+mod adapter;
 mod arguments;
 mod config;
 mod place;
@@ -7,9 +8,11 @@ mod target;
 mod views;
 
 pub use crate::process::{LoadKind, StartError};
+pub(super) use adapter::KIND;
 pub use arguments::argument_names;
 pub use config::{Arrays, Layout, PythonConfig, PythonInfo, PythonRef, PythonSource, find_python};
-pub(crate) use place::{place_of, source_place};
+pub use place::repository_of;
+pub(super) use place::source_place;
 pub(crate) use target::as_argument;
 pub use target::{CALLER, PythonTarget};
 pub use views::gets_views;

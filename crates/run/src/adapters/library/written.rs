@@ -11,7 +11,7 @@ use super::decoded::DecodedRequest;
 use super::foreign::Value;
 use super::prototype::{Kind, Number, Parameter, Prototype};
 use super::role::Role;
-use crate::python::Layout;
+use crate::adapters::python::Layout;
 use crate::wire::run_request;
 
 /// A prototype for a script.

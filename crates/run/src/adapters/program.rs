@@ -2,10 +2,23 @@
 
 use std::path::{Path, PathBuf};
 
-use super::error::StartError;
-use super::launch::{Launch, Limits, Program};
-use super::target::ProcessTarget;
-use qkvet_spec::{Threads, Unexpected};
+use qkvet_spec::{Meaning, Threads, Unexpected};
+
+use super::adapter::{Adapter, OpenTarget, Peer};
+use super::kind::Kind;
+use crate::process::{Launch, Limits, ProcessTarget, Program, StartError};
+use crate::repro::{Called, CalledExec};
+
+pub(super) const KIND: Kind = Kind {
+    prefix: "exec:",
+    name: "a program",
+    takes: &[],
+    identity: |command, base| {
+        ExecConfig::new(command, base)
+            .map_or_else(|_| command.to_owned(), |config| format!("{:?}", config.place()))
+    },
+    make: |named, _| Ok(Box::new(ExecConfig::new(named.rest, named.base)?)),
+};
 
 /// How often a program is started again: cheap, compared with the worker that imports a library.
 const MAX_RESTARTS: u32 = 200;
@@ -14,7 +27,7 @@ const MAX_RESTARTS: u32 = 200;
 ///
 /// # Example
 /// ```
-/// use qkvet_run::process::ExecConfig;
+/// use qkvet_run::adapters::ExecConfig;
 /// let config = ExecConfig::new("./attention --name 'my kernel'", "/base".as_ref())?;
 /// assert_eq!(config.program, std::path::Path::new("/base/./attention"));
 /// assert_eq!(config.arguments, ["--name", "my kernel"]);
@@ -69,6 +82,12 @@ impl ExecConfig {
         ProcessTarget::start(self.launch())
     }
 
+    /// Program and arguments, however the path is written.
+    fn place(&self) -> (PathBuf, &[String]) {
+        let program = self.program.canonicalize().unwrap_or_else(|_| self.program.clone());
+        (program, &self.arguments)
+    }
+
     pub(crate) fn launch(&self) -> Launch {
         Launch {
             name: format!("exec:{}", self.command),
@@ -80,6 +99,34 @@ impl ExecConfig {
             limits: self.limits.clone(),
             threads: Threads::One,
         }
+    }
+}
+
+impl Adapter for ExecConfig {
+    fn open(&self, _: &Meaning) -> Result<OpenTarget, StartError> {
+        let called = Called::Exec(CalledExec::new(self));
+        Ok(OpenTarget::of_program(self.start()?, called))
+    }
+
+    fn limits(&self) -> Option<&Limits> {
+        Some(&self.limits)
+    }
+
+    fn limits_mut(&mut self) -> Option<&mut Limits> {
+        Some(&mut self.limits)
+    }
+
+    /// The program and the files among its arguments, but for programs of the system: those found
+    /// in `PATH`, or by an absolute path outside of the folder that they run in.
+    fn files(&self) -> Vec<PathBuf> {
+        let arguments = self.arguments.iter().map(PathBuf::from);
+        let words = std::iter::once(self.program.clone()).chain(arguments);
+        let is_own = |path: &PathBuf| path.starts_with(&self.folder) && path.is_file();
+        words.map(|word| self.folder.join(word)).filter(is_own).collect()
+    }
+
+    fn peer(&self) -> Peer {
+        Peer::Wire(Ok(self.launch()))
     }
 }
 

@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use qkvet_gen::call_id;
 use qkvet_spec::{Call, Fit, Meaning, Quoted, Response, SourcePlace, Target, Threads, Unexpected};
 
-use super::Joined;
-use super::recording::{contiguous_id, id_of, transposed_id};
-use super::response::Answered;
-use crate::python::gets_views;
+use super::adapter::{Adapter, OpenTarget};
+use super::in_process::OwnTarget;
+use super::python::gets_views;
+use super::settings::StoredCall;
+use crate::process::StartError;
+use crate::record::{Answered, Joined, contiguous_id, id_of, transposed_id};
 use crate::repro::Called;
-use crate::runner::StoredCall;
-use crate::target::{OpenTarget, OwnTarget, TargetKind};
 
 /// What the shards recorded, and the target to ask for the rest.
 #[derive(Debug)]
@@ -29,14 +29,14 @@ pub struct Recorded {
     call: StoredCall,
     called: Option<Called>,
     answers: BTreeMap<String, Vec<Answered>>,
-    live: Option<TargetKind>,
+    live: Option<Box<dyn Adapter>>,
     unanswered: AtomicUsize,
     trouble: Mutex<Option<Unexpected>>,
 }
 
 impl Recorded {
     /// Takes the answers over. Calls that no shard asked are put to `live`, if there is one.
-    pub fn new(joined: Joined, live: Option<TargetKind>) -> Self {
+    pub fn new(joined: Joined, live: Option<Box<dyn Adapter>>) -> Self {
         Self {
             environment: joined.header.environment,
             device: joined.header.device,
@@ -76,21 +76,9 @@ impl Recorded {
         })
     }
 
-    pub(crate) fn most_ends(&self) -> usize {
-        self.most_ends
-    }
-
-    pub(crate) fn most_timeouts(&self) -> usize {
-        self.most_timeouts
-    }
-
-    pub(crate) fn warnings(&self) -> Vec<String> {
-        self.warnings.clone()
-    }
-
     /// The function of this process to ask for the rest, if it is one.
-    pub(crate) fn own(&self) -> Option<&OwnTarget> {
-        self.live.as_ref().and_then(TargetKind::own)
+    fn own(&self) -> Option<&OwnTarget> {
+        self.live.as_ref().and_then(|live| live.in_process())
     }
 
     /// Whether query, key and value may be handed to the target as views.
@@ -102,36 +90,11 @@ impl Recorded {
     }
 
     /// What the target takes, if that was told when it started.
-    fn fit(&self) -> Option<Fit> {
+    fn known_fit(&self) -> Option<Fit> {
         match &self.called {
             Some(called) => called.fit(),
-            None => self.own().and_then(OwnTarget::fit),
+            None => self.own().and_then(OwnTarget::known_fit),
         }
-    }
-
-    /// Whether calls without a mask were put with one that is true everywhere.
-    pub(crate) fn fills_masks(&self) -> bool {
-        self.called.as_ref().is_some_and(Called::fills_masks)
-    }
-
-    /// Where the target is defined, as the first of the shards saw it.
-    pub(crate) fn source(&self) -> Option<SourcePlace> {
-        self.source.clone()
-    }
-
-    /// How a Python target was called.
-    pub(crate) fn call(&self) -> StoredCall {
-        self.call.clone()
-    }
-
-    /// A target that answers from it.
-    pub(crate) fn open(self: &Arc<Self>, declared: &Meaning) -> OpenTarget {
-        self.opened(declared, false)
-    }
-
-    /// The same, as it was told to take masks otherwise.
-    pub(crate) fn open_again(self: &Arc<Self>, declared: &Meaning) -> OpenTarget {
-        self.opened(declared, true)
     }
 
     fn opened(self: &Arc<Self>, declared: &Meaning, has_other_masks: bool) -> OpenTarget {
@@ -152,7 +115,7 @@ impl Recorded {
             is_layer: self.is_layer,
             unanswered: Some(unanswered),
             called: self.called.as_ref().map(|called| called.taking(declared)),
-            fit: self.fit(),
+            fit: self.known_fit(),
         }
     }
 
@@ -174,6 +137,45 @@ impl Recorded {
 
 fn told(environment: &[Quoted]) -> String {
     environment.iter().map(|line| line.tell().to_string()).collect::<Vec<_>>().join("; ")
+}
+
+impl Adapter for Arc<Recorded> {
+    fn open(&self, declared: &Meaning) -> Result<OpenTarget, StartError> {
+        Ok(self.opened(declared, false))
+    }
+
+    fn open_again(&self, declared: &Meaning) -> Result<OpenTarget, StartError> {
+        Ok(self.opened(declared, true))
+    }
+
+    fn stored_call(&self) -> StoredCall {
+        self.call.clone()
+    }
+
+    fn in_process(&self) -> Option<&OwnTarget> {
+        self.own()
+    }
+
+    fn most_timeouts(&self) -> usize {
+        self.most_timeouts
+    }
+
+    fn most_ends(&self) -> usize {
+        self.most_ends
+    }
+
+    fn fills_masks(&self) -> bool {
+        self.called.as_ref().is_some_and(Called::fills_masks)
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
+    }
+
+    /// As the first of the shards saw it.
+    fn source(&self, _: &str) -> Option<SourcePlace> {
+        self.source.clone()
+    }
 }
 
 /// Gives the recorded answers, those to one call in order and then from the first again.

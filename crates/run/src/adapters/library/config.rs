@@ -3,12 +3,42 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use qkvet_spec::{Dtype, Fit, SpecError, Threads};
+use qkvet_spec::{Dtype, Fit, Meaning, SpecError, Threads, Unexpected};
 
 use super::prototype::Prototype;
 use super::worker::NativeWorker;
+use crate::adapters::adapter::{Adapter, OpenTarget, Peer};
+use crate::adapters::kind::Kind;
+use crate::adapters::python::Layout;
+use crate::adapters::settings::{CallSetting, StoredCall};
 use crate::process::{Launch, Limits, ProcessTarget, Program, StartError};
-use crate::python::Layout;
+use crate::repro::{Called, CalledLibrary};
+
+pub(in super::super) const KIND: Kind = Kind {
+    prefix: "lib:",
+    name: "a shared library",
+    takes: &[CallSetting::Layout, CallSetting::Call],
+    identity: |file, base| {
+        let file = base.join(file);
+        file.canonicalize().unwrap_or(file).display().to_string()
+    },
+    make: |named, settings| {
+        let place = || format!("target `{}`", named.place);
+        if named.rest.is_empty() {
+            let expected = "the file of a library, as in lib:./libattn.so";
+            return Err(Unexpected::at(place(), expected).into());
+        }
+        let binary = std::env::current_exe().map_err(|error| {
+            Unexpected::at(place(), "the path of the qkvet binary").error(error)
+        })?;
+        let mut config = LibraryConfig::new(named.rest, named.base, binary);
+        config.layout = settings.layout.unwrap_or_default();
+        if let Some(prototype) = &settings.call {
+            config.declare(prototype, named.dtypes)?;
+        }
+        Ok(Box::new(config))
+    },
+};
 
 /// How often a worker is started again: as often as a program.
 const MAX_RESTARTS: u32 = 200;
@@ -44,14 +74,6 @@ impl LibraryConfig {
             layout: Layout::default(),
             limits: Limits::new(MAX_RESTARTS),
         }
-    }
-
-    /// What its prototype takes; `None` if it has none, or takes all extents.
-    pub(crate) fn fit(&self) -> Option<Fit> {
-        Prototype::parse(self.prototype.as_ref()?)
-            .ok()
-            .map(|prototype| prototype.fit())
-            .filter(|fit| !fit.is_free())
     }
 
     /// Declares the prototype of the function. If `dtypes` is one format of sixteen bits, it is
@@ -92,6 +114,40 @@ impl LibraryConfig {
             limits: self.limits.clone(),
             threads: Threads::One,
         }
+    }
+}
+
+impl Adapter for LibraryConfig {
+    fn open(&self, _: &Meaning) -> Result<OpenTarget, StartError> {
+        let called = Called::Library(CalledLibrary::new(self));
+        Ok(OpenTarget::of_program(self.start()?, called))
+    }
+
+    fn limits(&self) -> Option<&Limits> {
+        Some(&self.limits)
+    }
+
+    fn limits_mut(&mut self) -> Option<&mut Limits> {
+        Some(&mut self.limits)
+    }
+
+    fn stored_call(&self) -> StoredCall {
+        let (layout, prototype) = (self.layout, self.prototype.clone());
+        StoredCall { layout, prototype, ..StoredCall::default() }
+    }
+
+    /// What its prototype takes; `None` if it has none, or takes all extents.
+    fn fit(&self) -> Option<Fit> {
+        let prototype = Prototype::parse(self.prototype.as_ref()?).ok()?;
+        Some(prototype.fit()).filter(|fit| !fit.is_free())
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.folder.join(&self.library)]
+    }
+
+    fn peer(&self) -> Peer {
+        Peer::Wire(Ok(self.launch()))
     }
 }
 

@@ -22,7 +22,7 @@ use super::copy::{Children, end_copy};
 use super::decoded::{DecodedRequest, NoAnswer, known_names};
 use super::foreign::{Function, Loaded, StructFunction, capabilities, die_of_signals};
 use super::prototype::Prototype;
-use crate::python::Layout;
+use crate::adapters::python::Layout;
 use crate::wire::line;
 
 /// What a worker is started with.

@@ -26,7 +26,7 @@ pub enum PythonSource {
 ///
 /// # Example
 /// ```
-/// use qkvet_run::python::{PythonRef, PythonSource};
+/// use qkvet_run::adapters::python::{PythonRef, PythonSource};
 /// let target: PythonRef = "examples/attn.py:Layers.attention".parse()?;
 /// assert_eq!(target.source, PythonSource::File("examples/attn.py".into()));
 /// assert_eq!(target.function, "Layers.attention");
@@ -140,6 +140,20 @@ impl PythonConfig {
             mask_takes_bias: false,
             limits: Limits::new(MAX_RESTARTS),
         }
+    }
+}
+
+impl PythonRef {
+    /// The same with its file as an absolute path, links resolved where the file exists.
+    pub(in super::super) fn absolute(self, base: &Path) -> Self {
+        let source = match self.source {
+            PythonSource::File(path) => {
+                let joined = base.join(path);
+                PythonSource::File(joined.canonicalize().unwrap_or(joined))
+            }
+            module @ PythonSource::Module(_) => module,
+        };
+        Self { source, ..self }
     }
 }
 

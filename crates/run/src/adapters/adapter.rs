@@ -1,0 +1,160 @@
+//! What differs from kind to kind of a target.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use qkvet_spec::{BroadcastForm, Fit, Meaning, Quoted, SourcePlace, Target};
+
+use super::in_process::OwnTarget;
+use super::python::source_place;
+use super::settings::StoredCall;
+use crate::process::{Launch, Limits, ProcessTarget, StartError, limits_threads};
+use crate::repro::Called;
+
+/// A target of one kind before it is started.
+pub trait Adapter: fmt::Debug + Send + Sync {
+    /// Starts it. `declared` is what it claims to compute.
+    ///
+    /// # Errors
+    /// A target that cannot be loaded.
+    fn open(&self, declared: &Meaning) -> Result<OpenTarget, StartError>;
+
+    /// Starts it once more, told that it computes something else than before.
+    ///
+    /// # Errors
+    /// A target that cannot be loaded.
+    fn open_again(&self, declared: &Meaning) -> Result<OpenTarget, StartError> {
+        self.open(declared)
+    }
+
+    /// For how long to wait and how often to start again, if it runs foreign code, which may crash,
+    /// hang or change.
+    fn limits(&self) -> Option<&Limits> {
+        None
+    }
+
+    /// The same, to be changed.
+    fn limits_mut(&mut self) -> Option<&mut Limits> {
+        None
+    }
+
+    /// How it is called, to be written down.
+    fn stored_call(&self) -> StoredCall {
+        StoredCall::default()
+    }
+
+    /// The function of this process that answers, or that answered what was recorded.
+    fn in_process(&self) -> Option<&OwnTarget> {
+        None
+    }
+
+    /// Whether it is called: outputs that were computed elsewhere are looked up.
+    fn is_called(&self) -> bool {
+        true
+    }
+
+    /// Whether its calls differ in their number of threads.
+    fn has_threads(&self) -> bool {
+        self.limits().is_some() && limits_threads()
+    }
+
+    /// After how many calls without an answer a run is stopped; each costs the user its time.
+    fn most_timeouts(&self) -> usize {
+        self.limits().map_or(1, Limits::most_timeouts)
+    }
+
+    /// After how many broken processes a run is stopped; each costs a new one.
+    fn most_ends(&self) -> usize {
+        self.limits().map_or(1, |limits| limits.max_restarts as usize)
+    }
+
+    /// What is known of it before it is asked, if it does not take all extents, or not all options.
+    fn fit(&self) -> Option<Fit> {
+        None
+    }
+
+    /// The forms of masks and biases that it is known to take; `None` if it may take all.
+    fn forms(&self) -> Option<Vec<BroadcastForm>> {
+        None
+    }
+
+    /// Whether calls without a mask are put with one that is true everywhere.
+    fn fills_masks(&self) -> bool {
+        false
+    }
+
+    /// What happened so far that did not change a verdict and should be known.
+    fn warnings(&self) -> Vec<String> {
+        self.limits().map_or_else(Vec::new, |limits| limits.watch.warnings())
+    }
+
+    /// The files that it names and that may change between two runs.
+    fn files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// Where it is defined, for one of this name.
+    fn source(&self, name: &str) -> Option<SourcePlace> {
+        source_place(name)
+    }
+
+    /// The program that `qkvet doctor` talks to.
+    fn peer(&self) -> Peer {
+        Peer::None("one that is built in")
+    }
+}
+
+/// The program behind a target.
+pub enum Peer {
+    /// One that speaks the wire, or why it cannot be told what to load.
+    Wire(Result<Launch, StartError>),
+    /// None that speaks the wire, and what the target is instead.
+    None(&'static str),
+}
+
+/// A started target and what it said of itself.
+pub struct OpenTarget {
+    /// The target.
+    pub target: Box<dyn Target + Send>,
+    /// Libraries, versions, argument mapping: one line each.
+    pub environment: Vec<Quoted>,
+    /// The device that its program says it runs on.
+    pub device: Option<String>,
+    /// Whether it is a multi-head layer, which takes weights besides.
+    pub is_layer: bool,
+    /// Set when a call had no answer: whatever came of it decides nothing. Live targets have none.
+    pub unanswered: Option<Arc<AtomicBool>>,
+    /// How a script calls the target, if it runs in a process of its own.
+    pub called: Option<Called>,
+    /// What it takes, if that is told when it starts: layers have one width and as many heads of
+    /// keys as of queries.
+    pub fit: Option<Fit>,
+}
+
+impl OpenTarget {
+    /// A target that answers every call itself.
+    pub fn live(target: impl Target + Send + 'static, environment: Vec<String>) -> Self {
+        Self {
+            target: Box::new(target),
+            environment: environment.into_iter().map(Quoted::new).collect(),
+            device: None,
+            is_layer: false,
+            unanswered: None,
+            called: None,
+            fit: None,
+        }
+    }
+
+    /// A target that answers in the words of the wire.
+    pub(super) fn of_program(target: ProcessTarget, called: Called) -> Self {
+        let (environment, device) = (target.describe(), target.device());
+        Self { called: Some(called), device, ..Self::live(target, environment) }
+    }
+
+    /// Whether a call since the last time had no answer.
+    pub(crate) fn take_unanswered(&self) -> bool {
+        self.unanswered.as_ref().is_some_and(|unanswered| unanswered.swap(false, Ordering::Relaxed))
+    }
+}

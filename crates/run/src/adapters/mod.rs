@@ -1,0 +1,27 @@
+//! Kinds of targets, a folder each. [`Adapter`] is all that the others know of one; `kinds` has a
+//! row for each: how it is named and what it takes of [`CallSettings`].
+
+mod adapter;
+pub mod builtin;
+mod in_process;
+mod kind;
+mod kinds;
+pub mod library;
+pub mod onnx;
+mod outputs;
+mod program;
+pub mod python;
+mod recorded;
+mod resolve;
+mod settings;
+
+pub use adapter::{Adapter, OpenTarget, Peer};
+pub use in_process::{Again, OwnTarget};
+pub(crate) use kinds::is_target;
+pub use outputs::OutputFolder;
+pub use program::ExecConfig;
+pub use recorded::{Recorded, RecordedTarget};
+pub use resolve::{
+    Finder, KNOWN_FILE, NamedTarget, config_of, known_of, mistyped_target, other_names,
+};
+pub use settings::{CallSettings, StoredCall};

@@ -1,0 +1,117 @@
+//! Models and backends of ONNX as kinds of targets.
+
+use std::path::PathBuf;
+
+use qkvet_spec::{BroadcastForm, Fit, Meaning, Unexpected};
+
+use super::config::{BackendConfig, OnnxConfig};
+use super::target::{BackendTarget, OnnxTarget};
+use crate::adapters::adapter::{Adapter, OpenTarget, Peer};
+use crate::adapters::kind::Kind;
+use crate::adapters::settings::{CallSetting, StoredCall};
+use crate::process::{Limits, StartError};
+use crate::repro::{Called, CalledOnnx};
+
+/// Its worker is asked more than the wire says.
+const OTHER_WORDS: Peer = Peer::None("one of ONNX, whose worker speaks more than the wire");
+
+pub(in super::super) const MODEL: Kind = Kind {
+    prefix: "onnx:",
+    name: "a model",
+    takes: &[CallSetting::Layout, CallSetting::Device, CallSetting::Constants],
+    identity: |file, base| {
+        let file = base.join(file);
+        file.canonicalize().unwrap_or(file).display().to_string()
+    },
+    make: |named, settings| {
+        let place = || format!("target `{}`", named.place);
+        if named.rest.is_empty() {
+            let expected = "the file of a model, as in onnx:model.onnx";
+            return Err(Unexpected::at(place(), expected).into());
+        }
+        let mut config = OnnxConfig::new(named.rest, named.base, named.python);
+        config.layout = settings.layout.unwrap_or_default();
+        config.device = settings.device;
+        let declared = config.declare(&settings.constants);
+        declared.map_err(|error| error.inside(place()))?;
+        Ok(Box::new(config))
+    },
+};
+
+pub(in super::super) const BACKEND: Kind = Kind {
+    prefix: "onnx-backend:",
+    name: "a backend of ONNX",
+    takes: &[CallSetting::Device],
+    identity: |rest, _| rest.to_owned(),
+    make: |named, settings| {
+        let config = BackendConfig::parse(named.rest, named.base, named.python)
+            .map_err(|error| error.inside(format_args!("target `{}`", named.place)))?;
+        Ok(Box::new(BackendConfig { device: settings.device, ..config }))
+    },
+};
+
+impl Adapter for OnnxConfig {
+    fn open(&self, declared: &Meaning) -> Result<OpenTarget, StartError> {
+        let target = OnnxTarget::start(self, declared.mask)?;
+        let environment = target.describe();
+        let called = Some(Called::Onnx(CalledOnnx::new(self, declared.mask)));
+        Ok(OpenTarget { called, ..OpenTarget::live(target, environment) })
+    }
+
+    fn limits(&self) -> Option<&Limits> {
+        Some(&self.limits)
+    }
+
+    fn limits_mut(&mut self) -> Option<&mut Limits> {
+        Some(&mut self.limits)
+    }
+
+    fn stored_call(&self) -> StoredCall {
+        let (layout, device) = (self.layout, self.device.clone());
+        StoredCall { layout, device, constants: self.declared.clone(), ..StoredCall::default() }
+    }
+
+    fn fit(&self) -> Option<Fit> {
+        Some(OnnxTarget::read(&self.path(), &self.constants)?.fit(self.layout))
+    }
+
+    fn forms(&self) -> Option<Vec<BroadcastForm>> {
+        OnnxTarget::read(&self.path(), &self.constants)?.forms()
+    }
+
+    fn fills_masks(&self) -> bool {
+        OnnxTarget::read(&self.path(), &self.constants).is_some_and(|model| model.fills_masks())
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.path()]
+    }
+
+    fn peer(&self) -> Peer {
+        OTHER_WORDS
+    }
+}
+
+impl Adapter for BackendConfig {
+    fn open(&self, _: &Meaning) -> Result<OpenTarget, StartError> {
+        let target = BackendTarget::start(self)?;
+        let environment = target.describe();
+        Ok(OpenTarget::live(target, environment))
+    }
+
+    fn limits(&self) -> Option<&Limits> {
+        Some(&self.limits)
+    }
+
+    fn limits_mut(&mut self) -> Option<&mut Limits> {
+        Some(&mut self.limits)
+    }
+
+    fn stored_call(&self) -> StoredCall {
+        StoredCall { device: self.device.clone(), ..StoredCall::default() }
+    }
+
+    fn peer(&self) -> Peer {
+        OTHER_WORDS
+    }
+}

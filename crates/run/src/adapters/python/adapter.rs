@@ -1,0 +1,88 @@
+//! A Python function as a kind of target.
+
+use std::path::PathBuf;
+
+use qkvet_spec::{Meaning, SourcePlace, Unexpected};
+
+use super::config::{PythonConfig, PythonRef, PythonSource};
+use super::place::place_of;
+use super::target::PythonTarget;
+use crate::adapters::adapter::{Adapter, OpenTarget, Peer};
+use crate::adapters::kind::Kind;
+use crate::adapters::settings::{CallSetting, StoredCall};
+use crate::process::{Limits, StartError};
+use crate::repro::{Called, CalledPython};
+
+pub(in super::super) const KIND: Kind = Kind {
+    prefix: "python:",
+    name: "a Python function",
+    takes: &[
+        CallSetting::Arrays,
+        CallSetting::Layout,
+        CallSetting::Device,
+        CallSetting::Supports,
+        CallSetting::MaskTakesBias,
+    ],
+    identity: |rest, base| {
+        let reference = rest.parse::<PythonRef>();
+        reference.map_or_else(|_| rest.to_owned(), |found| found.absolute(base).to_string())
+    },
+    make: |named, settings| {
+        let reference: PythonRef = named.rest.parse().map_err(|error: Unexpected| {
+            if named.is_entry { error.inside(named.place) } else { error }
+        })?;
+        let reference = if named.is_entry { reference.absolute(named.base) } else { reference };
+        Ok(Box::new(PythonConfig {
+            folder: Some(named.base.to_owned()),
+            arrays: settings.arrays,
+            layout: settings.layout.unwrap_or_default(),
+            device: settings.device,
+            supports: settings.supports,
+            mask_takes_bias: settings.mask_takes_bias,
+            ..PythonConfig::new(named.python, reference)
+        }))
+    },
+};
+
+impl Adapter for PythonConfig {
+    fn open(&self, _: &Meaning) -> Result<OpenTarget, StartError> {
+        let target = PythonTarget::start(self)?;
+        let info = target.info().clone();
+        let (environment, fit, is_layer) = (info.describe(), info.fit(), info.layer);
+        let called = Some(Called::Python(CalledPython::new(self, info)));
+        Ok(OpenTarget { called, fit, is_layer, ..OpenTarget::live(target, environment) })
+    }
+
+    fn limits(&self) -> Option<&Limits> {
+        Some(&self.limits)
+    }
+
+    fn limits_mut(&mut self) -> Option<&mut Limits> {
+        Some(&mut self.limits)
+    }
+
+    fn stored_call(&self) -> StoredCall {
+        let (arrays, layout, device) = (self.arrays, self.layout, self.device.clone());
+        StoredCall { arrays, layout, device, ..StoredCall::default() }
+    }
+
+    /// The file of the function, if it is named or lies where modules are looked up first.
+    fn files(&self) -> Vec<PathBuf> {
+        match &self.target.source {
+            PythonSource::File(path) => vec![path.clone()],
+            PythonSource::Module(name) => {
+                let folder = self.folder.clone().unwrap_or_default().join(name.replace('.', "/"));
+                let files = [folder.with_extension("py"), folder.join("__init__.py")];
+                files.into_iter().filter(|path| path.is_file()).take(1).collect()
+            }
+        }
+    }
+
+    fn source(&self, _: &str) -> Option<SourcePlace> {
+        place_of(&self.target)
+    }
+
+    fn peer(&self) -> Peer {
+        Peer::Wire(PythonTarget::launch(self))
+    }
+}
