@@ -4,6 +4,7 @@
 
 mod adequacy;
 mod cheats;
+mod circles;
 mod command_line;
 mod configuration;
 mod continuous_integration;

@@ -73,6 +73,12 @@ impl Failure {
     }
 }
 
+/// How a run ended: with an outcome, or where nothing could be joined with an exit code.
+pub(crate) enum Ended {
+    Run(Box<Summary>),
+    Code(u8),
+}
+
 /// The exit code of a finished run.
 pub(crate) fn code(summary: &Summary, strict: bool) -> u8 {
     if summary.interrupted {

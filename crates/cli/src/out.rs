@@ -37,6 +37,12 @@ pub(crate) fn say_raw(text: &str) {
     }
 }
 
+/// Text on standard output, all of it.
+pub(crate) fn write_text(text: &str) -> Result<(), Failure> {
+    say_raw(text);
+    written()
+}
+
 /// The same of text that is made on the way and has no colors.
 pub(crate) fn say_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
     let mut lost = LOST.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,10 +6,10 @@ use qkvet_diagnose::FORMATS;
 use qkvet_run::runner::self_test;
 use qkvet_spec::{Catalog, CheckedLaw, Fault};
 
-use super::launch::write_text;
 use super::setup;
 use crate::args::{AdequacyArgs, ProofFormat};
 use crate::exit::{FINDINGS, Failure, HELD};
+use crate::out::write_text;
 
 pub(super) fn adequacy(args: &AdequacyArgs) -> Result<ExitCode, Failure> {
     self_test()?;

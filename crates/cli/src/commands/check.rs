@@ -8,15 +8,15 @@ use qkvet_run::contracts::contracts;
 use qkvet_run::conventions::conventions;
 use qkvet_run::frozen::read_cases;
 use qkvet_run::runner::CaseSource;
-use qkvet_spec::{Catalog, CheckedLaw, Dtype, Suite, Summary, Unexpected, parse_yaml};
+use qkvet_spec::{Catalog, CheckedLaw, Dtype, Suite, Unexpected};
 
 use super::expected::Expected;
-use super::frozen;
+use super::frozen_cases;
 use super::launch::{Manner, Subject, launch};
 use super::reports::check_wishes;
 use super::{own_laws, scale_out, setup};
 use crate::args::{CheckArgs, Engine};
-use crate::exit::{Failure, code};
+use crate::exit::{Ended, Failure, code};
 
 pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let expected = Expected::known(&args.report, &args.target, args.on.process.config.as_deref())?;
@@ -24,12 +24,6 @@ pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
         Ended::Run(summary) => code(&summary, args.report.strict),
         Ended::Code(code) => code,
     }))
-}
-
-/// How a run ended: with an outcome, or where nothing could be joined with an exit code.
-pub(super) enum Ended {
-    Run(Box<Summary>),
-    Code(u8),
 }
 
 /// Runs it and prints the report.
@@ -47,7 +41,7 @@ fn by_suite(
     catalog: &mut Catalog,
     expected: &Expected,
 ) -> Result<Ended, Failure> {
-    let mut suite = suite(catalog, &args.suite)?;
+    let mut suite = setup::suite(catalog, &args.suite)?;
     let laws = laws(catalog, &suite, &args.law)?;
     let target = setup::target(&args.target, &args.on, &setup::dtypes(&args.dtype)?, catalog)?;
     let dtypes = dtypes(args, &suite.dtypes, target.entry.dtypes.as_deref())?;
@@ -107,12 +101,13 @@ fn by_frozen_cases(
 ) -> Result<Ended, Failure> {
     let frozen = read_cases(folder)?;
     let target = setup::target(&args.target, &args.on, &setup::dtypes(&args.dtype)?, catalog)?;
-    let dtypes = dtypes(args, &frozen::dtypes(&frozen.cases), target.entry.dtypes.as_deref())?;
+    let dtypes =
+        dtypes(args, &frozen_cases::dtypes(&frozen.cases), target.entry.dtypes.as_deref())?;
     let subject = Subject {
-        cases: frozen::source(&frozen),
-        laws: vec![frozen::law(catalog)?],
+        cases: frozen_cases::source(&frozen),
+        laws: vec![frozen_cases::law(catalog)?],
         dtypes,
-        notices: if args.quiet { Vec::new() } else { frozen::notices(&frozen) },
+        notices: if args.quiet { Vec::new() } else { frozen_cases::notices(&frozen) },
     };
     launch(catalog, subject, manner(args, target), expected)
         .map(|summary| Ended::Run(Box::new(summary)))
@@ -132,16 +127,6 @@ fn manner(args: &CheckArgs, target: NamedTarget) -> Manner<'_> {
         silent: args.quiet,
         report: args.report.clone(),
     }
-}
-
-/// The suite by id, or from a file.
-pub(super) fn suite(catalog: &Catalog, name: &str) -> Result<Suite, Failure> {
-    let suite = match setup::yaml_file(name)? {
-        Some(source) => parse_yaml::<Suite>(name, &source)?,
-        None => Catalog::find("suite", &catalog.suites, name)?.clone(),
-    };
-    qkvet_gen::check_suite(&suite).map_err(|error| Unexpected::within(name, error))?;
-    Ok(suite)
 }
 
 /// Ids of the laws to run; laws from files join the catalog.

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use super::launch::write_text;
 use crate::args::Args;
 use crate::exit::{Failure, HELD};
+use crate::out::write_text;
 
 pub(super) fn completions(shell: Shell) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();

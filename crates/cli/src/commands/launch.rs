@@ -18,7 +18,7 @@ use super::reports::{Kept, Live, Place, write_reports};
 use super::setup;
 use crate::args::ReportArgs;
 use crate::exit::Failure;
-use crate::out::{is_live, say_raw, written};
+use crate::out::is_live;
 use qkvet_run::contracts::{Chosen, contracts};
 
 /// What is judged.
@@ -130,12 +130,6 @@ fn shard_file(shard: Shard) -> PathBuf {
         shard.number(),
         shard.count()
     ))
-}
-
-/// Text on standard output, all of it.
-pub(super) fn write_text(text: &str) -> Result<(), Failure> {
-    say_raw(text);
-    written()
 }
 
 /// Signals this near to the first are the same wish.

@@ -8,6 +8,7 @@ mod exam;
 mod expected;
 mod explain;
 mod frozen;
+mod frozen_cases;
 mod init;
 mod known;
 mod launch;

@@ -20,24 +20,25 @@ use qkvet_spec::{
     Catalog, Contract, Dtype, FindingDocument, OnnxOutcome, OnnxReport, Summary, Unexpected,
 };
 
-use super::frozen::{self, Wanted};
-use super::launch::{stop_on_interrupt, write_text};
+use super::frozen_cases::{self, Wanted};
+use super::launch::stop_on_interrupt;
 use super::setup;
 use crate::args::{OnnxFormat, OnnxRunArgs};
 use crate::exit::{FINDINGS, Failure, HELD, INTERRUPTED, NOTHING, TARGET};
 use crate::out::is_live;
+use crate::out::write_text;
 
 /// `qkvet onnx run`.
 pub(super) fn run_backend(args: &OnnxRunArgs) -> Result<ExitCode, Failure> {
     let catalog = Catalog::embedded()?;
     let opset = opset(args.opset)?;
     let wanted = Wanted { cases: &args.cases, dtypes: &args.dtype, seed: 0, larger: false };
-    let (stated, left_out) = stated(frozen::frozen_cases(&catalog, &wanted)?, opset);
+    let (stated, left_out) = stated(frozen_cases::frozen_cases(&catalog, &wanted)?, opset);
     if stated.is_empty() {
         let place = format!("cases of {}", args.cases);
         return Err(Unexpected::at(place, "some that the operator states").got("none").into());
     }
-    let dtypes = frozen::dtypes(&stated);
+    let dtypes = frozen_cases::dtypes(&stated);
     let Chosen { by_dtype, unused } =
         contracts(&TargetEntry::default(), &args.contract, &dtypes, &catalog)?;
     unused.iter().for_each(|line| tell!("warning: {line}"));
@@ -94,10 +95,10 @@ fn put(
         catalog,
         target,
         cases: CaseSource::Frozen { name, folder: Path::new(name), seed: 0, cases },
-        laws: vec![frozen::law(catalog)?],
+        laws: vec![frozen_cases::law(catalog)?],
         conventions: Vec::new(),
         contracts: contracts.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
-        dtypes: frozen::dtypes(cases),
+        dtypes: frozen_cases::dtypes(cases),
         jobs: 1,
         fail_fast: FailFast::Off,
         store: Some(PathBuf::from(setup::STORE)),

@@ -10,7 +10,7 @@ use qkvet_run::process::{Watch, end_all};
 use qkvet_run::runner::self_test;
 use qkvet_spec::{Certainty, Probe, Unexpected};
 
-use super::{launch, setup};
+use super::setup;
 use crate::args::{ProbeArgs, ProbeFormat};
 use crate::exit::{FINDINGS, Failure, HELD, INTERRUPTED, NOTHING};
 use crate::out::is_live;
@@ -54,7 +54,7 @@ pub(super) fn probe(args: &ProbeArgs) -> Result<ExitCode, Failure> {
         ProbeFormat::Yaml => visible(&probe_yaml(&probe)).into_owned(),
         ProbeFormat::Json => probe_json(&probe)?,
     };
-    launch::write_text(&text)?;
+    crate::out::write_text(&text)?;
     Ok(ExitCode::from(code))
 }
 

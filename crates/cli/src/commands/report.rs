@@ -12,11 +12,11 @@ use qkvet_spec::{Catalog, REPORT_FORMAT, Summary, Unexpected, parse_json};
 use serde_json::Value;
 
 use super::expected::unreadable;
-use super::launch::write_text;
 use super::reports::{check_wishes, write_files, write_out};
 use crate::args::RerenderArgs;
 use crate::exit::Failure;
 use crate::out::columns;
+use crate::out::write_text;
 
 /// A longer file is refused before it is read.
 const MAX_BYTES: u64 = 1 << 30;

@@ -13,10 +13,10 @@ use qkvet_report::{
 use qkvet_run::atomic_write::{atomic_write, atomic_write_with};
 use qkvet_spec::{Catalog, Event, Summary, Unexpected};
 
-use super::launch::write_text;
 use super::setup;
 use crate::args::{OutputArgs, Wish};
 use crate::exit::Failure;
+use crate::out::write_text;
 use crate::out::{columns, say_with, written};
 
 /// The folder in the store that holds the report of the last run.

@@ -13,7 +13,6 @@ use std::time::Duration;
 use qkvet_run::adapters::python::find_python;
 use qkvet_spec::Unexpected;
 
-use super::check::Ended;
 use super::expected::Expected;
 use super::launch::stop_on_interrupt;
 use super::merge::judge;
@@ -22,7 +21,7 @@ use super::setup;
 use crate::args::{
     ArraysArg, CheckArgs, DeclaredArgs, LayoutArg, MergeArgs, ProcessArgs, TargetArgs,
 };
-use crate::exit::{Failure, INTERRUPTED, USAGE};
+use crate::exit::{Ended, Failure, INTERRUPTED, USAGE};
 
 /// What starts the driver; with `-P` nothing of the current folder can stand for the package.
 const DRIVER: &str = r#"

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use qkvet_spec::{SCHEMAS, Unexpected, name_hint};
 
-use super::launch::write_text;
 use crate::exit::Failure;
+use crate::out::write_text;
 
 pub(super) fn schema(name: Option<&str>, list: bool) -> Result<ExitCode, Failure> {
     let names = || SCHEMAS.into_iter().map(|(name, _)| name);

@@ -9,7 +9,7 @@ use qkvet_run::adapters::python::{Arrays, Layout, find_python};
 use qkvet_run::adapters::{CallSettings, Finder, NamedTarget, StoredCall, config_of};
 use qkvet_run::config::{Config, add_own_specs};
 use qkvet_run::process::Limits;
-use qkvet_spec::{Catalog, Dtype, Unexpected, name_hint};
+use qkvet_spec::{Catalog, Dtype, Suite, Unexpected, name_hint, parse_yaml};
 
 use crate::args::{ArraysArg, LayoutArg, ProcessArgs, TargetArgs};
 use crate::exit::Failure;
@@ -153,4 +153,14 @@ pub(super) fn yaml_file(name: &str) -> Result<Option<String>, Unexpected> {
     std::fs::read_to_string(name)
         .map(Some)
         .map_err(|error| Unexpected::at_path("file", name, "a readable text").error(error))
+}
+
+/// The suite by id, or from a file.
+pub(super) fn suite(catalog: &Catalog, name: &str) -> Result<Suite, Failure> {
+    let suite = match yaml_file(name)? {
+        Some(source) => parse_yaml::<Suite>(name, &source)?,
+        None => Catalog::find("suite", &catalog.suites, name)?.clone(),
+    };
+    qkvet_gen::check_suite(&suite).map_err(|error| Unexpected::within(name, error))?;
+    Ok(suite)
 }

@@ -17,5 +17,35 @@ mod spans;
 mod tally;
 mod trials;
 
+use qkvet_spec::{Contract, Dtype, Meaning, ProbedField, Target};
+
 pub use asker::MAX_CALLS;
-pub use prober::{Probed, probe};
+use precision::accumulation;
+use prober::Prober;
+
+/// What a probe found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Probed {
+    /// One entry a field.
+    pub fields: Vec<ProbedField>,
+    /// The meaning with all that was decided.
+    pub meaning: Meaning,
+    /// How many calls the target was given.
+    pub calls: usize,
+}
+
+/// Probes a target in `dtype`, setting out from the meaning that it declares; values are refuted
+/// under `contract`.
+///
+/// At most [`MAX_CALLS`] calls, none of them large.
+pub fn probe(
+    target: &mut dyn Target,
+    declared: &Meaning,
+    contract: &Contract,
+    dtype: Dtype,
+) -> Probed {
+    let mut prober = Prober::new(target, declared, contract);
+    let bench = prober.run(dtype);
+    let sums = accumulation(&mut prober.asker, &bench);
+    report::report(&prober, sums)
+}

@@ -1,13 +1,11 @@
 //! Asks the questions in order and keeps what follows from the answers.
 
-use qkvet_spec::{Call, Contract, Dtype, Meaning, Output, ProbedField, Target};
+use qkvet_spec::{Call, Contract, Dtype, Meaning, Output, Target};
 
 use super::asker::{Answer, Asker};
 use super::field::Field;
 use super::hypothesis::Hypothesis;
-use super::precision::accumulation;
 use super::question::{FIRST, QUESTIONS, Question, plain};
-use super::report;
 use super::tally::{Seen, Tally};
 use super::trials::{RUNGS, Trial, Trials};
 use crate::witness::describe;
@@ -18,49 +16,6 @@ const MAX_BASES: usize = 12;
 /// How many fields of one question may differ from the standard at once.
 const MAX_CHANGES: usize = 2;
 
-/// What a probe found.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Probed {
-    /// One entry a field.
-    pub fields: Vec<ProbedField>,
-    /// The meaning with all that was decided.
-    pub meaning: Meaning,
-    /// How many calls the target was given.
-    pub calls: usize,
-}
-
-/// Probes a target in `dtype`, setting out from the meaning that it declares; values are refuted
-/// under `contract`.
-///
-/// At most [`MAX_CALLS`](super::MAX_CALLS) calls, none of them large.
-pub fn probe(
-    target: &mut dyn Target,
-    declared: &Meaning,
-    contract: &Contract,
-    dtype: Dtype,
-) -> Probed {
-    let mut prober = Prober {
-        asker: Asker::new(target, contract),
-        declared: Hypothesis::new(declared.clone()),
-        contract,
-        tallies: Vec::new(),
-        trials: Vec::new(),
-    };
-    let first = Trials::new(dtype, RUNGS[0]);
-    prober.put(&FIRST, &first);
-    prober.settle_layout();
-    let bench = prober.bench(dtype);
-    for question in QUESTIONS {
-        prober.put(question, &bench);
-    }
-    // What no value explained may be explained by what was found later.
-    for question in QUESTIONS {
-        prober.judge_again(question, &bench);
-    }
-    let sums = accumulation(&mut prober.asker, &bench);
-    report::report(&prober, sums)
-}
-
 pub(super) struct Prober<'a> {
     pub(super) asker: Asker<'a>,
     declared: Hypothesis,
@@ -70,7 +25,39 @@ pub(super) struct Prober<'a> {
     pub(super) trials: Vec<(Trial, Output)>,
 }
 
+impl<'a> Prober<'a> {
+    pub(super) fn new(
+        target: &'a mut dyn Target,
+        declared: &Meaning,
+        contract: &'a Contract,
+    ) -> Self {
+        Self {
+            asker: Asker::new(target, contract),
+            declared: Hypothesis::new(declared.clone()),
+            contract,
+            tallies: Vec::new(),
+            trials: Vec::new(),
+        }
+    }
+}
+
 impl Prober<'_> {
+    /// Puts every question; the trials by which it did.
+    pub(super) fn run(&mut self, dtype: Dtype) -> Trials {
+        let first = Trials::new(dtype, RUNGS[0]);
+        self.put(&FIRST, &first);
+        self.settle_layout();
+        let bench = self.bench(dtype);
+        for question in QUESTIONS {
+            self.put(question, &bench);
+        }
+        // What no value explained may be explained by what was found later.
+        for question in QUESTIONS {
+            self.judge_again(question, &bench);
+        }
+        bench
+    }
+
     /// Once heads and positions are known to be exchanged, calls are put that way, and the rest is
     /// asked as if they were not.
     fn settle_layout(&mut self) {

@@ -2,10 +2,11 @@
 
 use qkvet_spec::{Certainty, Dtype, ExplicitScale, Meaning, MeaningPatch, Measured, ProbedField};
 
+use super::Probed;
 use super::field::Field;
 use super::hypothesis::{Effect, Hypothesis};
 use super::interval::{measure, measured};
-use super::prober::{Probed, Prober, label};
+use super::prober::{Prober, label};
 use super::spans::weighed;
 use super::tally::{Seen, Tally};
 use super::trials::Trial;

@@ -2,16 +2,13 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use qkvet_spec::{BroadcastForm, Fit, Meaning, Quoted, SourcePlace, Target};
+use qkvet_spec::{BroadcastForm, Fit, Meaning, SourcePlace};
 
-use super::in_process::OwnTarget;
+use super::open::{OpenTarget, OwnTarget};
 use super::python::source_place;
 use super::settings::StoredCall;
-use crate::process::{Launch, Limits, ProcessTarget, StartError, limits_threads};
-use crate::repro::Called;
+use crate::process::{Launch, Limits, StartError, limits_threads};
 
 /// A target of one kind before it is started.
 pub trait Adapter: fmt::Debug + Send + Sync {
@@ -112,49 +109,4 @@ pub enum Peer {
     Wire(Result<Launch, StartError>),
     /// None that speaks the wire, and what the target is instead.
     None(&'static str),
-}
-
-/// A started target and what it said of itself.
-pub struct OpenTarget {
-    /// The target.
-    pub target: Box<dyn Target + Send>,
-    /// Libraries, versions, argument mapping: one line each.
-    pub environment: Vec<Quoted>,
-    /// The device that its program says it runs on.
-    pub device: Option<String>,
-    /// Whether it is a multi-head layer, which takes weights besides.
-    pub is_layer: bool,
-    /// Set when a call had no answer: whatever came of it decides nothing. Live targets have none.
-    pub unanswered: Option<Arc<AtomicBool>>,
-    /// How a script calls the target, if it runs in a process of its own.
-    pub called: Option<Called>,
-    /// What it takes, if that is told when it starts: layers have one width and as many heads of
-    /// keys as of queries.
-    pub fit: Option<Fit>,
-}
-
-impl OpenTarget {
-    /// A target that answers every call itself.
-    pub fn live(target: impl Target + Send + 'static, environment: Vec<String>) -> Self {
-        Self {
-            target: Box::new(target),
-            environment: environment.into_iter().map(Quoted::new).collect(),
-            device: None,
-            is_layer: false,
-            unanswered: None,
-            called: None,
-            fit: None,
-        }
-    }
-
-    /// A target that answers in the words of the wire.
-    pub(super) fn of_program(target: ProcessTarget, called: Called) -> Self {
-        let (environment, device) = (target.describe(), target.device());
-        Self { called: Some(called), device, ..Self::live(target, environment) }
-    }
-
-    /// Whether a call since the last time had no answer.
-    pub(crate) fn take_unanswered(&self) -> bool {
-        self.unanswered.as_ref().is_some_and(|unanswered| unanswered.swap(false, Ordering::Relaxed))
-    }
 }

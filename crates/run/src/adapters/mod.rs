@@ -3,11 +3,13 @@
 
 mod adapter;
 pub mod builtin;
+pub(crate) mod called;
 mod in_process;
 mod kind;
 mod kinds;
 pub mod library;
 pub mod onnx;
+mod open;
 mod outputs;
 mod program;
 pub mod python;
@@ -15,9 +17,10 @@ mod recorded;
 mod resolve;
 mod settings;
 
-pub use adapter::{Adapter, OpenTarget, Peer};
-pub use in_process::{Again, OwnTarget};
+pub use adapter::{Adapter, Peer};
+pub(crate) use called::Called;
 pub(crate) use kinds::is_target;
+pub use open::{Again, OpenTarget, OwnTarget};
 pub use outputs::OutputFolder;
 pub use program::ExecConfig;
 pub use recorded::{Recorded, RecordedTarget};

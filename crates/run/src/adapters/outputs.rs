@@ -9,7 +9,8 @@ use qkvet_gen::case_id;
 use qkvet_gen::frozen::{StoredOutput, case_of};
 use qkvet_spec::{Call, Meaning, Output, Response, Target, Unexpected};
 
-use super::adapter::{Adapter, OpenTarget};
+use super::adapter::Adapter;
+use super::open::OpenTarget;
 use crate::frozen::{FileFormat, file_names};
 use crate::process::StartError;
 

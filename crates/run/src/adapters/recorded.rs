@@ -7,13 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use qkvet_gen::call_id;
 use qkvet_spec::{Call, Fit, Meaning, Quoted, Response, SourcePlace, Target, Threads, Unexpected};
 
-use super::adapter::{Adapter, OpenTarget};
-use super::in_process::OwnTarget;
+use super::adapter::Adapter;
+use super::called::Called;
+use super::open::OpenTarget;
+use super::open::OwnTarget;
 use super::python::gets_views;
 use super::settings::StoredCall;
 use crate::process::StartError;
 use crate::record::{Answered, Joined, contiguous_id, id_of, transposed_id};
-use crate::repro::Called;
 
 /// What the shards recorded, and the target to ask for the rest.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::child::{Child, Received};
 use super::error::{Heard, LoadKind, StartError};
 use super::launch::{Launch, Program};
-use super::target::unknown;
+use super::offers::unknown;
 use super::watch::Warning;
 use crate::wire::{
     Asked, HELLO_LIMIT, Reply, Scratch, WireError, hello, line, quoted, read_hello, read_reply,

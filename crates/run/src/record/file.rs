@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 use super::Sharding;
 use super::files::{ChangedFile, changed_since, gone_since};
 use super::response::{StoredAnswer, StoredResponse};
+use crate::adapters::Called;
 use crate::adapters::StoredCall;
 use crate::atomic_write::atomic_write_with;
-use crate::repro::Called;
 use crate::runner::{CaseSource, RunConfig};
 
 /// Name and version of the format.

@@ -8,7 +8,7 @@ use qkvet_gen::call_id;
 use qkvet_spec::{Call, Response, Target, Threads};
 
 use super::response::StoredAnswer;
-use crate::repro::Called;
+use crate::adapters::Called;
 
 /// Answers by the id of the call, those to one call in the order in which they came; shared by all
 /// workers of a run.

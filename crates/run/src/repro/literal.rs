@@ -15,12 +15,12 @@ pub(crate) enum Style {
 }
 
 /// A text. Python reads the escapes of JSON as JSON does.
-pub(super) fn string(text: &str) -> String {
+pub(crate) fn string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
 /// A number: the shortest decimal that reads back to it, `nan`, `inf`.
-pub(super) fn float(x: f64) -> String {
+pub(crate) fn float(x: f64) -> String {
     if x == 0.0 {
         // Without a point it would be the whole number, which has no sign.
         return if x.is_sign_negative() { "-0.0" } else { "0" }.to_owned();
@@ -40,7 +40,7 @@ pub(super) fn float(x: f64) -> String {
 }
 
 /// Numbers, which the script reads by `numbers`.
-pub(super) fn floats(data: impl Iterator<Item = f64>, style: Style) -> String {
+pub(crate) fn floats(data: impl Iterator<Item = f64>, style: Style) -> String {
     match style {
         Style::Decimals => format!("[{}]", data.map(float).collect::<Vec<_>>().join(", ")),
         Style::Packed => packed(&data.flat_map(f64::to_le_bytes).collect::<Vec<u8>>()),
@@ -48,13 +48,13 @@ pub(super) fn floats(data: impl Iterator<Item = f64>, style: Style) -> String {
 }
 
 /// `(2, 3)`; one extent has a comma, as Python wants it.
-pub(super) fn shape(extents: &[usize]) -> String {
+pub(crate) fn shape(extents: &[usize]) -> String {
     let joined = extents.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
     if extents.len() == 1 { format!("({joined},)") } else { format!("({joined})") }
 }
 
 /// The arguments of `make`: format, shape, numbers or storage bits.
-pub(super) fn tensor(tensor: &Tensor, style: Style) -> String {
+pub(crate) fn tensor(tensor: &Tensor, style: Style) -> String {
     let data = match style {
         Style::Decimals => floats(tensor.data.iter().copied(), style),
         Style::Packed => packed(&encode(&tensor.data, tensor.dtype)),
@@ -63,7 +63,7 @@ pub(super) fn tensor(tensor: &Tensor, style: Style) -> String {
 }
 
 /// The same of a mask.
-pub(super) fn mask(mask: &BoolTensor, style: Style) -> String {
+pub(crate) fn mask(mask: &BoolTensor, style: Style) -> String {
     let bytes: Vec<u8> = mask.data.iter().map(|x| u8::from(*x)).collect();
     let data = match style {
         Style::Decimals => floats(bytes.iter().map(|x| f64::from(*x)), style),
@@ -73,7 +73,7 @@ pub(super) fn mask(mask: &BoolTensor, style: Style) -> String {
 }
 
 /// The arguments of `make` for storage bits.
-pub(super) fn bytes(dtype: &str, extents: &[usize], bits: &[u8]) -> String {
+pub(crate) fn bytes(dtype: &str, extents: &[usize], bits: &[u8]) -> String {
     array(dtype, extents, &packed(bits))
 }
 
@@ -103,7 +103,7 @@ fn whole_numbers(numbers: &[usize], bits: Whole, style: Style) -> String {
 
 /// Format of lengths and offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whole {
+pub(crate) enum Whole {
     /// As a Python function is given them.
     Int32,
     /// As they are on the wire.
@@ -133,7 +133,7 @@ fn window(window: Window) -> String {
 }
 
 /// The options of a call, each with its literal if it is on.
-pub(super) fn options(
+pub(crate) fn options(
     call: &Call,
     style: Style,
     bits: Whole,

@@ -5,20 +5,10 @@
 //! The parts that do not depend on the case are Python files beside this one. How a target is
 //! called is said by a [`Caller`]: constants of the script, and code that defines `ask(call)`.
 
-mod called;
 mod calls;
-mod exec;
-mod library;
-mod literal;
-mod onnx;
-mod python;
+pub(crate) mod literal;
 
-pub(crate) use called::{Called, CalledExec, CalledLibrary, CalledOnnx, CalledPython};
 pub(crate) use calls::{JudgedCall, judged_calls};
-pub(crate) use exec::ExecCaller;
-pub(crate) use library::LibraryCaller;
-pub(crate) use onnx::OnnxCaller;
-pub(crate) use python::PythonCaller;
 
 use std::path::Path;
 
@@ -78,7 +68,7 @@ pub(crate) struct Ground<'a> {
 
 impl Ground<'_> {
     /// An expression for a path: relative to the script where it lies below its root.
-    fn path(&self, path: &Path) -> String {
+    pub(crate) fn path(&self, path: &Path) -> String {
         let absolute = self.current.join(path);
         match absolute.strip_prefix(self.root) {
             Ok(inside) => {

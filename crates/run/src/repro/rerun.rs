@@ -18,6 +18,7 @@ use qkvet_spec::{
 use super::calls::{JudgedCall, JudgedResult};
 use super::literal::Style;
 use super::*;
+use crate::adapters::Called;
 use crate::adapters::ExecConfig;
 use crate::adapters::builtin::flash::Flash;
 use crate::adapters::library::LibraryConfig;
@@ -151,7 +152,7 @@ fn a_function_is_given_every_option_again() {
     let target = format!("{EXAMPLES}/numpy_attention.py:attention");
     let config = PythonConfig::new(&python, target.parse().expect("a target"));
     let info = PythonTarget::start(&config).expect("starts").info().clone();
-    check(&python, &Called::Python(CalledPython::new(&config, info)));
+    check(&python, &config.called(info));
 }
 
 /// The rule is written in two languages.
@@ -161,7 +162,7 @@ fn what_is_put_as_views_is_known_beforehand() {
     let target = format!("{EXAMPLES}/numpy_attention.py:attention");
     let config = PythonConfig::new(&python, target.parse().expect("a target"));
     let mut target = PythonTarget::start(&config).expect("starts");
-    let called = Called::Python(CalledPython::new(&config, target.info().clone()));
+    let called = config.called(target.info().clone());
     let mut n_views = 0;
     for (b, heads) in (1..=12).flat_map(|b| [(b, 1), (b, 2)]) {
         let call = Call {
@@ -193,7 +194,7 @@ fn a_program_is_given_every_option_again() {
         .status();
     assert!(compiled.expect("cc").success());
     let config = ExecConfig::new(&program.display().to_string(), folder.path()).expect("a command");
-    check(&python, &Called::Exec(CalledExec::new(&config)));
+    check(&python, &config.called());
 }
 
 /// Builds `source` of the test fixtures as a shared library in the folder.
@@ -214,5 +215,5 @@ fn library(folder: &Path, source: &str) -> LibraryConfig {
 fn a_library_is_given_every_option_again() {
     let Some(python) = python() else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    check(&python, &Called::Library(CalledLibrary::new(&library(folder.path(), "abi.c"))));
+    check(&python, &library(folder.path(), "abi.c").called());
 }

@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 
+use super::state::{Done, Group, RunState};
 use qkvet_engine::affects::{AffectedElements, affects};
 use qkvet_engine::interpret::{Expected, interpret};
 use qkvet_engine::law::CallRecord;
@@ -13,10 +14,6 @@ use qkvet_spec::{
     Call, CallOption, Contract, Dims, Execution, Fault, Meaning, Numbers, Picture, Response,
     StageStep, Steps, Target, Tensor, Verdict, WorkedExample,
 };
-
-use super::findings::RunState;
-use super::groups::Group;
-use super::pass::Done;
 
 /// Keys of an example; of more those of most weight.
 const MAX_KEYS: usize = 24;

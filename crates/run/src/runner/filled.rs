@@ -7,8 +7,8 @@ use qkvet_engine::law::CallRecord;
 use qkvet_spec::{BoolTensor, CallOption, Convention, Meaning, Verdict};
 
 use super::RunConfig;
-use super::pass::Done;
 use super::planned::Planned;
+use super::state::Done;
 
 /// Whether the convention is about masks: what is true everywhere hides nothing by the standard,
 /// and everything by it.

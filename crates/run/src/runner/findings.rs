@@ -12,13 +12,14 @@ use qkvet_spec::{
 
 use super::example::{Telling, example, picture};
 use super::filled::is_of_masks;
-use super::groups::{Group, broken, undeclared, wrong};
-use super::pass::{Done, Pass};
+use super::groups::{broken, undeclared, wrong};
+use super::pass::Pass;
 use super::planned::Planned;
 use super::reading::{boundary_of, keep_member, reading, structure_of};
+use super::state::{Done, Group, RunState};
 use super::threads::of_threads;
 use super::trace::{Seen, Trace, trace};
-use super::{RunConfig, RunError, evidence, failing};
+use super::{RunError, evidence, failing};
 
 /// Calls of the target spent on shrinking one witness.
 const SHRINK_BUDGET: usize = 160;
@@ -34,17 +35,6 @@ const MAX_SHRUNK: usize = 10;
 
 /// A finding, and the numbers of the cases that show it.
 pub(super) type Told = (Finding, Vec<usize>);
-
-/// What was run, how it came out and by what it was judged.
-#[derive(Clone, Copy)]
-pub(super) struct RunState<'r, 'a> {
-    pub(super) config: &'r RunConfig<'a>,
-    pub(super) cases: &'r [Planned<'a>],
-    pub(super) done: &'r [Done],
-    pub(super) meaning: &'r Meaning,
-    /// Conventions that `meaning` follows.
-    pub(super) conventions: &'r [&'a Convention],
-}
 
 /// One finding for each undeclared convention; the scene is the one in which it was not yet known.
 /// Cases `beside` have no mask and were put with one.

@@ -11,10 +11,9 @@ use qkvet_spec::{
     Quoted, Rival, Verdict,
 };
 
-use super::findings::RunState;
 use super::layout::by_layout;
-use super::pass::Done;
 use super::planned::Planned;
+use super::state::{Done, Group, RunState};
 use super::{evidence, failing};
 
 /// Cases beside a fault that are named.
@@ -22,53 +21,10 @@ const MAX_BESIDE: usize = 3;
 /// What a target says may be long.
 const MAX_TITLE: usize = 240;
 
-/// Cases that belong together.
-pub(super) struct Group<'a> {
-    pub(super) verdict: Verdict,
-    pub(super) cause: Cause,
-    pub(super) notes: Vec<Note>,
-    /// What explains every member: nothing, a fault, or two together.
-    pub(super) faults: Vec<&'a Fault>,
-    pub(super) members: Vec<usize>,
-    /// Whether it is about what views gave beside a fault that contiguous inputs show.
-    pub(super) on_views: bool,
-    /// Further cases that its cause speaks of.
-    pub(super) beside: Vec<usize>,
-}
-
 impl<'a> Group<'a> {
-    pub(super) fn new(verdict: Verdict, cause: Cause, members: Vec<usize>) -> Self {
-        Self {
-            verdict,
-            cause,
-            notes: Vec::new(),
-            faults: Vec::new(),
-            members,
-            on_views: false,
-            beside: Vec::new(),
-        }
-    }
-
     /// The failing cases that a fault explains, or two together.
     fn of_faults(named: &Named<'a>, members: Vec<usize>) -> Self {
         Self { faults: named.faults.clone(), ..Self::new(Verdict::Fail, cause_of(named), members) }
-    }
-
-    /// The same of failures that did not come again: a fault of attention would have.
-    pub(super) fn of_once(self) -> Self {
-        Self { cause: Cause::Intermittent, notes: Vec::new(), faults: Vec::new(), ..self }
-    }
-
-    /// Whether nothing says what explains the cases.
-    pub(super) fn is_unexplained(&self) -> bool {
-        matches!(self.cause, Cause::Unexplained { .. } | Cause::Form { .. })
-            && self.notes.is_empty()
-    }
-
-    /// Whether nothing says more of the cases than what they show.
-    pub(super) fn is_bare(&self) -> bool {
-        let is_plain = matches!(self.cause, Cause::Broken { .. } | Cause::Nondeterministic);
-        self.is_unexplained() || is_plain && self.notes.is_empty()
     }
 
     /// Notes that further cases use the same options and are explained by nothing.

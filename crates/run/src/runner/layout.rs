@@ -4,9 +4,7 @@ use qkvet_diagnose::together;
 use qkvet_spec::{Cause, Evidence, RightLayout, Verdict};
 
 use super::evidence;
-use super::findings::RunState;
-use super::groups::Group;
-use super::pass::Done;
+use super::state::{Done, Group, RunState};
 
 /// For which layout a result is right, where it is for one alone.
 pub(crate) fn right_on(evidence: &Evidence) -> Option<RightLayout> {

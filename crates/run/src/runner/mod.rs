@@ -10,6 +10,7 @@ mod layout;
 mod pass;
 mod planned;
 mod reading;
+mod state;
 mod stop;
 mod store;
 mod summary;
@@ -33,15 +34,15 @@ use crate::adapters::NamedTarget;
 use crate::process::StartError;
 use crate::record::Sharding;
 use filled::{as_put, changes_masks, filled};
-use findings::RunState;
 pub(crate) use groups::{cause_of, undeclared as undeclared_cause};
 pub(crate) use layout::right_on;
-use pass::{Done, Pass};
+use pass::Pass;
 pub use planned::CaseSource;
 use planned::Planned;
+pub use planned::threads_of;
+use state::{Done, RunState};
 pub use stop::{FailFast, Seen};
 pub use store::{Stored, StoredFinding, read_case};
-pub use threads::threads_of;
 
 /// Everything a run is made from.
 #[derive(Clone, Debug)]

@@ -4,52 +4,19 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
 use qkvet_engine::interpret::References;
-use qkvet_engine::law::{CallRecord, Judge, OnViews, Outcome, evaluate};
+use qkvet_engine::law::{Judge, Outcome, evaluate};
 use qkvet_gen::outputs_digest;
-use qkvet_spec::{
-    CallOption, Dims, Dtype, Evidence, Fit, Form, Handling, Meaning, Quoted, Stopped, Threads,
-    Unexpected, Verdict,
-};
+use qkvet_spec::{Fit, Form, Handling, Meaning, Quoted, Stopped, Threads, Unexpected, Verdict};
 
-use super::planned::{Planned, judge_frozen};
+use super::planned::{Planned, judge_frozen, threads_of};
+use super::state::Done;
 use super::stop::Count;
 use super::store::Store;
-use super::threads::threads_of;
 use super::{RunConfig, RunError};
+use crate::adapters::Called;
 use crate::adapters::OpenTarget;
 use crate::conventions::meaning_of;
 use crate::record::{RecordingTarget, Sharding, hashed};
-use crate::repro::Called;
-
-/// One decided case. Calls are kept only where something failed.
-#[derive(Clone, Debug)]
-pub(super) struct Done {
-    pub(super) id: String,
-    pub(super) dtype: Dtype,
-    pub(super) call: String,
-    pub(super) dims: Dims,
-    pub(super) options: Vec<CallOption>,
-    pub(super) verdict: Verdict,
-    pub(super) margin: f64,
-    pub(super) evidence: Option<Evidence>,
-    pub(super) calls: Vec<CallRecord>,
-    /// What else views gave, where it failed in both layouts.
-    pub(super) on_views: Option<Box<OnViews>>,
-    /// Where the numbers come from that its results were compared with.
-    pub(super) references: References,
-    /// How its calls were put and answered.
-    pub(super) handling: Handling,
-    /// Whether a call cost the target its process.
-    pub(super) ended: bool,
-    /// Hash of what its calls gave, if that was asked for and it passed.
-    pub(super) digest: Option<String>,
-    /// Why a call was not made, if one was not: the target cannot be asked any more.
-    pub(super) unasked: Option<Quoted>,
-    /// How many of its calls decided: those that were answered, and the one that came to nothing.
-    pub(super) asked: usize,
-    /// Whether it was right when it was asked again.
-    pub(super) once: bool,
-}
 
 /// Targets that were opened alike.
 #[derive(Default)]

@@ -9,7 +9,7 @@ use qkvet_engine::lowering::Want;
 use qkvet_gen::frozen::{FrozenCase, call_of};
 use qkvet_gen::{CasePlan, build, case_id};
 use qkvet_spec::{
-    Call, CallOption, Case, CheckedLaw, Chosen, Dims, Dtype, Fit, Meaning, Suite, Target,
+    Call, CallOption, Case, CheckedLaw, Chosen, Dims, Dtype, Fit, Meaning, Suite, Target, Threads,
     Unexpected, Values,
 };
 
@@ -245,4 +245,29 @@ pub(super) fn judge_frozen(
         _ => interpret(judge.meaning, &call, judge.contract, Want::Output),
     };
     Ok(judge_call("attention(Q, K, V)", &call, |_| expected.clone(), target))
+}
+
+/// The law whose cases all run on the library's own number of threads.
+pub(super) const ALWAYS: &str = "repeatability";
+/// One in so many of the other cases does.
+pub(super) const ONE_IN: u32 = 10;
+
+/// The number of threads of a case. It depends on the case alone, so that shards and replays do as
+/// the run did.
+pub fn threads_of(id: &str, law: &str) -> Threads {
+    let is_threaded = law == ALWAYS || crc32fast::hash(id.as_bytes()).is_multiple_of(ONE_IN);
+    if is_threaded { Threads::Library } else { Threads::One }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_case_in_ten_runs_on_several_threads_and_all_of_repeatability() {
+        let ids: Vec<String> = (0..10_000).map(|n| format!("c-{n:016x}")).collect();
+        let threaded = ids.iter().filter(|id| threads_of(id, "value") == Threads::Library).count();
+        assert!((800..1200).contains(&threaded), "{threaded}");
+        assert!(ids.iter().all(|id| threads_of(id, ALWAYS) == Threads::Library));
+    }
 }

@@ -7,9 +7,8 @@ use qkvet_diagnose::{Place, boundary, structure};
 use qkvet_engine::law::read_keys;
 use qkvet_spec::{CallOption, Condition, Reading, SeenIn, Verdict, WrongElements};
 
-use super::findings::RunState;
-use super::groups::Group;
 use super::pass::Pass;
+use super::state::{Group, RunState};
 use super::trace::keep;
 
 /// Cases whose outputs are looked at.

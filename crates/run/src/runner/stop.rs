@@ -5,7 +5,7 @@ use std::fmt;
 use qkvet_spec::{CallOption, Stopped, Verdict};
 
 use super::RunConfig;
-use super::pass::Done;
+use super::state::Done;
 
 /// Whether a run ends at its first finding.
 #[derive(Clone, Copy, Default)]

@@ -8,8 +8,8 @@ use qkvet_spec::{
 };
 
 use super::RunConfig;
-use super::pass::Done;
 use super::planned::Planned;
+use super::state::Done;
 
 /// What no version so far checks.
 const UNCHECKED: [&str; 2] = ["gradients", "dropout"];

@@ -3,27 +3,15 @@
 use qkvet_spec::{Cause, Note, Stopped, ThreadCounts, Threads, Verdict};
 
 use super::RunError;
-use super::findings::RunState;
-use super::groups::Group;
 use super::pass::Pass;
-use super::planned::Planned;
+use super::planned::{ALWAYS, Planned, threads_of};
+use super::state::{Group, RunState};
 
-/// The law whose cases all run on the library's own number of threads.
-const ALWAYS: &str = "repeatability";
-/// One in so many of the other cases does.
-const ONE_IN: u32 = 10;
-/// So many members, all of them among the one in [`ONE_IN`], are no accident: 1 in 1,000.
+/// So many members, all of them among the one in [`ONE_IN`](super::planned::ONE_IN), are no accident: 1 in 1,000.
 const MANY: usize = 3;
 /// Otherwise the member that is shown is put again so often by each number of threads: results, and
 /// what broke, for which the target may have to be started again.
 const AGAIN: (usize, usize) = (10, 3);
-
-/// The number of threads of a case. It depends on the case alone, so that shards and replays do as
-/// the run did.
-pub fn threads_of(id: &str, law: &str) -> Threads {
-    let is_threaded = law == ALWAYS || crc32fast::hash(id.as_bytes()).is_multiple_of(ONE_IN);
-    if is_threaded { Threads::Library } else { Threads::One }
-}
 
 impl Group<'_> {
     /// Whether every member ran on the library's number of threads.
@@ -95,18 +83,5 @@ impl Group<'_> {
         }
         self.notes.push(Note::Threads(counts));
         self
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_case_in_ten_runs_on_several_threads_and_all_of_repeatability() {
-        let ids: Vec<String> = (0..10_000).map(|n| format!("c-{n:016x}")).collect();
-        let threaded = ids.iter().filter(|id| threads_of(id, "value") == Threads::Library).count();
-        assert!((800..1200).contains(&threaded), "{threaded}");
-        assert!(ids.iter().all(|id| threads_of(id, ALWAYS) == Threads::Library));
     }
 }

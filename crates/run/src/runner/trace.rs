@@ -7,9 +7,9 @@ use qkvet_spec::{
     Aspect, Call, Case, Cause, CheckedLaw, Contract, Convention, Note, Strides, Summary, Verdict,
 };
 
-use super::findings::RunState;
-use super::pass::{Done, Pass};
+use super::pass::Pass;
 use super::planned::{CaseSource, Planned};
+use super::state::{Done, RunState};
 use super::store::{StoredFinding, names};
 use super::{RunConfig, RunError};
 use crate::adapters::python::{Arrays, Layout, gets_views};

@@ -6,8 +6,8 @@ use qkvet_exam::solution::{CheckedSolution, Found, Written, check};
 
 use super::open;
 use crate::args::{ExamCheckSolutionArgs, SolutionFormat};
-use crate::commands::launch::write_text;
 use crate::exit::{FINDINGS, Failure, HELD, NOTHING};
+use crate::out::write_text;
 
 pub(super) fn check_solution(args: &ExamCheckSolutionArgs) -> Result<ExitCode, Failure> {
     let path = args.file.display().to_string();

@@ -12,8 +12,8 @@ use qkvet_spec::Unexpected;
 
 use super::open;
 use crate::args::{ExamGradeArgs, GradeFormat};
-use crate::commands::launch::write_text;
 use crate::exit::Failure;
+use crate::out::write_text;
 
 /// Files that were read, without links in their paths, each with what it is.
 pub(super) type Inputs = BTreeMap<PathBuf, &'static str>;

@@ -22,17 +22,17 @@ use qkvet_spec::{
 use self::last::{Run, last_run};
 use self::place::snapshot_path;
 use self::review::{Choice, Manner, review};
-use super::check::{Ended, run_check};
+use super::check::run_check;
 use super::expected::{Comparison, Expected, read_snapshot_file, refuse_under_ci, shown};
-use super::launch::write_text;
 use super::merge::run_merge;
 use super::reports::write_named;
 use crate::args::{
     CheckArgs, MergeArgs, SnapshotAcceptArgs, SnapshotCheckArgs, SnapshotCommand, SnapshotDiffArgs,
     SnapshotFromArgs, SnapshotRecordArgs,
 };
-use crate::exit::{Failure, HELD, INTERRUPTED, NOTHING, code};
+use crate::exit::{Ended, Failure, HELD, INTERRUPTED, NOTHING, code};
 use crate::out::columns;
+use crate::out::write_text;
 
 pub(super) fn snapshot(command: &SnapshotCommand) -> Result<ExitCode, Failure> {
     match command {

@@ -5,8 +5,9 @@ pub mod flash;
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{Catalog, Execution, Fault, Meaning, Unexpected};
 
-use super::adapter::{Adapter, OpenTarget};
+use super::adapter::Adapter;
 use super::kind::Kind;
+use super::open::OpenTarget;
 use crate::process::StartError;
 use flash::Flash;
 

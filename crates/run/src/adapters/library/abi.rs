@@ -1,80 +1,23 @@
 //! The struct of version 1: what `qkvet_attention_v1` is given, as `examples/c/qkvet_abi.h` says.
 //! It never changes.
 
-use std::ffi::{c_char, c_void};
-
 use qkvet_spec::Dtype;
 use qkvet_spec::wire::{Status, Supports, WireDtype};
 
 use super::adapter::{Adapter, Prepared};
 use super::decoded::{DecodedRequest, NoAnswer, Sent};
 use super::foreign::StructFunction;
+use super::structs::{CallV1, MAX_AXES, TENSORS, TensorV1};
 use crate::adapters::python::Layout;
+
+const REASON_SIZE: usize = 256;
+/// `kDLCPU` of `DLPack`.
+const CPU: i32 = 1;
 
 /// The function that a library has to have.
 pub(super) const ATTENTION: &str = "qkvet_attention_v1";
 /// The function that it may have.
 pub(super) const INFO: &str = "qkvet_info_v1";
-
-const MAX_AXES: usize = 8;
-const REASON_SIZE: usize = 256;
-/// `kDLCPU` of `DLPack`.
-const CPU: i32 = 1;
-
-/// `struct qkvet_tensor_v1`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(super) struct TensorV1 {
-    data: *mut c_void,
-    dtype: u32,
-    n_axes: u32,
-    shape: [i64; MAX_AXES],
-    stride: [i64; MAX_AXES],
-    device_type: i32,
-    device_id: i32,
-}
-
-/// `struct qkvet_call_v1`.
-#[repr(C)]
-pub(super) struct CallV1 {
-    struct_size: u64,
-    /// In the order of [`TENSORS`].
-    tensors: [TensorV1; TENSORS.len()],
-    scale: f64,
-    softcap: f64,
-    window_left: i64,
-    window_right: i64,
-    has_scale: i32,
-    causal: i32,
-    reason: *mut c_char,
-    reason_size: u64,
-}
-
-/// `struct qkvet_capabilities_v1`.
-#[repr(C)]
-pub(super) struct CapabilitiesV1 {
-    pub(super) struct_size: u64,
-    /// Name, version, device, dtypes, options, outputs.
-    pub(super) texts: [*const c_char; 6],
-}
-
-/// The tensors of the struct, in its order; the last three are results.
-const TENSORS: [&str; 14] = [
-    "query",
-    "key",
-    "value",
-    "mask",
-    "bias",
-    "sinks",
-    "alibi_slopes",
-    "key_lengths",
-    "query_lengths",
-    "query_offsets",
-    "key_offsets",
-    "output",
-    "weights",
-    "lse",
-];
 
 impl TensorV1 {
     const NONE: Self = Self {

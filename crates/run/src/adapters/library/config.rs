@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use qkvet_spec::{Dtype, Fit, Meaning, SpecError, Threads, Unexpected};
 
 use super::prototype::Prototype;
+use super::script::CalledLibrary;
 use super::worker::NativeWorker;
-use crate::adapters::adapter::{Adapter, OpenTarget, Peer};
+use crate::adapters::adapter::{Adapter, Peer};
+use crate::adapters::called::Called;
 use crate::adapters::kind::Kind;
+use crate::adapters::open::OpenTarget;
 use crate::adapters::python::Layout;
 use crate::adapters::settings::{CallSetting, StoredCall};
 use crate::process::{Launch, Limits, ProcessTarget, Program, StartError};
-use crate::repro::{Called, CalledLibrary};
 
 pub(in super::super) const KIND: Kind = Kind {
     prefix: "lib:",
@@ -96,6 +98,16 @@ impl LibraryConfig {
         ProcessTarget::start(self.launch())
     }
 
+    /// How a script calls it.
+    pub(crate) fn called(&self) -> Called {
+        Called::Library(CalledLibrary {
+            library: self.folder.join(&self.library),
+            prototype: self.prototype.clone(),
+            layout: self.layout,
+            limit_s: self.limits.timeout.as_secs_f64(),
+        })
+    }
+
     pub(crate) fn launch(&self) -> Launch {
         let worker = NativeWorker {
             library: self.folder.join(&self.library),
@@ -119,8 +131,7 @@ impl LibraryConfig {
 
 impl Adapter for LibraryConfig {
     fn open(&self, _: &Meaning) -> Result<OpenTarget, StartError> {
-        let called = Called::Library(CalledLibrary::new(self));
-        Ok(OpenTarget::of_program(self.start()?, called))
+        Ok(OpenTarget::of_program(self.start()?, self.called()))
     }
 
     fn limits(&self) -> Option<&Limits> {

@@ -12,8 +12,8 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use qkvet_spec::Dtype;
 
-use super::abi::{CallV1, CapabilitiesV1};
 use super::prototype::{Kind, Number};
+use super::structs::{CallV1, CapabilitiesV1};
 
 /// One argument.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -16,10 +16,12 @@ mod decoded;
 mod foreign;
 mod prototype;
 mod role;
+mod script;
+mod structs;
 mod worker;
 mod written;
 
 pub(super) use config::KIND;
 pub use config::{LibraryConfig, WORKER_COMMAND};
+pub(crate) use script::{CalledLibrary, LibraryCaller};
 pub use worker::NativeWorker;
-pub(crate) use written::{Written, WrittenCall};

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use qkvet_spec::{BroadcastForm, Fit, Meaning, Unexpected};
 
 use super::config::{BackendConfig, OnnxConfig};
+use super::script::CalledOnnx;
 use super::target::{BackendTarget, OnnxTarget};
-use crate::adapters::adapter::{Adapter, OpenTarget, Peer};
+use crate::adapters::adapter::{Adapter, Peer};
+use crate::adapters::called::Called;
 use crate::adapters::kind::Kind;
+use crate::adapters::open::OpenTarget;
 use crate::adapters::settings::{CallSetting, StoredCall};
 use crate::process::{Limits, StartError};
-use crate::repro::{Called, CalledOnnx};
 
 /// Its worker is asked more than the wire says.
 const OTHER_WORDS: Peer = Peer::None("one of ONNX, whose worker speaks more than the wire");
@@ -54,7 +56,14 @@ impl Adapter for OnnxConfig {
     fn open(&self, declared: &Meaning) -> Result<OpenTarget, StartError> {
         let target = OnnxTarget::start(self, declared.mask)?;
         let environment = target.describe();
-        let called = Some(Called::Onnx(CalledOnnx::new(self, declared.mask)));
+        let called = Some(Called::Onnx(CalledOnnx {
+            model: self.path(),
+            device: self.device.clone(),
+            layout: self.layout,
+            constants: self.declared.clone(),
+            mask: declared.mask,
+            limit_s: self.limits.timeout.as_secs_f64(),
+        }));
         Ok(OpenTarget { called, ..OpenTarget::live(target, environment) })
     }
 

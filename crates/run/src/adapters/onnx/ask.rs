@@ -3,8 +3,9 @@
 use qkvet_spec::{Call, CallOption, Fit, Tensor};
 
 use super::feed::{Element, Feed, axes_exchanged, rows, side_by_side};
+use super::input::Input;
 use super::mask::{bias, key_mask, mask};
-use super::model::{Input, Model};
+use super::model::Model;
 use super::role::{Operator, Role};
 use crate::Declined;
 use crate::adapters::python::Layout;

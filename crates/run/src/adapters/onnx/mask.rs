@@ -3,7 +3,8 @@
 use qkvet_spec::{BoolTensor, BroadcastForm, Call, Tensor};
 
 use super::feed::{Element, written_out};
-use super::model::{Input, Model};
+use super::input::Input;
+use super::model::Model;
 use super::role::{Operator, Role};
 use crate::Declined;
 

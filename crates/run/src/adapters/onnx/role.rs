@@ -1,7 +1,7 @@
 //! What an input of a graph is in attention, by its place at an operator or by its name.
 
 use super::feed::Element;
-use super::model::Input;
+use super::input::Input;
 
 /// Operators that are attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,14 +4,16 @@ use std::path::PathBuf;
 
 use qkvet_spec::{Meaning, SourcePlace, Unexpected};
 
-use super::config::{PythonConfig, PythonRef, PythonSource};
+use super::config::{PythonConfig, PythonInfo, PythonRef, PythonSource};
 use super::place::place_of;
+use super::script::CalledPython;
 use super::target::PythonTarget;
-use crate::adapters::adapter::{Adapter, OpenTarget, Peer};
+use crate::adapters::adapter::{Adapter, Peer};
+use crate::adapters::called::Called;
 use crate::adapters::kind::Kind;
+use crate::adapters::open::OpenTarget;
 use crate::adapters::settings::{CallSetting, StoredCall};
 use crate::process::{Limits, StartError};
-use crate::repro::{Called, CalledPython};
 
 pub(in super::super) const KIND: Kind = Kind {
     prefix: "python:",
@@ -44,12 +46,26 @@ pub(in super::super) const KIND: Kind = Kind {
     },
 };
 
+impl PythonConfig {
+    /// How a script calls it.
+    pub(crate) fn called(&self, info: PythonInfo) -> Called {
+        Called::Python(CalledPython {
+            target: self.target.to_string(),
+            folder: self.folder.clone().unwrap_or_default(),
+            device: self.device.clone(),
+            layout: self.layout,
+            info,
+            limit_s: self.limits.timeout.as_secs_f64(),
+        })
+    }
+}
+
 impl Adapter for PythonConfig {
     fn open(&self, _: &Meaning) -> Result<OpenTarget, StartError> {
         let target = PythonTarget::start(self)?;
         let info = target.info().clone();
         let (environment, fit, is_layer) = (info.describe(), info.fit(), info.layer);
-        let called = Some(Called::Python(CalledPython::new(self, info)));
+        let called = Some(self.called(info));
         Ok(OpenTarget { called, fit, is_layer, ..OpenTarget::live(target, environment) })
     }
 

@@ -4,6 +4,7 @@ mod adapter;
 mod arguments;
 mod config;
 mod place;
+mod script;
 mod target;
 mod views;
 
@@ -13,6 +14,7 @@ pub use arguments::argument_names;
 pub use config::{Arrays, Layout, PythonConfig, PythonInfo, PythonRef, PythonSource, find_python};
 pub use place::repository_of;
 pub(super) use place::source_place;
+pub(crate) use script::{CalledPython, PythonCaller};
 pub(crate) use target::as_argument;
 pub use target::{CALLER, PythonTarget};
 pub use views::gets_views;

@@ -1,25 +1,48 @@
 //! How a script calls a function of a shared library: by `ctypes`, with the standard library alone.
 
+use std::path::PathBuf;
+
 use qkvet_engine::format::decode;
 use qkvet_spec::{Call, Dtype};
+use serde::{Deserialize, Serialize};
 
-use super::called::CalledLibrary;
-use super::literal::{Style, Whole, bytes, float, floats, options, shape, string};
-use super::{Caller, Ground};
-use crate::adapters::library::{Written, WrittenCall};
+use super::written::{Written, WrittenCall};
 use crate::adapters::python::Layout;
+use crate::repro::literal::{Style, Whole, bytes, float, floats, options, shape, string};
+use crate::repro::{Caller, Ground};
 
-const LIBRARY: &str = concat!(include_str!("storage.py"), include_str!("library.py"));
-const PROTOTYPE: &str = include_str!("prototype.py");
-const STRUCT: &str = include_str!("struct_abi.py");
+const LIBRARY: &str =
+    concat!(include_str!("../../repro/storage.py"), include_str!("script/library.py"));
+const PROTOTYPE: &str = include_str!("script/prototype.py");
+const STRUCT: &str = include_str!("script/struct_abi.py");
+
+/// A function of a shared library.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CalledLibrary {
+    /// Its file.
+    pub(in crate::adapters) library: PathBuf,
+    /// The prototype of the function; none: it takes the struct of ours.
+    pub(in crate::adapters) prototype: Option<String>,
+    pub(in crate::adapters) layout: Layout,
+    pub(in crate::adapters) limit_s: f64,
+}
+
+impl CalledLibrary {
+    /// How its function is called; `None` for a prototype that is none.
+    pub(in crate::adapters) fn call(&self) -> Option<Option<WrittenCall>> {
+        let written = |prototype: &String| WrittenCall::new(prototype, self.layout);
+        self.prototype.as_ref().map_or(Some(None), |prototype| written(prototype).map(Some))
+    }
+}
 
 /// A library and how its function is called.
 pub(crate) struct LibraryCaller<'a> {
-    pub(super) called: &'a CalledLibrary,
+    pub(in crate::adapters) called: &'a CalledLibrary,
     /// By its prototype; none: by the struct of ours.
-    pub(super) call: Option<WrittenCall>,
+    pub(in crate::adapters) call: Option<WrittenCall>,
     /// Where the script lies.
-    pub(super) ground: Ground<'a>,
+    pub(in crate::adapters) ground: Ground<'a>,
 }
 
 impl Caller for LibraryCaller<'_> {

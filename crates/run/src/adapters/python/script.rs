@@ -1,33 +1,50 @@
 //! How a script calls a Python function: imported as the worker imports it, with the arguments that
 //! the worker gives.
 
+use std::path::PathBuf;
+
 use qkvet_spec::Call;
+use serde::{Deserialize, Serialize};
 
-use super::called::CalledPython;
-use super::literal::{self, Style, Whole, string};
-use super::{Caller, Ground};
-use crate::adapters::python::{Arrays, Layout, PythonRef, PythonSource};
+use super::config::{Arrays, Layout, PythonInfo, PythonRef, PythonSource};
+use crate::repro::literal::{self, Style, Whole, string};
+use crate::repro::{Caller, Ground};
 
-const CALL: &str = include_str!("call.py");
-const LOAD_FILE: &str = include_str!("load_file.py");
-const LOAD_MODULE: &str = include_str!("load_module.py");
-const NUMPY: &str = include_str!("numpy.py");
-const TORCH: &str = include_str!("torch.py");
+const CALL: &str = include_str!("script/call.py");
+const LOAD_FILE: &str = include_str!("script/load_file.py");
+const LOAD_MODULE: &str = include_str!("script/load_module.py");
+const NUMPY: &str = include_str!("../../repro/numpy.py");
+const TORCH: &str = include_str!("script/torch.py");
 const LAYER: &str = concat!(
     "\n\n",
-    include_str!("../worker/form.py"),
+    include_str!("../../worker/form.py"),
     "\n\n",
-    include_str!("../worker/projections.py"),
-    include_str!("layer.py")
+    include_str!("../../worker/projections.py"),
+    include_str!("script/layer.py")
 );
-const JAX: &str = include_str!("jax.py");
+const JAX: &str = include_str!("script/jax.py");
+
+/// A Python function.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CalledPython {
+    /// `pkg.mod:fn` or `path/file.py:fn`.
+    pub(in crate::adapters) target: String,
+    /// Folder that modules are looked up in first.
+    pub(in crate::adapters) folder: PathBuf,
+    pub(in crate::adapters) device: Option<String>,
+    pub(in crate::adapters) layout: Layout,
+    /// What it said of itself.
+    pub(in crate::adapters) info: PythonInfo,
+    pub(in crate::adapters) limit_s: f64,
+}
 
 /// A Python function and how it is called.
 pub(crate) struct PythonCaller<'a> {
-    pub(super) called: &'a CalledPython,
-    pub(super) target: PythonRef,
+    pub(in crate::adapters) called: &'a CalledPython,
+    pub(in crate::adapters) target: PythonRef,
     /// Where the script lies.
-    pub(super) ground: Ground<'a>,
+    pub(in crate::adapters) ground: Ground<'a>,
 }
 
 impl PythonCaller<'_> {
@@ -131,8 +148,8 @@ mod tests {
     use qkvet_spec::{BoolTensor, CallOptions, Dtype, Tensor};
 
     use super::*;
+
     use crate::adapters::python::{PythonConfig, PythonInfo};
-    use crate::repro::{Called, CalledPython};
 
     fn call() -> Call {
         let tensor =
@@ -169,7 +186,7 @@ mod tests {
     fn options_go_by_the_names_of_the_function() {
         let root = Path::new("/here");
         let check = |info: &PythonInfo, call: &Call, expected: &[(&str, &str)]| {
-            let called = Called::Python(CalledPython::new(&config("a.py:f"), info.clone()));
+            let called = config("a.py:f").called(info.clone());
             let caller = called.caller(Ground { current: root, root }).expect("a caller");
             let options = caller.options(call, Style::Decimals);
             let options: Vec<(&str, &str)> =
@@ -215,7 +232,7 @@ mod tests {
     fn files_are_found_from_the_script() {
         let info = info(&[], &[]);
         let check = |config: &PythonConfig, current: &str, expected: &str| {
-            let called = Called::Python(CalledPython::new(config, info.clone()));
+            let called = config.called(info.clone());
             let ground = Ground { current: Path::new(current), root: Path::new("/here") };
             let caller = called.caller(ground).expect("a caller");
             let constants = caller.constants();

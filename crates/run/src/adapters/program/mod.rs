@@ -1,13 +1,18 @@
 //! `exec:CMD`: any program that speaks qkvet-wire/1.
 
+mod script;
+
 use std::path::{Path, PathBuf};
 
 use qkvet_spec::{Meaning, Threads, Unexpected};
 
-use super::adapter::{Adapter, OpenTarget, Peer};
+use super::adapter::{Adapter, Peer};
+use super::called::Called;
 use super::kind::Kind;
+use super::open::OpenTarget;
 use crate::process::{Launch, Limits, ProcessTarget, Program, StartError};
-use crate::repro::{Called, CalledExec};
+
+pub(crate) use script::{CalledExec, ExecCaller};
 
 pub(super) const KIND: Kind = Kind {
     prefix: "exec:",
@@ -82,6 +87,13 @@ impl ExecConfig {
         ProcessTarget::start(self.launch())
     }
 
+    /// How a script calls it.
+    pub(crate) fn called(&self) -> Called {
+        let Self { program, arguments, folder, limits, .. } = self.clone();
+        let limit_s = limits.timeout.as_secs_f64();
+        Called::Exec(CalledExec { program, arguments, folder, limit_s })
+    }
+
     /// Program and arguments, however the path is written.
     fn place(&self) -> (PathBuf, &[String]) {
         let program = self.program.canonicalize().unwrap_or_else(|_| self.program.clone());
@@ -104,8 +116,7 @@ impl ExecConfig {
 
 impl Adapter for ExecConfig {
     fn open(&self, _: &Meaning) -> Result<OpenTarget, StartError> {
-        let called = Called::Exec(CalledExec::new(self));
-        Ok(OpenTarget::of_program(self.start()?, called))
+        Ok(OpenTarget::of_program(self.start()?, self.called()))
     }
 
     fn limits(&self) -> Option<&Limits> {

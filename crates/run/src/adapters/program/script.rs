@@ -1,20 +1,32 @@
 //! How a script calls a program: it speaks the wire to it, with the standard library alone.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use qkvet_spec::Call;
+use serde::{Deserialize, Serialize};
 
-use super::called::CalledExec;
-use super::literal::{Style, Whole, options, string};
-use super::{Caller, Ground};
+use crate::repro::literal::{Style, Whole, options, string};
+use crate::repro::{Caller, Ground};
 
-const EXEC: &str = concat!(include_str!("storage.py"), include_str!("exec.py"));
+const EXEC: &str = concat!(include_str!("../../repro/storage.py"), include_str!("script.py"));
+
+/// A program that speaks the wire.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CalledExec {
+    /// A path, or a name to be looked up.
+    pub(in crate::adapters) program: PathBuf,
+    pub(in crate::adapters) arguments: Vec<String>,
+    /// Folder that it runs in.
+    pub(in crate::adapters) folder: PathBuf,
+    pub(in crate::adapters) limit_s: f64,
+}
 
 /// A program.
 pub(crate) struct ExecCaller<'a> {
-    pub(super) called: &'a CalledExec,
+    pub(in crate::adapters) called: &'a CalledExec,
     /// Where the script lies.
-    pub(super) ground: Ground<'a>,
+    pub(in crate::adapters) ground: Ground<'a>,
 }
 
 impl Caller for ExecCaller<'_> {

@@ -1,23 +1,53 @@
 //! How a script runs a model of ONNX: with ONNX Runtime and NumPy, the inputs of the model written
 //! out.
 
-use qkvet_spec::Call;
+use std::path::PathBuf;
 
-use super::called::CalledOnnx;
-use super::literal::{Style, bytes, string};
-use super::{Caller, Ground};
-use crate::adapters::onnx::{Model, Role};
+use qkvet_spec::{Call, Mask};
+use serde::{Deserialize, Serialize};
+
+use super::constants::Constants;
+use super::model::Model;
+use super::role::Role;
+use super::target::OnnxTarget;
 use crate::adapters::python::Layout;
+use crate::repro::literal::{Style, bytes, string};
+use crate::repro::{Caller, Ground};
 
-const NUMPY: &str = include_str!("numpy.py");
-const ONNX: &str = include_str!("onnx.py");
+const NUMPY: &str = include_str!("../../repro/numpy.py");
+const ONNX: &str = include_str!("script.py");
+
+/// A model of ONNX.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CalledOnnx {
+    /// Its file.
+    pub(in crate::adapters) model: PathBuf,
+    pub(in crate::adapters) device: Option<String>,
+    pub(in crate::adapters) layout: Layout,
+    /// Options that are constants of it, as they were declared.
+    pub(in crate::adapters) constants: Vec<String>,
+    /// How it is declared to take masks.
+    pub(in crate::adapters) mask: Mask,
+    pub(in crate::adapters) limit_s: f64,
+}
+
+impl CalledOnnx {
+    /// What the model takes; `None` if it is not there any more.
+    pub(in crate::adapters) fn model(&self) -> Option<Model> {
+        Some(
+            OnnxTarget::read(&self.model, &Constants::parse(&self.constants).ok()?)?
+                .taking(self.mask),
+        )
+    }
+}
 
 /// A model and what it takes.
 pub(crate) struct OnnxCaller<'a> {
-    pub(super) called: &'a CalledOnnx,
-    pub(super) model: Model,
+    pub(in crate::adapters) called: &'a CalledOnnx,
+    pub(in crate::adapters) model: Model,
     /// Where the script lies.
-    pub(super) ground: Ground<'a>,
+    pub(in crate::adapters) ground: Ground<'a>,
 }
 
 impl Caller for OnnxCaller<'_> {

@@ -1,0 +1,112 @@
+//! What a program says of itself, and whether that is what a call needs.
+
+use qkvet_spec::wire::{HelloAnswer, Supports};
+use qkvet_spec::{Call, CallOption, Dtype, nearest};
+
+use crate::Declined;
+use crate::wire::quoted;
+
+/// Options of a program that lists none: those of the first programs, which could not list what
+/// they did not know.
+const FIRST_OPTIONS: [&str; 4] = ["scale", "causal", "mask", "bias"];
+
+/// All results.
+const OUTPUTS: [&str; 3] = ["output", "weights", "lse"];
+
+/// Unknown names that are told.
+const MAX_UNKNOWN: usize = 5;
+
+/// Results of a program that lists none.
+const FIRST_OUTPUTS: [&str; 2] = ["output", "weights"];
+
+/// Whether the program offers what the call needs.
+pub(crate) fn offered(supports: Option<&Supports>, call: &Call) -> Result<(), Declined> {
+    let listed = |list: &[String], name: &str| list.iter().any(|listed| listed == name);
+    let (dtypes, options, outputs) = match supports {
+        Some(Supports { dtypes, options, outputs, .. }) => {
+            (dtypes.as_ref(), options.as_ref(), outputs.as_ref())
+        }
+        None => (None, None, None),
+    };
+    let declined = |name: &'static str, list: &'static str, is_listed: bool| {
+        if is_listed { Declined::NotListed { name, list } } else { Declined::NoList { name, list } }
+    };
+    let dtype = call.dtype().name();
+    if dtypes.is_some_and(|list| !listed(list, dtype)) {
+        return Err(declined(dtype, "dtypes", true));
+    }
+    let lacks = |list: Option<&Vec<String>>, first: &[&str], name: &str| match list {
+        Some(list) => !listed(list, name),
+        None => !first.contains(&name),
+    };
+    let on = |option: &CallOption| call.options.has(*option);
+    if let Some(option) =
+        CallOption::ALL.iter().filter(|x| on(x)).find(|x| lacks(options, &FIRST_OPTIONS, x.name()))
+    {
+        return Err(declined(option.name(), "options", options.is_some()));
+    }
+    let results = [("output", true), ("weights", call.return_weights), ("lse", call.return_lse)];
+    match results.iter().find(|(name, on)| *on && lacks(outputs, &FIRST_OUTPUTS, name)) {
+        Some((result, _)) => Err(declined(result, "outputs", outputs.is_some())),
+        None => Ok(()),
+    }
+}
+
+/// What a program offers under names that are not known here: they are passed over, and may be
+/// slips.
+pub(crate) fn unknown(supports: &Supports) -> Option<String> {
+    let of = |list: &Option<Vec<String>>, what: &str, known: &[&str]| {
+        let unknown = list.iter().flatten().filter(|name| !known.contains(&name.as_str()));
+        let told = unknown.map(|name| {
+            let meant = nearest(name, known.iter().copied());
+            let meant =
+                meant.map_or_else(String::new, |meant| format!(" (did you mean `{meant}`?)"));
+            format!("{what} {}{meant}", quoted(name.as_bytes()))
+        });
+        told.collect::<Vec<String>>()
+    };
+    let options: Vec<&str> = CallOption::ALL.iter().map(|option| option.name()).collect();
+    let dtypes: Vec<&str> = Dtype::ALL.iter().map(|dtype| dtype.name()).collect();
+    let unknown = [
+        of(&supports.dtypes, "dtypes", &dtypes),
+        of(&supports.options, "options", &options),
+        of(&supports.outputs, "outputs", &OUTPUTS),
+        of(&supports.payloads, "payloads", &["inline", "file"]),
+    ]
+    .concat();
+    let more = unknown.len().saturating_sub(MAX_UNKNOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let first = unknown.iter().take(MAX_UNKNOWN).cloned().collect::<Vec<_>>().join(", ");
+    (!unknown.is_empty()).then(|| {
+        format!(
+            "the program offers what qkvet does not know, and is not asked for it: {first}{more}"
+        )
+    })
+}
+
+/// `libattn 1.4, c, on cpu`, and what it says to support.
+pub(crate) fn describe(greeting: &HelloAnswer) -> Vec<String> {
+    let HelloAnswer { name, version, language, device, supports, .. } = greeting;
+    let version = version.as_ref().map(|version| format!(" {version}"));
+    let mut line = name.clone().unwrap_or_default() + version.as_deref().unwrap_or_default();
+    if let Some(language) = language {
+        line += &format!(", {language}");
+    }
+    if let Some(device) = device {
+        line += &format!(", on {device}");
+    }
+    let lists = supports.as_ref().map_or_else(Vec::new, |supports| {
+        vec![
+            ("formats", &supports.dtypes),
+            ("options", &supports.options),
+            ("results", &supports.outputs),
+        ]
+    });
+    let listed = |(what, list): (&str, &Option<Vec<String>>)| {
+        let names = list.as_ref()?.join(" ");
+        Some(format!("{what} {}", if names.is_empty() { "none" } else { &names }))
+    };
+    let supports: Vec<String> = lists.into_iter().filter_map(listed).collect();
+    let supports = (!supports.is_empty()).then(|| format!("supports {}", supports.join(", ")));
+    std::iter::once(line).chain(supports).collect()
+}
