@@ -139,7 +139,7 @@ fn what_a_graph_does_not_tell_can_be_declared() {
     assert!(environment.contains("scale 0.5"), "{environment}");
     folder
         .run("check onnx:plain.onnx --constant scale")
-        .expect(2, &["constant `scale`", "causal, scale=NUMBER"]);
+        .expect(2, &["--constant", "`scale`", "causal, scale=NUMBER"]);
     folder
         .run("check builtin:flash --constant causal")
         .expect(2, &["--constant", "`builtin:flash`"]);

@@ -32,6 +32,8 @@ pub(super) struct Named<'a> {
     pub(super) place: &'a str,
     /// Folder of relative paths.
     pub(super) base: &'a Path,
+    /// What flags say.
+    pub(super) flags: &'a CallSettings,
     /// Whether it stands in `qkvet.yaml`, whose folder need not be the current one.
     pub(super) is_entry: bool,
     /// Formats that are called, if they are known.
@@ -40,4 +42,23 @@ pub(super) struct Named<'a> {
     pub(super) python: &'a Path,
     /// Faults by their ids.
     pub(super) catalog: &'a Catalog,
+}
+
+impl Named<'_> {
+    /// The target, for messages.
+    pub(super) fn target(&self) -> String {
+        format!("target `{}`", self.place)
+    }
+
+    /// Where a setting was said: its flag, or else the target.
+    pub(super) fn place_of(&self, setting: CallSetting) -> String {
+        let is_of_flags = self.flags.said().any(|said| said == setting);
+        if is_of_flags { setting.flag() } else { self.target() }
+    }
+}
+
+/// The same text for each way to write a file.
+pub(super) fn file_identity(file: &str, base: &Path) -> String {
+    let file = base.join(file);
+    file.canonicalize().unwrap_or(file).display().to_string()
 }

@@ -9,7 +9,7 @@ use super::settings::{CallSetting, CallSettings};
 use super::{builtin, library, onnx, program, python};
 
 static KINDS: [Kind; 6] =
-    [builtin::KIND, program::KIND, library::KIND, onnx::MODEL, onnx::BACKEND, python::KIND];
+    [builtin::KIND, program::KIND, library::KIND, onnx::MODEL, onnx::BACKEND, Kind::PYTHON];
 
 impl Kind {
     /// Functions.
@@ -20,10 +20,7 @@ impl Kind {
     pub(super) fn of(name: &str) -> Option<(&'static Self, &str)> {
         let by_prefix = |kind: &'static Self| Some((kind, name.strip_prefix(kind.prefix)?));
         let is_function = || name.parse::<python::PythonRef>().is_ok();
-        KINDS.iter().find_map(by_prefix).or_else(|| {
-            let python = KINDS.last()?;
-            is_function().then_some((python, name))
-        })
+        KINDS.iter().find_map(by_prefix).or_else(|| is_function().then_some((&Self::PYTHON, name)))
     }
 
     /// The same text for each name of one target, whatever its kind.

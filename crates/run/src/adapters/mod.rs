@@ -3,7 +3,7 @@
 
 mod adapter;
 pub mod builtin;
-pub(crate) mod called;
+mod called;
 mod in_process;
 mod kind;
 mod kinds;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use indexmap::IndexMap;
 use qkvet_spec::{Catalog, Dtype, KnownDeviation, SpecError, Unexpected, nearest};
 
 use super::adapter::Adapter;
@@ -67,18 +68,12 @@ impl Finder<'_> {
     /// field that is for targets of another kind.
     pub fn find(&self, name: &str) -> Result<NamedTarget, SpecError> {
         let path = config_of(name, self.folder, self.config);
-        // The path may be relative, and a program runs there.
-        let beside = |path: &Path| self.folder.join(path.parent().unwrap_or(Path::new("")));
         if let Some((kind, rest)) = Kind::of(name) {
-            let wanted = Kind::identity_of(name, self.folder);
             let found = match path {
                 None => None,
                 Some(path) => {
-                    let base = beside(&path);
-                    let is_same =
-                        |entry: &TargetEntry| Kind::identity_of(&entry.target, &base) == wanted;
-                    let mut targets = Config::read(&path)?.targets.into_values();
-                    targets.find(is_same).map(|entry| (entry, path))
+                    let targets = Config::read(&path)?.targets;
+                    same_target(targets, name, &path, self.folder).map(|(_, entry)| (entry, path))
                 }
             };
             let (entry, config) =
@@ -102,7 +97,8 @@ impl Finder<'_> {
         let place = format!("{name}` at `{}", path.display());
         // What no prefix tells is a function, or none of ours.
         let (kind, rest) = Kind::of(&entry.target).unwrap_or((&Kind::PYTHON, &entry.target));
-        let adapter = self.set_up(kind, rest, (&place, &beside(&path), true), entry)?;
+        let adapter =
+            self.set_up(kind, rest, (&place, &beside(&path, self.folder), true), entry)?;
         let entry = entry.clone();
         Ok(NamedTarget { name: name.to_owned(), adapter, entry, config: Some(path) })
     }
@@ -131,6 +127,7 @@ impl Finder<'_> {
                 rest,
                 place,
                 base,
+                flags: &self.flags,
                 is_entry,
                 dtypes,
                 python: self.python,
@@ -148,6 +145,22 @@ pub fn config_of(name: &str, folder: &Path, explicit: Option<&Path>) -> Option<P
         Ok(reference) => config_path(explicit, &reference, folder),
         Err(_) => explicit.map(Path::to_owned).or_else(|| Config::find(folder)),
     }
+}
+
+/// The folder of a configuration file. Its path may be relative, and a program runs there.
+fn beside(config: &Path, folder: &Path) -> PathBuf {
+    folder.join(config.parent().unwrap_or(Path::new("")))
+}
+
+/// The first entry of a configuration file that says the same target, however either is written.
+fn same_target(
+    targets: IndexMap<String, TargetEntry>,
+    name: &str,
+    config: &Path,
+    folder: &Path,
+) -> Option<(String, TargetEntry)> {
+    let (base, wanted) = (beside(config, folder), Kind::identity_of(name, folder));
+    targets.into_iter().find(|(_, entry)| Kind::identity_of(&entry.target, &base) == wanted)
 }
 
 /// Name of the file of known deviations.
@@ -185,11 +198,7 @@ pub fn other_names(name: &str, folder: &Path, config: Option<&Path>) -> Vec<Stri
     if let Some(entry) = targets.get(name) {
         return vec![entry.target.clone()];
     }
-    let base = folder.join(path.parent().unwrap_or(Path::new("")));
-    let wanted = Kind::identity_of(name, folder);
-    let is_same =
-        |(_, entry): &(String, TargetEntry)| Kind::identity_of(&entry.target, &base) == wanted;
-    let found = targets.into_iter().find(is_same);
+    let found = same_target(targets, name, &path, folder);
     let names = found.into_iter().flat_map(|(key, entry)| [key, entry.target]);
     names.filter(|other| other != name).collect()
 }

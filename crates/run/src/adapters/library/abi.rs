@@ -4,9 +4,9 @@
 use qkvet_spec::Dtype;
 use qkvet_spec::wire::{Status, Supports, WireDtype};
 
-use super::adapter::{Adapter, Prepared};
 use super::decoded::{DecodedRequest, NoAnswer, Sent};
 use super::foreign::StructFunction;
+use super::interface::{Interface, Prepared};
 use super::structs::{CallV1, MAX_AXES, TENSORS, TensorV1};
 use crate::adapters::python::Layout;
 
@@ -84,7 +84,7 @@ pub(super) struct ByStruct {
     pub(super) supports: Supports,
 }
 
-impl Adapter for ByStruct {
+impl Interface for ByStruct {
     fn supports(&self) -> Supports {
         self.supports.clone()
     }

@@ -10,7 +10,7 @@ use super::script::CalledLibrary;
 use super::worker::NativeWorker;
 use crate::adapters::adapter::{Adapter, Peer};
 use crate::adapters::called::Called;
-use crate::adapters::kind::Kind;
+use crate::adapters::kind::{Kind, file_identity};
 use crate::adapters::open::OpenTarget;
 use crate::adapters::python::Layout;
 use crate::adapters::settings::{CallSetting, StoredCall};
@@ -20,18 +20,14 @@ pub(in super::super) const KIND: Kind = Kind {
     prefix: "lib:",
     name: "a shared library",
     takes: &[CallSetting::Layout, CallSetting::Call],
-    identity: |file, base| {
-        let file = base.join(file);
-        file.canonicalize().unwrap_or(file).display().to_string()
-    },
+    identity: file_identity,
     make: |named, settings| {
-        let place = || format!("target `{}`", named.place);
         if named.rest.is_empty() {
             let expected = "the file of a library, as in lib:./libattn.so";
-            return Err(Unexpected::at(place(), expected).into());
+            return Err(Unexpected::at(named.target(), expected).into());
         }
         let binary = std::env::current_exe().map_err(|error| {
-            Unexpected::at(place(), "the path of the qkvet binary").error(error)
+            Unexpected::at(named.target(), "the path of the qkvet binary").error(error)
         })?;
         let mut config = LibraryConfig::new(named.rest, named.base, binary);
         config.layout = settings.layout.unwrap_or_default();

@@ -2,18 +2,18 @@
 //! wire for it.
 //!
 //! [`LibraryConfig`] says what to call, [`NativeWorker`] is the other side: the same binary,
-//! started again. A function's prototype says what it takes (`prototype`, `role`), `door` makes its
+//! started again. A function's prototype says what it takes (`prototype`, `role`), `interface` makes its
 //! arguments, or `abi` the struct of a function of ours; `arena` is the memory, `foreign` makes the
 //! call, `written` has the arguments for a script. What becomes of a worker that dies is the
 //! business of `process`.
 
 mod abi;
-mod adapter;
 mod arena;
 mod config;
 mod copy;
 mod decoded;
 mod foreign;
+mod interface;
 mod prototype;
 mod role;
 mod script;

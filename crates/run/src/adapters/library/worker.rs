@@ -16,11 +16,11 @@ use qkvet_spec::{Dtype, Quoted, nearest};
 use rustix::process::getpid;
 
 use super::abi::{ATTENTION, ByStruct, INFO};
-use super::adapter::{Adapter, ByPrototype, Taken, exchanged, payloads};
 use super::arena::Arena;
 use super::copy::{Children, end_copy};
 use super::decoded::{DecodedRequest, NoAnswer, known_names};
 use super::foreign::{Function, Loaded, StructFunction, capabilities, die_of_signals};
+use super::interface::{ByPrototype, Interface, Taken, exchanged, payloads};
 use super::prototype::Prototype;
 use crate::adapters::python::Layout;
 use crate::wire::line;
@@ -56,7 +56,7 @@ impl NativeWorker {
         rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
         let mut session = Session {
             worker: self,
-            door: None,
+            interface: None,
             scratch: PathBuf::new(),
             arenas: Default::default(),
             turn: 0,
@@ -96,13 +96,13 @@ impl NativeWorker {
                 Some(hint.to_owned()),
             )
         })?;
-        let (door, greeting) = match &self.prototype {
+        let (interface, greeting) = match &self.prototype {
             Some(text) => self.by_prototype(&loaded, text)?,
             None => self.by_struct(&loaded)?,
         };
         // Its code has to stay for as long as this process.
         std::mem::forget(loaded);
-        Ok((door, greeting))
+        Ok((interface, greeting))
     }
 
     fn by_prototype(&self, loaded: &Loaded, text: &str) -> Result<Opened, NotReady> {
@@ -155,7 +155,7 @@ impl NativeWorker {
 }
 
 /// A way into the library, and what it says of itself.
-type Opened = (Box<dyn Adapter>, HelloAnswer);
+type Opened = (Box<dyn Interface>, HelloAnswer);
 
 /// Why there is none.
 struct NotReady {
@@ -204,7 +204,7 @@ fn lacks_symbol(library: &Path, symbol: &str) -> NotReady {
 /// One conversation.
 struct Session<'a> {
     worker: &'a NativeWorker,
-    door: Option<Box<dyn Adapter>>,
+    interface: Option<Box<dyn Interface>>,
     scratch: PathBuf,
     arenas: [Arena; TURNS],
     turn: usize,
@@ -218,7 +218,7 @@ impl Session<'_> {
         }
         self.scratch = scratch.into();
         match self.worker.open() {
-            Ok((door, greeting)) => {
+            Ok((interface, greeting)) => {
                 let name = self
                     .worker
                     .library
@@ -233,10 +233,10 @@ impl Session<'_> {
                     version: greeting.version,
                     device: greeting.device,
                     language: Some("shared library".to_owned()),
-                    supports: Some(door.supports()),
+                    supports: Some(interface.supports()),
                     ..HelloAnswer::default()
                 };
-                self.door = Some(door);
+                self.interface = Some(interface);
                 answer
             }
             Err(reason) => reason.into(),
@@ -258,16 +258,16 @@ impl Session<'_> {
 
     fn answer(&mut self, run: &Run, message: &[u8]) -> Result<RunAnswer, NoAnswer> {
         known_names(message)?;
-        let door = self.door.as_ref().ok_or(NoAnswer::RunBeforeHello)?;
+        let interface = self.interface.as_ref().ok_or(NoAnswer::RunBeforeHello)?;
         let call = DecodedRequest::read(run, &self.scratch)?;
-        let prepared = door.prepare(&call)?;
+        let prepared = interface.prepare(&call)?;
         let turn = self.turn / CALLS % TURNS;
         self.turn += 1;
         let arena = &mut self.arenas[turn];
         let places = arena.lay(&prepared.buffers, turn);
         let start = Instant::now();
         let process = getpid();
-        let ended = door.invoke(&call, &prepared, &places);
+        let ended = interface.invoke(&call, &prepared, &places);
         if getpid() != process {
             end_copy();
         }

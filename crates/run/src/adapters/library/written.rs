@@ -5,10 +5,10 @@ use std::path::Path;
 
 use qkvet_spec::{Call, CallOption, Dtype};
 
-use super::adapter::{Argument, Taken};
 use super::arena::Contents;
 use super::decoded::DecodedRequest;
 use super::foreign::Value;
+use super::interface::{Argument, Taken};
 use super::prototype::{Kind, Number, Parameter, Prototype};
 use super::role::Role;
 use crate::adapters::python::Layout;

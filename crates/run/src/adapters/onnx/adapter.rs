@@ -9,7 +9,7 @@ use super::script::CalledOnnx;
 use super::target::{BackendTarget, OnnxTarget};
 use crate::adapters::adapter::{Adapter, Peer};
 use crate::adapters::called::Called;
-use crate::adapters::kind::Kind;
+use crate::adapters::kind::{Kind, file_identity};
 use crate::adapters::open::OpenTarget;
 use crate::adapters::settings::{CallSetting, StoredCall};
 use crate::process::{Limits, StartError};
@@ -21,21 +21,17 @@ pub(in super::super) const MODEL: Kind = Kind {
     prefix: "onnx:",
     name: "a model",
     takes: &[CallSetting::Layout, CallSetting::Device, CallSetting::Constants],
-    identity: |file, base| {
-        let file = base.join(file);
-        file.canonicalize().unwrap_or(file).display().to_string()
-    },
+    identity: file_identity,
     make: |named, settings| {
-        let place = || format!("target `{}`", named.place);
         if named.rest.is_empty() {
             let expected = "the file of a model, as in onnx:model.onnx";
-            return Err(Unexpected::at(place(), expected).into());
+            return Err(Unexpected::at(named.target(), expected).into());
         }
         let mut config = OnnxConfig::new(named.rest, named.base, named.python);
         config.layout = settings.layout.unwrap_or_default();
         config.device = settings.device;
         let declared = config.declare(&settings.constants);
-        declared.map_err(|error| error.inside(place()))?;
+        declared.map_err(|error| error.inside(named.place_of(CallSetting::Constants)))?;
         Ok(Box::new(config))
     },
 };
@@ -47,7 +43,7 @@ pub(in super::super) const BACKEND: Kind = Kind {
     identity: |rest, _| rest.to_owned(),
     make: |named, settings| {
         let config = BackendConfig::parse(named.rest, named.base, named.python)
-            .map_err(|error| error.inside(format_args!("target `{}`", named.place)))?;
+            .map_err(|error| error.inside(named.target()))?;
         Ok(Box::new(BackendConfig { device: settings.device, ..config }))
     },
 };

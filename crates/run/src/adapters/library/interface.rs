@@ -13,7 +13,7 @@ use super::role::Role;
 use crate::adapters::python::Layout;
 
 /// A way into a library.
-pub(super) trait Adapter {
+pub(super) trait Interface {
     /// What the function offers.
     fn supports(&self) -> Supports;
 
@@ -114,7 +114,7 @@ pub(super) struct Taken {
     pub(super) layout: Layout,
 }
 
-impl Adapter for ByPrototype {
+impl Interface for ByPrototype {
     fn supports(&self) -> Supports {
         supports_of(&self.taken.prototype)
     }
