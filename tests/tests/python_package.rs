@@ -89,7 +89,8 @@ fn pytest_checks_a_function_without_test_code(environment: &Environment) {
         let asked = format!("--qkvet-target attentions.py:{target} --qkvet-dtype {dtype}");
         environment.pytest(&format!("{asked} -v -rfxs -k 'not test_' {rest}"))
     };
-    let modulo = run("modulo", "float32", "");
+    let laws = "--qkvet-law single-key --qkvet-law rotation-invariance";
+    let modulo = run("modulo", "float32", laws);
     modulo.expect(1, &["FAILED qkvet::single-key::float32", "head-map=tiled"]);
     let narrow = run("narrow", "float32", "");
     let nothing = ["qkvet::single-key::float32 SKIPPED", "FAILED qkvet::checked", "UNSUPPORTED: "];

@@ -9,8 +9,8 @@ mod visibility;
 use std::borrow::Cow;
 
 use qkvet_spec::{
-    Call, CallOptions, Dims, Dtype, EmptyRow, IndexEnv, IndexExpr, Meaning, Normalization,
-    Obedience, Stage, Tensor, ValueReading,
+    Call, CallOptions, Dims, Dtype, EmptyRow, IndexEnv, IndexExpr, IndexName, Meaning,
+    Normalization, Obedience, Stage, Tensor, ValueReading,
 };
 
 use self::hidden::{Columns, keep_hidden};
@@ -134,7 +134,7 @@ impl<'a> Maps<'a> {
     /// Where something of shape `(b, h_q, n_q, n_k)` is read.
     fn place(&self, maps: [&IndexExpr; 4], env: &IndexEnv) -> [usize; 4] {
         let Dims { b, h_q, n_q, n_k, .. } = self.env.dims;
-        let names = ["item", "h", "i", "j"];
+        let names = [IndexName::Item, IndexName::Head, IndexName::Query, IndexName::Key];
         let own = [env.item, env.h, env.i, env.j];
         let limits = [b, h_q, n_q, n_k];
         std::array::from_fn(|axis| match maps[axis] {
@@ -168,7 +168,7 @@ impl<'a> Maps<'a> {
     /// everywhere.
     pub(crate) fn output_rows(&self) -> Option<Vec<usize>> {
         let Meaning { output_head, output_row, .. } = self.meaning;
-        if output_head.is("h") && output_row.is("i") {
+        if output_head.is(IndexName::Head) && output_row.is(IndexName::Query) {
             return None;
         }
         let Dims { b, h_q, n_q, .. } = self.env.dims;
@@ -233,9 +233,11 @@ pub(crate) fn lower<'a>(
         [(query_item, dims.b), (query_head, dims.h_q), (query_index, dims.n_q)]
             .map(|(map, n)| maps.value(map, env, n))
     };
-    let as_it_is = query_item.is("item") && query_head.is("h") && query_index.is("i");
+    let as_it_is = query_item.is(IndexName::Item)
+        && query_head.is(IndexName::Head)
+        && query_index.is(IndexName::Query);
     let mut query = gathered(&call.query, dims.n_q, as_it_is.then_some([item, h]), of_query);
-    if !meaning.query_column.is("c") {
+    if !meaning.query_column.is(IndexName::Column) {
         let column = |c: usize| {
             maps.value(&meaning.query_column, IndexEnv { c: signed(c), ..here }, dims.d_k)
         };
@@ -246,8 +248,11 @@ pub(crate) fn lower<'a>(
             .collect();
         query = Cow::Owned(turned);
     }
-    let score_width =
-        if meaning.score_width.is("d_k") { dims.d_k } else { maps.count(&meaning.score_width) };
+    let score_width = if meaning.score_width.is(IndexName::KeyWidth) {
+        dims.d_k
+    } else {
+        maps.count(&meaning.score_width)
+    };
     if score_width < dims.d_k {
         query.to_mut().chunks_exact_mut(dims.d_k).for_each(|row| row[score_width..].fill(0.0));
     }
@@ -258,7 +263,7 @@ pub(crate) fn lower<'a>(
         [read_item, maps.value(head, env, dims.h_k), maps.value(index, env, dims.n_k)]
     };
     let whole = |head: &IndexExpr, index: &IndexExpr| {
-        (head.is("h") && index.is("j")).then_some([read_item, key_head])
+        (head.is(IndexName::Head) && index.is(IndexName::Key)).then_some([read_item, key_head])
     };
     let Meaning { key_head: head, key_index: index, .. } = meaning;
     let key = gathered(&call.key, dims.n_k, whole(head, index), |j| place(head, index, j));

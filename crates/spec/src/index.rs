@@ -6,31 +6,69 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::syntax::{BinaryOp, Expr, ExprError, ExprKind, UnaryOp, parse};
-use crate::{CallOption, Dims, OptionSet};
+use crate::{CallOption, Dims, Dtype, OptionSet};
 
-/// Names that mean something in conditions and index maps, beside those of the options.
-const NAMES: [&str; 17] = [
-    "b",
-    "h_q",
-    "h_k",
-    "n_q",
-    "n_k",
-    "d_k",
-    "d_v",
-    "h",
-    "i",
-    "j",
-    "c",
-    "item",
-    "float32",
-    "float16",
-    "bfloat16",
-    "return_weights",
-    "return_lse",
+/// A name that means something in conditions and index maps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexName {
+    /// Batch items `b`.
+    Items,
+    /// Query heads `h_q`.
+    QueryHeads,
+    /// Key heads `h_k`.
+    KeyHeads,
+    /// Queries `n_q`.
+    Queries,
+    /// Keys `n_k`.
+    Keys,
+    /// Width `d_k` of queries and keys.
+    KeyWidth,
+    /// Width `d_v` of values.
+    ValueWidth,
+    /// Query head `h`.
+    Head,
+    /// Query `i`.
+    Query,
+    /// Key `j`.
+    Key,
+    /// Column `c` of the output.
+    Column,
+    /// Batch item `item`.
+    Item,
+    /// 1 in a call of this format.
+    Format(Dtype),
+    /// 1 where the call asks for weights.
+    ReturnWeights,
+    /// 1 where the call asks for the log-sum-exp.
+    ReturnLse,
+    /// 1 where this option is on.
+    Option(CallOption),
+}
+
+/// All but the options.
+const NAMES: [(&str, IndexName); 17] = [
+    ("b", IndexName::Items),
+    ("h_q", IndexName::QueryHeads),
+    ("h_k", IndexName::KeyHeads),
+    ("n_q", IndexName::Queries),
+    ("n_k", IndexName::Keys),
+    ("d_k", IndexName::KeyWidth),
+    ("d_v", IndexName::ValueWidth),
+    ("h", IndexName::Head),
+    ("i", IndexName::Query),
+    ("j", IndexName::Key),
+    ("c", IndexName::Column),
+    ("item", IndexName::Item),
+    ("float32", IndexName::Format(Dtype::Float32)),
+    ("float16", IndexName::Format(Dtype::Float16)),
+    ("bfloat16", IndexName::Format(Dtype::Bfloat16)),
+    ("return_weights", IndexName::ReturnWeights),
+    ("return_lse", IndexName::ReturnLse),
 ];
 
-fn names() -> impl Iterator<Item = &'static str> + Clone {
-    NAMES.into_iter().chain(CallOption::ALL.map(CallOption::name))
+fn names() -> impl Iterator<Item = (&'static str, IndexName)> + Clone {
+    let options = CallOption::ALL.map(|option| (option.name(), IndexName::Option(option)));
+    NAMES.into_iter().chain(options)
 }
 
 /// An integer expression; relations give 1 or 0, `/` rounds down, a zero divisor has no value.
@@ -41,6 +79,19 @@ pub struct IndexExpr(Arc<Parsed>);
 struct Parsed {
     text: String,
     expr: Expr,
+    tree: Tree,
+}
+
+/// What is evaluated for every element of a mask: names are no texts any more.
+#[derive(Debug)]
+enum Tree {
+    Number(i64),
+    Name(IndexName),
+    Neg(Box<Tree>),
+    Not(Box<Tree>),
+    Binary(BinaryOp, Box<[Tree; 2]>),
+    Min(Box<[Tree; 2]>),
+    Max(Box<[Tree; 2]>),
 }
 
 /// Values of names in an [`IndexExpr`].
@@ -61,7 +112,7 @@ pub struct IndexEnv {
     /// Options of the call that are on.
     pub options: OptionSet,
     /// The format of the call.
-    pub dtype: crate::Dtype,
+    pub dtype: Dtype,
     /// Whether the call asks for weights.
     pub return_weights: bool,
     /// Whether the call asks for the log-sum-exp.
@@ -75,8 +126,8 @@ impl IndexExpr {
     /// Syntax errors, and names or functions that do not exist here, with the nearest known one.
     pub fn new(text: &str) -> Result<Self, ExprError> {
         let expr = parse(text)?;
-        check(&expr)?;
-        Ok(Self(Arc::new(Parsed { text: text.to_owned(), expr })))
+        let tree = resolve(&expr)?;
+        Ok(Self(Arc::new(Parsed { text: text.to_owned(), expr, tree })))
     }
 
     /// Whether a name occurs.
@@ -85,8 +136,8 @@ impl IndexExpr {
     }
 
     /// Whether the expression is this name and nothing else.
-    pub fn is(&self, name: &str) -> bool {
-        matches!(&self.0.expr.kind, ExprKind::Name(own) if own == name)
+    pub fn is(&self, name: IndexName) -> bool {
+        matches!(self.0.tree, Tree::Name(own) if own == name)
     }
 
     /// The expression as written.
@@ -96,7 +147,7 @@ impl IndexExpr {
 
     /// The value; `None` for a zero divisor or an overflow.
     pub fn eval(&self, env: &IndexEnv) -> Option<i64> {
-        eval(&self.0.expr, env)
+        self.0.tree.eval(env)
     }
 
     /// The largest number that `name` is said to be no smaller than, by relations that all have to
@@ -131,26 +182,33 @@ fn least(expr: &Expr, name: &str) -> i64 {
     }
 }
 
-fn check(expr: &Expr) -> Result<(), ExprError> {
+fn resolve(expr: &Expr) -> Result<Tree, ExprError> {
+    let boxed = |expr: &Expr| resolve(expr).map(Box::new);
+    let both = |x: &Expr, y: &Expr| Ok(Box::new([resolve(x)?, resolve(y)?]));
     match &expr.kind {
-        ExprKind::Number(x) if x.fract() == 0.0 && x.abs() < 1e15 => Ok(()),
-        ExprKind::Name(name) if names().any(|known| known == name) => Ok(()),
-        ExprKind::Name(name) => {
-            Err(crate::nearest::unknown_in("name", name, expr.span.clone(), names()))
-        }
-        ExprKind::Unary(_, x) => check(x),
+        #[expect(clippy::cast_possible_truncation, reason = "checked to be a small whole number")]
+        ExprKind::Number(x) if x.fract() == 0.0 && x.abs() < 1e15 => Ok(Tree::Number(*x as i64)),
+        ExprKind::Name(name) => match names().find(|(known, _)| known == name) {
+            Some((_, name)) => Ok(Tree::Name(name)),
+            None => {
+                let names = names().map(|(name, _)| name);
+                Err(crate::nearest::unknown_in("name", name, expr.span.clone(), names))
+            }
+        },
+        ExprKind::Unary(UnaryOp::Neg, x) => boxed(x).map(Tree::Neg),
+        ExprKind::Unary(UnaryOp::Not, x) => boxed(x).map(Tree::Not),
         ExprKind::Binary(op, x, y)
             if !matches!(op, BinaryOp::MatMul | BinaryOp::SameBits | BinaryOp::In) =>
         {
-            check(x)?;
-            check(y)
+            Ok(Tree::Binary(*op, both(x, y)?))
         }
         ExprKind::Apply { function, args, named } if named.is_empty() => {
-            match (function.as_str(), args.len()) {
-                ("min" | "max", 2) => args.iter().try_for_each(check),
-                ("min" | "max", n) => Err(ExprError::new(
+            match (function.as_str(), &args[..]) {
+                ("min", [x, y]) => Ok(Tree::Min(both(x, y)?)),
+                ("max", [x, y]) => Ok(Tree::Max(both(x, y)?)),
+                ("min" | "max", args) => Err(ExprError::new(
                     expr.span.clone(),
-                    format!("`{function}`: expected 2 arguments, got {n}"),
+                    format!("`{function}`: expected 2 arguments, got {}", args.len()),
                 )),
                 _ => Err(crate::nearest::unknown_in(
                     "function",
@@ -167,68 +225,65 @@ fn check(expr: &Expr) -> Result<(), ExprError> {
     }
 }
 
-fn eval(expr: &Expr, env: &IndexEnv) -> Option<i64> {
-    match &expr.kind {
-        #[expect(clippy::cast_possible_truncation, reason = "checked to be a small whole number")]
-        ExprKind::Number(x) => Some(*x as i64),
-        ExprKind::Name(name) => Some(env.value(name)),
-        ExprKind::Unary(UnaryOp::Neg, x) => eval(x, env)?.checked_neg(),
-        ExprKind::Unary(UnaryOp::Not, x) => Some(i64::from(eval(x, env)? == 0)),
-        ExprKind::Binary(op, x, y) => {
-            let (x, y) = (eval(x, env)?, eval(y, env)?);
-            match op {
-                BinaryOp::Or => Some(i64::from(x != 0 || y != 0)),
-                BinaryOp::And => Some(i64::from(x != 0 && y != 0)),
-                BinaryOp::Eq => Some(i64::from(x == y)),
-                BinaryOp::Ne => Some(i64::from(x != y)),
-                BinaryOp::Le => Some(i64::from(x <= y)),
-                BinaryOp::Lt => Some(i64::from(x < y)),
-                BinaryOp::Ge => Some(i64::from(x >= y)),
-                BinaryOp::Gt => Some(i64::from(x > y)),
-                BinaryOp::Add => x.checked_add(y),
-                BinaryOp::Sub => x.checked_sub(y),
-                BinaryOp::Mul => x.checked_mul(y),
-                BinaryOp::Div => x.checked_div_euclid(y),
-                BinaryOp::Rem => x.checked_rem_euclid(y),
-                BinaryOp::MatMul | BinaryOp::In | BinaryOp::SameBits => None,
+impl Tree {
+    fn eval(&self, env: &IndexEnv) -> Option<i64> {
+        let both = |[x, y]: &[Self; 2]| Some((x.eval(env)?, y.eval(env)?));
+        Some(match self {
+            Self::Number(x) => *x,
+            Self::Name(name) => env.value(*name),
+            Self::Neg(x) => x.eval(env)?.checked_neg()?,
+            Self::Not(x) => i64::from(x.eval(env)? == 0),
+            Self::Min(args) => both(args).map(|(x, y)| x.min(y))?,
+            Self::Max(args) => both(args).map(|(x, y)| x.max(y))?,
+            Self::Binary(op, args) => {
+                let (x, y) = both(args)?;
+                match op {
+                    BinaryOp::Or => i64::from(x != 0 || y != 0),
+                    BinaryOp::And => i64::from(x != 0 && y != 0),
+                    BinaryOp::Eq => i64::from(x == y),
+                    BinaryOp::Ne => i64::from(x != y),
+                    BinaryOp::Le => i64::from(x <= y),
+                    BinaryOp::Lt => i64::from(x < y),
+                    BinaryOp::Ge => i64::from(x >= y),
+                    BinaryOp::Gt => i64::from(x > y),
+                    BinaryOp::Add => x.checked_add(y)?,
+                    BinaryOp::Sub => x.checked_sub(y)?,
+                    BinaryOp::Mul => x.checked_mul(y)?,
+                    BinaryOp::Div => x.checked_div_euclid(y)?,
+                    BinaryOp::Rem => x.checked_rem_euclid(y)?,
+                    BinaryOp::MatMul | BinaryOp::In | BinaryOp::SameBits => return None,
+                }
             }
-        }
-        ExprKind::Apply { function, args, .. } => {
-            let (x, y) = (eval(&args[0], env)?, eval(&args[1], env)?);
-            Some(if function == "min" { x.min(y) } else { x.max(y) })
-        }
-        _ => None,
+        })
     }
 }
 
 impl IndexEnv {
     /// The names of a call: all places are 0.
-    pub fn new(dims: Dims, dtype: crate::Dtype, options: OptionSet) -> Self {
+    pub fn new(dims: Dims, dtype: Dtype, options: OptionSet) -> Self {
         let (return_weights, return_lse) = (false, false);
         Self { dims, h: 0, i: 0, j: 0, c: 0, item: 0, options, dtype, return_weights, return_lse }
     }
 
-    fn value(&self, name: &str) -> i64 {
+    fn value(&self, name: IndexName) -> i64 {
         let size = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
         match name {
-            "b" => size(self.dims.b),
-            "h_q" => size(self.dims.h_q),
-            "h_k" => size(self.dims.h_k),
-            "n_q" => size(self.dims.n_q),
-            "n_k" => size(self.dims.n_k),
-            "d_k" => size(self.dims.d_k),
-            "d_v" => size(self.dims.d_v),
-            "h" => self.h,
-            "i" => self.i,
-            "j" => self.j,
-            "c" => self.c,
-            "item" => self.item,
-            "float32" => i64::from(self.dtype == crate::Dtype::Float32),
-            "return_weights" => i64::from(self.return_weights),
-            "return_lse" => i64::from(self.return_lse),
-            "float16" => i64::from(self.dtype == crate::Dtype::Float16),
-            "bfloat16" => i64::from(self.dtype == crate::Dtype::Bfloat16),
-            option => i64::from(self.options.iter().any(|on| on.name() == option)),
+            IndexName::Items => size(self.dims.b),
+            IndexName::QueryHeads => size(self.dims.h_q),
+            IndexName::KeyHeads => size(self.dims.h_k),
+            IndexName::Queries => size(self.dims.n_q),
+            IndexName::Keys => size(self.dims.n_k),
+            IndexName::KeyWidth => size(self.dims.d_k),
+            IndexName::ValueWidth => size(self.dims.d_v),
+            IndexName::Head => self.h,
+            IndexName::Query => self.i,
+            IndexName::Key => self.j,
+            IndexName::Column => self.c,
+            IndexName::Item => self.item,
+            IndexName::Format(dtype) => i64::from(self.dtype == dtype),
+            IndexName::ReturnWeights => i64::from(self.return_weights),
+            IndexName::ReturnLse => i64::from(self.return_lse),
+            IndexName::Option(option) => i64::from(self.options.contains(option)),
         }
     }
 }

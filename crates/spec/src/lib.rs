@@ -76,7 +76,7 @@ pub use fit::{Alike, Fit};
 pub use format::Format;
 pub use formula::Formula;
 pub use handling::{Handling, Strides};
-pub use index::{IndexEnv, IndexExpr};
+pub use index::{IndexEnv, IndexExpr, IndexName};
 pub use json::{JsonError, parse_json};
 pub use judgment::Judgment;
 pub use known::{KnownDeviation, KnownFile, KnownOutcome, KnownState, KnownStatus};

@@ -2,8 +2,8 @@
 //! choices to spans of keys.
 
 use qkvet_spec::{
-    Anchor, Bias, CallOptions, Causal, Dims, IndexEnv, LengthAnchor, Mask, Meaning, Obedience,
-    Packed, Packing, Window, WindowBounds, WindowSide,
+    Anchor, Bias, CallOptions, Causal, Dims, IndexEnv, IndexName, LengthAnchor, Mask, Meaning,
+    Obedience, Packed, Packing, Window, WindowBounds, WindowSide,
 };
 
 use super::{Maps, broadcast_at, signed};
@@ -142,7 +142,7 @@ impl<'a> Rules<'a> {
         };
         if let Some(anchor) = anchor {
             let row = &self.meaning.causal_row;
-            let row = if row.is("i") {
+            let row = if row.is(IndexName::Query) {
                 i
             } else {
                 self.maps.value(row, self.here(0, i, 0), self.dims.n_q)
