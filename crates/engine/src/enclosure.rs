@@ -17,11 +17,10 @@ mod sweep;
 mod table;
 mod visibility;
 
-pub(crate) use element::INFLATION;
 pub use exact::ExactRow;
 pub use lse::Lse;
 pub(crate) use lse::logarithm;
-pub(crate) use table::{NO_GRID, common_grid, exponent, norm_upper};
+pub(crate) use table::{NO_GRID, common_grid, exponent};
 
 use crate::gemm::Products;
 use crate::head::{Head, Normalization};
@@ -55,7 +54,7 @@ pub struct HeadEnclosure {
 ///
 /// A visible key is *dropped* when its logit is more than 600 below the largest of its row, else
 /// *kept*. A sink is one more key, of value 0, in whatever speaks of logits and weights; `visible`
-/// and `dropped` count keys only. With inexact inputs all bounds hold whatever the true inputs are.
+/// and `dropped` count keys only.
 #[derive(Clone, Debug)]
 pub struct RowStats {
     /// Visible keys; 0 for an empty row.
@@ -206,8 +205,8 @@ impl HeadEnclosure {
 /// With `u = 2⁻⁵³`, `γ_k = ku/(1 − ku)`, `y` the error of a logit plus that of the exponential and
 /// `τ = y + y²`, the radius is `τ/(1−τ) · D + γ_κ · Ā + (γ_l + u) · |O|` plus cut-off and underflow
 /// terms, times `1 + 2⁻¹⁰`, where `Ā = Σ w|v|` and `D = Σ w|v − O|`. Derivation:
-/// docs/bounds.md#output; with a sink docs/bounds.md#sink, with inexact inputs
-/// docs/bounds.md#inexact. The radius of the log-sum-exp: docs/bounds.md#lse.
+/// docs/bounds.md#output; with a sink docs/bounds.md#sink. The radius of the log-sum-exp:
+/// docs/bounds.md#lse.
 ///
 /// # Edge cases
 /// Extents of 0 give empty results, or zero logits for `d_k = 0`. One visible key, and an exact row

@@ -14,7 +14,7 @@ pub use qkvet_spec::{EmptyRow, Normalization, Stage};
 /// order: multiplied by the scale, limited by the softcap, increased by bias and ALiBi.
 ///
 /// How errors pass through all this: docs/bounds.md#stages, docs/bounds.md#softcap,
-/// docs/bounds.md#alibi, docs/bounds.md#sink and docs/bounds.md#inexact.
+/// docs/bounds.md#alibi and docs/bounds.md#sink.
 ///
 /// # Shapes
 /// `query: (n_q, d_k)`, `key: (n_k, d_k)`, `value: (n_k, d_v)` row-major and finite → output
@@ -58,8 +58,6 @@ pub struct Head<'a> {
     pub normalization: Normalization,
     /// The output of a query that sees no key; with a sink that is 0, whatever is said here.
     pub empty_row: EmptyRow,
-    /// How far the true inputs may be from the given ones; absent: the inputs are what they are.
-    pub inexact: Option<Inexact<'a>>,
 }
 
 impl<'a> Head<'a> {
@@ -89,11 +87,6 @@ impl<'a> Head<'a> {
                 );
             }
             Visible::Mask(mask) => assert_eq!(mask.len(), self.n_q * self.n_k, "mask"),
-        }
-        if let Some(inexact) = &self.inexact {
-            assert_eq!(inexact.query.len(), self.n_q, "errors of queries");
-            assert_eq!(inexact.key.len(), self.n_k, "errors of keys");
-            assert_eq!(inexact.value.len(), self.n_k * self.d_v, "errors of values");
         }
     }
 
@@ -126,11 +119,6 @@ impl<'a> Head<'a> {
     /// The bias that the logits meet. What is left out hides nothing either.
     pub(crate) fn biases(&self) -> Option<&'a [f64]> {
         self.bias.filter(|_| self.passes(Stage::Bias))
-    }
-
-    /// How far the elements of value `j` may be off, in column `c`.
-    pub(crate) fn value_error(&self, j: usize, c: usize) -> f64 {
-        self.inexact.map_or(0.0, |inexact| inexact.value[j * self.d_v + c])
     }
 
     /// Whether query `i` may see key `j`, biases aside.
@@ -222,17 +210,6 @@ pub struct Alibi {
     pub slope: f64,
     /// Position of the first query among the keys.
     pub offset: i64,
-}
-
-/// Distances between the given inputs and the true ones.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Inexact<'a> {
-    /// For each query an upper bound of the 2-norm of its error, `n_q` numbers.
-    pub query: &'a [f64],
-    /// For each key an upper bound of the 2-norm of its error, `n_k` numbers.
-    pub key: &'a [f64],
-    /// For each element of the values an upper bound of its error, `n_k · d_v` numbers.
-    pub value: &'a [f64],
 }
 
 /// Neighboring keys.

@@ -12,7 +12,6 @@ mod gemm;
 pub mod head;
 pub mod interpret;
 pub mod law;
-pub mod layer;
 pub mod lowering;
 pub mod misfit;
 pub mod selftest;

@@ -85,7 +85,6 @@ impl LoweredHead<'_> {
             },
             normalization: self.normalization,
             empty_row: self.empty_row,
-            inexact: None,
         }
     }
 }

@@ -18,7 +18,6 @@ mod numerics_exact;
 mod numerics_exp;
 mod numerics_exp_product;
 mod numerics_keeps;
-mod numerics_layer;
 mod numerics_modifiers;
 mod numerics_options;
 mod numerics_tanh;

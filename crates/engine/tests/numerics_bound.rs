@@ -382,7 +382,6 @@ fn the_bound_pays_for_stored_scores_and_no_more_than_is_declared() {
         visible: Visible::All,
         normalization: Normalization::OverKeys,
         empty_row: EmptyRow::Zero,
-        inexact: None,
     };
     let stored = [16.0625, 16.1875].map(|z| round(z, Dtype::Bfloat16));
     let weight = libm::exp(stored[0] - stored[1]);

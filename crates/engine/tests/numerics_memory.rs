@@ -56,7 +56,6 @@ fn the_memory_beside_the_inputs_is_small_however_many_keys() {
                 visible,
                 normalization: Normalization::OverKeys,
                 empty_row: EmptyRow::Zero,
-                inexact: None,
             };
             let enclosure = pool.install(|| enclose_as(&head, Products::Faer, Detail::Full));
             assert!(enclosure.rad.iter().all(|rad| *rad < 1e-9));

@@ -206,7 +206,7 @@ fn combination(rng: &mut ChaCha8Rng) -> Problem {
     let shape = (n_q, n_k, pick(7), 1 + pick(9));
     let (scale, cap, bias, slope, sink) = (pick(8), pick(6), pick(6), pick(7), pick(9));
     let (order, sees, normalization, values) = (pick(16), pick(5), pick(8), pick(6));
-    let (spread, duplicates, blur) = (pick(5), pick(5), pick(4));
+    let (spread, duplicates) = (pick(5), pick(5));
     let mut problem = Problem::gaussian(rng.random(), shape, Dtype::Float64);
     let factor = [1.0, 1e-3, 30.0, 1e3, 1e6][spread];
     problem.query.iter_mut().for_each(|q| *q *= factor);
@@ -264,7 +264,7 @@ fn combination(rng: &mut ChaCha8Rng) -> Problem {
         2 => problem.value.iter_mut().for_each(|v| *v *= 1e-310),
         _ => {}
     }
-    if blur == 0 { problem.blurred(rng, [1e-14, 1e-9, 1e-3][cap % 3]) } else { problem }
+    problem
 }
 
 #[test]
@@ -501,35 +501,6 @@ fn the_logarithm_of_the_row_sum_is_certified_and_narrow() {
 }
 
 #[test]
-fn inexact_inputs_widen_the_enclosure_by_what_they_can_do() {
-    let mut rng = rng(14);
-    for size in [1e-15, 1e-9, 1e-4] {
-        let problem = gaussian(14).blurred(&mut rng, size);
-        let radius = known(&format!("inputs off by {size:e}"), &problem);
-        assert!(radius < 100.0 * size && radius > size * 1e-3, "{size:e}: {radius:e}");
-        let one = Problem { sees: Sees::Spans(vec![Span::prefix(1); SHAPE.0]), ..problem.clone() };
-        known("one inexact key", &one);
-        let empty = Problem {
-            sees: Sees::Spans(vec![Span::default(); SHAPE.0]),
-            empty_row: EmptyRow::Mean,
-            ..problem.clone()
-        };
-        known("the mean of inexact values", &empty);
-        known("inexact and undivided", &Problem { normalization: Normalization::None, ..problem });
-    }
-    let mut zero =
-        Problem { query: vec![0.0; SHAPE.0 * SHAPE.2], ..gaussian(15) }.blurred(&mut rng, 0.0);
-    assert!(
-        enclose(&zero.head()).rows.iter().all(|row| row.exact.is_none()),
-        "not exact whatever the distance"
-    );
-    zero.told.as_mut().unwrap().key_error[3] = f64::NAN;
-    assert!(enclose(&zero.head()).rad.iter().all(|rad| *rad == f64::INFINITY));
-    zero.normalization = Normalization::OverQueries;
-    assert!(enclose(&zero.head()).rad.iter().all(|rad| *rad == f64::INFINITY));
-}
-
-#[test]
 fn every_small_extent_is_enclosed_under_all_options() {
     for (n_q, n_k, d_k, d_v) in (0..81).map(|x| (x / 27, x / 9 % 3, x / 3 % 3, x % 3)) {
         let base = Problem::gaussian(16, (n_q, n_k, d_k, d_v), Dtype::Float64);
@@ -546,7 +517,6 @@ fn every_small_extent_is_enclosed_under_all_options() {
         {
             both("no sink", &Problem { normalization, sink: None, ..all.clone() });
             both("all", &Problem { normalization, ..all.clone() });
-            both("blurred", &Problem { normalization, ..all.clone() }.blurred(&mut rng(17), 1e-6));
         }
         both(
             "empty spans",

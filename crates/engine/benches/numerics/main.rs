@@ -169,7 +169,6 @@ fn head<'a>(
         visible: if spans.is_empty() { Visible::All } else { Visible::Spans(spans) },
         normalization: Normalization::OverKeys,
         empty_row: EmptyRow::Zero,
-        inexact: None,
     }
 }
 

@@ -18,8 +18,8 @@ pub(super) fn exact_bound(
 ) -> Option<f64> {
     let exact = row.exact.as_ref()?;
     // A sink is one of the live or dead. A bias and an ALiBi that cancel are rounded first.
-    let is_plain = head.inexact.is_none() && (head.bias.is_none() || head.alibi.is_none());
-    let dots_vanish = exact.products_vanish || formats.dot_is_exact(head, i, row);
+    let is_plain = head.bias.is_none() || head.alibi.is_none();
+    let dots_vanish = exact.products_vanish || formats.dot_is_exact(i, row);
     // What is cut off takes a whole unit from a sum, however little is subtracted from it.
     let dead_is_lost = !formats.truncates || formats.weights_flush;
     let dead_is_safe =

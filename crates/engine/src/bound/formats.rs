@@ -174,9 +174,8 @@ impl Formats {
 
     /// Whether the dot products of query `i` with the kept keys are exact in the accumulator, in
     /// any order and in any blocks.
-    pub(super) fn dot_is_exact(&self, head: &Head<'_>, i: usize, row: &RowStats) -> bool {
+    pub(super) fn dot_is_exact(&self, i: usize, row: &RowStats) -> bool {
         self.input_roundings == 0.0
-            && head.inexact.is_none()
             && self.operands.leave_query(i)
             && row.dot_bits <= self.dot_bits as i32
             && row.dot_grid >= self.dot.min_exponent()

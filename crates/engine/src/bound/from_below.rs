@@ -56,8 +56,7 @@ pub fn certainly_keeps(
 fn lightest_weight(head: &Head<'_>, stats: &RowStats) -> f64 {
     let is_whole = matches!(head.normalization, Normalization::OverKeys)
         && stats.visible > 0
-        && stats.dropped == 0
-        && head.inexact.is_none();
+        && stats.dropped == 0;
     let weight = libm::exp(-(stats.final_max + stats.lse.mid + stats.lse.rad)) * DEFLATION;
     if is_whole && weight > 0.0 { weight } else { 0.0 }
 }

@@ -125,7 +125,7 @@ impl Logits {
         formats: &Formats,
     ) -> [f64; 2] {
         let factor = self.magnification();
-        let is_exact = formats.dot_is_exact(head, i, row);
+        let is_exact = formats.dot_is_exact(i, row);
         let dots = if self.dots == 0.0 {
             0.0
         } else {

@@ -88,7 +88,7 @@ impl RowTerms {
             value_depth: formats.value_depth(head.n_k, row.visible, kept) + rescalings,
             nu: 0.0,
             sum_error: 0.0,
-            dots_are_exact: logits.dots == 0.0 || formats.dot_is_exact(head, i, row),
+            dots_are_exact: logits.dots == 0.0 || formats.dot_is_exact(i, row),
             logits_are_exact,
         };
         Some(terms.complete(head, row.dropped, formats))

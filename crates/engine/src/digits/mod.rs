@@ -107,9 +107,6 @@ pub enum DigitsError {
         /// The cap.
         got: f64,
     },
-    /// The inputs are only known to some radius.
-    #[error("inputs: expected exact numbers, got radii")]
-    Inexact,
     /// Two ends still differed: under a softcap no theorem excludes a tie.
     #[error(
         "element under a softcap at {bits} bits: expected two ends that agree, got undecided ones"

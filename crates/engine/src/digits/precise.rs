@@ -20,8 +20,8 @@ impl<'a> PreciseHead<'a> {
     /// Prepares a head: keys and values become integers.
     ///
     /// # Errors
-    /// [`DigitsError`] for weights that are not normalized over the keys, for inputs that are
-    /// inexact or not finite (a bias of −∞ hides its key), and for a cap that is not positive.
+    /// [`DigitsError`] for weights that are not normalized over the keys, for inputs that are not
+    /// finite (a bias of −∞ hides its key), and for a cap that is not positive.
     ///
     /// # Panics
     /// Unless the slices have the lengths that the shapes say, see [`Head`].
@@ -29,9 +29,6 @@ impl<'a> PreciseHead<'a> {
         head.assert_shapes();
         if head.normalization != Normalization::OverKeys {
             return Err(DigitsError::Normalization { got: head.normalization });
-        }
-        if head.inexact.is_some() {
-            return Err(DigitsError::Inexact);
         }
         check_finite(head)?;
         Ok(Self { head, logits: ExactLogits::new(head), values: Values::new(head) })

@@ -66,21 +66,18 @@ pub(super) struct ValueSums {
     squares: Vec<f64>,
     /// `Σ ê² (v·2^−e)²`.
     pub(super) weighted_squares: Vec<f64>,
-    /// `Σ ê ρ`, where the values have errors `ρ`.
-    errors: Option<Vec<f64>>,
     abs_block: Vec<f64>,
     square_block: Vec<f64>,
 }
 
 impl ValueSums {
     /// Sums of `n` elements over no key.
-    pub(super) fn clear(&mut self, n: usize, head: &Head<'_>, detail: Detail) {
+    pub(super) fn clear(&mut self, n: usize, detail: Detail) {
         let zeros = |sums: &mut Vec<f64>, n| {
             sums.clear();
             sums.resize(n, 0.0);
         };
         zeros(&mut self.values, n);
-        self.errors = head.inexact.map(|_| vec![0.0; n]);
         let n = if detail == Detail::Full { n } else { 0 };
         zeros(&mut self.abs, n);
         zeros(&mut self.squares, n);
@@ -91,7 +88,6 @@ impl ValueSums {
     /// is in it.
     pub(super) fn make_room(&mut self, n: usize, detail: Detail) {
         self.values.resize(n, 0.0);
-        self.errors = None;
         let n = if detail == Detail::Full { n } else { 0 };
         for sums in [&mut self.abs, &mut self.squares, &mut self.weighted_squares] {
             sums.resize(n, 0.0);
@@ -118,15 +114,6 @@ impl ValueSums {
             return;
         }
         by.add_times(&mut self.values, exponentials, stride, table.of_keys(keys.clone()), shape);
-        if let Some((errors, inexact)) = self.errors.as_mut().zip(head.inexact) {
-            by.add_times(
-                errors,
-                exponentials,
-                stride,
-                &inexact.value[keys.start * head.d_v..keys.end * head.d_v],
-                shape,
-            );
-        }
         if detail < Detail::Full {
             return;
         }
@@ -153,12 +140,7 @@ impl ValueSums {
             abs: self.abs[index],
             squares: self.squares[index],
             weighted_squares: self.weighted_squares[index],
-            errors: self.error(index),
         }
-    }
-
-    fn error(&self, index: usize) -> Option<f64> {
-        self.errors.as_ref().map(|errors| errors[index])
     }
 }
 
@@ -264,11 +246,8 @@ impl<'a> Block<'a> {
                     mid: &mut self.mid[elements.clone()],
                     rad: &mut self.rad[elements.clone()],
                 });
-                if job.head.inexact.is_some() || stats.exact.is_some() {
+                if stats.exact.is_some() {
                     for (c, rad) in self.rad[elements.clone()].iter_mut().enumerate() {
-                        let error = sums.error((i - first) * d_v + c);
-                        *rad +=
-                            error.map_or(0.0, |error| element::distance(row, error, columns, c));
                         *rad = certain_radius(&stats, columns, c).unwrap_or(*rad);
                     }
                 }
@@ -287,8 +266,9 @@ impl<'a> Block<'a> {
                 for (c, index) in elements.enumerate() {
                     let element = match (outcome, &factors) {
                         (Row::Empty, _) => empty(job.head, c),
-                        (Row::OneKey(j), _) => Element::exact(job.head.value[j * d_v + c])
-                            .blurred(job.head.value_error(*j, c)),
+                        (Row::OneKey(j), _) => {
+                            Element::exact(job.head.value[j * d_v + c]).or_unknown()
+                        }
                         (_, Some(factors)) => weighted(
                             job,
                             factors,
@@ -352,12 +332,9 @@ fn weighted(
             element::normalized(factors, &sums.element(index), columns, c)
         }
         Detail::Full => element::unnormalized(factors, &sums.element(index), columns, c),
-        Detail::Midpoints | Detail::Radii | Detail::Rows => element::unnormalized_by_range(
-            factors,
-            (sums.values[index], sums.error(index)),
-            columns,
-            c,
-        ),
+        Detail::Midpoints | Detail::Radii | Detail::Rows => {
+            element::unnormalized_by_range(factors, sums.values[index], columns, c)
+        }
     };
     certain_radius(stats, columns, c).map_or(general, |rad| Element { rad, ..general })
 }
@@ -410,7 +387,7 @@ fn enclose_block(job: Job<'_>, scratch: &mut Scratch, block: &mut Block<'_>) {
             outcomes.push((i, stats, outcome));
         }
 
-        scratch.sums.clear(rows.len() * d_v, head, detail);
+        scratch.sums.clear(rows.len() * d_v, detail);
         for first in (0..width).step_by(KEY_BLOCK) {
             let last = width.min(first + KEY_BLOCK);
             let keys = window.start + first..window.start + last;

@@ -47,17 +47,6 @@ impl Element {
         }
     }
 
-    /// The same when values are off by `distance` on average.
-    pub(super) fn blurred(self, distance: f64) -> Self {
-        Self {
-            rad: self.rad + distance,
-            abar: self.abar + distance,
-            deviation: self.deviation + 2.0 * distance,
-            ..self
-        }
-        .or_unknown()
-    }
-
     /// Itself, or [`Element::unknown`] if an overflow spoiled a part of it.
     pub(super) fn or_unknown(self) -> Self {
         let all = [self.mid, self.rad, self.abar, self.deviation];
@@ -75,8 +64,6 @@ pub(super) struct Sums {
     pub(super) squares: f64,
     /// `Σ ê² (v·2^−e)²`.
     pub(super) weighted_squares: f64,
-    /// `Σ ê ρ`, of the errors of the values; absent where they are exact.
-    pub(super) errors: Option<f64>,
 }
 
 /// What all elements of a row share.
@@ -153,21 +140,7 @@ pub(super) fn normalized(
         deviation: INFLATION * (growth * deviation_computed + logits) + 2.0 * dropped,
         product_norm: sums.weighted_squares.sqrt() / l * up,
     }
-    .blurred(sums.errors.map_or(0.0, |errors| distance(row, errors, columns, c)))
     .or_unknown()
-}
-
-/// Upper bound of `Σ_j w_j ρ_jc` from `Σ ê ρ`, for errors `ρ` of the values.
-pub(super) fn distance(row: &RowWeights, errors: f64, columns: &ColumnStats, c: usize) -> f64 {
-    let relative =
-        1.0 + 2.0 * gamma(row.product_depth, U) + 2.0 * gamma(row.sum_depth, U) + 8.0 * U;
-    let growth = (1.0 + row.tau) / (1.0 - row.tau);
-    let dropped = if row.has_dropped {
-        4.0 * row.keys as f64 * DROPPED_WEIGHT * columns.abs_sum(c)
-    } else {
-        0.0
-    };
-    INFLATION * growth * (errors / row.sum * relative + row.underflow()) + dropped
 }
 
 /// Midpoints and radii of a row of attention from `Σ ê v` and the range of each column, without
@@ -250,10 +223,6 @@ pub(super) fn unnormalized(
         deviation: abar,
         product_norm: sums.weighted_squares.sqrt() * factors.powers.1,
     }
-    .blurred(sums.errors.map_or(0.0, |errors| {
-        INFLATION * (1.0 + row.tau) * (errors * (1.0 + 2.0 * gamma_product + 8.0 * U) + underflow)
-            + dropped
-    }))
     .or_unknown()
 }
 
@@ -261,15 +230,14 @@ pub(super) fn unnormalized(
 /// radius.
 pub(super) fn unnormalized_by_range(
     factors: &Factors<'_>,
-    (sum, errors): (f64, Option<f64>),
+    sum: f64,
     columns: &ColumnStats,
     c: usize,
 ) -> Element {
     let row = factors.row;
     let abs_max = columns.low[c].abs().max(columns.high[c].abs());
     let row_sum = row.sum * (1.0 + 2.0 * gamma(row.sum_depth, U));
-    let sums =
-        Sums { values: sum, abs: row_sum * abs_max, squares: 0.0, weighted_squares: 0.0, errors };
+    let sums = Sums { values: sum, abs: row_sum * abs_max, squares: 0.0, weighted_squares: 0.0 };
     unnormalized(factors, &sums, columns, c)
 }
 

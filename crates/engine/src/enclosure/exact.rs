@@ -75,7 +75,7 @@ pub(super) fn scan(
     logits: &[f64],
     dots_are_exact: bool,
 ) -> Option<ExactRow> {
-    if head.cap().is_some() || head.inexact.is_some() {
+    if head.cap().is_some() {
         return None;
     }
     let visible = || logits.iter().enumerate().filter(|(_, z)| **z > f64::NEG_INFINITY);

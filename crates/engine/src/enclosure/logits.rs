@@ -7,13 +7,9 @@ use crate::exp::{CUTOFF, U};
 use crate::gemm::gamma;
 use crate::head::Head;
 
-/// Whether the logits are dot products times the scale, without cap, bias, ALiBi and errors of the
-/// inputs.
+/// Whether the logits are dot products times the scale, without cap, bias and ALiBi.
 pub(super) fn are_plain(head: &Head<'_>) -> bool {
-    head.cap().is_none()
-        && head.biases().is_none()
-        && head.slopes().is_none()
-        && head.inexact.is_none()
+    head.cap().is_none() && head.biases().is_none() && head.slopes().is_none()
 }
 
 /// Replaces dot products by plain logits `fl(scale·s)`, by `−∞` where the key is not seen.
@@ -192,20 +188,6 @@ impl Dots {
             return Self { magnitude, bits: i32::MAX, grid };
         }
         Self { magnitude, bits: exponent(magnitude) + 1 - grid, grid }
-    }
-
-    /// The same where the true inputs are not the given ones: magnitudes of norms that allow for
-    /// it, and no grid.
-    pub(super) fn blurred(self, is_inexact: bool, query_norm: f64, key_norm: f64) -> Self {
-        if !is_inexact {
-            return self;
-        }
-        let magnitude = (query_norm * key_norm * (1.0 + 2.0 * U)).next_up();
-        Self {
-            magnitude: if magnitude.is_nan() { f64::INFINITY } else { magnitude },
-            bits: i32::MAX,
-            ..self
-        }
     }
 
     /// Whether every dot product is exact in `f64`, in any order, fused or not.

@@ -26,18 +26,15 @@ pub(super) fn enclose(head: &Head<'_>, by: Products, enclosure: &mut HeadEnclosu
     let (n_q, n_k, d_v) = (head.n_q, head.n_k, head.d_v);
     let mut weights = vec![0.0; n_q * n_k];
     by.times_transposed(&mut weights, head.query, head.key, (n_q, head.d_k, n_k));
-    let summary = if head.sink.is_some() || head.inexact.is_some() {
-        None
-    } else {
-        to_weights(head, &visibility, &keys, &mut weights)
-    };
+    let summary =
+        if head.sink.is_some() { None } else { to_weights(head, &visibility, &keys, &mut weights) };
     let Some(summary) = summary else {
         fill_unknown(head, &visibility, enclosure);
         return;
     };
 
     let mut sums = ValueSums::default();
-    sums.clear(n_q * d_v, head, Detail::Full);
+    sums.clear(n_q * d_v, Detail::Full);
     for start in (0..n_k).step_by(KEY_BLOCK) {
         let keys = start..n_k.min(start + KEY_BLOCK);
         sums.add(&values, by, &mut weights[start..], n_k, (n_q, keys), Detail::Full);

@@ -1,11 +1,11 @@
 //! From the dot products of a row to its exponentials and their error, whatever its options are.
 
-use super::element::{self, Element, INFLATION, UNDERFLOW};
+use super::element::{self, Element, UNDERFLOW};
 use super::exact;
 use super::logits::{Dots, Facts, PlainLine, are_plain, to_plain_logits};
 use super::lse::Lse;
 use super::stages::{Line, Stages};
-use super::table::{KeyTable, ValueTable, blurred, common_grid, norm_upper};
+use super::table::{KeyTable, ValueTable, common_grid, finite_or_infinite, norm_upper};
 use super::visibility::VisibleKeys;
 use super::{RowStats, SinkWeight};
 use crate::exp::{CUTOFF, EXP_ERROR, U, exp_row, exp1, sum_depth};
@@ -75,22 +75,17 @@ pub(super) fn empty(head: &Head<'_>, c: usize) -> Element {
         EmptyRow::Mean if head.n_k > 0 => {
             let column = || (0..head.n_k).map(|j| head.value_row(j)[c]);
             let abs_max = column().fold(0.0f64, |max, v| max.max(v.abs()));
-            let error =
-                (0..head.n_k).fold(0.0f64, |sum, j| sum + head.value_error(j, c)) / head.n_k as f64;
-            let error =
-                if error == 0.0 { 0.0 } else { INFLATION * error * (1.0 + gamma(head.n_k + 1, U)) };
             element::mean(head.n_k, column().sum(), column().map(f64::abs).sum(), abs_max)
-                .blurred(error)
+                .or_unknown()
         }
         EmptyRow::Zero | EmptyRow::Mean | EmptyRow::First => Element::exact(0.0),
     }
 }
 
-/// Norm and grid of query `i`, whatever the true query.
+/// Norm and grid of query `i`.
 pub(super) fn query_size(head: &Head<'_>, i: usize) -> (f64, i32) {
     let query = head.query_row(i);
-    let error = head.inexact.map_or(0.0, |inexact| inexact.query[i]);
-    (blurred(norm_upper(query), error), common_grid(query))
+    (finite_or_infinite(norm_upper(query)), common_grid(query))
 }
 
 /// Turns the dot products of row `i` with the keys of its window into exponentials and bounds their
@@ -154,7 +149,7 @@ pub(super) fn weigh(
     let lowest = if is_kept { exponentials.lowest.min(sink_x) } else { exponentials.lowest };
     let dropped = visible - exponentials.kept;
 
-    let dots = Dots::new(query, kept_keys).blurred(head.inexact.is_some(), query.0, kept_keys.0);
+    let dots = Dots::new(query, kept_keys);
     let facts = staged.unwrap_or_else(|| {
         let plain = PlainLine {
             top,

@@ -79,14 +79,13 @@ impl Stages {
         Some(top)
     }
 
-    /// Dot products: `γ_d` times the norms, and what errors of the inputs do.
+    /// Dot products: `γ_d` times the norms.
     fn begin(&mut self, head: &Head<'_>, keys: &KeyTable, line: &Line<'_>, row: &mut [f64]) {
         self.error.clear();
         self.terms.clear();
         self.bias.clear();
         self.bias.resize(row.len(), 0.0);
         let gamma_dot = gamma(head.d_k, U);
-        let query_error = head.inexact.map_or(0.0, |inexact| inexact.query[line.i]);
         for (k, x) in row.iter_mut().enumerate() {
             if !line.sees(k) {
                 *x = 0.0;
@@ -101,9 +100,6 @@ impl Stages {
             if !dots.are_exact() {
                 let underflows = (2 * head.d_k + 4) as f64 * (1.0 + line.query.0 + norm);
                 error = gamma_dot * dots.magnitude + underflows * UNDERFLOW;
-            }
-            if let Some(inexact) = &head.inexact {
-                error += query_error * norm + line.query.0 * inexact.key[j];
             }
             self.error.push(error);
             self.terms.push(x.abs() + error);

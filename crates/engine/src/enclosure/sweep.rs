@@ -340,7 +340,6 @@ mod tests {
                 visible: Visible::Spans(&self.spans),
                 normalization: Normalization::OverKeys,
                 empty_row: EmptyRow::Zero,
-                inexact: None,
             }
         }
     }

@@ -139,16 +139,14 @@ impl WithSimd for NormsAndGrids<'_> {
     }
 }
 
-/// Upper bound of a norm when the true vector is off by at most `error`, also if that is not a
-/// number.
-pub(super) fn blurred(norm: f64, error: f64) -> f64 {
-    let sum = (norm + error) * if error == 0.0 { 1.0 } else { 1.0 + 2.0 * U };
-    if sum.is_nan() { f64::INFINITY } else { sum }
+/// Upper bound of a norm, also if that is not a number.
+pub(super) fn finite_or_infinite(norm: f64) -> f64 {
+    if norm.is_nan() { f64::INFINITY } else { norm }
 }
 
 /// Norms and grids of the keys.
 pub(super) struct KeyTable {
-    /// Upper bound of `‖k_j‖`, whatever the true key.
+    /// Upper bound of `‖k_j‖`.
     pub(super) norm: Vec<f64>,
     /// Grid of the elements of `k_j`.
     pub(super) grid: Vec<i32>,
@@ -158,10 +156,9 @@ pub(super) struct KeyTable {
 
 impl KeyTable {
     pub(super) fn new(head: &Head<'_>) -> Self {
-        let error = |j: usize| head.inexact.map_or(0.0, |inexact| inexact.key[j]);
         let (mut norm, grid): (Vec<f64>, Vec<i32>) =
             norms_and_grids(head.key, head.n_k, head.d_k).into_iter().unzip();
-        norm.iter_mut().enumerate().for_each(|(j, norm)| *norm = blurred(*norm, error(j)));
+        norm.iter_mut().for_each(|norm| *norm = finite_or_infinite(*norm));
         let mut prefix = Vec::with_capacity(head.n_k + 1);
         prefix.push((0.0f64, NO_GRID));
         let mut last = prefix[0];
@@ -219,7 +216,7 @@ impl ColumnStats {
         Self { low, high, computed_abs_sum: vec![0.0; d_v], keys: 0 }
     }
 
-    /// Upper bound of `Σ_j |v_jc|`, whatever the true values.
+    /// Upper bound of `Σ_j |v_jc|`.
     pub(super) fn abs_sum(&self, c: usize) -> f64 {
         self.computed_abs_sum[c] * (1.0 + (self.keys as f64 + 2.0) * 2.0 * U)
     }
@@ -244,13 +241,8 @@ impl ColumnStats {
             *low = if *v < *low { *v } else { *low };
             *high = if *v > *high { *v } else { *high };
         }
-        let abs_sums = self.computed_abs_sum.iter_mut().zip(value);
-        if head.inexact.is_some() {
-            abs_sums
-                .enumerate()
-                .for_each(|(c, (abs_sum, v))| *abs_sum += v.abs() + head.value_error(j, c));
-        } else {
-            abs_sums.for_each(|(abs_sum, v)| *abs_sum += v.abs());
+        for (abs_sum, v) in self.computed_abs_sum.iter_mut().zip(value) {
+            *abs_sum += v.abs();
         }
     }
 

@@ -161,7 +161,6 @@ mod tests {
         visible: Visible::All,
         normalization: Normalization::OverKeys,
         empty_row: EmptyRow::Zero,
-        inexact: None,
     };
 
     #[test]

@@ -351,7 +351,6 @@ impl Hard {
             },
             normalization: self.normalization,
             empty_row: self.empty_row,
-            inexact: None,
         }
     }
 

@@ -7,9 +7,7 @@
 use dashu_float::FBig;
 use dashu_float::round::mode::HalfEven;
 use qkvet_engine::format::round;
-use qkvet_engine::head::{
-    Alibi, EmptyRow, Head, Inexact, Normalization, RealScale, Span, Stage, Visible,
-};
+use qkvet_engine::head::{Alibi, EmptyRow, Head, Normalization, RealScale, Span, Stage, Visible};
 use qkvet_spec::Dtype;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -73,19 +71,6 @@ pub(crate) struct Problem {
     pub(crate) sees: Sees,
     pub(crate) normalization: Normalization,
     pub(crate) empty_row: EmptyRow,
-    /// What the head is told in place of the true inputs.
-    pub(crate) told: Option<Told>,
-}
-
-/// Inputs that are off, and by how much at most.
-#[derive(Clone, Debug)]
-pub(crate) struct Told {
-    pub(crate) query: Vec<f64>,
-    pub(crate) key: Vec<f64>,
-    pub(crate) value: Vec<f64>,
-    pub(crate) query_error: Vec<f64>,
-    pub(crate) key_error: Vec<f64>,
-    pub(crate) value_error: Vec<f64>,
 }
 
 /// The order of the stages in which most people compute.
@@ -116,7 +101,6 @@ impl Problem {
             sees: Sees::All,
             normalization: Normalization::OverKeys,
             empty_row: EmptyRow::Zero,
-            told: None,
         }
     }
 
@@ -126,9 +110,9 @@ impl Problem {
             n_k: self.n_k,
             d_k: self.d_k,
             d_v: self.d_v,
-            query: self.told.as_ref().map_or(&self.query, |told| &told.query),
-            key: self.told.as_ref().map_or(&self.key, |told| &told.key),
-            value: self.told.as_ref().map_or(&self.value, |told| &told.value),
+            query: &self.query,
+            key: &self.key,
+            value: &self.value,
             stages: &self.stages,
             scale: match self.scale {
                 Scale::Given(scale) => RealScale::exact(scale),
@@ -146,49 +130,7 @@ impl Problem {
             },
             normalization: self.normalization,
             empty_row: self.empty_row,
-            inexact: self.told.as_ref().map(|told| Inexact {
-                query: &told.query_error,
-                key: &told.key_error,
-                value: &told.value_error,
-            }),
         }
-    }
-
-    /// Tells the head inputs that are off by about `size` of each, and how far they are off at
-    /// most.
-    pub(crate) fn blurred(self, rng: &mut ChaCha8Rng, size: f64) -> Self {
-        let mut off = |xs: &[f64]| -> Vec<f64> {
-            xs.iter().map(|x| x + x * size * rng.random_range(-1.0..1.0)).collect()
-        };
-        let (query, key, value) = (off(&self.query), off(&self.key), off(&self.value));
-        let distances = |a: &[f64], b: &[f64], width: usize| -> Vec<f64> {
-            // Scaled by the largest, so that no square underflows.
-            let norm = |(a, b): (&[f64], &[f64])| {
-                let off: Vec<f64> = a.iter().zip(b).map(|(a, b)| (a - b).abs()).collect();
-                let largest = off.iter().fold(0.0f64, |max, x| max.max(*x));
-                let squares = off.iter().map(|x| (x / largest) * (x / largest));
-                if largest == 0.0 { 0.0 } else { largest * squares.sum::<f64>().sqrt() }
-            };
-            let up = |norm: f64| if norm == 0.0 { 0.0 } else { norm * (1.0 + 1e-12) + 1e-322 };
-            a.chunks_exact(width.max(1))
-                .zip(b.chunks_exact(width.max(1)))
-                .map(norm)
-                .map(up)
-                .collect()
-        };
-        let padded = |mut xs: Vec<f64>, n: usize| {
-            xs.resize(n, 0.0);
-            xs
-        };
-        let told = Told {
-            query_error: padded(distances(&query, &self.query, self.d_k), self.n_q),
-            key_error: padded(distances(&key, &self.key, self.d_k), self.n_k),
-            value_error: distances(&value, &self.value, 1),
-            query,
-            key,
-            value,
-        };
-        Self { told: Some(told), ..self }
     }
 
     pub(crate) fn sees(&self, i: usize, j: usize) -> bool {
