@@ -78,7 +78,7 @@ fn tried(failing: &[Place]) -> Vec<Predicate> {
         all.extend(MODULI.map(|m| Predicate::NoMultiple(extent, m)));
         all.extend(MODULI.map(|m| Predicate::Multiple(extent, m)));
     }
-    for extent in [Extent::B].into_iter().chain(HEADS).chain(LENGTHS).chain(WIDTHS) {
+    for extent in Extent::ALL {
         let extents = || failing.iter().map(|place| extent.of(place.dims));
         all.extend(extents().min().map(|least| Predicate::AtLeast(extent, least)));
         all.extend(extents().max().map(|most| Predicate::AtMost(extent, most)));

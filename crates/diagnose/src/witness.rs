@@ -3,7 +3,8 @@
 use qkvet_engine::law::refused_call;
 use qkvet_gen::{CasePlan, shrink};
 use qkvet_spec::{
-    Binding, Call, CallOptions, Case, CheckedLaw, Dims, Matrices, Packed, Window, tell_shape,
+    Binding, Call, CallOptions, Case, CheckedLaw, Dims, Extent, Matrices, Packed, Window,
+    tell_shape,
 };
 
 /// Larger tensors are shown by their shape.
@@ -38,17 +39,9 @@ pub fn describe_case(law: &CheckedLaw, case: &Case) -> String {
 
 /// The line without the format.
 pub(crate) fn describe(d: Dims, options: &CallOptions) -> String {
-    let extents = [
-        ("b", d.b),
-        ("h_q", d.h_q),
-        ("h_k", d.h_k),
-        ("n_q", d.n_q),
-        ("n_k", d.n_k),
-        ("d_k", d.d_k),
-        ("d_v", d.d_v),
-    ];
-    let is_shown = |(name, n): &&(&str, usize)| *n != 1 || matches!(*name, "n_q" | "n_k");
-    let extents = extents.iter().filter(is_shown).map(|(name, n)| format!("{name}={n}"));
+    let is_shown = |extent: &Extent| extent.of(d) != 1 || matches!(extent, Extent::NQ | Extent::NK);
+    let extents = Extent::ALL.into_iter().filter(is_shown);
+    let extents = extents.map(|extent| format!("{}={}", extent.name(), extent.of(d)));
     extents.chain(options_text(options)).collect::<Vec<_>>().join(" ")
 }
 

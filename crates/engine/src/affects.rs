@@ -1,6 +1,6 @@
 //! Where a fault strikes: nowhere in a call, all of it, or some rows of its output.
 
-use qkvet_spec::{Behavior, Call, Contract, Dims, Fault, IndexEnv, Meaning};
+use qkvet_spec::{Behavior, Call, Contract, Dims, Fault, IndexEnv, IndexName, Meaning};
 
 use crate::interpret::{Expected, interpret};
 use crate::lowering::{Want, alters, call_env};
@@ -29,7 +29,8 @@ pub fn affects(fault: &Fault, call: &Call) -> AffectedElements {
     }
     let Some(when) = &fault.when else { return AffectedElements::Call };
     let env = call_env(call);
-    if !["item", "h", "i"].iter().any(|name| when.mentions(name)) {
+    let names_element = |name| when.mentions(name);
+    if ![IndexName::Item, IndexName::Head, IndexName::Query].into_iter().any(names_element) {
         return if when.holds(&env) { AffectedElements::Call } else { AffectedElements::Nothing };
     }
     let Dims { b, h_q, n_q, .. } = env.dims;

@@ -9,7 +9,7 @@ mod visibility;
 use std::borrow::Cow;
 
 use qkvet_spec::{
-    Call, CallOptions, Dims, Dtype, EmptyRow, IndexEnv, IndexExpr, IndexName, Meaning,
+    Call, CallOptions, Dims, Dtype, EmptyRow, Extent, IndexEnv, IndexExpr, IndexName, Meaning,
     Normalization, Obedience, Stage, Tensor, ValueReading,
 };
 
@@ -247,7 +247,7 @@ pub(crate) fn lower<'a>(
             .collect();
         query = Cow::Owned(turned);
     }
-    let score_width = if meaning.score_width.is(IndexName::KeyWidth) {
+    let score_width = if meaning.score_width.is(IndexName::Extent(Extent::DK)) {
         dims.d_k
     } else {
         maps.count(&meaning.score_width)

@@ -26,8 +26,12 @@ pub enum Extent {
 }
 
 impl Extent {
+    /// Every extent.
+    pub const ALL: [Self; 7] =
+        [Self::B, Self::HQ, Self::HK, Self::NQ, Self::NK, Self::DK, Self::DV];
+
     /// `n_k`.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::B => "b",
             Self::HQ => "h_q",

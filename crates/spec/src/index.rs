@@ -6,25 +6,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::syntax::{BinaryOp, Expr, ExprError, ExprKind, UnaryOp, parse};
-use crate::{CallOption, Dims, Dtype, OptionSet};
+use crate::{CallOption, Dims, Dtype, Extent, OptionSet};
 
 /// A name that means something in conditions and index maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexName {
-    /// Batch items `b`.
-    Items,
-    /// Query heads `h_q`.
-    QueryHeads,
-    /// Key heads `h_k`.
-    KeyHeads,
-    /// Queries `n_q`.
-    Queries,
-    /// Keys `n_k`.
-    Keys,
-    /// Width `d_k` of queries and keys.
-    KeyWidth,
-    /// Width `d_v` of values.
-    ValueWidth,
+    /// An extent, such as `n_k`.
+    Extent(Extent),
     /// Query head `h`.
     Head,
     /// Query `i`.
@@ -45,15 +33,15 @@ pub enum IndexName {
     Option(CallOption),
 }
 
-/// All but the options.
-const NAMES: [(&str, IndexName); 17] = [
-    ("b", IndexName::Items),
-    ("h_q", IndexName::QueryHeads),
-    ("h_k", IndexName::KeyHeads),
-    ("n_q", IndexName::Queries),
-    ("n_k", IndexName::Keys),
-    ("d_k", IndexName::KeyWidth),
-    ("d_v", IndexName::ValueWidth),
+impl IndexName {
+    /// What a name means, if it means something.
+    pub fn named(text: &str) -> Option<Self> {
+        names().find_map(|(known, name)| (known == text).then_some(name))
+    }
+}
+
+/// All but the extents and the options.
+const NAMES: [(&str, IndexName); 10] = [
     ("h", IndexName::Head),
     ("i", IndexName::Query),
     ("j", IndexName::Key),
@@ -67,8 +55,9 @@ const NAMES: [(&str, IndexName); 17] = [
 ];
 
 fn names() -> impl Iterator<Item = (&'static str, IndexName)> + Clone {
+    let extents = Extent::ALL.map(|extent| (extent.name(), IndexName::Extent(extent)));
     let options = CallOption::ALL.map(|option| (option.name(), IndexName::Option(option)));
-    NAMES.into_iter().chain(options)
+    extents.into_iter().chain(NAMES).chain(options)
 }
 
 /// An integer expression; relations give 1 or 0, `/` rounds down, a zero divisor has no value.
@@ -78,7 +67,6 @@ pub struct IndexExpr(Arc<Parsed>);
 #[derive(Debug)]
 struct Parsed {
     text: String,
-    expr: Expr,
     tree: Tree,
 }
 
@@ -125,14 +113,13 @@ impl IndexExpr {
     /// # Errors
     /// Syntax errors, and names or functions that do not exist here, with the nearest known one.
     pub fn new(text: &str) -> Result<Self, ExprError> {
-        let expr = parse(text)?;
-        let tree = resolve(&expr)?;
-        Ok(Self(Arc::new(Parsed { text: text.to_owned(), expr, tree })))
+        let tree = resolve(&parse(text)?)?;
+        Ok(Self(Arc::new(Parsed { text: text.to_owned(), tree })))
     }
 
     /// Whether a name occurs.
-    pub fn mentions(&self, name: &str) -> bool {
-        self.0.expr.mentions(name)
+    pub fn mentions(&self, name: IndexName) -> bool {
+        self.0.tree.mentions(name)
     }
 
     /// Whether the expression is this name and nothing else.
@@ -152,33 +139,13 @@ impl IndexExpr {
 
     /// The largest number that `name` is said to be no smaller than, by relations that all have to
     /// hold; 0 if there is none.
-    pub fn least(&self, name: &str) -> i64 {
-        least(&self.0.expr, name)
+    pub fn least(&self, name: IndexName) -> i64 {
+        self.0.tree.least(name)
     }
 
     /// Whether the expression, read as a condition, holds.
     pub fn holds(&self, env: &IndexEnv) -> bool {
         self.eval(env).is_some_and(|value| value != 0)
-    }
-}
-
-fn least(expr: &Expr, name: &str) -> i64 {
-    let ExprKind::Binary(op, x, y) = &expr.kind else { return 0 };
-    let is_name = |expr: &Expr| matches!(&expr.kind, ExprKind::Name(known) if known == name);
-    let number = |expr: &Expr| match &expr.kind {
-        #[expect(clippy::cast_possible_truncation, reason = "checked to be a small whole number")]
-        ExprKind::Number(x) => Some(*x as i64),
-        _ => None,
-    };
-    match op {
-        BinaryOp::And => least(x, name).max(least(y, name)),
-        BinaryOp::Ge | BinaryOp::Gt if is_name(x) => {
-            number(y).map_or(0, |n| n + i64::from(*op == BinaryOp::Gt))
-        }
-        BinaryOp::Le | BinaryOp::Lt if is_name(y) => {
-            number(x).map_or(0, |n| n + i64::from(*op == BinaryOp::Lt))
-        }
-        _ => 0,
     }
 }
 
@@ -188,8 +155,8 @@ fn resolve(expr: &Expr) -> Result<Tree, ExprError> {
     match &expr.kind {
         #[expect(clippy::cast_possible_truncation, reason = "checked to be a small whole number")]
         ExprKind::Number(x) if x.fract() == 0.0 && x.abs() < 1e15 => Ok(Tree::Number(*x as i64)),
-        ExprKind::Name(name) => match names().find(|(known, _)| known == name) {
-            Some((_, name)) => Ok(Tree::Name(name)),
+        ExprKind::Name(name) => match IndexName::named(name) {
+            Some(name) => Ok(Tree::Name(name)),
             None => {
                 let names = names().map(|(name, _)| name);
                 Err(crate::nearest::unknown_in("name", name, expr.span.clone(), names))
@@ -226,6 +193,37 @@ fn resolve(expr: &Expr) -> Result<Tree, ExprError> {
 }
 
 impl Tree {
+    fn mentions(&self, name: IndexName) -> bool {
+        match self {
+            Self::Number(_) => false,
+            Self::Name(own) => *own == name,
+            Self::Neg(x) | Self::Not(x) => x.mentions(name),
+            Self::Min(args) | Self::Max(args) | Self::Binary(_, args) => {
+                args.iter().any(|x| x.mentions(name))
+            }
+        }
+    }
+
+    fn least(&self, name: IndexName) -> i64 {
+        let Self::Binary(op, args) = self else { return 0 };
+        match (op, &**args) {
+            (BinaryOp::And, [x, y]) => x.least(name).max(y.least(name)),
+            (BinaryOp::Ge, [Self::Name(own), Self::Number(n)])
+            | (BinaryOp::Le, [Self::Number(n), Self::Name(own)])
+                if *own == name =>
+            {
+                *n
+            }
+            (BinaryOp::Gt, [Self::Name(own), Self::Number(n)])
+            | (BinaryOp::Lt, [Self::Number(n), Self::Name(own)])
+                if *own == name =>
+            {
+                n + 1
+            }
+            _ => 0,
+        }
+    }
+
     fn eval(&self, env: &IndexEnv) -> Option<i64> {
         let both = |[x, y]: &[Self; 2]| Some((x.eval(env)?, y.eval(env)?));
         Some(match self {
@@ -266,15 +264,8 @@ impl IndexEnv {
     }
 
     fn value(&self, name: IndexName) -> i64 {
-        let size = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
         match name {
-            IndexName::Items => size(self.dims.b),
-            IndexName::QueryHeads => size(self.dims.h_q),
-            IndexName::KeyHeads => size(self.dims.h_k),
-            IndexName::Queries => size(self.dims.n_q),
-            IndexName::Keys => size(self.dims.n_k),
-            IndexName::KeyWidth => size(self.dims.d_k),
-            IndexName::ValueWidth => size(self.dims.d_v),
+            IndexName::Extent(extent) => i64::try_from(extent.of(self.dims)).unwrap_or(i64::MAX),
             IndexName::Head => self.h,
             IndexName::Query => self.i,
             IndexName::Key => self.j,

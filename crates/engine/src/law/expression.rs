@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp};
-use qkvet_spec::{Evidence, Expectation, Form, Got, Origin, Relates, ResultName, Verdict};
+use qkvet_spec::{Evidence, Expectation, Extent, Form, Got, Origin, Relates, ResultName, Verdict};
 
 use super::evaluate::{Evaluator, Stop};
 use super::relation::{Decision, Sides, decide_at, place};
@@ -171,16 +171,11 @@ impl Evaluator<'_> {
         if let Some(value) = self.names.get(name) {
             return Ok(value.clone());
         }
-        let d = self.case.dims;
-        let size = |n: usize| Ok(Value::Integer(i64::try_from(n).unwrap_or(i64::MAX)));
+        if let Some(extent) = Extent::ALL.into_iter().find(|extent| extent.name() == name) {
+            let n = extent.of(self.case.dims);
+            return Ok(Value::Integer(i64::try_from(n).unwrap_or(i64::MAX)));
+        }
         match name {
-            "b" => size(d.b),
-            "h_q" => size(d.h_q),
-            "h_k" => size(d.h_k),
-            "n_q" => size(d.n_q),
-            "n_k" => size(d.n_k),
-            "d_k" => size(d.d_k),
-            "d_v" => size(d.d_v),
             "attended" => Ok(Value::Matrices(self.attended())),
             "visible" => Ok(Value::Matrices(self.visible_matrix())),
             "alibi" => Ok(Value::Matrices(self.alibi())),

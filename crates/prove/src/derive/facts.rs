@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use qkvet_spec::shape::DIMENSIONS;
-use qkvet_spec::{CheckedLaw, Domain};
+use qkvet_spec::{CheckedLaw, Domain, IndexName};
 
 use super::lemmas::Need;
 use crate::number::Monomial;
@@ -27,10 +27,9 @@ pub struct Facts {
 impl Facts {
     /// What the law declares; `scores` are those of its queries and keys.
     pub(crate) fn of(law: &CheckedLaw, scores: &Tree) -> Self {
-        let least = |name: &str| {
-            law.law.condition.as_ref().map_or(1, |condition| condition.least(name).max(1))
-        };
-        let extents = DIMENSIONS.map(|name| (name.to_owned(), least(name))).into();
+        let least = |name: &str| Some(law.law.condition.as_ref()?.least(IndexName::named(name)?));
+        let extents =
+            DIMENSIONS.map(|name| (name.to_owned(), least(name).unwrap_or(1).max(1))).into();
         let mut facts = Self { extents, ..Self::default() };
         for given in &law.given {
             let row = |name: &str| Tree::leaf(&selection_name(law, name, "n_k"));

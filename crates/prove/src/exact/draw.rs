@@ -1,7 +1,8 @@
 //! Small instances of a law, from a source of choices.
 
 use qkvet_spec::{
-    CallOption, CheckedLaw, Dims, Domain, Dtype, Given, IndexEnv, OptionSet, Packed, Window,
+    CallOption, CheckedLaw, Dims, Domain, Dtype, Extent, Given, IndexEnv, IndexName, OptionSet,
+    Packed, Window,
 };
 
 use super::evaluate::Evaluator;
@@ -46,12 +47,14 @@ pub(super) fn is_possible(law: &CheckedLaw, dims: Dims) -> bool {
 /// few more.
 pub(crate) fn says_something(law: &CheckedLaw) -> bool {
     let Some(condition) = &law.law.condition else { return true };
-    let least = |name: &str, n: usize| n.max(usize::try_from(condition.least(name)).unwrap_or(0));
+    let least = |extent, n: usize| {
+        n.max(usize::try_from(condition.least(IndexName::Extent(extent))).unwrap_or(0))
+    };
     let raised = |d: Dims| Dims {
-        n_q: least("n_q", d.n_q),
-        n_k: least("n_k", d.n_k),
-        d_k: least("d_k", d.d_k),
-        d_v: least("d_v", d.d_v),
+        n_q: least(Extent::NQ, d.n_q),
+        n_k: least(Extent::NK, d.n_k),
+        d_k: least(Extent::DK, d.d_k),
+        d_v: least(Extent::DV, d.d_v),
         ..d
     };
     all_extents(3).into_iter().any(|dims| is_possible(law, dims) || is_possible(law, raised(dims)))
@@ -97,10 +100,8 @@ pub(super) fn draw(
     source: &mut Source,
 ) -> Result<Instance, NoInstance> {
     let mut instance = Instance::default();
-    let named =
-        [("b", dims.b), ("h_q", dims.h_q), ("h_k", dims.h_k), ("n_q", dims.n_q), ("n_k", dims.n_k)];
-    for (name, n) in named.into_iter().chain([("d_k", dims.d_k), ("d_v", dims.d_v)]) {
-        instance.extents.insert(name.to_owned(), n);
+    for extent in Extent::ALL {
+        instance.extents.insert(extent.name().to_owned(), extent.of(dims));
     }
     for option in &law.law.options {
         if source.has_options() && source.rarely(2) {

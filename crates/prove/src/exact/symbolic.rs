@@ -5,7 +5,7 @@
 //! polynomials `p` and `q`, and such sums are equal as functions iff they have the same terms. So
 //! one comparison decides the law for all numbers, wherever no divisor is 0.
 
-use qkvet_spec::{CallOption, CheckedLaw, Dims, Domain};
+use qkvet_spec::{CallOption, CheckedLaw, Dims, Domain, Dtype, IndexName};
 
 use super::draw::{NoInstance, all_extents, draw};
 use super::relation::{Decision, decide};
@@ -15,7 +15,14 @@ use super::source::Source;
 const MAX_INSTANCES: usize = 3_000;
 
 /// What a condition may speak of beside extents and options; nothing of it is gone through.
-const PLACES: [&str; 6] = ["h", "i", "j", "item", "float16", "bfloat16"];
+const PLACES: [IndexName; 6] = [
+    IndexName::Head,
+    IndexName::Query,
+    IndexName::Key,
+    IndexName::Item,
+    IndexName::Format(Dtype::Float16),
+    IndexName::Format(Dtype::Bfloat16),
+];
 
 /// How many instances a law has whose extents are at most `size`, those of its own that begin above
 /// it at their least, each with indeterminates for numbers, if it holds for all of them.
@@ -34,7 +41,7 @@ pub fn holds_up_to(law: &CheckedLaw, size: usize) -> Option<usize> {
             .law
             .condition
             .as_ref()
-            .is_some_and(|condition| PLACES.iter().any(|name| condition.mentions(name)))
+            .is_some_and(|condition| PLACES.iter().any(|name| condition.mentions(*name)))
     {
         return None;
     }

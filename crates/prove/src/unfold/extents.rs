@@ -1,6 +1,6 @@
 //! Extents of terms: they count from 1.
 
-use qkvet_spec::IndexExpr;
+use qkvet_spec::{IndexExpr, IndexName};
 
 use crate::tree::Tree;
 
@@ -26,7 +26,6 @@ pub(super) fn is_positive(extent: &str, condition: Option<&IndexExpr>) -> bool {
 
 /// What an extent is at least: itself, if it is a number, or what a condition says, or 1.
 pub(super) fn least(extent: &str, condition: Option<&IndexExpr>) -> i64 {
-    extent
-        .parse()
-        .unwrap_or_else(|_| condition.map_or(1, |condition| condition.least(extent).max(1)))
+    let said = || Some(condition?.least(IndexName::named(extent)?));
+    extent.parse().unwrap_or_else(|_| said().unwrap_or(1).max(1))
 }
