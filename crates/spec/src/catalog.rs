@@ -494,11 +494,7 @@ mod tests {
             );
             let error = CheckedLaw::from_yaml("x.yaml", &source).map(|_| ()).expect_err(expect);
             for part in parts {
-                assert!(
-                    error.rendered.contains(part),
-                    "{expect}\n{}\nlacks {part}",
-                    error.rendered
-                );
+                assert!(error.to_string().contains(part), "{expect}\n{}\nlacks {part}", error);
             }
         };
         check(
@@ -565,7 +561,7 @@ mod tests {
                 "given:\n  P: permutation(n_k)\n  S: subset(n_k)\nlet:\n  O: attention(Q, K, V)\n";
             let source =
                 format!("law: x\ntitle: t\n{given}proof: exact\ncatches: []\nexpect: {expect}\n");
-            CheckedLaw::from_yaml("x.yaml", &source).map(|_| ()).expect_err(expect).rendered
+            CheckedLaw::from_yaml("x.yaml", &source).map(|_| ()).expect_err(expect).to_string()
         };
         let product = rendered("attention(Q, P @ K, P @ V) == P @ attention(Q, K, V)");
         for part in [
@@ -607,11 +603,7 @@ mod tests {
         assert!(!law.asks());
         let check = |given: &str, expect: &str, part: &str| {
             let error = about_numbers(given, expect).map(|_| ()).expect_err(expect);
-            assert!(
-                error.rendered.contains(part),
-                "{given}{expect}\n{}\nlacks {part}",
-                error.rendered
-            );
+            assert!(error.to_string().contains(part), "{given}{expect}\n{}\nlacks {part}", error);
         };
         check(
             normal,
@@ -646,11 +638,7 @@ mod tests {
                 format!("law: x\ntitle: t\nproof: moments\ncatches: []\n{given}expect: {expect}\n");
             let error = CheckedLaw::from_yaml("x.yaml", &source).map(|_| ()).expect_err(expect);
             for part in parts {
-                assert!(
-                    error.rendered.contains(part),
-                    "{expect}\n{}\nlacks {part}",
-                    error.rendered
-                );
+                assert!(error.to_string().contains(part), "{expect}\n{}\nlacks {part}", error);
             }
         };
         let drawn = "expected one that is drawn";

@@ -87,6 +87,21 @@ pub enum Misread {
     /// A line of YAML that is no entry.
     #[error("expected `key: value`, got no `:`")]
     NoColon,
+    /// Text that is no YAML.
+    #[error("text that is no YAML")]
+    NotYaml {
+        /// Whether a bracket or a quote has no end.
+        is_open: bool,
+    },
+    /// A tab where YAML has spaces.
+    #[error("a tab in the indentation")]
+    Tab,
+    /// Several entries where the name of one says what its value is.
+    #[error("expected one entry")]
+    NotOne,
+    /// YAML that no file here needs.
+    #[error("expected plain YAML: no tags, no merge keys, no anchors but those of the file")]
+    NotPlain,
     /// JSON that ends too early.
     #[error("a file that is cut off in {inside}")]
     CutOff {

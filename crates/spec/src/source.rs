@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_yaml::budget::BudgetBreach;
 use serde_yaml::granit_parser::ErrorKind;
 use serde_yaml::options::NonFiniteFloatPolicy;
-use serde_yaml::{DefaultMessageFormatter, Error, ExternalMessageSource, MessageFormatter};
+use serde_yaml::{Error, ExternalMessageSource};
 
 use crate::misread::{Expected, Got, Misread, Words};
 use crate::shape::LawError;
@@ -25,19 +25,32 @@ const MAX_LARGE_NODES: usize = 4_000_000;
 
 /// An error in a specification or configuration file, rendered with the offending line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{rendered}")]
+#[error("{rendered}{}", hinted(hints))]
 pub struct SpecError {
     /// One line: `<what> at <file>:<line>:<column>: <message>`.
     pub summary: String,
-    /// The message with the source line and the hint.
-    pub rendered: String,
+    /// The message with the source line.
+    rendered: String,
     /// The message alone.
     pub message: String,
     /// Line and column of its place in a file, from 1.
     pub place: Option<(usize, usize)>,
+    /// What to do about it, beyond what the excerpt says.
+    pub hints: Box<[String]>,
+}
+
+fn hinted(hints: &[String]) -> String {
+    hints.iter().map(|hint| format!("\nhint: {hint}")).collect()
 }
 
 impl SpecError {
+    /// What to do about it besides.
+    #[must_use]
+    pub fn hint(self, hint: &str) -> Self {
+        let hints = self.hints.into_iter().chain([hint.to_owned()]).collect();
+        Self { hints, ..self }
+    }
+
     /// An error at a byte range of `source`.
     pub fn at(
         path: &str,
@@ -72,12 +85,13 @@ impl SpecError {
         if let Some(hint) = hint {
             group = group.element(Level::HELP.with_name("hint").message(hint));
         }
-        let rendered = Renderer::plain().render(&[group]).to_string();
+        let rendered = Renderer::plain().render(&[group]).trim_end().to_owned();
         Self {
             summary: format!("{path}:{line}:{column}: {message}"),
             rendered,
             message: message.to_owned(),
             place: Some((line, column)),
+            hints: Box::default(),
         }
     }
 
@@ -107,7 +121,8 @@ impl SpecError {
 impl From<Unexpected> for SpecError {
     fn from(error: Unexpected) -> Self {
         let summary = format!("{error:#}");
-        Self { rendered: error.to_string(), message: summary.clone(), summary, place: None }
+        let (message, rendered) = (summary.clone(), summary.clone());
+        Self { summary, rendered, message, place: None, hints: error.hints.into() }
     }
 }
 
@@ -231,7 +246,7 @@ fn parse_within<T: DeserializeOwned>(
         let len = place.span().byte_len().and_then(|len| usize::try_from(len).ok()).unwrap_or(1);
         let span = start..start.saturating_add(len);
         let misread = misread(error, source.get(span.clone()).unwrap_or_default());
-        let hint = hint(error, &misread);
+        let hint = hint(&misread);
         SpecError::at(path, source, span, &misread.to_string(), hint.as_deref())
     })
 }
@@ -288,7 +303,7 @@ fn misread(error: &Error, typed: &str) -> Misread {
         Error::Unexpected { expected: "mapping start", .. } => {
             Misread::NotThis { expected: Expected::Entries }
         }
-        Error::Unexpected { expected: "string scalar", .. } => {
+        Error::Unexpected { expected: "string scalar", .. } | Error::NullIntoString { .. } => {
             Misread::NotThis { expected: Expected::Text }
         }
         Error::Budget { breach: BudgetBreach::Depth { .. }, .. } => {
@@ -296,60 +311,60 @@ fn misread(error: &Error, typed: &str) -> Misread {
         }
         Error::Budget { .. } => Misread::TooMany { what: "entries" },
         Error::Eof { .. } => Misread::End,
-        _ => match unscanned(error) {
-            Some(ErrorKind::RecursionLimitExceeded) => Misread::TooDeep,
-            Some(ErrorKind::SimpleKeyExpected) => Misread::NoColon,
-            _ => {
-                let says = DefaultMessageFormatter.format_message(error);
-                Misread::Refused { says: Words::new(says.lines().next().unwrap_or_default()) }
-            }
+        Error::ExpectedMappingEndAfterEnumVariantValue { .. } => Misread::NotOne,
+        // The words of the type that refuses its value.
+        Error::Message { msg, .. } => {
+            Misread::Refused { says: Words::new(msg.lines().next().unwrap_or_default()) }
+        }
+        Error::ExternalMessage { source, .. } => match source.as_ref() {
+            ExternalMessageSource::Parser(error) => unscanned(error.kind()),
+            _ => Misread::NotPlain,
         },
+        _ => Misread::NotPlain,
     }
 }
 
-/// Why a text cannot be taken apart, if that is it.
-fn unscanned(error: &Error) -> Option<&ErrorKind> {
-    match error {
-        Error::ExternalMessage { source, .. } => match source.as_ref() {
-            ExternalMessageSource::Parser(error) => Some(error.kind()),
-            _ => None,
-        },
-        _ => None,
+/// Why a text cannot be taken apart.
+fn unscanned(kind: &ErrorKind) -> Misread {
+    use ErrorKind::{
+        ExpectedBlockMappingKey, ExpectedBlockSequenceEntry, ExpectedDocumentStart,
+        ExpectedFlowMappingSeparator, ExpectedFlowSequenceSeparator, ExpectedNodeContent,
+        InvalidColonPlacement, InvalidQuotedScalarIndent, RecursionLimitExceeded,
+        SimpleKeyExpected, TabInBlockIndentation, TabNotAllowed, UnclosedFlowCollection,
+        UnclosedQuotedScalar,
+    };
+    match kind {
+        RecursionLimitExceeded => Misread::TooDeep,
+        SimpleKeyExpected => Misread::NoColon,
+        TabNotAllowed | TabInBlockIndentation => Misread::Tab,
+        InvalidColonPlacement
+        | ExpectedDocumentStart
+        | ExpectedNodeContent
+        | ExpectedBlockMappingKey
+        | ExpectedFlowMappingSeparator
+        | ExpectedFlowSequenceSeparator
+        | ExpectedBlockSequenceEntry
+        | InvalidQuotedScalarIndent
+        | UnclosedFlowCollection { .. }
+        | UnclosedQuotedScalar => Misread::NotYaml { is_open: true },
+        _ => Misread::NotYaml { is_open: false },
     }
 }
 
 /// What to do about it.
-fn hint(error: &Error, misread: &Misread) -> Option<String> {
-    use ErrorKind::{
-        ExpectedBlockMappingKey, ExpectedBlockSequenceEntry, ExpectedDocumentStart,
-        ExpectedFlowMappingSeparator, ExpectedFlowSequenceSeparator, ExpectedNodeContent,
-        InvalidColonPlacement, TabInBlockIndentation, TabNotAllowed,
-    };
+fn hint(misread: &Misread) -> Option<String> {
     if let Some((word, known)) = misread.unknown() {
         return nearest(word, known.iter().copied()).map(|name| format!("did you mean `{name}`?"));
     }
-    let hint = match (error, unscanned(error)) {
-        (Error::SerdeMissingField { .. }, _) => {
-            "the entry that ends here has none; see the line above it too"
-        }
-        (Error::ExpectedMappingEndAfterEnumVariantValue { .. }, _) => {
+    let hint = match misread {
+        Misread::Missing { .. } => "the entry that ends here has none; see the line above it too",
+        Misread::NotOne => {
             "here one entry stands alone; a value with a comma in it needs quotes, as in `{shape: \"(1, n)\"}`"
         }
-        (_, Some(TabNotAllowed | TabInBlockIndentation)) => {
-            "YAML is indented with spaces: write spaces for the tab"
+        Misread::Tab => "YAML is indented with spaces: write spaces for the tab",
+        Misread::NotYaml { is_open: true } => {
+            "a bracket or a quote is open: close it here or above"
         }
-        (
-            _,
-            Some(
-                InvalidColonPlacement
-                | ExpectedDocumentStart
-                | ExpectedNodeContent
-                | ExpectedBlockMappingKey
-                | ExpectedFlowMappingSeparator
-                | ExpectedFlowSequenceSeparator
-                | ExpectedBlockSequenceEntry,
-            ),
-        ) => "a bracket or a quote is open: close it here or above",
         _ => return None,
     };
     Some(hint.to_owned())
@@ -363,7 +378,7 @@ mod tests {
     fn check(source: &str, parts: &[&str]) {
         let error = parse_yaml::<Law>("x.yaml", source).expect_err(source);
         for part in parts {
-            assert!(error.rendered.contains(part), "{source}\n{}\nlacks {part}", error.rendered);
+            assert!(error.to_string().contains(part), "{source}\n{error}\nlacks {part}");
         }
     }
 
@@ -387,6 +402,9 @@ mod tests {
         check("law: [\n", &["x.yaml"]);
         check("law: a\ncatches:\n\t- x\n", &["x.yaml:3:2", "write spaces for the tab"]);
         check("law: a\n", &["x.yaml", "title"]);
+        check("law: \"a\ntitle: b\n", &["x.yaml", "text that is no YAML", "a quote is open"]);
+        check("law: a\ntitle: *b\n", &["x.yaml:2", "YAML"]);
+        check("law: a\ntitle: ~\n", &["x.yaml:2", "expected a text"]);
         check(
             "law: a\ntitle: t\nproof: exact\ncatches: []\nwhere: n_kk > 2\n",
             &["x.yaml:5", "n_kk", "did you mean `n_k`?"],
@@ -436,7 +454,7 @@ mod tests {
         let error =
             parse_yaml::<std::collections::BTreeMap<String, Kind>>("x.yaml", "a: {one: (1, n)}\n");
         let error = error.map(|_| ()).expect_err("a comma");
-        assert!(error.rendered.contains("a comma in it needs quotes"), "{error}");
+        assert!(error.to_string().contains("a comma in it needs quotes"), "{error}");
     }
 
     #[derive(Debug, serde::Deserialize)]

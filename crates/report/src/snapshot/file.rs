@@ -41,8 +41,7 @@ pub fn read_snapshot(path: &str, source: &str) -> Result<Snapshot, SpecError> {
         if has_no_end(source) {
             return cut_off(path);
         }
-        let rendered = format!("{}\nhint: {DAMAGED_HINT}", error.rendered.trim_end());
-        SpecError { rendered, ..error }
+        error.hint(DAMAGED_HINT)
     })?;
     if !snapshot.is_old() {
         check_whole(path, &snapshot)?;

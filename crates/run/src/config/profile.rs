@@ -232,7 +232,7 @@ mod tests {
     }
 
     fn check_error(text: &str, parts: &[&str]) {
-        let error = parsed(text).expect_err(text).rendered;
+        let error = parsed(text).expect_err(text).to_string();
         for part in parts {
             assert!(error.contains(part), "{text}\n{error}\nlacks {part}");
         }

@@ -436,7 +436,7 @@ mod tests {
             error.summary
         );
         for part in parts {
-            assert!(error.rendered.contains(part), "lacks {part}\n{}", error.rendered);
+            assert!(error.to_string().contains(part), "lacks {part}\n{}", error);
         }
     }
 
