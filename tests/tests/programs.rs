@@ -65,6 +65,15 @@ fn a_bad_end_is_one_finding_and_the_rest_is_decided() {
     check_one("abort 20", "", 1, "CRASH", "\"stderr\":\"free(): invalid pointer\"");
 }
 
+/// All that it answered was right, and it cannot be started again.
+#[test]
+fn a_program_that_is_gone_is_no_pass() {
+    let report = check("gone 20", "").report(3);
+    assert!(report["stopped"]["gone"].is_string(), "{}", report["stopped"]);
+    assert!(report.names().is_empty() && report.count("PASS") > 0, "{}", report["counts"]);
+    assert!(report.count("SKIPPED") > 0, "{}", report["counts"]);
+}
+
 #[test]
 fn lines_that_are_no_messages_are_one_warning() {
     let finished = check("garbage 20", "");

@@ -8,7 +8,8 @@ use qkvet_gen::GenError;
 use qkvet_run::process::{LoadKind, StartError};
 use qkvet_run::runner::RunError;
 use qkvet_spec::{
-    CaseRecord, Change, KnownOutcome, SnapshotOutcome, SpecError, Summary, Unexpected, Verdict,
+    CaseRecord, Change, KnownOutcome, SnapshotOutcome, SpecError, Stopped, Summary, Unexpected,
+    Verdict,
 };
 
 /// Everything checked held.
@@ -85,41 +86,43 @@ pub(crate) fn code(summary: &Summary, strict: bool) -> u8 {
         return INTERRUPTED;
     }
     let is_stale = summary.known.as_ref().is_some_and(KnownOutcome::is_stale);
-    if let Some(snapshot) = &summary.snapshot {
-        return of_snapshot(snapshot, strict, is_stale);
-    }
-    let is_known = |record: &&CaseRecord| record.known;
-    let evidence = summary
-        .records
-        .iter()
-        .filter(|record| !record.known)
-        .filter_map(|record| record.evidence.as_ref());
-    if evidence.clone().any(|evidence| evidence.broke_protocol) {
-        return TARGET;
-    }
-    let n_known = |verdict: Verdict| {
-        summary.records.iter().filter(is_known).filter(|record| record.verdict == verdict).count()
+    let code = match &summary.snapshot {
+        Some(snapshot) => of_snapshot(snapshot, strict, is_stale),
+        None => of_records(summary, strict, is_stale),
     };
-    let is_wrong =
-        |verdict: &Verdict| verdict.is_finding() && summary.count(*verdict) > n_known(*verdict);
-    if summary.findings.iter().any(|finding| !finding.is_known())
-        || Verdict::ALL.iter().any(is_wrong)
+    of_stopped(summary.stopped.as_ref(), code)
+}
+
+/// The exit code of a run that its findings alone give this one. A run that ended early never holds:
+/// nothing is known of the cases that it left out.
+pub(crate) fn of_stopped(stopped: Option<&Stopped>, code: u8) -> u8 {
+    match (stopped, code) {
+        (Some(Stopped::Gone(_)), HELD | NOTHING) => TARGET,
+        (Some(_), HELD) => FINDINGS,
+        _ => code,
+    }
+}
+
+/// The exit code of a run that was compared with no snapshot: known deviations do not fail.
+fn of_records(summary: &Summary, strict: bool, is_stale: bool) -> u8 {
+    let unknown = || summary.records.iter().filter(|record| !record.known);
+    let broke_protocol =
+        |record: &CaseRecord| record.evidence.as_ref().is_some_and(|one| one.broke_protocol);
+    let is_undecided = |verdict| summary.count(verdict) > 0;
+    if unknown().any(broke_protocol) {
+        TARGET
+    } else if summary.findings.iter().any(|finding| !finding.is_known())
+        || unknown().any(|record| record.verdict.is_finding())
+        || is_stale
     {
-        return FINDINGS;
+        FINDINGS
+    } else if summary.checked() == 0 {
+        NOTHING
+    } else if strict && [Verdict::Suspect, Verdict::Inconclusive].into_iter().any(is_undecided) {
+        FINDINGS
+    } else {
+        HELD
     }
-    // Known findings excuse what was found, not what was never asked.
-    if is_stale
-        || (summary.stopped.is_some() && summary.records.iter().any(|record| is_known(&record)))
-    {
-        return FINDINGS;
-    }
-    if summary.checked() == 0 {
-        return NOTHING;
-    }
-    if strict && summary.count(Verdict::Suspect) + summary.count(Verdict::Inconclusive) > 0 {
-        return FINDINGS;
-    }
-    HELD
 }
 
 /// The exit code of a run that was compared with a snapshot: what was recorded or is known does not
@@ -135,5 +138,80 @@ fn of_snapshot(snapshot: &SnapshotOutcome, strict: bool, is_stale: bool) -> u8 {
         NOTHING
     } else {
         HELD
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// The exit code of a run with one case of this verdict and some fields, and under `--strict`.
+    fn codes(verdict: &str, fields: Value) -> [u8; 2] {
+        let record = json!({
+            "id": "c", "law": "value", "dtype": "float32", "call": "", "verdict": verdict,
+            "dims": {"b": 1, "h_q": 1, "h_k": 1, "n_q": 1, "n_k": 1, "d_k": 1, "d_v": 1},
+        });
+        let mut summary = json!({
+            "run": {
+                "tool": "", "target": "t", "environment": [], "suite": "s", "seed": 0,
+                "conventions": [], "contracts": {}, "cases": 1,
+            },
+            "counts": {verdict: 1},
+            "findings": [],
+            "coverage": {
+                "laws": {}, "dtypes": {}, "options": {}, "sizes": {}, "declined": [],
+                "margins": {}, "unchecked": [],
+            },
+            "records": [record],
+        });
+        for (name, value) in fields.as_object().into_iter().flatten() {
+            let of = if name == "known" { &mut summary["records"][0] } else { &mut summary };
+            of[name] = value.clone();
+        }
+        let summary = serde_json::from_value(summary).expect("a summary");
+        [false, true].map(|strict| code(&summary, strict))
+    }
+
+    fn snapshot(compared: usize) -> Value {
+        json!({
+            "file": "s.yaml", "device": "cpu", "exact": false, "compared": compared,
+            "left_out": 0, "recorded_findings": [], "changes": [],
+        })
+    }
+
+    #[test]
+    fn a_run_that_ended_early_never_holds() {
+        for (verdict, code) in
+            [("PASS", HELD), ("UNSUPPORTED", NOTHING), ("CRASH", FINDINGS), ("TIMEOUT", FINDINGS)]
+        {
+            assert_eq!(codes(verdict, json!({})), [code; 2], "{verdict}");
+        }
+        for (stopped, held) in [
+            (json!("interrupted"), FINDINGS),
+            (json!("first-finding"), FINDINGS),
+            (json!({"timeouts": 10}), FINDINGS),
+            (json!({"ends": 10}), FINDINGS),
+            (json!({"gone": "not restarted"}), TARGET),
+            (json!({"shards": [{"shard": 1, "stopped": {"ends": 9}}]}), FINDINGS),
+            (json!("an older version's words"), FINDINGS),
+            (json!({"power": {"volts": 0}}), FINDINGS),
+        ] {
+            let check = |verdict, fields: Value, code| {
+                let mut fields = fields;
+                fields["stopped"] = stopped.clone();
+                assert_eq!(codes(verdict, fields.clone()), [code; 2], "{verdict} {fields}");
+            };
+            check("PASS", json!({}), held);
+            check("CRASH", json!({}), FINDINGS);
+            check("CRASH", json!({"known": true}), held);
+            check("PASS", json!({"snapshot": snapshot(1)}), held);
+            let nothing = if held == TARGET { TARGET } else { NOTHING };
+            check("UNSUPPORTED", json!({}), nothing);
+            check("PASS", json!({"snapshot": snapshot(0)}), nothing);
+            check("PASS", json!({"interrupted": true}), INTERRUPTED);
+        }
+        assert_eq!(codes("CRASH", json!({"known": true})), [HELD; 2]);
+        assert_eq!(codes("SUSPECT", json!({})), [HELD, FINDINGS]);
     }
 }

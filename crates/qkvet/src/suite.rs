@@ -231,9 +231,10 @@ impl Report {
         &self.summary
     }
 
-    /// Whether something was checked and everything checked held.
+    /// Whether the run came to its end, something was checked and everything checked held.
     pub fn is_ok(&self) -> bool {
-        self.summary.findings.is_empty() && self.summary.checked() > 0
+        let Summary { findings, stopped, .. } = &self.summary;
+        findings.is_empty() && stopped.is_none() && self.summary.checked() > 0
     }
 
     /// Asserts that it is.

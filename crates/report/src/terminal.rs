@@ -448,7 +448,7 @@ pub fn exit_line(summary: &Summary) -> String {
         return format!("\n{YELLOW}nothing was checked{YELLOW:#}{declined}{stopped}{stale}");
     }
     let none = if settled > 0 { "no new finding" } else { "no finding" };
-    let style = if worse.is_empty() { GREEN } else { YELLOW };
+    let style = if worse.is_empty() && summary.stopped.is_none() { GREEN } else { YELLOW };
     format!(
         "\n{style}{none}{style:#} in {} checked cases{known}{undecided}{declined}{stopped}{stale}{worse}",
         count(checked)

@@ -46,7 +46,7 @@ fn object(summary: &Summary, (most, width): (usize, usize)) -> Value {
         "target": short(&run.target, width),
         "suite": short(&run.suite, width),
         "seed": run.seed,
-        "fails": !open.is_empty() || n_stale > 0 || n_worse > 0,
+        "fails": !open.is_empty() || n_stale > 0 || n_worse > 0 || summary.stopped.is_some(),
         "checked": summary.checked(),
         "declined": summary.count(Verdict::Unsupported) + summary.count(Verdict::Refused),
         "undecided": summary.count(Verdict::Suspect) + summary.count(Verdict::Inconclusive),

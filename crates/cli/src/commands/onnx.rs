@@ -24,7 +24,7 @@ use super::frozen_cases::{self, Wanted};
 use super::launch::stop_on_interrupt;
 use super::setup;
 use crate::args::{OnnxFormat, OnnxRunArgs};
-use crate::exit::{FINDINGS, Failure, HELD, INTERRUPTED, NOTHING, TARGET};
+use crate::exit::{FINDINGS, Failure, HELD, INTERRUPTED, NOTHING, TARGET, of_stopped};
 use crate::out::is_live;
 use crate::out::write_text;
 
@@ -154,7 +154,7 @@ fn code(report: &OnnxReport, summary: &Summary, strict: bool) -> u8 {
         .iter()
         .filter_map(|record| record.evidence.as_ref())
         .any(|x| x.broke_protocol);
-    match () {
+    let code = match () {
         () if report.interrupted => INTERRUPTED,
         () if broke_protocol => TARGET,
         () if count(&[
@@ -168,7 +168,8 @@ fn code(report: &OnnxReport, summary: &Summary, strict: bool) -> u8 {
         () if count(&[OnnxOutcome::Ok, OnnxOutcome::Undecided]) == 0 => NOTHING,
         () if strict && count(&[OnnxOutcome::Undecided]) > 0 => FINDINGS,
         () => HELD,
-    }
+    };
+    of_stopped(report.stopped.as_ref(), code)
 }
 
 /// `qkvet export --format onnx-node-tests`.
