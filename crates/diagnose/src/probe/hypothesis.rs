@@ -3,7 +3,7 @@
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::{Outcome, judge_call};
 use qkvet_engine::lowering::Want;
-use qkvet_spec::{Contract, Evidence, Meaning, Output, Verdict};
+use qkvet_spec::{Contract, Evidence, Meaning, MeaningPatch, Output, Verdict, parse_json};
 
 use super::trials::{Trial, swapped, swapped_call};
 use crate::CannedTarget;
@@ -13,6 +13,8 @@ use crate::CannedTarget;
 pub(super) enum Effect {
     /// The meaning.
     Meaning(fn(&mut Meaning)),
+    /// One field of the meaning, by its name, to a value as YAML has it.
+    Set(&'static str, &'static str),
     /// The order of the axes: heads behind positions.
     Swapped,
 }
@@ -34,6 +36,10 @@ impl Hypothesis {
         let mut other = self.clone();
         match effect {
             Effect::Meaning(change) => change(&mut other.meaning),
+            Effect::Set(field, value) => {
+                let patch = parse_json::<MeaningPatch>(&format!(r#"{{"{field}": "{value}"}}"#));
+                other.meaning = patch.unwrap_or_default().apply(&other.meaning);
+            }
             Effect::Swapped => other.swapped = true,
         }
         other

@@ -137,7 +137,7 @@ impl Prober<'_> {
                         .iter()
                         .zip(*values)
                         .fold(base.clone(), |hypothesis, (field, value)| {
-                            hypothesis.with(field.values[*value].1)
+                            hypothesis.with(field.effect(*value))
                         });
                     hypothesis.refuted(&trial, &output, self.contract, &label).is_none()
                 })
@@ -146,7 +146,7 @@ impl Prober<'_> {
             let number = self.trials.len();
             for (at, field) in question.fields.iter().enumerate() {
                 let fits = |value: &usize| holding.iter().any(|values| values[at] == *value);
-                let fit = (0..field.values.len()).filter(fits).collect();
+                let fit = (0..field.len()).filter(fits).collect();
                 self.tally(field).seen.push(Seen { trial: number, fit, asked: at == 0 });
             }
             self.trials.push((trial, *output));
@@ -172,10 +172,7 @@ impl Prober<'_> {
         let mut bases = vec![self.declared.clone()];
         for (tally, values) in open.iter().filter(|(_, values)| !values.is_empty()) {
             let with = |base: &Hypothesis| {
-                values
-                    .iter()
-                    .map(|value| base.with(tally.field.values[*value].1))
-                    .collect::<Vec<_>>()
+                values.iter().map(|value| base.with(tally.field.effect(*value))).collect::<Vec<_>>()
             };
             bases = bases.iter().flat_map(with).collect();
         }
@@ -188,9 +185,7 @@ fn combinations(fields: &[&Field]) -> Vec<Vec<usize>> {
     let mut all = vec![Vec::new()];
     for field in fields {
         let longer = |values: &Vec<usize>| {
-            (0..field.values.len())
-                .map(|value| [values.as_slice(), &[value]].concat())
-                .collect::<Vec<_>>()
+            (0..field.len()).map(|value| [values.as_slice(), &[value]].concat()).collect::<Vec<_>>()
         };
         all = all.iter().flat_map(longer).collect();
     }

@@ -443,9 +443,9 @@ mod tests {
                     let questions = QUESTIONS.iter().filter(asks);
                     let trials: Vec<Trial> =
                         questions.flat_map(|question| (question.calls)(&bench)).collect();
-                    for (at, (one, effect)) in field.values.iter().enumerate() {
-                        for (other, other_effect) in &field.values[..at] {
-                            let (x, y) = (standard.with(*effect), standard.with(*other_effect));
+                    for (at, one) in (0..field.len()).map(|at| (at, field.name(at))) {
+                        for (other_at, other) in (0..at).map(|at| (at, field.name(at))) {
+                            let [x, y] = [at, other_at].map(|at| standard.with(field.effect(at)));
                             let is_told =
                                 trials.iter().any(|trial| are_disjoint(&x, &y, trial, &contract));
                             assert!(

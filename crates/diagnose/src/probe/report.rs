@@ -38,7 +38,7 @@ fn field(prober: &Prober<'_>, tally: &Tally) -> ProbedField {
         _ => tally.open(),
     };
     let names = |values: &[usize]| {
-        values.iter().map(|value| tally.field.values[*value].0.to_owned()).collect::<Vec<_>>()
+        values.iter().map(|value| tally.field.name(*value).to_owned()).collect::<Vec<_>>()
     };
     let (evidence, telling) = evidence(prober, tally, &values);
     let meaning = match values.as_slice() {
@@ -46,7 +46,7 @@ fn field(prober: &Prober<'_>, tally: &Tally) -> ProbedField {
             let standard = Hypothesis::new(Meaning::standard());
             MeaningPatch::between(
                 &standard.meaning,
-                &standard.with(tally.field.values[*one].1).meaning,
+                &standard.with(tally.field.effect(*one)).meaning,
             )
         }
         _ => MeaningPatch::default(),
@@ -56,7 +56,7 @@ fn field(prober: &Prober<'_>, tally: &Tally) -> ProbedField {
         about: tally.field.about.to_owned(),
         certainty,
         values: names(&values),
-        standard: tally.field.values[0].0.to_owned(),
+        standard: tally.field.name(0).to_owned(),
         evidence,
         telling,
         measured: intervals(prober, tally),
@@ -93,15 +93,13 @@ fn evidence(prober: &Prober<'_>, tally: &Tally, values: &[usize]) -> (Vec<String
             lines.extend(refuted);
         }
         ([], _) => lines.extend(
-            tally
-                .telling()
-                .filter(|seen| seen.fit.len() < tally.field.values.len())
-                .take(MAX_LISTED)
-                .map(|seen| {
+            tally.telling().filter(|seen| seen.fit.len() < tally.field.len()).take(MAX_LISTED).map(
+                |seen| {
                     let names: Vec<&str> =
-                        seen.fit.iter().map(|value| tally.field.values[*value].0).collect();
+                        seen.fit.iter().map(|value| tally.field.name(*value)).collect();
                     format!("{}: {}", label(&prober.trials[seen.trial].0.call), names.join(" or "))
-                }),
+                },
+            ),
         ),
         _ => lines.push(format!("{} calls do not tell them apart", tally.telling().count())),
     }
@@ -121,9 +119,9 @@ fn evidence(prober: &Prober<'_>, tally: &Tally, values: &[usize]) -> (Vec<String
 /// first.
 fn refutations(prober: &Prober<'_>, tally: &Tally, decided: usize) -> Vec<(usize, String)> {
     let bases = prober.bases(&[tally.field]);
-    let others = (0..tally.field.values.len()).filter(|value| *value != decided);
+    let others = (0..tally.field.len()).filter(|value| *value != decided);
     let refuted = |value: usize| {
-        let (name, effect) = tally.field.values[value];
+        let (name, effect) = (tally.field.name(value), tally.field.effect(value));
         let mut calls = tally.telling().filter(|seen| !seen.fit.contains(&value));
         calls.find_map(|seen| {
             let place = refutation(prober, seen, &bases[0].with(effect))?;
@@ -148,9 +146,9 @@ fn unexplained(prober: &Prober<'_>, tally: &Tally) -> (Option<String>, Option<St
     };
     let (trial, output) = &prober.trials[seen.trial];
     let bases = prober.bases(&[tally.field]);
-    let standard = bases[0].with(tally.field.values[0].1);
+    let standard = bases[0].with(tally.field.effect(0));
     let refuted = refutation(prober, seen, &standard)
-        .map(|place| format!("{} is refuted: {place}", tally.field.values[0].0));
+        .map(|place| format!("{} is refuted: {place}", tally.field.name(0)));
     let read = weighed(trial, output).map(|keys| format!("{}: {keys}", label(&trial.call)));
     (read, refuted)
 }

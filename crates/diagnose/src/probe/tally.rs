@@ -40,7 +40,7 @@ impl Tally {
 
     /// The values that hold every call.
     pub(super) fn common(&self) -> Vec<usize> {
-        (0..self.field.values.len())
+        (0..self.field.len())
             .filter(|value| self.telling().all(|seen| seen.fit.contains(value)))
             .collect()
     }
@@ -48,7 +48,7 @@ impl Tally {
     /// The values that single calls single out.
     pub(super) fn claimed(&self) -> Vec<usize> {
         let says = |value: &usize| self.telling().any(|seen| seen.fit == [*value]);
-        (0..self.field.values.len()).filter(says).collect()
+        (0..self.field.len()).filter(says).collect()
     }
 
     /// How sure the answer is; a broken call is told whatever the others say.
