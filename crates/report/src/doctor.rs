@@ -2,7 +2,7 @@
 //! field that is wrong.
 
 use anstyle::{AnsiColor, Style};
-use qkvet_spec::{Diagnosis, DoctorEvent};
+use qkvet_spec::{Diagnosis, DoctorEvent, Quoted};
 
 use crate::text::{cut, visible_line};
 
@@ -30,33 +30,37 @@ impl DoctorText {
                 format!("  → {DIM}{}{DIM:#}\n", cut(&visible_line(&elided(line)), WIDTH))
             }
             DoctorEvent::Received(line) => {
-                self.last = cut(&visible_line(&elided(line)), WIDTH);
+                self.last = cut(&visible_line(&elided(&line.tell().to_string())), WIDTH);
                 format!("  ← {}\n", self.last)
             }
             DoctorEvent::BadField { path, expected, got, hint } => {
-                let mark = place(&self.last, path).map_or(String::new(), |column| {
-                    format!("    {}{RED}^{RED:#} {}\n", " ".repeat(column), visible_line(path))
+                let path = path.tell().to_string();
+                let mark = place(&self.last, &path).map_or(String::new(), |column| {
+                    format!("    {}{RED}^{RED:#} {}\n", " ".repeat(column), visible_line(&path))
                 });
                 let field = if path.is_empty() { String::new() } else { format!("{path}: ") };
-                let said =
-                    visible_line(&format!("{field}expected {expected}, got {got}")).into_owned();
-                format!("{mark}  {RED}BROKEN{RED:#}  {said}\n{}", hinted(hint.as_deref()))
+                let said = format!("{field}expected {}, got {}", expected.tell(), got.tell());
+                let said = visible_line(&said);
+                format!("{mark}  {RED}BROKEN{RED:#}  {said}\n{}", hinted(hint.as_ref()))
             }
-            DoctorEvent::Shown(diagnosis, text, hint) => {
+            DoctorEvent::Shown { diagnosis, text, hint } => {
                 let word = match diagnosis {
                     Diagnosis::Well => format!("{GREEN}ok{GREEN:#}    "),
                     Diagnosis::NotOffered => "-     ".to_owned(),
                     Diagnosis::Wrong => format!("{RED}WRONG{RED:#} "),
                     Diagnosis::Broken => format!("{RED}BROKEN{RED:#}"),
                 };
-                format!("  {word}  {}\n{}", visible_line(text), hinted(hint.as_deref()))
+                let text = text.tell().to_string();
+                format!("  {word}  {}\n{}", visible_line(&text), hinted(hint.as_ref()))
             }
         }
     }
 }
 
-fn hinted(hint: Option<&str>) -> String {
-    hint.map_or(String::new(), |hint| format!("  hint    {}\n", visible_line(hint)))
+fn hinted(hint: Option<&Quoted>) -> String {
+    hint.map_or(String::new(), |hint| {
+        format!("  hint    {}\n", visible_line(&hint.tell().to_string()))
+    })
 }
 
 /// The last line: what it comes to.
@@ -145,9 +149,8 @@ mod tests {
         assert_eq!(place("not json", "seq"), None);
 
         let mut text = DoctorText::default();
-        text.event(&DoctorEvent::Received(r#"{"seq":2,"status":"fine"}"#.to_owned()));
-        let (path, expected, got) =
-            ("status".to_owned(), "one of `ok`".to_owned(), "`fine`".to_owned());
+        text.event(&DoctorEvent::Received(r#"{"seq":2,"status":"fine"}"#.into()));
+        let (path, expected, got) = ("status".into(), "one of `ok`".into(), "`fine`".into());
         let shown = text.event(&DoctorEvent::BadField { path, expected, got, hint: None });
         let plain = anstream::adapter::strip_str(&shown).to_string();
         assert_eq!(

@@ -1,6 +1,6 @@
 //! A probe for people, as YAML for `qkvet.yaml`, and as JSON.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 use qkvet_spec::{Certainty, Measured, Probe, ProbedField};
@@ -59,15 +59,17 @@ fn lines(field: &ProbedField) -> String {
         (several, _) => several.join(" | "),
     };
     let mark = if is_open || differs { "*" } else { " " };
-    let first = evidence.first().map_or(String::new(), |line| cut(&plain(line), WIDTH));
+    let first = evidence.first().map_or(String::new(), |line| cut(&plain(line.tell()), WIDTH));
     let mut out = format!("{mark} {:16}{value:COLUMN$} {word}{pad} {first}", field.field)
         .trim_end()
         .to_owned()
         + "\n";
     let is_told = is_open || differs || *certainty == Certainty::Undecided;
     let rest = if is_told { &evidence[1.min(evidence.len())..] } else { &[] };
-    let more =
-        rest.iter().map(|line| cut(&plain(line), WIDTH)).chain(measured.iter().map(interval));
+    let more = rest
+        .iter()
+        .map(|line| cut(&plain(line.tell()), WIDTH))
+        .chain(measured.iter().map(interval));
     for line in more {
         let _ = writeln!(out, "{}{line}", " ".repeat(INDENT));
     }
@@ -116,7 +118,8 @@ fn rounded(x: f64, way: f64) -> f64 {
 }
 
 /// In one line, without characters that a terminal or a YAML comment would take for something else.
-fn plain(text: &str) -> String {
+fn plain(text: impl fmt::Display) -> String {
+    let text = text.to_string();
     let text: String =
         text.chars().map(|c| if matches!(c, '\n' | '\t') { ' ' } else { c }).collect();
     visible(&text).into_owned()
@@ -138,7 +141,7 @@ pub fn probe_yaml(probe: &Probe) -> String {
                 "  # {}: {}, {}",
                 field.field,
                 field.certainty.word(),
-                plain(telling.map_or("", String::as_str))
+                telling.map_or_else(String::new, |line| plain(line.tell()))
             )
         });
         evidence.unwrap_or_default()
@@ -179,8 +182,10 @@ pub fn probe_yaml(probe: &Probe) -> String {
         } else {
             format!(" {}", field.values.join(" | "))
         };
-        let evidence =
-            field.evidence.first().map_or(String::new(), |line| format!(": {}", plain(line)));
+        let evidence = field
+            .evidence
+            .first()
+            .map_or(String::new(), |line| format!(": {}", plain(line.tell())));
         let _ = writeln!(out, "# {}: {}{values}{evidence}", field.field, field.certainty.word());
     }
     out
@@ -211,7 +216,7 @@ mod tests {
             certainty,
             values: values.iter().map(|value| (*value).to_owned()).collect(),
             standard: "lower-right".to_owned(),
-            evidence: vec!["at [b=0]: needs 1,\n# got \u{1b}[31m2".to_owned(), "second".to_owned()],
+            evidence: vec!["at [b=0]: needs 1,\n# got \u{1b}[31m2".into(), "second".into()],
             telling: 0,
             measured: vec![Measured {
                 what: "scale".to_owned(),

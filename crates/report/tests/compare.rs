@@ -263,7 +263,7 @@ fn bits_and_keys() {
     // Another device, suite, seed, contract or convention is another part.
     let base = with(None);
     let mut others = vec![base.clone(); 5];
-    others[0].run.device = Some("cuda:0".to_owned());
+    others[0].run.device = Some("cuda:0".into());
     others[1].run.suite = "core".to_owned();
     others[2].run.seed = 1;
     others[3].run.contracts.insert("float32".to_owned(), "tf32".to_owned());
@@ -313,7 +313,7 @@ fn a_file_that_is_cut_anywhere_is_told_to_be_cut() {
         ],
     );
     let mut other = run.clone();
-    other.run.device = Some("cuda:0".to_owned());
+    other.run.device = Some("cuda:0".into());
     let mut snapshot = recorded(&run);
     let outcome = compare(&snapshot, &other, "s", None, false);
     accept(&mut snapshot, &other, &outcome, false, &|_| true);

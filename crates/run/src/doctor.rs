@@ -7,7 +7,7 @@ mod judge;
 use qkvet_spec::wire::{HelloAnswer, Request};
 use qkvet_spec::{
     Breakage, Call, CallOption, CallOptions, Contract, Convention, Diagnosis, DoctorEvent, Dtype,
-    Meaning, Output, Response, Trouble,
+    Meaning, Output, Quoted, Response, Trouble,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -56,11 +56,8 @@ pub fn examine(
         }
     };
     for (at, line) in environment(&conversation).into_iter().enumerate() {
-        tell(DoctorEvent::Shown(
-            if at == 0 { Diagnosis::Well } else { Diagnosis::NotOffered },
-            line,
-            None,
-        ));
+        let diagnosis = if at == 0 { Diagnosis::Well } else { Diagnosis::NotOffered };
+        tell(DoctorEvent::Shown { diagnosis, text: line, hint: None });
     }
     let mut doctor = Doctor {
         launch,
@@ -77,7 +74,7 @@ pub fn examine(
     Ok(doctor.worst)
 }
 
-fn environment(conversation: &Conversation) -> Vec<String> {
+fn environment(conversation: &Conversation) -> Vec<Quoted> {
     let python = conversation.greeting.python.clone();
     match python.and_then(|python| serde_json::from_value::<PythonInfo>(python).ok()) {
         Some(info) => info.describe(),
@@ -87,25 +84,27 @@ fn environment(conversation: &Conversation) -> Vec<String> {
 
 fn message(sent: bool, line: &[u8]) -> DoctorEvent {
     let text = String::from_utf8_lossy(line).trim_end().to_owned();
-    if sent { DoctorEvent::Sent(text) } else { DoctorEvent::Received(text) }
+    if sent { DoctorEvent::Sent(text) } else { DoctorEvent::Received(text.into()) }
 }
 
 fn tell_start_error(error: &StartError, tell: &mut dyn FnMut(DoctorEvent)) {
     if let StartError::Protocol { error, heard, .. } = error {
         tell(bad_field(error));
         if let Some(stray) = &heard.stray {
+            let stray = stray.tell();
             let text = format!("before it came a line that does not begin with `{{`: {stray}");
-            tell(DoctorEvent::Shown(Diagnosis::NotOffered, text, None));
+            let (diagnosis, text) = (Diagnosis::NotOffered, text.into());
+            tell(DoctorEvent::Shown { diagnosis, text, hint: None });
         }
         return;
     }
-    let (text, hint) = (format!("{error:#}"), error.hint().map(|hint| hint.tell().to_string()));
-    tell(DoctorEvent::Shown(Diagnosis::Broken, text, hint));
+    let text = format!("{error:#}").into();
+    tell(DoctorEvent::Shown { diagnosis: Diagnosis::Broken, text, hint: error.hint() });
 }
 
 fn bad_field(error: &WireError) -> DoctorEvent {
     let WireError { path, expected, got, hint, .. } = error.clone();
-    DoctorEvent::BadField { path, expected, got, hint }
+    DoctorEvent::BadField { path, expected, got, hint: hint.map(Quoted::new) }
 }
 
 struct Doctor<'a, 'c> {
@@ -121,11 +120,7 @@ struct Doctor<'a, 'c> {
 impl Doctor<'_, '_> {
     fn steps(&mut self) {
         let Some(dtype) = self.dtype() else {
-            return self.show(
-                Diagnosis::Wrong,
-                "none of its formats can be checked".to_owned(),
-                None,
-            );
+            return self.show(Diagnosis::Wrong, "none of its formats can be checked");
         };
         let plain = calls::plain(dtype);
         self.step("a plain call", &plain);
@@ -150,7 +145,7 @@ impl Doctor<'_, '_> {
         } else {
             (self.tell)(DoctorEvent::Step("tensors by file".to_owned()));
             let text = "supports.payloads does not list `file`: tensors of every size come inline";
-            self.show(Diagnosis::NotOffered, text.to_owned(), None);
+            self.show(Diagnosis::NotOffered, text);
         }
         self.step("the weights beside the output", &Call { return_weights: true, ..plain.clone() });
         for option in CallOption::ALL {
@@ -206,11 +201,15 @@ impl Doctor<'_, '_> {
         listed && arguments.is_none_or(|arguments| arguments.get(argument).is_some())
     }
 
-    fn show(&mut self, diagnosis: Diagnosis, text: String, hint: Option<String>) {
+    fn show(&mut self, diagnosis: Diagnosis, text: impl Into<Quoted>) {
+        self.show_with(diagnosis, text, None);
+    }
+
+    fn show_with(&mut self, diagnosis: Diagnosis, text: impl Into<Quoted>, hint: Option<Quoted>) {
         if diagnosis != Diagnosis::NotOffered {
             self.worst = self.worst.max(diagnosis);
         }
-        (self.tell)(DoctorEvent::Shown(diagnosis, text, hint));
+        (self.tell)(DoctorEvent::Shown { diagnosis, text: text.into(), hint });
     }
 
     /// One call that is judged.
@@ -218,7 +217,7 @@ impl Doctor<'_, '_> {
         (self.tell)(DoctorEvent::Step(title.to_owned()));
         let supports = self.live.as_ref().and_then(|live| live.greeting.supports.clone());
         if let Err(missing) = crate::process::offered(supports.as_ref(), call) {
-            return self.show(Diagnosis::NotOffered, format!("not asked: {missing}"), None);
+            return self.show(Diagnosis::NotOffered, format!("not asked: {missing}"));
         }
         if let Some(output) = self.answer(call, None) {
             self.judge(call, &output);
@@ -227,7 +226,7 @@ impl Doctor<'_, '_> {
 
     fn judge(&mut self, call: &Call, output: &Output) {
         let (diagnosis, text, hint) = judge::judge(self.config, call, output);
-        self.show(diagnosis, text, hint);
+        self.show_with(diagnosis, text, hint);
     }
 
     /// A param that no version knows: to be declined.
@@ -238,12 +237,12 @@ impl Doctor<'_, '_> {
         let tweak = |run: &mut Value| run["params"]["qkvet_unknown"] = 1.into();
         match self.exchange(call, Some(&tweak)) {
             Some(Response::Unsupported(reason)) => {
-                self.show(Diagnosis::Well, format!("declined: {}", reason.tell()), None)
+                self.show(Diagnosis::Well, format!("declined: {}", reason.tell()))
             }
             Some(other) => {
                 let text = format!("expected status unsupported, got {}", status(&other));
                 let hint = "answer `unsupported` to every name in params, tensors and want that is not known";
-                self.show(Diagnosis::Broken, text, Some(hint.to_owned()));
+                self.show_with(Diagnosis::Broken, text, Some(hint.into()));
             }
             None => {}
         }
@@ -271,20 +270,16 @@ impl Doctor<'_, '_> {
         let bits =
             |output: &Output| output.output.data.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
         if bits(&first) == bits(&second) && first.output.shape == second.output.shape {
-            self.show(Diagnosis::Well, "the same bits".to_owned(), None);
+            self.show(Diagnosis::Well, "the same bits");
         } else {
-            self.show(Diagnosis::Wrong, "other bits the second time".to_owned(), None);
+            self.show(Diagnosis::Wrong, "other bits the second time");
         }
     }
 
     fn farewell(&mut self) {
         (self.tell)(DoctorEvent::Step("stop".to_owned()));
         let Some(mut live) = self.live.take() else {
-            return self.show(
-                Diagnosis::NotOffered,
-                "the process has ended already".to_owned(),
-                None,
-            );
+            return self.show(Diagnosis::NotOffered, "the process has ended already");
         };
         let Ok(stop) = line(&Request::Stop) else { return };
         (self.tell)(message(true, &stop));
@@ -292,24 +287,21 @@ impl Doctor<'_, '_> {
         let start = Instant::now();
         let ended = live.child.farewell(stop);
         if let Some(unasked) = live.child.surplus() {
-            let error = WireError::new("", "nothing after the last answer", quoted(unasked));
+            let error = WireError::new("", "nothing after the last answer", quoted(unasked).tell());
             (self.tell)(message(false, unasked));
             self.broken(&error.hint("one answer to each request, none to stop"));
         }
         match ended {
             Ok(how) => {
                 let took = start.elapsed().as_millis();
-                let hint =
-                    (how != Breakage::Exited(0)).then(|| "exit with code 0 after stop".to_owned());
-                self.show(Diagnosis::Well, format!("{} after {took} ms", how.tell()), hint);
+                let hint = (how != Breakage::Exited(0)).then_some("exit with code 0 after stop");
+                let text = format!("{} after {took} ms", how.tell());
+                self.show_with(Diagnosis::Well, text, hint.map(Quoted::new));
             }
             Err(limit) => {
-                let hint = "end the program on `stop` and at the end of standard input".to_owned();
-                self.show(
-                    Diagnosis::Broken,
-                    format!("did not end within {} s", limit.as_secs()),
-                    Some(hint),
-                );
+                let hint = "end the program on `stop` and at the end of standard input";
+                let text = format!("did not end within {} s", limit.as_secs());
+                self.show_with(Diagnosis::Broken, text, Some(hint.into()));
             }
         }
         live.warn_of_strays(&self.launch);
@@ -320,15 +312,11 @@ impl Doctor<'_, '_> {
         match self.exchange(call, tweak)? {
             Response::Output(output) => Some(*output),
             Response::Unsupported(reason) => {
-                self.show(Diagnosis::NotOffered, format!("declined: {}", reason.tell()), None);
+                self.show(Diagnosis::NotOffered, format!("declined: {}", reason.tell()));
                 None
             }
             other => {
-                self.show(
-                    Diagnosis::Wrong,
-                    format!("expected status ok, got {}", status(&other)),
-                    None,
-                );
+                self.show(Diagnosis::Wrong, format!("expected status ok, got {}", status(&other)));
                 None
             }
         }
@@ -375,7 +363,7 @@ impl Doctor<'_, '_> {
             .as_ref()
             .map(|words| format!("; stderr: {}", words.tell()))
             .unwrap_or_default();
-        self.show(Diagnosis::Wrong, format!("{who}{}{stderr}", trouble.tell()), None);
+        self.show(Diagnosis::Wrong, format!("{who}{}{stderr}", trouble.tell()));
         None
     }
 }

@@ -370,5 +370,5 @@ fn torch_goes_before_jax() {
     assert_eq!(target.info().versions["torch"], "9.9");
     let expected =
         "the module loads torch and jax: arrays are torch tensors; --arrays jax for the other";
-    assert_eq!(target.info().notes, [expected]);
+    assert_eq!(target.info().notes, [expected.into()]);
 }

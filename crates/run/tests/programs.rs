@@ -363,7 +363,7 @@ fn what_is_not_listed_is_not_asked() {
     let half = random_call(call(|_| ()).dims(), Dtype::Float16, 1);
     check(&half, "float16 is not among its dtypes");
     output(target.call(&call(|c| c.options.scale = Some(0.5))));
-    assert_eq!(target.greeting().name.as_deref(), Some("fixture"));
+    assert_eq!(target.greeting().name, Some("fixture".into()));
 }
 
 /// Storage bits of a tensor of a request.

@@ -1,5 +1,7 @@
 //! What `qkvet doctor` tells: the words between the conversation and its reporter.
 
+use crate::Quoted;
+
 /// One thing that the doctor tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DoctorEvent {
@@ -8,20 +10,27 @@ pub enum DoctorEvent {
     /// A message to the program, without its line break.
     Sent(String),
     /// A message of the program, without its line break.
-    Received(String),
+    Received(Quoted),
     /// The last message of the program is not of the protocol.
     BadField {
         /// The field, `tensors.output.shape[1]`; empty if it is the message as a whole.
-        path: String,
+        path: Quoted,
         /// What it should be.
-        expected: String,
+        expected: Quoted,
         /// What it is.
-        got: String,
+        got: Quoted,
         /// What to do.
-        hint: Option<String>,
+        hint: Option<Quoted>,
     },
-    /// How the step ended, in words, with what to do about it.
-    Shown(Diagnosis, String, Option<String>),
+    /// How the step ended.
+    Shown {
+        /// How well.
+        diagnosis: Diagnosis,
+        /// In words.
+        text: Quoted,
+        /// What to do about it.
+        hint: Option<Quoted>,
+    },
 }
 
 /// How a step of the doctor ended, from well to ill.

@@ -56,7 +56,7 @@ pub struct RunInfo {
     pub source: Option<SourcePlace>,
     /// The device that the target was told to use or says that it uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device: Option<String>,
+    pub device: Option<Quoted>,
     /// Whether the target is a multi-head layer, which takes weights besides.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_layer: bool,

@@ -49,7 +49,7 @@ pub struct ProbedField {
     /// The standard's value.
     pub standard: String,
     /// What the values rest on, one sentence each, the most telling first.
-    pub evidence: Vec<String>,
+    pub evidence: Vec<Quoted>,
     /// Which of these sentences says why the value is not the standard's, else the first.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub telling: usize,

@@ -74,16 +74,16 @@ pub struct HelloAnswer {
     pub wire: Option<u32>,
     /// Name of the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
+    pub name: Option<Quoted>,
     /// Its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
+    pub version: Option<Quoted>,
     /// The language that it is written in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub language: Option<String>,
+    pub language: Option<Quoted>,
     /// The device that it computes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device: Option<String>,
+    pub device: Option<Quoted>,
     /// What it offers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supports: Option<Supports>,
@@ -300,7 +300,7 @@ pub struct RunAnswer {
     pub status: Status,
     /// In words, for every status but `ok`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<Quoted>,
     /// The results: those that were asked for.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tensors: BTreeMap<String, WireTensor>,

@@ -2,8 +2,9 @@
 //! often.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
-use qkvet_spec::{Call, Contract, Dtype, Output, Response, Target, Trouble};
+use qkvet_spec::{Call, Contract, Dtype, Output, Quoted, Response, Target};
 
 use super::trials::{swapped, swapped_call};
 
@@ -20,9 +21,9 @@ pub(super) enum Answer {
     /// With an output.
     Output(Box<Output>),
     /// The target does not offer it.
-    Declined(String),
+    Declined(Quoted),
     /// It broke.
-    Broken(String),
+    Broken(Quoted),
 }
 
 pub(super) struct Asker<'a> {
@@ -65,26 +66,24 @@ impl<'a> Asker<'a> {
             return answer.clone();
         }
         if self.lost >= MAX_LOST {
-            return Answer::Broken(format!(
-                "not asked: {MAX_LOST} calls before it ended without an answer"
-            ));
+            let why = format!("not asked: {MAX_LOST} calls before it ended without an answer");
+            return Answer::Broken(why.into());
         }
         if self.calls >= MAX_CALLS {
-            return Answer::Declined(format!("not asked: a probe makes at most {MAX_CALLS} calls"));
+            let why = format!("not asked: a probe makes at most {MAX_CALLS} calls");
+            return Answer::Declined(why.into());
         }
         self.calls += 1;
         let answer = match self.target.call_contiguous(&call) {
             Response::Output(output) => Answer::Output(self.noted(output)),
-            Response::Unsupported(reason) => {
-                Answer::Declined(format!("unsupported: {}", reason.tell()))
-            }
-            Response::Refused(reason) => Answer::Declined(format!("refused: {}", reason.tell())),
-            Response::NotAsked(reason) => Answer::Declined(format!("not asked: {}", reason.tell())),
-            Response::Error(reason) => Answer::Broken(format!("error: {}", reason.tell())),
-            Response::Malformed(reason) => Answer::Broken(format!("malformed: {}", reason.tell())),
-            Response::Crash(trouble) => self.lost("crash", &trouble),
-            Response::Timeout(trouble) => self.lost("timeout", &trouble),
-            Response::Broken(trouble) => self.lost("broken", &trouble),
+            Response::Unsupported(reason) => Answer::Declined(said("unsupported", reason.tell())),
+            Response::Refused(reason) => Answer::Declined(said("refused", reason.tell())),
+            Response::NotAsked(reason) => Answer::Declined(said("not asked", reason.tell())),
+            Response::Error(reason) => Answer::Broken(said("error", reason.tell())),
+            Response::Malformed(reason) => Answer::Broken(said("malformed", reason.tell())),
+            Response::Crash(trouble) => self.lost(said("crash", trouble.tell())),
+            Response::Timeout(trouble) => self.lost(said("timeout", trouble.tell())),
+            Response::Broken(trouble) => self.lost(said("broken", trouble.tell())),
         };
         self.asked.push((call, answer.clone()));
         answer
@@ -101,8 +100,12 @@ impl<'a> Asker<'a> {
         output
     }
 
-    fn lost(&mut self, how: &str, trouble: &Trouble) -> Answer {
+    fn lost(&mut self, how: Quoted) -> Answer {
         self.lost += 1;
-        Answer::Broken(format!("{how}: {}", trouble.tell()))
+        Answer::Broken(how)
     }
+}
+
+fn said(what: &str, words: impl fmt::Display) -> Quoted {
+    format!("{what}: {words}").into()
 }

@@ -1,7 +1,7 @@
 //! How many digits sums keep: an estimate from sums that are exact only if enough of them are kept.
 
 use qkvet_engine::lowering::Want;
-use qkvet_spec::{Certainty, Dims, Dtype, MeaningPatch, Output, ProbedField};
+use qkvet_spec::{Certainty, Dims, Dtype, MeaningPatch, Output, ProbedField, Quoted};
 
 use super::asker::{Answer, Asker};
 use super::trials::{Trial, Trials, call, one_hot};
@@ -133,28 +133,25 @@ fn read(
     trial: &Trial,
     output: &Output,
     keeps: fn(&[f64]) -> bool,
-) -> (Certainty, Vec<String>, String) {
+) -> (Certainty, Vec<String>, Quoted) {
     let b = trial.call.dims().b;
     let width = match output.output.shape[..] {
         [items, 1, 1, width] if items == b && width > ORDERS.len() => width,
         _ => {
-            return (
-                Certainty::None,
-                Vec::new(),
-                format!("output of shape {:?}", output.output.shape),
-            );
+            let shape = format!("output of shape {:?}", output.output.shape);
+            return (Certainty::None, Vec::new(), shape.into());
         }
     };
     let kept = output.output.data.chunks(width).take_while(|row| keeps(row)).count();
     if kept == b {
         let text =
             format!("2^p + 1 − 2^p = 1 in each of {} orders for all p up to {b}", ORDERS.len());
-        return (Certainty::Estimate, vec![format!("more than {b} bits")], text);
+        return (Certainty::Estimate, vec![format!("more than {b} bits")], text.into());
     }
     let at = kept + 1;
     let evidence = format!(
         "2^p + 1 − 2^p = 1 in each of {} orders for p below {at}, not for {at}",
         ORDERS.len()
     );
-    (Certainty::Estimate, vec![named(kept + 1)], evidence)
+    (Certainty::Estimate, vec![named(kept + 1)], evidence.into())
 }

@@ -1,6 +1,6 @@
 //! Asks the questions in order and keeps what follows from the answers.
 
-use qkvet_spec::{Call, Contract, Dtype, Meaning, Output, Target};
+use qkvet_spec::{Call, Contract, Dtype, Meaning, Output, Quoted, Target};
 
 use super::asker::{Answer, Asker};
 use super::field::Field;
@@ -105,8 +105,7 @@ impl Prober<'_> {
         for field in question.fields {
             self.tally(field).seen.retain(|seen| !own.contains(&seen.trial));
         }
-        let is_own =
-            |(call, _): &(String, String)| calls.iter().any(|trial| *call == label(&trial.call));
+        let is_own = |(call, _): &(Call, Quoted)| calls.iter().any(|trial| trial.call == *call);
         let first = self.tally(question.fields[0]);
         first.declined.retain(|one| !is_own(one));
         first.broken.retain(|one| !is_own(one));
@@ -122,11 +121,11 @@ impl Prober<'_> {
             let output = match self.asker.ask(&trial.call) {
                 Answer::Output(output) => output,
                 Answer::Declined(reason) => {
-                    self.tally(question.fields[0]).declined.push((label, reason));
+                    self.tally(question.fields[0]).declined.push((trial.call, reason));
                     continue;
                 }
                 Answer::Broken(reason) => {
-                    self.tally(question.fields[0]).broken.push((label, reason));
+                    self.tally(question.fields[0]).broken.push((trial.call, reason));
                     continue;
                 }
             };

@@ -1,6 +1,8 @@
 //! From tallies to fields with their evidence.
 
-use qkvet_spec::{Certainty, Dtype, ExplicitScale, Meaning, MeaningPatch, Measured, ProbedField};
+use qkvet_spec::{
+    Call, Certainty, Dtype, ExplicitScale, Meaning, MeaningPatch, Measured, ProbedField, Quoted,
+};
 
 use super::Probed;
 use super::field::Field;
@@ -65,10 +67,10 @@ fn field(prober: &Prober<'_>, tally: &Tally) -> ProbedField {
 }
 
 /// What the values rest on, and which line refutes the standard's value.
-fn evidence(prober: &Prober<'_>, tally: &Tally, values: &[usize]) -> (Vec<String>, usize) {
-    let (mut lines, mut telling) = (Vec::new(), 0);
-    let told = |(call, said): &(String, String)| format!("{call}: {said}");
-    lines.extend(tally.broken.iter().take(MAX_LISTED).map(told));
+fn evidence(prober: &Prober<'_>, tally: &Tally, values: &[usize]) -> (Vec<Quoted>, usize) {
+    let (mut lines, mut telling): (Vec<String>, _) = (Vec::new(), 0);
+    let format_answer = |(call, said): &(Call, Quoted)| format!("{}: {}", label(call), said.tell());
+    lines.extend(tally.broken.iter().take(MAX_LISTED).map(format_answer));
     match (tally.common().as_slice(), values) {
         ([one], [_]) => {
             let refuted = refutations(prober, tally, *one);
@@ -109,10 +111,9 @@ fn evidence(prober: &Prober<'_>, tally: &Tally, values: &[usize]) -> (Vec<String
         } else {
             format!(" (and {} calls more)", others.len())
         };
-        let (call, said) = first;
-        lines.push(format!("{call}: {said}{more}"));
+        lines.push(format_answer(first) + &more);
     }
-    (lines, telling)
+    (lines.into_iter().map(Quoted::new).collect(), telling)
 }
 
 /// Why each other value is out, one place a value; that of the standard, which has number 0, comes
@@ -231,7 +232,7 @@ fn fact(
         certainty,
         values,
         standard: standard.to_owned(),
-        evidence: vec!["seen in every answer".to_owned()],
+        evidence: vec!["seen in every answer".into()],
         telling: 0,
         measured: Vec::new(),
         meaning: MeaningPatch::default(),

@@ -1,6 +1,6 @@
 //! What the calls say of one field: the values that fit each of them, and what follows from all.
 
-use qkvet_spec::Certainty;
+use qkvet_spec::{Call, Certainty, Quoted};
 
 use super::field::Field;
 
@@ -11,9 +11,9 @@ pub(super) struct Tally {
     /// Calls that the target answered.
     pub(super) seen: Vec<Seen>,
     /// Why others were declined.
-    pub(super) declined: Vec<(String, String)>,
+    pub(super) declined: Vec<(Call, Quoted)>,
     /// How others broke.
-    pub(super) broken: Vec<(String, String)>,
+    pub(super) broken: Vec<(Call, Quoted)>,
 }
 
 /// What one call says.
@@ -87,6 +87,9 @@ impl Tally {
 mod tests {
     use super::*;
     use crate::probe::field::MASK;
+    use crate::probe::question::plain;
+    use crate::probe::trials::{RUNGS, Trials};
+    use qkvet_spec::Dtype;
 
     fn tally(fits: &[(&[usize], bool)]) -> Tally {
         let seen = |(trial, (fit, asked)): (usize, &(&[usize], bool))| Seen {
@@ -116,7 +119,8 @@ mod tests {
     #[test]
     fn a_broken_call_is_told() {
         let of = |fits: &[(&[usize], bool)]| {
-            Tally { broken: vec![(String::new(), "crash".to_owned())], ..tally(fits) }.certainty()
+            let call = plain(&Trials::new(Dtype::Float32, RUNGS[0])).swap_remove(0).call;
+            Tally { broken: vec![(call, "crash".into())], ..tally(fits) }.certainty()
         };
         assert_eq!(of(&[]), Certainty::Broken);
         assert_eq!(of(&[(&[0], true)]), Certainty::Broken);

@@ -16,7 +16,7 @@ pub struct OpenTarget {
     /// Libraries, versions, argument mapping: one line each.
     pub environment: Vec<Quoted>,
     /// The device that its program says it runs on.
-    pub device: Option<String>,
+    pub device: Option<Quoted>,
     /// Whether it is a multi-head layer, which takes weights besides.
     pub is_layer: bool,
     /// Set when a call had no answer: whatever came of it decides nothing. Live targets have none.
@@ -30,10 +30,10 @@ pub struct OpenTarget {
 
 impl OpenTarget {
     /// A target that answers every call itself.
-    pub fn live(target: impl Target + Send + 'static, environment: Vec<String>) -> Self {
+    pub fn live(target: impl Target + Send + 'static, environment: Vec<Quoted>) -> Self {
         Self {
             target: Box::new(target),
-            environment: environment.into_iter().map(Quoted::new).collect(),
+            environment,
             device: None,
             is_layer: false,
             unanswered: None,

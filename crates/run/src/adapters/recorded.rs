@@ -21,7 +21,7 @@ use crate::record::{Answered, Joined, contiguous_id, id_of, transposed_id};
 pub struct Recorded {
     /// What the target said of itself.
     environment: Vec<Quoted>,
-    device: Option<String>,
+    device: Option<Quoted>,
     is_layer: bool,
     source: Option<SourcePlace>,
     warnings: Vec<String>,

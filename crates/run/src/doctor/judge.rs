@@ -3,7 +3,7 @@
 use qkvet_diagnose::{CannedTarget, applied};
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::{Outcome, judge_call};
-use qkvet_spec::{Call, Contract, Diagnosis, Meaning, Output, Verdict};
+use qkvet_spec::{Call, Contract, Diagnosis, Meaning, Output, Quoted, Verdict};
 
 use super::DoctorConfig;
 
@@ -12,7 +12,7 @@ pub(super) fn judge(
     config: &DoctorConfig<'_>,
     call: &Call,
     output: &Output,
-) -> (Diagnosis, String, Option<String>) {
+) -> (Diagnosis, String, Option<Quoted>) {
     let Some(contract) = config.contracts.get(&call.dtype()) else {
         return (Diagnosis::NotOffered, format!("no contract for {}", call.dtype()), None);
     };
@@ -46,10 +46,8 @@ pub(super) fn judge(
                 outcome(&meaning, contract, call, output).verdict == Verdict::Pass
             });
             let hint = explains.map(|known| {
-                format!(
-                    "right under --convention {}={}: declare it, or fix it",
-                    known.field, known.value
-                )
+                let convention = format!("{}={}", known.field, known.value);
+                format!("right under --convention {convention}: declare it, or fix it").into()
             });
             (Diagnosis::Wrong, format!("wrong: {seen}"), hint)
         }

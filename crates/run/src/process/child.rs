@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 use qkvet_spec::{Breakage, Pipe, Quoted, Trouble};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use super::lines::Strays;
 use super::pipes::Pipes;
 use super::registry;
 use super::watch::Watch;
@@ -139,7 +138,7 @@ impl Child {
 
     /// The beginning of a line that the child did not end.
     fn begun(&self) -> Option<Quoted> {
-        self.pipes.lines.begun().map(|line| quoted(line).into())
+        self.pipes.lines.begun().map(quoted)
     }
 
     fn late(&mut self, limit: Duration) -> Trouble {
@@ -197,9 +196,9 @@ impl Child {
         Some(summary(self.pipes.tail())).filter(|words| !words.is_empty()).map(Quoted::new)
     }
 
-    /// Lines on the output that were no messages.
-    pub(crate) fn strays(&self) -> &Strays {
-        self.pipes.lines.strays()
+    /// The beginning of the first line on the output that was no message, quoted.
+    pub(crate) fn first_stray(&self) -> Option<&Quoted> {
+        self.pipes.lines.first_stray()
     }
 }
 

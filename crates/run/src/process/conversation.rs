@@ -160,7 +160,8 @@ impl Conversation {
         if let Err(early) = self.child.send(request, asked.line_limit()) {
             trace(false, &early);
             let expected = format!("no answer before request {}", asked.seq);
-            return self.broken(WireError::new("", expected, quoted(&early)).hint(ONE_ANSWER));
+            return self
+                .broken(WireError::new("", expected, quoted(&early).tell()).hint(ONE_ANSWER));
         }
         let mut exchange =
             match receive(&mut self.child, launch, ("the request", launch.limits.timeout)) {
@@ -201,7 +202,7 @@ impl Conversation {
                     let error = WireError::new(
                         "",
                         format!("one answer to request {}", asked.seq),
-                        quoted(second),
+                        quoted(second).tell(),
                     );
                     self.broken(error.hint(ONE_ANSWER))
                 }
@@ -217,7 +218,7 @@ impl Conversation {
     }
 
     fn broken(&mut self, error: WireError) -> Exchange {
-        let how = Breakage::Protocol { field: Quoted::new(&error.path) };
+        let how = Breakage::Protocol { field: error.path.clone() };
         let over = Some(End::Broke(how.clone()));
         let detail = Some(error.to_string().into());
         let trouble = Trouble { how, detail, stderr: self.child.last_words() };
@@ -230,9 +231,9 @@ impl Conversation {
     }
 
     pub(crate) fn warn_of_strays(&self, launch: &Launch) {
-        if let Some(first) = first_stray(&self.child) {
+        if let Some(first) = self.child.first_stray() {
             launch.limits.watch.warn(Warning::Strays, || {
-                format!("the target wrote lines to the protocol's pipe that are no messages, the first is {first}")
+                format!("the target wrote lines to the protocol's pipe that are no messages, the first is {}", first.tell())
             });
         }
     }
@@ -284,15 +285,10 @@ fn receive(child: &mut Child, launch: &Launch, (to, limit): (&str, Duration)) ->
 }
 
 fn heard(child: &Child, stderr: Option<Quoted>) -> Box<Heard> {
-    Box::new(Heard { stderr, stray: first_stray(child) })
+    Box::new(Heard { stderr, stray: child.first_stray().cloned() })
 }
 
 fn started_badly(child: &Child, trouble: Trouble) -> (Box<Trouble>, Box<Heard>) {
     let heard = heard(child, trouble.stderr.clone());
     (Box::new(trouble), heard)
-}
-
-fn first_stray(child: &Child) -> Option<String> {
-    let strays = child.strays();
-    (strays.count > 0).then(|| strays.first.clone())
 }

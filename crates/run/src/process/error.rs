@@ -173,7 +173,7 @@ pub struct Heard {
     /// The telling part of the end of its standard error.
     pub stderr: Option<Quoted>,
     /// The first line on its standard output that was no message, quoted.
-    pub stray: Option<String>,
+    pub stray: Option<Quoted>,
 }
 
 impl fmt::Display for Heard {
@@ -182,7 +182,9 @@ impl fmt::Display for Heard {
             write!(f, "; stderr: {}", stderr.tell())?;
         }
         match &self.stray {
-            Some(stray) => write!(f, "; it wrote a line that does not begin with `{{`: {stray}"),
+            Some(stray) => {
+                write!(f, "; it wrote a line that does not begin with `{{`: {}", stray.tell())
+            }
             None => Ok(()),
         }
     }

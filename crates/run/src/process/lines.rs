@@ -2,19 +2,12 @@
 
 use std::collections::VecDeque;
 
+use qkvet_spec::Quoted;
+
 use crate::wire::quoted;
 
 /// How much of a stray line is kept.
 const KEPT: usize = 240;
-
-/// Lines that were no messages.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Strays {
-    /// How many.
-    pub(crate) count: usize,
-    /// The beginning of the first, quoted.
-    pub(crate) first: String,
-}
 
 /// Cuts what comes out of a pipe into messages, which begin with `{`, and strays, which do not.
 #[derive(Debug)]
@@ -23,7 +16,8 @@ pub(crate) struct Lines {
     limit: usize,
     line: Vec<u8>,
     messages: VecDeque<Vec<u8>>,
-    strays: Strays,
+    /// The beginning of the first line that was no message, quoted.
+    first_stray: Option<Quoted>,
     too_long: bool,
 }
 
@@ -33,7 +27,7 @@ impl Lines {
             limit,
             line: Vec::new(),
             messages: VecDeque::new(),
-            strays: Strays::default(),
+            first_stray: None,
             too_long: false,
         }
     }
@@ -72,10 +66,7 @@ impl Lines {
         if line.first() == Some(&b'{') {
             self.messages.push_back(line);
         } else if line.iter().any(|b| !b.is_ascii_whitespace()) {
-            if self.strays.count == 0 {
-                self.strays.first = quoted(&line);
-            }
-            self.strays.count += 1;
+            self.first_stray.get_or_insert_with(|| quoted(&line));
         }
     }
 
@@ -107,8 +98,8 @@ impl Lines {
         self.too_long
     }
 
-    pub(crate) fn strays(&self) -> &Strays {
-        &self.strays
+    pub(crate) fn first_stray(&self) -> Option<&Quoted> {
+        self.first_stray.as_ref()
     }
 }
 
@@ -116,31 +107,32 @@ impl Lines {
 mod tests {
     use super::*;
 
-    /// Messages, strays and whether one was too long, whatever the sizes of the chunks.
-    fn check(input: &[u8], messages: &[&str], strays: usize, first: &str, too_long: bool) {
+    /// Messages, the first stray and whether a line was too long, whatever the sizes of the chunks.
+    fn check(input: &[u8], messages: &[&str], stray: Option<&str>, too_long: bool) {
         for chunk in [1, 3, 4096] {
             let mut lines = Lines::new(9);
             input.chunks(chunk).for_each(|chunk| lines.push(chunk));
             lines.finish();
             let found: Vec<Vec<u8>> = std::iter::from_fn(|| lines.next()).collect();
             assert_eq!(found, messages.iter().map(|m| m.as_bytes().to_vec()).collect::<Vec<_>>());
-            assert_eq!((lines.strays.count, lines.strays.first.as_str()), (strays, first));
+            assert_eq!(lines.first_stray(), stray.map(Quoted::new).as_ref());
             assert_eq!(lines.too_long(), too_long);
         }
     }
 
     #[test]
     fn lines() {
-        check(b"", &[], 0, "", false);
-        check(b"\n\n  \n", &[], 0, "", false);
-        check(b"\n{\"a\":1}\n", &["{\"a\":1}"], 0, "", false);
-        check(b"hello\n{}\nhalf", &["{}"], 2, "\"hello\"", false);
-        check(b"{\"a\":1}", &["{\"a\":1}"], 0, "", false);
-        check(b"{\"a\":", &[], 0, "", false);
-        check(b"{1234567}\n", &["{1234567}"], 0, "", false);
-        check(b"{12345678}\n", &[], 0, "", true);
-        check(b"> {}\n{}\n", &["{}"], 1, "\"> {}\"", false);
-        check(b"\xff\xfe\n{}", &["{}"], 1, "\"\u{fffd}\u{fffd}\"", false);
+        check(b"", &[], None, false);
+        check(b"\n\n  \n", &[], None, false);
+        check(b"\n{\"a\":1}\n", &["{\"a\":1}"], None, false);
+        check(b"hello\n{}\nhalf", &["{}"], Some("\"hello\""), false);
+        check(b"{}\nhalf", &["{}"], Some("\"half\""), false);
+        check(b"{\"a\":1}", &["{\"a\":1}"], None, false);
+        check(b"{\"a\":", &[], None, false);
+        check(b"{1234567}\n", &["{1234567}"], None, false);
+        check(b"{12345678}\n", &[], None, true);
+        check(b"> {}\n{}\n", &["{}"], Some("\"> {}\""), false);
+        check(b"\xff\xfe\n{}", &["{}"], Some("\"\u{fffd}\u{fffd}\""), false);
     }
 
     #[test]

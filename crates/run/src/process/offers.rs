@@ -1,7 +1,7 @@
 //! What a program says of itself, and whether that is what a call needs.
 
 use qkvet_spec::wire::{HelloAnswer, Supports};
-use qkvet_spec::{Call, CallOption, Dtype, nearest};
+use qkvet_spec::{Call, CallOption, Dtype, Quoted, nearest};
 
 use crate::Declined;
 use crate::wire::quoted;
@@ -61,7 +61,7 @@ pub(crate) fn unknown(supports: &Supports) -> Option<String> {
             let meant = nearest(name, known.iter().copied());
             let meant =
                 meant.map_or_else(String::new, |meant| format!(" (did you mean `{meant}`?)"));
-            format!("{what} {}{meant}", quoted(name.as_bytes()))
+            format!("{what} {}{meant}", quoted(name.as_bytes()).tell())
         });
         told.collect::<Vec<String>>()
     };
@@ -85,16 +85,12 @@ pub(crate) fn unknown(supports: &Supports) -> Option<String> {
 }
 
 /// `libattn 1.4, c, on cpu`, and what it says to support.
-pub(crate) fn describe(greeting: &HelloAnswer) -> Vec<String> {
+pub(crate) fn describe(greeting: &HelloAnswer) -> Vec<Quoted> {
     let HelloAnswer { name, version, language, device, supports, .. } = greeting;
-    let version = version.as_ref().map(|version| format!(" {version}"));
-    let mut line = name.clone().unwrap_or_default() + version.as_deref().unwrap_or_default();
-    if let Some(language) = language {
-        line += &format!(", {language}");
-    }
-    if let Some(device) = device {
-        line += &format!(", on {device}");
-    }
+    let parts = [("", name), (" ", version), (", ", language), (", on ", device)];
+    let parts =
+        parts.into_iter().filter_map(|(between, said)| Some((between, said.as_ref()?.tell())));
+    let line: String = parts.map(|(between, said)| format!("{between}{said}")).collect();
     let lists = supports.as_ref().map_or_else(Vec::new, |supports| {
         vec![
             ("formats", &supports.dtypes),
@@ -108,5 +104,5 @@ pub(crate) fn describe(greeting: &HelloAnswer) -> Vec<String> {
     };
     let supports: Vec<String> = lists.into_iter().filter_map(listed).collect();
     let supports = (!supports.is_empty()).then(|| format!("supports {}", supports.join(", ")));
-    std::iter::once(line).chain(supports).collect()
+    std::iter::once(line).chain(supports).map(Quoted::new).collect()
 }

@@ -1,7 +1,7 @@
 //! [`ProcessTarget`]: a target behind a conversation, and a fresh child after a bad end.
 
 use qkvet_spec::wire::{HelloAnswer, Request};
-use qkvet_spec::{Call, Response, Target, Threads};
+use qkvet_spec::{Call, Quoted, Response, Target, Threads};
 
 use super::conversation::{Conversation, End, Exchange, Question};
 use super::error::StartError;
@@ -59,12 +59,12 @@ impl ProcessTarget {
     }
 
     /// Name, version, language and device, and what it says to support: one line each.
-    pub fn describe(&self) -> Vec<String> {
+    pub fn describe(&self) -> Vec<Quoted> {
         describe(&self.greeting)
     }
 
     /// The device that it says it runs on.
-    pub fn device(&self) -> Option<String> {
+    pub fn device(&self) -> Option<Quoted> {
         self.greeting.device.clone()
     }
 

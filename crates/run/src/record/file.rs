@@ -55,7 +55,7 @@ pub struct Header {
     pub environment: Vec<Quoted>,
     /// The device that its program says it runs on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device: Option<String>,
+    pub device: Option<Quoted>,
     /// Whether it is a multi-head layer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_layer: bool,

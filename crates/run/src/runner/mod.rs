@@ -26,8 +26,8 @@ use qkvet_engine::law::{CallRecord, EvaluationError};
 use qkvet_engine::selftest::SelfTestError;
 use qkvet_gen::GenError;
 use qkvet_spec::{
-    Catalog, CheckedLaw, Contract, Convention, Dtype, Event, Finding, Meaning, RunInfo, SpecError,
-    Summary, Unexpected, Verdict, Words,
+    Catalog, CheckedLaw, Contract, Convention, Dtype, Event, Finding, Meaning, Quoted, RunInfo,
+    SpecError, Summary, Unexpected, Verdict, Words,
 };
 
 use crate::adapters::NamedTarget;
@@ -216,6 +216,7 @@ fn lost(why: &str) -> Event {
 }
 
 fn info(config: &RunConfig<'_>, cases: &[Planned<'_>], pass: &Pass<'_>) -> RunInfo {
+    let told = config.target.adapter.stored_call().device;
     RunInfo {
         tool: format!("qkvet {}", env!("CARGO_PKG_VERSION")),
         target: config.target.name.clone(),
@@ -230,7 +231,7 @@ fn info(config: &RunConfig<'_>, cases: &[Planned<'_>], pass: &Pass<'_>) -> RunIn
             .collect(),
         cases: cases.len(),
         source: config.target.adapter.source(&config.target.name),
-        device: config.target.adapter.stored_call().device.or_else(|| pass.device().cloned()),
+        device: told.map(Quoted::new).or_else(|| pass.device().cloned()),
         is_layer: pass.is_layer(),
         chosen: config.cases.chosen(config),
     }

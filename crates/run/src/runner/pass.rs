@@ -35,7 +35,7 @@ pub(super) struct Pass<'a> {
     unkept: Option<Unexpected>,
     stopped: Option<Stopped>,
     environment: Vec<Quoted>,
-    device: Option<String>,
+    device: Option<Quoted>,
     is_layer: bool,
     /// The number of threads of what is asked for now, where it is not the case's own.
     threads: Option<Threads>,
@@ -131,7 +131,7 @@ impl<'a> Pass<'a> {
     }
 
     /// The device that its program says it runs on.
-    pub(super) fn device(&self) -> Option<&String> {
+    pub(super) fn device(&self) -> Option<&Quoted> {
         self.device.as_ref()
     }
 

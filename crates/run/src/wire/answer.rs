@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use qkvet_engine::format;
 use qkvet_spec::wire::{HelloAnswer, RunAnswer, Status, WIRE, WireTensor};
-use qkvet_spec::{Call, Handling, Output, Response, Tensor};
+use qkvet_spec::{Call, Handling, Output, Quoted, Response, Tensor};
 use serde::Deserialize;
 
 use super::error::{WireError, parse};
@@ -107,15 +107,15 @@ pub(crate) fn read_reply(
     let RunAnswer { fatal, nanoseconds, .. } = answer;
     let reason = match (&answer.reason, answer.status) {
         (Some(reason), _) => reason.clone(),
-        (None, Status::Ok) => String::new(),
+        (None, Status::Ok) => Quoted::default(),
         (None, _) => return Err(WireError::new("reason", "why, in words", "none").in_step()),
     };
     let response = match answer.status {
         Status::Ok => results(&answer, asked, scratch).map_err(WireError::in_step)?,
-        Status::Unsupported => Response::Unsupported(reason.into()),
-        Status::Refused => Response::Refused(reason.into()),
-        Status::Error => Response::Error(reason.into()),
-        Status::Malformed => Response::Malformed(reason.into()),
+        Status::Unsupported => Response::Unsupported(reason),
+        Status::Refused => Response::Refused(reason),
+        Status::Error => Response::Error(reason),
+        Status::Malformed => Response::Malformed(reason),
     };
     Ok(Reply { response, fatal, nanoseconds })
 }

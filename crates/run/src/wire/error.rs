@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use qkvet_spec::{JsonError, Misread, parse_json};
+use qkvet_spec::{JsonError, Misread, Quoted, parse_json};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
@@ -10,13 +10,13 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub struct WireError {
     /// The field, `tensors.output.shape[1]`; empty if it is the message as a whole.
-    pub path: String,
+    pub path: Quoted,
     /// What it should be.
-    pub expected: String,
+    pub expected: Quoted,
     /// What it is.
-    pub got: String,
+    pub got: Quoted,
     /// What to do.
-    pub hint: Option<String>,
+    pub hint: Option<&'static str>,
     /// Whether the message is the answer to the request all the same, so that the next one can be
     /// asked.
     pub in_step: bool,
@@ -24,10 +24,11 @@ pub struct WireError {
 
 impl fmt::Display for WireError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.path.is_empty() {
-            write!(f, "{}: ", self.path)?;
+        let Self { path, expected, got, .. } = self;
+        if *path != Quoted::default() {
+            write!(f, "{}: ", path.tell())?;
         }
-        write!(f, "expected {}, got {}", self.expected, self.got)
+        write!(f, "expected {}, got {}", expected.tell(), got.tell())
     }
 }
 
@@ -38,16 +39,16 @@ impl WireError {
         got: impl fmt::Display,
     ) -> Self {
         Self {
-            path: path.into(),
-            expected: expected.to_string(),
-            got: got.to_string(),
+            path: Quoted::new(path),
+            expected: Quoted::new(expected.to_string()),
+            got: Quoted::new(got.to_string()),
             hint: None,
             in_step: false,
         }
     }
 
-    pub(crate) fn hint(self, hint: &str) -> Self {
-        Self { hint: Some(hint.to_owned()), ..self }
+    pub(crate) fn hint(self, hint: &'static str) -> Self {
+        Self { hint: Some(hint), ..self }
     }
 
     pub(crate) fn in_step(self) -> Self {
@@ -58,13 +59,15 @@ impl WireError {
 /// Reads one message; an error names the first field that is wrong.
 pub(crate) fn parse<T: DeserializeOwned>(line: &[u8]) -> Result<T, WireError> {
     let no_object = |why: &dyn fmt::Display| {
-        WireError::new("", "a JSON object", format!("{} ({why})", quoted(line)))
+        WireError::new("", "a JSON object", format!("{} ({why})", quoted(line).tell()))
     };
     let text = std::str::from_utf8(line).map_err(|error| no_object(&error))?;
     parse_json(text).map_err(|error| {
         let JsonError { misread, path, .. } = &error;
         match misread {
-            Misread::MoreText => WireError::new("", "one JSON object on the line", quoted(line)),
+            Misread::MoreText => {
+                WireError::new("", "one JSON object on the line", quoted(line).tell())
+            }
             misread if misread.is_no_json() => no_object(&error),
             Misread::Missing { field } => {
                 let dot = if path.is_empty() { "" } else { "." };
@@ -81,11 +84,11 @@ pub(crate) fn parse<T: DeserializeOwned>(line: &[u8]) -> Result<T, WireError> {
 }
 
 /// The beginning of some foreign bytes, fit for a message.
-pub(crate) fn quoted(bytes: &[u8]) -> String {
+pub(crate) fn quoted(bytes: &[u8]) -> Quoted {
     let head: String = String::from_utf8_lossy(&bytes[..bytes.len().min(240)])
         .trim_end()
         .chars()
         .take(80)
         .collect();
-    format!("{head:?}")
+    format!("{head:?}").into()
 }

@@ -140,6 +140,7 @@ impl NativeWorker {
             }
         };
         let [name, version, device, dtypes, options, outputs] = told;
+        let [name, version, device] = [name, version, device].map(|said| said.map(Quoted::new));
         let words = |list: Option<String>| {
             list.map(|list| list.split_whitespace().map(str::to_owned).collect())
         };
@@ -229,10 +230,10 @@ impl Session<'_> {
                 let answer = HelloAnswer {
                     ok: true,
                     wire: Some(WIRE),
-                    name: Some(greeting.name.unwrap_or(name)),
+                    name: Some(greeting.name.unwrap_or_else(|| name.into())),
                     version: greeting.version,
                     device: greeting.device,
-                    language: Some("shared library".to_owned()),
+                    language: Some("shared library".into()),
                     supports: Some(interface.supports()),
                     ..HelloAnswer::default()
                 };
@@ -247,7 +248,7 @@ impl Session<'_> {
         self.answer(run, message).unwrap_or_else(|why| RunAnswer {
             seq: run.seq,
             status: why.status(),
-            reason: Some(why.to_string()),
+            reason: Some(why.to_string().into()),
             tensors: BTreeMap::new(),
             fatal: false,
             inputs_unchanged: None,

@@ -83,8 +83,12 @@ impl OnnxTarget {
     }
 
     /// Versions, and how the model is called: one line each.
-    pub fn describe(&self) -> Vec<String> {
-        [versions(&self.process), self.model.describe()].concat()
+    pub fn describe(&self) -> Vec<Quoted> {
+        [versions(&self.process), self.model.describe()]
+            .concat()
+            .into_iter()
+            .map(Quoted::new)
+            .collect()
     }
 
     fn message(&self, call: &Call, feeds: &[Feed]) -> Value {
@@ -146,10 +150,10 @@ impl BackendTarget {
     }
 
     /// Versions, and the version of the operators: one line each.
-    pub fn describe(&self) -> Vec<String> {
+    pub fn describe(&self) -> Vec<Quoted> {
         let opset =
             format!("asked by models of one node Attention, opset {}", self.opset.version());
-        [versions(&self.process), vec![opset]].concat()
+        [versions(&self.process), vec![opset]].concat().into_iter().map(Quoted::new).collect()
     }
 }
 

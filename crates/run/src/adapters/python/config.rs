@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use qkvet_spec::{Alike, CallOption, Fit, Unexpected};
+use qkvet_spec::{Alike, CallOption, Fit, Quoted, Unexpected};
 use serde::{Deserialize, Serialize};
 
 use crate::process::Limits;
@@ -174,12 +174,12 @@ pub struct PythonInfo {
     pub layer: bool,
     /// Remarks for the user.
     #[serde(default)]
-    pub notes: Vec<String>,
+    pub notes: Vec<Quoted>,
 }
 
 impl PythonInfo {
     /// Versions, argument mapping and remarks: one line each.
-    pub fn describe(&self) -> Vec<String> {
+    pub fn describe(&self) -> Vec<Quoted> {
         let versions = self
             .versions
             .iter()
@@ -192,7 +192,11 @@ impl PythonInfo {
         let kind = if self.layer { "a layer; " } else { "" };
         let takes =
             format!("{kind}takes {}", if arguments.is_empty() { "no options" } else { &arguments });
-        [vec![versions.join(", "), takes], self.notes.clone()].concat()
+        [versions.join(", "), takes]
+            .into_iter()
+            .map(Quoted::new)
+            .chain(self.notes.clone())
+            .collect()
     }
 
     /// What a layer takes: as many heads of keys as of queries, and one width, for many layers have

@@ -90,7 +90,10 @@ impl PythonTarget {
         let process = ProcessTarget::start(launch)?;
         let told = process.greeting().python.clone().unwrap_or_default();
         let info = serde_json::from_value(told.clone()).map_err(|error| {
-            foreign(name, WireError::new("python", error, quoted(told.to_string().as_bytes())))
+            foreign(
+                name,
+                WireError::new("python", error, quoted(told.to_string().as_bytes()).tell()),
+            )
         })?;
         Ok(Self { process, info })
     }
