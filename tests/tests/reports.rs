@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use qkvet_report::{English, ReportFormat, write_as};
 use qkvet_spec::{Breakage, Catalog, Cause, Got, Quoted, Stopped, StreamLine, Summary, Words as _};
 use qkvet_tests::markup::{Element, elements};
-use qkvet_tests::{Finished, Folder, finish, python, qkvet, temp};
+use qkvet_tests::{Finished, Folder, finish, python, qkvet, root, temp};
 use serde_json::Value;
 
 const TARGET: &str = "builtin:fault/window-off-by-one";
@@ -89,6 +89,40 @@ fn a_report_that_is_not_there_is_said_to_be_so() {
     // A folder that is not there yet is made.
     folder.run(format!("{check} html=no/where.html")).ends(0);
     assert!(folder.has("no/where.html"));
+}
+
+/// What other commands print as JSON has the schema of its name.
+#[test]
+fn documents_of_other_commands_fit_their_schemas() {
+    let folder = temp();
+    let document = |command: &str, schema: &str, code: i32| {
+        let printed = folder.at_home(format!("{command} --format json"));
+        let document = printed.ends(code).json();
+        let schema = folder.run(format!("schema {schema}")).json();
+        let validator = jsonschema::validator_for(&schema).expect("a valid schema");
+        let errors: Vec<String> =
+            validator.iter_errors(&document).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty() && document.is_object(), "{errors:?}\n{document}");
+        document
+    };
+    let report = document("check builtin:fault/gqa-modulo --suite smoke -q", "report", 1);
+    let case = report["findings"][0]["witness"]["case"].as_str().expect("a witness");
+    let replay = document(&format!("replay {case}"), "replay", 1);
+    assert_eq!((&replay["verdict"], &replay["was"]), (&"FAIL".into(), &"FAIL".into()));
+    folder.at_home("known add --reason old").ends(0);
+    let list = document("known list", "known-list", 0);
+    assert_eq!(list["entries"][0]["state"], "holds");
+    if let Some(python) = python() {
+        let program = root().join("crates/run/tests/fixtures/program.py");
+        let target = format!("'exec:{python} {} wrong'", program.display());
+        let told = document(&format!("doctor {target}"), "doctor", 1);
+        assert_eq!(told["diagnosis"], "wrong");
+    }
+    for (name, kind) in [("QK221", "fault"), ("tiles", "family"), ("core", "suite")] {
+        let explained = folder.run(format!("explain {name} --format json")).json();
+        assert!(explained[kind].is_object(), "{explained}");
+    }
+    folder.run("explain SUSPECT --format json").expect(2, &["SUSPECT"]);
 }
 
 #[test]

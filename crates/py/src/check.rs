@@ -193,7 +193,7 @@ pub(crate) fn probe(
     // The function is not called again by who goes on behind.
     stop.store(true, Ordering::Relaxed);
     let probe = probe?;
-    let json = qkvet_report::probe_json(&probe).map_err(invalid)?;
+    let json = qkvet_report::json_document(&probe).map_err(invalid)?;
     Ok((
         json,
         qkvet_report::plain(&qkvet_report::probe_text(&probe)),

@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 
 use qkvet_spec::{Summary, SummaryDocument};
+use serde::Serialize;
 
 use crate::text::{visible_json, visible_json_part};
 use crate::words::English;
@@ -13,8 +14,16 @@ use crate::words::English;
 /// # Errors
 /// None in practice: every number in a summary is finite.
 pub fn json(summary: &Summary) -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(&SummaryDocument::new(summary, &English))
-        .map(|text| visible_json(text) + "\n")
+    json_document(&SummaryDocument::new(summary, &English))
+}
+
+/// Facts as one JSON document with a trailing newline: a probe, a replay and others, each with a
+/// schema of its own.
+///
+/// # Errors
+/// None in practice: every number in them is finite.
+pub fn json_document(facts: &impl Serialize) -> Result<String, serde_json::Error> {
+    serde_json::to_string_pretty(facts).map(|text| visible_json(text) + "\n")
 }
 
 /// The same where it is wanted, without the text as a whole: that takes as much room as what it

@@ -68,7 +68,7 @@ pub use gitlab::gitlab;
 #[cfg(feature = "formats")]
 pub use html::html;
 #[cfg(feature = "formats")]
-pub use json::{json, write_json};
+pub use json::{json, json_document, write_json};
 #[cfg(feature = "formats")]
 pub use junit::junit;
 #[cfg(feature = "formats")]
@@ -81,9 +81,9 @@ pub use known_file::{add_known, remove_known, write_known};
 #[cfg(feature = "formats")]
 pub use markdown::{issue, markdown};
 #[cfg(feature = "formats")]
-pub use onnx::{onnx_json, onnx_text};
+pub use onnx::onnx_text;
 #[cfg(feature = "formats")]
-pub use probe::{probe_json, probe_text, probe_yaml};
+pub use probe::{probe_text, probe_yaml};
 #[cfg(feature = "formats")]
 pub use progress::Progress;
 #[cfg(feature = "formats")]

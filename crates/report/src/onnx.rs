@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use qkvet_spec::{OnnxOutcome, OnnxReport};
 
 use crate::terminal::finding;
-use crate::text::{count, cut, no_command, visible_json, visible_line};
+use crate::text::{count, cut, no_command, visible_line};
 
 const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -62,15 +62,6 @@ pub fn onnx_text(report: &OnnxReport) -> String {
         let _ = writeln!(out, "stopped: {}", visible_line(&stopped.to_string()));
     }
     no_command(&out).into_owned()
-}
-
-/// The report as one JSON document with a trailing newline. Its schema is
-/// `qkvet schema onnx-report`.
-///
-/// # Errors
-/// None in practice: every number in a report is finite.
-pub fn onnx_json(report: &OnnxReport) -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(report).map(|text| visible_json(text) + "\n")
 }
 
 /// `73 ok · 16 unsupported · 1 refused · 2 disagree · 1 within allowance`: the five always, the
@@ -173,6 +164,7 @@ mod tests {
             device: None,
             is_layer: false,
             chosen: Vec::new(),
+            fit: None,
         };
         let few = BTreeMap::from([("rare".to_owned(), 1), ("often".to_owned(), 1204)]);
         let report = OnnxReport {
@@ -190,6 +182,6 @@ mod tests {
         let line = "3 ok · 1,205 unsupported · 0 refused a valid input · 0 disagree · 0 within allowance\n";
         assert!(text.contains(line), "{text}");
         assert!(text.find("1,204 cases: often") < text.find("1 case: rare"), "{text}");
-        assert!(onnx_json(&report).is_ok_and(|json| json.ends_with("}\n")));
+        assert!(crate::json_document(&report).is_ok_and(|json| json.ends_with("}\n")));
     }
 }

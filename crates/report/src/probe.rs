@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use anstyle::{AnsiColor, Style};
 use qkvet_spec::{Certainty, Measured, Probe, ProbedField};
 
-use crate::text::{cut, no_command, visible, visible_json, visible_line};
+use crate::text::{cut, no_command, visible, visible_line};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -189,14 +189,6 @@ pub fn probe_yaml(probe: &Probe) -> String {
         let _ = writeln!(out, "# {}: {}{values}{evidence}", field.field, field.certainty.word());
     }
     out
-}
-
-/// The probe as one JSON document with a trailing newline. Its schema is `qkvet schema probe`.
-///
-/// # Errors
-/// None in practice: every number in a probe is finite.
-pub fn probe_json(probe: &Probe) -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(probe).map(|text| visible_json(text) + "\n")
 }
 
 #[cfg(test)]

@@ -109,6 +109,7 @@ fn summary(findings: Vec<Finding>, records: Vec<CaseRecord>) -> Summary {
             device: None,
             is_layer: false,
             chosen: Vec::new(),
+            fit: None,
         },
         counts: BTreeMap::new(),
         findings,

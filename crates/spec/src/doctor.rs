@@ -1,9 +1,25 @@
 //! What `qkvet doctor` tells: the words between the conversation and its reporter.
 
+use serde::Serialize;
+
 use crate::Quoted;
 
+/// The conversation with a target, and what it comes to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DoctorReport {
+    /// The target as named.
+    pub target: String,
+    /// The worst that was found.
+    pub diagnosis: Diagnosis,
+    /// Everything that happened, in order.
+    pub events: Vec<DoctorEvent>,
+}
+
 /// One thing that the doctor tells.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum DoctorEvent {
     /// A step begins: what is asked and why.
     Step(String),
@@ -34,7 +50,9 @@ pub enum DoctorEvent {
 }
 
 /// How a step of the doctor ended, from well to ill.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Diagnosis {
     /// As it should be.
     #[default]

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::tally::{cases, tally};
 use crate::verdict::is_false;
-use crate::{CallOption, Dims, Evidence, Finding, KnownOutcome, Quoted, SnapshotOutcome, Verdict};
+use crate::{
+    CallOption, Dims, Evidence, Finding, Fit, KnownOutcome, Quoted, SnapshotOutcome, Verdict,
+};
 
 /// What a reporter sees.
 #[derive(Clone, Debug)]
@@ -63,6 +65,9 @@ pub struct RunInfo {
     /// Which of the suite's cases were left out by choice: laws, formats or a shard.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub chosen: Vec<Chosen>,
+    /// What every case of the suite was made to fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fit: Option<Fit>,
 }
 
 /// By what only some of a suite's cases were chosen.

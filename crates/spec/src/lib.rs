@@ -35,6 +35,7 @@ mod onnx;
 mod patch;
 mod probe;
 mod redirect;
+mod replay;
 mod schema;
 pub mod shape;
 mod snapshot;
@@ -62,7 +63,7 @@ pub use condition::{
     Condition, Extent, Indices, Predicate, Reading, SeenIn, WrongAxis, WrongElements,
 };
 pub use contract::{Contract, Depth};
-pub use doctor::{Diagnosis, DoctorEvent};
+pub use doctor::{Diagnosis, DoctorEvent, DoctorReport};
 pub use document::{FindingDocument, Findings, REPORT_FORMAT, Sentences, SummaryDocument};
 pub use dtype::Dtype;
 pub use event::{CaseRecord, Chosen, Coverage, Declined, Event, RunInfo, SourcePlace, Summary};
@@ -95,6 +96,7 @@ pub use onnx::{OnnxCase, OnnxOutcome, OnnxReport};
 pub use patch::{Behavior, Convention, Fault, FaultFamily};
 pub use probe::{Certainty, Measured, Probe, ProbedConvention, ProbedField};
 pub use redirect::{Redirect, Redirects};
+pub use replay::{Replay, Replayed};
 #[cfg(feature = "schema")]
 pub use schema::generate_schemas;
 pub use schema::{SCHEMAS, schema};

@@ -9,7 +9,7 @@ macro_rules! schemas {
 
 /// Names of the file formats, each with its JSON Schema (draft 2020-12), in the order in which they
 /// are listed.
-pub const SCHEMAS: [(&str, &str); 16] = schemas![
+pub const SCHEMAS: [(&str, &str); 19] = schemas![
     "law",
     "fault",
     "convention",
@@ -19,10 +19,13 @@ pub const SCHEMAS: [(&str, &str); 16] = schemas![
     "report",
     "stream",
     "probe",
+    "replay",
+    "doctor",
     "wire",
     "onnx-report",
     "snapshot",
     "known",
+    "known-list",
     "question",
     "exam",
     "config",
@@ -48,9 +51,12 @@ pub fn generate_schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("report", schema_for!(crate::SummaryDocument<'static>)),
         ("stream", schema_for!(crate::StreamLine)),
         ("probe", schema_for!(crate::Probe)),
+        ("replay", schema_for!(crate::Replay)),
+        ("doctor", schema_for!(crate::DoctorReport)),
         ("onnx-report", schema_for!(crate::OnnxReport)),
         ("wire", schema_for!(crate::wire::WireMessage)),
         ("snapshot", schema_for!(crate::Snapshot)),
         ("known", schema_for!(crate::KnownFile)),
+        ("known-list", schema_for!(crate::KnownOutcome)),
     ]
 }

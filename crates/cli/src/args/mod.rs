@@ -24,7 +24,7 @@ pub(crate) use grading::{
     ExamCheckSolutionArgs, ExamGradeArgs, ExamNewArgs, GradeFormat, SolutionFormat,
 };
 pub(crate) use init::{Begun, CiArgs, HarnessArgs, HarnessLanguage, InitArgs};
-pub(crate) use onnx::{OnnxFormat, OnnxRunArgs};
+pub(crate) use onnx::OnnxRunArgs;
 pub(crate) use output::{OutputArgs, Wish};
 pub(crate) use probe::{ProbeArgs, ProbeFormat};
 pub(crate) use snapshot::{
@@ -143,6 +143,9 @@ pub(crate) enum Command {
         /// the environment
         #[arg(value_parser = current)]
         name: String,
+        /// Output; JSON for what has a file in `specs/`
+        #[arg(long, value_enum, default_value = "human")]
+        format: DocumentFormat,
     },
     /// Write a qkvet.yaml, or the beginning of something else
     #[command(args_conflicts_with_subcommands = true)]
@@ -164,8 +167,8 @@ pub(crate) enum Command {
     },
     /// Print the JSON Schema of a file format
     Schema {
-        /// law, fault, convention, contract, modifier, suite, report, stream, probe, onnx-report,
-        /// wire, config, snapshot or known
+        /// law, fault, convention, contract, modifier, suite, report, stream, probe, replay, doctor,
+        /// onnx-report, wire, config, snapshot, known or known-list
         name: Option<String>,
         /// List the names
         #[arg(long)]
@@ -278,6 +281,15 @@ pub(crate) struct ExamBuildArgs {
     /// Make accessible PDFs of sheets and keys too (a program built with the feature `pdf`)
     #[arg(long)]
     pub(crate) pdf: bool,
+}
+
+/// What a command prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DocumentFormat {
+    /// For people
+    Human,
+    /// One JSON document (`qkvet schema`)
+    Json,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -586,6 +598,9 @@ pub(crate) struct AdequacyArgs {
 pub(crate) struct DoctorArgs {
     /// A program, exec:./program, or a Python function
     pub(crate) target: String,
+    /// Output
+    #[arg(long, value_enum, default_value = "human")]
+    pub(crate) format: DocumentFormat,
     #[command(flatten)]
     pub(crate) on: TargetArgs,
 }
@@ -604,6 +619,9 @@ pub(crate) struct ReplayArgs {
     /// The law of a token, where it is not built in
     #[arg(long, value_name = "FILE")]
     pub(crate) law: Option<String>,
+    /// Output
+    #[arg(long, value_enum, default_value = "human")]
+    pub(crate) format: DocumentFormat,
     #[command(flatten)]
     pub(crate) on: TargetArgs,
 }

@@ -1,17 +1,6 @@
 //! `qkvet onnx run` as typed.
 
-use clap::ValueEnum;
-
-use super::ProcessArgs;
-
-/// How the five-way split comes out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OnnxFormat {
-    /// For people
-    Human,
-    /// The whole report: `qkvet schema onnx-report`
-    Json,
-}
+use super::{DocumentFormat, ProcessArgs};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct OnnxRunArgs {
@@ -34,9 +23,9 @@ pub(crate) struct OnnxRunArgs {
     /// Device by the words of backends: CPU, CUDA:1
     #[arg(long)]
     pub(crate) device: Option<String>,
-    /// Report on stdout
-    #[arg(long, value_enum, default_value_t = OnnxFormat::Human, value_name = "FORMAT")]
-    pub(crate) format: OnnxFormat,
+    /// Report on stdout; JSON has the schema onnx-report
+    #[arg(long, value_enum, default_value = "human")]
+    pub(crate) format: DocumentFormat,
     /// What is undecided fails too: SUSPECT, INCONCLUSIVE
     #[arg(long)]
     pub(crate) strict: bool,

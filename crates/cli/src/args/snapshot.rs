@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use super::{CheckArgs, ProcessArgs};
+use super::{CheckArgs, DocumentFormat, ProcessArgs};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SnapshotCommand {
@@ -170,6 +170,9 @@ pub(crate) struct KnownAddArgs {
 pub(crate) struct KnownListArgs {
     #[command(flatten)]
     pub(crate) file: KnownFileArgs,
+    /// Output; JSON has the schema known-list
+    #[arg(long, value_enum, default_value = "human")]
+    pub(crate) format: DocumentFormat,
 }
 
 #[derive(Debug, clap::Args)]

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use qkvet_diagnose::applied;
-use qkvet_report::{DoctorText, Progress, doctor_line};
+use qkvet_report::{DoctorText, Progress, doctor_line, json_document};
 use qkvet_run::conventions::conventions;
 use qkvet_run::doctor::{DoctorConfig, examine};
 use qkvet_run::process::{Watch, end_all};
 use qkvet_run::runner::self_test;
-use qkvet_spec::{Diagnosis, Dtype, Meaning, Unexpected};
+use qkvet_spec::{Diagnosis, DoctorEvent, DoctorReport, Dtype, Meaning, Unexpected};
 
 use super::setup;
-use crate::args::DoctorArgs;
+use crate::args::{DoctorArgs, DocumentFormat};
 use crate::exit::{FINDINGS, Failure, HELD, INTERRUPTED, TARGET};
+use crate::out::{say_raw, write_text};
 use qkvet_run::contracts::contracts;
 
 pub(super) fn doctor(args: &DoctorArgs) -> Result<ExitCode, Failure> {
@@ -38,18 +39,23 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<ExitCode, Failure> {
         limits.watch =
             Watch::new(Arc::new(AtomicBool::new(false)), Progress::new(false, false).teller());
     }
-    let mut text = DoctorText::default();
-    let show = crate::out::say_raw;
+    let (mut text, mut events) = (DoctorText::default(), Vec::new());
     let name = &target.name;
-    let diagnosis =
-        examine(target.adapter.as_ref(), &config, &mut |event| show(&text.event(&event))).map_err(
-            |instead| {
-                let expected = "a program or a Python function";
-                let wrong = Unexpected::at(format!("target `{name}`"), expected).got(instead);
-                wrong.hint(format!("`qkvet check {name}`"))
-            },
-        )?;
-    show(&doctor_line(diagnosis));
+    let mut show = |event: DoctorEvent| match args.format {
+        DocumentFormat::Human => say_raw(&text.event(&event)),
+        DocumentFormat::Json => events.push(event),
+    };
+    let diagnosis = examine(target.adapter.as_ref(), &config, &mut show).map_err(|instead| {
+        let expected = "a program or a Python function";
+        let wrong = Unexpected::at(format!("target `{name}`"), expected).got(instead);
+        wrong.hint(format!("`qkvet check {name}`"))
+    })?;
+    match args.format {
+        DocumentFormat::Human => say_raw(&doctor_line(diagnosis)),
+        DocumentFormat::Json => {
+            write_text(&json_document(&DoctorReport { target: target.name, diagnosis, events })?)?;
+        }
+    }
     Ok(ExitCode::from(match diagnosis {
         Diagnosis::Well | Diagnosis::NotOffered => HELD,
         Diagnosis::Wrong => FINDINGS,

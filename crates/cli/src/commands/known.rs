@@ -7,20 +7,26 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use qkvet_report::{
-    add_known, apply_known, check_known, finding_name, is_day, is_of_no_suite, read_known,
-    remove_known, visible, write_known,
+    add_known, apply_known, check_known, finding_name, is_day, is_of_no_suite, json_document,
+    read_known, remove_known, visible, write_known,
 };
 use qkvet_run::adapters::KNOWN_FILE;
 use qkvet_run::adapters::{mistyped_target, other_names};
 use qkvet_run::atomic_write::hold;
-use qkvet_spec::{CaseRecord, Chosen, KnownDeviation, KnownFile, KnownState, Summary, Unexpected};
+use qkvet_spec::{
+    CaseRecord, Chosen, KnownDeviation, KnownFile, KnownOutcome, KnownState, KnownStatus, Summary,
+    Unexpected,
+};
 
 use super::expected::{find_known, read_known_file, read_text, refuse_under_ci, shown, today};
 use super::report::read;
 use super::reports::write_named;
 use super::setup;
-use crate::args::{KnownAddArgs, KnownCommand, KnownFileArgs, KnownListArgs, KnownPruneArgs};
+use crate::args::{
+    DocumentFormat, KnownAddArgs, KnownCommand, KnownFileArgs, KnownListArgs, KnownPruneArgs,
+};
 use crate::exit::{Failure, HELD};
+use crate::out::write_text;
 
 pub(super) fn known(command: &KnownCommand) -> Result<ExitCode, Failure> {
     match command {
@@ -258,19 +264,30 @@ fn list(args: &KnownListArgs) -> Result<ExitCode, Failure> {
     });
     let (last, now) = (last.and_then(|summary| summary.known), now.transpose()?);
     let states = [last, now.and_then(|summary| summary.known)];
-    for entry in &known.known {
-        let asked = states
-            .iter()
-            .flatten()
-            .find_map(|known| known.entries.iter().find(|status| status.entry == *entry));
-        let is_over = entry.expires.as_ref().is_some_and(|day| *day < today);
-        let said = match asked.map(|status| (status.state, status.cases)) {
-            _ if is_over => "expired".to_owned(),
-            Some((KnownState::Holds, 1)) => "holds, 1 case".to_owned(),
-            Some((KnownState::Holds, n)) => format!("holds, {n} cases"),
-            Some((KnownState::Gone, _)) => "gone".to_owned(),
-            Some((KnownState::Unmatched, _)) => "about nothing".to_owned(),
-            Some((KnownState::Expired | KnownState::NotAsked, _)) | None => {
+    let status = |entry: KnownDeviation| {
+        let mut entries = states.iter().flatten().flat_map(|known| &known.entries);
+        let last = entries.find(|status| status.entry == entry);
+        let (state, cases) = match last.map(|status| (status.state, status.cases)) {
+            _ if entry.expires.as_ref().is_some_and(|day| *day < today) => (KnownState::Expired, 0),
+            None | Some((KnownState::Expired, _)) => (KnownState::NotAsked, 0),
+            Some(last) => last,
+        };
+        KnownStatus { entry, state, cases }
+    };
+    let entries: Vec<KnownStatus> = known.known.into_iter().map(status).collect();
+    if args.format == DocumentFormat::Json {
+        let list = KnownOutcome { file: shown(&path), names: Vec::new(), entries };
+        write_text(&json_document(&list)?)?;
+        return Ok(ExitCode::from(HELD));
+    }
+    for KnownStatus { entry, state, cases } in &entries {
+        let said = match (state, cases) {
+            (KnownState::Expired, _) => "expired".to_owned(),
+            (KnownState::Holds, 1) => "holds, 1 case".to_owned(),
+            (KnownState::Holds, n) => format!("holds, {n} cases"),
+            (KnownState::Gone, _) => "gone".to_owned(),
+            (KnownState::Unmatched, _) => "about nothing".to_owned(),
+            (KnownState::NotAsked, _) => {
                 let suite =
                     entry.suite.as_deref().filter(|_| is_of_no_suite(entry)).unwrap_or_default();
                 let suite = if suite.is_empty() {
@@ -287,7 +304,7 @@ fn list(args: &KnownListArgs) -> Result<ExitCode, Failure> {
             say!("  {}", text.escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\""));
         }
     }
-    if known.known.is_empty() {
+    if entries.is_empty() {
         say!("no known deviations");
     }
     Ok(ExitCode::from(HELD))

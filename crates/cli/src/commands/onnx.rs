@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use qkvet_gen::frozen::FrozenCase;
-use qkvet_report::{English, Progress, onnx_json, onnx_text};
+use qkvet_report::{English, Progress, json_document, onnx_text};
 use qkvet_run::adapters::NamedTarget;
 use qkvet_run::adapters::onnx::{Allowance, BackendConfig, NodeTestWriter, Opset, split, test_of};
 use qkvet_run::adapters::python::find_python;
@@ -23,7 +23,7 @@ use qkvet_spec::{
 use super::frozen_cases::{self, Wanted};
 use super::launch::stop_on_interrupt;
 use super::setup;
-use crate::args::{OnnxFormat, OnnxRunArgs};
+use crate::args::{DocumentFormat, OnnxRunArgs};
 use crate::exit::{FINDINGS, Failure, HELD, INTERRUPTED, NOTHING, TARGET, of_stopped};
 use crate::out::is_live;
 use crate::out::write_text;
@@ -75,8 +75,8 @@ pub(super) fn run_backend(args: &OnnxRunArgs) -> Result<ExitCode, Failure> {
         split(&summary, &stated, &allowance, opset, findings, left_out)
     };
     write_text(&match args.format {
-        OnnxFormat::Human => onnx_text(&report),
-        OnnxFormat::Json => onnx_json(&report)?,
+        DocumentFormat::Human => onnx_text(&report),
+        DocumentFormat::Json => json_document(&report)?,
     })?;
     Ok(ExitCode::from(code(&report, &summary, args.strict)))
 }

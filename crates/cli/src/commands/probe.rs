@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use qkvet_report::{Progress, probe_json, probe_text, probe_yaml, visible};
+use qkvet_report::{Progress, json_document, probe_text, probe_yaml, visible};
 use qkvet_run::conventions::conventions;
 use qkvet_run::probing;
 use qkvet_run::process::{Watch, end_all};
@@ -52,7 +52,7 @@ pub(super) fn probe(args: &ProbeArgs) -> Result<ExitCode, Failure> {
         ProbeFormat::Human => probe_text(&probe),
         // Comments hold names of others.
         ProbeFormat::Yaml => visible(&probe_yaml(&probe)).into_owned(),
-        ProbeFormat::Json => probe_json(&probe)?,
+        ProbeFormat::Json => json_document(&probe)?,
     };
     crate::out::write_text(&text)?;
     Ok(ExitCode::from(code))

@@ -6,19 +6,21 @@ use std::process::ExitCode;
 use qkvet_diagnose::{applied, describe_case, describe_inputs};
 use qkvet_engine::law::{Judge, Outcome, evaluate};
 use qkvet_gen::{case_id, check_case, from_token, is_token};
-use qkvet_report::{English, ratio};
+use qkvet_report::{English, json_document, ratio};
 use qkvet_run::adapters::NamedTarget;
 use qkvet_run::conventions::conventions;
 use qkvet_run::frozen::read_cases;
 use qkvet_run::runner::{RunError, Stored, StoredFinding, read_case, self_test, threads_of};
 use qkvet_spec::shape::check_law;
 use qkvet_spec::{
-    Case, Catalog, CheckedLaw, Contract, Meaning, Strides, Target, Threads, Unexpected, Verdict,
+    Case, Catalog, CheckedLaw, Contract, Meaning, Number, Replay, Replayed, Strides, Target,
+    Threads, Unexpected, Verdict,
 };
 
 use super::setup;
-use crate::args::{ProcessArgs, ReplayArgs, TargetArgs};
+use crate::args::{DocumentFormat, ProcessArgs, ReplayArgs, TargetArgs};
 use crate::exit::{FINDINGS, Failure, HELD, NOTHING, TARGET};
+use crate::out::write_text;
 use qkvet_run::contracts::contracts;
 
 /// How often a case that was a finding has to be right.
@@ -89,9 +91,24 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
             n_calls += outcome.calls.len();
         }
     }
-    let now = again.was.as_ref().and_then(|was| Now::of(was, &outcome, n_calls));
-    show(&again, contract, &outcome, now);
+    let now = again.was.as_ref().and_then(|was| replayed(was, &outcome, n_calls));
     let verdict = outcome.verdict;
+    match args.format {
+        DocumentFormat::Human => show(&again, contract, &outcome, now),
+        DocumentFormat::Json => write_text(&json_document(&Replay {
+            target: target.name.clone(),
+            law: law.law.law.clone(),
+            case: id,
+            call: describe_case(law, case),
+            conventions: again.conventions.clone(),
+            contract: contract.contract.clone(),
+            verdict,
+            was: again.was.as_ref().map(|was| was.verdict),
+            now,
+            margin: Number(outcome.margin),
+            evidence: outcome.evidence.clone(),
+        })?)?,
+    }
     Ok(ExitCode::from(
         if outcome.evidence.as_ref().is_some_and(|evidence| evidence.broke_protocol) {
             TARGET
@@ -99,8 +116,8 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
             FINDINGS
         } else {
             match now {
-                Some(Now::Fixed) => HELD,
-                Some(Now::Unseen(_) | Now::Unasked) => NOTHING,
+                Some(Replayed::Fixed) => HELD,
+                Some(Replayed::Unseen(_) | Replayed::NotCalled) => NOTHING,
                 None if verdict.is_checked() => HELD,
                 None => NOTHING,
             }
@@ -108,41 +125,19 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     ))
 }
 
-/// What became of a finding that does not show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Now {
-    /// Everything that decided then is right.
-    Fixed,
-    /// Right in so many calls, of a finding that showed at times alone.
-    Unseen(usize),
-    /// A call that decided then was declined.
-    Unasked,
-}
-
-impl Now {
-    /// Whether calls decided that were declined then is not asked: as many have to be answered as
-    /// then.
-    fn of(was: &StoredFinding, outcome: &Outcome, n_calls: usize) -> Option<Self> {
-        if is_right(outcome) && was.is_fleeting() {
-            return Some(Self::Unseen(n_calls));
-        }
-        match outcome.verdict {
-            Verdict::Pass => Some(Self::Fixed),
-            Verdict::Unsupported if was.calls > 0 && outcome.calls.len() >= was.calls => {
-                Some(Self::Fixed)
-            }
-            Verdict::Unsupported | Verdict::Refused => Some(Self::Unasked),
-            _ => None,
-        }
+/// What became of a finding that does not show. Whether calls decided that were declined then is not
+/// asked: as many have to be answered as then.
+fn replayed(was: &StoredFinding, outcome: &Outcome, n_calls: usize) -> Option<Replayed> {
+    if is_right(outcome) && was.is_fleeting() {
+        return Some(Replayed::Unseen(n_calls));
     }
-
-    /// The word before the law, in place of the verdict.
-    fn word(self, verdict: Verdict) -> &'static str {
-        match self {
-            Self::Fixed => "FIXED",
-            Self::Unseen(_) => "UNSEEN",
-            Self::Unasked => verdict.word(),
+    match outcome.verdict {
+        Verdict::Pass => Some(Replayed::Fixed),
+        Verdict::Unsupported if was.calls > 0 && outcome.calls.len() >= was.calls => {
+            Some(Replayed::Fixed)
         }
+        Verdict::Unsupported | Verdict::Refused => Some(Replayed::NotCalled),
+        _ => None,
     }
 }
 
@@ -244,20 +239,24 @@ fn is_right(outcome: &Outcome) -> bool {
         || outcome.verdict == Verdict::Unsupported && !outcome.calls.is_empty()
 }
 
-fn show(again: &Again, contract: &Contract, outcome: &Outcome, now: Option<Now>) {
+fn show(again: &Again, contract: &Contract, outcome: &Outcome, now: Option<Replayed>) {
     let law = &again.law;
-    let word = now.map_or(outcome.verdict.word(), |now| now.word(outcome.verdict));
+    let word = match now {
+        Some(Replayed::Fixed) => "FIXED",
+        Some(Replayed::Unseen(_)) => "UNSEEN",
+        Some(Replayed::NotCalled) | None => outcome.verdict.word(),
+    };
     say!("{word}  {}: {}", law.law.law, law.law.title);
     if let (Some(was), Some(now)) = (&again.was, now) {
         say!("  was       {}  {}", was.verdict, was.title(&English));
         match now {
-            Now::Fixed => {}
-            Now::Unseen(n) => {
+            Replayed::Fixed => {}
+            Replayed::Unseen(n) => {
                 say!(
                     "  now       not seen again in {n} calls, which proves nothing: it showed at times alone"
                 );
             }
-            Now::Unasked => {
+            Replayed::NotCalled => {
                 say!(
                     "  now       cannot be judged: the target declines a call that it answered, or was to answer, then"
                 );
@@ -277,7 +276,8 @@ fn show(again: &Again, contract: &Contract, outcome: &Outcome, now: Option<Now>)
     {
         say!("  views     {}: heads and positions lie exchanged in memory", record.label);
     }
-    if let (Some(Now::Fixed | Now::Unseen(_)), Some(evidence)) = (now, &outcome.evidence) {
+    if let (Some(Replayed::Fixed | Replayed::Unseen(_)), Some(evidence)) = (now, &outcome.evidence)
+    {
         say!("  unasked   {}: {}, as then", evidence.tell_place(), evidence.tell_got());
     } else if let Some(evidence) = &outcome.evidence {
         say!("  at        {}", evidence.tell_place());

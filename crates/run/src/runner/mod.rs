@@ -234,6 +234,10 @@ fn info(config: &RunConfig<'_>, cases: &[Planned<'_>], pass: &Pass<'_>) -> RunIn
         device: told.map(Quoted::new).or_else(|| pass.device().cloned()),
         is_layer: pass.is_layer(),
         chosen: config.cases.chosen(config),
+        fit: match config.cases {
+            CaseSource::Suite { suite, .. } => suite.fit.clone(),
+            CaseSource::Frozen { .. } => None,
+        },
     }
 }
 

@@ -11,11 +11,13 @@ mod word;
 use std::process::ExitCode;
 
 use qkvet_prove::render::Style;
+use qkvet_report::json_document;
 use qkvet_run::adapters::python::argument_names;
 use qkvet_spec::{
     CallOption, Catalog, CheckedLaw, Convention, Fault, FaultFamily, Suite, Unexpected, Word,
     nearest,
 };
+use serde_json::json;
 
 use self::config::{CONFIG, explain_config};
 use self::contract::{explain_contract, explain_modifier};
@@ -25,14 +27,21 @@ use self::verdict::{explain_word, words};
 use self::word::{called, explain_of_language};
 use super::prove::Proved;
 use super::setup;
+use crate::args::DocumentFormat;
 use crate::exit::Failure;
+use crate::out::write_text;
 
 /// The word for the whole of the language of laws.
 const LANGUAGE: &str = "language";
 /// Columns before what a label says.
 const LABEL: usize = 14;
 
-pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
+pub(super) fn explain(name: &str, format: DocumentFormat) -> Result<ExitCode, Failure> {
+    if format == DocumentFormat::Json {
+        let document = document(name, &setup::catalog(None, None)?)?;
+        write_text(&json_document(&document)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if name == CONFIG {
         explain_config()?;
         return Ok(ExitCode::SUCCESS);
@@ -93,6 +102,28 @@ pub(super) fn explain(name: &str) -> Result<ExitCode, Failure> {
         explain_family(family, &catalog);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What has a file in `specs/`, under its kind: `{"fault": {...}}`.
+fn document(name: &str, catalog: &Catalog) -> Result<serde_json::Value, Failure> {
+    let by_code = |fault: &&Fault| fault.code.eq_ignore_ascii_case(name);
+    let fault = catalog.faults.get(name).or_else(|| catalog.faults.values().find(by_code));
+    Ok(if let Some(fault) = fault {
+        json!({ "fault": fault })
+    } else if let Some(law) = catalog.laws.get(name) {
+        json!({ "law": law.law })
+    } else if let Some(convention) = catalog.conventions.get(name) {
+        json!({ "convention": convention })
+    } else if let Some(suite) = catalog.suites.get(name) {
+        json!({ "suite": suite })
+    } else if let Some(family) = catalog.families.get(name) {
+        json!({ "family": family })
+    } else if catalog.contracts.contains_key(name) || name.contains('+') {
+        json!({ "contract": catalog.contract(name)? })
+    } else {
+        let expected = "a law, fault, family of faults, convention, contract or suite";
+        return Err(Unexpected::at(format!("JSON of `{name}`"), expected).into());
+    })
 }
 
 fn unknown(name: &str, catalog: &Catalog) -> Unexpected {
