@@ -151,19 +151,19 @@ impl Finding {
     /// Where the witness is wrong.
     #[must_use]
     pub fn place(&self) -> String {
-        self.evidence().tell_place().to_string()
+        self.evidence().format_place().to_string()
     }
 
     /// What was expected there.
     #[must_use]
     pub fn expected(&self) -> String {
-        self.evidence().tell_expected().to_string()
+        self.evidence().format_expected().to_string()
     }
 
     /// What came there.
     #[must_use]
     pub fn got(&self) -> String {
-        self.evidence().tell_got().to_string()
+        self.evidence().format_got().to_string()
     }
 
     /// The note of a kind.

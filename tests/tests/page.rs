@@ -69,8 +69,8 @@ fn the_page_needs_nothing_else_and_has_every_finding() {
         let said = Sentences::of(finding, &English, Dialect::CommandLine);
         let parts = [
             &said.title.to_string(),
-            &finding.evidence.tell_expected().to_string(),
-            &finding.evidence.tell_got().to_string(),
+            &finding.evidence.format_expected().to_string(),
+            &finding.evidence.format_got().to_string(),
             &finding.replay,
             &finding.law_title,
         ];

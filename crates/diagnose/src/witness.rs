@@ -4,7 +4,7 @@ use qkvet_engine::law::refused_call;
 use qkvet_gen::{CasePlan, shrink};
 use qkvet_spec::{
     Binding, Call, CallOptions, Case, CheckedLaw, Dims, Extent, Matrices, Packed, Window,
-    tell_shape,
+    format_shape,
 };
 
 /// Larger tensors are shown by their shape.
@@ -54,10 +54,10 @@ fn options_text(options: &CallOptions) -> Vec<String> {
         parts.push("causal".to_owned());
     }
     if let Some(mask) = &options.mask {
-        parts.push(format!("mask {}", tell_shape(&mask.shape)));
+        parts.push(format!("mask {}", format_shape(&mask.shape)));
     }
     if let Some(bias) = &options.bias {
-        parts.push(format!("bias {}", tell_shape(&bias.shape)));
+        parts.push(format!("bias {}", format_shape(&bias.shape)));
     }
     if let Some(softcap) = options.softcap {
         parts.push(format!("softcap={softcap}"));
@@ -100,10 +100,13 @@ fn unfit_lines(call: &Call) -> Vec<String> {
     let tensors = [("Q", &call.query), ("K", &call.key), ("V", &call.value)];
     let mut shapes: Vec<String> = tensors
         .iter()
-        .map(|(name, tensor)| format!("{name} of shape {}", tell_shape(&tensor.shape)))
+        .map(|(name, tensor)| format!("{name} of shape {}", format_shape(&tensor.shape)))
         .collect();
     shapes.extend(
-        call.options.mask.as_ref().map(|mask| format!("mask of shape {}", tell_shape(&mask.shape))),
+        call.options
+            .mask
+            .as_ref()
+            .map(|mask| format!("mask of shape {}", format_shape(&mask.shape))),
     );
     vec![shapes.join("  ")]
 }
@@ -145,7 +148,7 @@ fn matrices_text(m: &Matrices) -> String {
 /// Nested brackets, or the shape alone.
 fn array(extents: &[usize], data: &[f64]) -> String {
     if data.len() > SHOWN_ELEMENTS {
-        return format!("values of shape {}", tell_shape(extents));
+        return format!("values of shape {}", format_shape(extents));
     }
     match extents {
         [] => data.first().map_or_else(String::new, f64::to_string),

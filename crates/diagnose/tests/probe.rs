@@ -37,7 +37,7 @@ fn shown(fields: &[ProbedField]) -> String {
 }
 
 fn evidence(field: &ProbedField) -> Vec<String> {
-    field.evidence.iter().map(|line| line.tell().to_string()).collect()
+    field.evidence.iter().map(|line| line.display().to_string()).collect()
 }
 
 fn field<'a>(probed: &'a Probed, name: &str) -> &'a ProbedField {

@@ -30,7 +30,7 @@ impl<F: Fn(usize, Output) -> Response> Target for Habit<F> {
 
 fn verdict(habit: impl Fn(usize, Output) -> Response) -> (Verdict, String) {
     let (verdict, evidence) = judged(LAW, 1, &[1.0, 3.0], habit);
-    (verdict, evidence.map(|evidence| evidence.tell_place().to_string()).unwrap_or_default())
+    (verdict, evidence.map(|evidence| evidence.format_place().to_string()).unwrap_or_default())
 }
 
 /// Queries of 1, two keys, and values of two rows.

@@ -89,7 +89,7 @@ pub(crate) fn outcome(
         Some(format!(
             "{}: {}",
             one.verdict,
-            visible(&one.evidence.as_ref()?.tell_got().to_string())
+            visible(&one.evidence.as_ref()?.format_got().to_string())
         ))
     });
     let shown = |at: usize| plain(&finding(&summary.findings[at]));

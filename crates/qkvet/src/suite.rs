@@ -255,7 +255,7 @@ impl fmt::Display for Report {
         let n = self.summary.checked();
         match self.summary.findings.len() {
             _ if n == 0 => {
-                write!(f, "nothing was checked: {}", self.summary.coverage.tell_declined())
+                write!(f, "nothing was checked: {}", self.summary.coverage.format_declined())
             }
             0 => write!(f, "no finding in {n} checked cases"),
             1 => write!(f, "1 finding in {n} checked cases"),

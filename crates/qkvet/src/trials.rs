@@ -182,7 +182,7 @@ fn concluded(summary: &Summary) -> Result<Completion, Failed> {
     if summary.checked() > 0 {
         return Ok(Completion::Completed);
     }
-    let reasons = summary.coverage.tell_declined();
+    let reasons = summary.coverage.format_declined();
     if summary.counts.contains_key(Verdict::Refused.word()) {
         let hint = "hint: what is not offered is left out of `supports`, or answered with Declined::unsupported";
         return Err(format!("nothing was checked: {reasons}\n{hint}").into());
@@ -212,7 +212,7 @@ fn replay(suite: Arc<Prepared>, token: &str) -> Result<Trial, Error> {
         match judgment.verdict {
             Verdict::Pass | Verdict::Suspect | Verdict::Inconclusive => Ok(Completion::Completed),
             Verdict::Unsupported => Ok(Completion::ignored_with(
-                judgment.evidence.map_or(text, |seen| seen.tell_got().to_string()),
+                judgment.evidence.map_or(text, |seen| seen.format_got().to_string()),
             )),
             _ => Err(text.into()),
         }

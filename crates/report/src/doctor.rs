@@ -30,16 +30,16 @@ impl DoctorText {
                 format!("  → {DIM}{}{DIM:#}\n", cut(&visible_line(&elided(line)), WIDTH))
             }
             DoctorEvent::Received(line) => {
-                self.last = cut(&visible_line(&elided(&line.tell().to_string())), WIDTH);
+                self.last = cut(&visible_line(&elided(&line.display().to_string())), WIDTH);
                 format!("  ← {}\n", self.last)
             }
             DoctorEvent::BadField { path, expected, got, hint } => {
-                let path = path.tell().to_string();
+                let path = path.display().to_string();
                 let mark = place(&self.last, &path).map_or(String::new(), |column| {
                     format!("    {}{RED}^{RED:#} {}\n", " ".repeat(column), visible_line(&path))
                 });
                 let field = if path.is_empty() { String::new() } else { format!("{path}: ") };
-                let said = format!("{field}expected {}, got {}", expected.tell(), got.tell());
+                let said = format!("{field}expected {}, got {}", expected.display(), got.display());
                 let said = visible_line(&said);
                 format!("{mark}  {RED}BROKEN{RED:#}  {said}\n{}", hinted(hint.as_ref()))
             }
@@ -50,7 +50,7 @@ impl DoctorText {
                     Diagnosis::Wrong => format!("{RED}WRONG{RED:#} "),
                     Diagnosis::Broken => format!("{RED}BROKEN{RED:#}"),
                 };
-                let text = text.tell().to_string();
+                let text = text.display().to_string();
                 format!("  {word}  {}\n{}", visible_line(&text), hinted(hint.as_ref()))
             }
         }
@@ -59,7 +59,7 @@ impl DoctorText {
 
 fn hinted(hint: Option<&Quoted>) -> String {
     hint.map_or(String::new(), |hint| {
-        format!("  hint    {}\n", visible_line(&hint.tell().to_string()))
+        format!("  hint    {}\n", visible_line(&hint.display().to_string()))
     })
 }
 

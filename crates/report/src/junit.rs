@@ -62,7 +62,8 @@ pub fn junit(summary: &Summary) -> String {
         run.contracts.iter().map(|(dtype, contract)| ("contract", format!("{dtype} {contract}"))),
     );
     properties.extend(run.conventions.iter().map(|declared| ("declared", declared.clone())));
-    properties.extend(run.environment.iter().map(|text| ("environment", text.tell().to_string())));
+    properties
+        .extend(run.environment.iter().map(|text| ("environment", text.display().to_string())));
     line(self::properties(&properties));
     let told = Told::of(summary);
     groups.iter().for_each(|group| line(law(summary, group, &told)));
@@ -150,7 +151,7 @@ fn law(summary: &Summary, group: &CaseGroup<'_>, told: &Told<'_>) -> String {
             )
         }
         (None, Some(record)) if is_skipped(group) && group.settled.is_none() => {
-            let reason = record.evidence.as_ref().map(|evidence| evidence.tell_got().to_string());
+            let reason = record.evidence.as_ref().map(|evidence| evidence.format_got().to_string());
             let reason = first_line(reason.as_deref().unwrap_or("not run"));
             let message = format!("{} {reason}", record.verdict);
             format!("{open}>\n      <skipped message=\"{}\"/>\n    </testcase>", escaped(&message))

@@ -144,7 +144,7 @@ pub fn issue(summary: &Summary, finding: &Finding) -> String {
     row("contract", &finding.contract);
     row("cases", &format!("{} of {} show it", count(finding.cases), count(finding.of)));
     for text in &run.environment {
-        row("environment", &text.tell().to_string());
+        row("environment", &text.display().to_string());
     }
     line("");
     for (name, label) in [("Cause", "cause"), ("Hint", "hint"), ("Where", "wrong")] {

@@ -34,7 +34,7 @@ pub fn onnx_text(report: &OnnxReport) -> String {
         count(report.cases.len())
     );
     for line in &run.environment {
-        let _ = writeln!(out, "            {}", visible_line(&line.tell().to_string()));
+        let _ = writeln!(out, "            {}", visible_line(&line.display().to_string()));
     }
     let _ = writeln!(out, "\n{}\n", split(report));
     for (outcome, word) in [

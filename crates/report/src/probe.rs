@@ -29,7 +29,7 @@ pub fn probe_text(probe: &Probe) -> String {
         "{tool} · probe of {BOLD}{target}{BOLD:#} · {dtype} under contract {contract} · {calls} calls"
     );
     for line in &probe.environment {
-        let _ = writeln!(out, "            {}", visible_line(&line.tell().to_string()));
+        let _ = writeln!(out, "            {}", visible_line(&line.display().to_string()));
     }
     if !probe.declared.is_empty() {
         let _ = writeln!(out, "  declared  {}", probe.declared.join(", "));
@@ -59,7 +59,7 @@ fn lines(field: &ProbedField) -> String {
         (several, _) => several.join(" | "),
     };
     let mark = if is_open || differs { "*" } else { " " };
-    let first = evidence.first().map_or(String::new(), |line| cut(&plain(line.tell()), WIDTH));
+    let first = evidence.first().map_or(String::new(), |line| cut(&plain(line.display()), WIDTH));
     let mut out = format!("{mark} {:16}{value:COLUMN$} {word}{pad} {first}", field.field)
         .trim_end()
         .to_owned()
@@ -68,7 +68,7 @@ fn lines(field: &ProbedField) -> String {
     let rest = if is_told { &evidence[1.min(evidence.len())..] } else { &[] };
     let more = rest
         .iter()
-        .map(|line| cut(&plain(line.tell()), WIDTH))
+        .map(|line| cut(&plain(line.display()), WIDTH))
         .chain(measured.iter().map(interval));
     for line in more {
         let _ = writeln!(out, "{}{line}", " ".repeat(INDENT));
@@ -141,7 +141,7 @@ pub fn probe_yaml(probe: &Probe) -> String {
                 "  # {}: {}, {}",
                 field.field,
                 field.certainty.word(),
-                telling.map_or_else(String::new, |line| plain(line.tell()))
+                telling.map_or_else(String::new, |line| plain(line.display()))
             )
         });
         evidence.unwrap_or_default()
@@ -185,7 +185,7 @@ pub fn probe_yaml(probe: &Probe) -> String {
         let evidence = field
             .evidence
             .first()
-            .map_or(String::new(), |line| format!(": {}", plain(line.tell())));
+            .map_or(String::new(), |line| format!(": {}", plain(line.display())));
         let _ = writeln!(out, "# {}: {}{values}{evidence}", field.field, field.certainty.word());
     }
     out

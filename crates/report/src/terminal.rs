@@ -76,7 +76,7 @@ pub fn render_in(summary: &Summary, style: ReportStyle) -> String {
         width,
     );
     for text in &run.environment {
-        row(&mut out, "", &visible_line(&text.tell().to_string()), width);
+        row(&mut out, "", &visible_line(&text.display().to_string()), width);
     }
     if !run.conventions.is_empty() {
         row(&mut out, "declared", &run.conventions.join(", "), width);
@@ -270,7 +270,7 @@ fn covered(summary: &Summary, width: usize) -> String {
         covered.laws.iter().filter(|(_, n)| **n == 0).map(|(law, _)| law.as_str()).collect();
     wrapped(&mut out, "not", &missed.join(", "), width);
     undecided_rows(&mut out, summary, width);
-    let reasons = covered.declined.iter().map(|it| (it.tell().to_string(), it.cases));
+    let reasons = covered.declined.iter().map(|it| (it.display().to_string(), it.cases));
     let mut declined: Vec<_> = reasons.collect();
     declined.sort_by(|(x, n), (y, m)| m.cmp(n).then_with(|| x.cmp(y)));
     for (reason, n) in declined.iter().take(MAX_REASONS) {

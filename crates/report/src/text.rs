@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use textwrap::core::display_width;
 
-pub use qkvet_spec::tell_ratio as ratio;
+pub use qkvet_spec::format_ratio as ratio;
 
 /// `1,234`.
 pub(crate) fn count(n: usize) -> String {

@@ -4,8 +4,8 @@
 use qkvet_spec::{
     Breakage, CallOption, Cause, Condition, Dialect, Evidence, FaultRef, Finding, FindingKind,
     Form, Indices, Judgment, Note, Predicate, Reading, RightLayout, Rival, SeenIn, Sentence,
-    Sentences, ThreadCounts, Verdict, Witness, Words, WrongAxis, WrongElements, span, spans,
-    tell_ratio,
+    Sentences, ThreadCounts, Verdict, Witness, Words, WrongAxis, WrongElements, format_ratio, span,
+    spans,
 };
 
 /// English.
@@ -41,7 +41,7 @@ pub(crate) fn told(finding: &Finding, dialect: Dialect) -> Told {
     let contract = &finding.contract;
     let beyond = match (ratio, bound) {
         (Some(ratio), _) => {
-            format!("{} times the bound of contract {contract}", tell_ratio(*ratio))
+            format!("{} times the bound of contract {contract}", format_ratio(*ratio))
         }
         (None, Some(0.0)) if finding.verdict == Verdict::Fail => {
             format!("an exact case: contract {contract} allows no error")
@@ -51,7 +51,7 @@ pub(crate) fn told(finding: &Finding, dialect: Dialect) -> Told {
     let more = [
         ("reading", finding.reading.as_ref().map(reading)),
         ("wrong", finding.structure.as_ref().map(wrong_elements)),
-        ("stderr", finding.evidence.tell_stderr().map(|text| text.to_string())),
+        ("stderr", finding.evidence.format_stderr().map(|text| text.to_string())),
         ("cause", cause.map(|text| text.to_string())),
         ("hint", hint.map(|text| text.to_string())),
     ];
@@ -101,7 +101,7 @@ impl Words for English {
             Cause::Intermittent => INTERMITTENT.to_owned(),
             Cause::Nondeterministic => "the same call gave different results".to_owned(),
             Cause::Form { form } => wrong_form(*form),
-            Cause::Broken { how } => how.tell().to_string(),
+            Cause::Broken { how } => how.display().to_string(),
             Cause::Later => LATER.to_owned(),
             Cause::Unexplained { law: Some(law), .. } => format!("{UNEXPLAINED}, all of {law}"),
             Cause::Unexplained { options, .. } if options.is_empty() => UNEXPLAINED.to_owned(),
@@ -339,19 +339,19 @@ pub fn judgment(judgment: &Judgment, dialect: Dialect) -> String {
     let Judgment { verdict, contract, elements, refuted, margin, evidence, explanation } = judgment;
     let Some(seen) = evidence else {
         let margin =
-            margin.map(|margin| format!(", worst error {} of its bound", tell_ratio(margin)));
+            margin.map(|margin| format!(", worst error {} of its bound", format_ratio(margin)));
         let numbers =
             if *elements == 0 { String::new() } else { format!("{elements} numbers within ") };
         return format!("{verdict}: {numbers}contract {contract}{}", margin.unwrap_or_default());
     };
     let ratio = seen.ratio.filter(|_| *verdict == Verdict::Fail);
     let beyond = ratio.map_or_else(String::new, |ratio| {
-        format!("   ({} times the bound of contract {contract})", tell_ratio(ratio))
+        format!("   ({} times the bound of contract {contract})", format_ratio(ratio))
     });
     let mut all = vec![
-        ("at", seen.tell_place().to_string()),
-        ("expected", seen.tell_expected().to_string()),
-        ("got", format!("{}{beyond}", seen.tell_got())),
+        ("at", seen.format_place().to_string()),
+        ("expected", seen.format_expected().to_string()),
+        ("got", format!("{}{beyond}", seen.format_got())),
     ];
     if *refuted > 0 {
         all.push(("wrong", format!("{refuted} of {elements} elements are proved wrong")));

@@ -69,7 +69,7 @@ fn what_a_terminal_has_no_room_for_a_file_has() {
         !file.contains('…')
             && file.contains(
                 summary.run.environment[summary.run.environment.len() - 1]
-                    .tell()
+                    .display()
                     .to_string()
                     .trim()
             )

@@ -1,7 +1,7 @@
 //! Why a target is not asked a call: what the call needs, and what the target has instead.
 
 use qkvet_gen::GenError;
-use qkvet_spec::{CallOption, Dtype, tell_shape};
+use qkvet_spec::{CallOption, Dtype, format_shape};
 
 /// Why a call cannot be put to a target, as qkvet finds before the target's code runs.
 #[derive(Debug, thiserror::Error)]
@@ -18,7 +18,7 @@ pub enum Declined {
     #[error("the model takes no query")]
     NoQuery,
     /// An input of a model has other extents.
-    #[error("{what} of shape {}: the model takes {takes}", tell_shape(shape))]
+    #[error("{what} of shape {}: the model takes {takes}", format_shape(shape))]
     Shape {
         /// What goes in.
         what: &'static str,
@@ -30,7 +30,7 @@ pub enum Declined {
     /// A mask that a model has no room for.
     #[error(
         "mask of shape {} that differs from {across}: the model takes {takes}",
-        tell_shape(shape)
+        format_shape(shape)
     )]
     MaskDiffers {
         /// Its shape.

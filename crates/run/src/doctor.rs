@@ -91,7 +91,7 @@ fn tell_start_error(error: &StartError, tell: &mut dyn FnMut(DoctorEvent)) {
     if let StartError::Protocol { error, heard, .. } = error {
         tell(bad_field(error));
         if let Some(stray) = &heard.stray {
-            let stray = stray.tell();
+            let stray = stray.display();
             let text = format!("before it came a line that does not begin with `{{`: {stray}");
             let (diagnosis, text) = (Diagnosis::NotOffered, text.into());
             tell(DoctorEvent::Shown { diagnosis, text, hint: None });
@@ -237,7 +237,7 @@ impl Doctor<'_, '_> {
         let tweak = |run: &mut Value| run["params"]["qkvet_unknown"] = 1.into();
         match self.exchange(call, Some(&tweak)) {
             Some(Response::Unsupported(reason)) => {
-                self.show(Diagnosis::Well, format!("declined: {}", reason.tell()))
+                self.show(Diagnosis::Well, format!("declined: {}", reason.display()))
             }
             Some(other) => {
                 let text = format!("expected status unsupported, got {}", status(&other));
@@ -287,7 +287,8 @@ impl Doctor<'_, '_> {
         let start = Instant::now();
         let ended = live.child.farewell(stop);
         if let Some(unasked) = live.child.surplus() {
-            let error = WireError::new("", "nothing after the last answer", quoted(unasked).tell());
+            let error =
+                WireError::new("", "nothing after the last answer", quoted(unasked).display());
             (self.tell)(message(false, unasked));
             self.broken(&error.hint("one answer to each request, none to stop"));
         }
@@ -295,7 +296,7 @@ impl Doctor<'_, '_> {
             Ok(how) => {
                 let took = start.elapsed().as_millis();
                 let hint = (how != Breakage::Exited(0)).then_some("exit with code 0 after stop");
-                let text = format!("{} after {took} ms", how.tell());
+                let text = format!("{} after {took} ms", how.display());
                 self.show_with(Diagnosis::Well, text, hint.map(Quoted::new));
             }
             Err(limit) => {
@@ -312,7 +313,7 @@ impl Doctor<'_, '_> {
         match self.exchange(call, tweak)? {
             Response::Output(output) => Some(*output),
             Response::Unsupported(reason) => {
-                self.show(Diagnosis::NotOffered, format!("declined: {}", reason.tell()));
+                self.show(Diagnosis::NotOffered, format!("declined: {}", reason.display()));
                 None
             }
             other => {
@@ -361,9 +362,9 @@ impl Doctor<'_, '_> {
         let stderr = trouble
             .stderr
             .as_ref()
-            .map(|words| format!("; stderr: {}", words.tell()))
+            .map(|words| format!("; stderr: {}", words.display()))
             .unwrap_or_default();
-        self.show(Diagnosis::Wrong, format!("{who}{}{stderr}", trouble.tell()));
+        self.show(Diagnosis::Wrong, format!("{who}{}{stderr}", trouble.display()));
         None
     }
 }
@@ -371,13 +372,13 @@ impl Doctor<'_, '_> {
 fn status(response: &Response) -> String {
     match response {
         Response::Output(_) => "ok".to_owned(),
-        Response::Unsupported(reason) => format!("unsupported: {}", reason.tell()),
-        Response::Refused(reason) => format!("refused: {}", reason.tell()),
-        Response::Error(reason) => format!("error: {}", reason.tell()),
-        Response::Malformed(reason) => format!("malformed: {}", reason.tell()),
-        Response::NotAsked(reason) => format!("not asked: {}", reason.tell()),
+        Response::Unsupported(reason) => format!("unsupported: {}", reason.display()),
+        Response::Refused(reason) => format!("refused: {}", reason.display()),
+        Response::Error(reason) => format!("error: {}", reason.display()),
+        Response::Malformed(reason) => format!("malformed: {}", reason.display()),
+        Response::NotAsked(reason) => format!("not asked: {}", reason.display()),
         Response::Crash(trouble) | Response::Timeout(trouble) | Response::Broken(trouble) => {
-            trouble.tell().to_string()
+            trouble.display().to_string()
         }
     }
 }

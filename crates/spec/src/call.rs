@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{CallOption, Dtype, Handling, OptionSet, Quoted, Trouble};
 
 /// A shape as reports print it: `(2, 3)`.
-pub fn tell_shape(shape: &[usize]) -> String {
+pub fn format_shape(shape: &[usize]) -> String {
     format!("({})", shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", "))
 }
 

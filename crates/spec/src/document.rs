@@ -42,9 +42,9 @@ impl Sentences {
             title: words.title(cause),
             cause: words.cause(cause, notes),
             hint: words.hint(cause, notes, dialect),
-            place: evidence.tell_place(),
-            expected: evidence.tell_expected(),
-            got: evidence.tell_got(),
+            place: evidence.format_place(),
+            expected: evidence.format_expected(),
+            got: evidence.format_got(),
         }
     }
 }

@@ -55,7 +55,7 @@ pub use adequacy::{AdequacyReport, CoverCase, FaultInFormat, FaultMarks, Mark, S
 pub use breakage::{Breakage, Later, Pipe, Trouble};
 pub use call::{
     BoolTensor, Call, CallOptions, Dims, Output, Packed, Response, Target, Tensor, Threads, Window,
-    tell_shape,
+    format_shape,
 };
 pub use case::{Binding, Case, Matrices};
 pub use catalog::Catalog;
@@ -113,5 +113,5 @@ pub use stopped::{Stopped, StoppedShard};
 pub use stream::{Outcome, StreamLine};
 pub use suite::{BroadcastForm, Extended, Frozen, MaskPattern, Suite, Values};
 pub use unexpected::Unexpected;
-pub use verdict::{Verdict, Witness, tell_ratio};
+pub use verdict::{Verdict, Witness, format_ratio};
 pub use words::{Dialect, Quoted, Sentence, Words};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Call, Dims, Tensor, tell_shape};
+use crate::{Call, Dims, Tensor, format_shape};
 
 /// What of a call does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,8 +124,8 @@ impl fmt::Display for MisfitShapes {
             Misfit::MaskShape => write!(
                 f,
                 "a mask of shape {}, scores of shape {}",
-                tell_shape(mask),
-                tell_shape(&[q[0], q[1], q[2], k[2]])
+                format_shape(mask),
+                format_shape(&[q[0], q[1], q[2], k[2]])
             ),
         }
     }

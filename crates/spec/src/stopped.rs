@@ -54,7 +54,7 @@ impl fmt::Display for Stopped {
                 write!(f, "{what} {n} times")
             }
             Self::Gone(why) => {
-                write!(f, "the target cannot be called any more: {}", why.tell())
+                write!(f, "the target cannot be called any more: {}", why.display())
             }
             Self::Shards(shards) => {
                 for (at, StoppedShard { shard, stopped }) in shards.iter().enumerate() {
@@ -63,7 +63,7 @@ impl fmt::Display for Stopped {
                 }
                 Ok(())
             }
-            Self::Older(why) => write!(f, "{}", why.tell()),
+            Self::Older(why) => write!(f, "{}", why.display()),
             Self::Later(Later) => f.write_str("for a reason that a later version of qkvet knows"),
         }
     }

@@ -86,7 +86,7 @@ impl fmt::Display for Verdict {
 }
 
 /// A ratio in few digits, never rounded down to nothing: `0.07`, `0.003`, `26.21`, `4.0e4`.
-pub fn tell_ratio(x: f64) -> String {
+pub fn format_ratio(x: f64) -> String {
     match x {
         x if x >= 1000.0 || (x > 0.0 && x < 0.001) => format!("{x:.1e}"),
         x if x > 0.0 && x < 0.01 => format!("{x:.3}"),
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn no_ratio_is_told_as_nothing() {
-        let told = [0.0, 1e-7, 0.003, 0.07, 0.5, 26.21, 1e5].map(tell_ratio);
+        let told = [0.0, 1e-7, 0.003, 0.07, 0.5, 26.21, 1e5].map(format_ratio);
         assert_eq!(told, ["0.00", "1.0e-7", "0.003", "0.07", "0.50", "26.21", "1.0e5"]);
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Approx, Aspect, Breakage, Cause, Coverage, Declined, Element, Evidence, Expectation, Got, Note,
-    Number, Origin, Pipe, Relates, ResultName, Trouble, tell_shape,
+    Number, Origin, Pipe, Relates, ResultName, Trouble, format_shape,
 };
 
 /// A sentence for people. It can be shown, and nothing can be read out of it:
@@ -52,7 +52,7 @@ impl fmt::Display for Sentence {
 
 impl Evidence {
     /// Where it is seen: `attention(Q, K, V) at [b=0, h=1, i=0, c=3]`.
-    pub fn tell_place(&self) -> Sentence {
+    pub fn format_place(&self) -> Sentence {
         let of = match self.place.its_output {
             true => format!("{} (its output)", self.place.of),
             false => self.place.of.clone(),
@@ -67,13 +67,13 @@ impl Evidence {
     }
 
     /// What was expected: `0.25 ± 1.2e-8   (exact value)`.
-    pub fn tell_expected(&self) -> Sentence {
+    pub fn format_expected(&self) -> Sentence {
         Sentence(match &self.expected {
             Expectation::Number { relation: Relates::Bits, number, from } => {
                 format!("the bits of {} = {}", origin(from), plain(number.value))
             }
             Expectation::Number { from, .. } => {
-                format!("{}   ({})", self.tell_needed(), origin(from))
+                format!("{}   ({})", self.format_needed(), origin(from))
             }
             Expectation::EveryTime(Some(number)) => format!("{} every time", approx(*number)),
             Expectation::EveryTime(None) => "the same number every time".to_owned(),
@@ -82,7 +82,7 @@ impl Evidence {
             Expectation::Tensor => "a tensor of floating-point numbers".to_owned(),
             Expectation::Protocol => "an answer of the protocol".to_owned(),
             Expectation::Refusal(shapes) => format!("a refusal: {shapes}"),
-            Expectation::Shape(shape) => tell_shape(shape),
+            Expectation::Shape(shape) => format_shape(shape),
             Expectation::Format(dtype) => dtype.to_string(),
             Expectation::Second(result) => {
                 let name = result.name();
@@ -92,7 +92,7 @@ impl Evidence {
     }
 
     /// What was expected, without where it comes from: `at most 0.25 ± 1.2e-8`.
-    pub fn tell_needed(&self) -> Sentence {
+    pub fn format_needed(&self) -> Sentence {
         match &self.expected {
             Expectation::Number { relation, number, .. } => {
                 let symbol = match relation {
@@ -102,12 +102,12 @@ impl Evidence {
                 };
                 Sentence(format!("{symbol}{}", approx(*number)))
             }
-            _ => self.tell_expected(),
+            _ => self.format_expected(),
         }
     }
 
     /// What came: `0.5`, or what the target said.
-    pub fn tell_got(&self) -> Sentence {
+    pub fn format_got(&self) -> Sentence {
         Sentence(match &self.got {
             Got::Number(number) => approx(*number),
             Got::Then(first, then) => format!("{}, then {}", plain(*first), plain(*then)),
@@ -115,16 +115,16 @@ impl Evidence {
                 "other bits: the call wrote into query, key, value, mask or bias".to_owned()
             }
             Got::One => "one result".to_owned(),
-            Got::Shape(shape) => tell_shape(shape),
+            Got::Shape(shape) => format_shape(shape),
             Got::Format(dtype) => dtype.to_string(),
-            Got::Numbers(shape) => format!("numbers of shape {}", tell_shape(shape)),
+            Got::Numbers(shape) => format!("numbers of shape {}", format_shape(shape)),
             Got::Said(said) => said.0.clone(),
-            Got::Broke { how, detail } => how.tell_with(detail.as_ref()).0,
+            Got::Broke { how, detail } => how.display_with(detail.as_ref()).0,
         })
     }
 
     /// The end of its standard error.
-    pub fn tell_stderr(&self) -> Option<Sentence> {
+    pub fn format_stderr(&self) -> Option<Sentence> {
         self.stderr.as_ref().map(|text| Sentence(text.0.clone()))
     }
 
@@ -143,14 +143,14 @@ impl Evidence {
     pub fn said(&self, most: usize) -> Quoted {
         match &self.got {
             Got::Said(said) => said.line(most),
-            _ => Quoted(self.tell_got().0).line(most),
+            _ => Quoted(self.format_got().0).line(most),
         }
     }
 }
 
 impl Breakage {
     /// `exited with code 3`, `was killed by signal 11 (SIGSEGV)`.
-    pub fn tell(&self) -> Sentence {
+    pub fn display(&self) -> Sentence {
         Sentence(match self {
             Self::Said(said) if said.0.trim().is_empty() => "no message".to_owned(),
             Self::Said(said) => said.0.clone(),
@@ -173,28 +173,28 @@ impl Breakage {
         })
     }
 
-    fn tell_with(&self, detail: Option<&Quoted>) -> Sentence {
-        let Some(Quoted(detail)) = detail else { return self.tell() };
+    fn display_with(&self, detail: Option<&Quoted>) -> Sentence {
+        let Some(Quoted(detail)) = detail else { return self.display() };
         Sentence(match self {
             Self::Protocol { .. } => format!("broke the protocol: {detail}"),
             Self::Silent { .. } => {
-                format!("{}, only a line without its line break: {detail}", self.tell())
+                format!("{}, only a line without its line break: {detail}", self.display())
             }
-            _ => format!("{} in the middle of {detail}", self.tell()),
+            _ => format!("{} in the middle of {detail}", self.display()),
         })
     }
 }
 
 impl Trouble {
     /// How it broke, with the line that it had begun or what is wrong with its message.
-    pub fn tell(&self) -> Sentence {
-        self.how.tell_with(self.detail.as_ref())
+    pub fn display(&self) -> Sentence {
+        self.how.display_with(self.detail.as_ref())
     }
 }
 
 impl Declined {
     /// What was declined and why: `UNSUPPORTED softcap is not offered`.
-    pub fn tell(&self) -> Sentence {
+    pub fn display(&self) -> Sentence {
         Sentence(match self.verdict {
             Some(verdict) => format!("{verdict} {}", self.reason.0),
             None => self.reason.0.clone(),
@@ -204,8 +204,8 @@ impl Declined {
 
 impl Coverage {
     /// What was declined, in a line.
-    pub fn tell_declined(&self) -> Sentence {
-        let reasons = self.declined.iter().map(|one| one.tell().0);
+    pub fn format_declined(&self) -> Sentence {
+        let reasons = self.declined.iter().map(|one| one.display().0);
         Sentence(reasons.collect::<Vec<_>>().join(", "))
     }
 }
@@ -213,8 +213,8 @@ impl Coverage {
 impl fmt::Display for Evidence {
     /// `attention(Q, K, V) at [i=0, c=1]: expected 0.25 (exact value), got 0.5`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let expected = self.tell_expected().0.replace("   (", " (");
-        write!(f, "{}: expected {expected}, got {}", self.tell_place(), self.tell_got())
+        let expected = self.format_expected().0.replace("   (", " (");
+        write!(f, "{}: expected {expected}, got {}", self.format_place(), self.format_got())
     }
 }
 
@@ -296,7 +296,7 @@ impl Quoted {
     }
 
     /// The text, to be shown.
-    pub fn tell(&self) -> Sentence {
+    pub fn display(&self) -> Sentence {
         Sentence(self.0.clone())
     }
 

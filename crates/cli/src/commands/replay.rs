@@ -278,12 +278,12 @@ fn show(again: &Again, contract: &Contract, outcome: &Outcome, now: Option<Repla
     }
     if let (Some(Replayed::Fixed | Replayed::Unseen(_)), Some(evidence)) = (now, &outcome.evidence)
     {
-        say!("  unasked   {}: {}, as then", evidence.tell_place(), evidence.tell_got());
+        say!("  unasked   {}: {}, as then", evidence.format_place(), evidence.format_got());
     } else if let Some(evidence) = &outcome.evidence {
-        say!("  at        {}", evidence.tell_place());
-        say!("  expected  {}", evidence.tell_expected());
-        say!("  got       {}", evidence.tell_got());
-        if let Some(stderr) = evidence.tell_stderr() {
+        say!("  at        {}", evidence.format_place());
+        say!("  expected  {}", evidence.format_expected());
+        say!("  got       {}", evidence.format_got());
+        if let Some(stderr) = evidence.format_stderr() {
             say!("  stderr    {stderr}");
         }
     }

@@ -76,14 +76,16 @@ impl<'a> Asker<'a> {
         self.calls += 1;
         let answer = match self.target.call_contiguous(&call) {
             Response::Output(output) => Answer::Output(self.noted(output)),
-            Response::Unsupported(reason) => Answer::Declined(said("unsupported", reason.tell())),
-            Response::Refused(reason) => Answer::Declined(said("refused", reason.tell())),
-            Response::NotAsked(reason) => Answer::Declined(said("not asked", reason.tell())),
-            Response::Error(reason) => Answer::Broken(said("error", reason.tell())),
-            Response::Malformed(reason) => Answer::Broken(said("malformed", reason.tell())),
-            Response::Crash(trouble) => self.lost(said("crash", trouble.tell())),
-            Response::Timeout(trouble) => self.lost(said("timeout", trouble.tell())),
-            Response::Broken(trouble) => self.lost(said("broken", trouble.tell())),
+            Response::Unsupported(reason) => {
+                Answer::Declined(said("unsupported", reason.display()))
+            }
+            Response::Refused(reason) => Answer::Declined(said("refused", reason.display())),
+            Response::NotAsked(reason) => Answer::Declined(said("not asked", reason.display())),
+            Response::Error(reason) => Answer::Broken(said("error", reason.display())),
+            Response::Malformed(reason) => Answer::Broken(said("malformed", reason.display())),
+            Response::Crash(trouble) => self.lost(said("crash", trouble.display())),
+            Response::Timeout(trouble) => self.lost(said("timeout", trouble.display())),
+            Response::Broken(trouble) => self.lost(said("broken", trouble.display())),
         };
         self.asked.push((call, answer.clone()));
         answer

@@ -69,7 +69,8 @@ fn field(prober: &Prober<'_>, tally: &Tally) -> ProbedField {
 /// What the values rest on, and which line refutes the standard's value.
 fn evidence(prober: &Prober<'_>, tally: &Tally, values: &[usize]) -> (Vec<Quoted>, usize) {
     let (mut lines, mut telling): (Vec<String>, _) = (Vec::new(), 0);
-    let format_answer = |(call, said): &(Call, Quoted)| format!("{}: {}", label(call), said.tell());
+    let format_answer =
+        |(call, said): &(Call, Quoted)| format!("{}: {}", label(call), said.display());
     lines.extend(tally.broken.iter().take(MAX_LISTED).map(format_answer));
     match (tally.common().as_slice(), values) {
         ([one], [_]) => {
@@ -136,8 +137,8 @@ fn refutations(prober: &Prober<'_>, tally: &Tally, decided: usize) -> Vec<(usize
 fn refutation(prober: &Prober<'_>, seen: &Seen, hypothesis: &Hypothesis) -> Option<String> {
     let (trial, output) = &prober.trials[seen.trial];
     let evidence = hypothesis.refuted(trial, output, prober.contract, &label(&trial.call))?;
-    let (place, got) = (evidence.tell_place(), evidence.tell_got());
-    Some(format!("{place}: needs {}, got {got}", evidence.tell_needed()))
+    let (place, got) = (evidence.format_place(), evidence.format_got());
+    Some(format!("{place}: needs {}, got {got}", evidence.format_needed()))
 }
 
 /// The first call that no value holds: what was read, and what the standard needs.

@@ -469,7 +469,7 @@ mod tests {
             judge_call("attention(Q, K, V)", call, expect, &mut Scripted(responses.to_vec()));
         assert_eq!(outcome.verdict, verdict, "{responses:?}");
         assert_eq!(outcome.calls.len(), calls);
-        let got = outcome.evidence.map(|evidence| evidence.tell_place().to_string());
+        let got = outcome.evidence.map(|evidence| evidence.format_place().to_string());
         let got = got.unwrap_or_default();
         assert!(got.starts_with(place) && got.is_empty() == place.is_empty(), "{got}");
     }

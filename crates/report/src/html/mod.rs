@@ -61,7 +61,7 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> String {
     facts.push(Fact { name: "declared", text: declared });
     facts.extend(run.environment.iter().map(|text| Fact {
         name: "environment",
-        text: visible(&text.tell().to_string()).into_owned(),
+        text: visible(&text.display().to_string()).into_owned(),
     }));
     facts.extend(
         run.source.iter().map(|source| Fact {

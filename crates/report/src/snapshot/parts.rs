@@ -103,6 +103,6 @@ pub(super) fn part_count(part: &SnapshotPart, summary: &Summary, run_device: &st
 
 /// The name of the run's device: the one that is given, else what the target says.
 pub(super) fn device_of(summary: &Summary, given: Option<&str>) -> String {
-    let said = || summary.run.device.as_ref().map(|device| device.tell().to_string());
+    let said = || summary.run.device.as_ref().map(|device| device.display().to_string());
     given.map(str::to_owned).or_else(said).unwrap_or_else(|| PLAIN_DEVICE.to_owned())
 }

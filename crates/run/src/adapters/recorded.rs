@@ -137,7 +137,7 @@ impl Recorded {
 }
 
 fn told(environment: &[Quoted]) -> String {
-    environment.iter().map(|line| line.tell().to_string()).collect::<Vec<_>>().join("; ")
+    environment.iter().map(|line| line.display().to_string()).collect::<Vec<_>>().join("; ")
 }
 
 impl Adapter for Arc<Recorded> {

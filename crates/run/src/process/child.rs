@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn ends_are_named() {
         let check = |wait_status, expected: &str| {
-            assert_eq!(ending(ExitStatus::from_raw(wait_status)).tell().to_string(), expected)
+            assert_eq!(ending(ExitStatus::from_raw(wait_status)).display().to_string(), expected)
         };
         check(0, "exited with code 0");
         check(3 << 8, "exited with code 3");

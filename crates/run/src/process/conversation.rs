@@ -161,7 +161,7 @@ impl Conversation {
             trace(false, &early);
             let expected = format!("no answer before request {}", asked.seq);
             return self
-                .broken(WireError::new("", expected, quoted(&early).tell()).hint(ONE_ANSWER));
+                .broken(WireError::new("", expected, quoted(&early).display()).hint(ONE_ANSWER));
         }
         let mut exchange =
             match receive(&mut self.child, launch, ("the request", launch.limits.timeout)) {
@@ -202,7 +202,7 @@ impl Conversation {
                     let error = WireError::new(
                         "",
                         format!("one answer to request {}", asked.seq),
-                        quoted(second).tell(),
+                        quoted(second).display(),
                     );
                     self.broken(error.hint(ONE_ANSWER))
                 }
@@ -233,7 +233,7 @@ impl Conversation {
     pub(crate) fn warn_of_strays(&self, launch: &Launch) {
         if let Some(first) = self.child.first_stray() {
             launch.limits.watch.warn(Warning::Strays, || {
-                format!("the target wrote lines to the protocol's pipe that are no messages, the first is {}", first.tell())
+                format!("the target wrote lines to the protocol's pipe that are no messages, the first is {}", first.display())
             });
         }
     }
@@ -254,11 +254,11 @@ impl fmt::Display for End {
     /// `exited with code 3`, behind "the last process".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Broke(how @ Breakage::Silent { .. }) => write!(f, "was ended: {}", how.tell()),
+            Self::Broke(how @ Breakage::Silent { .. }) => write!(f, "was ended: {}", how.display()),
             Self::Broke(Breakage::Protocol { .. }) => {
                 f.write_str("was ended for breaking the protocol")
             }
-            Self::Broke(how) => write!(f, "{}", how.tell()),
+            Self::Broke(how) => write!(f, "{}", how.display()),
             Self::Fatal => f.write_str("was ended after a fatal error of its own"),
             Self::NotStarted => f.write_str("could not be started"),
         }

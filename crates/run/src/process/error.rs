@@ -118,13 +118,13 @@ impl fmt::Display for StartError {
             Self::Spawn { what, program, source, .. } => {
                 write!(f, "{what} at {}: expected a program, got: {source}", program.display())
             }
-            Self::Load { target, message, .. } => write!(f, "{target}: {}", message.tell()),
+            Self::Load { target, message, .. } => write!(f, "{target}: {}", message.display()),
             Self::Died { target, trouble, heard } => {
-                let how = trouble.tell();
+                let how = trouble.display();
                 write!(f, "{target}: expected to be loaded, got a process that {how}{heard}")
             }
             Self::Timeout { target, limit, trouble, heard, .. } => {
-                let (limit, how) = (limit.as_secs_f64(), trouble.tell());
+                let (limit, how) = (limit.as_secs_f64(), trouble.display());
                 write!(f, "{target}: expected to be loaded within {limit} s, got {how}{heard}")
             }
             Self::Protocol { target, error, heard } => {
@@ -137,7 +137,7 @@ impl fmt::Display for StartError {
             }
         }?;
         match self.hint().filter(|_| !f.alternate()) {
-            Some(hint) => write!(f, "\nhint: {}", hint.tell()),
+            Some(hint) => write!(f, "\nhint: {}", hint.display()),
             None => Ok(()),
         }
     }
@@ -179,11 +179,11 @@ pub struct Heard {
 impl fmt::Display for Heard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(stderr) = &self.stderr {
-            write!(f, "; stderr: {}", stderr.tell())?;
+            write!(f, "; stderr: {}", stderr.display())?;
         }
         match &self.stray {
             Some(stray) => {
-                write!(f, "; it wrote a line that does not begin with `{{`: {}", stray.tell())
+                write!(f, "; it wrote a line that does not begin with `{{`: {}", stray.display())
             }
             None => Ok(()),
         }

@@ -61,7 +61,7 @@ pub(crate) fn unknown(supports: &Supports) -> Option<String> {
             let meant = nearest(name, known.iter().copied());
             let meant =
                 meant.map_or_else(String::new, |meant| format!(" (did you mean `{meant}`?)"));
-            format!("{what} {}{meant}", quoted(name.as_bytes()).tell())
+            format!("{what} {}{meant}", quoted(name.as_bytes()).display())
         });
         told.collect::<Vec<String>>()
     };
@@ -89,7 +89,7 @@ pub(crate) fn describe(greeting: &HelloAnswer) -> Vec<Quoted> {
     let HelloAnswer { name, version, language, device, supports, .. } = greeting;
     let parts = [("", name), (" ", version), (", ", language), (", on ", device)];
     let parts =
-        parts.into_iter().filter_map(|(between, said)| Some((between, said.as_ref()?.tell())));
+        parts.into_iter().filter_map(|(between, said)| Some((between, said.as_ref()?.display())));
     let line: String = parts.map(|(between, said)| format!("{between}{said}")).collect();
     let lists = supports.as_ref().map_or_else(Vec::new, |supports| {
         vec![

@@ -196,16 +196,16 @@ fn constants(story: &Story<'_>, caller: &dyn Caller) -> String {
     let relation = if only_relation(story) {
         format!(
             "({}, {}, {})",
-            string(&evidence.tell_place().to_string()),
-            string(&evidence.tell_expected().to_string()),
-            string(&evidence.tell_got().to_string())
+            string(&evidence.format_place().to_string()),
+            string(&evidence.format_expected().to_string()),
+            string(&evidence.format_got().to_string())
         )
     } else {
         "None".to_owned()
     };
     let format = story.calls.first().map_or("", |call| call.call.dtype().name());
     let refusal = if story.law.law.observe == Some(Observation::Refused) {
-        string(&evidence.tell_expected().to_string())
+        string(&evidence.format_expected().to_string())
     } else {
         "None".to_owned()
     };

@@ -26,9 +26,9 @@ impl fmt::Display for WireError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, expected, got, .. } = self;
         if *path != Quoted::default() {
-            write!(f, "{}: ", path.tell())?;
+            write!(f, "{}: ", path.display())?;
         }
-        write!(f, "expected {}, got {}", expected.tell(), got.tell())
+        write!(f, "expected {}, got {}", expected.display(), got.display())
     }
 }
 
@@ -59,14 +59,14 @@ impl WireError {
 /// Reads one message; an error names the first field that is wrong.
 pub(crate) fn parse<T: DeserializeOwned>(line: &[u8]) -> Result<T, WireError> {
     let no_object = |why: &dyn fmt::Display| {
-        WireError::new("", "a JSON object", format!("{} ({why})", quoted(line).tell()))
+        WireError::new("", "a JSON object", format!("{} ({why})", quoted(line).display()))
     };
     let text = std::str::from_utf8(line).map_err(|error| no_object(&error))?;
     parse_json(text).map_err(|error| {
         let JsonError { misread, path, .. } = &error;
         match misread {
             Misread::MoreText => {
-                WireError::new("", "one JSON object on the line", quoted(line).tell())
+                WireError::new("", "one JSON object on the line", quoted(line).display())
             }
             misread if misread.is_no_json() => no_object(&error),
             Misread::Missing { field } => {

@@ -31,7 +31,7 @@ impl Model {
                     .zip(&input.shape)
                     .all(|(n, fixed)| fixed.is_none_or(|fixed| fixed == *n));
             if !fits {
-                let takes = input.tell_shape();
+                let takes = input.format_shape();
                 return Err(Declined::Shape { what: role.name(), shape: feed.shape, takes });
             }
             feeds.push(feed);

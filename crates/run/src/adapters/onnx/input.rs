@@ -28,7 +28,7 @@ impl Input {
     }
 
     /// `(2, *, 8)`.
-    pub fn tell_shape(&self) -> String {
+    pub fn format_shape(&self) -> String {
         let extent = |n: &Option<usize>| n.map_or_else(|| "*".to_owned(), |n| n.to_string());
         format!("({})", self.shape.iter().map(extent).collect::<Vec<_>>().join(", "))
     }

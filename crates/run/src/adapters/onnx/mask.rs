@@ -75,7 +75,7 @@ pub(super) fn key_mask(input: &Input, call: &Call, neutral: bool) -> Result<Bool
     let mut rows = vec![neutral; items * d.n_k];
     if let Some(mask) = &call.options.mask {
         let differs = |across: &'static str| {
-            let (shape, takes) = (mask.shape.clone(), input.tell_shape());
+            let (shape, takes) = (mask.shape.clone(), input.format_shape());
             Err(Declined::MaskDiffers { shape, across, takes })
         };
         let mut axes = [1; 4];
@@ -141,7 +141,7 @@ fn with_axes<T: Copy>(
     if own > rank {
         let (outer, inner) = shape.split_at(own - rank);
         if outer.iter().any(|n| *n != 1) {
-            let takes = input.tell_shape();
+            let takes = input.format_shape();
             return Err(Declined::Shape { what: "mask or bias", shape, takes });
         }
         return Ok((inner.to_vec(), data));

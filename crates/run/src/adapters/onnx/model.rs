@@ -120,7 +120,7 @@ impl Model {
                 "{}{named} {} {}{against}",
                 role.name(),
                 input.element.name(),
-                input.tell_shape()
+                input.format_shape()
             )
         });
         let constants = self.constants.describe();
@@ -168,7 +168,7 @@ impl Model {
             if input.rank() != 3 && input.rank() != 4 {
                 return Err(input
                     .wrong("(b, h, n, d) or (b, n, h · d)")
-                    .got(input.tell_shape())
+                    .got(input.format_shape())
                     .hint("declare the shape in the model, or wrap it in Python"));
             }
             if input.rank() == 3
@@ -236,7 +236,7 @@ fn by_place(
             return Ok(role);
         }
         if let Some(place) = direct {
-            let (element, shape) = (input.element.name(), input.tell_shape());
+            let (element, shape) = (input.element.name(), input.format_shape());
             let got = format!("{element} {shape} in place {} of {}", place + 1, node.op_type);
             let hint = "leave it out, make it a constant of the model, or wrap the model in Python";
             return Err(input.wrong("what a call of attention has").got(got).hint(hint));

@@ -95,7 +95,7 @@ fn detail(record: &CaseRecord, outcome: OnnxOutcome) -> Option<String> {
     Some(match outcome {
         OnnxOutcome::Ok => return None,
         OnnxOutcome::Unsupported | OnnxOutcome::Refused | OnnxOutcome::Broke => {
-            evidence.tell_got().to_string()
+            evidence.format_got().to_string()
         }
         _ => evidence.to_string(),
     })

@@ -92,7 +92,7 @@ impl PythonTarget {
         let info = serde_json::from_value(told.clone()).map_err(|error| {
             foreign(
                 name,
-                WireError::new("python", error, quoted(told.to_string().as_bytes()).tell()),
+                WireError::new("python", error, quoted(told.to_string().as_bytes()).display()),
             )
         })?;
         Ok(Self { process, info })
