@@ -1,132 +1,46 @@
-//! What a flag is when nobody wrote it: its environment variable, else the profile of `qkvet.yaml`,
-//! else its default.
+//! What flags are that nobody wrote: their environment variables, else the profile of `qkvet.yaml`.
 //!
-//! The words are read twice: first to learn the command, the configuration file and the profile,
-//! then with what those say in place of the defaults. A flag that was written wins by that alone,
-//! and what is wrong is said by the same parser.
+//! The words are parsed once. A flag that was written stays, by the parser's own account of where a
+//! value comes from, and excludes what it excludes; what is said elsewhere takes the place of a
+//! default and excludes nothing.
 
 #![allow(clippy::disallowed_methods, reason = "configuration is read here and nowhere else")]
 
-use std::error::Error as _;
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::ffi::{OsStr, OsString};
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::str::FromStr;
 
-use clap::builder::OsStr;
-use clap::error::{ContextKind, ErrorKind};
+use clap::builder::{BoolishValueParser, TypedValueParser};
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
-use qkvet_run::adapters::config_of;
-use qkvet_run::config::{Config, DEFAULT_PROFILE};
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use qkvet_report::ReportFormat;
+use qkvet_run::config::{CALLING, DEFAULT_PROFILE, Home, PREFIX, SETTINGS, Said, Setting, said};
 use qkvet_spec::{Unexpected, nearest};
 
-use crate::args::Args;
+use crate::args::{
+    Args, CheckArgs, Command, DoctorArgs, Onnx, OnnxRunArgs, ProbeArgs, ProcessArgs, ReplayArgs,
+    ReportArgs, SnapshotAcceptArgs, SnapshotCheckArgs, SnapshotCommand, SnapshotDiffArgs,
+    SnapshotRecordArgs, TargetArgs, current,
+};
 use crate::exit::Failure;
 use crate::out::unwritten;
 
-/// A flag that has an environment variable and a key in profiles.
-pub(crate) struct Setting {
-    /// The key in a profile.
-    pub(crate) key: &'static str,
-    /// The flag without its dashes.
-    pub(crate) flag: &'static str,
-    /// The commands whose flag it is.
-    pub(crate) commands: &'static [&'static str],
-}
-
-/// Commands whose targets run in a process of their own, and what their flag `--profile` is for.
-const CALLING: &[&str] = &[
-    "check",
-    "probe",
-    "replay",
-    "doctor",
-    "merge",
-    "onnx run",
-    "snapshot record",
-    "snapshot check",
-    "snapshot diff",
-    "snapshot accept",
-];
-const TARGET: &[&str] =
-    &["check", "probe", "replay", "doctor", "snapshot record", "snapshot check"];
-const CHECK: &[&str] = &["check", "snapshot record", "snapshot check"];
-const JUDGING: &[&str] = &["check", "merge", "snapshot record", "snapshot check"];
-
-/// All of them.
-pub(crate) const SETTINGS: [Setting; 14] = [
-    Setting { key: "suite", flag: "suite", commands: CHECK },
-    Setting { key: "laws", flag: "law", commands: CHECK },
-    Setting { key: "dtypes", flag: "dtype", commands: CHECK },
-    Setting { key: "seed", flag: "seed", commands: CHECK },
-    Setting { key: "jobs", flag: "jobs", commands: CHECK },
-    Setting { key: "timeout", flag: "timeout", commands: CALLING },
-    Setting { key: "start_timeout", flag: "start-timeout", commands: CALLING },
-    Setting { key: "python", flag: "python", commands: CALLING },
-    Setting { key: "device", flag: "device", commands: TARGET },
-    Setting { key: "fail_fast", flag: "fail-fast", commands: CHECK },
-    Setting { key: "strict", flag: "strict", commands: JUDGING },
-    Setting { key: "quiet", flag: "quiet", commands: JUDGING },
-    Setting { key: "format", flag: "format", commands: JUDGING },
-    Setting { key: "reports", flag: "report", commands: JUDGING },
-];
-
 /// Variables that are no settings: they say where settings come from.
-pub(crate) const ABOUT: [&str; 2] = ["QKVET_CONFIG", "QKVET_PROFILE"];
+const ABOUT: [&str; 2] = ["CONFIG", "PROFILE"];
 
-impl Setting {
-    /// `QKVET_START_TIMEOUT` of `start-timeout`.
-    pub(crate) fn variable(&self) -> String {
-        format!("{PREFIX}{}", self.flag.to_uppercase().replace('-', "_"))
-    }
-
-    /// The name of the field.
-    fn id(&self) -> String {
-        self.flag.replace('-', "_")
-    }
-}
-
-/// What stands in place of a default.
-struct Laid {
-    setting: &'static Setting,
-    values: Vec<String>,
-    /// Where it was said.
-    from: String,
-}
-
-/// Reads the words of the command line.
+/// Reads the words of the command line, and what stands in place of those that are not there.
 ///
 /// # Errors
 /// A configuration file, profile or environment variable that does not fit. The parser itself ends
 /// the program on wrong words, and on those that ask for help.
 pub(crate) fn parse() -> Result<Args, Failure> {
-    let words: Vec<OsString> = std::env::args_os().collect();
-    let matches = read(Args::command(), &words)?;
-    let (path, leaf) = leaf(&matches);
-    let laid = laid(&path, leaf)?;
-    let matches =
-        if laid.is_empty() { matches } else { read(with(Args::command(), &path, &laid), &words)? };
-    tell_of(&laid, &matches);
-    Ok(Args::from_arg_matches(&matches)
-        .map_err(|error| Unexpected::within("command line", error))?)
+    resolved(&matches()?, |name| std::env::var_os(name))
 }
 
-/// Says what was laid and by whom, unless notices are not wanted.
-fn tell_of(laid: &[Laid], matches: &ArgMatches) {
-    let (_, leaf) = leaf(matches);
-    if laid.is_empty()
-        || leaf.try_get_one::<bool>("quiet").ok().flatten().is_some_and(|is_quiet| *is_quiet)
-    {
-        return;
-    }
-    let all: Vec<String> = laid
-        .iter()
-        .map(|one| format!("{}={} ({})", one.setting.key, one.values.join(","), one.from))
-        .collect();
-    tell!("settings: {}", all.join(", "));
-}
-
-/// The words by a parser; help and wrong words end the program.
-fn read(command: Command, words: &[OsString]) -> Result<ArgMatches, Unexpected> {
-    command.try_get_matches_from(words).or_else(|error| {
+/// The words by the parser; help and wrong words end the program.
+fn matches() -> Result<ArgMatches, Unexpected> {
+    Args::command().try_get_matches().or_else(|error| {
         let printed = error.print();
         if !error.use_stderr()
             && let Err(lost) = printed
@@ -137,6 +51,39 @@ fn read(command: Command, words: &[OsString]) -> Result<ArgMatches, Unexpected> 
         #[expect(clippy::exit, reason = "help was asked for, or the words are wrong")]
         std::process::exit(error.exit_code())
     })
+}
+
+fn resolved(
+    matches: &ArgMatches,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<Args, Failure> {
+    let mut args = Args::from_arg_matches(matches)
+        .map_err(|error| Unexpected::within("command line", error))?;
+    let (path, leaf) = leaf(matches);
+    if !CALLING.contains(&path.as_str()) {
+        return Ok(args);
+    }
+    // What has a variable of the parser's own is written too.
+    let is_written = |setting: &Setting| {
+        leaf.value_source(&setting.id()).is_some_and(|from| from != ValueSource::DefaultValue)
+    };
+    let said = said(&path, is_written, variable, &profile(&path, leaf)?)?;
+    let mut is_quiet = leaf.try_get_one::<bool>("quiet").ok().flatten().copied().unwrap_or(false);
+    for one in &said {
+        set(&mut args.command, one)?;
+        if one.setting.key == "quiet" {
+            switch(&mut is_quiet, one)?;
+        }
+    }
+    warn_of_strangers();
+    if !said.is_empty() && !is_quiet {
+        let all: Vec<String> = said
+            .iter()
+            .map(|one| format!("{}={} ({})", one.setting.key, one.values.join(","), one.origin))
+            .collect();
+        tell!("settings: {}", all.join(", "));
+    }
+    Ok(args)
 }
 
 /// The innermost command, and its name: `onnx run`.
@@ -150,50 +97,9 @@ fn leaf(matches: &ArgMatches) -> (String, &ArgMatches) {
     (path.join(" "), at)
 }
 
-/// What is to stand in place of defaults of a command.
-fn laid(path: &str, leaf: &ArgMatches) -> Result<Vec<Laid>, Failure> {
-    if !CALLING.contains(&path) {
-        return Ok(Vec::new());
-    }
-    let profile = profile(path, leaf)?;
-    let mut laid = Vec::new();
-    for setting in SETTINGS.iter().filter(|setting| setting.commands.contains(&path)) {
-        // What was written, or has a variable of the parser's own, stays.
-        if !matches!(leaf.value_source(&setting.id()), None | Some(ValueSource::DefaultValue)) {
-            continue;
-        }
-        let variable = setting.variable();
-        let told = std::env::var_os(&variable).filter(|value| !value.is_empty());
-        let one = match told {
-            Some(value) => {
-                let value = value
-                    .into_string()
-                    .map_err(|value| Unexpected::at(&variable, "text").quoted(value.display()))?;
-                let is_list = setting.key == "laws" || setting.key == "dtypes";
-                let values = if is_list {
-                    value.split(',').map(str::to_owned).collect()
-                } else {
-                    vec![value]
-                };
-                Some(Laid { setting, values, from: variable })
-            }
-            None => profile.iter().find(|one| one.key == setting.key).map(|one| Laid {
-                setting,
-                values: one.values.clone(),
-                from: format!("profile {}", one.profile),
-            }),
-        };
-        let Some(one) = one else { continue };
-        fits(path, &one)?;
-        laid.push(one);
-    }
-    warn_of_strangers();
-    Ok(laid)
-}
-
 /// What the profile says that a flag or `QKVET_PROFILE` names, or else the one called `default`. An
 /// empty name is none.
-fn profile(path: &str, leaf: &ArgMatches) -> Result<Vec<qkvet_run::config::Setting>, Failure> {
+fn profile(path: &str, leaf: &ArgMatches) -> Result<Vec<Said>, Failure> {
     let named = leaf.get_one::<String>("profile").map(String::as_str);
     if named == Some("") {
         return Ok(Vec::new());
@@ -201,78 +107,140 @@ fn profile(path: &str, leaf: &ArgMatches) -> Result<Vec<qkvet_run::config::Setti
     let folder =
         std::env::current_dir().map_err(|error| Unexpected::within("current folder", error))?;
     let target = leaf.try_get_one::<String>("target").ok().flatten().map_or("", String::as_str);
-    let explicit = leaf.get_one::<PathBuf>("config").map(PathBuf::as_path);
-    let Some(file) = config_of(target, &folder, explicit) else {
-        return match named {
-            Some(name) => {
-                let expected = "a qkvet.yaml that has it";
-                Err(Unexpected::at(format!("profile `{name}`"), expected)
-                    .got("none here or above")
-                    .hint("`qkvet init` writes one, --config names another")
-                    .into())
-            }
-            None => Ok(Vec::new()),
-        };
-    };
-    // A case that was stored may name another file, and a program that is gone has none.
-    let config = match Config::read(&file) {
-        Err(error) if named.is_some() || path == "check" => return Err(error.into()),
-        Err(_) => return Ok(Vec::new()),
-        Ok(config) => config,
-    };
-    let shown = file.strip_prefix(&folder).unwrap_or(&file);
-    Ok(config.settings(named.unwrap_or(DEFAULT_PROFILE), shown)?)
+    let home = Home::of(target, &folder, leaf.get_one::<PathBuf>("config").map(PathBuf::as_path));
+    match (home.shown(), home.config(), named) {
+        (None, _, None) => Ok(Vec::new()),
+        (None, _, Some(name)) => {
+            let expected = "a qkvet.yaml that has it";
+            Err(Unexpected::at(format!("profile `{name}`"), expected)
+                .got("none here or above")
+                .hint("`qkvet init` writes one, --config names another")
+                .into())
+        }
+        (Some(file), Ok(config), _) => Ok(config.settings(named.unwrap_or(DEFAULT_PROFILE), file)?),
+        // A case that was stored may name another file, and a program that is gone has none.
+        (_, Err(_), None) if path != "check" => Ok(Vec::new()),
+        (_, Err(error), _) => Err(error.into()),
+    }
 }
 
-/// Sees that a value fits its flag, so that the error can say where it was said.
-fn fits(path: &str, one: &Laid) -> Result<(), Unexpected> {
-    let flag = one.setting.flag;
-    let words = path
-        .split(' ')
-        .map(str::to_owned)
-        .chain(one.values.iter().map(|value| format!("--{flag}={value}")));
-    let all = ["qkvet".to_owned()].into_iter().chain(words);
-    match Args::command().try_get_matches_from(all) {
-        // The other words are not there, which is no matter of this one.
-        Err(error)
-            if matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) =>
-        {
-            let told = |kind| error.get(kind).map(ToString::to_string).filter(|it| !it.is_empty());
-            let place = format!("{} of {}", one.setting.key, one.from);
-            let expected = match (told(ContextKind::ValidValue), error.source()) {
-                (Some(valid), _) => format!("one of {valid}"),
-                (None, Some(reason)) => format!("a value of --{flag} ({reason})"),
-                (None, None) => format!("a value of --{flag}"),
-            };
-            Err(Unexpected::at(place, expected).quoted(one.values.join(",")))
-        }
+/// Gives a setting of the command the value that is said.
+fn set(command: &mut Command, said: &Said) -> Result<(), Unexpected> {
+    match command {
+        Command::Check(check)
+        | Command::Snapshot {
+            what:
+                SnapshotCommand::Record(SnapshotRecordArgs { check, .. })
+                | SnapshotCommand::Check(SnapshotCheckArgs { check, .. }),
+        } => of_check(check, said),
+        Command::Merge(args) => match said.setting.key {
+            "quiet" => switch(&mut args.quiet, said),
+            _ => of_report(&mut args.report, &mut args.process, said),
+        },
+        Command::Probe(ProbeArgs { on, .. })
+        | Command::Replay(ReplayArgs { on, .. })
+        | Command::Doctor(DoctorArgs { on, .. }) => of_target(on, said),
+        Command::Onnx { what: Onnx::Run(OnnxRunArgs { process, .. }) } => of_process(process, said),
+        Command::Snapshot {
+            what:
+                SnapshotCommand::Diff(SnapshotDiffArgs { from, .. })
+                | SnapshotCommand::Accept(SnapshotAcceptArgs { from, .. }),
+        } => of_process(&mut from.process, said),
         _ => Ok(()),
     }
 }
 
-/// The parser with other defaults for the command at `path`.
-fn with(command: Command, path: &str, laid: &[Laid]) -> Command {
-    let (name, rest) = path.split_once(' ').map_or((path, ""), |(name, rest)| (name, rest));
-    command.mut_subcommand(name, |command| {
-        if !rest.is_empty() {
-            return with(command, rest, laid);
+fn of_check(args: &mut CheckArgs, said: &Said) -> Result<(), Unexpected> {
+    match said.setting.key {
+        "suite" => read(&mut args.suite, said),
+        "laws" => {
+            args.law = said.values.iter().filter_map(|name| current(name).ok()).collect();
+            Ok(())
         }
-        laid.iter().fold(command, |command, one| {
-            let values: Vec<OsStr> =
-                one.values.iter().map(|value| OsStr::from(value.clone())).collect();
-            command.mut_arg(one.setting.id(), |arg| arg.default_values(values))
-        })
-    })
+        "dtypes" => {
+            args.dtype.clone_from(&said.values);
+            Ok(())
+        }
+        "seed" => read(&mut args.seed, said),
+        "jobs" => read(args.jobs.insert(1), said),
+        "fail_fast" => switch(&mut args.fail_fast, said),
+        "quiet" => switch(&mut args.quiet, said),
+        "device" => of_target(&mut args.on, said),
+        _ => of_report(&mut args.report, &mut args.on.process, said),
+    }
 }
 
-/// How the variables begin.
-const PREFIX: &str = "QKVET_";
+fn of_report(
+    report: &mut ReportArgs,
+    process: &mut ProcessArgs,
+    said: &Said,
+) -> Result<(), Unexpected> {
+    match said.setting.key {
+        "strict" => switch(&mut report.strict, said),
+        "format" => {
+            let all = ReportFormat::ALL.map(ReportFormat::name).join(", ");
+            let found = ReportFormat::named(&said.values[0]);
+            report.output.format =
+                found.ok_or_else(|| wrong(said, format_args!("one of {all}")))?;
+            Ok(())
+        }
+        "reports" => {
+            report.output.report =
+                said.values.iter().map(|text| parsed(text, said)).collect::<Result<_, _>>()?;
+            Ok(())
+        }
+        _ => of_process(process, said),
+    }
+}
+
+fn of_target(on: &mut TargetArgs, said: &Said) -> Result<(), Unexpected> {
+    match said.setting.key {
+        "device" => read(on.device.insert(String::new()), said),
+        _ => of_process(&mut on.process, said),
+    }
+}
+
+fn of_process(process: &mut ProcessArgs, said: &Said) -> Result<(), Unexpected> {
+    match said.setting.key {
+        "timeout" => read(&mut process.timeout, said),
+        "start_timeout" => read(&mut process.start_timeout, said),
+        _ if said.values[0].is_empty() => Err(wrong(said, "a value of --python")),
+        _ => read(process.python.insert(PathBuf::new()), said),
+    }
+}
+
+fn read<T: FromStr<Err: Display>>(to: &mut T, said: &Said) -> Result<(), Unexpected> {
+    *to = parsed(&said.values[0], said)?;
+    Ok(())
+}
+
+fn switch(to: &mut bool, said: &Said) -> Result<(), Unexpected> {
+    let (parser, command) = (BoolishValueParser::new(), clap::Command::default());
+    *to = parser
+        .parse_ref(&command, None, OsStr::new(&said.values[0]))
+        .map_err(|_| of_flag(said, "value was not a boolean"))?;
+    Ok(())
+}
+
+fn parsed<T: FromStr<Err: Display>>(text: &str, said: &Said) -> Result<T, Unexpected> {
+    text.parse().map_err(|reason| of_flag(said, reason))
+}
+
+fn of_flag(said: &Said, reason: impl Display) -> Unexpected {
+    wrong(said, format_args!("a value of --{} ({reason})", said.setting.flag))
+}
+
+/// What is said is no value of the setting; where it was said is the place.
+fn wrong(said: &Said, expected: impl Display) -> Unexpected {
+    let place = format!("{} of {}", said.setting.key, said.origin);
+    Unexpected::at(place, expected).quoted(said.values.join(","))
+}
 
 /// Says that a variable which looks like a setting is none.
 fn warn_of_strangers() {
-    let known: Vec<String> =
-        SETTINGS.iter().map(Setting::variable).chain(ABOUT.map(str::to_owned)).collect();
-    let known: Vec<&str> = known.iter().filter_map(|name| name.strip_prefix(PREFIX)).collect();
+    let known: Vec<String> = SETTINGS.iter().map(Setting::variable).collect();
+    let known = known.iter().filter_map(|name| name.strip_prefix(PREFIX));
+    let known: Vec<&str> = known.chain(ABOUT).collect();
     let mut names: Vec<String> = std::env::vars_os()
         .filter_map(|(name, _)| Some(name.to_str()?.strip_prefix(PREFIX)?.to_owned()))
         .filter(|name| !known.contains(&name.as_str()))
@@ -287,19 +255,11 @@ fn warn_of_strangers() {
     }
 }
 
-/// The configuration file of the current folder, its profiles and what each says in the end.
-pub(crate) fn here(folder: &Path) -> Result<Option<(PathBuf, Config)>, Failure> {
-    let Some(file) = config_of("", folder, None) else { return Ok(None) };
-    let config = Config::read(&file)?;
-    let shown = file.strip_prefix(folder).unwrap_or(&file).to_owned();
-    Ok(Some((shown, config)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn command<'a>(all: &'a Command, path: &str) -> &'a Command {
+    fn command<'a>(all: &'a clap::Command, path: &str) -> &'a clap::Command {
         path.split(' ').fold(all, |at, name| at.find_subcommand(name).expect("a command"))
     }
 
@@ -327,7 +287,7 @@ mod tests {
 
     #[test]
     fn every_command_with_profiles_reads_them() {
-        fn walk(at: &Command, path: &str, found: &mut Vec<String>) {
+        fn walk(at: &clap::Command, path: &str, found: &mut Vec<String>) {
             if at.get_arguments().any(|one| one.get_long() == Some("profile")) {
                 found.push(path.trim().to_owned());
             }
@@ -339,57 +299,81 @@ mod tests {
         let mut known: Vec<&str> = CALLING.to_vec();
         found.sort();
         known.sort_unstable();
-        assert_eq!(found, known, "a command with --profile belongs to those of `settings.rs`");
+        assert_eq!(found, known, "a command with --profile belongs to those of `CALLING`");
+    }
+
+    /// What every command needs to be parsed at all.
+    const WORDS: &[&str] = &[
+        "check x",
+        "probe x",
+        "replay x",
+        "doctor x",
+        "merge x",
+        "onnx run --backend x",
+        "snapshot record x",
+        "snapshot check x",
+        "snapshot diff",
+        "snapshot accept",
+    ];
+
+    fn with(words: &str, variables: &[(&str, &str)]) -> Result<Args, String> {
+        let words = format!("qkvet {words} --profile=");
+        let matches = Args::command().try_get_matches_from(words.split(' ')).expect("words");
+        let value = |name: &str| variables.iter().find(|(known, _)| *known == name);
+        resolved(&matches, |name| Some(value(name)?.1.into())).map_err(|error| error.to_string())
+    }
+
+    /// Every setting of every command: said by a variable, it is what the flag would make of it.
+    #[test]
+    fn a_variable_says_what_its_flag_does() {
+        for (path, words) in CALLING.iter().zip(WORDS) {
+            assert!(words.starts_with(path));
+            for setting in SETTINGS.iter().filter(|setting| setting.commands.contains(path)) {
+                let value = match setting.key {
+                    "format" => "json",
+                    "reports" => "junit,html=a,b.html",
+                    "fail_fast" | "strict" | "quiet" => "on",
+                    "timeout" | "start_timeout" => "1.5",
+                    "dtypes" => "float16,float32",
+                    _ => "7",
+                };
+                let by_flag = with(&format!("{words} --{}={value}", setting.flag), &[]);
+                let by_variable = with(words, &[(&setting.variable(), value)]);
+                let told = |args: Result<Args, String>| format!("{:?}", args.expect("arguments"));
+                assert_eq!(told(by_flag), told(by_variable), "{path} {}", setting.flag);
+                assert_ne!(
+                    told(with(words, &[])),
+                    told(with(words, &[(&setting.variable(), value)]))
+                );
+            }
+        }
     }
 
     #[test]
-    fn what_is_laid_is_a_default_and_no_more() {
-        let one = |key: &str, values: &[&str]| Laid {
-            setting: SETTINGS.iter().find(|setting| setting.key == key).expect("a setting"),
-            values: values.iter().map(|value| (*value).to_owned()).collect(),
-            from: "here".to_owned(),
+    fn a_flag_stays_and_excludes_no_variable() {
+        let all = [("QKVET_SUITE", "long"), ("QKVET_STRICT", "true"), ("QKVET_DTYPE", "a,b")];
+        let read = |words: &str| match with(&format!("check x {words}"), &all).expect("words") {
+            Args { command: Command::Check(args) } => args,
+            _ => unreachable!("it is `check`"),
         };
-        let laid = [
-            one("suite", &["long"]),
-            one("dtypes", &["float32", "float16"]),
-            one("reports", &["junit", "html=a,b.html"]),
-            one("strict", &["true"]),
-            one("jobs", &["3"]),
-        ];
-        let read = |words: &[&str]| {
-            let words = [&["qkvet", "check", "x"], words].concat();
-            let matches =
-                with(Args::command(), "check", &laid).try_get_matches_from(words).expect("words");
-            match Args::from_arg_matches(&matches).expect("arguments").command {
-                crate::args::Command::Check(args) => args,
-                _ => unreachable!("it is `check`"),
-            }
-        };
-        let plain = read(&[]);
-        assert_eq!(
-            (plain.suite.as_str(), plain.jobs, plain.report.strict),
-            ("long", Some(3), true)
-        );
-        assert_eq!(plain.dtype, ["float32", "float16"]);
-        assert_eq!(plain.report.output.report.len(), 2);
-        let flags = read(&[
-            "--suite",
-            "smoke",
-            "--dtype",
-            "float64",
-            "--report",
-            "sarif",
-            "--strict=false",
-            "-j1",
-        ]);
-        assert_eq!(
-            (flags.suite.as_str(), flags.jobs, flags.report.strict),
-            ("smoke", Some(1), false)
-        );
+        let flags = read("--suite smoke --dtype float64 --strict=false");
+        assert_eq!((flags.suite.as_str(), flags.report.strict), ("smoke", false));
         assert_eq!(flags.dtype, ["float64"]);
-        assert_eq!(flags.report.output.report.len(), 1);
-        // What excludes a flag does not exclude what stands in its place.
-        assert!(read(&["--cases", "there"]).cases.is_some());
-        assert!(read(&["-q", "--strict"]).quiet);
+        assert!(read("--cases there").cases.is_some_and(|_| read("").suite == "long"));
+    }
+
+    #[test]
+    fn what_is_no_value_is_told_with_its_place() {
+        for (name, value, expected) in [
+            ("SEED", "many", "seed of QKVET_SEED: expected a value of --seed (invalid digit"),
+            ("FORMAT", "xml", "format of QKVET_FORMAT: expected one of human, "),
+            ("REPORT", "pdf", "reports of QKVET_REPORT: expected a value of --report (expected a "),
+            ("STRICT", "perhaps", "strict of QKVET_STRICT: expected a value of --strict (value "),
+            ("TIMEOUT", "soon", "timeout of QKVET_TIMEOUT: expected a value of --timeout (inv"),
+        ] {
+            let error = with("check x", &[(&format!("QKVET_{name}"), value)]).expect_err(name);
+            assert!(error.starts_with(expected), "{error}");
+            assert!(error.contains(&format!("got `{value}`")), "{error}");
+        }
     }
 }

@@ -163,7 +163,7 @@ impl NativeCall {
         py: Python<'py>,
         conventions: Vec<String>,
     ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>, [usize; 4])> {
-        let declared = Declared::conventions(&conventions).map_err(invalid)?;
+        let declared = Declared::new(&conventions, &[], &[]).map_err(invalid)?;
         let call = Arc::clone(&self.call);
         let (mid, rad, shape) = interruptible(py, move || {
             self_test().map_err(invalid)?;

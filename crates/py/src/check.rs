@@ -82,7 +82,7 @@ pub(crate) fn check(
         cases: CaseSource::Suite { suite, seed },
         laws,
         conventions: declared.conventions.clone(),
-        contracts: declared.contracts.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
+        contracts: declared.by_dtype(),
         dtypes,
         jobs: 1,
         fail_fast: fail_fast.into(),
@@ -112,7 +112,7 @@ pub(crate) fn merge(
     let joined = read_shards(&shards).map_err(invalid)?;
     let header = joined.header.clone();
     let laws = header.checked_laws(env!("CARGO_PKG_VERSION")).map_err(invalid)?;
-    let conventions = Declared::conventions(&header.conventions).map_err(invalid)?.conventions;
+    let conventions = Declared::new(&header.conventions, &[], &[]).map_err(invalid)?.conventions;
     let live = own::named(py, &name, &answered, &info).adapter;
     let recorded = Arc::new(Recorded::new(joined, Some(live)));
     let target = NamedTarget::new(header.target, Arc::clone(&recorded));

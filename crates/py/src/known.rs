@@ -10,8 +10,8 @@ use qkvet_gen::plans;
 use qkvet_report::{
     apply_known, finding, open_findings, plain, read_known, settled, stale_lines, visible,
 };
-use qkvet_run::adapters::known_of;
 use qkvet_run::adapters::{mistyped_target, other_names};
+use qkvet_run::config::Home;
 use qkvet_run::declared::Selection;
 use qkvet_spec::{CaseRecord, Chosen, Dtype, KnownFile, Summary};
 use serde_json::json;
@@ -26,7 +26,7 @@ const MAX_BYTES: u64 = 64 << 20;
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "as Python passes them")]
 pub(crate) fn find_known(target: String, folder: PathBuf) -> Option<PathBuf> {
-    known_of(&target, &folder, None)
+    Home::of(&target, &folder, None).known_file()
 }
 
 /// Whether a file of known deviations can be read.
@@ -70,8 +70,8 @@ pub(crate) fn outcome(
     let mut summary = joined(summaries)?;
     summary.run.target = target;
     if let Some(path) = path {
-        let others =
-            other_names(&summary.run.target, &std::env::current_dir().unwrap_or_default(), None);
+        let here = std::env::current_dir().unwrap_or_default();
+        let others = other_names(&summary.run.target, &Home::of(&summary.run.target, &here, None));
         let (shown, known) = (path.display().to_string(), read(&path)?);
         if let Some(what) = mistyped_target(&known.known, &path, &summary.run.target, &others) {
             return Err(invalid(format!("known deviations at {shown}: {what}")));

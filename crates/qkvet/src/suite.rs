@@ -153,7 +153,7 @@ pub(crate) struct Prepared {
     pub(crate) own: Own,
     target: NamedTarget,
     pub(crate) selection: Selection,
-    pub(crate) declared: Declared,
+    pub(crate) declared: Declared<'static>,
     pub(crate) seed: u64,
     pub(crate) known: Vec<(String, String)>,
 }
@@ -172,12 +172,7 @@ impl Prepared {
             cases: CaseSource::Suite { suite: self.selection.suite, seed: self.seed },
             laws,
             conventions: self.declared.conventions.clone(),
-            contracts: self
-                .declared
-                .contracts
-                .iter()
-                .map(|(dtype, contract)| (*dtype, contract))
-                .collect(),
+            contracts: self.declared.by_dtype(),
             dtypes,
             jobs: 1,
             fail_fast: FailFast::Off,

@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use qkvet_run::adapters::ExecConfig;
+use qkvet_run::process::Limits;
 use qkvet_spec::{Call, CallOptions, Dtype, Response, Target, Tensor};
 
 const CASES: usize = 1000;
@@ -43,7 +44,7 @@ fn main() -> ExitCode {
 fn measure(words: &[String]) -> Result<String, String> {
     let command = shell_words::join(words);
     let config = ExecConfig::new(&command, Path::new(".")).map_err(|error| error.to_string())?;
-    let mut target = config.start().map_err(|error| error.to_string())?;
+    let mut target = config.start(&Limits::default()).map_err(|error| error.to_string())?;
     let tensor = |n: usize, d: usize| Tensor {
         dtype: Dtype::Float32,
         shape: vec![1, 1, n, d],

@@ -8,7 +8,7 @@ use qkvet_spec::{
     Call, Case, Catalog, Cause, Contract, Convention, Dtype, Judgment, Meaning, Output, Verdict,
 };
 
-use crate::conventions::meaning_of;
+use crate::config::meaning_of;
 use crate::runner::{cause_of, right_on, undeclared_cause};
 
 /// By what an answer is judged.

@@ -2,18 +2,26 @@
 
 #![allow(clippy::disallowed_methods, reason = "I/O crate, no arithmetic")]
 
+mod declared;
+mod home;
 mod profile;
+mod run;
+mod settings;
 
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
-use qkvet_spec::{Catalog, Dtype, SpecError, Unexpected, parse_yaml};
+use qkvet_spec::{Dtype, SpecError, Unexpected, parse_yaml};
 use serde::Deserialize;
 
 use crate::adapters::python::{Arrays, Layout};
 use crate::adapters::{CallSettings, is_target};
 
-pub use profile::{DEFAULT_PROFILE, Profile, Setting};
+pub use declared::{Declared, meaning_of, rounded_inside};
+pub use home::{Home, KNOWN_FILE};
+pub use profile::{DEFAULT_PROFILE, Profile};
+pub use run::{CaseSource, FailFast, RunConfig, Seen};
+pub use settings::{CALLING, Origin, PREFIX, SETTINGS, Said, Setting, said};
 
 /// The file's name, looked for beside the target and upwards, then in the current folder and
 /// upwards.
@@ -124,7 +132,7 @@ impl Config {
     ///
     /// # Errors
     /// A profile that is not there, with the nearest name.
-    pub fn settings(&self, profile: &str, file: &Path) -> Result<Vec<Setting>, Unexpected> {
+    pub fn settings(&self, profile: &str, file: &Path) -> Result<Vec<Said>, Unexpected> {
         profile::settings(&self.profiles, profile, file)
     }
 
@@ -143,66 +151,6 @@ impl Config {
 
 /// Larger files are no specifications.
 const MAX_BYTES: u64 = 1 << 20;
-
-/// Adds the laws and conventions of the folder that a `qkvet.yaml` names under `specs:`, if it
-/// names one, in order of path.
-///
-/// # Errors
-/// A file or folder that cannot be read, another folder than the two, a specification that does not
-/// fit or whose id is taken.
-pub fn add_own_specs(config: &Path, catalog: &mut Catalog) -> Result<(), SpecError> {
-    let Some(specs) = Config::read(config)?.specs else { return Ok(()) };
-    let folder = config.parent().unwrap_or(Path::new("")).join(specs);
-    for (kind, add) in [
-        (
-            "conventions",
-            Catalog::add_own_convention
-                as fn(&mut Catalog, &str, &str) -> Result<String, SpecError>,
-        ),
-        ("laws", Catalog::add_own_law),
-    ] {
-        let folder = folder.join(kind);
-        if !folder.is_dir() {
-            continue;
-        }
-        for path in entries(&folder)? {
-            // Families, as in the folder that is built in.
-            let files = if path.is_dir() { entries(&path)? } else { vec![path] };
-            for file in files.iter().filter(|file| is_yaml(file)) {
-                let shown = below_current(file).display().to_string();
-                add(catalog, &shown, &text(file, &shown)?)?;
-            }
-        }
-    }
-    let wrong = Unexpected::at_path(
-        "specs",
-        below_current(&folder),
-        "the folders `laws` and `conventions`",
-    );
-    let is_known =
-        |path: &PathBuf| path.is_dir() && (path.ends_with("laws") || path.ends_with("conventions"));
-    let all = entries(&folder)?;
-    match all.iter().find(|path| !is_known(path)) {
-        Some(other) => Err(wrong.quoted(other.file_name().unwrap_or_default().display()).into()),
-        None if all.is_empty() => Err(wrong.got("neither").into()),
-        None => Ok(()),
-    }
-}
-
-/// What lies in a folder, in order of path.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, Unexpected> {
-    let found =
-        std::fs::read_dir(folder).and_then(|found| found.map(|entry| Ok(entry?.path())).collect());
-    let mut paths: Vec<_> = found.map_err(|error| {
-        Unexpected::at_path("specs", below_current(folder), "a readable folder").error(error)
-    })?;
-    paths.sort();
-    Ok(paths)
-}
-
-fn is_yaml(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
-}
 
 fn text(path: &Path, shown: &str) -> Result<String, Unexpected> {
     let wrong = Unexpected::at_path("file", shown, "a readable file");

@@ -4,14 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use qkvet_spec::{
-    Catalog, CheckedLaw, Contract, Convention, Dtype, Meaning, SpecError, Suite, Unexpected,
-};
+use qkvet_spec::{Catalog, CheckedLaw, Dtype, SpecError, Suite, Unexpected};
 
 use crate::answer::Criteria;
+pub use crate::config::Declared;
 use crate::config::TargetEntry;
-use crate::contracts::contracts;
-use crate::conventions::{conventions, meaning_of};
 
 /// The catalog that is built in, read once.
 ///
@@ -22,23 +19,13 @@ pub fn embedded() -> Result<&'static Catalog, SpecError> {
     CATALOG.get_or_init(Catalog::embedded).as_ref().map_err(Clone::clone)
 }
 
-/// Conventions and contracts by their names.
-#[derive(Clone, Debug)]
-pub struct Declared {
-    /// Those that differ from the standard.
-    pub conventions: Vec<&'static Convention>,
-    /// By format.
-    pub contracts: BTreeMap<Dtype, Contract>,
-}
-
-impl Declared {
-    /// Those in force for calls in the given formats: `field=value`, and ids of contracts.
+impl Declared<'static> {
+    /// What callers of this process declare, for calls in the given formats.
     ///
     /// # Errors
-    /// An unknown name, two contracts for one format, one of a format that is not among them, none
-    /// for a format that has no default.
+    /// As [`Declared::of`]; no contract for a format that has no default.
     pub fn new(flags: &[String], names: &[String], dtypes: &[Dtype]) -> Result<Self, SpecError> {
-        let (catalog, chosen) = (embedded()?, Self::conventions(flags)?);
+        let (catalog, entry) = (embedded()?, TargetEntry::default());
         // A format in which no case is called has contracts all the same, which must be named.
         if let [dtype] = dtypes
             && !Dtype::CHECKED.contains(dtype)
@@ -53,43 +40,10 @@ impl Declared {
                     .into());
             };
             let contract = catalog.contract(name)?;
-            return Ok(Self { contracts: BTreeMap::from([(contract.dtype, contract)]), ..chosen });
+            let contracts = BTreeMap::from([(contract.dtype, contract)]);
+            return Ok(Self { contracts, ..Self::of(&entry, flags, &[], &[], catalog)? });
         }
-        Ok(Self {
-            contracts: contracts(&TargetEntry::default(), names, dtypes, catalog)?.by_dtype,
-            ..chosen
-        })
-    }
-
-    /// Conventions alone.
-    ///
-    /// # Errors
-    /// A flag that is not `field=value`, an unknown field or value.
-    pub fn conventions(flags: &[String]) -> Result<Self, SpecError> {
-        Ok(Self {
-            conventions: conventions(&TargetEntry::default(), flags, embedded()?)?,
-            contracts: BTreeMap::new(),
-        })
-    }
-
-    /// The contract of a format.
-    ///
-    /// # Errors
-    /// There is none.
-    pub fn contract(&self, dtype: Dtype) -> Result<&Contract, Unexpected> {
-        self.contracts.get(&dtype).ok_or_else(|| {
-            let got = self
-                .contracts
-                .values()
-                .map(|one| format!("{}, which is of {}", one.contract, one.dtype));
-            let got = got.collect::<Vec<_>>().join(", ");
-            Unexpected::at(format!("contract for {dtype}"), "one").got(got)
-        })
-    }
-
-    /// The exact function that is declared.
-    pub fn meaning(&self) -> Meaning {
-        meaning_of(&self.conventions)
+        Ok(Self::of(&entry, flags, names, dtypes, catalog)?)
     }
 
     /// What answers in a format are judged by.
@@ -135,6 +89,8 @@ impl Selection {
 
 #[cfg(test)]
 mod tests {
+    use qkvet_spec::Meaning;
+
     use super::*;
 
     fn strings(names: &[&str]) -> Vec<String> {

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use crate::adapters::python::PythonInfo;
-use crate::adapters::{Adapter, Peer};
+use crate::adapters::{NamedTarget, Peer};
 use crate::process::{Conversation, Exchange, Launch, Question, StartError, describe};
 use crate::wire::{WireError, line, quoted};
 
@@ -34,11 +34,11 @@ pub struct DoctorConfig<'a> {
 /// # Errors
 /// A target that is no program that speaks the wire, and what it is instead.
 pub fn examine(
-    adapter: &dyn Adapter,
+    target: &NamedTarget,
     config: &DoctorConfig<'_>,
     tell: &mut dyn FnMut(DoctorEvent),
 ) -> Result<Diagnosis, &'static str> {
-    let launch = match adapter.peer() {
+    let launch = match target.adapter.peer(&target.limits) {
         Peer::Wire(launch) => launch,
         Peer::None(instead) => return Err(instead),
     };

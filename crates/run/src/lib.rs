@@ -4,8 +4,6 @@ pub mod adapters;
 pub mod answer;
 pub mod atomic_write;
 pub mod config;
-pub mod contracts;
-pub mod conventions;
 pub mod declared;
 mod declined;
 pub mod doctor;

@@ -20,7 +20,7 @@ pub fn probe(
     catalog: &Catalog,
 ) -> Result<Probe, StartError> {
     let meaning = applied(&Meaning::standard(), declared);
-    let mut open = target.adapter.open(&meaning)?;
+    let mut open = target.open(&meaning)?;
     let mut probed = qkvet_diagnose::probe(open.target.as_mut(), &meaning, contract, dtype);
     if probed.meaning.mask != meaning.mask
         && meaning.mask == Meaning::standard().mask
@@ -28,7 +28,7 @@ pub fn probe(
     {
         // Calls without a mask were put with one that hides everything.
         let mask = probed.meaning.mask;
-        open = target.adapter.open(&Meaning { mask, ..meaning.clone() })?;
+        open = target.open(&Meaning { mask, ..meaning.clone() })?;
         let calls = probed.calls;
         probed = qkvet_diagnose::probe(open.target.as_mut(), &meaning, contract, dtype);
         probed.calls += calls;

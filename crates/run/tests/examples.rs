@@ -87,7 +87,7 @@ fn compare(target: &mut PythonTarget, dtype: Dtype, square: bool) -> (usize, usi
 fn start(file: &str, arrays: Option<Arrays>) -> (PythonTarget, PythonInfo) {
     let mut config = config(&format!("{}:attention", example(file)));
     config.arrays = arrays;
-    let target = PythonTarget::start(&config).expect(file);
+    let target = PythonTarget::start(&config, &Limits::default()).expect(file);
     let info = target.info().clone();
     (target, info)
 }
@@ -194,7 +194,7 @@ fn the_program_in_c_knows_every_option() {
     let folder = tempfile::tempdir().expect("a folder");
     let program = compiled(folder.path(), Path::new(&example("c/attention.c")));
     let config = ExecConfig::new(&program.display().to_string(), folder.path()).expect("a command");
-    knows_every_option(&mut config.start().expect("starts"), &Dtype::CHECKED);
+    knows_every_option(&mut config.start(&Limits::default()).expect("starts"), &Dtype::CHECKED);
 }
 
 /// The answers of a program to requests that qkvet would not put to it: each has one name more than

@@ -36,7 +36,9 @@ layer = Layers()
 
 fn refuse(config: PythonConfig, kind: LoadKind, parts: &[&str]) {
     let target = config.target.to_string();
-    let Err(error) = PythonTarget::start(&config) else { panic!("{target} started") };
+    let Err(error) = PythonTarget::start(&config, &Limits::default()) else {
+        panic!("{target} started")
+    };
     let told = error.to_string();
     assert!(matches!(&error, StartError::Load { kind: k, .. } if *k == Some(kind)), "{error:?}");
     for part in parts {
@@ -63,11 +65,7 @@ fn missing_files_modules_and_functions() {
         &["fixtures.py:attention: no such file: ", "\nhint: did you mean `fixture.py`?"],
     );
 
-    let module = |name: &str| {
-        let mut config = config_in(&fixture, name);
-        config.limits.start_timeout = Duration::from_secs(30);
-        config
-    };
+    let module = |name: &str| config_in(&fixture, name);
     let not_found = LoadKind::ModuleNotFound;
     refuse(
         module("fixtur:attention"),
@@ -132,9 +130,9 @@ fn imports_that_raise() {
     );
 
     let fixture = Fixture::new("print('starting', flush=True)\nwhile True: pass\n");
-    let mut config = fixture.config("attention");
-    config.limits.start_timeout = Duration::from_secs(2);
-    let error = PythonTarget::start(&config).err().expect("late").to_string();
+    let limits = started_within(Duration::from_secs(2));
+    let error = PythonTarget::start(&fixture.config("attention"), &limits);
+    let error = error.err().expect("late").to_string();
     assert!(
         error.contains(
             "expected to be loaded within 2 s, got no answer within 2 s; stderr: starting"
@@ -148,11 +146,13 @@ fn interpreters_that_are_none() {
     let fixture = Fixture::new(FUNCTIONS);
     let mut config = fixture.config("attention");
     config.python = "/no/such/python".into();
-    let error = PythonTarget::start(&config).err().expect("no python").to_string();
+    let error =
+        PythonTarget::start(&config, &Limits::default()).err().expect("no python").to_string();
     assert!(error.starts_with("python at /no/such/python: expected a program, got: "), "{error}");
     assert!(error.ends_with("\nhint: choose another interpreter with --python"), "{error}");
     config.python = "cat".into();
-    let error = PythonTarget::start(&config).err().expect("no python").to_string();
+    let error =
+        PythonTarget::start(&config, &Limits::default()).err().expect("no python").to_string();
     assert!(
         error.contains("expected to be loaded, got a process that exited with code"),
         "{error}"
@@ -194,7 +194,7 @@ fn arguments(fixture: &Fixture, function: &str, supports: &[&str]) -> String {
     if !supports.is_empty() {
         config.supports = Some(supports.iter().map(|x| (*x).to_owned()).collect());
     }
-    let target = PythonTarget::start(&config).expect(function);
+    let target = PythonTarget::start(&config, &Limits::default()).expect(function);
     assert_eq!(target.info().arrays, Arrays::Numpy);
     let pairs: Vec<String> =
         target.info().arguments.iter().map(|(option, name)| format!("{option}={name}")).collect();
@@ -254,7 +254,7 @@ fn options_are_passed_as_read() {
 
     let mut config = fixture.config("keywords");
     config.supports = Some(vec!["softmax_scale".to_owned()]);
-    let mut target = PythonTarget::start(&config).expect("starts");
+    let mut target = PythonTarget::start(&config, &Limits::default()).expect("starts");
     call.options.causal = false;
     let scaled = output(target.call(&call)).output;
     assert!(
@@ -274,10 +274,10 @@ fn one_argument_for_mask_and_bias() {
     let mut biased = small_call();
     biased.options.bias = Some(Noise(3).tensor(&[2, 3], biased.dtype()));
 
-    let mut target = PythonTarget::start(&config).expect("starts");
+    let mut target = PythonTarget::start(&config, &Limits::default()).expect("starts");
     assert_eq!(target.call(&biased), Response::Unsupported("no argument for bias".into()));
     config.mask_takes_bias = true;
-    let mut target = PythonTarget::start(&config).expect("starts");
+    let mut target = PythonTarget::start(&config, &Limits::default()).expect("starts");
     assert_eq!(output(target.call(&masked)).output.data[0].to_bits(), 1f64.to_bits());
     assert_eq!(output(target.call(&biased)).output.data[0].to_bits(), 0f64.to_bits());
     biased.options.mask = masked.options.mask;
@@ -301,7 +301,7 @@ fn layouts_and_modules() {
     );
     let mut config = config_in(&fixture, "pkg.attn:attention");
     config.layout = Layout::Bnhd;
-    let mut target = PythonTarget::start(&config).expect("starts");
+    let mut target = PythonTarget::start(&config, &Limits::default()).expect("starts");
     let call = small_call();
     let got = output(target.call(&call));
     assert_eq!((got.output, got.inputs_unchanged), (call.query, true));

@@ -23,19 +23,17 @@ const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/progr
 
 fn exec(mode: &str) -> ExecConfig {
     let command = format!("{} {PROGRAM} {mode}", python().display());
-    let mut config = ExecConfig::new(&command, Path::new(".")).expect("a command");
-    config.limits.timeout = Duration::from_secs(20);
-    config
+    ExecConfig::new(&command, Path::new(".")).expect("a command")
 }
 
 fn start(mode: &str) -> ProcessTarget {
-    exec(mode).start().unwrap_or_else(|error| panic!("{mode}: {error}"))
+    exec(mode).start(&Limits::default()).unwrap_or_else(|error| panic!("{mode}: {error}"))
 }
 
 /// The second of three answers contains `expected`; the others are right. Gives the number of
 /// restarts.
-fn check_with(config: &ExecConfig, call: &Call, expected: &str) -> u32 {
-    let mut target = config.start().expect("starts");
+fn check_with(config: &ExecConfig, limits: &Limits, call: &Call, expected: &str) -> u32 {
+    let mut target = config.start(limits).expect("starts");
     let first = output(target.call(&small_call()));
     let got = format!("{:?}", target.call(call));
     assert!(got.contains(expected), "{}\n  expected {expected}\n  got      {got}", config.command);
@@ -44,15 +42,18 @@ fn check_with(config: &ExecConfig, call: &Call, expected: &str) -> u32 {
 }
 
 fn check(mode: &str, expected: &str, restarts: u32) {
-    assert_eq!(check_with(&exec(mode), &small_call(), expected), restarts, "{mode}");
+    assert_eq!(
+        check_with(&exec(mode), &Limits::default(), &small_call(), expected),
+        restarts,
+        "{mode}"
+    );
 }
 
 /// The same for what ends with the patience of the caller.
 fn check_late(mode: &str, call: &Call, expected: &str) {
-    let mut config = exec(mode);
-    config.limits.timeout = Duration::from_millis(700);
+    let limits = within(Duration::from_millis(700));
     let start = Instant::now();
-    assert_eq!(check_with(&config, call, expected), 1, "{mode}");
+    assert_eq!(check_with(&exec(mode), &limits, call, expected), 1, "{mode}");
     assert!(start.elapsed() < Duration::from_secs(10), "{mode}: {:?}", start.elapsed());
 }
 
@@ -93,9 +94,9 @@ fn silence_ends_in_time() {
 #[test]
 fn what_is_no_message_is_passed_over() {
     for mode in ["garbage", "binary"] {
-        let config = exec(mode);
-        assert_eq!(check_with(&config, &small_call(), "Output("), 0, "{mode}");
-        let warnings = config.limits.watch.warnings();
+        let limits = Limits::default();
+        assert_eq!(check_with(&exec(mode), &limits, &small_call(), "Output("), 0, "{mode}");
+        let warnings = limits.watch.warnings();
         assert!(
             matches!(warnings.as_slice(), [one] if one.contains("no messages, the first is")),
             "{warnings:?}"
@@ -174,14 +175,10 @@ fn large_tensors_travel_either_way() {
 
 #[test]
 fn a_program_that_does_not_read_ends_in_time() {
-    let mut config = exec("deaf");
-    config.limits.timeout = Duration::from_millis(700);
-    let mut target = config.start().expect("starts");
+    let mut target = exec("deaf").start(&within(Duration::from_millis(700))).expect("starts");
     assert!(matches!(target.call(&large_call()), Response::Timeout(_)));
     // By file the request is short; inline it is larger than a pipe.
-    let mut config = exec("closes-input");
-    config.limits.timeout = Duration::from_secs(20);
-    let mut target = config.start().expect("starts");
+    let mut target = start("closes-input");
     output(target.call(&small_call()));
     output(target.call(&small_call()));
     let got = format!("{:?}", target.call(&small_call()));
@@ -225,8 +222,10 @@ fn nothing_outlives_the_conversation() {
     for mode in ["grandchild", "grandchild-stays"] {
         let command =
             format!("env QKVET_TEST_PID={} {} {PROGRAM} {mode}", pid.display(), python().display());
-        let mut target =
-            ExecConfig::new(&command, folder.path()).expect("a command").start().expect("starts");
+        let mut target = ExecConfig::new(&command, folder.path())
+            .expect("a command")
+            .start(&Limits::default())
+            .expect("starts");
         output(target.call(&small_call()));
         let response = target.call(&small_call());
         let grandchild = std::fs::read_to_string(&pid).expect("a number");
@@ -258,8 +257,10 @@ fn the_scratch_folder_goes_with_the_process() {
         list.display(),
         python().display()
     );
-    let mut target =
-        ExecConfig::new(&command, folder.path()).expect("a command").start().expect("starts");
+    let mut target = ExecConfig::new(&command, folder.path())
+        .expect("a command")
+        .start(&Limits::default())
+        .expect("starts");
     output(target.call(&large_call()));
     let scratch = |at: usize| {
         let list = std::fs::read_to_string(&list).expect("a list");
@@ -289,7 +290,11 @@ fn a_program_that_stays_is_ended() {
 }
 
 fn refused(config: &ExecConfig, expected: &str) -> StartError {
-    let error = config.start().err().unwrap_or_else(|| panic!("{} started", config.command));
+    refused_within(config, &Limits::default(), expected)
+}
+
+fn refused_within(config: &ExecConfig, limits: &Limits, expected: &str) -> StartError {
+    let error = config.start(limits).err().unwrap_or_else(|| panic!("{} started", config.command));
     assert!(error.to_string().contains(expected), "expected {expected}\ngot {error}");
     error
 }
@@ -320,24 +325,27 @@ fn programs_that_cannot_be_started_say_why() {
 
 #[test]
 fn a_prompt_is_passed_over_or_named() {
-    let config = exec("prompt");
-    output(config.start().expect("starts").call(&small_call()));
-    assert_eq!(config.limits.watch.warnings().len(), 1);
-    let mut config = exec("prompt-unbroken");
-    config.limits.start_timeout = Duration::from_millis(700);
-    refused(&config, "no answer within 0.7 s; it wrote a line that does not begin with `{`: \"> {");
+    let limits = Limits::default();
+    output(exec("prompt").start(&limits).expect("starts").call(&small_call()));
+    assert_eq!(limits.watch.warnings().len(), 1);
+    let limits = started_within(Duration::from_millis(700));
+    refused_within(
+        &exec("prompt-unbroken"),
+        &limits,
+        "no answer within 0.7 s; it wrote a line that does not begin with `{`: \"> {",
+    );
 }
 
 #[test]
 fn a_long_silence_is_told() {
-    let mut config = exec("silent");
-    config.limits.start_timeout = Duration::from_millis(5_300);
+    let mut limits = started_within(Duration::from_millis(5_300));
     let told: Arc<Mutex<Vec<String>>> = Arc::default();
     let sink = Arc::clone(&told);
     let tell = move |text: &str| sink.lock().expect("a lock").push(text.to_owned());
-    config.limits.watch = Watch::new(Arc::new(AtomicBool::new(false)), tell);
-    refused(
-        &config,
+    limits.watch = Watch::new(Arc::new(AtomicBool::new(false)), tell);
+    refused_within(
+        &exec("silent"),
+        &limits,
         "hint: does it read a line from standard input, answer with one line and flush",
     );
     let told = told.lock().expect("a lock");
@@ -377,8 +385,10 @@ fn every_option_arrives_with_every_bit() {
     let seen = folder.path().join("seen");
     let echo = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/echo.py");
     let command = format!("{} {} {}", python().display(), echo.display(), seen.display());
-    let mut target =
-        ExecConfig::new(&command, folder.path()).expect("a command").start().expect("starts");
+    let mut target = ExecConfig::new(&command, folder.path())
+        .expect("a command")
+        .start(&Limits::default())
+        .expect("starts");
     let [padded, packed] = calls_of_later_options(Dtype::Float32);
     let mut ask = |call: &Call| {
         let output = output(target.call(call));
@@ -427,11 +437,11 @@ fn every_option_arrives_with_every_bit() {
 /// A name with a slip in it would else be an option that is never asked for.
 #[test]
 fn names_that_are_not_known_are_told() {
-    let config = exec("slips");
-    assert_eq!(check_with(&config, &small_call(), "Output("), 0);
+    let limits = Limits::default();
+    assert_eq!(check_with(&exec("slips"), &limits, &small_call(), "Output("), 0);
     let expected = "the program offers what qkvet does not know, and is not asked for it: dtypes \"fp32\", options \"casual\" \
                     (did you mean `causal`?)";
-    assert_eq!(config.limits.watch.warnings(), [expected]);
+    assert_eq!(limits.watch.warnings(), [expected]);
 }
 
 /// What came later is not asked of a program that may never have heard of it.

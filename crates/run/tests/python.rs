@@ -17,15 +17,9 @@ fn check(function: &str, expected: &str) {
 }
 
 /// The first answer contains `expected`; the next call is answered by a fresh process.
-fn check_recovers(
-    function: &str,
-    expected: &str,
-    tweak: impl FnOnce(&mut qkvet_run::adapters::python::PythonConfig),
-) {
+fn check_recovers(function: &str, expected: &str, limits: &Limits) {
     let fixture = Fixture::new(FIXTURES);
-    let mut config = fixture.config(function);
-    tweak(&mut config);
-    let mut target = PythonTarget::start(&config).expect(function);
+    let mut target = PythonTarget::start(&fixture.config(function), limits).expect(function);
     let got = format!("{:?}", target.call(&small_call()));
     assert!(got.contains(expected), "{function}\n  expected {expected}\n  got      {got}");
     assert!(target.take_ended(), "{function}");
@@ -106,15 +100,15 @@ fn deaths_are_named_and_survived() {
     check_recovers(
         "exit_once",
         "Crash(Trouble { how: Exited(3), detail: None, stderr: Some(\"free(): invalid pointer\") })",
-        |_| (),
+        &Limits::default(),
     );
     if cfg!(unix) {
         check_recovers(
             "segfault_once",
             "Crash(Trouble { how: Killed { signal: 11, name: Some(\"SIGSEGV\") }, detail: None, stderr: Some(\"Fatal Python error",
-            |_| (),
+            &Limits::default(),
         );
-        check_recovers("segfault_once", "in segfault_once", |_| ());
+        check_recovers("segfault_once", "in segfault_once", &Limits::default());
     }
 }
 
@@ -125,8 +119,8 @@ fn restarts_are_limited() {
     }
     let fixture = Fixture::new(FIXTURES);
     let mut config = fixture.config("exit_always");
-    config.limits.max_restarts = 1;
-    let mut target = PythonTarget::start(&config).expect("starts");
+    config.max_restarts = 1;
+    let mut target = PythonTarget::start(&config, &Limits::default()).expect("starts");
     let crash = "Crash(Trouble { how: Exited(4)";
     let not_asked =
         "NotAsked(\"not restarted after 1 restarts; the last process exited with code 4\")";
@@ -164,7 +158,7 @@ fn a_poisoned_device_costs_the_process() {
     check_recovers(
         "cuda_error_once",
         "Error(\"RuntimeError: CUDA error: an illegal memory access at ",
-        |_| (),
+        &Limits::default(),
     );
     // What the device does decides, not what an exception says.
     let mut target = Fixture::new(FIXTURES).start("cuda_error_said").expect("starts");
@@ -180,9 +174,8 @@ fn a_stopped_process_ends_in_time() {
         return;
     }
     let fixture = Fixture::new(FIXTURES);
-    let mut config = fixture.config("stops_later");
-    config.limits.timeout = Duration::from_secs(2);
-    let mut target = PythonTarget::start(&config).expect("starts");
+    let config = fixture.config("stops_later");
+    let mut target = PythonTarget::start(&config, &within(Duration::from_secs(2))).expect("starts");
     output(target.call(&small_call()));
     std::thread::sleep(Duration::from_millis(400));
     let large = random_call(
@@ -205,7 +198,7 @@ fn an_endless_loop_ends_in_time() {
     check_recovers(
         "hang_once",
         "Timeout(Trouble { how: Silent { milliseconds: 2000 }, detail: None, stderr: None })",
-        |c| c.limits.timeout = Duration::from_secs(2),
+        &within(Duration::from_secs(2)),
     );
     assert!(start.elapsed() < Duration::from_secs(12), "{:?}", start.elapsed());
 }
@@ -247,11 +240,11 @@ fn writing_to_the_protocol_is_named() {
         return;
     }
     let fixture = Fixture::new(FIXTURES);
-    let config = fixture.config("garbage_on_every_descriptor");
-    let mut target = PythonTarget::start(&config).expect("starts");
+    let (config, limits) = (fixture.config("garbage_on_every_descriptor"), Limits::default());
+    let mut target = PythonTarget::start(&config, &limits).expect("starts");
     output(target.call(&small_call()));
     output(target.call(&small_call()));
-    let warnings = config.limits.watch.warnings();
+    let warnings = limits.watch.warnings();
     assert!(
         matches!(warnings.as_slice(), [one] if one.ends_with("the first is \"half a line\"")),
         "{warnings:?}"
@@ -366,7 +359,7 @@ fn results_come_in_their_order() {
     let start = |function: &str, layout| {
         let mut config = fixture.config(function);
         config.layout = layout;
-        PythonTarget::start(&config).expect("starts")
+        PythonTarget::start(&config, &Limits::default()).expect("starts")
     };
     let call = |return_weights, return_lse| Call { return_weights, return_lse, ..small_call() };
     for layout in [Layout::Bhnd, Layout::Bnhd] {

@@ -17,7 +17,7 @@ fn calls() -> impl Iterator<Item = Call> {
 fn start(fixture: &Fixture, function: &str, layout: Layout) -> PythonTarget {
     let mut config = fixture.config(function);
     config.layout = layout;
-    PythonTarget::start(&config).expect(function)
+    PythonTarget::start(&config, &Limits::default()).expect(function)
 }
 
 #[test]

@@ -264,15 +264,28 @@ pub trait Target {
         false
     }
 
+    /// The target to which calls go in another form, if there is one: it is told what this one is.
+    fn inner(&mut self) -> Option<&mut dyn Target> {
+        None
+    }
+
     /// Says which case the next calls belong to, for the target's own logs.
-    fn begin(&mut self, _case: &str) {}
+    fn begin(&mut self, case: &str) {
+        if let Some(inner) = self.inner() {
+            inner.begin(case);
+        }
+    }
 
     /// Says on how many threads the next calls compute. Only a process of the target's own is told.
-    fn set_threads(&mut self, _threads: Threads) {}
+    fn set_threads(&mut self, threads: Threads) {
+        if let Some(inner) = self.inner() {
+            inner.set_threads(threads);
+        }
+    }
 
     /// Whether a call since the last time cost the target its process. What runs in ours never
     /// does.
     fn take_ended(&mut self) -> bool {
-        false
+        self.inner().is_some_and(Target::take_ended)
     }
 }

@@ -12,10 +12,11 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::builder::BoolishValueParser;
+use clap::builder::{BoolishValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use qkvet_prove::render::Style;
 use qkvet_run::adapters::library::WORKER_COMMAND;
+use qkvet_run::adapters::python::{Arrays, Layout};
 use qkvet_run::process::Limits;
 use qkvet_run::record::Shard;
 use qkvet_spec::Redirects;
@@ -34,7 +35,7 @@ pub(crate) use snapshot::{
 
 /// The name that is used now for an id or a code; that it is another one is said.
 #[expect(clippy::unnecessary_wraps, reason = "as clap calls it")]
-fn current(name: &str) -> Result<String, Infallible> {
+pub(crate) fn current(name: &str) -> Result<String, Infallible> {
     for old in Redirects::embedded().notices(name) {
         // A notice that cannot be written changes nothing.
         let _ = writeln!(anstream::stderr(), "notice: {old}");
@@ -390,11 +391,11 @@ pub(crate) struct TargetArgs {
     #[command(flatten)]
     pub(crate) declared: DeclaredArgs,
     /// Array library of a Python target; default: what its module imports
-    #[arg(long, value_enum)]
-    pub(crate) arrays: Option<ArraysArg>,
+    #[arg(long, value_parser = PossibleValuesParser::new(["numpy", "torch", "jax"]).try_map(|name| serde_json::from_value::<Arrays>(name.into())))]
+    pub(crate) arrays: Option<Arrays>,
     /// Axis order of query, key, value and output
-    #[arg(long, value_enum)]
-    pub(crate) layout: Option<LayoutArg>,
+    #[arg(long, value_parser = PossibleValuesParser::new(["bhnd", "bnhd"]).try_map(|name| serde_json::from_value::<Layout>(name.into())))]
+    pub(crate) layout: Option<Layout>,
     /// Device of torch and jax arrays, such as cuda:0
     #[arg(long)]
     pub(crate) device: Option<String>,
@@ -408,19 +409,6 @@ pub(crate) struct TargetArgs {
     pub(crate) constant: Vec<String>,
     #[command(flatten)]
     pub(crate) process: ProcessArgs,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ArraysArg {
-    Numpy,
-    Torch,
-    Jax,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum LayoutArg {
-    Bhnd,
-    Bnhd,
 }
 
 #[derive(Debug, clap::Args)]

@@ -13,7 +13,7 @@ use crate::out::write_text;
 
 pub(super) fn adequacy(args: &AdequacyArgs) -> Result<ExitCode, Failure> {
     self_test()?;
-    let catalog = setup::catalog(None, None)?;
+    let catalog = setup::catalog()?;
     let suite = Catalog::find("suite", &catalog.suites, &args.suite)?;
     let laws: Vec<&CheckedLaw> = match args.law.as_slice() {
         [] => catalog.suite_laws(suite)?,

@@ -4,47 +4,51 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use qkvet_run::adapters::NamedTarget;
-use qkvet_run::contracts::contracts;
-use qkvet_run::conventions::conventions;
+use qkvet_run::config::Home;
 use qkvet_run::frozen::read_cases;
 use qkvet_run::runner::CaseSource;
-use qkvet_spec::{Catalog, CheckedLaw, Dtype, Suite, Unexpected};
+use qkvet_spec::{Catalog, CheckedLaw, Dtype, Suite};
 
 use super::expected::Expected;
 use super::frozen_cases;
-use super::launch::{Manner, Subject, launch};
+use super::launch::{Manner, Subject, launch, tell_first};
 use super::reports::check_wishes;
 use super::{own_laws, scale_out, setup};
 use crate::args::{CheckArgs, Engine};
 use crate::exit::{Ended, Failure, code};
 
 pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
-    let expected = Expected::known(&args.report, &args.target, args.on.process.config.as_deref())?;
-    Ok(ExitCode::from(match run_check(args, &expected)? {
+    let home = setup::home(&args.target, args.on.process.config.as_deref())?;
+    let expected = Expected::known(&args.report, &args.target, &home)?;
+    Ok(ExitCode::from(match run_check(args, &home, &expected)? {
         Ended::Run(summary) => code(&summary, args.report.strict),
         Ended::Code(code) => code,
     }))
 }
 
 /// Runs it and prints the report.
-pub(super) fn run_check(args: &CheckArgs, expected: &Expected) -> Result<Ended, Failure> {
+pub(super) fn run_check(
+    args: &CheckArgs,
+    home: &Home,
+    expected: &Expected,
+) -> Result<Ended, Failure> {
     check_wishes(&args.report.output)?;
-    let mut catalog = setup::catalog(Some(&args.target), args.on.process.config.as_deref())?;
+    let mut catalog = home.catalog()?;
     match &args.cases {
-        Some(folder) => by_frozen_cases(args, folder, &catalog, expected),
-        None => by_suite(args, &mut catalog, expected),
+        Some(folder) => by_frozen_cases(args, home, folder, &catalog, expected),
+        None => by_suite(args, home, &mut catalog, expected),
     }
 }
 
 fn by_suite(
     args: &CheckArgs,
+    home: &Home,
     catalog: &mut Catalog,
     expected: &Expected,
 ) -> Result<Ended, Failure> {
     let mut suite = setup::suite(catalog, &args.suite)?;
     let laws = laws(catalog, &suite, &args.law)?;
-    let target = setup::target(&args.target, &args.on, &setup::dtypes(&args.dtype)?, catalog)?;
-    let dtypes = dtypes(args, &suite.dtypes, target.entry.dtypes.as_deref())?;
+    let (target, dtypes) = target(args, home, &suite.dtypes, catalog)?;
     let laws: Vec<&CheckedLaw> =
         laws.iter().map(|id| catalog.asking_law(id)).collect::<Result<_, _>>()?;
     let has_conventions =
@@ -61,22 +65,13 @@ fn by_suite(
         ));
         suite.fit = Some(fit);
     }
+    let declared = setup::declared(&target, &args.on.declared, &dtypes, catalog)?;
+    tell_first(&notices, &declared);
     if let Some(Engine::Ray) = args.scale_out.engine {
-        for notice in &notices {
-            tell!("{notice}");
-        }
-        for line in contracts(&target.entry, &args.on.declared.contract, &dtypes, catalog)?.unused {
-            tell!("warning: {line}");
-        }
-        conventions(&target.entry, &args.on.declared.convention, catalog)?;
         return scale_out::scale_out(args, expected);
     }
-    let subject = Subject {
-        cases: CaseSource::Suite { suite: &suite, seed: args.seed },
-        laws,
-        dtypes,
-        notices,
-    };
+    let cases = CaseSource::Suite { suite: &suite, seed: args.seed };
+    let subject = Subject { cases, laws, dtypes, declared };
     launch(catalog, subject, manner(args, target), expected)
         .map(|summary| Ended::Run(Box::new(summary)))
 }
@@ -95,20 +90,18 @@ fn fit_masks(suite: &mut Suite, target: &NamedTarget) -> Option<String> {
 
 fn by_frozen_cases(
     args: &CheckArgs,
+    home: &Home,
     folder: &Path,
     catalog: &Catalog,
     expected: &Expected,
 ) -> Result<Ended, Failure> {
     let frozen = read_cases(folder)?;
-    let target = setup::target(&args.target, &args.on, &setup::dtypes(&args.dtype)?, catalog)?;
-    let dtypes =
-        dtypes(args, &frozen_cases::dtypes(&frozen.cases), target.entry.dtypes.as_deref())?;
-    let subject = Subject {
-        cases: frozen_cases::source(&frozen),
-        laws: vec![frozen_cases::law(catalog)?],
-        dtypes,
-        notices: if args.quiet { Vec::new() } else { frozen_cases::notices(&frozen) },
-    };
+    let (target, dtypes) = target(args, home, &frozen_cases::dtypes(&frozen.cases), catalog)?;
+    let declared = setup::declared(&target, &args.on.declared, &dtypes, catalog)?;
+    let notices = if args.quiet { Vec::new() } else { frozen_cases::notices(&frozen) };
+    tell_first(&notices, &declared);
+    let (cases, laws) = (frozen_cases::source(&frozen), vec![frozen_cases::law(catalog)?]);
+    let subject = Subject { cases, laws, dtypes, declared };
     launch(catalog, subject, manner(args, target), expected)
         .map(|summary| Ended::Run(Box::new(summary)))
 }
@@ -116,8 +109,6 @@ fn by_frozen_cases(
 fn manner(args: &CheckArgs, target: NamedTarget) -> Manner<'_> {
     Manner {
         target,
-        conventions: &args.on.declared.convention,
-        contracts: &args.on.declared.contract,
         jobs: args.jobs,
         fail_fast: args.fail_fast,
         store: Some(PathBuf::from(setup::STORE)),
@@ -125,7 +116,7 @@ fn manner(args: &CheckArgs, target: NamedTarget) -> Manner<'_> {
         shard_file: args.shard_file.clone(),
         quiet: args.quiet,
         silent: args.quiet,
-        report: args.report.clone(),
+        report: &args.report,
     }
 }
 
@@ -146,14 +137,17 @@ fn laws(catalog: &mut Catalog, suite: &Suite, only: &[String]) -> Result<Vec<Str
     Ok(ids)
 }
 
-/// Formats: the flag's, else those of `qkvet.yaml`, else those of the cases.
-fn dtypes(
+/// The target, and the formats of the run: the flag's, else those of its entry, else those of the
+/// cases.
+fn target(
     args: &CheckArgs,
+    home: &Home,
     present: &[Dtype],
-    declared: Option<&[Dtype]>,
-) -> Result<Vec<Dtype>, Unexpected> {
-    if !args.dtype.is_empty() {
-        return setup::dtypes(&args.dtype);
-    }
-    Ok(declared.unwrap_or(present).to_vec())
+    catalog: &Catalog,
+) -> Result<(NamedTarget, Vec<Dtype>), Failure> {
+    let chosen = setup::dtypes(&args.dtype)?;
+    let target = setup::target(home, &args.target, &args.on, None, &chosen, catalog)?;
+    let undeclared = || target.entry.dtypes.clone().unwrap_or_else(|| present.to_vec());
+    let dtypes = if chosen.is_empty() { undeclared() } else { chosen };
+    Ok((target, dtypes))
 }

@@ -2,32 +2,27 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use qkvet_diagnose::applied;
 use qkvet_report::{DoctorText, Progress, doctor_line, json_document};
-use qkvet_run::conventions::conventions;
 use qkvet_run::doctor::{DoctorConfig, examine};
 use qkvet_run::process::{Watch, end_all};
 use qkvet_run::runner::self_test;
-use qkvet_spec::{Diagnosis, DoctorEvent, DoctorReport, Dtype, Meaning, Unexpected};
+use qkvet_spec::{Diagnosis, DoctorEvent, DoctorReport, Dtype, Unexpected};
 
 use super::setup;
 use crate::args::{DoctorArgs, DocumentFormat};
 use crate::exit::{FINDINGS, Failure, HELD, INTERRUPTED, TARGET};
 use crate::out::{say_raw, write_text};
-use qkvet_run::contracts::contracts;
 
 pub(super) fn doctor(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     self_test()?;
-    let catalog = setup::catalog(Some(&args.target), args.on.process.config.as_deref())?;
-    let mut target = setup::target(&args.target, &args.on, &[], &catalog)?;
-    let declared = conventions(&target.entry, &args.on.declared.convention, &catalog)?;
-    let contracts =
-        contracts(&target.entry, &args.on.declared.contract, &Dtype::CHECKED, &catalog)?.by_dtype;
+    let home = setup::home(&args.target, args.on.process.config.as_deref())?;
+    let catalog = home.catalog()?;
+    let mut target = setup::target(&home, &args.target, &args.on, None, &[], &catalog)?;
+    let declared = setup::declared(&target, &args.on.declared, &Dtype::CHECKED, &catalog)?;
     let config = DoctorConfig {
-        meaning: applied(&Meaning::standard(), &declared),
-        contracts: contracts.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
+        meaning: declared.meaning(),
+        contracts: declared.by_dtype(),
         conventions: catalog.conventions.values().collect(),
     };
     let _ = ctrlc::set_handler(|| {
@@ -35,17 +30,14 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<ExitCode, Failure> {
         #[expect(clippy::exit, reason = "nothing is lost: every line was shown as it came")]
         std::process::exit(i32::from(INTERRUPTED));
     });
-    if let Some(limits) = target.adapter.limits_mut() {
-        limits.watch =
-            Watch::new(Arc::new(AtomicBool::new(false)), Progress::new(false, false).teller());
-    }
+    target.limits.watch = Watch::new(Arc::default(), Progress::new(false, false).teller());
     let (mut text, mut events) = (DoctorText::default(), Vec::new());
-    let name = &target.name;
     let mut show = |event: DoctorEvent| match args.format {
         DocumentFormat::Human => say_raw(&text.event(&event)),
         DocumentFormat::Json => events.push(event),
     };
-    let diagnosis = examine(target.adapter.as_ref(), &config, &mut show).map_err(|instead| {
+    let diagnosis = examine(&target, &config, &mut show).map_err(|instead| {
+        let name = &target.name;
         let expected = "a program or a Python function";
         let wrong = Unexpected::at(format!("target `{name}`"), expected).got(instead);
         wrong.hint(format!("`qkvet check {name}`"))

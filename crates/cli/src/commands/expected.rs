@@ -8,12 +8,11 @@ use std::time::SystemTime;
 use qkvet_report::{
     DAMAGED_HINT, apply_known, compare, is_about_known, is_day, read_known, read_snapshot,
 };
-use qkvet_run::adapters::known_of;
 use qkvet_run::adapters::{mistyped_target, other_names};
+use qkvet_run::config::Home;
 use qkvet_run::runner::Seen;
 use qkvet_spec::{KnownDeviation, KnownFile, Snapshot, Summary, Unexpected};
 
-use super::setup;
 use crate::args::ReportArgs;
 use crate::exit::Failure;
 
@@ -48,17 +47,13 @@ pub(super) struct Comparison {
 
 impl Expected {
     /// Known deviations: those of the flag, else those that are found.
-    pub(super) fn known(
-        args: &ReportArgs,
-        target: &str,
-        config: Option<&Path>,
-    ) -> Result<Self, Failure> {
+    pub(super) fn known(args: &ReportArgs, target: &str, home: &Home) -> Result<Self, Failure> {
         let today = today(args.today.as_deref())?;
-        let Some(path) = args.known.clone().or(find_known(target, config)?) else {
+        let Some(path) = args.known.clone().or_else(|| home.known_file()) else {
             return Ok(Self::default());
         };
         let file = read_known_file(&path)?;
-        let others = other_names(target, &setup::current_folder()?, config);
+        let others = other_names(target, home);
         if let Some(what) = mistyped_target(&file.known, &path, target, &others) {
             return Err(Unexpected::within_path("known deviations", shown(&path), what).into());
         }
@@ -109,12 +104,6 @@ impl Expected {
             summary.snapshot = Some(outcome);
         }
     }
-}
-
-/// The file of known deviations that speaks for a target: beside its `qkvet.yaml`, else here or
-/// above.
-pub(super) fn find_known(target: &str, config: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
-    Ok(known_of(target, &setup::current_folder()?, config))
 }
 
 /// Reads one file of known deviations.

@@ -9,7 +9,7 @@ use qkvet_spec::Catalog;
 
 use super::expected::Expected;
 use super::frozen_cases::{Wanted, dtypes, frozen_cases, law, notices, source};
-use super::launch::{Manner, Subject, launch};
+use super::launch::{Manner, Subject, launch, tell_first};
 use super::{onnx, setup};
 use crate::args::{self, ExportArgs, JudgeArgs};
 use crate::exit::{FINDINGS, Failure, HELD, code};
@@ -38,7 +38,8 @@ pub(super) fn export(args: &ExportArgs) -> Result<ExitCode, Failure> {
 
 /// `qkvet judge`: outputs that came back.
 pub(super) fn judge(args: &JudgeArgs) -> Result<ExitCode, Failure> {
-    let catalog = setup::catalog(None, None)?;
+    let home = setup::home("", None)?;
+    let catalog = home.catalog()?;
     let folder = read_cases(&args.cases)?;
     let outputs = OutputFolder::open(&args.outputs)?;
     let present = dtypes(&folder.cases);
@@ -68,11 +69,12 @@ pub(super) fn judge(args: &JudgeArgs) -> Result<ExitCode, Failure> {
         ));
     }
     let target = NamedTarget::new(args.outputs.display().to_string(), outputs);
-    let subject = Subject { cases: source(&folder), laws: vec![law(&catalog)?], dtypes, notices };
+    let declared = setup::declared(&target, &args.declared, &dtypes, &catalog)?;
+    let expected = Expected::known(&args.report, &target.name, &home)?;
+    tell_first(&notices, &declared);
+    let subject = Subject { cases: source(&folder), laws: vec![law(&catalog)?], dtypes, declared };
     let manner = Manner {
         target,
-        conventions: &args.declared.convention,
-        contracts: &args.declared.contract,
         jobs: None,
         fail_fast: false,
         store: None,
@@ -80,9 +82,8 @@ pub(super) fn judge(args: &JudgeArgs) -> Result<ExitCode, Failure> {
         shard_file: None,
         quiet: false,
         silent: true,
-        report: args.report.clone(),
+        report: &args.report,
     };
-    let expected = Expected::known(&args.report, &args.outputs.display().to_string(), None)?;
     let code = code(&launch(&catalog, subject, manner, &expected)?, args.report.strict);
     let incomplete = args.report.strict && missing > 0;
     Ok(ExitCode::from(if incomplete && code == HELD { FINDINGS } else { code }))

@@ -10,15 +10,15 @@ use qkvet_report::{
     add_known, apply_known, check_known, finding_name, is_day, is_of_no_suite, json_document,
     read_known, remove_known, visible, write_known,
 };
-use qkvet_run::adapters::KNOWN_FILE;
 use qkvet_run::adapters::{mistyped_target, other_names};
 use qkvet_run::atomic_write::hold;
+use qkvet_run::config::KNOWN_FILE;
 use qkvet_spec::{
     CaseRecord, Chosen, KnownDeviation, KnownFile, KnownOutcome, KnownState, KnownStatus, Summary,
     Unexpected,
 };
 
-use super::expected::{find_known, read_known_file, read_text, refuse_under_ci, shown, today};
+use super::expected::{read_known_file, read_text, refuse_under_ci, shown, today};
 use super::report::read;
 use super::reports::write_named;
 use super::setup;
@@ -140,7 +140,7 @@ fn wanted(
     }
     // The run may have been before the entries.
     let mut now = summary.clone();
-    let others = other_names(&summary.run.target, &setup::current_folder()?, None);
+    let others = other_names(&summary.run.target, &setup::home(&summary.run.target, None)?);
     apply_known(&mut now, "", known, &others, &today(args.file.today.as_deref())?);
     let open: BTreeSet<String> =
         now.findings.iter().filter(|finding| !finding.is_known()).map(finding_name).collect();
@@ -258,7 +258,7 @@ fn list(args: &KnownListArgs) -> Result<ExitCode, Failure> {
     let last = read(&args.file.from).ok();
     // What is newer than the last run is held against it.
     let now = last.clone().map(|mut summary| {
-        let others = other_names(&summary.run.target, &setup::current_folder()?, None);
+        let others = other_names(&summary.run.target, &setup::home(&summary.run.target, None)?);
         apply_known(&mut summary, "", &known, &others, &today);
         Ok::<_, Failure>(summary)
     });
@@ -359,8 +359,7 @@ fn place(args: &KnownFileArgs) -> Result<PathBuf, Failure> {
         return Ok(path.clone());
     }
     let target = read(&args.from).map(|summary| summary.run.target).unwrap_or_default();
-    let found = find_known(&target, None)?;
-    let beside = qkvet_run::adapters::config_of(&target, &setup::current_folder()?, None);
-    let beside = beside.as_deref().and_then(Path::parent).map(|folder| folder.join(KNOWN_FILE));
-    Ok(found.or(beside).unwrap_or_else(|| PathBuf::from(KNOWN_FILE)))
+    let home = setup::home(&target, None)?;
+    let beside = home.file.as_deref().and_then(Path::parent).map(|folder| folder.join(KNOWN_FILE));
+    Ok(home.known_file().or(beside).unwrap_or_else(|| PathBuf::from(KNOWN_FILE)))
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use qkvet_report::{English, Progress};
 use qkvet_run::adapters::NamedTarget;
-use qkvet_run::conventions::conventions;
+use qkvet_run::config::Declared;
 use qkvet_run::process::{Watch, end_all};
 use qkvet_run::record::{Recording, Shard, Sharding, write_shard};
 use qkvet_run::runner::{CaseSource, FailFast, RunConfig, Seen, run};
@@ -19,24 +19,18 @@ use super::setup;
 use crate::args::ReportArgs;
 use crate::exit::Failure;
 use crate::out::is_live;
-use qkvet_run::contracts::{Chosen, contracts};
 
 /// What is judged.
 pub(super) struct Subject<'a> {
     pub(super) cases: CaseSource<'a>,
     pub(super) laws: Vec<&'a CheckedLaw>,
     pub(super) dtypes: Vec<Dtype>,
-    /// Said on stderr first, one line each, whether quiet or not.
-    pub(super) notices: Vec<String>,
+    pub(super) declared: Declared<'a>,
 }
 
 /// By what and how it is judged.
 pub(super) struct Manner<'a> {
     pub(super) target: NamedTarget,
-    /// Flags `field=value`.
-    pub(super) conventions: &'a [String],
-    /// Flags by id.
-    pub(super) contracts: &'a [String],
     pub(super) jobs: Option<usize>,
     pub(super) fail_fast: bool,
     /// Folder for cases.
@@ -49,7 +43,13 @@ pub(super) struct Manner<'a> {
     pub(super) quiet: bool,
     /// Nothing is said of progress.
     pub(super) silent: bool,
-    pub(super) report: ReportArgs,
+    pub(super) report: &'a ReportArgs,
+}
+
+/// Says what is to be known before a run, one line each, whether quiet or not.
+pub(super) fn tell_first(notices: &[String], declared: &Declared<'_>) {
+    notices.iter().for_each(|notice| tell!("{notice}"));
+    declared.unused.iter().for_each(|line| tell!("warning: {line}"));
 }
 
 /// Runs it, holds it against what is expected and prints the report.
@@ -62,12 +62,9 @@ pub(super) fn launch(
     let mut target = manner.target;
     let stop = stop_on_interrupt();
     let mut progress = Progress::new(is_live(), manner.silent);
-    if let Some(limits) = target.adapter.limits_mut() {
-        limits.watch = Watch::new(Arc::clone(&stop), progress.teller());
-    }
+    target.limits.watch = Watch::new(Arc::clone(&stop), progress.teller());
+    let is_foreign = target.adapter.max_restarts().is_some();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let Chosen { by_dtype, unused } =
-        contracts(&target.entry, manner.contracts, &subject.dtypes, catalog)?;
     let name = target.name.clone();
     let may_settle = |seen: &Seen<'_>| expected.may_settle(&name, seen);
     let config = RunConfig {
@@ -76,13 +73,10 @@ pub(super) fn launch(
         target: &target,
         cases: subject.cases,
         laws: subject.laws,
-        conventions: conventions(&target.entry, manner.conventions, catalog)?,
-        contracts: by_dtype.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
+        conventions: subject.declared.conventions.clone(),
+        contracts: subject.declared.by_dtype(),
         dtypes: subject.dtypes,
-        jobs: manner
-            .jobs
-            .unwrap_or(if target.adapter.limits().is_some() { 1 } else { cores })
-            .max(1),
+        jobs: manner.jobs.unwrap_or(if is_foreign { 1 } else { cores }).max(1),
         fail_fast: if manner.fail_fast { FailFast::FirstBut(&may_settle) } else { FailFast::Off },
         store: manner.store,
         sharding: manner
@@ -91,13 +85,7 @@ pub(super) fn launch(
         digests: expected.exact,
         stop: &stop,
     };
-    for notice in &subject.notices {
-        tell!("{notice}");
-    }
-    for line in &unused {
-        tell!("warning: {line}");
-    }
-    if target.adapter.limits().is_some() {
+    if is_foreign {
         progress.note(&format!("loading {}", target.name));
     }
     let mut live = Live::new(manner.report.output.format);

@@ -9,7 +9,7 @@ use crate::args::Listed;
 use crate::exit::Failure;
 
 pub(super) fn list(what: Listed) -> Result<ExitCode, Failure> {
-    let catalog = setup::catalog(None, None)?;
+    let catalog = setup::catalog()?;
     match what {
         Listed::Laws => {
             table("", catalog.laws.values().map(|law| (law.law.law.clone(), law.law.title.clone())))

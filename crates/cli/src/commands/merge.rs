@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use qkvet_report::{English, Progress};
-use qkvet_run::adapters::{Adapter, NamedTarget, Recorded};
-use qkvet_run::config::TargetEntry;
-use qkvet_run::conventions::conventions;
-use qkvet_run::process::Watch;
+use qkvet_run::adapters::{NamedTarget, Recorded};
+use qkvet_run::config::{Declared, Home, TargetEntry};
+use qkvet_run::process::{Limits, Watch};
 use qkvet_run::record::{ChangedFile, Header, read_shards};
 use qkvet_run::runner::{CaseSource, FailFast, RunConfig, Seen, run};
 use qkvet_spec::{Catalog, Chosen, Stopped, StoppedShard, Summary, Unexpected, Verdict};
@@ -71,22 +70,23 @@ pub(super) fn judge(
     let header = joined.header.clone();
     let gone = header.gone_files();
     is_still_what_ran(&header, args.target)?;
-    let mut catalog = setup::catalog(Some(&header.target), args.process.config.as_deref())?;
+    let home = setup::home(&header.target, args.process.config.as_deref())?;
+    let mut catalog = home.catalog()?;
     let nothing = Expected::default();
     let expected = expected.unwrap_or(&nothing);
     let found = if expected.has_known() {
         Expected::default()
     } else {
-        Expected::known(&args.report, &header.target, args.process.config.as_deref())?
+        Expected::known(&args.report, &header.target, &home)?
     };
     let laws = header.checked_laws(env!("CARGO_PKG_VERSION"))?;
     catalog.law_files.extend(header.law_files);
     let mut progress = Progress::new(is_live(), args.quiet);
-    let mut live =
-        if args.target { Some(live_target(args, &joined.header, &catalog)?) } else { None };
-    if let Some(limits) = live.as_mut().and_then(|live| live.limits_mut()) {
-        limits.watch = Watch::new(Arc::clone(stop), progress.teller());
-    }
+    let live =
+        args.target.then(|| live_target(args, &home, &joined.header, &catalog)).transpose()?;
+    let (live, limits) = live.map(|live| (live.adapter, live.limits)).unzip();
+    let mut limits: Limits = limits.unwrap_or_default();
+    limits.watch = Watch::new(Arc::clone(stop), progress.teller());
     let cut_short = joined.stopped.clone();
     let recorded = Arc::new(Recorded::new(joined, live));
     let target = NamedTarget {
@@ -95,9 +95,10 @@ pub(super) fn judge(
             dtypes: (!header.chosen.contains(&Chosen::Dtypes)).then(|| header.dtypes.clone()),
             ..TargetEntry::default()
         },
+        limits,
         ..NamedTarget::new(header.target, Arc::clone(&recorded))
     };
-    let conventions = conventions(&target.entry, &header.conventions, &catalog)?;
+    let declared = Declared::of(&target.entry, &header.conventions, &[], &[], &catalog)?;
     let may_settle = |seen: &Seen<'_>| {
         [&found, expected].into_iter().any(|expected| expected.may_settle(&target.name, seen))
     };
@@ -111,7 +112,7 @@ pub(super) fn judge(
         dtypes: header.dtypes,
         // Nothing is asked beyond the case that stops a run.
         jobs: if recorded.has_broken() { 1 } else { cores },
-        conventions,
+        conventions: declared.conventions,
         contracts: header.contracts.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
         fail_fast: if header.fail_fast { FailFast::FirstBut(&may_settle) } else { FailFast::Off },
         store: Some(PathBuf::from(setup::STORE)),
@@ -168,9 +169,10 @@ fn mark_partial(summary: &mut Summary, cut_short: &[StoppedShard]) -> bool {
 /// The target of the shards, called as they called it.
 fn live_target(
     args: &MergeArgs,
+    home: &Home,
     header: &Header,
     catalog: &Catalog,
-) -> Result<Box<dyn Adapter>, Failure> {
+) -> Result<NamedTarget, Failure> {
     let on = TargetArgs {
         declared: DeclaredArgs { convention: Vec::new(), contract: Vec::new() },
         arrays: None,
@@ -181,5 +183,5 @@ fn live_target(
         process: args.process.clone(),
     };
     let stored = Some(&header.call);
-    Ok(setup::target_as(&header.target, &on, stored, &header.dtypes, catalog)?.adapter)
+    setup::target(home, &header.target, &on, stored, &header.dtypes, catalog)
 }

@@ -11,17 +11,13 @@ use qkvet_gen::frozen::FrozenCase;
 use qkvet_report::{English, Progress, json_document, onnx_text};
 use qkvet_run::adapters::NamedTarget;
 use qkvet_run::adapters::onnx::{Allowance, BackendConfig, NodeTestWriter, Opset, split, test_of};
-use qkvet_run::adapters::python::find_python;
-use qkvet_run::config::TargetEntry;
-use qkvet_run::contracts::{Chosen, contracts};
-use qkvet_run::process::Watch;
+use qkvet_run::config::{Declared, TargetEntry};
+use qkvet_run::process::{Limits, Watch};
 use qkvet_run::runner::{CaseSource, FailFast, RunConfig, run};
-use qkvet_spec::{
-    Catalog, Contract, Dtype, FindingDocument, OnnxOutcome, OnnxReport, Summary, Unexpected,
-};
+use qkvet_spec::{Catalog, FindingDocument, OnnxOutcome, OnnxReport, Summary, Unexpected};
 
 use super::frozen_cases::{self, Wanted};
-use super::launch::stop_on_interrupt;
+use super::launch::{stop_on_interrupt, tell_first};
 use super::setup;
 use crate::args::{DocumentFormat, OnnxRunArgs};
 use crate::exit::{FINDINGS, Failure, HELD, INTERRUPTED, NOTHING, TARGET, of_stopped};
@@ -39,17 +35,17 @@ pub(super) fn run_backend(args: &OnnxRunArgs) -> Result<ExitCode, Failure> {
         return Err(Unexpected::at(place, "some that the operator states").got("none").into());
     }
     let dtypes = frozen_cases::dtypes(&stated);
-    let Chosen { by_dtype, unused } =
-        contracts(&TargetEntry::default(), &args.contract, &dtypes, &catalog)?;
-    unused.iter().for_each(|line| tell!("warning: {line}"));
-    let allowance = Allowance::of(&stated, |dtype| Some(by_dtype.get(&dtype)?.contract.as_str()));
+    let declared = Declared::of(&TargetEntry::default(), &[], &args.contract, &dtypes, &catalog)?;
+    tell_first(&[], &declared);
+    let contract_of = |dtype| Some(declared.contracts.get(&dtype)?.contract.as_str());
+    let allowance = Allowance::of(&stated, contract_of);
     let stop = stop_on_interrupt();
     let mut progress = Progress::new(is_live(), args.quiet);
     let watch = Watch::new(Arc::clone(&stop), progress.teller());
     let target = target(args, opset, watch, &allowance)?;
     progress.note(&format!("loading {}", target.name));
     let pass = |cases: &[FrozenCase], progress: &mut Progress| -> Result<Summary, Failure> {
-        put(&catalog, &target, cases, &by_dtype, (&args.cases, &stop), progress)
+        put(&catalog, &target, cases, &declared, (&args.cases, &stop), progress)
     };
     let summary = pass(&stated, &mut progress)?;
     let told = |summary: &Summary| -> Vec<FindingDocument<'static>> {
@@ -86,7 +82,7 @@ fn put(
     catalog: &Catalog,
     target: &NamedTarget,
     cases: &[FrozenCase],
-    contracts: &BTreeMap<Dtype, Contract>,
+    declared: &Declared<'_>,
     (name, stop): (&str, &AtomicBool),
     progress: &mut Progress,
 ) -> Result<Summary, Failure> {
@@ -97,7 +93,7 @@ fn put(
         cases: CaseSource::Frozen { name, folder: Path::new(name), seed: 0, cases },
         laws: vec![frozen_cases::law(catalog)?],
         conventions: Vec::new(),
-        contracts: contracts.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
+        contracts: declared.by_dtype(),
         dtypes: frozen_cases::dtypes(cases),
         jobs: 1,
         fail_fast: FailFast::Off,
@@ -133,16 +129,14 @@ fn target(
     watch: Watch,
     allowance: &Allowance,
 ) -> Result<NamedTarget, Failure> {
-    let virtual_env = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
-    let python = find_python(args.process.python.as_deref(), virtual_env.as_deref());
+    let python = setup::python(&args.process);
     let name = format!("{}@{}", args.backend, opset.version());
     let mut config = BackendConfig::parse(&name, &setup::current_folder()?, &python)
         .map_err(|error| error.inside(format_args!("--backend {}", args.backend)))?;
     config.device.clone_from(&args.device);
-    setup::limit(&mut config.limits, &args.process)?;
-    config.limits.watch = watch;
     config.allowance = allowance.clone();
-    Ok(NamedTarget::new(format!("onnx-backend:{name}"), config))
+    let limits = Limits { watch, ..setup::limits(&args.process)? };
+    Ok(NamedTarget { limits, ..NamedTarget::new(format!("onnx-backend:{name}"), config) })
 }
 
 fn code(report: &OnnxReport, summary: &Summary, strict: bool) -> u8 {

@@ -4,49 +4,37 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use qkvet_report::{Progress, json_document, probe_text, probe_yaml, visible};
-use qkvet_run::conventions::conventions;
 use qkvet_run::probing;
 use qkvet_run::process::{Watch, end_all};
 use qkvet_run::runner::self_test;
-use qkvet_spec::{Certainty, Probe, Unexpected};
+use qkvet_spec::{Certainty, Probe};
 
+use super::launch::tell_first;
 use super::setup;
 use crate::args::{ProbeArgs, ProbeFormat};
 use crate::exit::{FINDINGS, Failure, HELD, INTERRUPTED, NOTHING};
 use crate::out::is_live;
-use qkvet_run::contracts::{Chosen, contracts};
 
 pub(super) fn probe(args: &ProbeArgs) -> Result<ExitCode, Failure> {
     self_test()?;
-    let catalog = setup::catalog(Some(&args.target), args.on.process.config.as_deref())?;
-    let mut target = setup::target(
-        &args.target,
-        &args.on,
-        &setup::dtypes(std::slice::from_ref(&args.dtype))?,
-        &catalog,
-    )?;
+    let home = setup::home(&args.target, args.on.process.config.as_deref())?;
+    let catalog = home.catalog()?;
     let dtypes = setup::dtypes(std::slice::from_ref(&args.dtype))?;
-    let declared = conventions(&target.entry, &args.on.declared.convention, &catalog)?;
-    let Chosen { by_dtype, unused } =
-        contracts(&target.entry, &args.on.declared.contract, &dtypes, &catalog)?;
-    for line in &unused {
-        tell!("warning: {line}");
-    }
-    let Some((dtype, contract)) = by_dtype.into_iter().next() else {
-        let place = format!("--dtype {}", args.dtype);
-        return Err(Unexpected::at(place, "a format with a contract").got("none").into());
-    };
+    let mut target = setup::target(&home, &args.target, &args.on, None, &dtypes, &catalog)?;
+    let declared = setup::declared(&target, &args.on.declared, &dtypes, &catalog)?;
+    tell_first(&[], &declared);
+    let contract = declared.contract(dtypes[0])?;
     let _ = ctrlc::set_handler(|| {
         end_all();
         #[expect(clippy::exit, reason = "a probe that is not finished has nothing to say")]
         std::process::exit(i32::from(INTERRUPTED));
     });
     let progress = Progress::new(is_live(), false);
-    if let Some(limits) = target.adapter.limits_mut() {
-        limits.watch = Watch::new(Arc::default(), progress.teller());
+    target.limits.watch = Watch::new(Arc::default(), progress.teller());
+    if target.adapter.max_restarts().is_some() {
         progress.note(&format!("loading {}", target.name));
     }
-    let probe = probing::probe(&target, &contract, dtype, &declared, &catalog)?;
+    let probe = probing::probe(&target, contract, dtypes[0], &declared.conventions, &catalog)?;
     let code = code(&probe);
     let text = match args.format {
         ProbeFormat::Human => probe_text(&probe),

@@ -3,25 +3,24 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use qkvet_diagnose::{applied, describe_case, describe_inputs};
+use qkvet_diagnose::{describe_case, describe_inputs};
 use qkvet_engine::law::{Judge, Outcome, evaluate};
 use qkvet_gen::{case_id, check_case, from_token, is_token};
 use qkvet_report::{English, json_document, ratio};
 use qkvet_run::adapters::NamedTarget;
-use qkvet_run::conventions::conventions;
+use qkvet_run::config::{Declared, Home};
 use qkvet_run::frozen::read_cases;
 use qkvet_run::runner::{RunError, Stored, StoredFinding, read_case, self_test, threads_of};
 use qkvet_spec::shape::check_law;
 use qkvet_spec::{
-    Case, Catalog, CheckedLaw, Contract, Meaning, Number, Replay, Replayed, Strides, Target,
-    Threads, Unexpected, Verdict,
+    Case, Catalog, CheckedLaw, Contract, Number, Replay, Replayed, Strides, Target, Threads,
+    Unexpected, Verdict,
 };
 
 use super::setup;
-use crate::args::{DocumentFormat, ProcessArgs, ReplayArgs, TargetArgs};
+use crate::args::{DocumentFormat, ReplayArgs};
 use crate::exit::{FINDINGS, Failure, HELD, NOTHING, TARGET};
 use crate::out::write_text;
-use qkvet_run::contracts::contracts;
 
 /// How often a case that was a finding has to be right.
 const TURNS: usize = 3;
@@ -57,20 +56,19 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     };
     let name = args.target.as_deref().or(stored.as_ref().map(|stored| stored.target.as_str()));
     let config = config(args, stored.as_ref());
-    let mut catalog = setup::catalog(name, config.as_deref())?;
+    let home = setup::home(name.unwrap_or_default(), config.as_deref())?;
+    let mut catalog = home.catalog()?;
     let again = match (&args.cases, stored) {
-        (Some(folder), _) => by_frozen_id(args, folder, &catalog)?,
-        (None, Some(stored)) => by_file(args, stored, config, &catalog)?,
-        (None, None) => by_token(args, &mut catalog)?,
+        (Some(folder), _) => by_frozen_id(args, folder, &home, &catalog)?,
+        (None, Some(stored)) => by_file(args, stored, &home, &catalog)?,
+        (None, None) => by_token(args, &home, &mut catalog)?,
     };
     let Again { case, law, target, .. } = &again;
-    let conventions = conventions(&target.entry, &again.conventions, &catalog)?;
-    let contracts = contracts(&target.entry, &again.contracts, &[case.dtype], &catalog)?.by_dtype;
-    let contract = contracts
-        .get(&case.dtype)
-        .ok_or_else(|| Unexpected::at(format!("contract for {}", case.dtype), "one"))?;
-    let meaning = applied(&Meaning::standard(), &conventions);
-    let mut open = target.adapter.open(&meaning)?;
+    let Again { conventions, contracts, .. } = &again;
+    let declared = Declared::of(&target.entry, conventions, contracts, &[case.dtype], &catalog)?;
+    let contract = declared.contract(case.dtype)?;
+    let meaning = declared.meaning();
+    let mut open = target.open(&meaning)?;
     let id = case_id(case);
     open.target.begin(&id);
     open.target.set_threads(threads_of(&id, &law.law.law));
@@ -151,7 +149,7 @@ fn config(args: &ReplayArgs, stored: Option<&Stored>) -> Option<PathBuf> {
 fn by_file(
     args: &ReplayArgs,
     stored: Stored,
-    config: Option<PathBuf>,
+    home: &Home,
     catalog: &Catalog,
 ) -> Result<Again, Failure> {
     let of_case = |error| Unexpected::within_path("case", &args.case, error);
@@ -160,12 +158,14 @@ fn by_file(
         .map_err(|error| error.inside(format_args!("law at {}", args.case)))?;
     check_case(&law, &case).map_err(of_case)?;
     let target = match &args.target {
-        Some(name) => setup::target(name, &args.on, &[case.dtype], catalog)?,
+        // The file of a stored case does not speak for another target.
+        Some(name) => {
+            let home = setup::home(name, args.on.process.config.as_deref())?;
+            setup::target(&home, name, &args.on, None, &[case.dtype], catalog)?
+        }
         None => {
-            let process = ProcessArgs { config, ..args.on.process.clone() };
-            let on = TargetArgs { process, ..args.on.clone() };
             let as_then = Some(&stored.call);
-            setup::target_as(&stored.target, &on, as_then, &[case.dtype], catalog)?
+            setup::target(home, &stored.target, &args.on, as_then, &[case.dtype], catalog)?
         }
     };
     let as_then = args.target.is_none()
@@ -185,7 +185,12 @@ fn by_file(
 }
 
 /// A frozen case by its id, on the target that is named.
-fn by_frozen_id(args: &ReplayArgs, folder: &Path, catalog: &Catalog) -> Result<Again, Failure> {
+fn by_frozen_id(
+    args: &ReplayArgs,
+    folder: &Path,
+    home: &Home,
+    catalog: &Catalog,
+) -> Result<Again, Failure> {
     let frozen = read_cases(folder)?;
     let case = frozen.cases.iter().find(|case| case.id == args.case).ok_or_else(|| {
         let expected = format!("an id of {}", folder.display());
@@ -196,7 +201,7 @@ fn by_frozen_id(args: &ReplayArgs, folder: &Path, catalog: &Catalog) -> Result<A
     Ok(Again {
         case: case.case.clone(),
         law,
-        target: setup::target(name, &args.on, &[case.case.dtype], catalog)?,
+        target: setup::target(home, name, &args.on, None, &[case.case.dtype], catalog)?,
         conventions: args.on.declared.convention.clone(),
         contracts: args.on.declared.contract.clone(),
         was: None,
@@ -204,7 +209,7 @@ fn by_frozen_id(args: &ReplayArgs, folder: &Path, catalog: &Catalog) -> Result<A
 }
 
 /// A case that the token holds, by a law of the catalog or a file, on the target that is named.
-fn by_token(args: &ReplayArgs, catalog: &mut Catalog) -> Result<Again, Failure> {
+fn by_token(args: &ReplayArgs, home: &Home, catalog: &mut Catalog) -> Result<Again, Failure> {
     let case = from_token(&args.case)?;
     if let Some(file) = &args.law {
         let place = format!("--law {file}");
@@ -220,13 +225,8 @@ fn by_token(args: &ReplayArgs, catalog: &mut Catalog) -> Result<Again, Failure> 
         .map_err(|error| error.hint("--law FILE gives a law that is not built in"))?
         .clone();
     check_case(&law, &case).map_err(|error| Unexpected::within("case of the token", error))?;
-    let target = match &args.target {
-        Some(name) => setup::target(name, &args.on, &[case.dtype], catalog)?,
-        None => {
-            let name = setup::only_target(args.on.process.config.as_deref())?;
-            setup::target(&name, &args.on, &[case.dtype], catalog)?
-        }
-    };
+    let name = args.target.clone().map_or_else(|| setup::only_target(home), Ok)?;
+    let target = setup::target(home, &name, &args.on, None, &[case.dtype], catalog)?;
     let (conventions, contracts) =
         (args.on.declared.convention.clone(), args.on.declared.contract.clone());
     Ok(Again { case, law, target, conventions, contracts, was: None })

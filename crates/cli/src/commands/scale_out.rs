@@ -10,17 +10,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use qkvet_run::adapters::python::find_python;
 use qkvet_spec::Unexpected;
+use serde_json::Value;
 
 use super::expected::Expected;
 use super::launch::stop_on_interrupt;
 use super::merge::judge;
 use super::reports::{Kept, Live, Place, write_reports};
 use super::setup;
-use crate::args::{
-    ArraysArg, CheckArgs, DeclaredArgs, LayoutArg, MergeArgs, ProcessArgs, TargetArgs,
-};
+use crate::args::{CheckArgs, DeclaredArgs, MergeArgs, ProcessArgs, TargetArgs};
 use crate::exit::{Ended, Failure, INTERRUPTED, USAGE};
 
 /// What starts the driver; with `-P` nothing of the current folder can stand for the package.
@@ -103,8 +101,7 @@ fn drive(
     folder: &Path,
     stop: &Arc<AtomicBool>,
 ) -> Result<Option<u8>, Unexpected> {
-    let virtual_env = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
-    let python = find_python(args.on.process.python.as_deref(), virtual_env.as_deref());
+    let python = setup::python(&args.on.process);
     let fail = |error: std::io::Error| {
         let hint = "--python names the interpreter that has the packages qkvet and ray";
         let expected = format!("a Python at {}", python.display());
@@ -183,20 +180,12 @@ fn check_words(args: &CheckArgs) -> Vec<OsString> {
     say("--seed", seed.to_string().into());
     convention.iter().for_each(|one| say("--convention", one.into()));
     contract.iter().for_each(|one| say("--contract", one.into()));
-    let arrays = arrays.map(|arrays| match arrays {
-        ArraysArg::Numpy => "numpy",
-        ArraysArg::Torch => "torch",
-        ArraysArg::Jax => "jax",
-    });
-    let layout = layout.map(|layout| match layout {
-        LayoutArg::Bhnd => "bhnd",
-        LayoutArg::Bnhd => "bnhd",
-    });
+    let word = |value: serde_json::Result<Value>| value.ok()?.as_str().map(str::to_owned);
     let texts = [
-        ("--arrays", arrays),
-        ("--layout", layout),
-        ("--device", device.as_deref()),
-        ("--call", call.as_deref()),
+        ("--arrays", word(serde_json::to_value(arrays))),
+        ("--layout", word(serde_json::to_value(layout))),
+        ("--device", device.clone()),
+        ("--call", call.clone()),
     ];
     for (flag, value) in texts {
         value.into_iter().for_each(|value| say(flag, value.into()));

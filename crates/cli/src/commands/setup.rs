@@ -5,109 +5,94 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use qkvet_run::adapters::python::{Arrays, Layout, find_python};
-use qkvet_run::adapters::{CallSettings, Finder, NamedTarget, StoredCall, config_of};
-use qkvet_run::config::{Config, add_own_specs};
+use qkvet_run::adapters::python::find_python;
+use qkvet_run::adapters::{CallSettings, Finder, NamedTarget, StoredCall};
+use qkvet_run::config::{Declared, Home};
 use qkvet_run::process::Limits;
 use qkvet_spec::{Catalog, Dtype, Suite, Unexpected, name_hint, parse_yaml};
 
-use crate::args::{ArraysArg, LayoutArg, ProcessArgs, TargetArgs};
+use crate::args::{DeclaredArgs, ProcessArgs, TargetArgs};
 use crate::exit::Failure;
 
 /// The folder that cases are kept in.
 pub(super) const STORE: &str = ".qkvet";
 
-/// What is built in, and what the `qkvet.yaml` of the target, or else of the current folder, names
-/// under `specs:`.
-pub(super) fn catalog(target: Option<&str>, config: Option<&Path>) -> Result<Catalog, Failure> {
-    let mut catalog = Catalog::embedded()?;
-    let folder = current_folder()?;
-    if let Some(path) = config_of(target.unwrap_or_default(), &folder, config) {
-        add_own_specs(&path, &mut catalog)?;
-    }
-    Ok(catalog)
+/// Where a target is looked up.
+pub(super) fn home(target: &str, config: Option<&Path>) -> Result<Home, Unexpected> {
+    Ok(Home::of(target, &current_folder()?, config))
+}
+
+/// What is built in, and what the `qkvet.yaml` of the current folder names under `specs:`.
+pub(super) fn catalog() -> Result<Catalog, Failure> {
+    Ok(home("", None)?.catalog()?)
+}
+
+/// What a target claims, by flags and its entry.
+pub(super) fn declared<'a>(
+    target: &NamedTarget,
+    args: &DeclaredArgs,
+    dtypes: &[Dtype],
+    catalog: &'a Catalog,
+) -> Result<Declared<'a>, Unexpected> {
+    Declared::of(&target.entry, &args.convention, &args.contract, dtypes, catalog)
 }
 
 pub(super) fn current_folder() -> Result<PathBuf, Unexpected> {
     std::env::current_dir().map_err(|error| Unexpected::within("current folder", error))
 }
 
-/// Finds the target that a user names.
+/// The interpreter of the flag, else that of the virtual environment, else the one on the path.
+pub(super) fn python(args: &ProcessArgs) -> PathBuf {
+    let virtual_env = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
+    find_python(args.python.as_deref(), virtual_env.as_deref())
+}
+
+/// Finds the target that a user names, called as it was `stored` where no flag says otherwise.
 ///
 /// `dtypes` are the formats that a flag chooses.
 pub(super) fn target(
-    name: &str,
-    args: &TargetArgs,
-    dtypes: &[Dtype],
-    catalog: &Catalog,
-) -> Result<NamedTarget, Failure> {
-    target_as(name, args, None, dtypes, catalog)
-}
-
-/// The same, called as it was `stored` where no flag says otherwise.
-pub(super) fn target_as(
+    home: &Home,
     name: &str,
     args: &TargetArgs,
     stored: Option<&StoredCall>,
     dtypes: &[Dtype],
     catalog: &Catalog,
 ) -> Result<NamedTarget, Failure> {
-    let virtual_env = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
     let flags = CallSettings {
-        arrays: args.arrays.map(|arrays| match arrays {
-            ArraysArg::Numpy => Arrays::Numpy,
-            ArraysArg::Torch => Arrays::Torch,
-            ArraysArg::Jax => Arrays::Jax,
-        }),
-        layout: args.layout.map(|layout| match layout {
-            LayoutArg::Bhnd => Layout::Bhnd,
-            LayoutArg::Bnhd => Layout::Bnhd,
-        }),
+        arrays: args.arrays,
+        layout: args.layout,
         device: args.device.clone(),
         call: args.call.clone(),
         constants: args.constant.clone(),
         ..CallSettings::default()
     };
-    let finder = Finder {
-        python: &find_python(args.process.python.as_deref(), virtual_env.as_deref()),
-        folder: &current_folder()?,
-        config: args.process.config.as_deref(),
-        catalog,
-        flags,
-        stored: stored.cloned().map(CallSettings::from).unwrap_or_default(),
-        dtypes,
-    };
-    let mut target = finder.find(name)?;
-    match target.adapter.limits_mut() {
-        Some(limits) => limit(limits, &args.process)?,
-        None => limit(&mut Limits::new(0), &args.process)?,
-    }
-    Ok(target)
+    let stored = stored.cloned().map(CallSettings::from).unwrap_or_default();
+    let python = &python(&args.process);
+    let finder = Finder { home, python, catalog, flags, stored, dtypes };
+    Ok(NamedTarget { limits: limits(&args.process)?, ..finder.find(name)? })
 }
 
 /// The name of the only target that `qkvet.yaml` declares, for a command that names none.
-pub(super) fn only_target(config: Option<&Path>) -> Result<String, Failure> {
+pub(super) fn only_target(home: &Home) -> Result<String, Failure> {
     let usage = |got: &str| {
         Unexpected::at("--target", "one, for a token names none")
             .got(format!("nothing, and {got}"))
             .hint("--target path/file.py:function, or a name in qkvet.yaml")
     };
-    let folder = current_folder()?;
-    let path = config.map(Path::to_owned).or_else(|| Config::find(&folder));
-    let path = path.ok_or_else(|| usage("there is no qkvet.yaml here"))?;
-    let names: Vec<String> = Config::read(&path)?.targets.into_keys().collect();
+    let path = home.file.as_ref().ok_or_else(|| usage("there is no qkvet.yaml here"))?;
+    let names: Vec<&str> = home.config()?.targets.keys().map(String::as_str).collect();
     match names.as_slice() {
-        [name] => Ok(name.clone()),
+        [name] => Ok((*name).to_owned()),
         [] => Err(usage(&format!("{} names no target", path.display())).into()),
         _ => Err(usage(&format!("{} names {}", path.display(), names.join(", "))).into()),
     }
 }
 
-/// Lays the times of the flags over the limits.
-pub(super) fn limit(limits: &mut Limits, args: &ProcessArgs) -> Result<(), Failure> {
-    limits.timeout = seconds("--timeout", args.timeout)?;
-    limits.start_timeout = seconds("--start-timeout", args.start_timeout)?;
-    Ok(())
+/// The times of the flags.
+pub(super) fn limits(args: &ProcessArgs) -> Result<Limits, Unexpected> {
+    let timeout = seconds("--timeout", args.timeout)?;
+    let start_timeout = seconds("--start-timeout", args.start_timeout)?;
+    Ok(Limits { timeout, start_timeout, ..Limits::default() })
 }
 
 fn seconds(flag: &str, value: f64) -> Result<Duration, Unexpected> {

@@ -8,7 +8,7 @@ use qkvet_spec::{BroadcastForm, Fit, Meaning, SourcePlace};
 use super::open::{OpenTarget, OwnTarget};
 use super::python::source_place;
 use super::settings::StoredCall;
-use crate::process::{Launch, Limits, StartError, limits_threads};
+use crate::process::{Launch, Limits, StartError, Watch, limits_threads};
 
 /// A target of one kind before it is started.
 pub trait Adapter: fmt::Debug + Send + Sync {
@@ -16,24 +16,20 @@ pub trait Adapter: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// A target that cannot be loaded.
-    fn open(&self, declared: &Meaning) -> Result<OpenTarget, StartError>;
+    fn open(&self, declared: &Meaning, limits: &Limits) -> Result<OpenTarget, StartError>;
 
     /// Starts it once more, told that it computes something else than before.
     ///
     /// # Errors
     /// A target that cannot be loaded.
-    fn open_again(&self, declared: &Meaning) -> Result<OpenTarget, StartError> {
-        self.open(declared)
+    fn open_again(&self, declared: &Meaning, limits: &Limits) -> Result<OpenTarget, StartError> {
+        self.open(declared, limits)
     }
 
-    /// For how long to wait and how often to start again, if it runs foreign code, which may crash,
-    /// hang or change.
-    fn limits(&self) -> Option<&Limits> {
-        None
-    }
-
-    /// The same, to be changed.
-    fn limits_mut(&mut self) -> Option<&mut Limits> {
+    /// How often a process that died or was ended is replaced in one case; a run is stopped after
+    /// as many cases that ended one. `None` if it runs no foreign code, which may crash, hang or
+    /// change.
+    fn max_restarts(&self) -> Option<u32> {
         None
     }
 
@@ -54,17 +50,17 @@ pub trait Adapter: fmt::Debug + Send + Sync {
 
     /// Whether its calls differ in their number of threads.
     fn has_threads(&self) -> bool {
-        self.limits().is_some() && limits_threads()
+        self.max_restarts().is_some() && limits_threads()
     }
 
     /// After how many calls without an answer a run is stopped; each costs the user its time.
-    fn most_timeouts(&self) -> usize {
-        self.limits().map_or(1, Limits::most_timeouts)
+    fn most_timeouts(&self, limits: &Limits) -> usize {
+        self.max_restarts().map_or(1, |n| limits.most_timeouts(n))
     }
 
     /// After how many broken processes a run is stopped; each costs a new one.
     fn most_ends(&self) -> usize {
-        self.limits().map_or(1, |limits| limits.max_restarts as usize)
+        self.max_restarts().map_or(1, |n| n as usize)
     }
 
     /// What is known of it before it is asked, if it does not take all extents, or not all options.
@@ -83,8 +79,8 @@ pub trait Adapter: fmt::Debug + Send + Sync {
     }
 
     /// What happened so far that did not change a verdict and should be known.
-    fn warnings(&self) -> Vec<String> {
-        self.limits().map_or_else(Vec::new, |limits| limits.watch.warnings())
+    fn warnings(&self, watch: &Watch) -> Vec<String> {
+        watch.warnings()
     }
 
     /// The files that it names and that may change between two runs.
@@ -98,7 +94,7 @@ pub trait Adapter: fmt::Debug + Send + Sync {
     }
 
     /// The program that `qkvet doctor` talks to.
-    fn peer(&self) -> Peer {
+    fn peer(&self, _limits: &Limits) -> Peer {
         Peer::None("one that is built in")
     }
 }

@@ -4,10 +4,10 @@ use qkvet_spec::Meaning;
 
 use super::adapter::Adapter;
 use super::open::{OpenTarget, OwnTarget};
-use crate::process::StartError;
+use crate::process::{Limits, StartError};
 
 impl Adapter for OwnTarget {
-    fn open(&self, _: &Meaning) -> Result<OpenTarget, StartError> {
+    fn open(&self, _: &Meaning, _: &Limits) -> Result<OpenTarget, StartError> {
         Ok(self.start())
     }
 

@@ -24,7 +24,5 @@ pub use open::{Again, OpenTarget, OwnTarget};
 pub use outputs::OutputFolder;
 pub use program::ExecConfig;
 pub use recorded::{Recorded, RecordedTarget};
-pub use resolve::{
-    Finder, KNOWN_FILE, NamedTarget, config_of, known_of, mistyped_target, other_names,
-};
+pub use resolve::{Finder, NamedTarget, mistyped_target, other_names};
 pub use settings::{CallSettings, StoredCall};

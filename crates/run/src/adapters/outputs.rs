@@ -12,7 +12,7 @@ use qkvet_spec::{Call, Meaning, Output, Response, Target, Unexpected};
 use super::adapter::Adapter;
 use super::open::OpenTarget;
 use crate::frozen::{FileFormat, file_names};
-use crate::process::StartError;
+use crate::process::{Limits, StartError};
 
 /// Outputs that were computed elsewhere, as a target: a call is answered by the file that is named
 /// by its case.
@@ -84,7 +84,7 @@ impl Target for OutputFolder {
 }
 
 impl Adapter for OutputFolder {
-    fn open(&self, _: &Meaning) -> Result<OpenTarget, StartError> {
+    fn open(&self, _: &Meaning, _: &Limits) -> Result<OpenTarget, StartError> {
         let (outputs, missing) = self.for_worker();
         Ok(OpenTarget { unanswered: Some(missing), ..OpenTarget::live(outputs, Vec::new()) })
     }

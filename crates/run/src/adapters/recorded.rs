@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use qkvet_gen::call_id;
-use qkvet_spec::{Call, Fit, Meaning, Quoted, Response, SourcePlace, Target, Threads, Unexpected};
+use qkvet_spec::{Call, Fit, Meaning, Quoted, Response, SourcePlace, Target, Unexpected};
 
 use super::adapter::Adapter;
 use super::called::Called;
@@ -13,7 +13,7 @@ use super::open::OpenTarget;
 use super::open::OwnTarget;
 use super::python::gets_views;
 use super::settings::StoredCall;
-use crate::process::StartError;
+use crate::process::{Limits, StartError, Watch};
 use crate::record::{Answered, Joined, contiguous_id, id_of, transposed_id};
 
 /// What the shards recorded, and the target to ask for the rest.
@@ -98,11 +98,17 @@ impl Recorded {
         }
     }
 
-    fn opened(self: &Arc<Self>, declared: &Meaning, has_other_masks: bool) -> OpenTarget {
+    fn opened(
+        self: &Arc<Self>,
+        declared: &Meaning,
+        limits: &Limits,
+        has_other_masks: bool,
+    ) -> OpenTarget {
         let unanswered = Arc::new(AtomicBool::new(false));
         let target = RecordedTarget {
             recorded: Arc::clone(self),
             declared: declared.clone(),
+            limits: limits.clone(),
             has_other_masks,
             given: BTreeMap::new(),
             live: None,
@@ -121,9 +127,9 @@ impl Recorded {
     }
 
     /// Starts the live target, which has to be what the shards ran on.
-    fn open_live(&self, declared: &Meaning) -> Option<OpenTarget> {
+    fn open_live(&self, declared: &Meaning, limits: &Limits) -> Option<OpenTarget> {
         let kind = self.live.as_ref()?;
-        let opened = match kind.open(declared) {
+        let opened = match kind.open(declared, limits) {
             Ok(open) if open.environment == self.environment => return Some(open),
             Ok(open) => {
                 let expected = format!("{}, as of the shards", told(&self.environment));
@@ -141,12 +147,12 @@ fn told(environment: &[Quoted]) -> String {
 }
 
 impl Adapter for Arc<Recorded> {
-    fn open(&self, declared: &Meaning) -> Result<OpenTarget, StartError> {
-        Ok(self.opened(declared, false))
+    fn open(&self, declared: &Meaning, limits: &Limits) -> Result<OpenTarget, StartError> {
+        Ok(self.opened(declared, limits, false))
     }
 
-    fn open_again(&self, declared: &Meaning) -> Result<OpenTarget, StartError> {
-        Ok(self.opened(declared, true))
+    fn open_again(&self, declared: &Meaning, limits: &Limits) -> Result<OpenTarget, StartError> {
+        Ok(self.opened(declared, limits, true))
     }
 
     fn stored_call(&self) -> StoredCall {
@@ -157,7 +163,7 @@ impl Adapter for Arc<Recorded> {
         self.own()
     }
 
-    fn most_timeouts(&self) -> usize {
+    fn most_timeouts(&self, _: &Limits) -> usize {
         self.most_timeouts
     }
 
@@ -169,7 +175,7 @@ impl Adapter for Arc<Recorded> {
         self.called.as_ref().is_some_and(Called::fills_masks)
     }
 
-    fn warnings(&self) -> Vec<String> {
+    fn warnings(&self, _: &Watch) -> Vec<String> {
         self.warnings.clone()
     }
 
@@ -184,6 +190,7 @@ pub struct RecordedTarget {
     recorded: Arc<Recorded>,
     /// What the live target is told that it claims to compute.
     declared: Meaning,
+    limits: Limits,
     /// Whether it was given another mask where a call has none.
     has_other_masks: bool,
     /// How often each call of this case was answered.
@@ -208,7 +215,7 @@ impl RecordedTarget {
             }
         }
         if self.live.is_none() && self.recorded.trouble().is_none() {
-            self.live = self.recorded.open_live(&self.declared);
+            self.live = self.recorded.open_live(&self.declared, &self.limits);
         }
         if let Some(live) = &mut self.live {
             let response = ask(live.target.as_mut());
@@ -249,15 +256,13 @@ impl Target for RecordedTarget {
     /// Every case hears the same, whichever worker asks and in whatever order.
     fn begin(&mut self, case: &str) {
         self.given.clear();
-        if let Some(live) = &mut self.live {
-            live.target.begin(case);
+        if let Some(live) = self.inner() {
+            live.begin(case);
         }
     }
 
-    fn set_threads(&mut self, threads: Threads) {
-        if let Some(live) = &mut self.live {
-            live.target.set_threads(threads);
-        }
+    fn inner(&mut self) -> Option<&mut dyn Target> {
+        Some(self.live.as_mut()?.target.as_mut())
     }
 
     fn take_ended(&mut self) -> bool {

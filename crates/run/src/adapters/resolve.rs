@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use indexmap::IndexMap;
-use qkvet_spec::{Catalog, Dtype, KnownDeviation, SpecError, Unexpected, nearest};
+use qkvet_spec::{Catalog, Dtype, KnownDeviation, Meaning, SpecError, Unexpected, nearest};
 
 use super::adapter::Adapter;
 use super::kind::{Kind, Made, Named};
-use super::python::{PythonRef, PythonSource};
+use super::open::OpenTarget;
 use super::settings::CallSettings;
-use crate::config::{CONFIG_FILE, Config, TargetEntry};
+use crate::config::{CONFIG_FILE, Config, Home, TargetEntry};
+use crate::process::{Limits, StartError};
 
 /// A target as named, and what `qkvet.yaml` declares for it.
 #[derive(Debug)]
@@ -22,6 +22,8 @@ pub struct NamedTarget {
     pub entry: TargetEntry,
     /// The file that declares them.
     pub config: Option<PathBuf>,
+    /// How long it is waited for, and who may end the wait.
+    pub limits: Limits,
 }
 
 impl NamedTarget {
@@ -32,22 +34,29 @@ impl NamedTarget {
             adapter: Box::new(adapter),
             entry: TargetEntry::default(),
             config: None,
+            limits: Limits::default(),
         }
+    }
+
+    /// Starts it. `meaning` is what it claims to compute.
+    ///
+    /// # Errors
+    /// A target that cannot be loaded.
+    pub fn open(&self, meaning: &Meaning) -> Result<OpenTarget, StartError> {
+        self.adapter.open(meaning, &self.limits)
     }
 }
 
 /// What the names of targets stand for.
 ///
 /// What is said of how one is called comes, in this order, from flags, from a stored case, and from
-/// `qkvet.yaml`.
+/// the configuration.
 #[derive(Clone, Debug)]
 pub struct Finder<'a> {
+    /// Where they are looked up.
+    pub home: &'a Home,
     /// The interpreter of functions, models and backends.
     pub python: &'a Path,
-    /// The current folder.
-    pub folder: &'a Path,
-    /// The `qkvet.yaml` that a flag names.
-    pub config: Option<&'a Path>,
     /// Faults by their ids.
     pub catalog: &'a Catalog,
     /// What flags say.
@@ -67,40 +76,33 @@ impl Finder<'_> {
     /// An unknown name, with the nearest known one; a `qkvet.yaml` that does not fit; a flag or a
     /// field that is for targets of another kind.
     pub fn find(&self, name: &str) -> Result<NamedTarget, SpecError> {
-        let path = config_of(name, self.folder, self.config);
+        let Home { folder, file, .. } = self.home;
+        let targets = &self.home.config()?.targets;
         if let Some((kind, rest)) = Kind::of(name) {
-            let found = match path {
-                None => None,
-                Some(path) => {
-                    let targets = Config::read(&path)?.targets;
-                    same_target(targets, name, &path, self.folder).map(|(_, entry)| (entry, path))
-                }
-            };
-            let (entry, config) =
-                found.map_or_else(Default::default, |(entry, path)| (entry, Some(path)));
-            let at = (name, self.folder, false);
-            let adapter = self.set_up(kind, rest, at, &entry)?;
-            return Ok(NamedTarget { name: name.to_owned(), adapter, entry, config });
+            let found = same_target(self.home, name).map(|(_, entry)| entry.clone());
+            let config = file.clone().filter(|_| found.is_some());
+            let entry = found.unwrap_or_default();
+            let adapter = self.set_up(kind, rest, (name, folder, false), &entry)?;
+            let (name, limits) = (name.to_owned(), Limits::default());
+            return Ok(NamedTarget { name, adapter, entry, config, limits });
         }
-        let Some(path) = path else {
+        let Some(path) = file else {
             let expected = format!(
                 "builtin:NAME, path/file.py:function, package.module:function, exec:PROGRAM, lib:FILE, onnx:FILE or a name in {CONFIG_FILE}, and there is none here",
             );
             let hint = "try `qkvet check builtin:flash`";
             return Err(Unexpected::at(format!("target `{name}`"), expected).hint(hint).into());
         };
-        let targets = Config::read(&path)?.targets;
-        let entry = Catalog::find("target", &targets, name).map_err(|error| {
+        let entry = Catalog::find("target", targets, name).map_err(|error| {
             let known = targets.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             Unexpected { hints: vec![format!("{} names: {known}", path.display())], ..error }
         })?;
         let place = format!("{name}` at `{}", path.display());
         // What no prefix tells is a function, or none of ours.
         let (kind, rest) = Kind::of(&entry.target).unwrap_or((&Kind::PYTHON, &entry.target));
-        let adapter =
-            self.set_up(kind, rest, (&place, &beside(&path, self.folder), true), entry)?;
-        let entry = entry.clone();
-        Ok(NamedTarget { name: name.to_owned(), adapter, entry, config: Some(path) })
+        let adapter = self.set_up(kind, rest, (&place, &self.home.base(), true), entry)?;
+        let (name, entry, limits) = (name.to_owned(), entry.clone(), Limits::default());
+        Ok(NamedTarget { name, adapter, entry, config: file.clone(), limits })
     }
 
     fn set_up(
@@ -138,69 +140,23 @@ impl Finder<'_> {
     }
 }
 
-/// The `qkvet.yaml` that speaks for a target of this name: the one given, else the nearest to its
-/// file, else to `folder`.
-pub fn config_of(name: &str, folder: &Path, explicit: Option<&Path>) -> Option<PathBuf> {
-    match name.strip_prefix("python:").unwrap_or(name).parse::<PythonRef>() {
-        Ok(reference) => config_path(explicit, &reference, folder),
-        Err(_) => explicit.map(Path::to_owned).or_else(|| Config::find(folder)),
-    }
-}
-
-/// The folder of a configuration file. Its path may be relative, and a program runs there.
-fn beside(config: &Path, folder: &Path) -> PathBuf {
-    folder.join(config.parent().unwrap_or(Path::new("")))
-}
-
-/// The first entry of a configuration file that says the same target, however either is written.
-fn same_target(
-    targets: IndexMap<String, TargetEntry>,
-    name: &str,
-    config: &Path,
-    folder: &Path,
-) -> Option<(String, TargetEntry)> {
-    let (base, wanted) = (beside(config, folder), Kind::identity_of(name, folder));
-    targets.into_iter().find(|(_, entry)| Kind::identity_of(&entry.target, &base) == wanted)
-}
-
-/// Name of the file of known deviations.
-pub const KNOWN_FILE: &str = "qkvet.known.yaml";
-
-/// The file of known deviations that speaks for a target of this name: beside its `qkvet.yaml`,
-/// else in `folder` or above.
-pub fn known_of(name: &str, folder: &Path, config: Option<&Path>) -> Option<PathBuf> {
-    let beside =
-        config_of(name, folder, config).and_then(|path| Some(path.parent()?.join(KNOWN_FILE)));
-    let beside = beside.filter(|path| path.is_file());
-    beside.or_else(|| {
-        folder.ancestors().map(|folder| folder.join(KNOWN_FILE)).find(|path| path.is_file())
-    })
-}
-
-fn config_path(explicit: Option<&Path>, reference: &PythonRef, folder: &Path) -> Option<PathBuf> {
-    let beside = match &reference.source {
-        PythonSource::File(path) => folder.join(path).parent().map(Path::to_owned),
-        PythonSource::Module(_) => None,
-    };
-    explicit
-        .map(Path::to_owned)
-        .or_else(|| beside.and_then(|beside| Config::find(&beside)))
-        .or_else(|| Config::find(folder))
+/// The first entry that says the same target, however either is written.
+fn same_target<'a>(home: &'a Home, name: &str) -> Option<(&'a String, &'a TargetEntry)> {
+    let (base, wanted) = (home.base(), Kind::identity_of(name, &home.folder));
+    let mut targets = home.config().ok()?.targets.iter();
+    targets.find(|(_, entry)| Kind::identity_of(&entry.target, &base) == wanted)
 }
 
 /// Other names of the target that is called `name`. Of an entry of its `qkvet.yaml`: what the entry
 /// says in `target`. Of anything else: the first entry that says the same target, however either is
 /// written, and what that says. A file that cannot be read has no names: who starts the target says
 /// so.
-pub fn other_names(name: &str, folder: &Path, config: Option<&Path>) -> Vec<String> {
-    let Some(path) = config_of(name, folder, config) else { return Vec::new() };
-    let Ok(Config { targets, .. }) = Config::read(&path) else { return Vec::new() };
-    if let Some(entry) = targets.get(name) {
+pub fn other_names(name: &str, home: &Home) -> Vec<String> {
+    if let Some(entry) = home.config().ok().and_then(|config| config.targets.get(name)) {
         return vec![entry.target.clone()];
     }
-    let found = same_target(targets, name, &path, folder);
-    let names = found.into_iter().flat_map(|(key, entry)| [key, entry.target]);
-    names.filter(|other| other != name).collect()
+    let names = same_target(home, name).into_iter().flat_map(|(key, entry)| [key, &entry.target]);
+    names.filter(|other| *other != name).cloned().collect()
 }
 
 /// What is wrong with an entry of known deviations whose target is nearly a name of the
@@ -271,11 +227,11 @@ mod tests {
             (folder, "onnx:./m.onnx", &["model", "onnx:m.onnx"]),
             (folder, "no-such", &[]),
         ] {
-            assert_eq!(other_names(name, here, None), others, "{name}");
+            assert_eq!(other_names(name, &Home::of(name, here, None)), others, "{name}");
         }
         std::fs::write(folder.join("qkvet.yaml"), "targets: 1\n").expect("a file");
-        assert!(other_names("mine", folder, None).is_empty());
+        assert!(other_names("mine", &Home::of("mine", folder, None)).is_empty());
         let empty = tempfile::tempdir().expect("a folder");
-        assert!(other_names("mine", empty.path(), None).is_empty());
+        assert!(other_names("mine", &Home::of("mine", empty.path(), None)).is_empty());
     }
 }

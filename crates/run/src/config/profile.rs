@@ -6,15 +6,17 @@ use std::path::Path;
 
 use indexmap::IndexMap;
 use qkvet_spec::{Dtype, Formula, SpecError, Unexpected, name_hint};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
 
 use super::below_current;
+use super::settings::{Origin, SETTINGS, Said};
 
 /// The profile that is used when none is named.
 pub const DEFAULT_PROFILE: &str = "default";
 
 /// One profile. What it does not say is that of the profile it extends, or else of the flag.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
@@ -39,10 +41,10 @@ pub struct Profile {
     #[serde(default)]
     pub jobs: Option<usize>,
     /// `--timeout`, in seconds.
-    #[serde(default)]
+    #[serde(default, serialize_with = "as_text")]
     pub timeout: Option<f64>,
     /// `--start-timeout`, in seconds.
-    #[serde(default)]
+    #[serde(default, serialize_with = "as_text")]
     pub start_timeout: Option<f64>,
     /// `--python`: a command, or a path from this file.
     #[serde(default)]
@@ -67,60 +69,42 @@ pub struct Profile {
     pub reports: Option<Vec<String>>,
 }
 
-/// One setting of a profile, as the flag would have it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
-    /// The key in the profile.
-    pub key: &'static str,
-    /// What is behind it, a text for each entry of a list.
-    pub values: Vec<String>,
-    /// The profile that says so: the one asked for, or one that it extends.
-    pub profile: String,
+impl Profile {
+    /// What the profile itself says, as its flags would have it: paths are from the current folder.
+    fn said(&self, name: &str, base: &Path) -> Vec<Said> {
+        let Ok(Value::Object(mut all)) = serde_json::to_value(self) else { return Vec::new() };
+        let said = SETTINGS.iter().filter_map(|setting| {
+            let text = |value: Value| match value {
+                Value::String(text) => path_of(setting.key, base, &text).unwrap_or(text),
+                other => other.to_string(),
+            };
+            let values = match all.remove(setting.key)? {
+                Value::Null => return None,
+                Value::Array(values) => values.into_iter().map(text).collect(),
+                value => vec![text(value)],
+            };
+            Some(Said { setting, values, origin: Origin::Profile(name.to_owned()) })
+        });
+        said.collect()
+    }
 }
 
-impl Profile {
-    /// What the profile itself says, paths as they are from the current folder.
-    fn settings(&self, base: &Path) -> Vec<(&'static str, Vec<String>)> {
-        let one = |value: Option<String>| value.map(|value| vec![value]);
-        let told = |flag: Option<bool>| one(flag.map(|flag| flag.to_string()));
-        let spec = |name: &String| {
-            if name.ends_with(".yaml") || name.ends_with(".yml") {
-                from(base, name)
-            } else {
-                name.clone()
-            }
-        };
-        let report = |wish: &String| match wish.split_once('=') {
-            Some((format, path)) if !path.is_empty() => format!("{format}={}", from(base, path)),
-            _ => wish.clone(),
-        };
-        let all = [
-            ("suite", one(self.suite.as_ref().map(spec))),
-            ("laws", self.laws.as_ref().map(|laws| laws.iter().map(spec).collect())),
-            (
-                "dtypes",
-                self.dtypes
-                    .as_ref()
-                    .map(|dtypes| dtypes.iter().map(|dtype| dtype.name().to_owned()).collect()),
-            ),
-            ("seed", one(self.seed.map(|seed| seed.to_string()))),
-            ("jobs", one(self.jobs.map(|jobs| jobs.to_string()))),
-            ("timeout", one(self.timeout.map(|seconds| seconds.to_string()))),
-            ("start_timeout", one(self.start_timeout.map(|seconds| seconds.to_string()))),
-            (
-                "python",
-                one(self.python.as_ref().map(|python| {
-                    if python.contains('/') { from(base, python) } else { python.clone() }
-                })),
-            ),
-            ("device", one(self.device.clone())),
-            ("fail_fast", told(self.fail_fast)),
-            ("strict", told(self.strict)),
-            ("quiet", told(self.quiet)),
-            ("format", one(self.format.clone())),
-            ("reports", self.reports.as_ref().map(|wishes| wishes.iter().map(report).collect())),
-        ];
-        all.into_iter().filter_map(|(key, values)| Some((key, values?))).collect()
+/// Sixty seconds are `60`, as they are written, and what is infinite is not nothing.
+fn as_text<S: Serializer>(seconds: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
+    seconds.map(|seconds| seconds.to_string()).serialize(to)
+}
+
+/// What is a path in a setting, from the current folder.
+fn path_of(key: &str, base: &Path, text: &str) -> Option<String> {
+    let is_yaml = || text.ends_with(".yaml") || text.ends_with(".yml");
+    match key {
+        "suite" | "laws" if is_yaml() => Some(from(base, text)),
+        "python" if text.contains('/') => Some(from(base, text)),
+        "reports" => {
+            let (format, path) = text.split_once('=').filter(|(_, path)| !path.is_empty())?;
+            Some(format!("{format}={}", from(base, path)))
+        }
+        _ => None,
     }
 }
 
@@ -138,12 +122,12 @@ pub(super) fn settings(
     profiles: &IndexMap<String, Profile>,
     name: &str,
     file: &Path,
-) -> Result<Vec<Setting>, Unexpected> {
+) -> Result<Vec<Said>, Unexpected> {
     if name == DEFAULT_PROFILE && !profiles.contains_key(name) {
         return Ok(Vec::new());
     }
     let base = file.parent().unwrap_or(Path::new(""));
-    let mut found: Vec<Setting> = Vec::new();
+    let mut found: Vec<Said> = Vec::new();
     let mut next = Some(name.to_owned());
     let mut left = profiles.len();
     while let Some(name) = next {
@@ -152,9 +136,9 @@ pub(super) fn settings(
                 .got("none of its names")
                 .hint(hint(&name, profiles))
         })?;
-        for (key, values) in profile.settings(base) {
-            if !found.iter().any(|setting| setting.key == key) {
-                found.push(Setting { key, values, profile: name.clone() });
+        for said in profile.said(&name, base) {
+            if !found.iter().any(|nearer| nearer.setting.key == said.setting.key) {
+                found.push(said);
             }
         }
         // A file that was read holds no circle.
@@ -243,11 +227,17 @@ mod tests {
         let mut found = config
             .settings(name, Path::new("sub/qkvet.yaml"))
             .unwrap_or_else(|error| panic!("{error}"));
-        found.sort_by_key(|setting| setting.key);
-        let found: Vec<_> =
-            found.iter().map(|one| (one.key, one.values.join(" "), one.profile.as_str())).collect();
-        let found: Vec<_> =
-            found.iter().map(|(key, values, profile)| (*key, values.as_str(), *profile)).collect();
+        found.sort_by_key(|said| said.setting.key);
+        let found: Vec<_> = found
+            .iter()
+            .map(|said| (said.setting.key, said.values.join(" "), said.origin.to_string()))
+            .collect();
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|(key, values, profile)| {
+                (*key, (*values).to_owned(), format!("profile {profile}"))
+            })
+            .collect();
         assert_eq!(found, expected);
     }
 
@@ -285,6 +275,22 @@ mod tests {
                 ("timeout", "60", "base"),
             ],
         );
+    }
+
+    #[test]
+    fn every_key_is_a_setting() {
+        let all = serde_json::to_value(Profile::default()).expect("a map");
+        let mut keys: Vec<&str> =
+            all.as_object().expect("a map").keys().map(String::as_str).collect();
+        keys.retain(|key| *key != "extends");
+        let mut settings = SETTINGS.each_ref().map(|setting| setting.key);
+        keys.sort_unstable();
+        settings.sort_unstable();
+        assert_eq!(keys, settings);
+        // What is no number of seconds is refused where it is used, not passed over.
+        let text = "profiles: {default: {timeout: .inf, start_timeout: 0.5}}";
+        let expected = [("start_timeout", "0.5", "default"), ("timeout", "inf", "default")];
+        check_settings(text, DEFAULT_PROFILE, &expected);
     }
 
     #[test]

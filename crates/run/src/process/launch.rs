@@ -10,16 +10,13 @@ use qkvet_spec::wire::WIRE;
 
 use super::watch::Watch;
 
-/// How long to wait and how often to start again.
+/// How long to wait for a process, and who may end the wait.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Longest time for one call.
     pub timeout: Duration,
     /// Longest time from the start to the answer to `hello`.
     pub start_timeout: Duration,
-    /// How often a child that died or was ended is replaced in one case; a run is stopped after as
-    /// many cases that ended one.
-    pub max_restarts: u32,
     /// What is heeded and told meanwhile.
     pub watch: Watch,
 }
@@ -36,20 +33,18 @@ impl Limits {
     /// After how many calls without an answer a run is stopped: as many as make five minutes, three
     /// at least, and not more than there are restarts. A number of calls, not a time, so that it is
     /// the same everywhere.
-    pub(crate) fn most_timeouts(&self) -> usize {
+    pub(crate) fn most_timeouts(&self, max_restarts: u32) -> usize {
         let fit = MAX_WAITING.as_millis() / self.timeout.as_millis().max(1);
-        usize::try_from(fit).unwrap_or(usize::MAX).min(self.max_restarts as usize).max(3)
+        usize::try_from(fit).unwrap_or(usize::MAX).min(max_restarts as usize).max(3)
     }
+}
 
-    /// [`TIMEOUT`](Self::TIMEOUT) a call, [`START_TIMEOUT`](Self::START_TIMEOUT) to start,
-    /// `max_restarts`, nobody to tell.
-    pub fn new(max_restarts: u32) -> Self {
-        Self {
-            timeout: Self::TIMEOUT,
-            start_timeout: Self::START_TIMEOUT,
-            max_restarts,
-            watch: Watch::default(),
-        }
+/// [`TIMEOUT`](Limits::TIMEOUT) a call, [`START_TIMEOUT`](Limits::START_TIMEOUT) to start, nobody to
+/// tell.
+impl Default for Limits {
+    fn default() -> Self {
+        let (timeout, start_timeout) = (Self::TIMEOUT, Self::START_TIMEOUT);
+        Self { timeout, start_timeout, watch: Watch::default() }
     }
 }
 
@@ -77,6 +72,8 @@ pub struct Launch {
     /// The `python` object of `hello`.
     pub(crate) python: Option<serde_json::Map<String, serde_json::Value>>,
     pub(crate) limits: Limits,
+    /// How often a child that died or was ended is replaced in one case.
+    pub(crate) max_restarts: u32,
     /// On how many threads its libraries compute from the start.
     pub(crate) threads: Threads,
 }

@@ -12,7 +12,7 @@ use crate::wire::line;
 /// A target in a process of its own.
 ///
 /// A child that crashed, hung or fell out of step is replaced at the next call, up to
-/// [`max_restarts`](super::Limits::max_restarts) times in one case. Calls beyond are not made:
+/// [`max_restarts`](crate::adapters::Adapter::max_restarts) times in one case. Calls beyond are not made:
 /// [`Response::NotAsked`].
 pub struct ProcessTarget {
     launch: Launch,
@@ -133,7 +133,7 @@ impl ProcessTarget {
         if let Some(conversation) = self.conversation.take() {
             return Ok(conversation);
         }
-        if self.restarts_of_case >= self.launch.limits.max_restarts {
+        if self.restarts_of_case >= self.launch.max_restarts {
             let (times, end) = (self.restarts_of_case, &self.last_end);
             let reason = format!("not restarted after {times} restarts; the last process {end}");
             return Err(Response::NotAsked(reason.into()));

@@ -141,7 +141,7 @@ impl Header {
             shard: sharding.shard.number(),
             shards: sharding.shard.count(),
             stopped: summary.stopped.clone(),
-            warnings: config.target.adapter.warnings(),
+            warnings: config.target.adapter.warnings(&config.target.limits.watch),
             answers,
             target,
             files: sharding.recording.files(),
@@ -163,7 +163,7 @@ impl Header {
                 .map(|(dtype, contract)| (*dtype, Contract::clone(contract)))
                 .collect(),
             most_ends: config.target.adapter.most_ends(),
-            most_timeouts: config.target.adapter.most_timeouts(),
+            most_timeouts: config.target.adapter.most_timeouts(&config.target.limits),
             fail_fast: config.fail_fast.is_on(),
             chosen,
         }

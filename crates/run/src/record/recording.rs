@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use qkvet_gen::call_id;
-use qkvet_spec::{Call, Response, Target, Threads};
+use qkvet_spec::{Call, Response, Target};
 
 use super::response::StoredAnswer;
 use crate::adapters::Called;
@@ -133,12 +133,8 @@ impl Target for RecordingTarget {
         self.target.puts_views(call)
     }
 
-    fn begin(&mut self, case: &str) {
-        self.target.begin(case);
-    }
-
-    fn set_threads(&mut self, threads: Threads) {
-        self.target.set_threads(threads);
+    fn inner(&mut self) -> Option<&mut dyn Target> {
+        Some(self.target.as_mut())
     }
 
     fn take_ended(&mut self) -> bool {

@@ -23,6 +23,7 @@ use crate::adapters::ExecConfig;
 use crate::adapters::builtin::flash::Flash;
 use crate::adapters::library::LibraryConfig;
 use crate::adapters::python::{PythonConfig, PythonTarget};
+use crate::process::Limits;
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
 
@@ -151,8 +152,8 @@ fn a_function_is_given_every_option_again() {
     let Some(python) = python() else { return };
     let target = format!("{EXAMPLES}/numpy_attention.py:attention");
     let config = PythonConfig::new(&python, target.parse().expect("a target"));
-    let info = PythonTarget::start(&config).expect("starts").info().clone();
-    check(&python, &config.called(info));
+    let info = PythonTarget::start(&config, &Limits::default()).expect("starts").info().clone();
+    check(&python, &config.called(info, &Limits::default()));
 }
 
 /// The rule is written in two languages.
@@ -161,8 +162,8 @@ fn what_is_put_as_views_is_known_beforehand() {
     let Some(python) = python() else { return };
     let target = format!("{EXAMPLES}/numpy_attention.py:attention");
     let config = PythonConfig::new(&python, target.parse().expect("a target"));
-    let mut target = PythonTarget::start(&config).expect("starts");
-    let called = config.called(target.info().clone());
+    let mut target = PythonTarget::start(&config, &Limits::default()).expect("starts");
+    let called = config.called(target.info().clone(), &Limits::default());
     let mut n_views = 0;
     for (b, heads) in (1..=12).flat_map(|b| [(b, 1), (b, 2)]) {
         let call = Call {
@@ -194,7 +195,7 @@ fn a_program_is_given_every_option_again() {
         .status();
     assert!(compiled.expect("cc").success());
     let config = ExecConfig::new(&program.display().to_string(), folder.path()).expect("a command");
-    check(&python, &config.called());
+    check(&python, &config.called(&Limits::default()));
 }
 
 /// Builds `source` of the test fixtures as a shared library in the folder.
@@ -215,5 +216,5 @@ fn library(folder: &Path, source: &str) -> LibraryConfig {
 fn a_library_is_given_every_option_again() {
     let Some(python) = python() else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    check(&python, &library(folder.path(), "abi.c").called());
+    check(&python, &library(folder.path(), "abi.c").called(&Limits::default()));
 }

@@ -17,65 +17,25 @@ mod summary;
 mod threads;
 mod trace;
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
-
 use qkvet_diagnose::{MIN_SHARE, applied, conventions_that_explain, sample_evenly};
 use qkvet_engine::law::{CallRecord, EvaluationError};
 use qkvet_engine::selftest::SelfTestError;
 use qkvet_gen::GenError;
 use qkvet_spec::{
-    Catalog, CheckedLaw, Contract, Convention, Dtype, Event, Finding, Meaning, Quoted, RunInfo,
-    SpecError, Summary, Unexpected, Verdict, Words,
+    Contract, Convention, Event, Finding, Meaning, Quoted, RunInfo, SpecError, Summary, Unexpected,
+    Verdict,
 };
 
-use crate::adapters::NamedTarget;
+pub use crate::config::{CaseSource, FailFast, RunConfig, Seen};
 use crate::process::StartError;
-use crate::record::Sharding;
 use filled::{as_put, changes_masks, filled};
 pub(crate) use groups::{cause_of, undeclared as undeclared_cause};
 pub(crate) use layout::right_on;
 use pass::Pass;
-pub use planned::CaseSource;
 use planned::Planned;
 pub use planned::threads_of;
 use state::{Done, RunState};
-pub use stop::{FailFast, Seen};
 pub use store::{Stored, StoredFinding, read_case};
-
-/// Everything a run is made from.
-#[derive(Clone, Debug)]
-pub struct RunConfig<'a> {
-    /// The knowledge.
-    pub catalog: &'a Catalog,
-    /// The target.
-    pub target: &'a NamedTarget,
-    /// Where the cases come from.
-    pub cases: CaseSource<'a>,
-    /// Their laws.
-    pub laws: Vec<&'a CheckedLaw>,
-    /// Formats.
-    pub dtypes: Vec<Dtype>,
-    /// Workers, each with a target of its own.
-    pub jobs: usize,
-    /// Conventions declared.
-    pub conventions: Vec<&'a Convention>,
-    /// Contracts by format.
-    pub contracts: BTreeMap<Dtype, &'a Contract>,
-    /// Stop at the first finding.
-    pub fail_fast: FailFast<'a>,
-    /// Folder for cases; absent: nothing is written.
-    pub store: Option<PathBuf>,
-    /// Run only these cases, and keep what the target answers.
-    pub sharding: Option<Sharding>,
-    /// Hash what comes back, for a comparison of bits.
-    pub digests: bool,
-    /// What makes sentences of findings, for scripts that show them.
-    pub words: &'a dyn Words,
-    /// Set from outside to stop early with a partial report.
-    pub stop: &'a AtomicBool,
-}
 
 /// Why a run could not be made.
 #[derive(Debug, thiserror::Error)]

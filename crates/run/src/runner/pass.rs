@@ -14,8 +14,8 @@ use super::stop::Count;
 use super::store::Store;
 use super::{RunConfig, RunError};
 use crate::adapters::Called;
-use crate::adapters::OpenTarget;
-use crate::conventions::meaning_of;
+use crate::adapters::{NamedTarget, OpenTarget};
+use crate::config::meaning_of;
 use crate::record::{RecordingTarget, Sharding, hashed};
 
 /// Targets that were opened alike.
@@ -51,9 +51,8 @@ impl<'a> Pass<'a> {
             recording.set_files(hashed(config.target.adapter.files()));
         }
         let declared = meaning_of(&config.conventions);
-        let workers = (0..jobs)
-            .map(|_| config.target.adapter.open(&declared))
-            .collect::<Result<Vec<_>, _>>()?;
+        let workers =
+            (0..jobs).map(|_| config.target.open(&declared)).collect::<Result<Vec<_>, _>>()?;
         let workers: Vec<OpenTarget> =
             workers.into_iter().map(|worker| recorded(config, worker, false)).collect();
         let first = workers.first();
@@ -96,7 +95,8 @@ impl<'a> Pass<'a> {
     /// every call is given another where there is none.
     pub(super) fn open_again(&self, meaning: &Meaning) -> Result<Opened, RunError> {
         let open = || {
-            let opened = self.config.target.adapter.open_again(meaning)?;
+            let NamedTarget { adapter, limits, .. } = self.config.target;
+            let opened = adapter.open_again(meaning, limits)?;
             Ok::<_, RunError>(self::recorded(self.config, opened, true))
         };
         let workers =
@@ -158,7 +158,7 @@ impl<'a> Pass<'a> {
         progress: &mut dyn FnMut(usize, Verdict),
     ) -> Result<Vec<Done>, RunError> {
         let (config, store) = (self.config, self.store.as_ref());
-        let foreign = config.target.adapter.limits().is_some();
+        let foreign = config.target.adapter.max_restarts().is_some();
         let next = AtomicUsize::new(0);
         // Whoever sees a reason to stop, in whatever order, has seen no less than there is to count
         // in order.
@@ -250,7 +250,7 @@ impl<'a> Pass<'a> {
         let store = self
             .store
             .as_ref()
-            .filter(|_| config.target.adapter.limits().is_some())
+            .filter(|_| config.target.adapter.max_restarts().is_some())
             .map(|store| (store, 0));
         match self.opened.workers.first_mut() {
             Some(worker) => one(config, worker, case, (meaning, self.threads), store),

@@ -1,7 +1,5 @@
 //! What a run judges: cases that plans make, or frozen ones.
 
-use std::path::Path;
-
 use qkvet_engine::ball::Ball;
 use qkvet_engine::interpret::{Expected, Reference, interpret};
 use qkvet_engine::law::{Judge, Outcome, judge_call};
@@ -13,31 +11,8 @@ use qkvet_spec::{
     Unexpected, Values,
 };
 
-use super::{RunConfig, RunError};
+use super::{CaseSource, RunConfig, RunError};
 use crate::record::Sharding;
-
-/// Where the cases of a run come from.
-#[derive(Clone, Copy, Debug)]
-pub enum CaseSource<'a> {
-    /// Made from a suite and a seed.
-    Suite {
-        /// The suite.
-        suite: &'a Suite,
-        /// The seed.
-        seed: u64,
-    },
-    /// Frozen cases with their answers, and nothing else.
-    Frozen {
-        /// What the report calls them.
-        name: &'a str,
-        /// The folder that they lie in.
-        folder: &'a Path,
-        /// The seed that they were made with.
-        seed: u64,
-        /// The cases.
-        cases: &'a [FrozenCase],
-    },
-}
 
 impl<'a> CaseSource<'a> {
     /// What the report calls it.

@@ -1,71 +1,9 @@
 //! Why a run ends before its last case.
 
-use std::fmt;
+use qkvet_spec::{Stopped, Verdict};
 
-use qkvet_spec::{CallOption, Stopped, Verdict};
-
-use super::RunConfig;
 use super::state::Done;
-
-/// Whether a run ends at its first finding.
-#[derive(Clone, Copy, Default)]
-pub enum FailFast<'a> {
-    /// It goes on.
-    #[default]
-    Off,
-    /// At the first one.
-    First,
-    /// At the first one that may not be passed over, as far as this can be told before its cause is
-    /// known.
-    FirstBut(&'a (dyn Fn(&Seen<'_>) -> bool + Sync)),
-}
-
-/// A finding as it is seen first.
-#[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
-    /// Id of the law.
-    pub law: &'a str,
-    /// Format.
-    pub dtype: &'a str,
-    /// Id of the case.
-    pub case: &'a str,
-    /// Options of the call.
-    pub options: &'a [CallOption],
-    /// What it came to.
-    pub verdict: Verdict,
-}
-
-impl FailFast<'_> {
-    /// Whether it may end there at all.
-    pub fn is_on(self) -> bool {
-        !matches!(self, Self::Off)
-    }
-
-    fn ends_at(self, seen: &Seen<'_>) -> bool {
-        seen.verdict.is_finding()
-            && match self {
-                Self::Off => false,
-                Self::First => true,
-                Self::FirstBut(is_expected) => !is_expected(seen),
-            }
-    }
-}
-
-impl From<bool> for FailFast<'_> {
-    fn from(is_on: bool) -> Self {
-        if is_on { Self::First } else { Self::Off }
-    }
-}
-
-impl fmt::Debug for FailFast<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Off => "Off",
-            Self::First => "First",
-            Self::FirstBut(_) => "FirstBut",
-        })
-    }
-}
+use super::{FailFast, RunConfig, Seen};
 
 /// What stops a run, counted case by case: cases without an answer in time, and cases that cost the
 /// target its process.
@@ -83,7 +21,7 @@ impl<'a> Count<'a> {
         let kind = &config.target.adapter;
         Self {
             timeouts: 0,
-            most_timeouts: kind.most_timeouts(),
+            most_timeouts: kind.most_timeouts(&config.target.limits),
             ends: 0,
             most_ends: kind.most_ends(),
             fail_fast: config.fail_fast,

@@ -89,7 +89,7 @@ pub(super) fn summary(
     let records = done.into_iter().zip(cases).zip(shown);
     let records =
         records.map(|((done, planned), finding)| record(done, planned, finding)).collect();
-    let mut warnings = config.target.adapter.warnings();
+    let mut warnings = config.target.adapter.warnings(&config.target.limits.watch);
     if reused > 0 {
         let cases = if reused == 1 { "case" } else { "cases" };
         warnings.push(format!("{RESULT_REUSED} (seen in {reused} {cases})"));

@@ -7,8 +7,9 @@ use qkvet_spec::{
     Aspect, Call, Case, Cause, CheckedLaw, Contract, Convention, Note, Strides, Summary, Verdict,
 };
 
+use super::CaseSource;
 use super::pass::Pass;
-use super::planned::{CaseSource, Planned};
+use super::planned::Planned;
 use super::state::{Done, RunState};
 use super::store::{StoredFinding, names};
 use super::{RunConfig, RunError};

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use qkvet_engine::format::round;
 use qkvet_run::adapters::python::{PythonConfig, PythonTarget, StartError};
+pub use qkvet_run::process::Limits;
 use qkvet_spec::{
     BoolTensor, Call, CallOptions, Dims, Dtype, Output, Packed, Response, Target, Tensor, Window,
 };
@@ -50,9 +51,17 @@ pub fn example(name: &str) -> String {
 }
 
 pub fn config(target: &str) -> PythonConfig {
-    let mut config = PythonConfig::new(python(), target.parse().expect(target));
-    config.limits.timeout = Duration::from_secs(30);
-    config
+    PythonConfig::new(python(), target.parse().expect(target))
+}
+
+/// Waits this long for a call.
+pub fn within(timeout: Duration) -> Limits {
+    Limits { timeout, ..Limits::default() }
+}
+
+/// Waits this long for the start.
+pub fn started_within(start_timeout: Duration) -> Limits {
+    Limits { start_timeout, ..Limits::default() }
 }
 
 /// A fixture file with the function `function` in a folder that lives as long as the target is
@@ -79,7 +88,7 @@ impl Fixture {
     }
 
     pub fn start(&self, function: &str) -> Result<PythonTarget, StartError> {
-        PythonTarget::start(&self.config(function))
+        PythonTarget::start(&self.config(function), &Limits::default())
     }
 }
 

@@ -25,7 +25,7 @@ use crate::out::is_live;
 pub(super) fn build(args: &ExamBuildArgs) -> Result<ExitCode, Failure> {
     let out = &args.out;
     new_or_empty(out)?;
-    let catalog = setup::catalog(None, None)?;
+    let catalog = setup::catalog()?;
     let (set, own) = sources(&args.set)?;
     let seed = args.seed.unwrap_or_else(fresh);
     let request = Request { set, own, variants: usize::try_from(args.variants).unwrap_or(1), seed };

@@ -22,7 +22,7 @@ pub(super) fn export(args: &ExamExportArgs) -> Result<ExitCode, Failure> {
     let Some(target) = Target::ALL.into_iter().find(|target| target.name() == args.to) else {
         return Err(Unexpected::at(format!("format `{}`", args.to), "a known one").into());
     };
-    let catalog = setup::catalog(None, None)?;
+    let catalog = setup::catalog()?;
     let mut all: Vec<Key> = keys(&args.folder)?
         .values()
         .map(|text| Key::from_json(text))

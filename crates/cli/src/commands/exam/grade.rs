@@ -22,7 +22,7 @@ use crate::exit::{Failure, HELD, NOTHING};
 const MAX_DEPTH: usize = 8;
 
 pub(super) fn grade(args: &ExamGradeArgs) -> Result<ExitCode, Failure> {
-    let catalog = setup::catalog(None, None)?;
+    let catalog = setup::catalog()?;
     let (keyed, keys) = keys(&args.key)?;
     let grader = Grader::new(keys, &catalog)?;
     let mut submissions = Vec::new();

@@ -9,7 +9,7 @@ use super::super::setup;
 use crate::exit::{Failure, HELD};
 
 pub(super) fn list() -> Result<ExitCode, Failure> {
-    let catalog = setup::catalog(None, None)?;
+    let catalog = setup::catalog()?;
     let mut sets = Vec::new();
     for (path, source) in built_in() {
         let set = ProblemSet::from_yaml(&path, source)?;

@@ -19,7 +19,7 @@ use super::open;
 use crate::exit::{FINDINGS, Failure, HELD};
 
 pub(super) fn verify(folder: &Path) -> Result<ExitCode, Failure> {
-    let catalog = setup::catalog(None, None)?;
+    let catalog = setup::catalog()?;
     let paths = paths(folder)?;
     let mut wrong = Vec::new();
     let (mut answers, mut mistakes) = (0, 0);

@@ -1,13 +1,12 @@
 //! `qkvet explain config`: every setting, and what the file of the current folder says.
 
 use clap::CommandFactory;
-use qkvet_run::config::Config;
+use qkvet_run::config::{Config, Origin, SETTINGS, Said, Setting};
 
-use super::super::setup::current_folder;
+use super::super::setup::home;
 use super::labeled;
 use crate::args::Args;
 use crate::exit::Failure;
-use crate::settings::{SETTINGS, Setting, here};
 
 /// The word for it.
 pub(super) const CONFIG: &str = "config";
@@ -49,7 +48,8 @@ pub(super) fn explain_config() -> Result<(), Failure> {
             say!("{:14}{about}", "");
         }
     }
-    let Some((file, config)) = here(&current_folder()?)? else {
+    let home = home("", None)?;
+    let (Some(file), config) = (home.shown(), home.config()?) else {
         say!("\nhere          no qkvet.yaml: `qkvet init` writes one");
         return Ok(());
     };
@@ -58,14 +58,13 @@ pub(super) fn explain_config() -> Result<(), Failure> {
     say!("\nhere          {}", file.display());
     say!("targets       {}", names(config.targets.keys().map(String::as_str).collect()));
     for name in config.profiles.keys() {
-        say!("profile       {name}{}", extended(&config, name));
-        for setting in config.settings(name, &file)? {
-            let from = if setting.profile == *name {
-                String::new()
-            } else {
-                format!(" (of {})", setting.profile)
+        say!("profile       {name}{}", extended(config, name));
+        for Said { setting, values, origin } in config.settings(name, file)? {
+            let from = match origin {
+                Origin::Profile(other) if other != *name => format!(" (of {other})"),
+                _ => String::new(),
             };
-            say!("{:16}{} = {}{from}", "", setting.key, setting.values.join(", "));
+            say!("{:16}{} = {}{from}", "", setting.key, values.join(", "));
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 use qkvet_report::paragraph;
 use qkvet_spec::{Catalog, Contract, Dtype, Modifier};
 
-use qkvet_run::contracts::rounded_inside;
+use qkvet_run::config::rounded_inside;
 
 pub(super) fn explain_contract(contract: &Contract, catalog: &Catalog) {
     let Contract { dtype, dot, softmax, weights, .. } = contract;

@@ -38,7 +38,7 @@ const LABEL: usize = 14;
 
 pub(super) fn explain(name: &str, format: DocumentFormat) -> Result<ExitCode, Failure> {
     if format == DocumentFormat::Json {
-        let document = document(name, &setup::catalog(None, None)?)?;
+        let document = document(name, &setup::catalog()?)?;
         write_text(&json_document(&document)?)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -46,7 +46,7 @@ pub(super) fn explain(name: &str, format: DocumentFormat) -> Result<ExitCode, Fa
         explain_config()?;
         return Ok(ExitCode::SUCCESS);
     }
-    let catalog = setup::catalog(None, None)?;
+    let catalog = setup::catalog()?;
     let by_code = |fault: &&Fault| fault.code.eq_ignore_ascii_case(name);
     let as_declared = |one: &&Convention| format!("{}={}", one.field, one.value) == name;
     // A modifier may be written as it stands behind a contract.

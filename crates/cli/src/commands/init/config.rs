@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use qkvet_run::adapters::python::find_python;
 use qkvet_run::adapters::{CallSettings, Finder};
-use qkvet_run::config::{CONFIG_FILE, Config};
+use qkvet_run::config::{CONFIG_FILE, Config, Home};
 use qkvet_spec::{Catalog, Unexpected};
 
 use super::begin;
@@ -19,11 +19,9 @@ const TARGET: &str = "target: builtin:flash\n";
 pub(in super::super) fn config(args: &InitArgs) -> Result<ExitCode, Failure> {
     // A name that means nothing is better said now. Entries of a file that may be written over are
     // no targets.
-    let nowhere = Path::new("/");
     let finder = Finder {
+        home: &Home::of(&args.target, Path::new("/"), None),
         python: &find_python(None, None),
-        folder: nowhere,
-        config: None,
         catalog: &Catalog::embedded()?,
         flags: CallSettings::default(),
         stored: CallSettings::default(),

@@ -23,7 +23,7 @@ pub(super) fn prove(args: &ProveArgs) -> Result<ExitCode, Failure> {
             .hint(hint)
             .into());
     }
-    let mut catalog = setup::catalog(None, None)?;
+    let mut catalog = setup::catalog()?;
     let mut ids = args.laws.clone();
     if let Some(path) = &args.file {
         let name = path.display().to_string();

@@ -15,6 +15,7 @@ use qkvet_report::{
 };
 use qkvet_run::adapters::other_names;
 use qkvet_run::atomic_write::hold;
+use qkvet_run::config::Home;
 use qkvet_spec::{
     CaseChange, Change, SNAPSHOT_FORMAT, Snapshot, SnapshotOutcome, Summary, Unexpected, Verdict,
 };
@@ -26,8 +27,9 @@ use super::check::run_check;
 use super::expected::{Comparison, Expected, read_snapshot_file, refuse_under_ci, shown};
 use super::merge::run_merge;
 use super::reports::write_named;
+use super::setup;
 use crate::args::{
-    CheckArgs, MergeArgs, SnapshotAcceptArgs, SnapshotCheckArgs, SnapshotCommand, SnapshotDiffArgs,
+    MergeArgs, SnapshotAcceptArgs, SnapshotCheckArgs, SnapshotCommand, SnapshotDiffArgs,
     SnapshotFromArgs, SnapshotRecordArgs,
 };
 use crate::exit::{Ended, Failure, HELD, INTERRUPTED, NOTHING, code};
@@ -49,18 +51,16 @@ fn record(args: &SnapshotRecordArgs) -> Result<ExitCode, Failure> {
         "`qkvet snapshot check` compares there; record on a developer's machine and commit the file",
     )?;
     let target = &args.check.target;
-    let path = snapshot_path(
-        args.place.snapshot.as_deref(),
-        target,
-        args.check.on.process.config.as_deref(),
-    )?;
+    let home = setup::home(target, args.check.on.process.config.as_deref())?;
+    let path = snapshot_path(args.place.snapshot.as_deref(), target, &home);
     let mut snapshot =
         if path.exists() { read_snapshot_file(&path)? } else { new_snapshot(target) };
     if path.exists() {
-        refuse_other(&snapshot, &path, target, args.check.on.process.config.as_deref())?;
+        refuse_other(&snapshot, &path, target, &home)?;
     }
-    let expected = known(&args.check)?.and_snapshot(None, args.exact);
-    let summary = match run_check(&args.check, &expected)? {
+    // Known deviations count here as they do in `qkvet check`.
+    let known = Expected::known(&args.check.report, target, &home)?;
+    let summary = match run_check(&args.check, &home, &known.and_snapshot(None, args.exact))? {
         Ended::Run(summary) => summary,
         Ended::Code(code) => return Ok(ExitCode::from(code)),
     };
@@ -91,11 +91,8 @@ fn record(args: &SnapshotRecordArgs) -> Result<ExitCode, Failure> {
 
 fn check(args: &SnapshotCheckArgs) -> Result<ExitCode, Failure> {
     let check = &args.check;
-    let path = snapshot_path(
-        args.place.snapshot.as_deref(),
-        &check.target,
-        check.on.process.config.as_deref(),
-    )?;
+    let home = setup::home(&check.target, check.on.process.config.as_deref())?;
+    let path = snapshot_path(args.place.snapshot.as_deref(), &check.target, &home);
     if !path.exists() {
         let hint = format!(
             "`qkvet snapshot record {}` writes it, with the same flags",
@@ -108,16 +105,16 @@ fn check(args: &SnapshotCheckArgs) -> Result<ExitCode, Failure> {
     }
     let snapshot = read_snapshot_file(&path)?;
     tell_old(&path, &snapshot);
-    let config = check.on.process.config.as_deref();
     if args.place.snapshot.is_none() {
-        refuse_other(&snapshot, &path, &check.target, config)?;
-    } else if !is_of(&snapshot, &check.target, config)? {
+        refuse_other(&snapshot, &path, &check.target, &home)?;
+    } else if !is_of(&snapshot, &check.target, &home) {
         tell!("notice: the snapshot is of target {}", visible(&snapshot.target));
     }
     let comparison = Comparison { path, snapshot, device: args.place.device_name.clone() };
-    let expected = known(check)?.and_snapshot(Some(comparison), args.exact);
+    let known = Expected::known(&check.report, &check.target, &home)?;
+    let expected = known.and_snapshot(Some(comparison), args.exact);
     let ended = if args.from.is_empty() {
-        run_check(check, &expected)?
+        run_check(check, &home, &expected)?
     } else {
         let merge = MergeArgs {
             paths: args.from.clone(),
@@ -135,14 +132,11 @@ fn check(args: &SnapshotCheckArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Whether a file is about the target, by any of its names.
-fn is_of(snapshot: &Snapshot, target: &str, config: Option<&Path>) -> Result<bool, Failure> {
+fn is_of(snapshot: &Snapshot, target: &str, home: &Home) -> bool {
     let bare = |name: &str| name.trim_start_matches("python:").trim_start_matches("./").to_owned();
-    let others = other_names(target, &super::setup::current_folder()?, config);
-    Ok(others
-        .iter()
-        .map(String::as_str)
-        .chain([target])
-        .any(|name| bare(name) == bare(&snapshot.target)))
+    let others = other_names(target, home);
+    let mut names = others.iter().map(String::as_str).chain([target]);
+    names.any(|name| bare(name) == bare(&snapshot.target))
 }
 
 /// Refuses the file of another target. One that is named may be compared all the same, but nothing
@@ -151,9 +145,9 @@ fn refuse_other(
     snapshot: &Snapshot,
     path: &Path,
     target: &str,
-    config: Option<&Path>,
+    home: &Home,
 ) -> Result<(), Failure> {
-    if is_of(snapshot, target, config)? {
+    if is_of(snapshot, target, home) {
         return Ok(());
     }
     let hint = "--snapshot FILE names another one for this target; if it is the same one by a new name, say so in the file, at `target:`";
@@ -175,13 +169,8 @@ fn tell_old(path: &Path, snapshot: &Snapshot) {
     }
 }
 
-/// Known deviations of the target, which count here as they do in `qkvet check`.
-fn known(check: &CheckArgs) -> Result<Expected, Failure> {
-    Expected::known(&check.report, &check.target, check.on.process.config.as_deref())
-}
-
 fn diff(args: &SnapshotDiffArgs) -> Result<ExitCode, Failure> {
-    let Found { run, outcome, path, snapshot } = found(&args.from)?;
+    let Found { run, outcome, path, snapshot, .. } = found(&args.from)?;
     tell_old(&path, &snapshot);
     write_text(&snapshot_diff(&outcome, &titles(&run.summary)))?;
     tell!("{}", plain(&snapshot_line(&outcome)));
@@ -193,14 +182,9 @@ fn take_over(args: &SnapshotAcceptArgs) -> Result<ExitCode, Failure> {
         "snapshot accept",
         "keep .qkvet/last of the job as an artifact, and `qkvet snapshot accept --from` it on a developer's machine",
     )?;
-    let Found { run, path, mut snapshot, outcome } = found(&args.from)?;
+    let Found { run, home, path, mut snapshot, outcome } = found(&args.from)?;
     if path.exists() {
-        refuse_other(
-            &snapshot,
-            &path,
-            &run.summary.run.target,
-            args.from.process.config.as_deref(),
-        )?;
+        refuse_other(&snapshot, &path, &run.summary.run.target, &home)?;
     }
     let is_missing = |change: Change| change == Change::Missing;
     if outcome.count(|change| args.prune || !is_missing(change)) == 0 {
@@ -282,6 +266,7 @@ fn tell_raised(snapshot: &Snapshot, summary: &Summary, before: &SnapshotOutcome)
 /// A run beside its snapshot.
 struct Found {
     run: Run,
+    home: Home,
     path: std::path::PathBuf,
     snapshot: Snapshot,
     outcome: SnapshotOutcome,
@@ -293,7 +278,8 @@ fn found(args: &SnapshotFromArgs) -> Result<Found, Failure> {
     let target = &run.summary.run.target;
     let given =
         args.place.snapshot.clone().or_else(|| before.map(|outcome| outcome.file.clone().into()));
-    let path = snapshot_path(given.as_deref(), target, args.process.config.as_deref())?;
+    let home = setup::home(target, args.process.config.as_deref())?;
+    let path = snapshot_path(given.as_deref(), target, &home);
     let snapshot = if path.exists() { read_snapshot_file(&path)? } else { new_snapshot(target) };
     let device =
         args.place.device_name.clone().or_else(|| before.map(|outcome| outcome.device.clone()));
@@ -302,7 +288,7 @@ fn found(args: &SnapshotFromArgs) -> Result<Found, Failure> {
     if let Some(why) = unfinished(&run.summary) {
         tell!("notice: {why}; what it left out is not compared, and stays");
     }
-    Ok(Found { run, path, snapshot, outcome })
+    Ok(Found { run, home, path, snapshot, outcome })
 }
 
 /// Why the run did not reach its end, if it did not.

@@ -2,29 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use qkvet_run::adapters::config_of;
-
-use super::super::setup;
-use crate::exit::Failure;
+use qkvet_run::config::Home;
 
 /// The folder beside `qkvet.yaml`.
 const FOLDER: &str = "snapshots";
 
 /// The file that is given, else `snapshots/TARGET.qkvet.yaml` beside the target's `qkvet.yaml`, or
 /// else here.
-pub(super) fn snapshot_path(
-    given: Option<&Path>,
-    target: &str,
-    config: Option<&Path>,
-) -> Result<PathBuf, Failure> {
-    if let Some(path) = given {
-        return Ok(path.to_owned());
-    }
-    let here = setup::current_folder()?;
-    let beside =
-        config_of(target, &here, config).and_then(|path| path.parent().map(Path::to_owned));
-    let base = beside.map_or_else(|| here.clone(), |folder| here.join(folder));
-    Ok(base.join(FOLDER).join(format!("{}.qkvet.yaml", file_name(target, &base))))
+pub(super) fn snapshot_path(given: Option<&Path>, target: &str, home: &Home) -> PathBuf {
+    let base = home.base();
+    let beside = || base.join(FOLDER).join(format!("{}.qkvet.yaml", file_name(target, &base)));
+    given.map_or_else(beside, Path::to_owned)
 }
 
 /// The target's name as that of a file: what is no letter, digit, `.`, `_` or `-` becomes a hyphen.

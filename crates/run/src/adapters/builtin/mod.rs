@@ -8,7 +8,7 @@ use qkvet_spec::{Catalog, Execution, Fault, Meaning, Unexpected};
 use super::adapter::Adapter;
 use super::kind::Kind;
 use super::open::OpenTarget;
-use crate::process::StartError;
+use crate::process::{Limits, StartError};
 use flash::Flash;
 
 pub(super) const KIND: Kind = Kind {
@@ -37,7 +37,7 @@ pub(super) const KIND: Kind = Kind {
 pub struct Simulated(pub Option<Fault>);
 
 impl Adapter for Simulated {
-    fn open(&self, _: &Meaning) -> Result<OpenTarget, StartError> {
+    fn open(&self, _: &Meaning, _: &Limits) -> Result<OpenTarget, StartError> {
         let standard = Simulator::new(Meaning::standard(), Execution::standard());
         let simulator = match &self.0 {
             Some(fault) => standard.with_fault(fault.clone()),
@@ -48,7 +48,7 @@ impl Adapter for Simulated {
 }
 
 impl Adapter for Flash {
-    fn open(&self, _: &Meaning) -> Result<OpenTarget, StartError> {
+    fn open(&self, _: &Meaning, _: &Limits) -> Result<OpenTarget, StartError> {
         Ok(OpenTarget::live(Self, Vec::new()))
     }
 }

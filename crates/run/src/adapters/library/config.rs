@@ -57,8 +57,6 @@ pub struct LibraryConfig {
     pub prototype: Option<String>,
     /// Order of the axes of query, key, value and output.
     pub layout: Layout,
-    /// For how long to wait and how often to start again.
-    pub limits: Limits,
 }
 
 impl LibraryConfig {
@@ -70,7 +68,6 @@ impl LibraryConfig {
             binary,
             prototype: None,
             layout: Layout::default(),
-            limits: Limits::new(MAX_RESTARTS),
         }
     }
 
@@ -90,21 +87,21 @@ impl LibraryConfig {
     ///
     /// # Errors
     /// [`StartError`] if the library or the function cannot be loaded.
-    pub fn start(&self) -> Result<ProcessTarget, StartError> {
-        ProcessTarget::start(self.launch())
+    pub fn start(&self, limits: &Limits) -> Result<ProcessTarget, StartError> {
+        ProcessTarget::start(self.launch(limits))
     }
 
     /// How a script calls it.
-    pub(crate) fn called(&self) -> Called {
+    pub(crate) fn called(&self, limits: &Limits) -> Called {
         Called::Library(CalledLibrary {
             library: self.folder.join(&self.library),
             prototype: self.prototype.clone(),
             layout: self.layout,
-            limit_s: self.limits.timeout.as_secs_f64(),
+            limit_s: limits.timeout.as_secs_f64(),
         })
     }
 
-    pub(crate) fn launch(&self) -> Launch {
+    pub(crate) fn launch(&self, limits: &Limits) -> Launch {
         let worker = NativeWorker {
             library: self.folder.join(&self.library),
             prototype: self.prototype.clone(),
@@ -119,23 +116,20 @@ impl LibraryConfig {
                 .collect(),
             folder: Some(self.folder.clone()),
             python: None,
-            limits: self.limits.clone(),
+            limits: limits.clone(),
+            max_restarts: MAX_RESTARTS,
             threads: Threads::One,
         }
     }
 }
 
 impl Adapter for LibraryConfig {
-    fn open(&self, _: &Meaning) -> Result<OpenTarget, StartError> {
-        Ok(OpenTarget::of_program(self.start()?, self.called()))
+    fn open(&self, _: &Meaning, limits: &Limits) -> Result<OpenTarget, StartError> {
+        Ok(OpenTarget::of_program(self.start(limits)?, self.called(limits)))
     }
 
-    fn limits(&self) -> Option<&Limits> {
-        Some(&self.limits)
-    }
-
-    fn limits_mut(&mut self) -> Option<&mut Limits> {
-        Some(&mut self.limits)
+    fn max_restarts(&self) -> Option<u32> {
+        Some(MAX_RESTARTS)
     }
 
     fn stored_call(&self) -> StoredCall {
@@ -153,8 +147,8 @@ impl Adapter for LibraryConfig {
         vec![self.folder.join(&self.library)]
     }
 
-    fn peer(&self) -> Peer {
-        Peer::Wire(Ok(self.launch()))
+    fn peer(&self, limits: &Limits) -> Peer {
+        Peer::Wire(Ok(self.launch(limits)))
     }
 }
 

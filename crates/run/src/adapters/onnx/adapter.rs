@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use qkvet_spec::{BroadcastForm, Fit, Meaning, Unexpected};
 
-use super::config::{BackendConfig, OnnxConfig};
+use super::config::{BackendConfig, MAX_RESTARTS, OnnxConfig};
 use super::script::CalledOnnx;
 use super::target::{BackendTarget, OnnxTarget};
 use crate::adapters::adapter::{Adapter, Peer};
@@ -49,8 +49,8 @@ pub(in super::super) const BACKEND: Kind = Kind {
 };
 
 impl Adapter for OnnxConfig {
-    fn open(&self, declared: &Meaning) -> Result<OpenTarget, StartError> {
-        let target = OnnxTarget::start(self, declared.mask)?;
+    fn open(&self, declared: &Meaning, limits: &Limits) -> Result<OpenTarget, StartError> {
+        let target = OnnxTarget::start(self, declared.mask, limits)?;
         let environment = target.describe();
         let called = Some(Called::Onnx(CalledOnnx {
             model: self.path(),
@@ -58,17 +58,13 @@ impl Adapter for OnnxConfig {
             layout: self.layout,
             constants: self.declared.clone(),
             mask: declared.mask,
-            limit_s: self.limits.timeout.as_secs_f64(),
+            limit_s: limits.timeout.as_secs_f64(),
         }));
         Ok(OpenTarget { called, ..OpenTarget::live(target, environment) })
     }
 
-    fn limits(&self) -> Option<&Limits> {
-        Some(&self.limits)
-    }
-
-    fn limits_mut(&mut self) -> Option<&mut Limits> {
-        Some(&mut self.limits)
+    fn max_restarts(&self) -> Option<u32> {
+        Some(MAX_RESTARTS)
     }
 
     fn stored_call(&self) -> StoredCall {
@@ -92,31 +88,27 @@ impl Adapter for OnnxConfig {
         vec![self.path()]
     }
 
-    fn peer(&self) -> Peer {
+    fn peer(&self, _: &Limits) -> Peer {
         OTHER_WORDS
     }
 }
 
 impl Adapter for BackendConfig {
-    fn open(&self, _: &Meaning) -> Result<OpenTarget, StartError> {
-        let target = BackendTarget::start(self)?;
+    fn open(&self, _: &Meaning, limits: &Limits) -> Result<OpenTarget, StartError> {
+        let target = BackendTarget::start(self, limits)?;
         let environment = target.describe();
         Ok(OpenTarget::live(target, environment))
     }
 
-    fn limits(&self) -> Option<&Limits> {
-        Some(&self.limits)
-    }
-
-    fn limits_mut(&mut self) -> Option<&mut Limits> {
-        Some(&mut self.limits)
+    fn max_restarts(&self) -> Option<u32> {
+        Some(MAX_RESTARTS)
     }
 
     fn stored_call(&self) -> StoredCall {
         StoredCall { device: self.device.clone(), ..StoredCall::default() }
     }
 
-    fn peer(&self) -> Peer {
+    fn peer(&self, _: &Limits) -> Peer {
         OTHER_WORDS
     }
 }

@@ -12,7 +12,7 @@ use crate::process::{Launch, Limits, Program};
 use qkvet_spec::{Threads, Unexpected};
 
 /// How often a worker is started again: importing a runtime takes a second.
-const MAX_RESTARTS: u32 = 10;
+pub(super) const MAX_RESTARTS: u32 = 10;
 
 /// The worker: the beginning and the loop of the one for functions, and how models and backends are
 /// run.
@@ -43,8 +43,6 @@ pub struct OnnxConfig {
     pub constants: Constants,
     /// The same as they were written.
     pub declared: Vec<String>,
-    /// For how long to wait and how often to start again.
-    pub limits: Limits,
 }
 
 impl OnnxConfig {
@@ -58,7 +56,6 @@ impl OnnxConfig {
             layout: Layout::default(),
             constants: Constants::default(),
             declared: Vec::new(),
-            limits: Limits::new(MAX_RESTARTS),
         }
     }
 
@@ -82,10 +79,10 @@ impl OnnxConfig {
         format!("onnx:{}", self.model)
     }
 
-    pub(crate) fn launch(&self) -> Launch {
+    pub(crate) fn launch(&self, limits: &Limits) -> Launch {
         let model = self.path().to_string_lossy().into_owned();
         let told = [("model", Some(model)), ("device", self.device.clone())];
-        launch(self.name(), &self.python, told, &self.limits)
+        launch(self.name(), &self.python, told, limits)
     }
 }
 
@@ -104,8 +101,6 @@ pub struct BackendConfig {
     pub device: Option<String>,
     /// Calls whose outputs are compared as ONNX's own runner does; empty unless a run asks for it.
     pub allowance: Allowance,
-    /// For how long to wait and how often to start again.
-    pub limits: Limits,
 }
 
 impl BackendConfig {
@@ -133,18 +128,17 @@ impl BackendConfig {
             python: python.to_owned(),
             device: None,
             allowance: Allowance::default(),
-            limits: Limits::new(MAX_RESTARTS),
         })
     }
 
-    pub(crate) fn launch(&self) -> Launch {
+    pub(crate) fn launch(&self, limits: &Limits) -> Launch {
         let folder = self.folder.to_string_lossy().into_owned();
         let told = [
             ("backend", Some(self.backend.clone())),
             ("folder", Some(folder)),
             ("device", self.device.clone()),
         ];
-        launch(format!("onnx-backend:{}", self.backend), &self.python, told, &self.limits)
+        launch(format!("onnx-backend:{}", self.backend), &self.python, told, limits)
     }
 }
 
@@ -166,6 +160,7 @@ fn launch<const N: usize>(
         folder: None,
         python: Some(told),
         limits: limits.clone(),
+        max_restarts: MAX_RESTARTS,
         threads: Threads::One,
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use prost::Message;
-use qkvet_spec::{Call, Mask, Output, Quoted, Response, Target, Threads};
+use qkvet_spec::{Call, Mask, Output, Quoted, Response, Target};
 use serde_json::{Value, json};
 
 use super::allowance::Allowance;
@@ -18,7 +18,7 @@ use super::model::Model;
 use super::node::{NodeTest, Opset, node_test};
 use super::role::Role;
 use crate::adapters::python::Layout;
-use crate::process::{LoadKind, ProcessTarget, StartError};
+use crate::process::{Limits, LoadKind, ProcessTarget, StartError};
 
 /// No model is larger: a longer file is refused before it is read.
 const MAX_BYTES: u64 = 1 << 30;
@@ -54,7 +54,7 @@ impl OnnxTarget {
     /// # Errors
     /// [`StartError`] if the file is no model that can be called as attention, or ONNX Runtime is
     /// missing or does not load it.
-    pub fn start(config: &OnnxConfig, mask: Mask) -> Result<Self, StartError> {
+    pub fn start(config: &OnnxConfig, mask: Mask, limits: &Limits) -> Result<Self, StartError> {
         let name = config.name();
         let failed = |kind, message: String, hint: Option<String>| {
             let (message, hint) = (message.into(), hint.map(Quoted::new));
@@ -72,7 +72,7 @@ impl OnnxTarget {
         let model = Model::read(&bytes, &config.constants).map_err(|mut error| {
             failed(Some(LoadKind::Signature), format!("{error:#}"), error.hints.pop())
         })?;
-        let process = ProcessTarget::start(config.launch())?;
+        let process = ProcessTarget::start(config.launch(limits))?;
         Ok(Self { process, model: model.taking(mask), layout: config.layout })
     }
 
@@ -115,16 +115,8 @@ impl Target for OnnxTarget {
         }
     }
 
-    fn begin(&mut self, case: &str) {
-        self.process.begin(case);
-    }
-
-    fn set_threads(&mut self, threads: Threads) {
-        self.process.set_threads(threads);
-    }
-
-    fn take_ended(&mut self) -> bool {
-        self.process.take_ended()
+    fn inner(&mut self) -> Option<&mut dyn Target> {
+        Some(&mut self.process)
     }
 }
 
@@ -141,9 +133,9 @@ impl BackendTarget {
     ///
     /// # Errors
     /// [`StartError`] if the backend cannot be loaded.
-    pub fn start(config: &BackendConfig) -> Result<Self, StartError> {
+    pub fn start(config: &BackendConfig, limits: &Limits) -> Result<Self, StartError> {
         Ok(Self {
-            process: ProcessTarget::start(config.launch())?,
+            process: ProcessTarget::start(config.launch(limits))?,
             opset: config.opset,
             allowance: config.allowance.clone(),
         })
@@ -179,16 +171,8 @@ impl Target for BackendTarget {
         response
     }
 
-    fn begin(&mut self, case: &str) {
-        self.process.begin(case);
-    }
-
-    fn set_threads(&mut self, threads: Threads) {
-        self.process.set_threads(threads);
-    }
-
-    fn take_ended(&mut self) -> bool {
-        self.process.take_ended()
+    fn inner(&mut self) -> Option<&mut dyn Target> {
+        Some(&mut self.process)
     }
 }
 

@@ -48,14 +48,11 @@ pub struct ExecConfig {
     pub arguments: Vec<String>,
     /// Folder that it runs in.
     pub folder: PathBuf,
-    /// For how long to wait and how often to start again.
-    pub limits: Limits,
 }
 
 impl ExecConfig {
     /// Splits a command into words by the rules of a POSIX shell, without expansion. A program with
-    /// a `/` in it is relative to `folder`, in which it runs. Limits: those of [`Limits::new`], 200
-    /// restarts.
+    /// a `/` in it is relative to `folder`, in which it runs.
     ///
     /// # Errors
     /// No word, or a quote that is not closed.
@@ -68,28 +65,21 @@ impl ExecConfig {
         let mut words = shell_words::split(command).map_err(|_| wrong())?.into_iter();
         let program = words.next().filter(|program| !program.is_empty()).ok_or_else(wrong)?;
         let program = if program.contains('/') { folder.join(program) } else { program.into() };
-        let arguments = words.collect();
-        let limits = Limits::new(MAX_RESTARTS);
-        Ok(Self {
-            command: command.to_owned(),
-            program,
-            arguments,
-            folder: folder.to_owned(),
-            limits,
-        })
+        let (command, folder) = (command.to_owned(), folder.to_owned());
+        Ok(Self { command, program, arguments: words.collect(), folder })
     }
 
     /// Starts the program and greets it.
     ///
     /// # Errors
     /// [`StartError`] if it does not run, declines, takes too long or does not speak the protocol.
-    pub fn start(&self) -> Result<ProcessTarget, StartError> {
-        ProcessTarget::start(self.launch())
+    pub fn start(&self, limits: &Limits) -> Result<ProcessTarget, StartError> {
+        ProcessTarget::start(self.launch(limits))
     }
 
     /// How a script calls it.
-    pub(crate) fn called(&self) -> Called {
-        let Self { program, arguments, folder, limits, .. } = self.clone();
+    pub(crate) fn called(&self, limits: &Limits) -> Called {
+        let Self { program, arguments, folder, .. } = self.clone();
         let limit_s = limits.timeout.as_secs_f64();
         Called::Exec(CalledExec { program, arguments, folder, limit_s })
     }
@@ -100,7 +90,7 @@ impl ExecConfig {
         (program, &self.arguments)
     }
 
-    pub(crate) fn launch(&self) -> Launch {
+    pub(crate) fn launch(&self, limits: &Limits) -> Launch {
         Launch {
             name: format!("exec:{}", self.command),
             whose: Program::User,
@@ -108,23 +98,20 @@ impl ExecConfig {
             arguments: self.arguments.iter().map(Into::into).collect(),
             folder: Some(self.folder.clone()),
             python: None,
-            limits: self.limits.clone(),
+            limits: limits.clone(),
+            max_restarts: MAX_RESTARTS,
             threads: Threads::One,
         }
     }
 }
 
 impl Adapter for ExecConfig {
-    fn open(&self, _: &Meaning) -> Result<OpenTarget, StartError> {
-        Ok(OpenTarget::of_program(self.start()?, self.called()))
+    fn open(&self, _: &Meaning, limits: &Limits) -> Result<OpenTarget, StartError> {
+        Ok(OpenTarget::of_program(self.start(limits)?, self.called(limits)))
     }
 
-    fn limits(&self) -> Option<&Limits> {
-        Some(&self.limits)
-    }
-
-    fn limits_mut(&mut self) -> Option<&mut Limits> {
-        Some(&mut self.limits)
+    fn max_restarts(&self) -> Option<u32> {
+        Some(MAX_RESTARTS)
     }
 
     /// The program and the files among its arguments, but for programs of the system: those found
@@ -136,8 +123,8 @@ impl Adapter for ExecConfig {
         words.map(|word| self.folder.join(word)).filter(is_own).collect()
     }
 
-    fn peer(&self) -> Peer {
-        Peer::Wire(Ok(self.launch()))
+    fn peer(&self, limits: &Limits) -> Peer {
+        Peer::Wire(Ok(self.launch(limits)))
     }
 }
 

@@ -7,7 +7,7 @@ use qkvet_spec::{Meaning, SourcePlace, Unexpected};
 use super::config::{PythonConfig, PythonInfo, PythonRef, PythonSource};
 use super::place::place_of;
 use super::script::CalledPython;
-use super::target::PythonTarget;
+use super::target::{PythonTarget, launch};
 use crate::adapters::adapter::{Adapter, Peer};
 use crate::adapters::called::Called;
 use crate::adapters::kind::Kind;
@@ -48,33 +48,29 @@ pub(in super::super) const KIND: Kind = Kind {
 
 impl PythonConfig {
     /// How a script calls it.
-    pub(crate) fn called(&self, info: PythonInfo) -> Called {
+    pub(crate) fn called(&self, info: PythonInfo, limits: &Limits) -> Called {
         Called::Python(CalledPython {
             target: self.target.to_string(),
             folder: self.folder.clone().unwrap_or_default(),
             device: self.device.clone(),
             layout: self.layout,
             info,
-            limit_s: self.limits.timeout.as_secs_f64(),
+            limit_s: limits.timeout.as_secs_f64(),
         })
     }
 }
 
 impl Adapter for PythonConfig {
-    fn open(&self, _: &Meaning) -> Result<OpenTarget, StartError> {
-        let target = PythonTarget::start(self)?;
+    fn open(&self, _: &Meaning, limits: &Limits) -> Result<OpenTarget, StartError> {
+        let target = PythonTarget::start(self, limits)?;
         let info = target.info().clone();
         let (environment, fit, is_layer) = (info.describe(), info.fit(), info.layer);
-        let called = Some(self.called(info));
+        let called = Some(self.called(info, limits));
         Ok(OpenTarget { called, fit, is_layer, ..OpenTarget::live(target, environment) })
     }
 
-    fn limits(&self) -> Option<&Limits> {
-        Some(&self.limits)
-    }
-
-    fn limits_mut(&mut self) -> Option<&mut Limits> {
-        Some(&mut self.limits)
+    fn max_restarts(&self) -> Option<u32> {
+        Some(self.max_restarts)
     }
 
     fn stored_call(&self) -> StoredCall {
@@ -98,7 +94,7 @@ impl Adapter for PythonConfig {
         place_of(&self.target)
     }
 
-    fn peer(&self) -> Peer {
-        Peer::Wire(PythonTarget::launch(self))
+    fn peer(&self, limits: &Limits) -> Peer {
+        Peer::Wire(launch(self, limits))
     }
 }

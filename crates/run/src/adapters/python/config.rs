@@ -8,8 +8,6 @@ use std::str::FromStr;
 use qkvet_spec::{Alike, CallOption, Fit, Quoted, Unexpected};
 use serde::{Deserialize, Serialize};
 
-use crate::process::Limits;
-
 /// How often a worker that died or was ended is replaced: importing a library takes seconds.
 const MAX_RESTARTS: u32 = 10;
 
@@ -122,12 +120,12 @@ pub struct PythonConfig {
     pub supports: Option<Vec<String>>,
     /// The argument for the mask takes the bias too, one of the two at a time.
     pub mask_takes_bias: bool,
-    /// For how long to wait and how often to start again.
-    pub limits: Limits,
+    /// How often a process that died or was ended is replaced in one case.
+    pub max_restarts: u32,
 }
 
 impl PythonConfig {
-    /// Defaults: arrays by import, layout `bhnd`, the times of [`Limits::new`], 10 restarts.
+    /// Defaults: arrays by import, layout `bhnd`, 10 restarts.
     pub fn new(python: impl Into<PathBuf>, target: PythonRef) -> Self {
         Self {
             python: python.into(),
@@ -138,7 +136,7 @@ impl PythonConfig {
             layout: Layout::default(),
             supports: None,
             mask_takes_bias: false,
-            limits: Limits::new(MAX_RESTARTS),
+            max_restarts: MAX_RESTARTS,
         }
     }
 }

@@ -150,6 +150,7 @@ mod tests {
     use super::*;
 
     use crate::adapters::python::{PythonConfig, PythonInfo};
+    use crate::process::Limits;
 
     fn call() -> Call {
         let tensor =
@@ -186,7 +187,7 @@ mod tests {
     fn options_go_by_the_names_of_the_function() {
         let root = Path::new("/here");
         let check = |info: &PythonInfo, call: &Call, expected: &[(&str, &str)]| {
-            let called = config("a.py:f").called(info.clone());
+            let called = config("a.py:f").called(info.clone(), &Limits::default());
             let caller = called.caller(Ground { current: root, root }).expect("a caller");
             let options = caller.options(call, Style::Decimals);
             let options: Vec<(&str, &str)> =
@@ -232,7 +233,7 @@ mod tests {
     fn files_are_found_from_the_script() {
         let info = info(&[], &[]);
         let check = |config: &PythonConfig, current: &str, expected: &str| {
-            let called = config.called(info.clone());
+            let called = config.called(info.clone(), &Limits::default());
             let ground = Ground { current: Path::new(current), root: Path::new("/here") };
             let caller = called.caller(ground).expect("a caller");
             let constants = caller.constants();

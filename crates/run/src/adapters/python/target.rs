@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::config::{Arrays, Layout, PythonConfig, PythonInfo, PythonSource};
 use super::views::gets_views;
-use crate::process::{Launch, ProcessTarget, Program, StartError};
+use crate::process::{Launch, Limits, ProcessTarget, Program, StartError};
 use crate::wire::{WireError, quoted};
 
 macro_rules! caller {
@@ -84,8 +84,8 @@ impl PythonTarget {
     /// # Errors
     /// [`StartError`] if the interpreter does not run, the function cannot be loaded or called, or
     /// takes too long to.
-    pub fn start(config: &PythonConfig) -> Result<Self, StartError> {
-        let launch = launch(config)?;
+    pub fn start(config: &PythonConfig, limits: &Limits) -> Result<Self, StartError> {
+        let launch = launch(config, limits)?;
         let name = launch.name.clone();
         let process = ProcessTarget::start(launch)?;
         let told = process.greeting().python.clone().unwrap_or_default();
@@ -96,10 +96,6 @@ impl PythonTarget {
             )
         })?;
         Ok(Self { process, info })
-    }
-
-    pub(crate) fn launch(config: &PythonConfig) -> Result<Launch, StartError> {
-        launch(config)
     }
 
     /// What the target told when it was loaded.
@@ -132,20 +128,12 @@ impl Target for PythonTarget {
         self.info.takes_views() && gets_views(call)
     }
 
-    fn begin(&mut self, case: &str) {
-        self.process.begin(case);
-    }
-
-    fn set_threads(&mut self, threads: Threads) {
-        self.process.set_threads(threads);
-    }
-
-    fn take_ended(&mut self) -> bool {
-        self.process.take_ended()
+    fn inner(&mut self) -> Option<&mut dyn Target> {
+        Some(&mut self.process)
     }
 }
 
-fn launch(config: &PythonConfig) -> Result<Launch, StartError> {
+pub(super) fn launch(config: &PythonConfig, limits: &Limits) -> Result<Launch, StartError> {
     let name = config.target.to_string();
     let load = Load {
         target: match &config.target.source {
@@ -179,7 +167,8 @@ fn launch(config: &PythonConfig) -> Result<Launch, StartError> {
         arguments: ["-u", "-c", &as_argument(WORKER)].map(Into::into).to_vec(),
         folder: None,
         python: Some(python),
-        limits: config.limits.clone(),
+        limits: limits.clone(),
+        max_restarts: config.max_restarts,
         threads: Threads::One,
     })
 }

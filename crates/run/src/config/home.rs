@@ -1,0 +1,126 @@
+//! The configuration that speaks for a target: found and read once.
+
+#![allow(clippy::disallowed_methods, reason = "I/O crate, no arithmetic")]
+
+use std::path::{Path, PathBuf};
+
+use qkvet_spec::{Catalog, SpecError, Unexpected};
+
+use super::{Config, below_current, text};
+use crate::adapters::python::{PythonRef, PythonSource};
+
+/// Name of the file of known deviations.
+pub const KNOWN_FILE: &str = "qkvet.known.yaml";
+
+/// Where a target is looked up, and the configuration there.
+#[derive(Clone, Debug)]
+pub struct Home {
+    /// The current folder.
+    pub folder: PathBuf,
+    /// The file, if there is one.
+    pub file: Option<PathBuf>,
+    config: Result<Config, SpecError>,
+}
+
+impl Home {
+    /// Reads the file that speaks for a target of this name: the one given, else the nearest to the
+    /// target's own file, else to `folder`.
+    pub fn of(target: &str, folder: &Path, given: Option<&Path>) -> Self {
+        let target = target.strip_prefix("python:").unwrap_or(target);
+        let beside = match target.parse().map(|PythonRef { source, .. }| source) {
+            Ok(PythonSource::File(path)) => folder.join(path).parent().and_then(Config::find),
+            _ => None,
+        };
+        let file = given.map(Path::to_owned).or(beside).or_else(|| Config::find(folder));
+        let config = file.as_deref().map_or_else(|| Ok(Config::default()), Config::read);
+        Self { folder: folder.to_owned(), file, config }
+    }
+
+    /// What the file says; nothing where there is none.
+    ///
+    /// # Errors
+    /// A file that cannot be read or does not fit.
+    pub fn config(&self) -> Result<&Config, SpecError> {
+        self.config.as_ref().map_err(Clone::clone)
+    }
+
+    /// The folder of the file, or else the current one. The file's path may be relative.
+    pub fn base(&self) -> PathBuf {
+        self.folder.join(self.file.as_deref().and_then(Path::parent).unwrap_or(Path::new("")))
+    }
+
+    /// The file as it is written from the current folder.
+    pub fn shown(&self) -> Option<&Path> {
+        self.file.as_deref().map(|file| file.strip_prefix(&self.folder).unwrap_or(file))
+    }
+
+    /// The file of known deviations: beside the configuration, else in the current folder or above.
+    pub fn known_file(&self) -> Option<PathBuf> {
+        let beside = self.file.as_deref().and_then(Path::parent);
+        let folders = beside.into_iter().chain(self.folder.ancestors());
+        folders.map(|folder| folder.join(KNOWN_FILE)).find(|path| path.is_file())
+    }
+
+    /// What is built in, and the laws and conventions of the folder that the file names under
+    /// `specs:`, in order of path.
+    ///
+    /// # Errors
+    /// A file or folder that cannot be read, another folder than the two, a specification that does
+    /// not fit or whose id is taken.
+    pub fn catalog(&self) -> Result<Catalog, SpecError> {
+        let mut catalog = Catalog::embedded()?;
+        if let (Some(file), Some(specs)) = (&self.file, &self.config()?.specs) {
+            add_specs(&file.parent().unwrap_or(Path::new("")).join(specs), &mut catalog)?;
+        }
+        Ok(catalog)
+    }
+}
+
+fn add_specs(folder: &Path, catalog: &mut Catalog) -> Result<(), SpecError> {
+    for (kind, add) in [
+        (
+            "conventions",
+            Catalog::add_own_convention
+                as fn(&mut Catalog, &str, &str) -> Result<String, SpecError>,
+        ),
+        ("laws", Catalog::add_own_law),
+    ] {
+        let folder = folder.join(kind);
+        if !folder.is_dir() {
+            continue;
+        }
+        for path in entries(&folder)? {
+            // Families, as in the folder that is built in.
+            let files = if path.is_dir() { entries(&path)? } else { vec![path] };
+            for file in files.iter().filter(|file| is_yaml(file)) {
+                let shown = below_current(file).display().to_string();
+                add(catalog, &shown, &text(file, &shown)?)?;
+            }
+        }
+    }
+    let wrong =
+        Unexpected::at_path("specs", below_current(folder), "the folders `laws` and `conventions`");
+    let is_known =
+        |path: &PathBuf| path.is_dir() && (path.ends_with("laws") || path.ends_with("conventions"));
+    let all = entries(folder)?;
+    match all.iter().find(|path| !is_known(path)) {
+        Some(other) => Err(wrong.quoted(other.file_name().unwrap_or_default().display()).into()),
+        None if all.is_empty() => Err(wrong.got("neither").into()),
+        None => Ok(()),
+    }
+}
+
+/// What lies in a folder, in order of path.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, Unexpected> {
+    let found =
+        std::fs::read_dir(folder).and_then(|found| found.map(|entry| Ok(entry?.path())).collect());
+    let mut paths: Vec<_> = found.map_err(|error| {
+        Unexpected::at_path("specs", below_current(folder), "a readable folder").error(error)
+    })?;
+    paths.sort();
+    Ok(paths)
+}
+
+fn is_yaml(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
+}

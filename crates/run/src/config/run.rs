@@ -1,0 +1,131 @@
+//! The configuration of one run, all of it looked up: nothing that a run is made from is read or
+//! resolved later.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use qkvet_gen::frozen::FrozenCase;
+use qkvet_spec::{
+    CallOption, Catalog, CheckedLaw, Contract, Convention, Dtype, Suite, Verdict, Words,
+};
+
+use crate::adapters::NamedTarget;
+use crate::record::Sharding;
+
+/// Everything a run is made from.
+#[derive(Clone, Debug)]
+pub struct RunConfig<'a> {
+    /// The knowledge.
+    pub catalog: &'a Catalog,
+    /// The target.
+    pub target: &'a NamedTarget,
+    /// Where the cases come from.
+    pub cases: CaseSource<'a>,
+    /// Their laws.
+    pub laws: Vec<&'a CheckedLaw>,
+    /// Formats.
+    pub dtypes: Vec<Dtype>,
+    /// Workers, each with a target of its own.
+    pub jobs: usize,
+    /// Conventions declared.
+    pub conventions: Vec<&'a Convention>,
+    /// Contracts by format.
+    pub contracts: BTreeMap<Dtype, &'a Contract>,
+    /// Stop at the first finding.
+    pub fail_fast: FailFast<'a>,
+    /// Folder for cases; absent: nothing is written.
+    pub store: Option<PathBuf>,
+    /// Run only these cases, and keep what the target answers.
+    pub sharding: Option<Sharding>,
+    /// Hash what comes back, for a comparison of bits.
+    pub digests: bool,
+    /// What makes sentences of findings, for scripts that show them.
+    pub words: &'a dyn Words,
+    /// Set from outside to stop early with a partial report.
+    pub stop: &'a AtomicBool,
+}
+
+/// Where the cases of a run come from.
+#[derive(Clone, Copy, Debug)]
+pub enum CaseSource<'a> {
+    /// Made from a suite and a seed.
+    Suite {
+        /// The suite.
+        suite: &'a Suite,
+        /// The seed.
+        seed: u64,
+    },
+    /// Frozen cases with their answers, and nothing else.
+    Frozen {
+        /// What the report calls them.
+        name: &'a str,
+        /// The folder that they lie in.
+        folder: &'a Path,
+        /// The seed that they were made with.
+        seed: u64,
+        /// The cases.
+        cases: &'a [FrozenCase],
+    },
+}
+
+/// Whether a run ends at its first finding.
+#[derive(Clone, Copy, Default)]
+pub enum FailFast<'a> {
+    /// It goes on.
+    #[default]
+    Off,
+    /// At the first one.
+    First,
+    /// At the first one that may not be passed over, as far as this can be told before its cause is
+    /// known.
+    FirstBut(&'a (dyn Fn(&Seen<'_>) -> bool + Sync)),
+}
+
+/// A finding as it is seen first.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// Id of the law.
+    pub law: &'a str,
+    /// Format.
+    pub dtype: &'a str,
+    /// Id of the case.
+    pub case: &'a str,
+    /// Options of the call.
+    pub options: &'a [CallOption],
+    /// What it came to.
+    pub verdict: Verdict,
+}
+
+impl FailFast<'_> {
+    /// Whether it may end there at all.
+    pub fn is_on(self) -> bool {
+        !matches!(self, Self::Off)
+    }
+
+    pub(crate) fn ends_at(self, seen: &Seen<'_>) -> bool {
+        seen.verdict.is_finding()
+            && match self {
+                Self::Off => false,
+                Self::First => true,
+                Self::FirstBut(is_expected) => !is_expected(seen),
+            }
+    }
+}
+
+impl From<bool> for FailFast<'_> {
+    fn from(is_on: bool) -> Self {
+        if is_on { Self::First } else { Self::Off }
+    }
+}
+
+impl fmt::Debug for FailFast<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Off => "Off",
+            Self::First => "First",
+            Self::FirstBut(_) => "FirstBut",
+        })
+    }
+}
