@@ -358,7 +358,11 @@ fn a_finding_of_a_model_has_a_script() {
     let folder = models();
     let finding = check(&folder, "fixed_wrong", "--law value").report(1).first();
     let script = text(&finding["script_text"]);
-    assert!(script.contains("import onnxruntime") && !script.contains("import qkvet"), "{script}");
+    assert!(
+        script.contains("needs numpy (and ml_dtypes for bfloat16), onnxruntime and")
+            && !script.contains("import qkvet"),
+        "{script}"
+    );
     play(&folder, &finding, "").expect(1, &["FAIL", &finding.place()]);
     play(&folder, &finding, "fixed.onnx").expect(0, &["FIXED"]);
     play(&folder, &finding, "nowhere.onnx").expect(2, &["nowhere.onnx"]);

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use qkvet_tests::functions::{NUMPY, TORCH};
-use qkvet_tests::{Finding, Finished, Folder, Report, has_python, python, temp, text};
+use qkvet_tests::{Finding, Finished, Folder, Report, finish, has_python, python, temp, text};
 use tempfile::TempDir;
 
 /// What does not fit is refused by NumPy itself.
@@ -65,6 +65,13 @@ for line in sys.stdin:
         data = base64.b64encode(raw).decode()
         reply = {'seq': m['seq'], 'status': 'ok', 'tensors': {'output': {'dtype': kind, 'shape': shape, 'data': data}}}
     print(json.dumps(reply), flush=True)
+";
+
+/// Runs a script where NumPy cannot be imported.
+const WITHOUT_NUMPY: &str = "\
+import runpy, sys
+sys.modules['numpy'] = None
+runpy.run_path(sys.argv.pop(1), run_name='__main__')
 ";
 
 /// A folder with a target that is right, and with one that is not.
@@ -199,11 +206,14 @@ fn a_torch_finding_in_another_layout_comes_back_until_it_is_fixed() {
     let finding = place.found("--law value --dtype float16 --layout bnhd");
     assert!(anywhere(&finding).contains("--layout bnhd"));
     let script = place.read(script(&finding));
-    assert!(
-        script.contains("\"attn_mask\": (\"bool\", ")
-            && script.contains("import torch")
-            && !script.contains("numpy")
-    );
+    for part in ["\"mask\": \"attn_mask\"", "\"mask\": (\"bool\", ", "it needs torch and the file"]
+    {
+        assert!(script.contains(part), "{part}");
+    }
+    place.write("alone.py", WITHOUT_NUMPY);
+    let mut alone = std::process::Command::new(python().expect("an interpreter"));
+    alone.current_dir(&place).args(["alone.py", text(&finding["script"])]);
+    finish(&mut alone).expect(1, &["FAIL", &finding.place()]);
     seen_again_until_fixed(&place, &finding).expect(0, &["margin  "]);
 }
 

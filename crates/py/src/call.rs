@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
-use qkvet_engine::format;
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::lowering::Want;
 use qkvet_gen::check_call;
@@ -16,43 +14,13 @@ use qkvet_run::answer::Criteria;
 use qkvet_run::declared::Declared;
 use qkvet_run::runner::self_test;
 use qkvet_spec::{
-    BoolTensor, Call, CallOptions, Dialect, Dtype, Judgment, Output, Response, Sentence, Target,
-    Tensor, Window, Words,
+    Call, CallOptions, Dialect, Dtype, Judgment, Output, Response, Sentence, Target, Window, Words,
 };
 
-use crate::check::{catalog, invalid};
+use crate::bits::{Bits, mask, tensor};
 use crate::interrupt::interruptible;
+use crate::names::{catalog, invalid};
 use crate::own::OwnFunction;
-
-/// Format, shape and storage bits (little-endian, row-major) of an array.
-pub(crate) type Bits = (String, Vec<usize>, PyBackedBytes);
-
-/// The tensor of some storage bits.
-pub(crate) fn tensor(name: &str, (dtype, shape, bits): &Bits) -> PyResult<Tensor> {
-    let format = Dtype::from_name(dtype).ok_or_else(|| {
-        let known = Dtype::ALL.map(Dtype::name).join(", ");
-        PyValueError::new_err(format!("format at {name}: expected one of {known}, got {dtype}"))
-    })?;
-    let size = shape.iter().try_fold(format.size(), |size, n| size.checked_mul(*n));
-    if size != Some(bits.len()) {
-        let what = format!(
-            "bytes at {name}: expected those of {dtype} of shape {shape:?}, got {}",
-            bits.len()
-        );
-        return Err(PyValueError::new_err(what));
-    }
-    Ok(Tensor { dtype: format, shape: shape.clone(), data: format::decode(bits, format) })
-}
-
-fn mask((dtype, shape, bits): &Bits) -> PyResult<BoolTensor> {
-    if dtype != "bool" {
-        let hint = "hint: numbers that are added to the scores are a bias";
-        return Err(PyValueError::new_err(format!(
-            "format at mask: expected bool, got {dtype}\n{hint}"
-        )));
-    }
-    Ok(BoolTensor { shape: shape.clone(), data: bits.iter().map(|x| *x != 0).collect() })
-}
 
 /// A verdict as JSON, its text for people among the fields.
 pub(crate) fn told(judgment: &Judgment) -> PyResult<String> {

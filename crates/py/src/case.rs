@@ -9,9 +9,9 @@ use qkvet_run::runner::self_test;
 use qkvet_spec::{Case, CheckedLaw};
 
 use crate::call::told;
-use crate::check::{catalog, invalid};
 use crate::interrupt::interruptible;
-use crate::own::{self, OwnFunction};
+use crate::names::{self, catalog, invalid};
+use crate::own::OwnFunction;
 
 /// One input for one law.
 #[pyclass(frozen, name = "Case", module = "qkvet._native")]
@@ -96,7 +96,7 @@ pub(crate) fn cases(
     dtypes: Vec<String>,
 ) -> PyResult<Vec<NativeCase>> {
     interruptible(py, move || {
-        let dtypes = own::dtypes(&dtypes).map_err(invalid)?;
+        let dtypes = names::dtypes(&dtypes)?;
         let Selection { suite, laws, dtypes } =
             Selection::new(&suite, &laws, &dtypes).map_err(invalid)?;
         let made = plans(suite, &laws, &dtypes, seed).into_iter().map(|plan| {

@@ -1,32 +1,22 @@
 //! Runs of a suite on a function of this process, and probes of it.
 
-use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use qkvet_report::English;
 use qkvet_run::adapters::{NamedTarget, Recorded};
-use qkvet_run::declared::{Declared, Selection, embedded};
+use qkvet_run::declared::{Declared, Selection};
 use qkvet_run::probing;
 use qkvet_run::record::{Recording, Sharding, read_shards, write_shard};
 use qkvet_run::runner::{CaseSource, RunConfig, run};
-use qkvet_spec::{Catalog, Event, Summary, SummaryDocument};
+use qkvet_spec::{Event, Summary, SummaryDocument};
 
 use crate::interrupt::{SIGNALS_EVERY, interruptible};
+use crate::names::{catalog, dtypes as dtypes_of, invalid};
 use crate::own;
-
-/// What a user can cause, as Python's own word for it.
-pub(crate) fn invalid(error: impl Display) -> PyErr {
-    PyValueError::new_err(error.to_string())
-}
-
-pub(crate) fn catalog() -> PyResult<&'static Catalog> {
-    embedded().map_err(invalid)
-}
 
 /// Whether names of conventions and contracts are known, and the contracts of these formats.
 #[pyfunction]
@@ -36,7 +26,7 @@ pub(crate) fn declared(
     conventions: Vec<String>,
     contracts: Vec<String>,
 ) -> PyResult<()> {
-    let dtypes = own::dtypes(&dtypes).map_err(invalid)?;
+    let dtypes = dtypes_of(&dtypes)?;
     Declared::new(&conventions, &contracts, &dtypes).map(drop).map_err(invalid)
 }
 
@@ -63,7 +53,7 @@ pub(crate) fn check(
     fail_fast: bool,
     shard: Option<(String, PathBuf)>,
 ) -> PyResult<(String, String)> {
-    let dtypes = own::dtypes(&dtypes).map_err(invalid)?;
+    let dtypes = dtypes_of(&dtypes)?;
     let Selection { suite, laws, dtypes } =
         Selection::new(&suite, &laws, &dtypes).map_err(invalid)?;
     let declared = Declared::new(&conventions, &contracts, &dtypes).map_err(invalid)?;
@@ -181,7 +171,7 @@ pub(crate) fn probe(
     conventions: Vec<String>,
     contracts: Vec<String>,
 ) -> PyResult<(String, String, String)> {
-    let dtypes = own::dtypes(std::slice::from_ref(&dtype)).map_err(invalid)?;
+    let dtypes = dtypes_of(std::slice::from_ref(&dtype))?;
     let declared = Declared::new(&conventions, &contracts, &dtypes).map_err(invalid)?;
     let (stop, told) = (Arc::new(AtomicBool::new(false)), dtypes[0]);
     let target = own::stoppable(py, &name, &answered, &info, Some(&stop));

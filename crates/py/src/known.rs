@@ -16,7 +16,7 @@ use qkvet_run::declared::Selection;
 use qkvet_spec::{CaseRecord, Chosen, Dtype, KnownFile, Summary};
 use serde_json::json;
 
-use crate::check::invalid;
+use crate::names::invalid;
 
 /// A longer file is refused before it is read.
 const MAX_BYTES: u64 = 64 << 20;

@@ -1,11 +1,13 @@
 //! `qkvet._native`: thin bindings. Storage bits, numbers and ids in; reports as JSON and text out.
 //! What Python users see is the layer above it, in `python/qkvet/`.
 
+mod bits;
 mod call;
 mod case;
 mod check;
 mod interrupt;
 mod known;
+mod names;
 mod own;
 mod prove;
 
@@ -18,7 +20,7 @@ use qkvet_spec::CallOption;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     // How a function is read and called: what the worker of `qkvet check` runs.
-    module.add("CALLER", qkvet_run::adapters::python::CALLER)?;
+    module.add("CALLER", qkvet_run::runtime::caller())?;
     module.add(
         "OPTIONS",
         CallOption::ALL.into_iter().map(|option| option.name()).collect::<Vec<_>>(),

@@ -4,15 +4,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
-use qkvet_engine::format;
+use pyo3::types::{PyBytes, PyDict};
 use qkvet_run::adapters::python::{PythonInfo, gets_views};
 use qkvet_run::adapters::{Again, NamedTarget, OpenTarget, OwnTarget};
-use qkvet_spec::{
-    Call, Dtype, Handling, Output, Packed, Response, Strides, Target, Tensor, Unexpected,
-};
+use qkvet_spec::{Call, Handling, Output, Response, Strides, Target};
 
-use crate::call::{Bits, tensor};
+use crate::bits::{Bits, tensor};
+use crate::names::invalid;
 
 /// The function behind `answered` of the caller's source, with that caller bound: tensors, numbers
 /// and what is wanted in, an answer out.
@@ -133,16 +131,13 @@ fn answer(
     call: &Call,
     (case, lies): (Option<&str>, Option<&str>),
 ) -> PyResult<Response> {
-    let mut want = vec!["output"];
-    want.extend(call.return_weights.then_some("weights"));
-    want.extend(call.return_lse.then_some("lse"));
-    let answer = answered.bind(py).call1((
-        tensors(py, call)?,
-        params(py, call)?,
-        PyList::new(py, &want)?,
-        case,
-        lies,
-    ))?;
+    let tensors = PyDict::new(py);
+    for (name, dtype, shape, bits) in qkvet_run::tensors(call) {
+        let tensor = (dtype.name(), shape.into_owned(), PyBytes::new(py, &bits));
+        tensors.set_item(name, tensor)?;
+    }
+    let params = serde_json::to_string(&qkvet_run::params(call)).map_err(invalid)?;
+    let answer = answered.bind(py).call1((tensors, params, case, lies))?;
     let answer = answer.cast_into::<PyDict>()?;
     let item = |name: &str| answer.get_item(name).map(|item| item.filter(|item| !item.is_none()));
     let reason = || item("reason")?.map_or_else(|| Ok(String::new()), |reason| reason.extract());
@@ -170,89 +165,4 @@ fn answer(
         "malformed" => Response::Malformed(reason()?.into()),
         _ => Response::Error(reason()?.into()),
     })
-}
-
-/// Every tensor of a call, by name.
-pub(crate) fn tensors<'py>(py: Python<'py>, call: &Call) -> PyResult<Bound<'py, PyDict>> {
-    let (dict, options) = (PyDict::new(py), &call.options);
-    let set = |name: &str, dtype: &str, shape: &[usize], bits: &[u8]| {
-        let bits = PyBytes::new(py, bits);
-        dict.set_item(
-            name,
-            PyTuple::new(
-                py,
-                [
-                    dtype.into_pyobject(py)?.into_any(),
-                    PyList::new(py, shape)?.into_any(),
-                    bits.into_any(),
-                ],
-            )?,
-        )
-    };
-    let float = |name: &str, tensor: &Tensor| {
-        set(name, tensor.dtype.name(), &tensor.shape, &format::encode(&tensor.data, tensor.dtype))
-    };
-    float("query", &call.query)?;
-    float("key", &call.key)?;
-    float("value", &call.value)?;
-    if let Some(mask) = &options.mask {
-        set(
-            "mask",
-            "bool",
-            &mask.shape,
-            &mask.data.iter().map(|x| u8::from(*x)).collect::<Vec<_>>(),
-        )?;
-    }
-    for (name, tensor) in [
-        ("bias", &options.bias),
-        ("sinks", &options.sinks),
-        ("alibi_slopes", &options.alibi_slopes),
-    ] {
-        tensor.iter().try_for_each(|tensor| float(name, tensor))?;
-    }
-    let offsets = |of: fn(&Packed) -> &Vec<usize>| options.packed.as_ref().map(of);
-    for (name, numbers) in [
-        ("key_lengths", options.key_lengths.as_ref()),
-        ("query_lengths", options.query_lengths.as_ref()),
-        ("query_offsets", offsets(|packed| &packed.query_offsets)),
-        ("key_offsets", offsets(|packed| &packed.key_offsets)),
-    ] {
-        if let Some(numbers) = numbers {
-            let bits: Vec<u8> = numbers.iter().flat_map(|n| (*n as u64).to_le_bytes()).collect();
-            set(name, "int64", &[numbers.len()], &bits)?;
-        }
-    }
-    Ok(dict)
-}
-
-/// The options of a call that are numbers, as the wire names them.
-fn params<'py>(py: Python<'py>, call: &Call) -> PyResult<Bound<'py, PyDict>> {
-    let (dict, options) = (PyDict::new(py), &call.options);
-    if let Some(scale) = options.scale {
-        dict.set_item("scale", scale)?;
-    }
-    if let Some(softcap) = options.softcap {
-        dict.set_item("softcap", softcap)?;
-    }
-    if options.causal {
-        dict.set_item("causal", true)?;
-    }
-    if let Some(window) = options.window {
-        let sides = PyDict::new(py);
-        sides.set_item("left", window.left)?;
-        sides.set_item("right", window.right)?;
-        dict.set_item("window", sides)?;
-    }
-    Ok(dict)
-}
-
-/// The formats of these names.
-pub(crate) fn dtypes(names: &[String]) -> Result<Vec<Dtype>, Unexpected> {
-    let find = |name: &String| {
-        Dtype::CHECKED.into_iter().find(|dtype| dtype.name() == name).ok_or_else(|| {
-            let known = Dtype::CHECKED.map(Dtype::name).join(", ");
-            Unexpected::at("dtype", format!("one of {known}")).quoted(name)
-        })
-    };
-    names.iter().map(find).collect()
 }

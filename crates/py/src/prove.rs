@@ -6,8 +6,8 @@ use qkvet_prove::render::{Style, render_law};
 use qkvet_spec::Catalog;
 use serde_json::json;
 
-use crate::check::{catalog, invalid};
 use crate::interrupt::interruptible;
+use crate::names::{catalog, invalid};
 
 /// What is known of a law, as JSON.
 #[pyfunction]

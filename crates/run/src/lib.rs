@@ -13,7 +13,8 @@ pub mod process;
 pub mod record;
 mod repro;
 pub mod runner;
+pub mod runtime;
 mod wire;
 
 pub use declined::Declined;
-pub use wire::{AnswerReader, WireError};
+pub use wire::{AnswerReader, WireError, params, tensors};

@@ -11,7 +11,7 @@ from typing import Any
 
 from . import _native
 from ._arguments import named
-from ._caller import bits, listed, numbers
+from ._caller import bits, listed, numbers, source
 
 __all__ = ["Verdict", "assert_attention", "judge_attention", "reference"]
 
@@ -180,13 +180,14 @@ def reference(
 
 
 def _array(raw: bytes, shape: list[int], like: Any, swap: bool) -> Any:
-    torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+    torch = sys.modules.get("torch")
     if torch is not None and isinstance(like, torch.Tensor):
-        array = torch.frombuffer(bytearray(raw), dtype=torch.float64).reshape(shape)
-        return array.transpose(1, 2).contiguous() if swap else array
-    if numpy is None:
-        if swap:
-            raise TypeError("reference: expected NumPy to be loaded for layout bnhd, got no array library")
+        library = source.Torch(None)
+    elif "numpy" in sys.modules:
+        library = source.Numpy(None)
+    elif swap:
+        raise TypeError("reference: expected NumPy to be loaded for layout bnhd, got no array library")
+    else:
         return memoryview(raw).cast("d", shape)
-    array = numpy.frombuffer(bytearray(raw), dtype=numpy.float64).reshape(shape)
-    return numpy.ascontiguousarray(numpy.swapaxes(array, 1, 2)) if swap else array
+    array = library.make("float64", shape, raw)
+    return library.swap(array) if swap else array

@@ -127,8 +127,12 @@ def bound(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 
 def answered(caller: Any) -> Callable[..., Any]:
-    """What the bindings call: tensors, numbers and what is wanted in, an answer out."""
-    return functools.partial(source.answered, caller)
+    """What the bindings call: tensors and, as JSON, numbers and what is wanted in, an answer out."""
+
+    def asked(tensors: dict[str, _native.Bits], params: str, case: str | None, lies: str | None) -> dict[str, Any]:
+        return source.answered(caller, tensors, *json.loads(params), case, lies)
+
+    return asked
 
 
 def name_of(function: Callable[..., Any]) -> str:

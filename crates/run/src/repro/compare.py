@@ -1,15 +1,10 @@
-
-
 # Bits of precision: a log-sum-exp may come in a wider format than that of the call.
 PRECISION = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}
 
 
 def numbers(data):
     """Numbers written out, or packed as base64 of binary64 where there are many."""
-    if isinstance(data, str):
-        raw = base64.b64decode(data)
-        return list(struct.unpack("<%dd" % (len(raw) // 8), raw))
-    return data
+    return decoded("float64", base64.b64decode(data)) if isinstance(data, str) else data
 
 
 TURN = 0  # how often the calls were made before
@@ -29,7 +24,7 @@ def excess(got, expected, allowed):
     return error / allowed if allowed > 0 else inf
 
 
-def place(shape, at):
+def index_of(shape, at):
     index = []
     for n in reversed(shape):
         index.append(at % n)
@@ -58,7 +53,7 @@ def judge(result, answer):
     if at is None:
         return None
     times = "" if allowed[at] == 0 or worst != worst else "   (%.2f times the limit)" % worst
-    where = "%s at %s" % (label, place(result["shape"], at))
+    where = "%s at %s" % (label, index_of(result["shape"], at))
     limit = " ± %r" % allowed[at] if allowed[at] else ""
     return where, "%r%s" % (expected[at], limit), "%r%s" % (got[at], times)
 
@@ -100,11 +95,11 @@ def seen():
     for call in CALLS:
         try:
             answers.append(ask(call))
-        except (Exception, SystemExit) as error:
-            raised = "%s: %s" % (type(error).__name__, error)
-            if REFUSAL is None or isinstance(error, EOFError):  # the program is gone, which is no refusal
-                return still(call["label"], REFUSAL or "a result", raised)
-            return "FIXED  %s: refused (%s) by %s" % (CASE, LAW, raised)
+        except Exception as error:
+            said = str(error) if isinstance(error, NoResult) else "%s: %s" % (type(error).__name__, error)
+            if REFUSAL is None or isinstance(error, Broken):
+                return still(call["label"], REFUSAL or "a result", said)
+            return "FIXED  %s: refused (%s) by %s" % (CASE, LAW, said)
         if REFUSAL is not None:
             return still(call["label"], REFUSAL, "numbers of shape %s" % (answers[-1]["output"][1],))
     if REPEATS:

@@ -2,12 +2,10 @@ import atexit
 import base64
 import ctypes
 import faulthandler
-import importlib
-import importlib.util
-import inspect
 import json
 import math
 import os
+import signal
 import struct
 import subprocess
 import sys

@@ -19,6 +19,31 @@ pub(crate) fn string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
+/// `True` or `False`.
+pub(crate) fn python(on: bool) -> &'static str {
+    if on { "True" } else { "False" }
+}
+
+/// A text, or `None`.
+pub(crate) fn optional(text: Option<&str>) -> String {
+    text.map_or_else(|| "None".to_owned(), string)
+}
+
+/// `["a", "b"]`.
+pub(crate) fn list(texts: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let texts = texts.into_iter().map(|text| string(text.as_ref()));
+    format!("[{}]", texts.collect::<Vec<_>>().join(", "))
+}
+
+/// `{"a": "b"}`.
+pub(crate) fn dict<K: AsRef<str>, V: AsRef<str>>(
+    texts: impl IntoIterator<Item = (K, V)>,
+) -> String {
+    let pair =
+        |(key, value): (K, V)| format!("{}: {}", string(key.as_ref()), string(value.as_ref()));
+    format!("{{{}}}", texts.into_iter().map(pair).collect::<Vec<_>>().join(", "))
+}
+
 /// A number: the shortest decimal that reads back to it, `nan`, `inf`.
 pub(crate) fn float(x: f64) -> String {
     if x == 0.0 {
@@ -85,45 +110,17 @@ fn packed(bytes: &[u8]) -> String {
     format!("\"{}\"", BASE64.encode(bytes))
 }
 
-/// Lengths and offsets as arguments of `make`, in 32 or 64 bits.
-fn whole_numbers(numbers: &[usize], bits: Whole, style: Style) -> String {
+/// Lengths and offsets as arguments of `make`.
+fn whole_numbers(numbers: &[usize], style: Style) -> String {
     let data = match style {
         Style::Decimals => {
             format!("[{}]", numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(", "))
         }
-        Style::Packed => packed(
-            &numbers
-                .iter()
-                .flat_map(|n| (*n as u64).to_le_bytes()[..bits.size()].to_vec())
-                .collect::<Vec<u8>>(),
-        ),
+        Style::Packed => {
+            packed(&numbers.iter().flat_map(|n| (*n as u64).to_le_bytes()).collect::<Vec<u8>>())
+        }
     };
-    array(bits.name(), &[numbers.len()], &data)
-}
-
-/// Format of lengths and offsets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Whole {
-    /// As a Python function is given them.
-    Int32,
-    /// As they are on the wire.
-    Int64,
-}
-
-impl Whole {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Int32 => "int32",
-            Self::Int64 => "int64",
-        }
-    }
-
-    fn size(self) -> usize {
-        match self {
-            Self::Int32 => 4,
-            Self::Int64 => 8,
-        }
-    }
+    array("int64", &[numbers.len()], &data)
 }
 
 /// `(2, None)`.
@@ -132,33 +129,23 @@ fn window(window: Window) -> String {
     format!("({}, {})", side(window.left), side(window.right))
 }
 
-/// The options of a call, each with its literal if it is on.
-pub(crate) fn options(
-    call: &Call,
-    style: Style,
-    bits: Whole,
-) -> Vec<(&'static str, Option<String>)> {
+/// The options of a call that are on, by name.
+pub(crate) fn options(call: &Call, style: Style) -> Vec<(String, String)> {
     let options = &call.options;
     let float_tensor = |x: &Option<Tensor>| x.as_ref().map(|x| tensor(x, style));
-    let whole = |name: &str| {
-        crate::wire::whole_numbers(call)
-            .find(|(known, _)| *known == name)
-            .map(|(_, x)| whole_numbers(x, bits, style))
-    };
-    vec![
+    let all = [
         ("scale", options.scale.map(float)),
-        ("causal", options.causal.then(|| "True".to_owned())),
+        ("causal", options.causal.then(|| python(true).to_owned())),
         ("mask", options.mask.as_ref().map(|x| mask(x, style))),
         ("bias", float_tensor(&options.bias)),
         ("softcap", options.softcap.map(float)),
         ("window", options.window.map(window)),
         ("sinks", float_tensor(&options.sinks)),
         ("alibi_slopes", float_tensor(&options.alibi_slopes)),
-        ("key_lengths", whole("key_lengths")),
-        ("query_lengths", whole("query_lengths")),
-        ("query_offsets", whole("query_offsets")),
-        ("key_offsets", whole("key_offsets")),
-    ]
+    ];
+    let whole = crate::wire::whole_numbers(call).map(|(name, x)| (name, whole_numbers(x, style)));
+    let on = all.into_iter().filter_map(|(name, literal)| Some((name, literal?)));
+    on.chain(whole).map(|(name, literal)| (name.to_owned(), literal)).collect()
 }
 
 #[cfg(test)]

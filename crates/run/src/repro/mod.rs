@@ -2,8 +2,9 @@
 //! literals, the user's function as it is. Pure text: [`script`] is given everything and reads
 //! nothing.
 //!
-//! The parts that do not depend on the case are Python files beside this one. How a target is
-//! called is said by a [`Caller`]: constants of the script, and code that defines `ask(call)`.
+//! The parts that do not depend on the case are Python files beside this one and those of the
+//! runtime. How a target is called is said by a [`Caller`]: constants of the script, and code that
+//! defines `ask(call)`.
 
 mod calls;
 pub(crate) mod literal;
@@ -15,7 +16,9 @@ use std::path::Path;
 use qkvet_engine::lowering::Want;
 use qkvet_spec::{CheckedLaw, Contract, Evidence, Observation, Tensor, Verdict};
 
-use literal::{Style, float, floats, shape, string, tensor};
+use literal::{Style, float, floats, list, python, shape, string, tensor};
+
+use crate::runtime::{NUMBERS, joined};
 
 /// A script of more bytes is written again with its arrays packed.
 const READABLE_BYTES: usize = 200_000;
@@ -29,6 +32,9 @@ const TURNS: usize = 3;
 
 /// How often they are made where a finding comes at times alone.
 const MANY_TURNS: usize = 100;
+
+/// How tensors are sent and received.
+const REQUEST: &str = include_str!("request.py");
 
 const COMPARE: &str = include_str!("compare.py");
 
@@ -49,12 +55,14 @@ pub(crate) trait Caller {
     fn constants(&self) -> String;
 
     /// The options of a call as `(name, literal)` of what `ask` reads from `call["options"]`.
-    fn options(&self, call: &qkvet_spec::Call, style: Style) -> Vec<(String, String)>;
+    fn options(&self, call: &qkvet_spec::Call, style: Style) -> Vec<(String, String)> {
+        literal::options(call, style)
+    }
 
-    /// Code that defines `start()`, which makes the target ready, and `ask(call)`, which gives the
+    /// Parts of the code that defines `start()`, which makes the target ready, and `ask(call)`, which gives the
     /// results by name as `(format, shape, numbers)`, and `changed`: whether the inputs have other
     /// bits afterwards. What the target raises is passed on.
-    fn ask(&self) -> String;
+    fn ask(&self) -> Vec<&'static str>;
 }
 
 /// Where a script lies and where paths are relative to.
@@ -130,9 +138,8 @@ fn written(story: &Story<'_>, caller: &dyn Caller, style: Style) -> String {
         "\n",
         &constants(story, caller),
         &caller.constants(),
-        &format!("CALLS = [\n{calls}]\n\n"),
-        &caller.ask(),
-        COMPARE,
+        &format!("CALLS = [\n{calls}]\n\n# The rest does not depend on the case.\n\n"),
+        &joined(&[&caller.ask()[..], &[NUMBERS, REQUEST, COMPARE]].concat()),
     ]
     .concat()
 }
@@ -189,7 +196,6 @@ fn header(story: &Story<'_>, caller: &dyn Caller) -> String {
 }
 
 fn constants(story: &Story<'_>, caller: &dyn Caller) -> String {
-    let python = |on: bool| if on { "True" } else { "False" };
     let limit =
         if story.verdict == Verdict::Timeout { float(story.limit_s) } else { "None".to_owned() };
     let evidence = story.evidence;
@@ -244,6 +250,9 @@ fn call_literal(
     for (name, one) in [("query", &call.query), ("key", &call.key), ("value", &call.value)] {
         out += &format!("        \"{name}\": {},\n", tensor(one, style));
     }
+    let results = [("weights", call.return_weights), ("lse", call.return_lse)];
+    let want = results.iter().filter_map(|(name, on)| on.then_some(*name));
+    out += &format!("        \"want\": {},\n", list(std::iter::once("output").chain(want)));
     let options: Vec<String> = caller
         .options(call, style)
         .iter()

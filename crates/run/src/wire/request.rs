@@ -1,6 +1,6 @@
 //! Requests: a call as a message, its tensors in base64 or as files.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -36,6 +36,19 @@ pub(crate) fn run_request(
     call: &Call,
     files: Option<&Scratch>,
 ) -> Run {
+    let (params, want) = params(call);
+    let tensors = tensors(call).into_iter().map(|(name, dtype, shape, bits)| {
+        let shape = shape.to_vec();
+        let file = files.filter(|_| bits.len() > INLINE_LIMIT);
+        let file = file.and_then(|files| files.write(&format!("{seq}-{name}.bin"), &bits));
+        let data = file.is_none().then(|| BASE64.encode(&bits));
+        (name.to_owned(), WireTensor { dtype, shape, data, file, offset: None })
+    });
+    Run { seq, case: case.map(str::to_owned), params, want, tensors: tensors.collect() }
+}
+
+/// The options of a call that are no tensors, and the results that it asks for.
+pub fn params(call: &Call) -> (Params, Vec<Want>) {
     let options = &call.options;
     let params = Params {
         scale: options.scale,
@@ -45,35 +58,35 @@ pub(crate) fn run_request(
         softcap_hex: options.softcap.map(hex_float),
         window: options.window.map(|window| WireWindow { left: window.left, right: window.right }),
     };
-    let beside = [(Want::Weights, call.return_weights), (Want::Lse, call.return_lse)];
-    let want = std::iter::once(Want::Output)
-        .chain(beside.into_iter().filter_map(|(want, on)| on.then_some(want)));
-    let mut tensors = BTreeMap::new();
-    let mut add = |name: &str, (dtype, shape, bits): (WireDtype, &[usize], Vec<u8>)| {
-        let shape = shape.to_vec();
-        let file = files.filter(|_| bits.len() > INLINE_LIMIT);
-        let file = file.and_then(|files| files.write(&format!("{seq}-{name}.bin"), &bits));
-        let data = file.is_none().then(|| BASE64.encode(&bits));
-        tensors.insert(name.to_owned(), WireTensor { dtype, shape, data, file, offset: None });
-    };
-    add("query", float(&call.query));
-    add("key", float(&call.key));
-    add("value", float(&call.value));
-    if let Some(mask) = &options.mask {
-        add("mask", bool(mask));
-    }
-    for (name, tensor) in [
-        ("bias", &options.bias),
-        ("sinks", &options.sinks),
-        ("alibi_slopes", &options.alibi_slopes),
-    ] {
-        tensor.iter().for_each(|tensor| add(name, float(tensor)));
-    }
-    for (name, numbers) in whole_numbers(call) {
+    let want =
+        [(Want::Output, true), (Want::Weights, call.return_weights), (Want::Lse, call.return_lse)];
+    (params, want.into_iter().filter_map(|(want, on)| on.then_some(want)).collect())
+}
+
+/// The tensors of a call: name, format, shape and storage bits.
+pub fn tensors(call: &Call) -> Vec<(&'static str, WireDtype, Cow<'_, [usize]>, Vec<u8>)> {
+    let options = &call.options;
+    let floats = [
+        ("query", Some(&call.query)),
+        ("key", Some(&call.key)),
+        ("value", Some(&call.value)),
+        ("bias", options.bias.as_ref()),
+        ("sinks", options.sinks.as_ref()),
+        ("alibi_slopes", options.alibi_slopes.as_ref()),
+    ];
+    let floats = floats.into_iter().filter_map(|(name, tensor)| {
+        let Tensor { dtype, shape, data } = tensor?;
+        Some((name, (*dtype).into(), shape.into(), format::encode(data, *dtype)))
+    });
+    let mask = options.mask.iter().map(|BoolTensor { shape, data }| {
+        let bits = data.iter().map(|x| u8::from(*x)).collect();
+        ("mask", WireDtype::Bool, shape.into(), bits)
+    });
+    let whole = whole_numbers(call).map(|(name, numbers)| {
         let bits = numbers.iter().flat_map(|n| (*n as u64).to_le_bytes()).collect();
-        add(name, (WireDtype::Int64, &[numbers.len()], bits));
-    }
-    Run { seq, case: case.map(str::to_owned), params, want: want.collect(), tensors }
+        (name, WireDtype::Int64, vec![numbers.len()].into(), bits)
+    });
+    floats.chain(mask).chain(whole).collect()
 }
 
 /// The tensors of a call that hold lengths and offsets, those that are on.
@@ -88,14 +101,6 @@ pub(crate) fn whole_numbers(call: &Call) -> impl Iterator<Item = (&'static str, 
     ]
     .into_iter()
     .filter_map(|(name, numbers)| Some((name, numbers?.as_slice())))
-}
-
-fn float(tensor: &Tensor) -> (WireDtype, &[usize], Vec<u8>) {
-    (tensor.dtype.into(), &tensor.shape, format::encode(&tensor.data, tensor.dtype))
-}
-
-fn bool(tensor: &BoolTensor) -> (WireDtype, &[usize], Vec<u8>) {
-    (WireDtype::Bool, &tensor.shape, tensor.data.iter().map(|x| u8::from(*x)).collect())
 }
 
 /// A message with its line break.

@@ -8,11 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::written::{Written, WrittenCall};
 use crate::adapters::python::Layout;
-use crate::repro::literal::{Style, Whole, bytes, float, floats, options, shape, string};
+use crate::repro::literal::{Style, bytes, dict, float, floats, options, python, shape, string};
 use crate::repro::{Caller, Ground};
 
-const LIBRARY: &str =
-    concat!(include_str!("../../repro/storage.py"), include_str!("script/library.py"));
+const LIBRARY: &str = include_str!("script/library.py");
 const PROTOTYPE: &str = include_str!("script/prototype.py");
 const STRUCT: &str = include_str!("script/struct_abi.py");
 
@@ -68,33 +67,25 @@ impl Caller for LibraryCaller<'_> {
             .parameters()
             .map(|(name, kind)| format!("    ({}, ctypes.{kind}),\n", string(name)))
             .collect();
-        let results: Vec<String> = written
-            .results()
-            .map(|(name, result)| format!("{}: {}", string(name), string(result)))
-            .collect();
-        let swapped = if self.called.layout == Layout::Bnhd { "True" } else { "False" };
         format!(
-            "{file}SYMBOL = {}\nRETURNS = {returns}\nPARAMETERS = [\n{parameters}]\nRESULTS = {{{}}}\nSWAPPED = {swapped}  # whether heads come after positions\n",
+            "{file}SYMBOL = {}\nRETURNS = {returns}\nPARAMETERS = [\n{parameters}]\nRESULTS = {}\nSWAPPED = {}  # whether heads come after positions\n",
             string(written.symbol()),
-            results.join(", "),
+            dict(written.results()),
+            python(self.called.layout == Layout::Bnhd),
         )
     }
 
     fn options(&self, call: &Call, style: Style) -> Vec<(String, String)> {
         let Some(written) = &self.call else {
-            let all = options(call, style, Whole::Int64).into_iter();
-            return all
-                .filter_map(|(option, literal)| Some((option.to_owned(), literal?)))
-                .collect();
+            return options(call, style);
         };
         let arguments = written.arguments(call).unwrap_or_default();
         let named = written.parameters().zip(arguments);
         named.map(|((name, _), argument)| (name.to_owned(), literal(&argument, style))).collect()
     }
 
-    fn ask(&self) -> String {
-        let how = if self.call.is_some() { PROTOTYPE } else { STRUCT };
-        [LIBRARY, how].concat()
+    fn ask(&self) -> Vec<&'static str> {
+        vec![LIBRARY, if self.call.is_some() { PROTOTYPE } else { STRUCT }]
     }
 }
 

@@ -7,24 +7,13 @@ use serde_json::{Map, Value};
 use super::allowance::Allowance;
 use super::constants::Constants;
 use super::node::Opset;
-use crate::adapters::python::{Layout, as_argument};
+use crate::adapters::python::Layout;
 use crate::process::{Launch, Limits, Program};
+use crate::runtime::onnx_worker;
 use qkvet_spec::{Threads, Unexpected};
 
 /// How often a worker is started again: importing a runtime takes a second.
 pub(super) const MAX_RESTARTS: u32 = 10;
-
-/// The worker: the beginning and the loop of the one for functions, and how models and backends are
-/// run.
-const WORKER: &str = concat!(
-    include_str!("../../worker/start.py"),
-    include_str!("../../worker/load.py"),
-    include_str!("../../worker/arrays.py"),
-    include_str!("../../worker/threads.py"),
-    include_str!("../../worker/worker.py"),
-    include_str!("../../worker/onnx.py"),
-    "\nmain(Onnx)\n"
-);
 
 /// A model in a file, run by ONNX Runtime.
 #[derive(Clone, Debug)]
@@ -156,7 +145,7 @@ fn launch<const N: usize>(
         name,
         whose: Program::Python,
         program: python.to_owned(),
-        arguments: ["-u", "-c", &as_argument(WORKER)].map(Into::into).to_vec(),
+        arguments: onnx_worker().map(Into::into).to_vec(),
         folder: None,
         python: Some(told),
         limits: limits.clone(),
@@ -168,12 +157,6 @@ fn launch<const N: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn worker_fits_a_command_line() {
-        let n = as_argument(WORKER).len();
-        assert!(n < 32_000, "Windows takes 32,767 characters, got {n}");
-    }
 
     #[test]
     fn backends_by_name() {

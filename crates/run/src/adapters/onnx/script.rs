@@ -11,10 +11,10 @@ use super::model::Model;
 use super::role::Role;
 use super::target::OnnxTarget;
 use crate::adapters::python::Layout;
-use crate::repro::literal::{Style, bytes, string};
+use crate::repro::literal::{Style, bytes, dict, optional, python};
 use crate::repro::{Caller, Ground};
+use crate::runtime::{ARRAYS, GRAPH, LOAD};
 
-const NUMPY: &str = include_str!("../../repro/numpy.py");
 const ONNX: &str = include_str!("script.py");
 
 /// A model of ONNX.
@@ -65,17 +65,14 @@ impl Caller for OnnxCaller<'_> {
     }
 
     fn constants(&self) -> String {
-        let python = |on: bool| if on { "True" } else { "False" };
         let Model { output: (output, rank), weights, .. } = &self.model;
-        let weights = weights
-            .as_ref()
-            .map_or_else(String::new, |name| format!(", \"weights\": {}", string(name)));
+        let weights = weights.as_ref().map(|name| ("weights", name));
         let has_axes = self.model.input(Role::Query).is_some_and(|query| query.rank() == 4);
         format!(
-            "FILE = sys.argv[1] if len(sys.argv) > 1 else {}\nPROVIDERS = {}\nOUTPUTS = {{\"output\": {}{weights}}}\nSWAPPED = {}  # whether heads come after positions\nSIDE_BY_SIDE = {}  # whether heads may come in one row\n",
+            "FILE = sys.argv[1] if len(sys.argv) > 1 else {}\nDEVICE = {}\nOUTPUTS = {}\nSWAPPED = {}  # whether heads come after positions\nSIDE_BY_SIDE = {}  # whether heads may come in one row\n",
             self.ground.path(&self.called.model),
-            providers(self.called.device.as_deref()),
-            string(output),
+            optional(self.called.device.as_deref()),
+            dict(std::iter::once(("output", output)).chain(weights)),
             python(self.called.layout == Layout::Bnhd && has_axes),
             python(*rank != Some(4)),
         )
@@ -89,19 +86,7 @@ impl Caller for OnnxCaller<'_> {
             .collect()
     }
 
-    fn ask(&self) -> String {
-        [NUMPY, ONNX].concat()
-    }
-}
-
-/// The execution providers of a device, as the worker chooses them.
-fn providers(device: Option<&str>) -> String {
-    const CPU: &str = "\"CPUExecutionProvider\"";
-    let Some(device) = device.filter(|device| *device != "cpu") else { return format!("[{CPU}]") };
-    let (platform, index) = device.split_once(':').unwrap_or((device, ""));
-    let wanted = string(if platform == "cuda" { "CUDAExecutionProvider" } else { platform });
-    match index.parse::<u32>() {
-        Ok(index) => format!("[({wanted}, {{\"device_id\": {index}}}), {CPU}]"),
-        Err(_) => format!("[{wanted}, {CPU}]"),
+    fn ask(&self) -> Vec<&'static str> {
+        vec![LOAD, ARRAYS, GRAPH, ONNX]
     }
 }

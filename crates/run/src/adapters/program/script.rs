@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use qkvet_spec::Call;
 use serde::{Deserialize, Serialize};
 
-use crate::repro::literal::{Style, Whole, options, string};
+use crate::repro::literal::{list, string};
 use crate::repro::{Caller, Ground};
 
-const EXEC: &str = concat!(include_str!("../../repro/storage.py"), include_str!("script.py"));
+const EXEC: &str = include_str!("script.py");
 
 /// A program that speaks the wire.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,22 +43,14 @@ impl Caller for ExecCaller<'_> {
         let is_bare = program.parent() == Some(Path::new(""));
         let program =
             if is_bare { string(&program.to_string_lossy()) } else { self.ground.path(program) };
-        let arguments: Vec<String> = arguments.iter().map(|word| string(word)).collect();
         format!(
-            "PROGRAM = {program}\nARGUMENTS = [{}]\nFOLDER = {}\n",
-            arguments.join(", "),
+            "PROGRAM = {program}\nARGUMENTS = {}\nFOLDER = {}\n",
+            list(arguments),
             self.ground.path(folder)
         )
     }
 
-    fn options(&self, call: &Call, style: Style) -> Vec<(String, String)> {
-        options(call, style, Whole::Int64)
-            .into_iter()
-            .filter_map(|(option, literal)| Some((option.to_owned(), literal?)))
-            .collect()
-    }
-
-    fn ask(&self) -> String {
-        EXEC.to_owned()
+    fn ask(&self) -> Vec<&'static str> {
+        vec![EXEC]
     }
 }

@@ -1,11 +1,11 @@
 //! The argument names that the worker reads from a signature.
 
-use super::target::WORKER;
+use crate::runtime::SIGNATURE;
 
 /// Option or result → the names that an argument of a Python function may take it by, our own
-/// first: the table `OPTIONS` of the worker.
+/// first: the table `OPTIONS` of the runtime.
 pub fn argument_names() -> Vec<(&'static str, Vec<&'static str>)> {
-    let table = WORKER.split_once("OPTIONS = {\n").map_or("", |(_, rest)| rest);
+    let table = SIGNATURE.split_once("OPTIONS = {\n").map_or("", |(_, rest)| rest);
     let lines = table.lines().map_while(|line| line.split_once(": ("));
     let quoted = |text: &'static str| text.split('"').skip(1).step_by(2);
     lines

@@ -15,6 +15,5 @@ pub use config::{Arrays, Layout, PythonConfig, PythonInfo, PythonRef, PythonSour
 pub use place::repository_of;
 pub(super) use place::source_place;
 pub(crate) use script::{CalledPython, PythonCaller};
-pub(crate) use target::as_argument;
-pub use target::{CALLER, PythonTarget};
+pub use target::PythonTarget;
 pub use views::gets_views;

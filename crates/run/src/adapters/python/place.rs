@@ -93,11 +93,11 @@ mod tests {
     #[test]
     fn paths_are_those_of_the_repository() {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let name = format!("{}/src/../src/worker/worker.py:main", here.display());
+        let name = format!("{}/src/../src/runtime/worker.py:main", here.display());
         let Some(root) = repository_of(here) else { return };
         let place = source_place(&name).map(|place| place.path);
         let expected =
-            format!("{}/src/worker/worker.py", portable(here.strip_prefix(root).unwrap_or(here)));
+            format!("{}/src/runtime/worker.py", portable(here.strip_prefix(root).unwrap_or(here)));
         assert_eq!(place, Some(expected));
         assert_eq!(plain(Path::new("/a/./b/../c.py")), Path::new("/a/c.py"));
     }

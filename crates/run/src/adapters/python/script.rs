@@ -1,28 +1,19 @@
 //! How a script calls a Python function: imported as the worker imports it, with the arguments that
 //! the worker gives.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use qkvet_spec::Call;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::config::{Arrays, Layout, PythonInfo, PythonRef, PythonSource};
-use crate::repro::literal::{self, Style, Whole, string};
+use crate::repro::literal::{Style, dict, list, optional, options, string};
 use crate::repro::{Caller, Ground};
+use crate::runtime::{ARRAYS, CALL, FORM, LAYERS, LOAD};
 
-const CALL: &str = include_str!("script/call.py");
-const LOAD_FILE: &str = include_str!("script/load_file.py");
-const LOAD_MODULE: &str = include_str!("script/load_module.py");
-const NUMPY: &str = include_str!("../../repro/numpy.py");
-const TORCH: &str = include_str!("script/torch.py");
-const LAYER: &str = concat!(
-    "\n\n",
-    include_str!("../../worker/form.py"),
-    "\n\n",
-    include_str!("../../worker/projections.py"),
-    include_str!("script/layer.py")
-);
-const JAX: &str = include_str!("script/jax.py");
+const ASK: &str = include_str!("script.py");
 
 /// A Python function.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,12 +38,6 @@ pub(crate) struct PythonCaller<'a> {
     pub(in crate::adapters) ground: Ground<'a>,
 }
 
-impl PythonCaller<'_> {
-    fn argument(&self, option: &str) -> Option<&String> {
-        self.called.info.arguments.get(option)
-    }
-}
-
 impl Caller for PythonCaller<'_> {
     fn needs(&self) -> String {
         let library = match self.called.info.arrays {
@@ -70,73 +55,47 @@ impl Caller for PythonCaller<'_> {
         true
     }
 
+    /// Where each option has an argument of its own.
+    fn takes(&self, call: &Call) -> bool {
+        let arguments = &self.called.info.arguments;
+        let results = [("return_weights", call.return_weights), ("return_lse", call.return_lse)];
+        let results = results.into_iter().filter_map(|(name, on)| on.then_some(name));
+        let options = options(call, Style::Packed);
+        let mut taken = BTreeSet::new();
+        let names = options.iter().map(|(name, _)| name.as_str()).chain(results);
+        names.map(|name| arguments.get(name)).all(|name| name.is_some() && taken.insert(name))
+    }
+
+    /// What the runtime is told, as the worker is.
     fn constants(&self) -> String {
-        let place = match &self.target.source {
+        let CalledPython { folder, device, layout, info, .. } = self.called;
+        let (file, mut hello) = match &self.target.source {
             PythonSource::File(file) => {
-                format!("FILE = sys.argv[1] if len(sys.argv) > 1 else {}\n", self.ground.path(file))
+                let file = self.ground.path(file);
+                let file = format!("FILE = sys.argv[1] if len(sys.argv) > 1 else {file}\n");
+                (file, vec![("target", "{\"file\": FILE}".to_owned())])
             }
             PythonSource::Module(name) => {
-                format!(
-                    "FOLDER = {}\nMODULE = {}\n",
-                    self.ground.path(&self.called.folder),
-                    string(name)
-                )
+                let target = dict([("module", name)]);
+                (String::new(), vec![("target", target), ("folder", self.ground.path(folder))])
             }
         };
-        let device =
-            self.called.device.as_ref().map_or_else(|| "None".to_owned(), |device| string(device));
-        let swapped = if self.called.layout == Layout::Bnhd { "True" } else { "False" };
-        format!(
-            "{place}FUNCTION = {}\nDEVICE = {device}\nSWAPPED = {swapped}  # whether heads come after positions\n",
-            string(&self.target.function)
-        )
+        hello.extend([
+            ("function", string(&self.target.function)),
+            ("arrays", json!(info.arrays).to_string()),
+            ("device", optional(device.as_deref())),
+            ("layout", json!(layout).to_string()),
+            ("arguments", dict(&info.arguments)),
+            ("always", list(&info.always)),
+        ]);
+        let hello: String =
+            hello.iter().map(|(name, literal)| format!("    \"{name}\": {literal},\n")).collect();
+        format!("{file}HELLO = {{\n{hello}}}\n")
     }
 
-    fn options(&self, call: &Call, style: Style) -> Vec<(String, String)> {
-        let on = |asked: bool| asked.then(|| "True".to_owned());
-        let beside =
-            [("return_weights", on(call.return_weights)), ("return_lse", on(call.return_lse))];
-        let d_k = call.query.shape.last().copied().unwrap_or(1).max(1);
-        // What the function cannot do without is given although the call leaves it out.
-        let absent = |option: &str| match option {
-            "scale" => format!("1 / math.sqrt({d_k})"),
-            "causal" | "return_weights" | "return_lse" => "False".to_owned(),
-            "window" => "(None, None)".to_owned(),
-            _ => "None".to_owned(),
-        };
-        let mut options: Vec<(String, String)> = Vec::new();
-        for (option, literal) in
-            literal::options(call, style, Whole::Int32).into_iter().chain(beside)
-        {
-            let needed = self.called.info.always.iter().any(|always| always == option);
-            let literal = literal.or_else(|| needed.then(|| absent(option)));
-            // An option without an argument was declined; the call as it stands shows what is left
-            // of it.
-            let (Some(argument), Some(literal)) = (self.argument(option), literal) else {
-                continue;
-            };
-            // Mask and bias may share an argument, one of the two at a time.
-            match options.iter_mut().find(|(name, _)| name == argument) {
-                Some(known) if known.1 == "None" => known.1 = literal,
-                Some(_) => {}
-                None => options.push((argument.clone(), literal)),
-            }
-        }
-        options
-    }
-
-    fn ask(&self) -> String {
-        let library = match self.called.info.arrays {
-            Arrays::Numpy => NUMPY.to_owned(),
-            Arrays::Torch => TORCH.to_owned(),
-            Arrays::Jax => format!("{NUMPY}\n\n{JAX}"),
-        };
-        let load = match self.target.source {
-            PythonSource::File(_) => LOAD_FILE,
-            PythonSource::Module(_) => LOAD_MODULE,
-        };
-        let layer = if self.called.info.layer { LAYER } else { "" };
-        [library.as_str(), load, layer, CALL].concat()
+    fn ask(&self) -> Vec<&'static str> {
+        let layers = if self.called.info.layer { &LAYERS[..] } else { &[] };
+        [&[LOAD, FORM, ARRAYS, CALL], layers, &[ASK]].concat()
     }
 }
 
@@ -186,46 +145,46 @@ mod tests {
     #[test]
     fn options_go_by_the_names_of_the_function() {
         let root = Path::new("/here");
-        let check = |info: &PythonInfo, call: &Call, expected: &[(&str, &str)]| {
+        let caller_of = |info: &PythonInfo, check: &dyn Fn(&dyn Caller)| {
             let called = config("a.py:f").called(info.clone(), &Limits::default());
-            let caller = called.caller(Ground { current: root, root }).expect("a caller");
-            let options = caller.options(call, Style::Decimals);
-            let options: Vec<(&str, &str)> =
-                options.iter().map(|(x, y)| (x.as_str(), y.as_str())).collect();
-            assert_eq!(options, expected);
+            check(&*called.caller(Ground { current: root, root }).expect("a caller"));
         };
         let mask = Some(BoolTensor { shape: vec![1, 1], data: vec![true] });
         let masked = Call {
             options: CallOptions { scale: Some(0.5), causal: true, mask, ..CallOptions::default() },
             ..call()
         };
+        let bias = Some(Tensor { dtype: Dtype::Float32, shape: vec![1, 1], data: vec![-0.5] });
+        let biased = Call { options: CallOptions { bias, ..CallOptions::default() }, ..call() };
+        let with_lse = Call { return_lse: true, ..call() };
         let named =
             info(&[("scale", "sm_scale"), ("causal", "is_causal"), ("mask", "attn_mask")], &[]);
-        check(&named, &call(), &[]);
-        let literal = "(\"bool\", (1, 1), [1])";
-        check(
-            &named,
-            &masked,
-            &[("sm_scale", "0.5"), ("is_causal", "True"), ("attn_mask", literal)],
-        );
+        caller_of(&named, &|caller| {
+            let options = caller.options(&masked, Style::Decimals);
+            let options: Vec<(&str, &str)> =
+                options.iter().map(|(x, y)| (x.as_str(), y.as_str())).collect();
+            let literal = "(\"bool\", (1, 1), [1])";
+            assert_eq!(options, [("scale", "0.5"), ("causal", "True"), ("mask", literal)]);
+            assert!(caller.options(&call(), Style::Decimals).is_empty());
+            let expected = "\"arguments\": {\"causal\": \"is_causal\", \"mask\": \"attn_mask\", \"scale\": \"sm_scale\"},\n    \"always\": [],\n";
+            assert!(caller.constants().contains(expected), "{}", caller.constants());
+            // What was declined is left out.
+            let takes = [&call(), &masked, &biased, &with_lse].map(|call| caller.takes(call));
+            assert_eq!(takes, [true, true, false, false]);
+        });
         // What the function cannot do without, and an argument for two options.
         let needed = info(
             &[("scale", "scale"), ("causal", "causal"), ("mask", "m"), ("bias", "m")],
             &["scale", "causal", "mask"],
         );
-        check(
-            &needed,
-            &call(),
-            &[("scale", "1 / math.sqrt(4)"), ("causal", "False"), ("m", "None")],
-        );
-        let bias = Some(Tensor { dtype: Dtype::Float32, shape: vec![1, 1], data: vec![-0.5] });
-        let biased = Call { options: CallOptions { bias, ..CallOptions::default() }, ..call() };
-        let literal = "(\"float32\", (1, 1), [-0.5])";
-        check(
-            &needed,
-            &biased,
-            &[("scale", "1 / math.sqrt(4)"), ("causal", "False"), ("m", literal)],
-        );
+        caller_of(&needed, &|caller| {
+            let constants = caller.constants();
+            assert!(constants.contains("[\"scale\", \"causal\", \"mask\"]"), "{constants}");
+            let both = CallOptions { bias: biased.options.bias.clone(), ..masked.options.clone() };
+            let both = Call { options: both, ..call() };
+            let takes = [&masked, &biased, &both].map(|call| caller.takes(call));
+            assert_eq!(takes, [true, true, false]);
+        });
     }
 
     #[test]
@@ -242,19 +201,19 @@ mod tests {
         check(
             &config("sub/a.py:C.f"),
             "/here",
-            "(__file__)), \"../../sub/a.py\")\nFUNCTION = \"C.f\"",
+            "(__file__)), \"../../sub/a.py\")\nHELLO = {\n    \"target\": {\"file\": FILE},\n    \"function\": \"C.f\"",
         );
         check(&config("a.py:f"), "/here/in", "\"../../in/a.py\"");
         check(&config("/else/a.py:f"), "/here", "else \"/else/a.py\"\n");
         check(
             &PythonConfig { folder: Some("/here".into()), ..config("pkg.mod:f") },
             "/here",
-            "\"../..\")\nMODULE = \"pkg.mod\"",
+            "{\"module\": \"pkg.mod\"},\n    \"folder\": os.path.join(os.path.dirname(os.path.abspath(__file__)), \"../..\"),",
         );
         check(
             &PythonConfig { layout: Layout::Bnhd, device: Some("cuda:1".into()), ..config("a:f") },
             "/here",
-            "DEVICE = \"cuda:1\"\nSWAPPED = True",
+            "\"device\": \"cuda:1\",\n    \"layout\": \"bnhd\",",
         );
     }
 }

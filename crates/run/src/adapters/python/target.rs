@@ -7,49 +7,8 @@ use serde::Serialize;
 use super::config::{Arrays, Layout, PythonConfig, PythonInfo, PythonSource};
 use super::views::gets_views;
 use crate::process::{Launch, Limits, ProcessTarget, Program, StartError};
+use crate::runtime::{function_worker, layers};
 use crate::wire::{WireError, quoted};
-
-macro_rules! caller {
-    () => {
-        concat!(
-            include_str!("../../worker/form.py"),
-            include_str!("../../worker/load.py"),
-            include_str!("../../worker/arrays.py"),
-            include_str!("../../worker/call.py")
-        )
-    };
-}
-
-macro_rules! layers {
-    () => {
-        concat!(include_str!("../../worker/projections.py"), include_str!("../../worker/layer.py"))
-    };
-}
-
-/// How a Python function is read and called, as Python source: `Caller` and what it stands on. In
-/// the worker, and in the process of a caller who is in Python already.
-pub const CALLER: &str = concat!(caller!(), layers!());
-
-/// The worker, one source in several files. What multi-head layers need comes with the request.
-pub(super) const WORKER: &str = concat!(
-    include_str!("../../worker/start.py"),
-    caller!(),
-    include_str!("../../worker/threads.py"),
-    include_str!("../../worker/worker.py"),
-    "\nmain(Target)\n"
-);
-
-/// Python source as an argument, which some systems want short: one space of indentation for four,
-/// and no comments.
-pub(crate) fn as_argument(source: &str) -> String {
-    let is_code = |line: &&str| !line.trim_start().starts_with('#');
-    let narrow = |line: &str| {
-        let text = line.trim_start_matches(' ');
-        let spaces = line.len() - text.len();
-        format!("{}{text}\n", " ".repeat(spaces / 4 + spaces % 4))
-    };
-    source.lines().filter(is_code).map(narrow).collect()
-}
 
 /// The `python` object of `hello`.
 #[derive(Serialize)]
@@ -62,7 +21,7 @@ struct Load<'a> {
     layout: Layout,
     supports: Option<&'a [String]>,
     mask_takes_bias: bool,
-    layers: &'static str,
+    layers: String,
 }
 
 #[derive(Serialize)]
@@ -148,7 +107,7 @@ pub(super) fn launch(config: &PythonConfig, limits: &Limits) -> Result<Launch, S
         layout: config.layout,
         supports: config.supports.as_deref(),
         mask_takes_bias: config.mask_takes_bias,
-        layers: layers!(),
+        layers: layers(),
     };
     let python = match serde_json::to_value(load) {
         Ok(serde_json::Value::Object(python)) => python,
@@ -164,7 +123,7 @@ pub(super) fn launch(config: &PythonConfig, limits: &Limits) -> Result<Launch, S
         name,
         whose: Program::Python,
         program: config.python.clone(),
-        arguments: ["-u", "-c", &as_argument(WORKER)].map(Into::into).to_vec(),
+        arguments: function_worker().map(Into::into).to_vec(),
         folder: None,
         python: Some(python),
         limits: limits.clone(),
@@ -175,15 +134,4 @@ pub(super) fn launch(config: &PythonConfig, limits: &Limits) -> Result<Launch, S
 
 fn foreign(target: String, error: WireError) -> StartError {
     StartError::Protocol { target, error: Box::new(error), heard: Box::default() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn worker_fits_a_command_line() {
-        let n = as_argument(WORKER).len();
-        assert!(n < 32_000, "Windows takes 32,767 characters, got {n}");
-    }
 }

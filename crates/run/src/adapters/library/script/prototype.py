@@ -33,5 +33,3 @@ def asked(call, is_spoiled):
                 data = heads_first(shape, data)
             answer[RESULTS[buffer.name]] = dtype, shape, data
     return answer
-
-

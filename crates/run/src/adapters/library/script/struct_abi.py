@@ -62,11 +62,10 @@ def asked(call, is_spoiled):
         if x is not None:
             raw = storage(x[0], x[2])
             memory[name] = Memory(name, x[0], x[1], spoiled(x[0], raw) if is_spoiled else raw)
-    wanted = {"output"} | {result["name"] for result in call["results"]}
     wide = "float64" if call["query"][0] == "float64" else "float32"
     rows, own = (b, h_q, n_q), call["query"][0]
     results = {"output": (own, (*rows, call["value"][1][3])), "weights": (own, (*rows, scores[3])), "lse": (wide, rows)}
-    for name in wanted:
+    for name in call["want"]:
         memory[name] = Memory(name, *results[name])
     reason = ctypes.create_string_buffer(256)
     none = Tensor(None, 0, 0, (ctypes.c_int64 * 8)(), (ctypes.c_int64 * 8)(), 1, 0)
@@ -88,8 +87,6 @@ def asked(call, is_spoiled):
     if code:
         why = reason.value.decode("utf-8", "replace") or "no reason was given"
         raise RuntimeError("%s: %s" % (STATUS.get(code, "it returned %d" % code), why))
-    answer = {name: memory[name].result() for name in wanted}
+    answer = {name: memory[name].result() for name in call["want"]}
     answer["changed"] = any(x.raw is not None and x.bytes() != x.raw for x in memory.values())
     return answer
-
-

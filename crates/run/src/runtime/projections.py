@@ -8,32 +8,11 @@
 TURNED_BY = {"q": 1, "k": 2, "v": 1, "o": 2}
 # The number of a bias, by its column.
 BIAS = (1.0, -0.5, 2.0)
-LETTERS = {"float64": "d", "float32": "f", "float16": "e"}
-
-
-def packed_bits(dtype, values):
-    """Storage bits, little-endian, of numbers that are exact in the format."""
-    if dtype == "bfloat16":
-        wide = struct.pack("<%df" % len(values), *values)
-        raw = bytearray(2 * len(values))
-        raw[0::2], raw[1::2] = wide[2::4], wide[3::4]
-        return bytes(raw)
-    return struct.pack("<%d%s" % (len(values), LETTERS[dtype]), *values)
-
-
-def values_of(dtype, raw):
-    """The numbers behind storage bits."""
-    if dtype == "bfloat16":
-        wide = bytearray(2 * len(raw))
-        wide[2::4], wide[3::4] = raw[0::2], raw[1::2]
-        return list(struct.unpack("<%df" % (len(raw) // 2), wide))
-    letter = LETTERS[dtype]
-    return list(struct.unpack("<%d%s" % (len(raw) // struct.calcsize(letter), letter), raw))
 
 
 def is_exact(dtype, values):
     try:
-        return values_of(dtype, packed_bits(dtype, values)) == values
+        return decoded(dtype, encoded(dtype, values)) == values
     except OverflowError:
         return False
 

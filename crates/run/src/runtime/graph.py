@@ -1,5 +1,4 @@
-# Models and backends of ONNX: what is fed was made on the other side, named and laid out; here it
-# is run.
+# Models of ONNX: what is fed was made on the other side, named and laid out; here it is run.
 
 ONNX_HINT = "%s -m pip install %s"
 # Classes of exceptions by module: what is not offered, what declines an input, and what a kernel of
@@ -67,94 +66,17 @@ class File:
         return self.session.run(names, {x["name"]: array for x, array in zip(given["feeds"], arrays)})
 
 
-class Evaluator:
-    """The reference evaluator of the package onnx, by the convention of backends."""
+class Graph:
+    """A model or a backend, from storage bits to storage bits."""
 
-    def __init__(self, evaluator):
-        self.evaluator = evaluator
-
-    def prepare(self, model, device="CPU"):
-        return Evaluator(self.evaluator(model))
-
-    def run(self, inputs):
-        return self.evaluator.run(None, dict(zip(self.evaluator.input_names, inputs)))
-
-
-class Backend:
-    """A backend: `prepare(model, device)` gives what has `run(inputs)`."""
-
-    def __init__(self, hello):
-        name, self.device = hello["backend"], hello.get("device") or "CPU"
-        self.onnx = needed("onnx")
-        self.versions = {"onnx": self.onnx.__version__}
-        self.prepared = {}
-        if name == "onnx.reference":
-            self.backend = Evaluator(needed("onnx.reference").ReferenceEvaluator)
-            return
-        module, _, kind = ("onnxruntime.backend" if name == "onnxruntime" else name).partition(":")
-        if name == "onnxruntime":
-            self.versions["onnxruntime"] = needed("onnxruntime").__version__
-            needed("onnxruntime").set_default_logger_severity(4)
-        file = os.path.join(hello.get("folder") or "", module)
-        where = {"file": file} if module.endswith(".py") else {"module": module}
-        loaded, _ = load_module({"target": where, "folder": hello.get("folder")})
-        self.backend = loaded
-        for part in filter(None, kind.split(".")):
-            known = [x for x in dir(self.backend) if not x.startswith("_")]
-            self.backend = getattr(self.backend, part, None)
-            if self.backend is None:
-                raise LoadError("function-not-found", "no `%s` in %s" % (kind, module), nearest(part, known))
-        if not callable(getattr(self.backend, "prepare", None)):
-            hint = "a class after the convention of onnx.backend.base.Backend, as MODULE:CLASS"
-            raise LoadError("signature", "expected %s to have prepare(model, device), got none" % name, hint)
-        version = getattr(loaded, "__version__", None)
-        if version is not None and name != "onnxruntime":
-            self.versions[module] = str(version)
-        supports = getattr(self.backend, "supports_device", None)
-        if callable(supports) and not supports(self.device):
-            raise LoadError("device", "%s does not support device `%s`" % (name, self.device))
-
-    def rep(self, encoded):
-        if encoded not in self.prepared:
-            model = self.onnx.load_model_from_string(base64.b64decode(encoded))
-            compatible = getattr(self.backend, "is_compatible", None)
-            if callable(compatible) and not compatible(model, self.device):
-                raise NotImplementedError("the backend says that the model is not compatible")
-            if len(self.prepared) > 64:
-                self.prepared.clear()
-            self.prepared[encoded] = self.backend.prepare(model, self.device)
-        return self.prepared[encoded]
-
-    def run(self, given, arrays):
-        try:
-            rep = self.rep(given["model"])
-        except Exception as error:
-            raise Before() from error
-        return list(rep.run(arrays))
-
-
-class Onnx(Target):
-    """What is asked of a model or a backend, behind the wire."""
-
-    def __init__(self, request):
-        hello = request["python"]
-        self.scratch, self.answered = request["scratch"], []
-        self.np = require("numpy")
-        self.numpy = Numpy(None)
-        self.runner = Backend(hello) if "backend" in hello else File(hello)
-
-    def info(self):
-        versions = dict({"python": "%d.%d.%d" % sys.version_info[:3], "numpy": self.np.__version__}, **self.runner.versions)
-        answer = {"ok": True, "wire": 1, "name": "qkvet worker", "language": "python"}
-        return dict(answer, supports={"payloads": ["inline", "file"]}, python={"versions": versions})
+    def __init__(self, kind, hello):
+        self.np, self.numpy, self.runner = require("numpy"), Numpy(None), kind(hello)
 
     def array(self, feed):
         raw = base64.b64decode(feed["data"])
         return self.numpy.make(feed["dtype"], feed["shape"], raw) if raw else self.np.empty(feed["shape"], feed["dtype"])
 
-    def run(self, request):
-        self.forget()
-        given = request["onnx"]
+    def call(self, given):
         try:
             arrays = [self.array(feed) for feed in given["feeds"]]
         except Unsupported as error:
@@ -168,10 +90,9 @@ class Onnx(Target):
         except BaseException as error:
             return declined(error, "refused" if is_one_of(error, DECLINED + CHECKED) else "error")
         try:
-            found = self.collect(given, results)
+            tensors = self.collect(given, results)
         except Malformed as error:
             return {"status": "malformed", "reason": str(error)}
-        tensors = {name: self.tensor(name, request["seq"], *tensor) for name, tensor in found.items()}
         unchanged = all(array.tobytes() == raw for array, raw in zip(arrays, raws))
         return {"status": "ok", "tensors": tensors, "inputs_unchanged": unchanged}
 

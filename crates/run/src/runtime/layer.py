@@ -17,7 +17,7 @@ class Layer:
         dtype = shape_of(query)[0]
         if dtype not in FLOATS:
             raise NotImplementedError("a layer in %s" % dtype)
-        q, k, v = (values_of(dtype, read(x, False)) for x in (query, key, value))
+        q, k, v = (decoded(dtype, read(x, False)) for x in (query, key, value))
         no_bias = [0.0] * (heads * d_v)
         first, rest = self.asked(dtype, dims, projected(self.kind, dtype, dims, q, k, v, no_bias), named)
         if "b_o" in self.kind[1]:
@@ -26,7 +26,7 @@ class Layer:
             given = projected(self.kind, dtype, dims, q, k, [0.0] * len(v), bias)
             alone, _ = self.asked(dtype, dims, given, named)
             # A format that is not the input's is judged by the first output.
-            found = values_of(dtype, read(alone, False)) if shape_of(alone)[0] == dtype else []
+            found = decoded(dtype, read(alone, False)) if shape_of(alone)[0] == dtype else []
             wrong = (at for at, x in enumerate(found) if x == x and x != bias[at % len(bias)])
             for at in wrong:
                 seen = (bias[at % len(bias)], at % len(bias), found[at])
@@ -42,7 +42,7 @@ class Layer:
         """The output of one call, and what came with it."""
         (b, heads, n_q, _), (_, d_v) = dims
         places = len(self.kind[0]) - 1
-        arrays = [self.library.make(dtype, list(shape), packed_bits(dtype, values)) for _, shape, values in given]
+        arrays = [self.library.make(dtype, list(shape), encoded(dtype, values)) for _, shape, values in given]
         before = [read(x, False) for x in arrays]
         biases = {name: x for (name, _, _), x in zip(given[places:], arrays[places:])}
         result = self.function(*arrays[:places], heads, **biases, **named)

@@ -37,12 +37,15 @@ def is_poisoned():
 
 
 class Caller:
-    """A function with what it takes. `hello`: arrays, device, layout, supports."""
+    """A function with what it takes. `hello`: arrays, device, layout, supports; or arguments, where they are known."""
 
     def __init__(self, function, name, folder, hello):
         self.function, self.folder, self.case, self.kept, self.held = function, folder, None, None, {}
-        mask_takes_bias = bool(hello.get("mask_takes_bias"))
-        self.arguments, self.always = match_arguments(name, function, hello.get("supports"), mask_takes_bias)
+        if "arguments" in hello:
+            self.arguments, self.always = hello["arguments"], hello["always"]
+        else:
+            mask_takes_bias = bool(hello.get("mask_takes_bias"))
+            self.arguments, self.always = match_arguments(name, function, hello.get("supports"), mask_takes_bias)
         self.library, self.note = choose_arrays(hello.get("arrays"), hello.get("device"))
         self.swapped = hello.get("layout") == "bnhd"
         kind = layer_of(function)
@@ -202,6 +205,13 @@ class Caller:
             return (array.dtype, tuple(array.shape)) == form and read(array, swap) == raw
         except (Malformed, RuntimeError):  # a jax array that was donated is gone
             return False
+
+
+def load(hello):
+    """The caller of the function that `hello` names."""
+    module, folder = load_module(hello)
+    name = hello["function"]
+    return Caller(find_function(module, name), name, folder, hello)
 
 
 def answered(caller, given, params, want, case=None, lies=None):

@@ -13,10 +13,8 @@ class Target:
         hello = request["python"]
         self.scratch = request["scratch"]
         self.answered = []
-        module, folder = load_module(hello)
-        name = hello["function"]
-        self.caller = Caller(find_function(module, name), name, folder, hello)
-        sys.argv = [hello["target"].get("file") or hello["target"]["module"]]
+        self.caller = load(hello)
+        sys.argv = list(hello["target"].values())
 
     def info(self):
         # Everything is asked of the worker: what the function has no argument for is declined call
@@ -55,13 +53,15 @@ class Target:
                 pass
         self.answered = []
 
-    def run(self, request):
-        self.forget()
+    def answer(self, request):
         set_threads(request)
         given = {name: (x["dtype"], x["shape"], self.bits(x)) for name, x in request["tensors"].items()}
-        answer = answered(
-            self.caller, given, request.get("params", {}), request.get("want", ()), request.get("case"), request.get("lies")
-        )
+        params, want = request.get("params", {}), request.get("want", ())
+        return answered(self.caller, given, params, want, request.get("case"), request.get("lies"))
+
+    def run(self, request):
+        self.forget()
+        answer = self.answer(request)
         if "tensors" in answer:
             found = answer["tensors"].items()
             answer["tensors"] = {name: self.tensor(name, request["seq"], *tensor) for name, tensor in found}
