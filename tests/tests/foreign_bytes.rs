@@ -23,7 +23,7 @@ use qkvet_run::adapters::library::LibraryConfig;
 use qkvet_run::adapters::onnx::{Constants, Model};
 use qkvet_run::config::Config;
 use qkvet_run::record::read_shards;
-use qkvet_run::runner::{Stored, read_case};
+use qkvet_run::store::{Stored, read_case};
 use qkvet_spec::shape::check_law;
 use qkvet_spec::{
     Case, Catalog, CheckedLaw, Contract, Convention, Dtype, Fault, Law, Modifier, Suite, Summary,

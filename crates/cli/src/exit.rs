@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use qkvet_exam::ExamError;
 use qkvet_gen::GenError;
 use qkvet_run::process::{LoadKind, StartError};
-use qkvet_run::runner::RunError;
+use qkvet_run::run::RunError;
 use qkvet_spec::{
     CaseRecord, Change, KnownOutcome, SnapshotOutcome, SpecError, Stopped, Summary, Unexpected,
     Verdict,

@@ -12,7 +12,7 @@ use qkvet_gen::check_call;
 use qkvet_report::English;
 use qkvet_run::answer::Criteria;
 use qkvet_run::declared::Declared;
-use qkvet_run::runner::self_test;
+use qkvet_run::run::self_test;
 use qkvet_spec::{
     Call, CallOptions, Dialect, Dtype, Judgment, Output, Response, Sentence, Target, Window, Words,
 };

@@ -5,7 +5,7 @@ use qkvet_engine::law::{Judge, evaluate};
 use qkvet_gen::{build, case_id, check_case, from_token, plans, to_json, token};
 use qkvet_run::answer::describe;
 use qkvet_run::declared::{Declared, Selection};
-use qkvet_run::runner::self_test;
+use qkvet_run::run::self_test;
 use qkvet_spec::{Case, CheckedLaw};
 
 use crate::call::told;

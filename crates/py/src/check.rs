@@ -11,7 +11,7 @@ use qkvet_run::adapters::{NamedTarget, Recorded};
 use qkvet_run::declared::{Declared, Selection};
 use qkvet_run::probing;
 use qkvet_run::record::{Recording, Sharding, read_shards, write_shard};
-use qkvet_run::runner::{CaseSource, RunConfig, run};
+use qkvet_run::run::{CaseSource, RunConfig, run};
 use qkvet_spec::{Event, Summary, SummaryDocument};
 
 use crate::interrupt::{SIGNALS_EVERY, interruptible};
@@ -176,7 +176,7 @@ pub(crate) fn probe(
     let (stop, told) = (Arc::new(AtomicBool::new(false)), dtypes[0]);
     let target = own::stoppable(py, &name, &answered, &info, Some(&stop));
     let probe = interruptible(py, move || {
-        qkvet_run::runner::self_test().map_err(invalid)?;
+        qkvet_run::run::self_test().map_err(invalid)?;
         let contract = declared.contract(told).map_err(invalid)?;
         probing::probe(&target, contract, told, &declared.conventions, catalog()?).map_err(invalid)
     });

@@ -3,7 +3,7 @@
 use qkvet_gen::check_call;
 use qkvet_run::answer::Criteria;
 use qkvet_run::declared::Declared;
-use qkvet_run::runner::self_test;
+use qkvet_run::run::self_test;
 use qkvet_spec::{BoolTensor, Call, CallOptions, Dialect, Dims, Judgment, Output, Tensor, Window};
 
 use crate::Error;

@@ -26,7 +26,7 @@ pub use attention::{Answer, Attention, Declined, Supports};
 pub use call::{Call, Tensor};
 pub use claim::{Claim, Shapes};
 pub use element::{Bf16, Element, F16};
-pub use qkvet_run::runner::RunError as Error;
+pub use qkvet_run::run::RunError as Error;
 pub use qkvet_spec::{
     Breakage, CallOption, Cause, Dims, Evidence, Judgment, Packed, Quoted, Summary, Verdict, Window,
 };

@@ -9,7 +9,7 @@ use qkvet_spec::{
 };
 
 use crate::config::meaning_of;
-use crate::runner::{cause_of, right_on, undeclared_cause};
+use crate::run::{cause_of, right_on, undeclared_cause};
 
 /// By what an answer is judged.
 #[derive(Clone, Copy, Debug)]

@@ -17,6 +17,7 @@ use serde::Deserialize;
 use crate::adapters::python::{Arrays, Layout};
 use crate::adapters::{CallSettings, is_target};
 
+pub(crate) use declared::names;
 pub use declared::{Declared, meaning_of, rounded_inside};
 pub use home::{Home, KNOWN_FILE};
 pub use profile::{DEFAULT_PROFILE, Profile};

@@ -12,9 +12,10 @@ pub mod probing;
 pub mod process;
 pub mod record;
 mod repro;
-pub mod runner;
+pub mod run;
 pub mod runtime;
+pub mod store;
 mod wire;
 
 pub use declined::Declined;
-pub use wire::{AnswerReader, WireError, params, tensors};
+pub use wire::{AnswerReader, TensorBits, WireError, params, tensors};

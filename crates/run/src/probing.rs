@@ -1,12 +1,14 @@
 //! What a target computes, recovered from its outputs, with known conventions by name.
 
-use qkvet_diagnose::{Probed, applied, followed};
+use qkvet_diagnose::{Probed, followed};
 use qkvet_spec::{
     Catalog, Contract, Convention, Dtype, Meaning, MeaningPatch, Probe, ProbedConvention, Quoted,
 };
 
 use crate::adapters::NamedTarget;
+use crate::config::{meaning_of, names};
 use crate::process::StartError;
+use crate::run::puts_true;
 
 /// Starts a target and asks it what tells the values of each field apart.
 ///
@@ -19,13 +21,10 @@ pub fn probe(
     declared: &[&Convention],
     catalog: &Catalog,
 ) -> Result<Probe, StartError> {
-    let meaning = applied(&Meaning::standard(), declared);
+    let meaning = meaning_of(declared);
     let mut open = target.open(&meaning)?;
     let mut probed = qkvet_diagnose::probe(open.target.as_mut(), &meaning, contract, dtype);
-    if probed.meaning.mask != meaning.mask
-        && meaning.mask == Meaning::standard().mask
-        && target.adapter.fills_masks()
-    {
+    if probed.meaning.mask != meaning.mask && puts_true(target, &meaning) {
         // Calls without a mask were put with one that hides everything.
         let mask = probed.meaning.mask;
         open = target.open(&Meaning { mask, ..meaning.clone() })?;
@@ -66,10 +65,10 @@ fn assembled(
         environment,
         dtype: contract.dtype.to_string(),
         contract: contract.contract.clone(),
-        declared: declared.iter().map(|one| format!("{}={}", one.field, one.value)).collect(),
+        declared: names(declared),
         calls,
         conventions: conventions.collect(),
-        meaning: MeaningPatch::between(&applied(&Meaning::standard(), &found), &meaning),
+        meaning: MeaningPatch::between(&meaning_of(&found), &meaning),
         fields,
     }
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use qkvet_diagnose::FORMATS;
-use qkvet_run::runner::self_test;
+use qkvet_run::run::self_test;
 use qkvet_spec::{Catalog, CheckedLaw, Fault};
 
 use super::setup;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use qkvet_run::adapters::NamedTarget;
 use qkvet_run::config::Home;
 use qkvet_run::frozen::read_cases;
-use qkvet_run::runner::CaseSource;
+use qkvet_run::run::CaseSource;
 use qkvet_spec::{Catalog, CheckedLaw, Dtype, Suite};
 
 use super::expected::Expected;

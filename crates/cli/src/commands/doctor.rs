@@ -6,7 +6,7 @@ use std::sync::Arc;
 use qkvet_report::{DoctorText, Progress, doctor_line, json_document};
 use qkvet_run::doctor::{DoctorConfig, examine};
 use qkvet_run::process::{Watch, end_all};
-use qkvet_run::runner::self_test;
+use qkvet_run::run::self_test;
 use qkvet_spec::{Diagnosis, DoctorEvent, DoctorReport, Dtype, Unexpected};
 
 use super::setup;

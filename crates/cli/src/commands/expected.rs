@@ -10,7 +10,7 @@ use qkvet_report::{
 };
 use qkvet_run::adapters::{mistyped_target, other_names};
 use qkvet_run::config::Home;
-use qkvet_run::runner::Seen;
+use qkvet_run::run::Seen;
 use qkvet_spec::{KnownDeviation, KnownFile, Snapshot, Summary, Unexpected};
 
 use crate::args::ReportArgs;

@@ -13,7 +13,7 @@ use qkvet_run::adapters::NamedTarget;
 use qkvet_run::adapters::onnx::{Allowance, BackendConfig, NodeTestWriter, Opset, split, test_of};
 use qkvet_run::config::{Declared, TargetEntry};
 use qkvet_run::process::{Limits, Watch};
-use qkvet_run::runner::{CaseSource, FailFast, RunConfig, run};
+use qkvet_run::run::{CaseSource, FailFast, RunConfig, run};
 use qkvet_spec::{Catalog, FindingDocument, OnnxOutcome, OnnxReport, Summary, Unexpected};
 
 use super::frozen_cases::{self, Wanted};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use qkvet_report::{Progress, json_document, probe_text, probe_yaml, visible};
 use qkvet_run::probing;
 use qkvet_run::process::{Watch, end_all};
-use qkvet_run::runner::self_test;
+use qkvet_run::run::self_test;
 use qkvet_spec::{Certainty, Probe};
 
 use super::launch::tell_first;

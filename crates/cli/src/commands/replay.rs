@@ -10,7 +10,8 @@ use qkvet_report::{English, json_document, ratio};
 use qkvet_run::adapters::NamedTarget;
 use qkvet_run::config::{Declared, Home};
 use qkvet_run::frozen::read_cases;
-use qkvet_run::runner::{RunError, Stored, StoredFinding, read_case, self_test, threads_of};
+use qkvet_run::run::{RunError, self_test, threads_of};
+use qkvet_run::store::{Stored, StoredFinding, read_case};
 use qkvet_spec::shape::check_law;
 use qkvet_spec::{
     Case, Catalog, CheckedLaw, Contract, Number, Replay, Replayed, Strides, Target, Threads,

@@ -4,6 +4,7 @@
 //! No law is known here by name. Every call is checked against its own enclosure first; the
 //! relation then says which property broke.
 
+mod attempt;
 mod call;
 mod enclose;
 mod evaluate;
@@ -18,6 +19,7 @@ mod session;
 mod undefined;
 mod value;
 
+pub use attempt::{Attempt, Came, Inquiry, Question};
 pub use call::{CallRecord, CallResult};
 pub use enclose::{Enclosed, enclose, enclose_all};
 pub use evaluate::{Answers, Judge, confirms, evaluate, evaluate_by, explains};

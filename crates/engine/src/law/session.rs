@@ -7,6 +7,7 @@ use qkvet_spec::{
     Target, Trouble, Verdict,
 };
 
+use super::attempt::{Attempt, Came, Inquiry, Question};
 use super::call::{CallRecord, all_verdicts, check_value, is_element_right, malformed};
 use super::relation::{Decision, place};
 use super::same::{first_difference, is_same};
@@ -117,9 +118,7 @@ impl<'a> Session<'a> {
         Ok(self.records.len() - 1)
     }
 
-    /// What a call without a result decides. Where it was put as views, it is put again on
-    /// contiguous inputs: if those are answered rightly, and views once more are not, views are the
-    /// reason.
+    /// What a call without a result decides, and whether views are the reason.
     fn without_result(
         &mut self,
         label: String,
@@ -133,14 +132,28 @@ impl<'a> Session<'a> {
         if yields(decision.verdict) || !self.target.puts_views(&call) {
             return decision;
         }
-        let Response::Output(output) = self.target.call_contiguous(&call) else { return decision };
-        let record = CallRecord { label, call, output: *output, want };
-        let is_right = all_verdicts(
-            &record,
-            |want| expect(&record.call, want),
-            |verdict| verdict != Verdict::Fail,
-        );
-        let strided = is_right && std::mem::discriminant(&self.target.call(&record.call)) == kind;
+        let is_right = |output| {
+            let record = CallRecord { label: label.clone(), call: call.clone(), output, want };
+            let is_open = |verdict| verdict != Verdict::Fail;
+            all_verdicts(&record, |want| expect(&call, want), is_open)
+        };
+        let mut inquiry = Inquiry::new(Question::ViewsBreak);
+        while let Some(attempt) = inquiry.next() {
+            inquiry.add(match (attempt, attempt.put(self.target, &call)) {
+                (Attempt::Same, Some(again)) if std::mem::discriminant(&again) == kind => {
+                    Came::Alike
+                }
+                (Attempt::Contiguous, Some(Response::Output(output))) => {
+                    if is_right(*output) {
+                        Came::Other
+                    } else {
+                        Came::Nothing
+                    }
+                }
+                _ => Came::Nothing,
+            });
+        }
+        let strided = inquiry.holds();
         let evidence = decision.evidence.map(|evidence| Evidence { strided, ..evidence });
         Decision { evidence, ..decision }
     }
@@ -231,32 +244,30 @@ impl<'a> Session<'a> {
             else {
                 continue;
             };
-            let was_view = record.output.handling.strides == Strides::Transposed;
-            let Some(mut other) = in_other_layout(self.target, record) else { continue };
-            let decided = check_value(other.asked(), expected);
-            if decided.verdict != Verdict::Fail {
-                // Either layout once more: what depends on the calls before looks as if it depended
-                // on the layout.
-                let is_wrong = |seen: &CallRecord| {
-                    check_value(seen.asked(), expected).verdict == Verdict::Fail
-                };
-                let stays = match self.target.call(&record.call) {
-                    Response::Output(output) => {
-                        is_wrong(&CallRecord { output: *output, ..record.clone() })
-                    }
-                    _ => false,
-                };
-                if !stays
-                    || in_other_layout(self.target, record).is_none_or(|again| is_wrong(&again))
-                {
-                    continue;
-                }
+            let strides = record.output.handling.strides;
+            let was_view = strides == Strides::Transposed;
+            let (mut inquiry, mut last) = (Inquiry::new(Question::Layout(strides)), None);
+            while let Some(attempt) = inquiry.next() {
+                last = answered(self.target, record, attempt).map(|seen| {
+                    let decided = check_value(seen.asked(), expected);
+                    (seen, decided)
+                });
+                inquiry.add(match &last {
+                    None => Came::Nothing,
+                    Some((_, decided)) if decided.verdict == Verdict::Fail => Came::Alike,
+                    Some(_) => Came::Other,
+                });
+            }
+            if inquiry.holds() {
                 return Layouts::Depends(Box::new(Evidence {
                     strided: was_view,
                     contiguous: !was_view,
                     ..evidence
                 }));
             }
+            let (Some((mut other, decided)), [Came::Alike]) = (last, inquiry.came()) else {
+                continue;
+            };
             if is_same(record, &other) {
                 continue;
             }
@@ -302,45 +313,39 @@ impl<'a> Session<'a> {
             .fold(Decision::pass(), Decision::and)
     }
 
-    /// Calls everything twice more, in a row; the first result with other bits is the evidence.
-    /// Twice, because a target that alternates may be in step with the first repetition.
+    /// Calls everything again; the first result with other bits is the evidence.
     fn unrepeatable(&mut self) -> Option<Evidence> {
         for (record, expected) in self.records.iter().zip(&self.expected) {
-            let mut again;
-            let mut last = &record.output.output;
-            for _ in 0..2 {
-                let Response::Output(output) = self.target.call(&record.call) else { break };
-                if let Some((at, x, y)) = first_difference(last, &output.output) {
-                    let calls = Place { what: Aspect::Repeated, ..place(&record.label) };
-                    // What came first is no more right than what came then.
-                    let exact = expected.exact.get(at).filter(|_| record.want == Want::Output);
-                    let exact = exact
-                        .map(|exact| Approx { value: Number(exact.mid), error: Number(exact.rad) });
-                    let expected = Expectation::EveryTime(exact);
-                    let got = Got::Then(Number(x), Number(y));
-                    let evidence = Evidence::new(calls, expected, got);
-                    return Some(Evidence { relation: true, ..evidence });
-                }
-                again = output.output;
-                last = &again;
+            let (mut inquiry, mut again) = (Inquiry::new(Question::Varies), None);
+            while let Some(attempt) = inquiry.next() {
+                let Some(Response::Output(output)) = attempt.put(self.target, &record.call) else {
+                    break;
+                };
+                let last = again.as_ref().unwrap_or(&record.output.output);
+                let Some((at, x, y)) = first_difference(last, &output.output) else {
+                    again = Some(output.output);
+                    inquiry.add(Came::Alike);
+                    continue;
+                };
+                let calls = Place { what: Aspect::Repeated, ..place(&record.label) };
+                // What came first is no more right than what came then.
+                let exact = expected.exact.get(at).filter(|_| record.want == Want::Output);
+                let exact = exact
+                    .map(|exact| Approx { value: Number(exact.mid), error: Number(exact.rad) });
+                let expected = Expectation::EveryTime(exact);
+                let evidence = Evidence::new(calls, expected, Got::Then(Number(x), Number(y)));
+                return Some(Evidence { relation: true, ..evidence });
             }
         }
         None
     }
 }
 
-/// What a call gives where its inputs lie otherwise in memory; `None` if they cannot, or nothing
-/// comes back.
-fn in_other_layout(target: &mut dyn Target, record: &CallRecord) -> Option<CallRecord> {
-    let was_view = record.output.handling.strides == Strides::Transposed;
-    let response = match record.output.handling.strides {
-        Strides::Transposed => target.call_contiguous(&record.call),
-        Strides::Contiguous => target.call_transposed(&record.call)?,
-        Strides::Declined => return None,
-    };
-    let Response::Output(output) = response else { return None };
-    let is_other = was_view || output.handling.strides == Strides::Transposed;
-    is_other.then(|| CallRecord { output: *output, ..record.clone() })
+/// What a call gives at an attempt; `None` if nothing comes back, or no views were handed on.
+fn answered(target: &mut dyn Target, record: &CallRecord, attempt: Attempt) -> Option<CallRecord> {
+    let Response::Output(output) = attempt.put(target, &record.call)? else { return None };
+    let is_so = attempt != Attempt::Views || output.handling.strides == Strides::Transposed;
+    is_so.then(|| CallRecord { output: *output, ..record.clone() })
 }
 
 /// What wrong calls give where their inputs lie otherwise in memory.

@@ -73,6 +73,14 @@ pub fn meaning_of(conventions: &[&Convention]) -> Meaning {
     applied(&Meaning::standard(), conventions)
 }
 
+/// `field=value` of each.
+pub(crate) fn names(conventions: &[&Convention]) -> Vec<String> {
+    conventions
+        .iter()
+        .map(|convention| format!("{}={}", convention.field, convention.value))
+        .collect()
+}
+
 fn of_conventions<'a>(
     entry: &TargetEntry,
     flags: &[String],
@@ -140,7 +148,7 @@ fn of_contracts(
     {
         let fitting = catalog.contracts.values().filter(|contract| is_used(contract));
         let fitting: Vec<&str> = fitting.map(|contract| contract.contract.as_str()).collect();
-        let hint = format!("of {} there are {}", names(dtypes), fitting.join(", "));
+        let hint = format!("of {} there are {}", listed(dtypes), fitting.join(", "));
         return Err(mismatch(first, "a format that is checked here", dtypes, &hint));
     }
     let (used, unused): (Vec<_>, Vec<_>) =
@@ -149,7 +157,7 @@ fn of_contracts(
     let unused = unused.into_iter().map(|(dtype, Contract { contract, .. })| {
         format!(
             "contract {contract} judges nothing here: it is of {dtype}, and this run checks {}",
-            names(dtypes)
+            listed(dtypes)
         )
     });
     Ok((by_dtype, unused.collect()))
@@ -191,12 +199,12 @@ pub fn rounded_inside(catalog: &Catalog, dtype: Dtype) -> Option<String> {
 
 fn mismatch(contract: &Contract, expected: &str, formats: &[Dtype], hint: &str) -> Unexpected {
     let Contract { contract, dtype, .. } = contract;
-    let expected = format!("one of {expected} ({})", names(formats));
+    let expected = format!("one of {expected} ({})", listed(formats));
     Unexpected::at(format!("contract `{contract}`"), expected)
         .got(format!("one of {dtype}"))
         .hint(hint)
 }
 
-fn names(dtypes: &[Dtype]) -> String {
+fn listed(dtypes: &[Dtype]) -> String {
     dtypes.iter().map(|dtype| dtype.name()).collect::<Vec<_>>().join(", ")
 }

@@ -20,7 +20,7 @@ use super::response::{StoredAnswer, StoredResponse};
 use crate::adapters::Called;
 use crate::adapters::StoredCall;
 use crate::atomic_write::atomic_write_with;
-use crate::runner::{CaseSource, RunConfig};
+use crate::run::{CaseSource, RunConfig};
 
 /// Name and version of the format.
 const FORMAT: &str = "qkvet-shard/1";

@@ -13,7 +13,7 @@ pub use error::WireError;
 pub(crate) use error::quoted;
 pub use reader::AnswerReader;
 pub(crate) use request::{hello, line, run_request, whole_numbers};
-pub use request::{params, tensors};
+pub use request::{TensorBits, params, tensors};
 pub(crate) use scratch::Scratch;
 
 /// Longest answer to `hello` in bytes.

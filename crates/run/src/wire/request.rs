@@ -63,8 +63,11 @@ pub fn params(call: &Call) -> (Params, Vec<Want>) {
     (params, want.into_iter().filter_map(|(want, on)| on.then_some(want)).collect())
 }
 
-/// The tensors of a call: name, format, shape and storage bits.
-pub fn tensors(call: &Call) -> Vec<(&'static str, WireDtype, Cow<'_, [usize]>, Vec<u8>)> {
+/// A tensor of a call: name, format, shape and storage bits.
+pub type TensorBits<'a> = (&'static str, WireDtype, Cow<'a, [usize]>, Vec<u8>);
+
+/// The tensors of a call, those that are on.
+pub fn tensors(call: &Call) -> Vec<TensorBits<'_>> {
     let options = &call.options;
     let floats = [
         ("query", Some(&call.query)),

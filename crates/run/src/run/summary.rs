@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use qkvet_spec::{
-    CallOption, CaseRecord, Coverage, Declined, Finding, Quoted, REPORT_FORMAT, RunInfo, Stopped,
-    Strides, Summary, Verdict,
+    CallOption, Coverage, Declined, Finding, Quoted, REPORT_FORMAT, RunInfo, Stopped, Strides,
+    Summary, Verdict,
 };
 
-use super::RunConfig;
-use super::planned::Planned;
-use super::state::Done;
+use super::case::JudgedCase;
+use crate::config::RunConfig;
 
 /// What no version so far checks.
 const UNCHECKED: [&str; 2] = ["gradients", "dropout"];
@@ -31,13 +30,14 @@ const UNCHECKED_OF_LAYERS: &str = "weights other than 0 and 1";
 /// What callers should know of results that do not last.
 const RESULT_REUSED: &str = "the function returned the memory of its earlier result, which was still in use and is lost: a caller has to copy what is to be kept";
 
+/// The report: what was run, the cases, and the findings with the numbers of the cases that show
+/// each.
 pub(super) fn summary(
     config: &RunConfig<'_>,
     run: RunInfo,
-    cases: &[Planned<'_>],
-    (done, shown): (Vec<Done>, &[Option<usize>]),
-    findings: Vec<Finding>,
-    stopped: Option<&Stopped>,
+    mut cases: Vec<JudgedCase<'_>>,
+    findings: Vec<(Finding, Vec<usize>)>,
+    stopped: Option<Stopped>,
 ) -> Summary {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut coverage =
@@ -45,11 +45,10 @@ pub(super) fn summary(
     if run.is_layer {
         coverage.unchecked.push(UNCHECKED_OF_LAYERS.to_owned());
     }
-    let declined = done.iter().filter(|done| done.handling.strides == Strides::Declined).count();
-    if !done
-        .iter()
-        .any(|done| done.verdict.is_checked() && done.handling.strides == Strides::Transposed)
-    {
+    let has = |strides: Strides| move |case: &&JudgedCase<'_>| case.handling.strides == strides;
+    let declined = cases.iter().filter(has(Strides::Declined)).count();
+    let mut on_views = cases.iter().filter(has(Strides::Transposed));
+    if !on_views.any(|case| case.verdict().is_checked()) {
         // First, for the report says of the last ones that no version checks them.
         let unchecked = if declined > 0 { DECLINED_STRIDED_INPUTS } else { NO_STRIDED_INPUTS };
         coverage.unchecked.insert(0, unchecked.to_owned());
@@ -58,7 +57,7 @@ pub(super) fn summary(
         let reason = Quoted::new(STRIDES_DECLINED);
         coverage.declined.push(Declined { verdict: None, reason, cases: declined });
     }
-    let reused = done.iter().filter(|done| done.handling.reuses_result).count();
+    let reused = cases.iter().filter(|case| case.handling.reuses_result).count();
     for law in &config.laws {
         coverage.laws.insert(law.law.law.clone(), 0);
     }
@@ -68,12 +67,14 @@ pub(super) fn summary(
     for option in CallOption::ALL {
         coverage.options.insert(option.to_string(), 0);
     }
-    for (done, planned) in done.iter().zip(cases) {
-        *counts.entry(done.verdict.word().to_owned()).or_default() += 1;
-        if matches!(done.verdict, Verdict::Unsupported | Verdict::Refused) {
+    for case in &cases {
+        let verdict = case.verdict();
+        *counts.entry(verdict.word().to_owned()).or_default() += 1;
+        if matches!(verdict, Verdict::Unsupported | Verdict::Refused) {
             // One reason with changing extents is one line: the first as it was written.
-            let reason = done.evidence.as_ref().map_or(Quoted::new(""), |it| it.said(usize::MAX));
-            let verdict = Some(done.verdict);
+            let evidence = case.record.evidence.as_ref();
+            let reason = evidence.map_or(Quoted::new(""), |it| it.said(usize::MAX));
+            let verdict = Some(verdict);
             let is_like =
                 |one: &&mut Declined| one.verdict == verdict && one.reason.is_like(&reason);
             match coverage.declined.iter_mut().find(is_like) {
@@ -81,43 +82,43 @@ pub(super) fn summary(
                 None => coverage.declined.push(Declined { verdict, reason, cases: 1 }),
             }
         }
-        if done.verdict.is_checked() {
-            cover(&mut coverage, done, planned);
+        if verdict.is_checked() {
+            cover(&mut coverage, case);
         }
     }
-    let shown = shown.iter().copied().chain(std::iter::repeat(None));
-    let records = done.into_iter().zip(cases).zip(shown);
-    let records =
-        records.map(|((done, planned), finding)| record(done, planned, finding)).collect();
+    for (number, (_, members)) in findings.iter().enumerate() {
+        // Undeclared conventions come first: a case shows what is wrong with it besides, if
+        // something is.
+        members.iter().for_each(|at| cases[*at].record.finding = Some(number));
+    }
     let mut warnings = config.target.adapter.warnings(&config.target.limits.watch);
     if reused > 0 {
         let cases = if reused == 1 { "case" } else { "cases" };
         warnings.push(format!("{RESULT_REUSED} (seen in {reused} {cases})"));
     }
-    let interrupted = stopped == Some(&Stopped::Interrupted);
-    let stopped = stopped.cloned();
     Summary {
         format: REPORT_FORMAT.to_owned(),
         run,
         counts,
-        findings,
+        findings: findings.into_iter().map(|(finding, _)| finding).collect(),
         coverage,
+        interrupted: stopped == Some(Stopped::Interrupted),
         stopped,
-        interrupted,
         warnings,
         known: None,
         snapshot: None,
-        records,
+        records: cases.into_iter().map(|case| case.record).collect(),
     }
 }
 
-fn cover(coverage: &mut Coverage, done: &Done, planned: &Planned<'_>) {
-    *coverage.laws.entry(planned.law().to_owned()).or_default() += 1;
-    *coverage.dtypes.entry(planned.dtype().to_string()).or_default() += 1;
+fn cover(coverage: &mut Coverage, case: &JudgedCase<'_>) {
+    let JudgedCase { planned, record, .. } = case;
+    *coverage.laws.entry(record.law.clone()).or_default() += 1;
+    *coverage.dtypes.entry(record.dtype.clone()).or_default() += 1;
     for option in CallOption::ALL.into_iter().filter(|option| planned.uses(*option)) {
         *coverage.options.entry(option.to_string()).or_default() += 1;
     }
-    for (reference, rows) in done.references.iter() {
+    for (reference, rows) in case.references.iter() {
         *coverage.references.entry(reference.to_string()).or_default() += rows;
     }
     let d = planned.dims();
@@ -133,28 +134,8 @@ fn cover(coverage: &mut Coverage, done: &Done, planned: &Planned<'_>) {
         let range = coverage.sizes.entry(name.to_owned()).or_insert((n, n));
         *range = (range.0.min(n), range.1.max(n));
     }
-    if done.verdict == Verdict::Pass {
-        let margin = coverage.margins.entry(planned.dtype().to_string()).or_default();
-        *margin = margin.max(done.margin);
-    }
-}
-
-fn record(done: Done, planned: &Planned<'_>, finding: Option<usize>) -> CaseRecord {
-    let measured = matches!(done.verdict, Verdict::Pass | Verdict::Suspect | Verdict::Fail)
-        && done.margin.is_finite();
-    CaseRecord {
-        id: done.id,
-        law: planned.law().to_owned(),
-        dtype: planned.dtype().to_string(),
-        call: done.call,
-        dims: done.dims,
-        options: done.options,
-        verdict: done.verdict,
-        margin: measured.then_some(done.margin),
-        evidence: done.evidence,
-        replay: None,
-        finding,
-        known: false,
-        digest: done.digest,
+    if record.verdict == Verdict::Pass {
+        let margin = coverage.margins.entry(record.dtype.clone()).or_default();
+        *margin = margin.max(record.margin.unwrap_or_default());
     }
 }

@@ -1,48 +1,26 @@
 //! Results that depend on how query, key and value lie in memory.
 
 use qkvet_diagnose::together;
-use qkvet_spec::{Cause, Evidence, RightLayout, Verdict};
+use qkvet_spec::{Cause, RightLayout, Verdict};
 
-use super::evidence;
-use super::state::{Done, Group, RunState};
-
-/// For which layout a result is right, where it is for one alone.
-pub(crate) fn right_on(evidence: &Evidence) -> Option<RightLayout> {
-    let on_views = evidence.contiguous.then_some(RightLayout::Views);
-    if evidence.strided { Some(RightLayout::Contiguous) } else { on_views }
-}
-
-impl Done {
-    /// For which layout it is right, if it failed on the other alone.
-    pub(super) fn right_on(&self) -> Option<RightLayout> {
-        self.evidence.as_ref().and_then(right_on)
-    }
-
-    /// The same case with what views gave, where contiguous inputs gave other wrong results.
-    pub(super) fn on_views(&self) -> Self {
-        let mut done = self.clone();
-        if let Some(on_views) = done.on_views.take() {
-            (done.evidence, done.calls) = (Some(on_views.evidence), on_views.calls);
-        }
-        done
-    }
-}
+use super::Group;
+use crate::run::state::RunState;
 
 /// Cases that failed for one layout alone; if there are none, those that a fault explains but for
 /// what their views gave.
-pub(super) fn by_layout<'a>(scene: &RunState<'_, 'a>, groups: &mut [Group<'a>]) -> Vec<Group<'a>> {
+pub(super) fn by_layout<'a>(state: &RunState<'_, 'a>, groups: &mut [Group<'a>]) -> Vec<Group<'a>> {
     let alone = |right: RightLayout| {
         let is_member = |at: &usize| {
-            let done = &scene.done[*at];
-            done.verdict == Verdict::Fail && done.right_on() == Some(right)
+            let case = &state.cases[*at];
+            case.verdict() == Verdict::Fail && case.right_on() == Some(right)
         };
-        let members: Vec<usize> = (0..scene.done.len()).filter(is_member).collect();
+        let members: Vec<usize> = (0..state.cases.len()).filter(is_member).collect();
         (!members.is_empty()).then(|| group(right, Vec::new(), members))
     };
     let alone: Vec<Group<'a>> =
         [RightLayout::Contiguous, RightLayout::Views].into_iter().filter_map(alone).collect();
     if alone.is_empty() {
-        groups.iter_mut().filter_map(|named| beside(scene, named)).collect()
+        groups.iter_mut().filter_map(|named| beside(state, named)).collect()
     } else {
         alone
     }
@@ -54,19 +32,16 @@ fn group<'a>(right: RightLayout, faults: Vec<String>, members: Vec<usize>) -> Gr
 
 /// Takes from a group the cases whose views gave what its faults refute. What they compute bounds
 /// its roundings, so that results which differ by those alone stay.
-fn beside<'a>(scene: &RunState<'_, 'a>, named: &mut Group<'a>) -> Option<Group<'a>> {
+fn beside<'a>(state: &RunState<'_, 'a>, named: &mut Group<'a>) -> Option<Group<'a>> {
     let of_meaning =
         named.faults.iter().all(|fault| fault.behavior.is_none() && fault.execution.is_empty());
     if named.faults.is_empty() || !of_meaning {
         return None;
     }
     let seen = |at: &usize| {
-        let done = &scene.done[*at];
-        Some((
-            *at,
-            done.on_views.as_ref()?.calls.as_slice(),
-            *scene.config.contracts.get(&done.dtype)?,
-        ))
+        let case = &state.cases[*at];
+        let contract = *state.config.contracts.get(&case.planned.dtype())?;
+        Some((*at, case.on_views.as_ref()?.calls.as_slice(), contract))
     };
     let otherwise: Vec<_> = named.members.iter().filter_map(seen).collect();
     if otherwise.is_empty() {
@@ -75,8 +50,8 @@ fn beside<'a>(scene: &RunState<'_, 'a>, named: &mut Group<'a>) -> Option<Group<'
     let mut calls: Vec<_> =
         otherwise.iter().map(|(_, calls, contract)| (*calls, *contract)).collect();
     // What contiguous inputs give confirms the faults.
-    calls.extend(evidence(scene.config, scene.done, &named.members));
-    let explained = together(&calls, scene.meaning, &named.faults)?.explained;
+    calls.extend(state.evidence(&named.members));
+    let explained = together(&calls, state.meaning, &named.faults)?.explained;
     let is_refuted = |at: &usize| {
         otherwise.iter().position(|(of, ..)| of == at).is_some_and(|n| !explained.contains(&n))
     };

@@ -8,14 +8,16 @@ use std::sync::{Mutex, PoisonError};
 
 use qkvet_gen::{GenError, from_json, to_json};
 use qkvet_spec::{
-    Case, Cause, CheckedLaw, Convention, Law, Unexpected, Verdict, Words, parse_json,
+    Case, Cause, CheckedLaw, Contract, Convention, Dtype, Law, Unexpected, Verdict, Words,
+    parse_json,
 };
 use serde::{Deserialize, Serialize};
 
-use super::RunConfig;
 use crate::adapters::StoredCall;
 use crate::atomic_write::atomic_write;
 use crate::config::below_current;
+use crate::config::names;
+use crate::run::RunConfig;
 
 /// No stored case is longer: a longer file is refused before it is read.
 const MAX_BYTES: u64 = 1 << 30;
@@ -65,7 +67,7 @@ pub struct StoredFinding {
 }
 
 impl StoredFinding {
-    pub(super) fn new(verdict: Verdict, cause: Cause, calls: usize, once: bool) -> Self {
+    pub(crate) fn new(verdict: Verdict, cause: Cause, calls: usize, once: bool) -> Self {
         Self { verdict, cause: Some(cause), old_title: None, calls, once }
     }
 
@@ -92,13 +94,16 @@ impl Stored {
 }
 
 /// The folder.
-pub(super) struct Store {
+pub(crate) struct Store {
     folder: PathBuf,
+    /// Whether it is there. Without a place to write to the verdicts are the same; only replay is
+    /// lost.
+    is_open: bool,
     target: String,
     config: Option<PathBuf>,
     declared: Vec<String>,
     call: StoredCall,
-    contracts: Vec<(qkvet_spec::Dtype, String)>,
+    contracts: Vec<(Dtype, String)>,
     /// Cases that were kept with what they show.
     shown: Mutex<BTreeSet<String>>,
     /// The first case that could not be written.
@@ -127,37 +132,36 @@ fn running_file(folder: &Path, number: usize) -> PathBuf {
 }
 
 impl Store {
-    pub(super) fn open(folder: &Path, config: &RunConfig<'_>) -> Result<Self, Unexpected> {
-        let store = Self {
+    pub(crate) fn open(folder: &Path, config: &RunConfig<'_>) -> Self {
+        let contract =
+            |(dtype, contract): (&Dtype, &&Contract)| (*dtype, contract.contract.clone());
+        let mut store = Self {
             folder: folder.to_owned(),
+            is_open: false,
             target: config.target.name.clone(),
             config: config.target.config.as_deref().map(below_current),
             declared: names(&config.conventions),
             call: config.target.adapter.stored_call(),
-            contracts: config
-                .contracts
-                .iter()
-                .map(|(dtype, contract)| (*dtype, contract.contract.clone()))
-                .collect(),
+            contracts: config.contracts.iter().map(contract).collect(),
             shown: Mutex::default(),
-            lost: Mutex::new(None),
+            lost: Mutex::default(),
             working: Mutex::default(),
         };
         let cases = folder.join("cases");
-        std::fs::create_dir_all(&cases).map_err(|error| {
+        let made = std::fs::create_dir_all(&cases).map_err(|error| {
             Unexpected::at_path("case", cases, "a folder to write to").error(error)
-        })?;
-        write(&folder.join(".gitignore"), "*\n")?;
-        Ok(store)
+        });
+        store.is_open = store.noted(made.and_then(|()| write(&folder.join(".gitignore"), "*\n")));
+        store
     }
 
     /// The folder that it lies in, absolute.
-    pub(super) fn root(&self) -> Option<PathBuf> {
+    pub(crate) fn root(&self) -> Option<PathBuf> {
         std::path::absolute(&self.folder).ok()?.parent().map(Path::to_owned)
     }
 
     /// Why cases were lost, if any was.
-    pub(super) fn lost(&self) -> Option<String> {
+    pub(crate) fn lost(&self) -> Option<String> {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Unexpected::to_string)
     }
 
@@ -169,7 +173,10 @@ impl Store {
     }
 
     /// Remembers the case that worker `number` is about to run.
-    pub(super) fn running(&self, number: usize, case: &Case, law: &CheckedLaw) {
+    pub(crate) fn running(&self, number: usize, case: &Case, law: &CheckedLaw) {
+        if !self.is_open {
+            return;
+        }
         self.working.lock().unwrap_or_else(PoisonError::into_inner).insert(number);
         self.noted(self.write(
             &running_file(&self.folder, number),
@@ -182,7 +189,7 @@ impl Store {
 
     /// Keeps a case for `qkvet replay`, with the conventions it was judged under and what it shows.
     /// Whether it is there. A case that shows a finding is not replaced by itself without one.
-    pub(super) fn keep(
+    pub(crate) fn keep(
         &self,
         id: &str,
         case: &Case,
@@ -190,6 +197,9 @@ impl Store {
         conventions: &[&Convention],
         finding: Option<StoredFinding>,
     ) -> bool {
+        if !self.is_open {
+            return false;
+        }
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         if finding.is_none() && shown.contains(id) {
             return true;
@@ -202,9 +212,9 @@ impl Store {
     }
 
     /// Keeps the script that shows a finding without qkvet, and gives its path.
-    pub(super) fn keep_script(&self, id: &str, text: &str) -> Option<String> {
+    pub(crate) fn keep_script(&self, id: &str, text: &str) -> Option<String> {
         let path = self.folder.join("cases").join(format!("{id}.py"));
-        self.noted(write(&path, text)).then(|| path.display().to_string())
+        (self.is_open && self.noted(write(&path, text))).then(|| path.display().to_string())
     }
 
     fn write(
@@ -236,14 +246,6 @@ impl Store {
         let text = serde_json::to_string(&stored).map_err(fail)?;
         write(path, &text)
     }
-}
-
-/// `field=value` of each.
-pub(super) fn names(conventions: &[&Convention]) -> Vec<String> {
-    conventions
-        .iter()
-        .map(|convention| format!("{}={}", convention.field, convention.value))
-        .collect()
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Unexpected> {

@@ -1,6 +1,8 @@
 //! From decided cases to groups that belong together: by fault, by form, by what a broken target
 //! said.
 
+mod layout;
+
 use std::collections::BTreeMap;
 
 use qkvet_diagnose::{Named, named, sample_evenly};
@@ -11,29 +13,69 @@ use qkvet_spec::{
     Quoted, Rival, Verdict,
 };
 
-use super::layout::by_layout;
-use super::planned::Planned;
-use super::state::{Done, Group, RunState};
-use super::{evidence, failing};
+use super::case::JudgedCase;
+use super::state::{RunState, failing};
+use layout::by_layout;
 
 /// Cases beside a fault that are named.
 const MAX_BESIDE: usize = 3;
 /// What a target says may be long.
 const MAX_TITLE: usize = 240;
 
+/// Cases that belong together.
+pub(super) struct Group<'a> {
+    pub(super) verdict: Verdict,
+    pub(super) cause: Cause,
+    pub(super) notes: Vec<Note>,
+    /// What explains every member: nothing, a fault, or two together.
+    pub(super) faults: Vec<&'a Fault>,
+    pub(super) members: Vec<usize>,
+    /// Whether it is about what views gave beside a fault that contiguous inputs show.
+    pub(super) on_views: bool,
+    /// Further cases that its cause speaks of.
+    pub(super) beside: Vec<usize>,
+    /// How many groups of its verdict come before it.
+    pub(super) rank: usize,
+}
+
 impl<'a> Group<'a> {
+    pub(super) fn new(verdict: Verdict, cause: Cause, members: Vec<usize>) -> Self {
+        Self {
+            verdict,
+            cause,
+            notes: Vec::new(),
+            faults: Vec::new(),
+            members,
+            on_views: false,
+            beside: Vec::new(),
+            rank: 0,
+        }
+    }
+
+    /// Whether nothing says what explains the cases.
+    pub(super) fn is_unexplained(&self) -> bool {
+        matches!(self.cause, Cause::Unexplained { .. } | Cause::Form { .. })
+            && self.notes.is_empty()
+    }
+
+    /// Whether nothing says more of the cases than what they show.
+    pub(super) fn is_bare(&self) -> bool {
+        let is_plain = matches!(self.cause, Cause::Broken { .. } | Cause::Nondeterministic);
+        self.is_unexplained() || is_plain && self.notes.is_empty()
+    }
+
     /// The failing cases that a fault explains, or two together.
     fn of_faults(named: &Named<'a>, members: Vec<usize>) -> Self {
         Self { faults: named.faults.clone(), ..Self::new(Verdict::Fail, cause_of(named), members) }
     }
 
     /// Notes that further cases use the same options and are explained by nothing.
-    fn note_others(&mut self, scene: &RunState<'_, '_>, others: &[usize]) {
+    fn note_others(&mut self, state: &RunState<'_, '_>, others: &[usize]) {
         let named = &others[..others.len().min(MAX_BESIDE)];
         self.notes.push(Note::Others {
-            options: shared(scene, &self.members),
+            options: shared(state, &self.members),
             cases: others.len(),
-            first: named.iter().map(|at| scene.done[*at].id.clone()).collect(),
+            first: state.of(named).map(|case| case.record.id.clone()).collect(),
         });
         self.beside.extend(named);
     }
@@ -73,47 +115,66 @@ pub(crate) fn undeclared(convention: &Convention) -> Cause {
     }
 }
 
+/// Wrong results, the most frequent first, then what broke.
+pub(super) fn groups<'a>(state: &RunState<'_, 'a>) -> Vec<Group<'a>> {
+    let broken = [Verdict::Nondet, Verdict::Crash, Verdict::Timeout, Verdict::Error]
+        .map(|verdict| broken(verdict, state.cases));
+    let ranked = |groups: Vec<Group<'a>>| {
+        groups.into_iter().enumerate().map(|(rank, group)| Group { rank, ..group })
+    };
+    std::iter::once(wrong(state)).chain(broken).flat_map(ranked).collect()
+}
+
+/// The member that is shown: the relation refuted if possible, then the law with the fewest
+/// variables, then the fewest of the less ordinary options, then the smallest.
+pub(super) fn representative(state: &RunState<'_, '_>, members: &[usize]) -> Option<usize> {
+    let key = |at: &usize| {
+        let case = &state.cases[*at];
+        let law = case.planned.checked_law(state.config);
+        let variables = law.map_or(usize::MAX, |law| law.given.len() + law.lets.len());
+        let is_rare = |option: &&CallOption| case.planned.uses(**option);
+        let rare = CallOption::ALL[4..].iter().filter(is_rare).count();
+        (!case.is_relation(), variables, rare, case.planned.size(), *at)
+    };
+    members.iter().copied().min_by_key(key)
+}
+
 /// Wrong results: by fault as long as one explains a good part of what is left, then by what is
 /// wrong with them.
-pub(super) fn wrong<'a>(scene: &RunState<'_, 'a>) -> Vec<Group<'a>> {
-    let mut left = failing(scene.done);
-    let mut groups = if left.is_empty() { Vec::new() } else { caused(scene, &left) };
+fn wrong<'a>(state: &RunState<'_, 'a>) -> Vec<Group<'a>> {
+    let mut left = failing(state.cases);
+    let mut groups = if left.is_empty() { Vec::new() } else { caused(state, &left) };
     left.retain(|at| !groups.iter().any(|group| group.members.contains(at)));
     let mut rest = Vec::new();
-    for group in unexplained(scene, &left) {
-        let named = groups.iter_mut().find(|named| is_beside(scene, named, &group));
+    for group in unexplained(state, &left) {
+        let named = groups.iter_mut().find(|named| is_beside(state, named, &group));
         match named {
-            Some(named) => named.note_others(scene, &group.members),
+            Some(named) => named.note_others(state, &group.members),
             None => rest.push(group),
         }
     }
     groups.extend(rest);
-    let of_layout = by_layout(scene, &mut groups);
+    let of_layout = by_layout(state, &mut groups);
     groups.extend(of_layout);
     groups.sort_by_key(|group| std::cmp::Reverse(group.members.len()));
     groups
 }
 
 /// Options that all of these cases use and not every case does that was checked.
-fn shared(scene: &RunState<'_, '_>, members: &[usize]) -> Vec<CallOption> {
-    let of_all = |option: &CallOption| members.iter().all(|at| scene.cases[*at].uses(*option));
-    let checked = |option: CallOption, (done, case): (&Done, &Planned<'_>)| {
-        done.verdict.is_checked() && !case.uses(option)
+fn shared(state: &RunState<'_, '_>, members: &[usize]) -> Vec<CallOption> {
+    let of_all = |option: &CallOption| state.of(members).all(|case| case.planned.uses(*option));
+    let elsewhere = |option: &CallOption| {
+        state.cases.iter().any(|case| case.verdict().is_checked() && !case.planned.uses(*option))
     };
-    let elsewhere =
-        |option: &CallOption| scene.done.iter().zip(scene.cases).any(|pair| checked(*option, pair));
     CallOption::ALL.into_iter().filter(|option| of_all(option) && elsewhere(option)).collect()
 }
 
 /// Whether wrong values that nothing explains belong to the same option as those of a fault.
-fn is_beside(scene: &RunState<'_, '_>, named: &Group<'_>, unexplained: &Group<'_>) -> bool {
-    let (own, other) = (shared(scene, &named.members), shared(scene, &unexplained.members));
-    let of_value = |at: &usize| {
-        scene.done[*at].evidence.as_ref().is_none_or(|evidence| evidence.form.is_none())
-    };
+fn is_beside(state: &RunState<'_, '_>, named: &Group<'_>, unexplained: &Group<'_>) -> bool {
+    let (own, other) = (shared(state, &named.members), shared(state, &unexplained.members));
     !own.is_empty()
         && own.iter().all(|option| other.contains(option))
-        && unexplained.members.iter().all(of_value)
+        && state.of(&unexplained.members).all(|case| case.form().is_none())
 }
 
 /// Calls of a case that came out right, as a target without a fault answers them.
@@ -124,29 +185,27 @@ const MAX_RIGHT: usize = 240;
 
 /// What the target got right, thinned out evenly. The results of a right target stand for those of
 /// this one, which are within the same bounds.
-fn right<'a>(scene: &RunState<'_, 'a>) -> Vec<Right<'a>> {
-    let RunState { config, meaning, done, .. } = *scene;
-    let passed: Vec<usize> =
-        (0..done.len()).filter(|at| done[*at].verdict == Verdict::Pass).collect();
-    let answered = |at: usize| {
-        let planned = &scene.cases[at];
+fn right<'a>(state: &RunState<'_, 'a>) -> Vec<Right<'a>> {
+    let RunState { config, meaning, cases, .. } = *state;
+    let passed: Vec<_> = cases.iter().filter(|case| case.verdict() == Verdict::Pass).collect();
+    let answered = |judged: &JudgedCase<'a>| {
+        let planned = &judged.planned;
         let (case, law) = (planned.case(config).ok()?, planned.checked_law(config).ok()?);
         let contract = *config.contracts.get(&planned.dtype())?;
         let mut target = Simulator::new(meaning.clone(), Execution::standard());
         let outcome = evaluate(law, &case, Judge { meaning, contract }, &mut target).ok()?;
         Some((outcome.calls, contract))
     };
-    sample_evenly(&passed, MAX_RIGHT).copied().filter_map(answered).collect()
+    sample_evenly(&passed, MAX_RIGHT).filter_map(|case| answered(case)).collect()
 }
 
 /// Failing cases by the faults that explain them.
-fn caused<'a>(scene: &RunState<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
-    let RunState { config, meaning, done, .. } = *scene;
-    let right = right(scene);
+fn caused<'a>(state: &RunState<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
+    let right = right(state);
     let passing: Vec<_> =
         right.iter().map(|(calls, contract)| (calls.as_slice(), *contract)).collect();
-    let faults: Vec<&Fault> = config.catalog.faults.values().collect();
-    let found = named(&evidence(config, done, failing), &passing, meaning, &faults);
+    let faults: Vec<&Fault> = state.config.catalog.faults.values().collect();
+    let found = named(&state.evidence(failing), &passing, state.meaning, &faults);
     found
         .into_iter()
         .map(|named| {
@@ -157,26 +216,22 @@ fn caused<'a>(scene: &RunState<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
 
 /// What no fault explains: results of the wrong form by what is wrong with it, all other wrong
 /// results together.
-fn unexplained<'a>(scene: &RunState<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
+fn unexplained<'a>(state: &RunState<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
     let mut groups: BTreeMap<Option<Form>, Vec<usize>> = BTreeMap::new();
     for at in failing {
-        let form = scene.done[*at].evidence.as_ref().and_then(|evidence| evidence.form);
-        groups.entry(form).or_default().push(*at);
+        groups.entry(state.cases[*at].form()).or_default().push(*at);
     }
     let cause = |form: Option<Form>, members: &[usize]| {
         if let Some(form) = form {
             return Cause::Form { form };
         }
-        let law = scene.cases[members[0]].law();
+        let law = &state.cases[members[0]].record.law;
+        let is_of = |case: &JudgedCase<'_>| case.record.law == *law;
         let is_alone = members.len() > 1
-            && members.iter().all(|at| scene.cases[*at].law() == law)
-            && scene
-                .done
-                .iter()
-                .zip(scene.cases)
-                .any(|(done, case)| done.verdict.is_checked() && case.law() != law);
-        let options = if is_alone { Vec::new() } else { shared(scene, members) };
-        Cause::Unexplained { law: is_alone.then(|| law.to_owned()), options }
+            && state.of(members).all(is_of)
+            && state.cases.iter().any(|case| case.verdict().is_checked() && !is_of(case));
+        let options = if is_alone { Vec::new() } else { shared(state, members) };
+        Cause::Unexplained { law: is_alone.then(|| law.clone()), options }
     };
     // Forms after values.
     groups
@@ -186,13 +241,14 @@ fn unexplained<'a>(scene: &RunState<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>
 }
 
 /// Targets that broke: by what they said, numbers aside, in order of first appearance.
-pub(super) fn broken<'a>(verdict: Verdict, done: &[Done]) -> Vec<Group<'a>> {
+fn broken<'a>(verdict: Verdict, cases: &[JudgedCase<'_>]) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
-    for (at, one) in done.iter().enumerate().filter(|(_, done)| done.verdict == verdict) {
+    let all = cases.iter().enumerate().filter(|(_, case)| case.verdict() == verdict);
+    for (at, one) in all {
         let cause = match verdict {
             Verdict::Nondet => Cause::Nondeterministic,
             _ => {
-                let how = one.evidence.as_ref().map(|evidence| evidence.breakage(MAX_TITLE));
+                let how = one.record.evidence.as_ref().map(|evidence| evidence.breakage(MAX_TITLE));
                 Cause::Broken { how: how.unwrap_or_else(|| Breakage::Said(Quoted::default())) }
             }
         };

@@ -3,7 +3,6 @@
 
 use std::cmp::Reverse;
 
-use super::state::{Done, Group, RunState};
 use qkvet_engine::affects::{AffectedElements, affects};
 use qkvet_engine::interpret::{Expected, interpret};
 use qkvet_engine::law::CallRecord;
@@ -11,9 +10,13 @@ use qkvet_engine::lowering::{Want, alters, visibility};
 use qkvet_engine::simulate::Simulator;
 use qkvet_engine::steps::{QuerySteps, query_steps};
 use qkvet_spec::{
-    Call, CallOption, Contract, Dims, Execution, Fault, Meaning, Numbers, Picture, Response,
-    StageStep, Steps, Target, Tensor, Verdict, WorkedExample,
+    Call, Contract, Dims, Execution, Fault, Meaning, Numbers, Picture, Response, StageStep, Steps,
+    Target, Tensor, Verdict, WorkedExample,
 };
+
+use crate::run::case::JudgedCase;
+use crate::run::group::Group;
+use crate::run::state::RunState;
 
 /// Keys of an example; of more those of most weight.
 const MAX_KEYS: usize = 24;
@@ -35,7 +38,7 @@ pub(super) struct Telling<'s> {
 }
 
 /// A result of a call that the target answered in the right form, and its place farthest out.
-struct Shown<'c> {
+struct Farthest<'c> {
     record: &'c CallRecord,
     want: Want,
     tensor: &'c Tensor,
@@ -44,10 +47,10 @@ struct Shown<'c> {
     worst: usize,
 }
 
-impl Shown<'_> {
+impl Farthest<'_> {
     /// The result of the calls that is farthest out, one that is refuted before any other.
-    fn of<'c>(calls: &'c [CallRecord], telling: &Telling<'_>) -> Option<Shown<'c>> {
-        let mut best: Option<(f64, Shown<'c>)> = None;
+    fn of<'c>(calls: &'c [CallRecord], telling: &Telling<'_>) -> Option<Farthest<'c>> {
+        let mut best: Option<(f64, Farthest<'c>)> = None;
         for record in calls.iter().filter(|record| record.call.misfit().is_none()) {
             for result in record.results() {
                 let expected =
@@ -65,12 +68,14 @@ impl Shown<'_> {
                     (0..tensor.data.len()).map(far).reduce(|a, b| if b.0 > a.0 { b } else { a });
                 let Some((out, worst)) = farthest else { continue };
                 if best.as_ref().is_none_or(|(known, _)| out > *known) {
-                    best =
-                        Some((out, Shown { record, want: result.want, tensor, expected, worst }));
+                    best = Some((
+                        out,
+                        Farthest { record, want: result.want, tensor, expected, worst },
+                    ));
                 }
             }
         }
-        best.map(|(_, shown)| shown)
+        best.map(|(_, farthest)| farthest)
     }
 
     fn width(&self) -> usize {
@@ -112,7 +117,7 @@ fn supposed(telling: &Telling<'_>, call: &Call) -> Option<Meaning> {
 }
 
 /// What the cause that is named gives for a call, rounding included.
-fn simulated(telling: &Telling<'_>, shown: &Shown<'_>) -> Option<Tensor> {
+fn simulated(telling: &Telling<'_>, farthest: &Farthest<'_>) -> Option<Tensor> {
     if telling.faults.is_empty() && telling.convention.is_none() {
         return None;
     }
@@ -122,16 +127,16 @@ fn simulated(telling: &Telling<'_>, shown: &Shown<'_>) -> Option<Tensor> {
         .faults
         .iter()
         .fold(simulator, |simulator, fault| simulator.with_fault((*fault).clone()));
-    let Response::Output(output) = simulator.call(&shown.record.call) else { return None };
-    shown.want.of(&output).filter(|tensor| tensor.shape == shown.tensor.shape).cloned()
+    let Response::Output(output) = simulator.call(&farthest.record.call) else { return None };
+    farthest.want.of(&output).filter(|tensor| tensor.shape == farthest.tensor.shape).cloned()
 }
 
 /// One query of the witness: the one whose result is farthest out.
-pub(super) fn example(done: &Done, telling: &Telling<'_>) -> Option<WorkedExample> {
-    let shown = Shown::of(&done.calls, telling)?;
-    let call = &shown.record.call;
+pub(super) fn example(calls: &[CallRecord], telling: &Telling<'_>) -> Option<WorkedExample> {
+    let farthest = Farthest::of(calls, telling)?;
+    let call = &farthest.record.call;
     let Dims { h_q, n_q, n_k, .. } = call.dims();
-    let [item, head, query] = shown.place();
+    let [item, head, query] = farthest.place();
     let row = (item * h_q + head) * n_q + query;
     let supposed = supposed(telling, call);
     let weights = |meaning: &Meaning| -> Vec<f64> {
@@ -156,17 +161,18 @@ pub(super) fn example(done: &Done, telling: &Telling<'_>) -> Option<WorkedExampl
             sink: all.sink.map(|sink| Numbers(vec![sink])),
         }
     };
-    let width = shown.width();
-    let columns =
-        foremost(width, MAX_COLUMNS, |c| ratio(&shown.expected, shown.tensor, row * width + c));
+    let width = farthest.width();
+    let columns = foremost(width, MAX_COLUMNS, |c| {
+        ratio(&farthest.expected, farthest.tensor, row * width + c)
+    });
     let pick = |number: &dyn Fn(usize) -> f64| {
         Numbers(columns.iter().map(|c| number(row * width + c)).collect())
     };
-    let simulated = simulated(telling, &shown);
+    let simulated = simulated(telling, &farthest);
     let values = |j: &usize| Numbers(columns.iter().map(|c| own_steps.values[*j][*c]).collect());
     Some(WorkedExample {
-        call: shown.record.label.clone(),
-        result: shown.want.name().to_owned(),
+        call: farthest.record.label.clone(),
+        result: farthest.want.name().to_owned(),
         item,
         head,
         query,
@@ -175,16 +181,16 @@ pub(super) fn example(done: &Done, telling: &Telling<'_>) -> Option<WorkedExampl
         supposed: supposed.as_ref().zip(other.as_ref()).map(|(meaning, weights)| {
             steps(&query_steps(meaning, call, [item, head, query]), weights)
         }),
-        values: if shown.want == Want::Output {
+        values: if farthest.want == Want::Output {
             keys.iter().map(values).collect()
         } else {
             Vec::new()
         },
         keys: keys.clone(),
         width,
-        exact: pick(&|at| shown.expected.exact[at].mid),
-        allowed: pick(&|at| shown.expected.exact[at].rad + shown.expected.hard[at]),
-        got: pick(&|at| shown.tensor.data[at]),
+        exact: pick(&|at| farthest.expected.exact[at].mid),
+        allowed: pick(&|at| farthest.expected.exact[at].rad + farthest.expected.hard[at]),
+        got: pick(&|at| farthest.tensor.data[at]),
         simulated: simulated.map(|tensor| pick(&|at| tensor.data[at])),
         columns,
     })
@@ -205,7 +211,7 @@ const MAX_LOOKED_AT: usize = 24;
 /// The head farthest out of the largest member that can still be looked at: one whose result the
 /// named cause explains, if there is one.
 pub(super) fn picture(
-    scene: &RunState<'_, '_>,
+    state: &RunState<'_, '_>,
     group: &Group<'_>,
     telling: &Telling<'_>,
 ) -> Option<(usize, Picture)> {
@@ -213,29 +219,33 @@ pub(super) fn picture(
         return None;
     }
     let is_small = |at: &usize| {
-        let Dims { n_q, n_k, d_v, .. } = scene.cases[*at].dims();
-        n_q <= MAX_ROWS && n_k <= MAX_ROWS && d_v <= MAX_WIDTH && n_q * n_k > 1
+        let planned = &state.cases[*at].planned;
+        let Dims { n_q, n_k, d_v, .. } = planned.dims();
+        n_q <= MAX_ROWS
+            && n_k <= MAX_ROWS
+            && d_v <= MAX_WIDTH
+            && n_q * n_k > 1
+            && planned.dtype() == telling.contract.dtype
     };
-    let is_of_contract = |at: &usize| scene.done[*at].dtype == telling.contract.dtype;
-    let mut members: Vec<usize> =
-        group.members.iter().copied().filter(is_small).filter(is_of_contract).collect();
+    let mut members: Vec<usize> = group.members.iter().copied().filter(is_small).collect();
     members.sort_by_key(|at| {
-        let Dims { n_q, n_k, .. } = scene.cases[*at].dims();
-        let options =
-            CallOption::ALL.iter().filter(|option| scene.cases[*at].uses(**option)).count();
-        (Reverse(n_q.min(n_k)), Reverse(n_q * n_k), options, scene.cases[*at].size(), *at)
+        let planned = &state.cases[*at].planned;
+        let Dims { n_q, n_k, .. } = planned.dims();
+        let size = planned.size();
+        (Reverse(n_q.min(n_k)), Reverse(n_q * n_k), planned.options(), size, *at)
     });
     let mut second = None;
     for at in members.into_iter().take(MAX_LOOKED_AT) {
-        let Some(shown) = Shown::of(&scene.done[at].calls, telling) else { continue };
-        let supposed = supposed(telling, &shown.record.call);
+        let Some(farthest) = Farthest::of(&state.cases[at].calls, telling) else { continue };
+        let supposed = supposed(telling, &farthest.record.call);
         let explains = |meaning: &Meaning| {
-            let expected = interpret(meaning, &shown.record.call, telling.contract, shown.want);
-            expected.shape == shown.expected.shape
-                && shown.tensor.data.iter().enumerate().all(|(at, x)| expected.holds(at, *x))
+            let expected =
+                interpret(meaning, &farthest.record.call, telling.contract, farthest.want);
+            expected.shape == farthest.expected.shape
+                && farthest.tensor.data.iter().enumerate().all(|(at, x)| expected.holds(at, *x))
         };
         let is_explained = supposed.as_ref().is_some_and(explains);
-        let picture = drawn(&scene.done[at], telling, &shown, supposed.as_ref());
+        let picture = drawn(&state.cases[at], telling, &farthest, supposed.as_ref());
         match picture {
             Some(picture) if is_explained => return Some((at, picture)),
             Some(picture) if second.is_none() => second = Some((at, picture)),
@@ -246,19 +256,19 @@ pub(super) fn picture(
 }
 
 fn drawn(
-    done: &Done,
+    judged: &JudgedCase<'_>,
     telling: &Telling<'_>,
-    shown: &Shown<'_>,
+    farthest: &Farthest<'_>,
     supposed: Option<&Meaning>,
 ) -> Option<Picture> {
-    let call = &shown.record.call;
+    let call = &farthest.record.call;
     let Dims { h_q, n_q, n_k, .. } = call.dims();
-    let width = shown.width();
+    let width = farthest.width();
     // A result may be wider than the values.
     if width > 2 * MAX_WIDTH || n_k == 0 {
         return None;
     }
-    let [item, head, _] = shown.place();
+    let [item, head, _] = farthest.place();
     let first = (item * h_q + head) * n_q;
     let lines = |numbers: Vec<f64>, width: usize| -> Vec<Numbers> {
         numbers[first * width..(first + n_q) * width]
@@ -275,13 +285,13 @@ fn drawn(
         let line = |row: &[bool]| row.iter().map(|seen| if *seen { '1' } else { '0' }).collect();
         seen[first * n_k..(first + n_q) * n_k].chunks(n_k).map(line).collect()
     };
-    let ratios = (0..shown.tensor.data.len())
-        .map(|at| four_digits(ratio(&shown.expected, shown.tensor, at)))
+    let ratios = (0..farthest.tensor.data.len())
+        .map(|at| four_digits(ratio(&farthest.expected, farthest.tensor, at)))
         .collect();
     Some(Picture {
-        case: done.id.clone(),
-        call: done.call.clone(),
-        label: shown.record.label.clone(),
+        case: judged.record.id.clone(),
+        call: judged.record.call.clone(),
+        label: farthest.record.label.clone(),
         item,
         head,
         weights: weights(telling.meaning),
@@ -289,7 +299,7 @@ fn drawn(
         supposed_weights: supposed.map(weights).unwrap_or_default(),
         supposed_seen: supposed.map(seen).unwrap_or_default(),
         ratios: lines(ratios, width),
-        result: shown.want.name().to_owned(),
+        result: farthest.want.name().to_owned(),
     })
 }
 

@@ -1,9 +1,9 @@
 //! Why a run ends before its last case.
 
-use qkvet_spec::{Stopped, Verdict};
+use qkvet_spec::{CaseRecord, Stopped, Verdict};
 
-use super::state::Done;
-use super::{FailFast, RunConfig, Seen};
+use super::case::JudgedCase;
+use crate::config::{FailFast, RunConfig, Seen};
 
 /// What stops a run, counted case by case: cases without an answer in time, and cases that cost the
 /// target its process.
@@ -29,13 +29,13 @@ impl<'a> Count<'a> {
     }
 
     /// Counts one more case; why it is the last one, if it is.
-    pub(super) fn add(&mut self, law: &str, done: &Done) -> Option<Stopped> {
-        if let Some(reason) = &done.unasked {
+    pub(super) fn add(&mut self, case: &JudgedCase<'_>) -> Option<Stopped> {
+        if let Some(reason) = &case.unasked {
             return Some(Stopped::Gone(reason.clone()));
         }
-        if done.verdict == Verdict::Timeout {
+        if case.verdict() == Verdict::Timeout {
             self.timeouts += 1;
-        } else if done.broke() {
+        } else if case.broke() {
             self.ends += 1;
         }
         if self.timeouts >= self.most_timeouts {
@@ -44,47 +44,27 @@ impl<'a> Count<'a> {
         if self.ends >= self.most_ends {
             return Some(Stopped::Ends(self.ends));
         }
-        let Done { id: case, dtype, options, verdict, .. } = done;
-        let seen = Seen { law, dtype: dtype.name(), case, options, verdict: *verdict };
+        let CaseRecord { id: case, law, dtype, options, verdict, .. } = &case.record;
+        let seen = Seen { law, dtype, case, options, verdict: *verdict };
         self.fail_fast.ends_at(&seen).then_some(Stopped::FirstFinding)
-    }
-}
-
-impl Done {
-    /// Whether the case cost the target its process, or may have.
-    pub(super) fn broke(&self) -> bool {
-        self.ended
-            || matches!(self.verdict, Verdict::Crash | Verdict::Timeout)
-            || self.evidence.as_ref().is_some_and(|evidence| evidence.broke_protocol)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use qkvet_engine::interpret::References;
-    use qkvet_spec::{Dims, Dtype};
+    use crate::run::case::PlannedCase;
+    use qkvet_gen::{build, plans};
+    use qkvet_spec::{Catalog, Dtype};
 
-    fn done(verdict: Verdict, ended: bool) -> Done {
-        Done {
-            id: String::new(),
-            dtype: Dtype::Float32,
-            call: String::new(),
-            dims: Dims { b: 1, h_q: 1, h_k: 1, n_q: 1, n_k: 1, d_k: 1, d_v: 1 },
-            options: Vec::new(),
-            verdict,
-            margin: 0.0,
-            evidence: None,
-            calls: Vec::new(),
-            on_views: None,
-            references: References::default(),
-            handling: qkvet_spec::Handling::default(),
-            ended,
-            digest: None,
-            unasked: None,
-            asked: 0,
-            once: false,
-        }
+    fn judged(verdict: Verdict, ended: bool) -> JudgedCase<'static> {
+        let catalog = Catalog::embedded().expect("a catalog");
+        let (law, suite) = (&catalog.laws["value"], &catalog.suites["smoke"]);
+        let plan = plans(suite, &[law], &[Dtype::Float32], 0).remove(0);
+        let case = build(law, &plan).expect("a case");
+        let mut judged = JudgedCase::skipped(&PlannedCase::Plan(plan), &case);
+        judged.record.verdict = verdict;
+        JudgedCase { ended, ..judged }
     }
 
     fn check(
@@ -94,10 +74,8 @@ mod tests {
     ) {
         let fail_fast = fail_fast.into();
         let mut count = Count { timeouts: 0, most_timeouts: 2, ends: 0, most_ends: 3, fail_fast };
-        let all: Vec<_> = cases
-            .iter()
-            .map(|(verdict, ended)| count.add("value", &done(*verdict, *ended)))
-            .collect();
+        let all: Vec<_> =
+            cases.iter().map(|(verdict, ended)| count.add(&judged(*verdict, *ended))).collect();
         let (last, before) = all.split_last().expect("a case");
         assert!(before.iter().all(Option::is_none), "{all:?}");
         assert_eq!(*last, expected);
@@ -135,8 +113,9 @@ mod tests {
             most_ends: 3,
             fail_fast: FailFast::Off,
         };
-        assert_eq!(count.add("value", &done(Verdict::Skipped, false)), None);
-        let gone = Done { unasked: Some("not restarted".into()), ..done(Verdict::Skipped, false) };
-        assert_eq!(count.add("value", &gone), Some(Stopped::Gone("not restarted".into())));
+        assert_eq!(count.add(&judged(Verdict::Skipped, false)), None);
+        let gone =
+            JudgedCase { unasked: Some("not restarted".into()), ..judged(Verdict::Skipped, false) };
+        assert_eq!(count.add(&gone), Some(Stopped::Gone("not restarted".into())));
     }
 }

@@ -1,36 +1,36 @@
-//! What a finding leaves behind so that it can be seen again: the stored case, the token, the
-//! script.
+//! How a finding is seen again: the stored case, the command, the token, the script.
 
 use qkvet_engine::law::Judge;
 use qkvet_gen::token;
 use qkvet_spec::{
-    Aspect, Call, Case, Cause, CheckedLaw, Contract, Convention, Note, Strides, Summary, Verdict,
+    Aspect, Call, Case, CheckedLaw, Contract, Convention, Note, Strides, Summary, Verdict,
 };
 
-use super::CaseSource;
-use super::pass::Pass;
-use super::planned::Planned;
-use super::state::{Done, RunState};
-use super::store::{StoredFinding, names};
-use super::{RunConfig, RunError};
 use crate::adapters::python::{Arrays, Layout, gets_views};
 use crate::adapters::{Again, OwnTarget, StoredCall};
+use crate::config::names;
+use crate::config::{CaseSource, RunConfig};
 use crate::repro::{Ground, JudgedCall, Story, judged_calls, script};
+use crate::run::call::Workers;
+use crate::run::case::{JudgedCase, PlannedCase};
+use crate::run::error::RunError;
+use crate::run::group::Group;
+use crate::run::state::RunState;
+use crate::store::StoredFinding;
 
 /// A longer script is not in the report.
 const MAX_SHOWN_BYTES: usize = 64 << 10;
 
 /// A case that shows a finding.
-pub(super) struct Seen<'a> {
-    pub(super) id: &'a str,
-    pub(super) case: &'a Case,
-    pub(super) law: &'a CheckedLaw,
-    pub(super) verdict: Verdict,
-    pub(super) cause: &'a Cause,
-    pub(super) shown: &'a Done,
+pub(super) struct Seen<'s> {
+    pub(super) case: &'s Case,
+    pub(super) law: &'s CheckedLaw,
+    pub(super) group: &'s Group<'s>,
+    pub(super) judged: &'s JudgedCase<'s>,
 }
 
 /// How to see it again.
+#[derive(Default)]
 pub(super) struct Trace {
     pub(super) token: Option<String>,
     /// The command.
@@ -46,48 +46,45 @@ pub(super) struct Trace {
 }
 
 /// Stores the case, writes the script, and says how to see the finding again.
-pub(super) fn trace(scene: &RunState<'_, '_>, pass: &Pass<'_>, seen: &Seen<'_>) -> Trace {
-    let Done { asked, once, .. } = *seen.shown;
-    let finding = StoredFinding::new(seen.verdict, seen.cause.clone(), asked, once);
-    let kept =
-        keep(scene.config, scene.conventions, pass, (seen.id, seen.case, seen.law), Some(finding));
-    let of_outputs = !scene.config.target.adapter.is_called();
-    let contract = scene.config.contracts.get(&seen.case.dtype).copied().filter(|_| !of_outputs);
-    let calls = contract.and_then(|contract| judged(scene, pass, seen, contract));
-    let kept = Trace { views: views(seen, calls.as_deref().unwrap_or_default()), ..kept };
-    match contract
+pub(super) fn trace(state: &RunState<'_, '_>, workers: &Workers<'_, '_>, seen: &Seen<'_>) -> Trace {
+    let Seen { group, judged, .. } = seen;
+    let finding = StoredFinding::new(group.verdict, group.cause.clone(), judged.asked, judged.once);
+    let of_case = (judged.record.id.as_str(), seen.case, seen.law);
+    let mut trace = keep(state.conventions, workers, of_case, Some(finding));
+    let contract = state.config.contracts.get(&seen.case.dtype).copied();
+    let contract = contract.filter(|_| state.config.target.adapter.is_called());
+    let calls = contract.and_then(|contract| calls_of(state, workers, seen, contract));
+    trace.views = views(seen, calls.as_deref().unwrap_or_default());
+    let script = contract
         .zip(calls)
-        .and_then(|(contract, calls)| write_script(scene, pass, seen, contract, &calls))
-    {
-        Some((path, text)) => Trace {
-            script: Some(path),
-            script_text: Some(text).filter(|text| text.len() <= MAX_SHOWN_BYTES),
-            ..kept
-        },
-        None => kept,
+        .and_then(|(contract, calls)| write_script(state, workers, seen, contract, &calls));
+    if let Some((path, text)) = script {
+        trace.script = Some(path);
+        trace.script_text = Some(text).filter(|text| text.len() <= MAX_SHOWN_BYTES);
     }
+    trace
 }
 
 /// The calls of a target that runs in a process of its own or may be given views, with what they
 /// must return.
-fn judged(
-    scene: &RunState<'_, '_>,
-    pass: &Pass<'_>,
+fn calls_of(
+    state: &RunState<'_, '_>,
+    workers: &Workers<'_, '_>,
     seen: &Seen<'_>,
     contract: &Contract,
 ) -> Option<Vec<JudgedCall>> {
-    let called = pass.called();
+    let called = workers.called();
     if called.is_none()
-        && !scene.config.target.adapter.in_process().is_some_and(OwnTarget::takes_views)
+        && !state.config.target.adapter.in_process().is_some_and(OwnTarget::takes_views)
     {
         return None;
     }
     let views =
         |call: &Call| called.map_or_else(|| gets_views(call), |called| called.gets_views(call));
-    let judge = Judge { meaning: scene.meaning, contract };
-    let mut calls = judged_calls(seen.law, seen.case, judge, &seen.shown.calls, &views)?;
+    let judge = Judge { meaning: state.meaning, contract };
+    let mut calls = judged_calls(seen.law, seen.case, judge, &seen.judged.calls, &views)?;
     // What was declined after the calls that decided is not asked again.
-    calls.truncate(seen.shown.asked.max(1));
+    calls.truncate(seen.judged.asked.max(1));
     Some(calls)
 }
 
@@ -95,10 +92,10 @@ fn judged(
 /// answer is asked again on contiguous inputs; whether inputs are changed, and what becomes of a
 /// call that has to be refused, is not.
 fn views(seen: &Seen<'_>, calls: &[JudgedCall]) -> Option<Note> {
-    let evidence = seen.shown.evidence.as_ref()?;
+    let evidence = seen.judged.record.evidence.as_ref()?;
     let label = &evidence.place.of;
     if evidence.place.what == Aspect::Inputs {
-        let mut records = seen.shown.calls.iter();
+        let mut records = seen.judged.calls.iter();
         let changed =
             records.find(|record| record.label == *label && !record.output.inputs_unchanged)?;
         let note = Note::Views { maybe_contiguous: false };
@@ -106,20 +103,20 @@ fn views(seen: &Seen<'_>, calls: &[JudgedCall]) -> Option<Note> {
     }
     let is_refusal = seen.law.law.misfit.is_some();
     let gave_nothing = is_refusal
-        && (matches!(seen.verdict, Verdict::Crash | Verdict::Timeout) || evidence.broke_protocol);
+        && (matches!(seen.group.verdict, Verdict::Crash | Verdict::Timeout)
+            || evidence.broke_protocol);
     let decided = calls.iter().find(|call| call.label == *label)?;
     (gave_nothing && decided.strided).then_some(Note::Views { maybe_contiguous: true })
 }
 
 /// Stores a case with what it is judged by, and says how to see it again.
 pub(super) fn keep(
-    config: &RunConfig<'_>,
     conventions: &[&Convention],
-    pass: &Pass<'_>,
+    workers: &Workers<'_, '_>,
     (id, case, law): (&str, &Case, &CheckedLaw),
     finding: Option<StoredFinding>,
 ) -> Trace {
-    let token = token(case);
+    let (config, token) = (workers.config, token(case));
     if let CaseSource::Frozen { folder, .. } = config.cases
         && !config.target.adapter.is_called()
     {
@@ -127,14 +124,7 @@ pub(super) fn keep(
         let folder = folder.display().to_string();
         let folder = shell_words::quote(&folder);
         let replay = format!("qkvet replay {id} --cases {folder} --target TARGET");
-        return Trace {
-            token,
-            replay,
-            replay_anywhere: None,
-            script: None,
-            script_text: None,
-            views: None,
-        };
+        return Trace { token, replay, ..Trace::default() };
     }
     if let Some(own) = config.target.adapter.in_process() {
         // No command reaches what lives in another process.
@@ -144,32 +134,21 @@ pub(super) fn keep(
             |token: &String| own.again(&Again { token, conventions: names(conventions), contract });
         let replay =
             token.as_ref().map_or_else(|| format!("case {id} of the same suite and seed"), again);
-        return Trace {
-            token,
-            replay,
-            replay_anywhere: None,
-            script: None,
-            script_text: None,
-            views: None,
-        };
+        return Trace { token, replay, ..Trace::default() };
     }
     let replay_anywhere = token.as_ref().map(|token| command(config, conventions, case, token));
-    let kept = match pass.store() {
-        Some(store) => store.keep(id, case, law, conventions, finding),
-        None => pass.lost().is_none(),
-    };
+    let kept = workers.store.is_none_or(|store| store.keep(id, case, law, conventions, finding));
     let by_id = format!("qkvet replay {id}");
     // A command that cannot work is not printed if there is one that can.
     let replay = if kept { by_id } else { replay_anywhere.clone().unwrap_or(by_id) };
-    Trace { script: None, script_text: None, token, replay, replay_anywhere, views: None }
+    Trace { token, replay, replay_anywhere, ..Trace::default() }
 }
 
 /// Keeps the cases that stand for what contracts left undecided, and says how to see them again.
-pub(super) fn keep_undecided(
-    config: &RunConfig<'_>,
+pub(in crate::run) fn keep_undecided(
     conventions: &[&Convention],
-    pass: &Pass<'_>,
-    cases: &[Planned<'_>],
+    workers: &Workers<'_, '_>,
+    cases: &[PlannedCase<'_>],
     summary: &mut Summary,
 ) -> Result<(), RunError> {
     let chosen: Vec<usize> = [Verdict::Suspect, Verdict::Inconclusive]
@@ -177,10 +156,9 @@ pub(super) fn keep_undecided(
         .flat_map(|verdict| summary.standing_for(*verdict).into_values())
         .collect();
     for at in chosen {
-        let (case, law) = (cases[at].case(config)?, cases[at].checked_law(config)?);
-        let id = summary.records[at].id.clone();
-        summary.records[at].replay =
-            Some(keep(config, conventions, pass, (&id, &case, law), None).replay);
+        let (case, law) = (cases[at].case(workers.config)?, cases[at].checked_law(workers.config)?);
+        let record = &mut summary.records[at];
+        record.replay = Some(keep(conventions, workers, (&record.id, &case, law), None).replay);
     }
     Ok(())
 }
@@ -218,31 +196,30 @@ fn command(
 }
 
 fn write_script(
-    scene: &RunState<'_, '_>,
-    pass: &Pass<'_>,
+    state: &RunState<'_, '_>,
+    workers: &Workers<'_, '_>,
     seen: &Seen<'_>,
     contract: &Contract,
     calls: &[JudgedCall],
 ) -> Option<(String, String)> {
-    let store = pass.store()?;
-    let (evidence, config) = (seen.shown.evidence.as_ref()?, scene.config);
+    let Seen { case, law, group, judged } = *seen;
+    let (store, called) = (workers.store?, workers.called()?);
     let (current, root) = (std::env::current_dir().ok()?, store.root()?);
-    let called = pass.called()?;
     let caller = called.caller(Ground { current: &current, root: &root })?;
     let story = Story {
-        case: seen.id,
-        summary: qkvet_diagnose::describe_case(seen.law, seen.case),
-        law: seen.law,
-        verdict: seen.verdict,
-        title: scene.config.words.title(seen.cause).to_string(),
-        is_fleeting: seen.shown.once || seen.verdict == Verdict::Nondet,
-        target: &config.target.name,
-        conventions: names(scene.conventions),
+        case: &judged.record.id,
+        summary: qkvet_diagnose::describe_case(law, case),
+        law,
+        verdict: group.verdict,
+        title: state.config.words.title(&group.cause).to_string(),
+        is_fleeting: judged.once || group.verdict == Verdict::Nondet,
+        target: &state.config.target.name,
+        conventions: names(state.conventions),
         contract,
-        evidence,
+        evidence: judged.record.evidence.as_ref()?,
         calls,
         limit_s: called.limit_s(),
     };
     let text = script(&story, caller.as_ref());
-    Some((store.keep_script(seen.id, &text)?, text))
+    Some((store.keep_script(&judged.record.id, &text)?, text))
 }

@@ -1,0 +1,89 @@
+//! The targets of a run: opened alike, one a worker, and on how many threads each case is put to
+//! them.
+
+use qkvet_spec::{Meaning, Threads};
+
+use super::error::RunError;
+use crate::adapters::{Called, NamedTarget, OpenTarget};
+use crate::config::RunConfig;
+use crate::config::meaning_of;
+use crate::record::{RecordingTarget, Sharding, hashed};
+use crate::store::Store;
+
+/// Open targets, one a worker.
+pub(super) struct Workers<'r, 'a> {
+    pub(super) config: &'r RunConfig<'a>,
+    pub(super) store: Option<&'r Store>,
+    pub(super) targets: Vec<OpenTarget>,
+}
+
+impl<'r> Workers<'r, '_> {
+    /// As many targets once more, told that they follow `meaning`, by which what takes a mask in
+    /// every call is given another where there is none.
+    pub(super) fn open_again(&self, meaning: &Meaning) -> Result<Self, RunError> {
+        let NamedTarget { adapter, limits, .. } = self.config.target;
+        let open = || adapter.open_again(meaning, limits);
+        let targets = self.targets.iter().map(|_| Ok(recorded(self.config, open()?, true)));
+        Ok(Self { targets: targets.collect::<Result<_, RunError>>()?, ..*self })
+    }
+
+    /// Where the case is noted that a worker is about to run. Only foreign code takes everything
+    /// down with it.
+    pub(super) fn running(&self) -> Option<&'r Store> {
+        self.store.filter(|_| self.config.target.adapter.max_restarts().is_some())
+    }
+
+    /// How a script calls the target, if it runs in a process of its own.
+    pub(super) fn called(&self) -> Option<&Called> {
+        self.targets.first().and_then(|target| target.called.as_ref())
+    }
+}
+
+/// Starts one target for each worker.
+pub(super) fn open(config: &RunConfig<'_>, cases: usize) -> Result<Vec<OpenTarget>, RunError> {
+    if let Some(Sharding { recording, .. }) = &config.sharding {
+        // Before it is loaded: a file that changes meanwhile is no file of another version then.
+        recording.set_files(hashed(config.target.adapter.files()));
+    }
+    let declared = meaning_of(&config.conventions);
+    let jobs = config.jobs.clamp(1, cases.max(1));
+    let open = |_| Ok(recorded(config, config.target.open(&declared)?, false));
+    (0..jobs).map(open).collect()
+}
+
+/// The target, its answers kept if the run is a shard, apart from those of the first if it was
+/// opened again.
+fn recorded(config: &RunConfig<'_>, open: OpenTarget, is_again: bool) -> OpenTarget {
+    let Some(Sharding { recording, .. }) = &config.sharding else { return open };
+    let target = RecordingTarget::new(open.target, recording.clone());
+    if is_again {
+        return OpenTarget { target: Box::new(target.of_other_masks()), ..open };
+    }
+    recording.set_called(open.called.as_ref());
+    OpenTarget { target: Box::new(target), ..open }
+}
+
+/// The law whose cases all run on the library's own number of threads.
+pub(super) const ALWAYS: &str = "repeatability";
+/// One in so many of the other cases does.
+pub(super) const ONE_IN: u32 = 10;
+
+/// The number of threads of a case. It depends on the case alone, so that shards and replays do as
+/// the run did.
+pub fn threads_of(id: &str, law: &str) -> Threads {
+    let is_threaded = law == ALWAYS || crc32fast::hash(id.as_bytes()).is_multiple_of(ONE_IN);
+    if is_threaded { Threads::Library } else { Threads::One }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_case_in_ten_runs_on_several_threads_and_all_of_repeatability() {
+        let ids: Vec<String> = (0..10_000).map(|n| format!("c-{n:016x}")).collect();
+        let threaded = ids.iter().filter(|id| threads_of(id, "value") == Threads::Library).count();
+        assert!((800..1200).contains(&threaded), "{threaded}");
+        assert!(ids.iter().all(|id| threads_of(id, ALWAYS) == Threads::Library));
+    }
+}

@@ -1,0 +1,150 @@
+//! A run: cases are planned, called and judged; what is wrong is settled, grouped, shrunk and
+//! described. Each step makes something new of what is known ([`RunState`](state::RunState)). A run
+//! tells its progress as events, and what it found as one [`Summary`].
+
+mod again;
+mod call;
+mod case;
+mod describe;
+mod error;
+mod group;
+mod judge;
+mod plan;
+mod settle;
+mod shrink;
+mod state;
+mod stop;
+mod summary;
+
+use qkvet_spec::{Event, Quoted, RunInfo, Summary};
+
+pub use crate::config::{CaseSource, FailFast, RunConfig, Seen};
+use crate::config::{meaning_of, names};
+use crate::store::Store;
+use call::Workers;
+pub use call::threads_of;
+pub(crate) use case::right_on;
+use describe::{describe, keep_undecided};
+pub use error::RunError;
+pub(crate) use group::{cause_of, undeclared as undeclared_cause};
+pub(crate) use settle::puts_true;
+use settle::settle;
+use shrink::{shown, shown_convention};
+use state::RunState;
+
+/// Tests what every verdict rests on: rounding, subnormal numbers, the exponential, matrix
+/// products.
+///
+/// # Errors
+/// What does not hold: no verdict may be given then.
+pub fn self_test() -> Result<(), RunError> {
+    Ok(qkvet_engine::selftest::self_test()?)
+}
+
+/// Runs everything and tells about it.
+///
+/// # Errors
+/// A target that cannot be started, a specification that is wrong, a folder that cannot be written.
+/// Whatever the target does once started is a verdict, not an error.
+pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summary, RunError> {
+    self_test()?;
+    let mut planned = plan::plan(config, None)?;
+    let targets = call::open(config, planned.len())?;
+    let store = config.store.as_deref().map(|folder| Store::open(folder, config));
+    let mut workers = Workers { config, store: store.as_ref(), targets };
+    let fit = workers.targets[0].fit.clone().filter(|fit| config.cases.is_changed_by(fit));
+    if fit.is_some() {
+        planned = plan::plan(config, fit.as_ref())?;
+    }
+    let run = info(config, planned.len(), &workers);
+    events(Event::Started(Box::new(run.clone())));
+    if let Some(fit) = fit {
+        let name = config.cases.name();
+        events(Event::Notice(format!("suite {name} is made to fit what the target takes: {fit}")));
+    }
+    let lost = || store.as_ref().and_then(Store::lost);
+    let lost_at_first = lost();
+    lost_at_first.iter().for_each(|why| events(told_lost(why)));
+
+    let declared = meaning_of(&config.conventions);
+    let (mut cases, mut stopped) =
+        judge::judge(&mut workers, &planned, &declared, &mut |done, verdict| {
+            events(Event::Case { done, total: planned.len(), verdict });
+        })?;
+    judge::discount_refusals(config, &mut cases);
+
+    let (mut meaning, mut conventions) = (declared, config.conventions.clone());
+    let mut findings = Vec::new();
+    let before = RunState {
+        config,
+        cases: &cases,
+        meaning: &meaning,
+        conventions: &conventions,
+        stopped: stopped.as_ref(),
+    };
+    let (settled, stopped_again) = settle(&before, &mut workers, events)?;
+    if let Some(settled) = settled {
+        for convention in &settled.conventions {
+            if let Some(shown) = shown_convention(&before, &mut workers, convention, &settled)? {
+                findings.extend(describe(&before, &workers, shown)?);
+            }
+        }
+        // Whatever is put from now on is put as a replay under these conventions puts it.
+        workers = settled.workers.unwrap_or(workers);
+        (cases, meaning) = (settled.cases, settled.meaning);
+        conventions.extend(settled.conventions);
+    }
+    stopped = stopped.or(stopped_again);
+
+    let state = RunState {
+        config,
+        cases: &cases,
+        meaning: &meaning,
+        conventions: &conventions,
+        stopped: stopped.as_ref(),
+    };
+    for group in group::groups(&state) {
+        if let Some(shown) = shown(&state, &mut workers, group)? {
+            findings.extend(describe(&state, &workers, shown)?);
+        }
+    }
+
+    let mut summary = summary::summary(config, run, cases, findings, stopped);
+    keep_undecided(&conventions, &workers, &planned, &mut summary)?;
+    if lost_at_first.is_none() {
+        lost().iter().for_each(|why| events(told_lost(why)));
+    }
+    events(Event::Finished(Box::new(summary.clone())));
+    Ok(summary)
+}
+
+/// Without a place to write to the verdicts are the same; only what should be left behind is lost.
+fn told_lost(why: &str) -> Event {
+    Event::Warning(format!("`qkvet replay` will not find the cases of this run: {why}"))
+}
+
+fn info(config: &RunConfig<'_>, cases: usize, workers: &Workers<'_, '_>) -> RunInfo {
+    let (target, open) = (config.target, &workers.targets[0]);
+    let told = target.adapter.stored_call().device;
+    let contracts = config.contracts.iter();
+    RunInfo {
+        tool: format!("qkvet {}", env!("CARGO_PKG_VERSION")),
+        target: target.name.clone(),
+        environment: open.environment.clone(),
+        suite: config.cases.name().to_owned(),
+        seed: config.cases.seed(),
+        conventions: names(&config.conventions),
+        contracts: contracts
+            .map(|(dtype, one)| (dtype.to_string(), one.contract.clone()))
+            .collect(),
+        cases,
+        source: target.adapter.source(&target.name),
+        device: told.map(Quoted::new).or_else(|| open.device.clone()),
+        is_layer: open.is_layer,
+        chosen: config.cases.chosen(config),
+        fit: match config.cases {
+            CaseSource::Suite { suite, .. } => suite.fit.clone(),
+            CaseSource::Frozen { .. } => None,
+        },
+    }
+}

@@ -1,0 +1,95 @@
+//! The cases of a run: those of a suite, or frozen ones.
+
+use qkvet_gen::frozen::FrozenCase;
+use qkvet_spec::{CheckedLaw, Chosen, Dtype, Fit, Suite};
+
+use super::case::PlannedCase;
+use super::error::RunError;
+use crate::config::{CaseSource, RunConfig};
+use crate::record::Sharding;
+
+impl<'a> CaseSource<'a> {
+    /// What the report calls it.
+    pub(super) fn name(&self) -> &'a str {
+        match self {
+            Self::Suite { suite, .. } => &suite.suite,
+            Self::Frozen { name, .. } => name,
+        }
+    }
+
+    /// The seed behind the cases.
+    pub(super) fn seed(&self) -> u64 {
+        match self {
+            Self::Suite { seed, .. } | Self::Frozen { seed, .. } => *seed,
+        }
+    }
+
+    /// By what only some of the cases that there are were chosen.
+    pub(super) fn chosen(&self, config: &RunConfig<'_>) -> Vec<Chosen> {
+        let is_asked =
+            |law: &&CheckedLaw| config.laws.iter().any(|asked| asked.law.law == law.law.law);
+        let laws = match self {
+            Self::Suite { suite, .. } => {
+                config.catalog.suite_laws(suite).is_ok_and(|laws| !laws.iter().all(is_asked))
+            }
+            Self::Frozen { .. } => false,
+        };
+        let present: Vec<Dtype> = match (self, &config.target.entry.dtypes) {
+            (_, Some(declared)) => declared.clone(),
+            (Self::Suite { suite, .. }, None) => suite.dtypes.clone(),
+            (Self::Frozen { cases, .. }, None) => {
+                cases.iter().map(|frozen| frozen.case.dtype).collect()
+            }
+        };
+        let dtypes = !present.iter().all(|dtype| config.dtypes.contains(dtype));
+        let all = [
+            (laws, Chosen::Laws),
+            (dtypes, Chosen::Dtypes),
+            (config.sharding.is_some(), Chosen::Shard),
+        ];
+        all.into_iter().filter_map(|(is_so, chosen)| is_so.then_some(chosen)).collect()
+    }
+
+    /// Whether the suite would be another one if it were made to fit: it says itself what it fits,
+    /// or its extents do already.
+    pub(super) fn is_changed_by(&self, fit: &Fit) -> bool {
+        match self {
+            Self::Suite { suite, .. } => {
+                suite.fit.is_none() && suite.shapes.iter().any(|dims| fit.apply(dims) != *dims)
+            }
+            Self::Frozen { .. } => false,
+        }
+    }
+}
+
+/// The cases of the run's laws and formats, in order; those of a suite are made to fit.
+///
+/// # Errors
+/// A case of a shard that cannot be made.
+pub(super) fn plan<'a>(
+    config: &RunConfig<'a>,
+    fit: Option<&Fit>,
+) -> Result<Vec<PlannedCase<'a>>, RunError> {
+    let mut cases: Vec<PlannedCase<'a>> = match config.cases {
+        CaseSource::Suite { suite, seed } => {
+            let fitted = fit.map(|fit| Suite { fit: Some(fit.clone()), ..suite.clone() });
+            let suite = fitted.as_ref().unwrap_or(suite);
+            let plans = qkvet_gen::plans(suite, &config.laws, &config.dtypes, seed);
+            plans.into_iter().map(PlannedCase::Plan).collect()
+        }
+        CaseSource::Frozen { cases, .. } => {
+            let chosen = |frozen: &&FrozenCase| config.dtypes.contains(&frozen.case.dtype);
+            cases.iter().filter(chosen).map(PlannedCase::Frozen).collect()
+        }
+    };
+    if let Some(Sharding { shard, .. }) = &config.sharding {
+        let mut own = Vec::new();
+        for planned in cases {
+            if shard.holds(&planned.id(&planned.case(config)?)) {
+                own.push(planned);
+            }
+        }
+        cases = own;
+    }
+    Ok(cases)
+}
