@@ -23,7 +23,7 @@ use qkvet_run::adapters::library::LibraryConfig;
 use qkvet_run::adapters::onnx::{Constants, Model};
 use qkvet_run::config::Config;
 use qkvet_run::record::read_shards;
-use qkvet_run::store::{Stored, read_case};
+use qkvet_run::store::read_case;
 use qkvet_spec::shape::check_law;
 use qkvet_spec::{
     Case, Catalog, CheckedLaw, Contract, Convention, Dtype, Fault, Law, Modifier, Suite, Summary,
@@ -31,6 +31,7 @@ use qkvet_spec::{
 };
 use qkvet_tests::changed::{MAX_BYTES, check, files, files_in, text};
 use qkvet_tests::{Folder, qkvet, temp};
+use serde_json::json;
 
 #[test]
 fn laws() {
@@ -337,12 +338,14 @@ fn files_of_runs() {
             .collect()
     };
     let path = at.join("changed");
-    check("stored case", &all(".qkvet/cases", MAX_BYTES), |bytes| {
+    let mut stored = all(".qkvet/cases", MAX_BYTES);
+    stored.extend(drawn(&stored[0]));
+    check("stored case", &stored, |bytes| {
         std::fs::write(&path, bytes).expect("a file");
-        let Ok(stored) = read_case(at, path.to_str().expect("text")) else { return false };
-        let Stored { law, .. } = &stored;
-        let (Ok(case), Ok(law)) = (stored.case(), check_law(Law::clone(law))) else { return false };
-        check_case(&law, &case).is_ok()
+        let name = path.to_str().expect("text");
+        let Ok(stored) = read_case(at, name) else { return false };
+        let Ok(law) = check_law(Law::clone(&stored.law)) else { return false };
+        stored.case(&law, name).is_ok_and(|case| check_case(&law, &case).is_ok())
     });
     let shard = at.join("changed.jsonl");
     check("shard", &all(".qkvet/shards", MAX_BYTES), |bytes| {
@@ -369,4 +372,21 @@ fn files_of_runs() {
         }
         true
     });
+}
+
+/// Stored cases that say what they are drawn from, in place of their numbers.
+fn drawn(stored: &[u8]) -> Vec<Vec<u8>> {
+    let catalog = Catalog::embedded().expect("specifications");
+    let (suite, law) = (&catalog.suites["smoke"], &catalog.laws["value"]);
+    let plans = plans(suite, &[law], &[Dtype::Float32], 0);
+    let stored = plans.iter().step_by(4).map(|plan| {
+        let case = build(law, plan).expect("a case");
+        let mut stored: serde_json::Value = serde_json::from_slice(stored).expect("a case");
+        let fields = stored.as_object_mut().expect("fields");
+        fields.remove("case");
+        fields.insert("law".into(), serde_json::to_value(&law.law).expect("a law"));
+        fields.insert("drawn".into(), json!({"id": case_id(&case), "plan": plan}));
+        serde_json::to_vec(&stored).expect("a case")
+    });
+    stored.collect()
 }

@@ -1,7 +1,10 @@
 //! Third-party implementations through the command line: no false alarm on what is right, a named
 //! finding for what is not.
 
-use qkvet_tests::{Finished, Folder, has_python, interrupted, is_thorough, qkvet, root, temp};
+use qkvet_tests::{
+    Finished, Folder, Words, has_python, interrupted, is_thorough, qkvet, root, temp, wait_until,
+};
+use std::process::Stdio;
 use tempfile::TempDir;
 
 /// A folder with one Python file `target.py`.
@@ -315,4 +318,34 @@ fn an_interrupt_ends_a_hanging_call_and_leaves_the_report() {
         interrupted("a case on disk", &mut command, || folder.has(".qkvet/running-0.json"))
             .report(130);
     assert_eq!((&report["interrupted"], &report["stopped"]), (&true.into(), &"interrupted".into()));
+}
+
+/// Whoever is killed, or loses the machine, finds the case that ran, and can put it again.
+#[cfg(unix)]
+#[test]
+fn a_run_that_is_killed_leaves_the_case_that_ran() {
+    if !has_python() {
+        return;
+    }
+    let hang = "while scale is not None and os.path.exists('hang'):
+    open('hangs', 'w').close()
+    time.sleep(0.01)
+return o + 1";
+    let folder = numpy_with(hang);
+    folder.write("hang", "");
+    let mut command = qkvet(folder.path());
+    command.args("check target.py:attention --dtype float32 --law value --jobs 1 -q".words());
+    let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut run = quiet.spawn().expect("a run");
+    wait_until("a case with a scale", &mut run, || folder.has("hangs"));
+    run.kill().expect("it runs");
+    run.wait().expect("it has ended");
+    std::fs::remove_file(folder.path().join("hang")).expect("the file");
+    let running = ".qkvet/running-0.json";
+    folder.run(format!("replay {running}")).expect(1, &["FAIL", "scale="]);
+
+    // What is drawn is the case that it says.
+    let other = folder.read(running).replace(r#""drawn":{"id":"c-"#, r#""drawn":{"id":"c-0"#);
+    folder.write("other.json", other);
+    folder.run("replay other.json").expect(2, &["expected case c-0", "another version"]);
 }

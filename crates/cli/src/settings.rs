@@ -316,11 +316,12 @@ mod tests {
         "snapshot accept",
     ];
 
-    fn with(words: &str, variables: &[(&str, &str)]) -> Result<Args, String> {
+    fn with(words: &str, variables: &[(&str, &str)]) -> Result<Args, Failure> {
         let words = format!("qkvet {words} --profile=");
-        let matches = Args::command().try_get_matches_from(words.split(' ')).expect("words");
+        let matches =
+            Args::command().try_get_matches_from(words.split_whitespace()).expect("words");
         let value = |name: &str| variables.iter().find(|(known, _)| *known == name);
-        resolved(&matches, |name| Some(value(name)?.1.into())).map_err(|error| error.to_string())
+        resolved(&matches, |name| Some(value(name)?.1.into()))
     }
 
     /// Every setting of every command: said by a variable, it is what the flag would make of it.
@@ -339,7 +340,7 @@ mod tests {
                 };
                 let by_flag = with(&format!("{words} --{}={value}", setting.flag), &[]);
                 let by_variable = with(words, &[(&setting.variable(), value)]);
-                let told = |args: Result<Args, String>| format!("{:?}", args.expect("arguments"));
+                let told = |args: Result<Args, Failure>| format!("{:?}", args.expect("arguments"));
                 assert_eq!(told(by_flag), told(by_variable), "{path} {}", setting.flag);
                 assert_ne!(
                     told(with(words, &[])),
@@ -371,7 +372,8 @@ mod tests {
             ("STRICT", "perhaps", "strict of QKVET_STRICT: expected a value of --strict (value "),
             ("TIMEOUT", "soon", "timeout of QKVET_TIMEOUT: expected a value of --timeout (inv"),
         ] {
-            let error = with("check x", &[(&format!("QKVET_{name}"), value)]).expect_err(name);
+            let error =
+                with("check x", &[(&format!("QKVET_{name}"), value)]).expect_err(name).to_string();
             assert!(error.starts_with(expected), "{error}");
             assert!(error.contains(&format!("got `{value}`")), "{error}");
         }

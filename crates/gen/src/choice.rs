@@ -2,6 +2,7 @@
 //! format.
 
 use qkvet_spec::{CallOption, Window};
+use serde::{Deserialize, Serialize};
 
 use crate::source::Draws;
 
@@ -14,7 +15,7 @@ pub(crate) fn is_extended(option: CallOption) -> bool {
 }
 
 /// A number that a target has as a constant, in order of its bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Number(u64);
 
 impl Number {
@@ -30,7 +31,8 @@ impl Number {
 }
 
 /// The scale of a call. Each explicit one is exact in every format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ScaleChoice {
     /// None given.
     Default,
@@ -68,7 +70,8 @@ impl ScaleChoice {
 }
 
 /// The softcap of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum SoftcapChoice {
     /// 30: bends only large scores.
     Thirty,
@@ -150,7 +153,8 @@ impl WindowChoice {
 }
 
 /// The sinks of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum SinkChoice {
     /// Multiples of 1/2 up to 4: among the scores.
     Near,
@@ -164,7 +168,8 @@ impl SinkChoice {
 }
 
 /// The slopes of ALiBi of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum AlibiChoice {
     /// 2⁻¹ to 2⁻⁸, head by head and again.
     Geometric,
@@ -184,7 +189,8 @@ impl AlibiChoice {
 }
 
 /// Which queries and keys belong together: lengths or packed sequences, which exclude each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum SequenceChoice {
     /// Numbers of keys that exist.
     KeyLengths,

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use qkvet_spec::{
     BroadcastForm, CallOption, CheckedLaw, Dims, Dtype, MaskPattern, Suite, Values, Window,
 };
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::choice::{AlibiChoice, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice};
@@ -25,7 +26,8 @@ const FIRST_EXTENDED: usize = 1 << 28;
 const FIRST_EXTENDED_ALONE: usize = 1 << 24 | FIRST_EXTENDED;
 
 /// Everything a case is made from, small and ordered: what shrinking works on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CasePlan {
     /// Law id.
     pub law: String,

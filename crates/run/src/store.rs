@@ -6,12 +6,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use qkvet_gen::{GenError, from_json, to_json};
+use qkvet_gen::{CasePlan, GenError, build, case_id, from_json, to_json};
 use qkvet_spec::{
     Case, Cause, CheckedLaw, Contract, Convention, Dtype, Law, Unexpected, Verdict, Words,
     parse_json,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::adapters::StoredCall;
 use crate::atomic_write::atomic_write;
@@ -44,7 +45,19 @@ pub struct Stored {
     /// The law, which may be the user's own.
     pub law: Law,
     /// The case, as the generator writes it.
-    pub case: Box<serde_json::value::RawValue>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    case: Option<Box<RawValue>>,
+    /// In its place, for a case that was about to run: what it is drawn from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    drawn: Option<Drawn>,
+}
+
+/// What a case is drawn from, and the id that it has then.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Drawn {
+    id: String,
+    plan: CasePlan,
 }
 
 /// What was found.
@@ -84,12 +97,25 @@ impl StoredFinding {
 }
 
 impl Stored {
-    /// The case itself.
+    /// The case itself. `law` is the law of the file, `path` its place.
     ///
     /// # Errors
-    /// A case that does not fit its own description.
-    pub fn case(&self) -> Result<Case, GenError> {
-        from_json(self.case.get())
+    /// A case that does not fit its own description, and one that another version of qkvet drew
+    /// otherwise.
+    pub fn case(&self, law: &CheckedLaw, path: &str) -> Result<Case, Unexpected> {
+        let wrong = |error: GenError| Unexpected::within_path("case", path, error);
+        let Some(Drawn { id, plan }) = &self.drawn else {
+            let text = self.case.as_ref().map_or("null", |case| case.get());
+            return from_json(text).map_err(wrong);
+        };
+        let case = build(law, plan).map_err(wrong)?;
+        let found = case_id(&case);
+        if found != *id {
+            return Err(Unexpected::at_path("case", path, format!("case {id}"))
+                .got(format!("case {found}"))
+                .hint("another version of qkvet drew it"));
+        }
+        Ok(case)
     }
 }
 
@@ -172,19 +198,29 @@ impl Store {
         false
     }
 
-    /// Remembers the case that worker `number` is about to run.
-    pub(crate) fn running(&self, number: usize, case: &Case, law: &CheckedLaw) {
+    /// Remembers the case that worker `number` is about to run: what it is drawn from, if it is,
+    /// for a case has many numbers and a run many cases.
+    pub(crate) fn running(
+        &self,
+        number: usize,
+        id: &str,
+        plan: Option<&CasePlan>,
+        case: &Case,
+        law: &CheckedLaw,
+    ) {
         if !self.is_open {
             return;
         }
         self.working.lock().unwrap_or_else(PoisonError::into_inner).insert(number);
-        self.noted(self.write(
-            &running_file(&self.folder, number),
-            case,
-            law,
-            &self.declared,
-            None,
-        ));
+        let path = running_file(&self.folder, number);
+        // Before every case: in its place, since nobody reads it while the run goes on.
+        let drawn = plan.map(|plan| Drawn { id: id.to_owned(), plan: plan.clone() });
+        let stored = Stored { drawn, ..self.stored(case.dtype, law, &self.declared, None) };
+        let case = stored.drawn.is_none().then_some(case);
+        let written = text(&path, &stored, case).and_then(|text| {
+            std::fs::write(&path, text).map_err(|error| unwritten(&path).error(error))
+        });
+        self.noted(written);
     }
 
     /// Keeps a case for `qkvet replay`, with the conventions it was judged under and what it shows.
@@ -208,7 +244,9 @@ impl Store {
         if finding.is_some() {
             shown.insert(id.to_owned());
         }
-        self.noted(self.write(&path, case, law, &names(conventions), finding))
+        let stored = self.stored(case.dtype, law, &names(conventions), finding);
+        let text = text(&path, &stored, Some(case));
+        self.noted(text.and_then(|text| write(&path, &text)))
     }
 
     /// Keeps the script that shows a finding without qkvet, and gives its path.
@@ -217,40 +255,48 @@ impl Store {
         (self.is_open && self.noted(write(&path, text))).then(|| path.display().to_string())
     }
 
-    fn write(
+    /// What is stored of a case besides its numbers.
+    fn stored(
         &self,
-        path: &Path,
-        case: &Case,
+        dtype: Dtype,
         law: &CheckedLaw,
         conventions: &[String],
         finding: Option<StoredFinding>,
-    ) -> Result<(), Unexpected> {
-        let contract = self
-            .contracts
-            .iter()
-            .find(|(dtype, _)| *dtype == case.dtype)
-            .map(|(_, id)| id.clone())
-            .unwrap_or_default();
-        let fail = |error| Unexpected::within_path("case", path, error);
-        let raw = serde_json::value::RawValue::from_string(to_json(case)).map_err(fail)?;
-        let stored = Stored {
+    ) -> Stored {
+        let contract = self.contracts.iter().find(|(known, _)| *known == dtype);
+        Stored {
             target: self.target.clone(),
             config: self.config.clone(),
             finding,
             conventions: conventions.to_vec(),
-            contract,
+            contract: contract.map(|(_, id)| id.clone()).unwrap_or_default(),
             call: self.call.clone(),
             law: law.law.clone(),
-            case: raw,
-        };
-        let text = serde_json::to_string(&stored).map_err(fail)?;
-        write(path, &text)
+            case: None,
+            drawn: None,
+        }
     }
 }
 
+/// The file of a case. Its numbers come last, as the generator writes them, and are not read again.
+fn text(path: &Path, stored: &Stored, case: Option<&Case>) -> Result<String, Unexpected> {
+    let mut text = serde_json::to_string(stored)
+        .map_err(|error| Unexpected::within_path("case", path, error))?;
+    if let Some(case) = case {
+        text.pop();
+        text.push_str(",\"case\":");
+        text.push_str(&to_json(case));
+        text.push('}');
+    }
+    Ok(text)
+}
+
 fn write(path: &Path, text: &str) -> Result<(), Unexpected> {
-    atomic_write(path, text.as_bytes())
-        .map_err(|error| Unexpected::at_path("case", path, "to be written").error(error))
+    atomic_write(path, text.as_bytes()).map_err(|error| unwritten(path).error(error))
+}
+
+fn unwritten(path: &Path) -> Unexpected {
+    Unexpected::at_path("case", path, "to be written")
 }
 
 /// Reads a stored case: an id under `folder`, or a file.

@@ -153,11 +153,10 @@ fn by_file(
     home: &Home,
     catalog: &Catalog,
 ) -> Result<Again, Failure> {
-    let of_case = |error| Unexpected::within_path("case", &args.case, error);
-    let case = stored.case().map_err(of_case)?;
     let law = check_law(stored.law.clone())
         .map_err(|error| error.inside(format_args!("law at {}", args.case)))?;
-    check_case(&law, &case).map_err(of_case)?;
+    let case = stored.case(&law, &args.case)?;
+    check_case(&law, &case).map_err(|error| Unexpected::within_path("case", &args.case, error))?;
     let target = match &args.target {
         // The file of a stored case does not speak for another target.
         Some(name) => {

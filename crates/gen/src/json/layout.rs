@@ -44,7 +44,12 @@ impl Formatter for Layout {
         let whole = value.fract() == 0.0
             && value.abs() < 1e15
             && (value != 0.0 || value.is_sign_positive());
-        if whole { write!(writer, "{value:.0}") } else { CompactFormatter.write_f64(writer, value) }
+        // Digits of a whole number need no search for the shortest ones.
+        if whole {
+            CompactFormatter.write_i64(writer, value as i64)
+        } else {
+            CompactFormatter.write_f64(writer, value)
+        }
     }
 
     fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> Result<()> {

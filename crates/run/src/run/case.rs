@@ -62,6 +62,14 @@ impl PlannedCase<'_> {
         matches!(self, Self::Plan(plan) if plan.values == Values::Routed && !plan.tiny)
     }
 
+    /// What it is drawn from, if it is.
+    pub(super) fn plan(&self) -> Option<&CasePlan> {
+        match self {
+            Self::Plan(plan) => Some(plan),
+            Self::Frozen(_) => None,
+        }
+    }
+
     /// Whether it is judged as it is, and nothing else is asked.
     pub(super) fn is_frozen(&self) -> bool {
         matches!(self, Self::Frozen(_))

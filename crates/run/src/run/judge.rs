@@ -178,7 +178,7 @@ fn judge_case<'a>(
     // On disk before the call, so that a target that takes everything down with it leaves its case
     // behind.
     if let Some((store, number)) = store {
-        store.running(number, &case, law);
+        store.running(number, id, planned.plan(), &case, law);
     }
     let contract = config
         .contracts
