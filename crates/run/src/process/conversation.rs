@@ -13,8 +13,8 @@ use super::launch::{Launch, Program};
 use super::offers::unknown;
 use super::watch::Warning;
 use crate::wire::{
-    Asked, HELLO_LIMIT, Reply, Scratch, WireError, hello, line, quoted, read_hello, read_reply,
-    run_request,
+    Asked, Changed, HELLO_LIMIT, Reply, Scratch, WireError, hello, line, quoted, read_hello,
+    read_reply, run_request,
 };
 
 /// How one exchange ended.
@@ -57,7 +57,7 @@ impl Question<'_> {
         };
         let mut request = serde_json::to_value(request)?;
         tweak(&mut request);
-        line(&request)
+        line(&Changed(&request))
     }
 }
 

@@ -12,8 +12,8 @@ pub(crate) use answer::{Asked, Reply, read_hello, read_reply};
 pub use error::WireError;
 pub(crate) use error::quoted;
 pub use reader::AnswerReader;
+pub(crate) use request::{Changed, hello, line, run_request, whole_numbers};
 pub use request::{TensorBits, params, tensors};
-pub(crate) use request::{hello, line, run_request, whole_numbers};
 pub(crate) use scratch::Scratch;
 
 /// Longest answer to `hello` in bytes.

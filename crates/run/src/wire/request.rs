@@ -6,19 +6,18 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use qkvet_engine::format;
 use qkvet_spec::wire::{
-    Hello, INLINE_LIMIT, Params, Payload, Run, WIRE, Want, WireDtype, WireTensor, WireWindow,
+    AsItIs, Hello, INLINE_LIMIT, Params, Payload, Run, WIRE, Want, WireDtype, WireTensor,
+    WireWindow,
 };
 use qkvet_spec::{BoolTensor, Call, Packed, Tensor};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use super::hex::hex_float;
 use super::scratch::Scratch;
 
 /// The first message.
-pub(crate) fn hello(
-    scratch: &Scratch,
-    python: Option<serde_json::Map<String, serde_json::Value>>,
-) -> Hello {
+pub(crate) fn hello(scratch: &Scratch, python: Option<serde_json::Map<String, Value>>) -> Hello {
     Hello {
         wire: WIRE,
         tool: concat!("qkvet ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -104,6 +103,21 @@ pub(crate) fn whole_numbers(call: &Call) -> impl Iterator<Item = (&'static str, 
     ]
     .into_iter()
     .filter_map(|(name, numbers)| Some((name, numbers?.as_slice())))
+}
+
+/// A request that was changed on its way: the data of its tensors are written as they are here too.
+pub(crate) struct Changed<'a>(pub(crate) &'a Value);
+
+impl Serialize for Changed<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Object(fields) => {
+                to.collect_map(fields.iter().map(|(name, value)| (name, Changed(value))))
+            }
+            Value::String(text) => AsItIs(text).serialize(to),
+            other => other.serialize(to),
+        }
+    }
 }
 
 /// A message with its line break.
