@@ -30,7 +30,6 @@ mod implementations;
 mod known;
 mod layers;
 mod libraries;
-mod missed_by_allclose;
 mod native;
 mod onnx;
 mod own_law;

@@ -1,7 +1,7 @@
 //! Five faults that `allclose(rtol=1e-2, atol=1e-2)` accepts on ordinary data, each proved wrong in
 //! three formats.
 
-#[path = "../../crates/engine/tests/numerics_common/kernel.rs"]
+#[path = "../../../engine/tests/numerics_common/kernel.rs"]
 mod kernel;
 
 use kernel::{Kernel, KernelFault, KernelInputs, TILE};
