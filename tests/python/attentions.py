@@ -1,4 +1,4 @@
-"""Functions to be checked: one that is right, one with a wrong head map, one that declines."""
+"""Functions of torch: one that is right, one with a wrong head map."""
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention
@@ -12,7 +12,3 @@ def modulo(query, key, value, scale=None):
     """Query head h reads key/value head h % h_k."""
     heads = torch.arange(query.shape[1]) % key.shape[1]
     return scaled_dot_product_attention(query, key[:, heads], value[:, heads], scale=scale)
-
-
-def narrow(query, key, value, scale=None):
-    raise NotImplementedError("no kernel for this width")

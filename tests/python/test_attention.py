@@ -4,7 +4,8 @@ import pytest
 import torch
 
 import qkvet
-from attentions import modulo, narrow, right
+from attentions import modulo, right
+from kernels import narrow
 
 
 def tensors():

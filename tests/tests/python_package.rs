@@ -86,22 +86,23 @@ fn pytest_tells_each_case(environment: &Environment) {
 fn pytest_checks_a_function_without_test_code(environment: &Environment) {
     // What has no file of its own.
     let run = |target: &str, dtype: &str, rest: &str| {
-        let asked = format!("--qkvet-target attentions.py:{target} --qkvet-dtype {dtype}");
+        let asked = format!("--qkvet-target {target} --qkvet-dtype {dtype}");
         environment.pytest(&format!("{asked} -v -rfxs -k 'not test_' {rest}"))
     };
     let laws = "--qkvet-law single-key --qkvet-law rotation-invariance";
-    let modulo = run("modulo", "float32", laws);
+    let modulo = run("kernels.py:modulo", "float32", laws);
     modulo.expect(1, &["FAILED qkvet::single-key::float32", "head-map=tiled"]);
-    let narrow = run("narrow", "float32", "");
+    let narrow = run("kernels.py:narrow", "float32", "");
     let nothing = ["qkvet::single-key::float32 SKIPPED", "FAILED qkvet::checked", "UNSUPPORTED: "];
     narrow.expect(1, &nothing);
     narrow.expect(1, &["no kernel for this width"]);
     let only = "--qkvet-law single-key";
-    run("right", "float64", only).expect(0, &["qkvet::single-key::float64 PASSED", "1 passed"]);
-    let spread = run("right", "float64", &format!("-n 2 {only}"));
+    run("attentions.py:right", "float64", only)
+        .expect(0, &["qkvet::single-key::float64 PASSED", "1 passed"]);
+    let spread = run("kernels.py:right", "float64", &format!("-n 2 {only}"));
     spread.expect(0, &["PASSED qkvet::single-key::float64", "1 passed"]);
-    run("rigt", "float32", "").expect(4, &["`rigt`", "`right`?"]);
-    let undeclared = run("right", "float32", "--qkvet-convention foo=bar");
+    run("kernels.py:rigt", "float32", "").expect(4, &["`rigt`", "`right`?"]);
+    let undeclared = run("kernels.py:right", "float32", "--qkvet-convention foo=bar");
     undeclared.expect(4, &["`foo`"]);
 }
 
