@@ -1,5 +1,5 @@
 //! A run: cases are planned, called and judged; what is wrong is settled, grouped, shrunk and
-//! described. Each step makes something new of what is known ([`RunState`](state::RunState)). A run
+//! described. Each step makes something new of what is known (`RunState`). A run
 //! tells its progress as events, and what it found as one [`Summary`].
 
 mod again;
