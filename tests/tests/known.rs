@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use qkvet_spec::{Breakage, CaseRecord, Cause, Summary};
+use qkvet_report::English;
+use qkvet_spec::{Breakage, CaseRecord, Cause, Summary, SummaryDocument};
 use qkvet_tests::{Finished, Folder, finish, has_python, numpy_attention, qkvet, temp};
 
 const FAULT: &str = "builtin:fault/weights-not-normalized";
@@ -51,7 +52,8 @@ fn last(folder: &Path) -> Summary {
 }
 
 fn write_report(folder: &Path, name: &str, report: &Summary) {
-    folder.write(name, serde_json::to_string(report).expect("JSON"));
+    folder
+        .write(name, serde_json::to_string(&SummaryDocument::new(report, &English)).expect("JSON"));
 }
 
 fn remove(folder: &Path) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use qkvet_report::English;
-use qkvet_spec::{Breakage, Cause, Dialect, Sentences, Summary, Words};
+use qkvet_spec::{Breakage, Cause, Dialect, Sentences, Summary, SummaryDocument, Words};
 use qkvet_tests::markup::{Element, elements};
 use qkvet_tests::{Folder, browser, finish, has_python, pictures, root, shell, temp};
 use tempfile::TempDir;
@@ -222,7 +222,10 @@ fn a_reader_filters_in_light_and_in_dark_and_sees_the_finding_again() {
     let mut other = summary.findings[0].clone();
     other.cause = Cause::Broken { how: Breakage::Said("something else altogether".into()) };
     summary.findings.push(other);
-    folder.write("two.json", serde_json::to_string(&summary).expect("a document"));
+    folder.write(
+        "two.json",
+        serde_json::to_string(&SummaryDocument::new(&summary, &English)).expect("a document"),
+    );
     folder.run("report --from two.json --report html=page.html").ends(0);
     let finding = &summary.findings[0];
     let told = serde_json::json!({

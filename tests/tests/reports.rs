@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use qkvet_report::{English, ReportFormat, write_as};
-use qkvet_spec::{Breakage, Catalog, Cause, Got, Quoted, Stopped, StreamLine, Summary, Words as _};
+use qkvet_spec::{
+    Breakage, Catalog, Cause, Got, Quoted, Stopped, StreamLine, Summary, Warning, Words as _,
+};
 use qkvet_tests::markup::{Element, elements};
 use qkvet_tests::{Finished, Folder, finish, python, qkvet, root, temp};
 use serde_json::Value;
@@ -227,7 +229,7 @@ fn annotations_are_ten_at_most() {
     let folder = temp();
     checked(folder.path(), "");
     let mut summary = summary(folder.path());
-    summary.warnings = vec!["odd\nline".to_owned(); 30];
+    summary.warnings = vec![Warning::Recorded { text: "odd\nline".into() }; 30];
     let finding = summary.findings[0].clone();
     summary.findings = (0..40)
         .map(|n| Cause::Broken { how: Breakage::Said(format!("finding {n}").into()) })
@@ -311,7 +313,7 @@ fn hostile(summary: &Summary) -> Summary {
     summary.run.target = HOSTILE.to_owned();
     summary.run.environment = vec![HOSTILE.into()];
     summary.run.conventions = vec![HOSTILE.to_owned()];
-    summary.warnings = vec![HOSTILE.to_owned()];
+    summary.warnings = vec![Warning::Recorded { text: HOSTILE.into() }];
     summary.stopped = Some(Stopped::Gone(HOSTILE.into()));
     summary.run.source = Some(qkvet_spec::SourcePlace { path: HOSTILE.to_owned(), line: 3 });
     for record in &mut summary.records {

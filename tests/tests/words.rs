@@ -7,7 +7,8 @@ use qkvet_run::adapters::NamedTarget;
 use qkvet_run::adapters::builtin::Simulated;
 use qkvet_run::run::{CaseSource, FailFast, RunConfig, run};
 use qkvet_spec::{
-    Catalog, Cause, Dialect, Dtype, Finding, Note, Sentence, Summary, SummaryDocument, Words,
+    Catalog, Cause, Dialect, Dtype, Finding, Note, Sentence, Summary, SummaryDocument, Warning,
+    Words,
 };
 
 /// English with every vowel twice.
@@ -30,6 +31,10 @@ impl Words for Doubled {
 
     fn hint(&self, cause: &Cause, notes: &[Note], dialect: Dialect) -> Option<Sentence> {
         English.hint(cause, notes, dialect).map(doubled)
+    }
+
+    fn warning(&self, warning: &Warning) -> Sentence {
+        doubled(English.warning(warning))
     }
 }
 

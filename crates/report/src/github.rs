@@ -12,7 +12,7 @@ use crate::known::{open_findings, stale_lines};
 use crate::snapshot::{ChangeGroup, change_groups};
 use crate::text::{count, cut, no_command, visible};
 use crate::words;
-use crate::words::word;
+use crate::words::{english_warnings, word};
 
 /// Annotations of one kind in a step.
 const MAX: usize = 10;
@@ -137,7 +137,7 @@ fn warnings(summary: &Summary) -> impl Iterator<Item = (String, String)> {
     let stopped = summary.stopped.iter().map(|why| ("stopped early".to_owned(), why.to_string()));
     undecided
         .chain(stopped)
-        .chain(summary.warnings.iter().map(|text| ("warning".to_owned(), text.clone())))
+        .chain(english_warnings(summary).map(|text| ("warning".to_owned(), text)))
 }
 
 /// The text of a command; the mark is the one of [`crate::no_command`].

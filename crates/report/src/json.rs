@@ -60,7 +60,7 @@ impl<W: Write> Write for Visible<W> {
 
 #[cfg(test)]
 mod tests {
-    use qkvet_spec::Summary;
+    use qkvet_spec::{Summary, Warning};
 
     use super::*;
 
@@ -106,7 +106,7 @@ mod tests {
         let text = include_str!("../tests/report.json");
         let mut summary: Summary = serde_json::from_str(text).expect("a report");
         summary.run.target = "##[error]\u{1b}[2J\u{2028}\"\\\u{200b}é##[".to_owned();
-        summary.warnings = vec![summary.run.target.clone(); 3];
+        summary.warnings = vec![Warning::Recorded { text: summary.run.target.clone().into() }; 3];
         let whole = json(&summary).expect("a document");
         let mut pieces = Pieces::default();
         write_json(&summary, &mut pieces).expect("no I/O to fail");

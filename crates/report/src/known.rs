@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use qkvet_spec::{
     CallOption, CaseRecord, Catalog, Chosen, Dtype, Finding, KnownDeviation, KnownFile,
     KnownOutcome, KnownState, KnownStatus, Redirects, SpecError, Summary, Unexpected, Verdict,
-    name_hint, nearest, parse_yaml,
+    Warning, name_hint, nearest, parse_yaml,
 };
 
 use crate::finding_name::{Pattern, finding_name, is_fault_meant, is_meant};
@@ -146,16 +146,23 @@ pub fn apply_known(
     others: &[String],
     today: &str,
 ) {
-    summary.known =
-        Some(KnownOutcome { file: file.to_owned(), names: others.to_vec(), entries: Vec::new() });
+    let outcome =
+        KnownOutcome { file: file.to_owned(), names: others.to_vec(), entries: Vec::new() };
+    // The warnings of an earlier look are in the summary.
+    let before = summary.known.replace(outcome).map_or_else(Vec::new, |outcome| outcome.entries);
     let target = target_names(summary);
-    let (mut entries, mut partly_gone) = (Vec::new(), Vec::new());
+    let (mut entries, mut gone_in_part) = (Vec::new(), Vec::new());
     // Of each case what entries name of it.
     let mut named: BTreeMap<usize, Vec<bool>> = BTreeMap::new();
     for (at, entry) in known.known.iter().enumerate() {
+        let is_new = before.iter().all(|status| status.entry != *entry);
         let names = [entry.law.as_deref(), Some(&entry.finding)].into_iter().flatten();
-        let old = names.flat_map(|name| Redirects::embedded().notices(name));
-        summary.warnings.extend(old.map(|old| format!("entry {} of {file}: {old}", at + 1)));
+        let old = names.flat_map(|name| Redirects::embedded().notices(name)).filter(|_| is_new);
+        summary.warnings.extend(old.map(|redirect| Warning::OldName {
+            file: file.to_owned(),
+            entry: at + 1,
+            redirect: redirect.clone(),
+        }));
         let covered = |at: &usize| covers(entry, &target, &summary.records[*at]);
         let scope: Vec<usize> = (0..summary.records.len()).filter(covered).collect();
         let pattern = Pattern::new(&entry.finding);
@@ -179,8 +186,8 @@ pub fn apply_known(
         let state = match showing.len() {
             _ if is_over => KnownState::Expired,
             0 if asked != Asked::Whole => {
-                if asked == Asked::SomeFormats && is_checked {
-                    partly_gone.push(partly_gone_line(entry, summary, &scope));
+                if asked == Asked::SomeFormats && is_checked && is_new {
+                    gone_in_part.push(partly_gone(entry, summary, &scope));
                 }
                 KnownState::NotAsked
             }
@@ -211,21 +218,17 @@ pub fn apply_known(
     if let Some(outcome) = &mut summary.known {
         outcome.entries = entries;
     }
-    partly_gone.retain(|line| !summary.warnings.contains(line));
-    summary.warnings.extend(partly_gone);
+    summary.warnings.extend(gone_in_part);
 }
 
-/// That nothing shows an entry any more in the formats that the run had. It may hold in others, so
-/// that it is not stale; but where no run has those, nobody would hear of it.
-fn partly_gone_line(entry: &KnownDeviation, summary: &Summary, scope: &[usize]) -> String {
+/// The warning that nothing shows an entry any more in the formats that the run had. It may hold in
+/// others, so that it is not stale; but where no run has those, nobody would hear of it.
+fn partly_gone(entry: &KnownDeviation, summary: &Summary, scope: &[usize]) -> Warning {
     let checked =
         scope.iter().map(|at| &summary.records[*at]).filter(|record| record.verdict.is_checked());
-    let dtypes: BTreeSet<&str> = checked.map(|record| record.dtype.as_str()).collect();
-    let dtypes = dtypes.into_iter().collect::<Vec<_>>().join(", ");
-    format!(
-        "known deviation {}: no case in {dtypes} shows it any more, and the run has no other formats: name the formats that do (`dtype:`), or remove the entry",
-        entry.describe()
-    )
+    let dtypes: BTreeSet<&String> = checked.map(|record| &record.dtype).collect();
+    let dtypes = dtypes.into_iter().cloned().collect();
+    Warning::PartlyGone { entry: Box::new(entry.clone()), dtypes }
 }
 
 /// Every name of the run's target.

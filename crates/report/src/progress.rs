@@ -10,9 +10,10 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use qkvet_spec::{Event, Verdict};
+use qkvet_spec::{Event, Verdict, Warning, Words as _};
 
 use crate::text::{no_command, visible_line};
+use crate::words::{English, notice};
 
 /// Longest silence where no bar is drawn.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -70,12 +71,15 @@ impl Progress {
     }
 
     /// Something that happened while others wait; to be called from any thread.
-    pub fn teller(&self) -> impl Fn(&str) + Send + Sync + 'static {
+    pub fn teller(&self) -> impl Fn(&Warning) + Send + Sync + 'static {
         let (bar, quiet) = (self.bar.clone(), self.quiet);
-        move |text| match &bar {
-            Some(bar) => bar.println(safe(text)),
-            None if quiet => {}
-            None => line(text),
+        move |warning| {
+            let text = English.warning(warning).to_string();
+            match &bar {
+                Some(bar) => bar.println(safe(&text)),
+                None if quiet => {}
+                None => line(&text),
+            }
         }
     }
 
@@ -93,9 +97,9 @@ impl Progress {
                     bar.reset();
                 }
             }
-            Event::Notice(text) => self.note(text),
-            Event::Warning(text) => {
-                let text = format!("warning: {text}");
+            Event::Notice(one) => self.note(&notice(one).to_string()),
+            Event::Warning(one) => {
+                let text = format!("warning: {}", English.warning(one));
                 match &self.bar {
                     Some(bar) => bar.suspend(|| line(&text)),
                     None => line(&text),

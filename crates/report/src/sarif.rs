@@ -9,8 +9,7 @@ use crate::groups::{bare_regressions, fingerprint, regression_line, rule};
 use crate::known::{open_findings, settled};
 use crate::snapshot::ChangeGroup;
 use crate::text::{count, plain, visible, visible_json};
-use crate::words::lower_first;
-use crate::words::word;
+use crate::words::{english_warnings, lower_first, word};
 
 /// Results beyond this are only counted: GitHub shows as many, and refuses a file with five times
 /// as many.
@@ -53,8 +52,8 @@ pub fn sarif(summary: &Summary) -> Result<String, serde_json::Error> {
             "automationDetails": { "id": format!("qkvet/{}/", percent(&run.suite)) },
             "invocations": [{
                 "executionSuccessful": summary.stopped.is_none(),
-                "toolExecutionNotifications": summary.warnings.iter().chain(&stopped).chain(&more).map(|text| json!({
-                    "level": "warning", "message": { "text": visible(text) },
+                "toolExecutionNotifications": english_warnings(summary).chain(stopped).chain(more).map(|text| json!({
+                    "level": "warning", "message": { "text": visible(&text) },
                 })).collect::<Vec<_>>(),
             }],
             "properties": { "target": visible(&run.target), "seed": run.seed, "counts": summary.counts },

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use qkvet_spec::{Event, FindingDocument, Outcome, StreamLine, Summary};
+use qkvet_spec::{Event, FindingDocument, Outcome, StreamLine, Summary, Words};
 
 use crate::text::visible_json;
-use crate::words::English;
+use crate::words::{English, english_warnings, notice};
 
 /// All lines of a finished run. Their schema is `qkvet schema stream`.
 ///
@@ -32,7 +32,7 @@ pub fn write_ndjson(summary: &Summary, mut to: impl Write) -> io::Result<()> {
 /// # Errors
 /// Those of `to`.
 pub fn write_ndjson_end(summary: &Summary, mut to: impl Write) -> io::Result<()> {
-    let warnings = summary.warnings.iter().cloned().map(StreamLine::Warning);
+    let warnings = english_warnings(summary).map(|text| StreamLine::Warning(text.into()));
     let cases = summary.records.iter().cloned().map(|record| StreamLine::Case(Box::new(record)));
     let findings = summary.findings.iter().map(|finding| {
         StreamLine::Finding(Box::new(FindingDocument::new(finding, &English).into_owned()))
@@ -56,8 +56,8 @@ impl LiveStream {
     pub fn event(&mut self, event: &Event) -> Result<Option<String>, serde_json::Error> {
         let told = match event {
             Event::Started(run) => StreamLine::Started(run.clone()),
-            Event::Notice(text) => StreamLine::Notice(text.clone()),
-            Event::Warning(text) => StreamLine::Warning(text.clone()),
+            Event::Notice(one) => StreamLine::Notice(notice(one).to_string().into()),
+            Event::Warning(one) => StreamLine::Warning(English.warning(one).to_string().into()),
             Event::Case { done, total, .. } => {
                 let percent = done * 100 / (*total).max(1);
                 if percent <= self.last_percent {

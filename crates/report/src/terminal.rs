@@ -14,7 +14,7 @@ use crate::margins::margins;
 use crate::snapshot::{regressions, snapshot_text};
 use crate::text::{count, cut, in_lines, no_command, ratio, visible, visible_line, whole_words};
 use crate::words::word as word_of;
-use crate::words::{self, title};
+use crate::words::{self, english_warnings, title};
 
 const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -244,8 +244,8 @@ fn undecided_rows(out: &mut String, summary: &Summary, width: usize) {
 }
 
 fn warnings(out: &mut String, summary: &Summary, width: usize) {
-    for warning in &summary.warnings {
-        wrapped(out, "warning", warning, width);
+    for warning in english_warnings(summary) {
+        wrapped(out, "warning", &warning, width);
     }
 }
 

@@ -4,8 +4,8 @@
 use qkvet_spec::{
     Breakage, CallOption, Cause, Condition, Dialect, Evidence, FaultRef, Finding, FindingKind,
     Form, Indices, Judgment, Note, Predicate, Reading, RightLayout, Rival, SeenIn, Sentence,
-    Sentences, ThreadCounts, Verdict, Witness, Words, WrongAxis, WrongElements, format_ratio, span,
-    spans,
+    Sentences, ThreadCounts, UnknownOffer, Verdict, Warning, Witness, Words, WrongAxis,
+    WrongElements, format_ratio, span, spans,
 };
 
 /// English.
@@ -72,11 +72,75 @@ pub(crate) fn title(finding: &Finding) -> String {
     English.title(&finding.cause).to_string()
 }
 
+/// The warnings of a run, in order.
+#[cfg(feature = "formats")]
+pub(crate) fn english_warnings(summary: &qkvet_spec::Summary) -> impl Iterator<Item = String> {
+    summary.warnings.iter().map(|warning| English.warning(warning).to_string())
+}
+
+/// What is told of a run while it runs.
+#[cfg(feature = "formats")]
+pub(crate) fn notice(notice: &qkvet_spec::Notice) -> Sentence {
+    use qkvet_spec::Notice;
+
+    Sentence::new(match notice {
+        Notice::Fitted { suite, fit } => {
+            format!("suite {suite} is made to fit what the target takes: {fit}")
+        }
+        Notice::JudgedAgain { conventions } => {
+            format!("judging again as if {} were declared", conventions.join(", "))
+        }
+    })
+}
+
+fn warning(warning: &Warning) -> String {
+    match warning {
+        Warning::StrayLines { first } => {
+            format!("{STRAY_LINES}, the first is {}", first.display())
+        }
+        Warning::UnknownOffers { first, more } => {
+            let first: Vec<String> = first.iter().map(unknown_offer).collect();
+            let more = if *more > 0 { format!(" and {more} more") } else { String::new() };
+            format!("{UNKNOWN_OFFERS}: {}{more}", first.join(", "))
+        }
+        Warning::Silence { message } => format!(
+            "no answer to {message} for 5 s: still computing, or did the program not flush its standard output?"
+        ),
+        Warning::ResultReused { cases } => {
+            let noun = if *cases == 1 { "case" } else { "cases" };
+            format!("{RESULT_REUSED} (seen in {cases} {noun})")
+        }
+        Warning::CasesLost { error } => {
+            format!("`qkvet replay` will not find the cases of this run: {error}")
+        }
+        Warning::OldName { file, entry, redirect } => {
+            format!("entry {entry} of {file}: {redirect}")
+        }
+        Warning::PartlyGone { entry, dtypes } => format!(
+            "known deviation {}: no case in {} shows it any more, {NO_OTHER_FORMATS}",
+            entry.describe(),
+            dtypes.join(", ")
+        ),
+        Warning::Recorded { text } => text.display().to_string(),
+    }
+}
+
+fn unknown_offer(UnknownOffer { list, name, nearest }: &UnknownOffer) -> String {
+    let meant = nearest.as_ref().map(|meant| format!(" (did you mean `{meant}`?)"));
+    format!("{list} {}{}", name.display(), meant.unwrap_or_default())
+}
+
 /// Findings without a code: the title, and the name by which `qkvet explain` knows them.
 const UNEXPLAINED: &str = "wrong results that no known fault explains";
 const INTERMITTENT: &str = "wrong results that did not come again";
 const LAYOUT: &str = "the result depends on how the inputs lie in memory";
 const THREADS: &str = "wrong only when the library uses several threads";
+
+const STRAY_LINES: &str = "the target wrote lines to the protocol's pipe that are no messages";
+const UNKNOWN_OFFERS: &str = "the program offers what qkvet does not know, and is not asked for it";
+const RESULT_REUSED: &str = "the function returned the memory of its earlier result, which was still in use and is lost: a caller has to copy what is to be kept";
+const NO_OTHER_FORMATS: &str =
+    "and the run has no other formats: name the formats that do (`dtype:`), or remove the entry";
 
 const LATER: &str = "a later version of qkvet wrote this, which says more of it";
 
@@ -87,6 +151,10 @@ const ASK_STRIDES: &str = "Ask the arrays for their strides; the order that posi
 const DECLINE: &str = "A call that is not offered is declined: NotImplementedError in Python, status `unsupported` of the protocol. `qkvet explain UNSUPPORTED` says more";
 
 impl Words for English {
+    fn warning(&self, one: &Warning) -> Sentence {
+        Sentence::new(warning(one))
+    }
+
     fn title(&self, cause: &Cause) -> Sentence {
         let one = |fault: &FaultRef| format!("{} {}", fault.code, lower_first(&fault.title));
         Sentence::new(match cause {
@@ -393,6 +461,8 @@ pub fn finding_text(finding: &Finding, dialect: Dialect) -> String {
 
 #[cfg(test)]
 mod tests {
+    use qkvet_spec::{KnownDeviation, Redirect, Unexpected};
+
     use super::*;
 
     #[test]
@@ -411,5 +481,55 @@ mod tests {
             told(12, &[heads, row(3, 4)], false),
             "12 of 288 elements, within h 0–1, 3 of 0–3; i 4n+3 of 0–11 (case 3f)"
         );
+    }
+
+    #[test]
+    fn a_warning_says_each_of_its_facts() {
+        let offer = |name: &str, nearest: Option<&str>| UnknownOffer {
+            list: "options",
+            name: name.into(),
+            nearest: nearest.map(str::to_owned),
+        };
+        let entry = KnownDeviation { finding: "QK221".to_owned(), ..KnownDeviation::default() };
+        let redirect =
+            Redirect { from: "QK1".to_owned(), to: "QK2".to_owned(), since: "0.1.0".to_owned() };
+        let error = Box::new(Unexpected::at("case at c.json", "a file to write"));
+        let first = vec![offer("\"casual\"", Some("causal")), offer("\"x\"", None)];
+        for (warning, text) in [
+            (
+                Warning::StrayLines { first: "\"QK221\"".into() },
+                "the target wrote lines to the protocol's pipe that are no messages, the first is \"QK221\"",
+            ),
+            (
+                Warning::UnknownOffers { first, more: 3 },
+                "the program offers what qkvet does not know, and is not asked for it: options \"casual\" (did you mean `causal`?), options \"x\" and 3 more",
+            ),
+            (
+                Warning::Silence { message: "hello" },
+                "no answer to hello for 5 s: still computing, or did the program not flush its standard output?",
+            ),
+            (
+                Warning::ResultReused { cases: 1 },
+                "the function returned the memory of its earlier result, which was still in use and is lost: a caller has to copy what is to be kept (seen in 1 case)",
+            ),
+            (
+                Warning::CasesLost { error },
+                "`qkvet replay` will not find the cases of this run: case at c.json: expected a file to write",
+            ),
+            (
+                Warning::OldName { file: "k.yaml".to_owned(), entry: 2, redirect },
+                "entry 2 of k.yaml: `QK1` is called `QK2` since version 0.1.0",
+            ),
+            (
+                Warning::PartlyGone {
+                    entry: Box::new(entry),
+                    dtypes: vec!["float16".to_owned(), "float32".to_owned()],
+                },
+                "known deviation every case: QK221: no case in float16, float32 shows it any more, and the run has no other formats: name the formats that do (`dtype:`), or remove the entry",
+            ),
+            (Warning::Recorded { text: "so".into() }, "so"),
+        ] {
+            assert_eq!(English.warning(&warning).to_string(), text);
+        }
     }
 }

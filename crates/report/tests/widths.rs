@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use qkvet_report::{ReportStyle, compare, new_snapshot, plain, render, render_in, snapshot_text};
-use qkvet_spec::{Cause, Declined, Got, Quoted, Summary};
+use qkvet_spec::{Cause, Declined, Got, Quoted, Summary, Warning};
 use textwrap::core::display_width;
 
 fn summary() -> Summary {
@@ -16,7 +16,7 @@ fn summary() -> Summary {
             .expect("a report");
     let long = "a word that is followed by others and by 注意 and more of them ".repeat(20);
     summary.run.environment.push(Quoted::new(&long));
-    summary.warnings.push(long.clone());
+    summary.warnings.push(Warning::Recorded { text: long.clone().into() });
     if let Cause::Convention { title, .. } = &mut summary.findings[0].cause {
         title.push_str(&format!(" {long}"));
     }

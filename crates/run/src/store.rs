@@ -187,8 +187,8 @@ impl Store {
     }
 
     /// Why cases were lost, if any was.
-    pub(crate) fn lost(&self) -> Option<String> {
-        self.lost.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Unexpected::to_string)
+    pub(crate) fn lost(&self) -> Option<Unexpected> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Whether it was written; the first failure is remembered. No verdict depends on it.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use common::*;
 use qkvet_run::adapters::python::{Layout, PythonTarget};
-use qkvet_spec::{Call, Dims, Dtype, Response, Target};
+use qkvet_spec::{Call, Dims, Dtype, Quoted, Response, Target, Warning};
 
 /// The answer of a fixture function contains `expected`, in the form `Kind("...")`.
 fn check(function: &str, expected: &str) {
@@ -246,7 +246,7 @@ fn writing_to_the_protocol_is_named() {
     output(target.call(&small_call()));
     let warnings = limits.watch.warnings();
     assert!(
-        matches!(warnings.as_slice(), [one] if one.ends_with("the first is \"half a line\"")),
+        matches!(warnings.as_slice(), [Warning::StrayLines { first }] if *first == Quoted::from("\"half a line\"")),
         "{warnings:?}"
     );
 

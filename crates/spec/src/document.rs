@@ -116,8 +116,9 @@ pub struct SummaryDocument<'a> {
     pub interrupted: bool,
     /// What did not change a verdict and should be known, such as lines on the protocol's pipe that
     /// were no messages.
-    #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
-    pub warnings: &'a [String],
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
+    pub warnings: Vec<Sentence>,
     /// What came of the known deviations, if there is a file of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub known: &'a Option<KnownOutcome>,
@@ -139,7 +140,7 @@ impl<'a> SummaryDocument<'a> {
             coverage: &summary.coverage,
             stopped: &summary.stopped,
             interrupted: summary.interrupted,
-            warnings: &summary.warnings,
+            warnings: summary.warnings.iter().map(|warning| words.warning(warning)).collect(),
             known: &summary.known,
             snapshot: &summary.snapshot,
             records: &summary.records,

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::tally::{cases, tally};
 use crate::verdict::is_false;
 use crate::{
-    CallOption, Dims, Evidence, Finding, Fit, KnownOutcome, Quoted, SnapshotOutcome, Verdict,
+    CallOption, Dims, Evidence, Finding, Fit, KnownOutcome, Notice, Quoted, SnapshotOutcome,
+    Verdict, Warning,
 };
 
 /// What a reporter sees.
@@ -16,9 +17,9 @@ pub enum Event {
     /// The run begins.
     Started(Box<RunInfo>),
     /// Something a person should know while waiting.
-    Notice(String),
+    Notice(Notice),
     /// Something a person must know when it is over, too; the verdicts do not depend on it.
-    Warning(String),
+    Warning(Warning),
     /// One more case is decided.
     Case {
         /// Cases decided so far.
@@ -178,12 +179,12 @@ pub struct Coverage {
 }
 
 /// The whole outcome.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
     /// Name and version of the format that it was read from, if it was.
-    #[serde(default, skip_serializing)]
+    #[serde(default)]
     pub format: String,
     /// What was run.
     pub run: RunInfo,
@@ -195,20 +196,20 @@ pub struct Summary {
     /// What was checked.
     pub coverage: Coverage,
     /// Whether the run was stopped early, and why.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<crate::Stopped>,
     /// Whether the user stopped it.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default)]
     pub interrupted: bool,
     /// What did not change a verdict and should be known, such as lines on the protocol's pipe that
     /// were no messages.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
+    pub warnings: Vec<Warning>,
     /// What came of the known deviations, if there is a file of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub known: Option<KnownOutcome>,
     /// What is different from a snapshot, if it was compared with one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub snapshot: Option<SnapshotOutcome>,
     /// Every case, in order of the suite.
     pub records: Vec<CaseRecord>,

@@ -48,6 +48,7 @@ pub mod syntax;
 mod tally;
 mod unexpected;
 mod verdict;
+mod warning;
 pub mod wire;
 mod words;
 
@@ -114,4 +115,5 @@ pub use stream::{Outcome, StreamLine};
 pub use suite::{BroadcastForm, Extended, Frozen, MaskPattern, Suite, Values};
 pub use unexpected::Unexpected;
 pub use verdict::{Verdict, Witness, format_ratio};
+pub use warning::{Notice, UnknownOffer, Warning};
 pub use words::{Dialect, Quoted, Sentence, Words};

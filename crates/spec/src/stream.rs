@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::tally::tally;
 use crate::verdict::is_false;
 use crate::{
-    CaseRecord, Coverage, FindingDocument, KnownOutcome, RunInfo, SnapshotOutcome, Summary,
+    CaseRecord, Coverage, FindingDocument, KnownOutcome, Quoted, RunInfo, SnapshotOutcome, Summary,
 };
 
 /// One line of a stream: `{"started": {…}}`.
@@ -19,9 +19,9 @@ pub enum StreamLine {
     /// The run begins: what is run.
     Started(Box<RunInfo>),
     /// Something to know while waiting; live streams only.
-    Notice(String),
+    Notice(#[cfg_attr(feature = "schema", schemars(with = "String"))] Quoted),
     /// Something to know when it is over, too.
-    Warning(String),
+    Warning(#[cfg_attr(feature = "schema", schemars(with = "String"))] Quoted),
     /// How many cases are decided; live streams only.
     Progress {
         /// Cases decided so far.

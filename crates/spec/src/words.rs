@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Approx, Aspect, Breakage, Cause, Coverage, Declined, Element, Evidence, Expectation, Got, Note,
-    Number, Origin, Pipe, Relates, ResultName, Trouble, format_shape,
+    Number, Origin, Pipe, Relates, ResultName, Trouble, Warning, format_shape,
 };
 
 /// A sentence for people. It can be shown, and nothing can be read out of it:
@@ -343,4 +343,7 @@ pub trait Words: fmt::Debug + Sync {
 
     /// What to do: a declaration, a fix, an explanation.
     fn hint(&self, cause: &Cause, notes: &[Note], dialect: Dialect) -> Option<Sentence>;
+
+    /// What should be known and changed no verdict.
+    fn warning(&self, warning: &Warning) -> Sentence;
 }

@@ -20,7 +20,7 @@ use crate::groups::case_groups;
 use crate::known::{open_findings, settled, stale_lines};
 use crate::snapshot::snapshot_text;
 use crate::text::{count, cut, no_command_markup, plain, visible};
-use crate::words::title;
+use crate::words::{english_warnings, title};
 use crate::{coverage, exit_line};
 
 /// Findings beyond this are only named: the JSON document has them all.
@@ -87,7 +87,7 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> String {
         shapes: if summary.findings.len() == 1 { String::new() } else { shapes.run() },
         dtypes,
         laws,
-        warnings: summary.warnings.iter().map(|text| visible(text).into_owned()).collect(),
+        warnings: english_warnings(summary).map(|text| visible(&text).into_owned()).collect(),
         settled: settled(summary)
             .into_iter()
             .take(MAX_NAMED)

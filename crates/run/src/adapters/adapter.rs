@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use qkvet_spec::{BroadcastForm, Fit, Meaning, SourcePlace};
+use qkvet_spec::{BroadcastForm, Fit, Meaning, SourcePlace, Warning};
 
 use super::open::{OpenTarget, OwnTarget};
 use super::python::source_place;
@@ -79,7 +79,7 @@ pub trait Adapter: fmt::Debug + Send + Sync {
     }
 
     /// What happened so far that did not change a verdict and should be known.
-    fn warnings(&self, watch: &Watch) -> Vec<String> {
+    fn warnings(&self, watch: &Watch) -> Vec<Warning> {
         watch.warnings()
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use qkvet_gen::call_id;
-use qkvet_spec::{Call, Fit, Meaning, Quoted, Response, SourcePlace, Target, Unexpected};
+use qkvet_spec::{Call, Fit, Meaning, Quoted, Response, SourcePlace, Target, Unexpected, Warning};
 
 use super::adapter::Adapter;
 use super::called::Called;
@@ -24,7 +24,7 @@ pub struct Recorded {
     device: Option<Quoted>,
     is_layer: bool,
     source: Option<SourcePlace>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
     most_ends: usize,
     most_timeouts: usize,
     call: StoredCall,
@@ -175,7 +175,7 @@ impl Adapter for Arc<Recorded> {
         self.called.as_ref().is_some_and(Called::fills_masks)
     }
 
-    fn warnings(&self, _: &Watch) -> Vec<String> {
+    fn warnings(&self, _: &Watch) -> Vec<Warning> {
         self.warnings.clone()
     }
 

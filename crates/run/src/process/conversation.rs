@@ -4,14 +4,13 @@ use qkvet_spec::wire::{HelloAnswer, Payload, Request};
 use std::fmt;
 use std::time::Duration;
 
-use qkvet_spec::{Breakage, Call, Handling, Quoted, Response, Trouble};
+use qkvet_spec::{Breakage, Call, Handling, Quoted, Response, Trouble, Warning};
 use serde_json::Value;
 
 use super::child::{Child, Received};
 use super::error::{Heard, LoadKind, StartError};
 use super::launch::{Launch, Program};
 use super::offers::unknown;
-use super::watch::Warning;
 use crate::wire::{
     Asked, Changed, HELLO_LIMIT, Reply, Scratch, WireError, hello, line, quoted, read_hello,
     read_reply, run_request,
@@ -132,7 +131,7 @@ impl Conversation {
             return Err(StartError::Load { target, kind, message, hint: greeting.hint });
         }
         if let Some(unknown) = greeting.supports.as_ref().and_then(unknown) {
-            launch.limits.watch.warn(Warning::Unknown, || unknown);
+            launch.limits.watch.warn(unknown);
         }
         let payloads = greeting.supports.as_ref().and_then(|supports| supports.payloads.as_ref());
         let files =
@@ -232,9 +231,7 @@ impl Conversation {
 
     pub(crate) fn warn_of_strays(&self, launch: &Launch) {
         if let Some(first) = self.child.first_stray() {
-            launch.limits.watch.warn(Warning::Strays, || {
-                format!("the target wrote lines to the protocol's pipe that are no messages, the first is {}", first.display())
-            });
+            launch.limits.watch.warn(Warning::StrayLines { first: first.clone() });
         }
     }
 }
@@ -272,13 +269,15 @@ impl Exchange {
 }
 
 /// Waits so long for the answer to something.
-fn receive(child: &mut Child, launch: &Launch, (to, limit): (&str, Duration)) -> Received {
+fn receive(
+    child: &mut Child,
+    launch: &Launch,
+    (message, limit): (&'static str, Duration),
+) -> Received {
     let limits = &launch.limits;
     let silent = || {
         if launch.whose == Program::User {
-            limits.watch.warn(Warning::Silence, || {
-                format!("no answer to {to} for 5 s: still computing, or did the program not flush its standard output?")
-            });
+            limits.watch.warn(Warning::Silence { message });
         }
     };
     child.receive(limit, &limits.watch, &silent)

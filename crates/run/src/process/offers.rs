@@ -1,7 +1,7 @@
 //! What a program says of itself, and whether that is what a call needs.
 
 use qkvet_spec::wire::{HelloAnswer, Supports};
-use qkvet_spec::{Call, CallOption, Dtype, Quoted, nearest};
+use qkvet_spec::{Call, CallOption, Dtype, Quoted, UnknownOffer, Warning, nearest};
 
 use crate::Declined;
 use crate::wire::quoted;
@@ -54,34 +54,28 @@ pub(crate) fn offered(supports: Option<&Supports>, call: &Call) -> Result<(), De
 
 /// What a program offers under names that are not known here: they are passed over, and may be
 /// slips.
-pub(crate) fn unknown(supports: &Supports) -> Option<String> {
-    let of = |list: &Option<Vec<String>>, what: &str, known: &[&str]| {
-        let unknown = list.iter().flatten().filter(|name| !known.contains(&name.as_str()));
-        let told = unknown.map(|name| {
-            let meant = nearest(name, known.iter().copied());
-            let meant =
-                meant.map_or_else(String::new, |meant| format!(" (did you mean `{meant}`?)"));
-            format!("{what} {}{meant}", quoted(name.as_bytes()).display())
-        });
-        told.collect::<Vec<String>>()
+pub(crate) fn unknown(supports: &Supports) -> Option<Warning> {
+    let of = |list: &'static str, names: &Option<Vec<String>>, known: &[&str]| {
+        let unknown = names.iter().flatten().filter(|name| !known.contains(&name.as_str()));
+        let offer = |name: &String| UnknownOffer {
+            list,
+            name: quoted(name.as_bytes()),
+            nearest: nearest(name, known.iter().copied()).map(str::to_owned),
+        };
+        unknown.map(offer).collect::<Vec<_>>()
     };
     let options: Vec<&str> = CallOption::ALL.iter().map(|option| option.name()).collect();
     let dtypes: Vec<&str> = Dtype::ALL.iter().map(|dtype| dtype.name()).collect();
-    let unknown = [
-        of(&supports.dtypes, "dtypes", &dtypes),
-        of(&supports.options, "options", &options),
-        of(&supports.outputs, "outputs", &OUTPUTS),
-        of(&supports.payloads, "payloads", &["inline", "file"]),
+    let mut first = [
+        of("dtypes", &supports.dtypes, &dtypes),
+        of("options", &supports.options, &options),
+        of("outputs", &supports.outputs, &OUTPUTS),
+        of("payloads", &supports.payloads, &["inline", "file"]),
     ]
     .concat();
-    let more = unknown.len().saturating_sub(MAX_UNKNOWN);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let first = unknown.iter().take(MAX_UNKNOWN).cloned().collect::<Vec<_>>().join(", ");
-    (!unknown.is_empty()).then(|| {
-        format!(
-            "the program offers what qkvet does not know, and is not asked for it: {first}{more}"
-        )
-    })
+    let more = first.len().saturating_sub(MAX_UNKNOWN);
+    first.truncate(MAX_UNKNOWN);
+    (!first.is_empty()).then_some(Warning::UnknownOffers { first, more })
 }
 
 /// `libattn 1.4, c, on cpu`, and what it says to support.

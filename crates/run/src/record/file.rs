@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use qkvet_spec::shape::check_law;
 use qkvet_spec::{
     CheckedLaw, Chosen, Contract, Dtype, JsonError, Law, Quoted, RunInfo, SourcePlace, Stopped,
-    Suite, Summary, Unexpected, parse_json,
+    Suite, Summary, Unexpected, Warning, parse_json,
 };
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +40,7 @@ pub struct Header {
     pub stopped: Option<Stopped>,
     /// What happened to the process that did not change a verdict and should be known; what answers
     /// tell is in them.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Quoted>,
     /// Lines that follow.
     pub answers: usize,
     /// Target as the user wrote it.
@@ -135,13 +135,15 @@ impl Header {
             ..
         } = summary.run.clone();
         chosen.retain(|chosen| *chosen != Chosen::Shard);
+        let warnings = config.target.adapter.warnings(&config.target.limits.watch);
+        let in_words = |warning: &Warning| Quoted::new(config.words.warning(warning).to_string());
         Self {
             format: FORMAT.to_owned(),
             tool,
             shard: sharding.shard.number(),
             shards: sharding.shard.count(),
             stopped: summary.stopped.clone(),
-            warnings: config.target.adapter.warnings(&config.target.limits.watch),
+            warnings: warnings.iter().map(in_words).collect(),
             answers,
             target,
             files: sharding.recording.files(),

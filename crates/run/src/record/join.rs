@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use qkvet_spec::{StoppedShard, Unexpected};
+use qkvet_spec::{Quoted, StoppedShard, Unexpected, Warning};
 
 use super::file::{Header, ShardFile, read_shard};
 use super::files::changes;
@@ -27,7 +27,7 @@ pub struct Joined {
     pub stopped: Vec<StoppedShard>,
     /// What did not change a verdict and should be known: a run says each kind once, so the first
     /// shard speaks for all.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Answers by id of the call, in order of the shards.
     pub answers: BTreeMap<String, Vec<Answered>>,
 }
@@ -60,7 +60,8 @@ pub fn read_shards(paths: &[PathBuf]) -> Result<Joined, Unexpected> {
         .collect();
     let warnings =
         shards.iter().map(|shard| &shard.header.warnings).find(|warnings| !warnings.is_empty());
-    let warnings = warnings.cloned().unwrap_or_default();
+    let recorded = |text: &Quoted| Warning::Recorded { text: text.clone() };
+    let warnings = warnings.into_iter().flatten().map(recorded).collect();
     let mut stored = BTreeMap::new();
     let mut place = BTreeMap::new();
     for ShardFile { path, answers, .. } in shards {

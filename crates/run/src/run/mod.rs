@@ -16,7 +16,7 @@ mod state;
 mod stop;
 mod summary;
 
-use qkvet_spec::{Event, Quoted, RunInfo, Summary};
+use qkvet_spec::{Event, Notice, Quoted, RunInfo, Summary, Unexpected, Warning};
 
 pub use crate::config::{CaseSource, FailFast, RunConfig, Seen};
 use crate::config::{meaning_of, names};
@@ -60,11 +60,11 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     events(Event::Started(Box::new(run.clone())));
     if let Some(fit) = fit {
         let name = config.cases.name();
-        events(Event::Notice(format!("suite {name} is made to fit what the target takes: {fit}")));
+        events(Event::Notice(Notice::Fitted { suite: name.to_owned(), fit: Box::new(fit) }));
     }
     let lost = || store.as_ref().and_then(Store::lost);
     let lost_at_first = lost();
-    lost_at_first.iter().for_each(|why| events(told_lost(why)));
+    lost_at_first.iter().for_each(|error| events(cases_lost(error)));
 
     let declared = meaning_of(&config.conventions);
     let (mut cases, mut stopped) =
@@ -112,15 +112,15 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     let mut summary = summary::summary(config, run, cases, findings, stopped);
     keep_undecided(&conventions, &workers, &planned, &mut summary)?;
     if lost_at_first.is_none() {
-        lost().iter().for_each(|why| events(told_lost(why)));
+        lost().iter().for_each(|error| events(cases_lost(error)));
     }
     events(Event::Finished(Box::new(summary.clone())));
     Ok(summary)
 }
 
 /// Without a place to write to the verdicts are the same; only what should be left behind is lost.
-fn told_lost(why: &str) -> Event {
-    Event::Warning(format!("`qkvet replay` will not find the cases of this run: {why}"))
+fn cases_lost(error: &Unexpected) -> Event {
+    Event::Warning(Warning::CasesLost { error: Box::new(error.clone()) })
 }
 
 fn info(config: &RunConfig<'_>, cases: usize, workers: &Workers<'_, '_>) -> RunInfo {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use qkvet_diagnose::{MIN_SHARE, applied, conventions_that_explain, sample_evenly};
 use qkvet_engine::law::CallRecord;
-use qkvet_spec::{BoolTensor, CallOption, Convention, Event, Meaning, Stopped, Verdict};
+use qkvet_spec::{BoolTensor, CallOption, Convention, Event, Meaning, Notice, Stopped, Verdict};
 
 use super::call::Workers;
 use super::case::JudgedCase;
@@ -43,8 +43,7 @@ pub(super) fn settle<'r, 'a>(
     if conventions.is_empty() {
         return Ok((None, None));
     }
-    let declared = names(&conventions).join(", ");
-    events(Event::Notice(format!("judging again as if {declared} were declared")));
+    events(Event::Notice(Notice::JudgedAgain { conventions: names(&conventions) }));
     let meaning = applied(before.meaning, &conventions);
     let is_refilled = puts_true(before.config.target, before.meaning)
         && conventions.iter().any(|convention| is_of_masks(convention));

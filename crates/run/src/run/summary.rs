@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use qkvet_spec::{
     CallOption, Coverage, Declined, Finding, Quoted, REPORT_FORMAT, RunInfo, Stopped, Strides,
-    Summary, Verdict,
+    Summary, Verdict, Warning,
 };
 
 use super::case::JudgedCase;
@@ -26,9 +26,6 @@ const STRIDES_DECLINED: &str =
 
 /// What is not checked of a layer besides: its projections are asked to copy.
 const UNCHECKED_OF_LAYERS: &str = "weights other than 0 and 1";
-
-/// What callers should know of results that do not last.
-const RESULT_REUSED: &str = "the function returned the memory of its earlier result, which was still in use and is lost: a caller has to copy what is to be kept";
 
 /// The report: what was run, the cases, and the findings with the numbers of the cases that show
 /// each.
@@ -93,8 +90,7 @@ pub(super) fn summary(
     }
     let mut warnings = config.target.adapter.warnings(&config.target.limits.watch);
     if reused > 0 {
-        let cases = if reused == 1 { "case" } else { "cases" };
-        warnings.push(format!("{RESULT_REUSED} (seen in {reused} {cases})"));
+        warnings.push(Warning::ResultReused { cases: reused });
     }
     Summary {
         format: REPORT_FORMAT.to_owned(),
