@@ -136,6 +136,15 @@ pub enum KeyError {
         /// Which.
         got: String,
     },
+    /// A set or a question that does not fit. The key has a copy of each file, which is damaged;
+    /// the file itself may be right.
+    #[error("one of variant {variant} with a damaged copy: {error}")]
+    Copy {
+        /// The variant.
+        variant: usize,
+        /// What is wrong with the copy.
+        error: Box<SpecError>,
+    },
     /// No key at all.
     #[error("none")]
     None,
@@ -157,4 +166,14 @@ pub enum KeyError {
         /// Its id.
         question: String,
     },
+}
+
+impl KeyError {
+    /// What is wrong with a set or a question that a key has a copy of.
+    pub(crate) fn copy(variant: usize, error: impl Into<ExamError>) -> ExamError {
+        match error.into() {
+            ExamError::Spec(error) => Self::Copy { variant, error: error.into() }.into(),
+            other => other,
+        }
+    }
 }

@@ -119,12 +119,14 @@ impl Key {
     /// The problem set and the questions that it may name.
     ///
     /// # Errors
-    /// What does not fit, with its place.
+    /// What does not fit, with its place in the copy that the key has.
     pub fn sources(&self, catalog: &Catalog) -> Result<(ProblemSet, Library), ExamError> {
         let mut library = Library::embedded(catalog)?;
+        let in_copy = |error| KeyError::copy(self.variant, error);
         for Source { path, text } in &self.own {
-            library.add(path, text, catalog)?;
+            library.add(path, text, catalog).map_err(in_copy)?;
         }
-        Ok((ProblemSet::from_yaml(&self.set.path, &self.set.text)?, library))
+        let set = ProblemSet::from_yaml(&self.set.path, &self.set.text).map_err(in_copy)?;
+        Ok((set, library))
     }
 }

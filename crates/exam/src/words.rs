@@ -351,17 +351,18 @@ impl Problem {
             match self {
                 Self::File(FileError::NotText) => "save it as UTF-8",
                 Self::File(_) => return None,
-                Self::Kind => "submissions end in .yaml, .yml, .json, .csv or .ipynb",
+                Self::Kind { .. } => "submissions end in .yaml, .yml, .json, .csv or .ipynb",
                 Self::Yaml(_)
                 | Self::Json(_)
                 | Self::Value(_)
-                | Self::NoObject
-                | Self::NoAnswers
+                | Self::NoObject { .. }
+                | Self::NoAnswers { .. }
+                | Self::NotText { .. }
                 | Self::Entry { .. } => TEMPLATE,
                 Self::NoHead
                 | Self::TooManyColumns { .. }
                 | Self::TooManyRows
-                | Self::NoStudents
+                | Self::NoStudents { .. }
                 | Self::Cells { .. }
                 | Self::OpenQuote { .. }
                 | Self::NoRows => TABLE,

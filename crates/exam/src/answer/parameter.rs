@@ -1,5 +1,7 @@
 //! The parameters of one instance of a question.
 
+use std::fmt;
+
 use indexmap::IndexMap;
 use qkvet_prove::exact::{Exact, ExactMatrices, Instance, Value};
 use qkvet_spec::shape::DIMENSIONS;
@@ -16,6 +18,19 @@ pub enum Parameter {
     Number(f64),
     /// A row or column, from 0.
     Index(usize),
+}
+
+impl fmt::Display for Parameter {
+    /// `0.5`, `index 2`, `a matrix of 2 × 3`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Matrix(rows) => {
+                write!(f, "a matrix of {} × {}", rows.len(), rows.first().map_or(0, Vec::len))
+            }
+            Self::Number(x) => write!(f, "{x}"),
+            Self::Index(at) => write!(f, "index {}", at + 1),
+        }
+    }
 }
 
 /// Extents and parameters.

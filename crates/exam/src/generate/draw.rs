@@ -130,7 +130,7 @@ pub fn written(question: &CheckedQuestion, seed: u64) -> Result<Drawn, DrawError
     for (name, size) in &question.sizes {
         let size = match example.get(name) {
             Some(Written::Number(n)) => {
-                whole(*n).ok_or_else(|| DrawError::NotWhole { name: name.clone() })?
+                whole(*n).ok_or_else(|| DrawError::NotWhole { name: name.clone(), got: *n })?
             }
             _ => size.low,
         };
@@ -140,9 +140,8 @@ pub fn written(question: &CheckedQuestion, seed: u64) -> Result<Drawn, DrawError
         let value = match (example.get(name), domain) {
             (Some(Written::Number(i)), Domain::Index { of, .. }) => {
                 let limit = extent_of(name, of, &drawn)?;
-                let i = whole(*i).filter(|i| *i <= limit);
-                let none = || DrawError::NoIndex { name: name.clone(), limit };
-                Parameter::Index(i.ok_or_else(none)? - 1)
+                let none = || DrawError::NoIndex { name: name.clone(), limit, got: *i };
+                Parameter::Index(whole(*i).filter(|i| *i <= limit).ok_or_else(none)? - 1)
             }
             (Some(Written::Number(x)), _) => Parameter::Number(*x),
             (Some(Written::Matrix(rows)), _) => Parameter::Matrix(rows.clone()),
@@ -165,37 +164,34 @@ pub fn fits(question: &CheckedQuestion, drawn: &Drawn) -> Result<(), DrawError> 
         return Err(DrawError::Names {
             sizes: sizes.cloned().collect(),
             parameters: parameters.cloned().collect(),
+            got: drawn.sizes.keys().chain(drawn.parameters.keys()).cloned().collect(),
         });
     }
     for (name, size) in &question.sizes {
-        if !drawn.size(name).is_some_and(|n| (size.low..=size.high).contains(&n)) {
-            let Size { low, high } = *size;
-            return Err(DrawError::Extent { name: name.clone(), low, high });
+        let (Size { low, high }, got) = (*size, drawn.size(name).unwrap_or(0));
+        if !(low..=high).contains(&got) {
+            return Err(DrawError::Extent { name: name.clone(), low, high, got });
         }
     }
-    for (name, domain) in &question.draw {
+    for ((name, domain), got) in question.draw.iter().zip(drawn.parameters.values()) {
         let is_of = |rows: &Expr, cols: &Expr, of: &[Vec<f64>]| -> Result<bool, DrawError> {
             let extent = |expr| extent_of(name, expr, drawn);
             let (rows, cols) = (extent(rows)?, extent(cols)?);
             Ok(of.len() == rows
                 && of.iter().all(|row| row.len() == cols && row.iter().all(|x| x.is_finite())))
         };
-        let fits = match (domain, drawn.parameters.get(name)) {
+        let fits = match (domain, got) {
             (
                 Domain::Matrix { rows, cols, .. } | Domain::Mask(rows, cols),
-                Some(Parameter::Matrix(of)),
+                Parameter::Matrix(of),
             ) => is_of(rows, cols, of)?,
-            (Domain::Causal(n) | Domain::Permutation(n), Some(Parameter::Matrix(of))) => {
-                is_of(n, n, of)?
-            }
-            (Domain::Number { .. } | Domain::OneOf(_), Some(Parameter::Number(x))) => x.is_finite(),
-            (Domain::Index { of, .. }, Some(Parameter::Index(i))) => {
-                *i < extent_of(name, of, drawn)?
-            }
+            (Domain::Causal(n) | Domain::Permutation(n), Parameter::Matrix(of)) => is_of(n, n, of)?,
+            (Domain::Number { .. } | Domain::OneOf(_), Parameter::Number(x)) => x.is_finite(),
+            (Domain::Index { of, .. }, Parameter::Index(i)) => *i < extent_of(name, of, drawn)?,
             _ => false,
         };
         if !fits {
-            return Err(DrawError::Parameter { name: name.clone() });
+            return Err(DrawError::Parameter { name: name.clone(), got: Box::new(got.clone()) });
         }
     }
     Ok(())

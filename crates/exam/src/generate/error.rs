@@ -6,11 +6,11 @@ use std::ops::Range;
 use qkvet_prove::exact::NoValue;
 use qkvet_spec::{Formula, located};
 
-use crate::answer::AnswerError;
+use crate::answer::{AnswerError, Parameter};
 use crate::question::span_of;
 
 /// Why extents or parameters are not those of a question.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DrawError {
     /// Rows, columns or indices that are no extent.
     #[error("`{name}`: expected an extent")]
@@ -31,29 +31,35 @@ pub enum DrawError {
         name: String,
     },
     /// An example of an extent that is none.
-    #[error("example of `{name}`: expected an extent")]
+    #[error("example of `{name}`: expected an extent, got {got}")]
     NotWhole {
         /// The extent.
         name: String,
+        /// Its value.
+        got: f64,
     },
     /// An example of an index that is none.
-    #[error("example of `{name}`: expected 1 to {limit}")]
+    #[error("example of `{name}`: expected 1 to {limit}, got {got}")]
     NoIndex {
         /// The parameter.
         name: String,
         /// The greatest.
         limit: usize,
+        /// Its value.
+        got: f64,
     },
     /// Others than the question draws.
-    #[error("parameters: expected {sizes:?} and {parameters:?}, got others")]
+    #[error("parameters: expected {sizes:?} and {parameters:?}, got {got:?}")]
     Names {
         /// The extents of the question.
         sizes: Vec<String>,
         /// Its parameters.
         parameters: Vec<String>,
+        /// The names instead, extents first.
+        got: Vec<String>,
     },
     /// An extent out of its range.
-    #[error("extent `{name}`: expected {low} to {high}, got another")]
+    #[error("extent `{name}`: expected {low} to {high}, got {got}")]
     Extent {
         /// The extent.
         name: String,
@@ -61,12 +67,16 @@ pub enum DrawError {
         low: usize,
         /// The greatest.
         high: usize,
+        /// The value instead.
+        got: usize,
     },
     /// A parameter out of its domain.
-    #[error("parameter `{name}`: expected one of its domain, got another")]
+    #[error("parameter `{name}`: expected one of its domain, got {got}")]
     Parameter {
         /// The parameter.
         name: String,
+        /// The value instead.
+        got: Box<Parameter>,
     },
 }
 

@@ -27,6 +27,16 @@ pub enum Node {
 }
 
 impl Node {
+    /// What kind of value it is: `a list`.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Missing => "nothing",
+            Self::Text(_) => "a text",
+            Self::List(_) => "a list",
+            Self::Named(_) => "named entries",
+        }
+    }
+
     /// Whether there is nothing in it.
     pub fn is_missing(&self) -> bool {
         match self {

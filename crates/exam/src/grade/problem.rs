@@ -36,8 +36,11 @@ impl Serialize for Trouble {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum FileError {
     /// It is no file, as a folder or a pipe.
-    #[error("expected a regular one")]
-    NotRegular,
+    #[error("expected a regular one, got {got}")]
+    NotRegular {
+        /// What it is: `a folder`.
+        got: &'static str,
+    },
     /// It is too large.
     #[error("expected at most {} bytes, got {got}", MAX_BYTES)]
     TooLarge {
@@ -59,8 +62,11 @@ pub enum Problem {
     #[error("file: {0}")]
     File(#[from] FileError),
     /// A file of another kind.
-    #[error("file: expected a submission")]
-    Kind,
+    #[error("file: expected a submission, got one that ends in `.{}`", got.escape_debug())]
+    Kind {
+        /// The end of its name.
+        got: String,
+    },
     /// YAML that is no submission.
     #[error("{}", .0.message)]
     Yaml(SpecError),
@@ -71,11 +77,25 @@ pub enum Problem {
     #[error("JSON: {0}")]
     Value(#[from] Arc<serde_json::Error>),
     /// Other JSON than an object.
-    #[error("expected an object with `answers`")]
-    NoObject,
+    #[error("expected an object with `answers`, got {got}")]
+    NoObject {
+        /// What kind of value it is.
+        got: &'static str,
+    },
     /// Other answers than an object.
-    #[error("answers: expected an object, a part each")]
-    NoAnswers,
+    #[error("answers: expected an object, a part each, got {got}")]
+    NoAnswers {
+        /// What kind of value it is.
+        got: &'static str,
+    },
+    /// A list or named entries for `student`, `exam` or `variant`.
+    #[error("{field}: expected a text or a number, got {got}")]
+    NotText {
+        /// The field.
+        field: &'static str,
+        /// What kind of value it has.
+        got: &'static str,
+    },
     /// An entry that no submission has.
     #[error("expected `exam`, `variant`, `student` and `answers`, got `{got}`")]
     Entry {
@@ -92,11 +112,14 @@ pub enum Problem {
         got: usize,
     },
     /// A table with too many rows.
-    #[error("table: expected at most {} rows", MAX_ROWS)]
+    #[error("table: expected at most {} rows, got more", MAX_ROWS)]
     TooManyRows,
     /// A table that does not say whose its rows are.
-    #[error("table: expected a column `student`")]
-    NoStudents,
+    #[error("table: expected a column `student`, got {}", quoted_names(got))]
+    NoStudents {
+        /// Its columns.
+        got: Vec<String>,
+    },
     /// A row that is longer than the first.
     #[error("row: expected {expected} cells, got {got}")]
     Cells {
@@ -165,6 +188,11 @@ pub enum Problem {
         /// The first answer.
         first: Place,
     },
+}
+
+fn quoted_names(names: &[String]) -> String {
+    let quoted = names.iter().map(|name| format!("`{}`", name.escape_debug()));
+    quoted.collect::<Vec<_>>().join(", ")
 }
 
 fn listed(known: &[usize]) -> String {

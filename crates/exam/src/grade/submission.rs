@@ -67,7 +67,7 @@ pub fn read(file: &str, bytes: &[u8]) -> Vec<Submission> {
         "json" => yaml::read_json(file, text),
         "csv" => csv::read(file, text),
         "ipynb" => vec![notebook::read(file, text)],
-        _ => vec![Submission::unreadable(file, Problem::Kind)],
+        _ => vec![Submission::unreadable(file, Problem::Kind { got: extension })],
     }
 }
 

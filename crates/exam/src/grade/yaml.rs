@@ -7,7 +7,7 @@ use qkvet_spec::{parse_json, parse_yaml_of_answers};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::Problem;
+use super::problem::{Problem, Trouble};
 use super::submission::{Given, Submission};
 use crate::given::{Node, YamlNode};
 use crate::question::line_of;
@@ -34,13 +34,20 @@ pub(super) fn read(file: &str, text: &str) -> Submission {
             return Submission::at(file, Place::new(file, at), Problem::Yaml(error));
         }
     };
-    let word = |node: &Option<YamlNode>| node.as_ref().and_then(|node| scalar(&node.node(text)));
     let place = |node: &YamlNode| Place::new(file, Spot::Line(line_of(text, node.offset())));
+    let mut trouble = Vec::new();
+    let mut word = |field, node: &Option<YamlNode>| {
+        let node = node.as_ref()?;
+        scalar(field, &node.node(text)).unwrap_or_else(|problem| {
+            trouble.push(Trouble { place: place(node), problem });
+            None
+        })
+    };
     Submission {
-        student: word(&written.student),
+        student: word("student", &written.student),
         file: file.to_owned(),
-        exam: word(&written.exam),
-        variant: word(&written.variant),
+        exam: word("exam", &written.exam),
+        variant: word("variant", &written.variant),
         answers: written
             .answers
             .unwrap_or_default()
@@ -51,7 +58,7 @@ pub(super) fn read(file: &str, text: &str) -> Submission {
                 place: place(node),
             })
             .collect(),
-        trouble: Vec::new(),
+        trouble,
     }
 }
 
@@ -77,14 +84,22 @@ pub(super) fn read_json(file: &str, text: &str) -> Vec<Submission> {
 
 fn of_json(file: &str, entry: Option<usize>, node: Node) -> Result<Submission, Problem> {
     let Node::Named(entries) = node else {
-        return Err(Problem::NoObject);
+        return Err(Problem::NoObject { got: node.kind() });
     };
     let mut submission = Submission { file: file.to_owned(), ..Submission::default() };
+    let mut trouble = Vec::new();
+    let mut word = |field, node: &Node| {
+        scalar(field, node).unwrap_or_else(|problem| {
+            let place = Place::new(file, Spot::Answer(entry, None));
+            trouble.push(Trouble { place, problem });
+            None
+        })
+    };
     for (name, node) in entries {
         match (name.as_str(), node) {
-            ("exam", node) => submission.exam = scalar(&node),
-            ("variant", node) => submission.variant = scalar(&node),
-            ("student", node) => submission.student = scalar(&node),
+            ("exam", node) => submission.exam = word("exam", &node),
+            ("variant", node) => submission.variant = word("variant", &node),
+            ("student", node) => submission.student = word("student", &node),
             ("answers", Node::Named(answers)) => {
                 for (part, answer) in answers {
                     let spot = Spot::Answer(entry, Some(part.clone()));
@@ -93,17 +108,22 @@ fn of_json(file: &str, entry: Option<usize>, node: Node) -> Result<Submission, P
                 }
             }
             ("answers", Node::Missing) => {}
-            ("answers", _) => return Err(Problem::NoAnswers),
+            ("answers", node) => return Err(Problem::NoAnswers { got: node.kind() }),
             _ => return Err(Problem::Entry { got: name }),
         }
     }
+    submission.trouble = trouble;
     Ok(submission)
 }
 
-/// Text that is there.
-pub(super) fn scalar(node: &Node) -> Option<String> {
+/// The text of a field, unless it is blank.
+///
+/// # Errors
+/// A list or named entries.
+fn scalar(field: &'static str, node: &Node) -> Result<Option<String>, Problem> {
     match node {
-        Node::Text(text) if !text.trim().is_empty() => Some(text.trim().to_owned()),
-        _ => None,
+        Node::Missing => Ok(None),
+        Node::Text(text) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),
+        Node::List(_) | Node::Named(_) => Err(Problem::NotText { field, got: node.kind() }),
     }
 }

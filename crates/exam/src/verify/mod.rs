@@ -13,7 +13,7 @@ use crate::answer::{
     rounded, standard, worked_value,
 };
 use crate::build::{self, Request, build_each};
-use crate::error::ExamError;
+use crate::error::{ExamError, KeyError};
 use crate::expr::matrix;
 use crate::generate::{Answer, Mistaken, PLACES, fits, load, nothing};
 use crate::key::{Key, KeyedPart, KeyedQuestion};
@@ -103,7 +103,8 @@ fn stray_choice(part: &KeyedPart) -> Option<usize> {
 pub fn not_of_seed(keys: &[&Key], catalog: &Catalog) -> Result<Option<(usize, Wrong)>, ExamError> {
     let Some(one) = keys.first() else { return Ok(None) };
     let last = keys.iter().map(|key| key.variant).max().unwrap_or(0);
-    let again = build::keys(&request(one), last, catalog)?;
+    let again = build::keys(&request(one), last, catalog)
+        .map_err(|error| KeyError::copy(one.variant, error))?;
     for key in keys {
         let Some(right) = key.variant.checked_sub(1).and_then(|at| again.get(at)) else {
             return Ok(Some((key.variant, Wrong::Number { variants: again.len() })));

@@ -13,6 +13,7 @@ use qkvet_exam::export::{Credit, Target, export};
 use qkvet_exam::generate::Answer;
 use qkvet_exam::grade::{Graded, GradedPart, Grader, Verdict, part_id, read};
 use qkvet_exam::key::{Key, Source};
+use qkvet_exam::{ExamError, KeyError};
 use qkvet_spec::Catalog;
 
 fn catalog() -> Catalog {
@@ -341,11 +342,21 @@ fn bad_submissions_are_told_and_never_end_the_run() {
         ("a.json", deep.as_str(), ""),
         ("a.json", "{\"answers\": {\"1a\": 1, \"1a\": 2}}", "duplicate entry `1a`"),
         ("a.json", "{\"points\": 3}", "got `points`"),
-        ("a.json", "7", "expected an object"),
+        ("a.json", "7", "expected an object with `answers`, got a text"),
+        ("a.json", "{\"answers\": [1]}", "answers: expected an object, a part each, got a list"),
+        ("a.json", "{\"student\": {\"a\": 1}}", "student: expected a text or a number, got named"),
+        (
+            "a.yaml",
+            "student: {a: 1}\nvariant: 1\n",
+            "student: expected a text or a number, got named",
+        ),
+        ("a.yaml", "exam: [x]\nvariant: 1\n", "exam: expected a text or a number, got a list"),
+        ("a.yaml", "variant: [1]\n", "variant: expected a text or a number, got a list"),
+        ("a.csv", "name,1a\nAda,1", "expected a column `student`, got `name`, `1a`"),
         ("a.csv", "student,1a\nAda,\"1", "closing quote"),
         ("a.ipynb", "{\"cells\": 5}", "expected a list"),
         ("a.ipynb", "{}", "notebook"),
-        ("a.exe", "MZ", "expected a submission"),
+        ("a.exe", "MZ", "expected a submission, got one that ends in `.exe`"),
     ] {
         let all = grader.all(&read(file, text.as_bytes()));
         assert!(!all.is_empty(), "{text}");
@@ -624,6 +635,27 @@ fn lines_that_commute_are_right_in_either_order() {
         let error = build(&Request { set, own, variants: 1, seed: 1 }, &catalog)
             .expect_err("a pair that is none");
         assert!(error.to_string().contains("answer.any_order: expected"), "{error}");
+    }
+}
+
+/// The file that a question was read from may be right while the copy in the key is not.
+#[test]
+fn a_damaged_copy_is_placed_in_the_key() {
+    let catalog = catalog();
+    let own = vec![Source { path: "questions/own.yaml".to_owned(), text: CHAIN.to_owned() }];
+    let key = keys(&set("own"), own, 1, &catalog).remove(0);
+    let mut own = key.clone();
+    own.own[0].text.push_str("\nrubbish: 1\n");
+    let mut of_set = key.clone();
+    of_set.set.text.push_str("\nrubbish: 1\n");
+    let mut unknown = key;
+    unknown.set.text = set("nobody");
+    for key in [own, of_set, unknown] {
+        let error = Grader::new(vec![key], &catalog).err();
+        assert!(
+            matches!(error, Some(ExamError::Key(KeyError::Copy { variant: 1, .. }))),
+            "{error:?}"
+        );
     }
 }
 

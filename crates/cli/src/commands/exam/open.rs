@@ -15,7 +15,8 @@ use qkvet_spec::Unexpected;
 pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, FileError> {
     let data = fs::metadata(path).map_err(Arc::new)?;
     if !data.is_file() {
-        return Err(FileError::NotRegular);
+        let got = if data.is_dir() { "a folder" } else { "another kind of file" };
+        return Err(FileError::NotRegular { got });
     }
     let most = MAX_BYTES as u64;
     if data.len() > most {
