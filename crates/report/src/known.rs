@@ -92,10 +92,9 @@ fn suites() -> &'static [String] {
 
 /// Whether the entry names a suite, and none that is built in: it is of a file, or of nothing.
 pub fn is_of_no_suite(entry: &KnownDeviation) -> bool {
-    entry
+    with_current_names(entry)
         .suite
-        .as_deref()
-        .is_some_and(|pattern| !suites().iter().any(|suite| matches(pattern, suite)))
+        .is_some_and(|pattern| !suites().iter().any(|suite| matches(&pattern, suite)))
 }
 
 /// The first code of a finding that no fault has.
@@ -156,14 +155,15 @@ pub fn apply_known(
     let mut named: BTreeMap<usize, Vec<bool>> = BTreeMap::new();
     for (at, entry) in known.known.iter().enumerate() {
         let is_new = before.iter().all(|status| status.entry != *entry);
-        let names = [entry.law.as_deref(), Some(&entry.finding)].into_iter().flatten();
+        let names = [&entry.law, &entry.suite].into_iter().flatten().chain([&entry.finding]);
         let old = names.flat_map(|name| Redirects::embedded().notices(name)).filter(|_| is_new);
         summary.warnings.extend(old.map(|redirect| Warning::OldName {
             file: file.to_owned(),
             entry: at + 1,
             redirect: redirect.clone(),
         }));
-        let covered = |at: &usize| covers(entry, &target, &summary.records[*at]);
+        let current = with_current_names(entry);
+        let covered = |at: &usize| covers(&current, &target, &summary.records[*at]);
         let scope: Vec<usize> = (0..summary.records.len()).filter(covered).collect();
         let pattern = Pattern::new(&entry.finding);
         // A finding has many cases, and its name is not made for each of them.
@@ -182,7 +182,7 @@ pub fn apply_known(
         let showing: Vec<(usize, Vec<bool>)> = scope.iter().filter_map(shown).collect();
         let is_over = entry.expires.as_deref().is_some_and(|day| day < today);
         let is_checked = scope.iter().any(|at| summary.records[*at].verdict.is_checked());
-        let asked = asked(entry, summary, &scope);
+        let asked = asked(&current, summary, &scope);
         let state = match showing.len() {
             _ if is_over => KnownState::Expired,
             0 if asked != Asked::Whole => {
@@ -219,6 +219,15 @@ pub fn apply_known(
         outcome.entries = entries;
     }
     summary.warnings.extend(gone_in_part);
+}
+
+/// The entry with the names that its law and its suite have now; [`Pattern`] does the same for its
+/// finding.
+fn with_current_names(entry: &KnownDeviation) -> KnownDeviation {
+    let current = |name: &Option<String>| {
+        name.as_deref().map(|name| Redirects::embedded().current(name).into_owned())
+    };
+    KnownDeviation { law: current(&entry.law), suite: current(&entry.suite), ..entry.clone() }
 }
 
 /// The warning that nothing shows an entry any more in the formats that the run had. It may hold in

@@ -449,6 +449,33 @@ fn states_of_known_deviations() {
     assert_eq!(state("finding: QK221, suite: core", &as_it_is), (KnownState::Holds, true));
 }
 
+/// An old name of a law or a suite leads to what is called otherwise now, and is told once.
+#[test]
+fn an_entry_may_have_old_names() {
+    let (old, new) = ("raised-score", "raised-score-odds");
+    for (entry, state) in [
+        ("law: raised-score", KnownState::Gone),
+        ("law: raised-score-odds", KnownState::Gone),
+        ("law: rows, suite: raised-score", KnownState::Gone),
+        ("law: rows, suite: raised-score-odds", KnownState::Gone),
+        ("law: rows, suite: core", KnownState::NotAsked),
+    ] {
+        let text = format!("known: [{{{entry}, finding: CRASH, reason: r}}]");
+        let file = read_known("k", &text).expect("entries");
+        let rows = case("rows/c-1", Verdict::Pass, 0.1, None);
+        let named = case(&format!("{new}/c-2"), Verdict::Pass, 0.1, None);
+        let mut run = summary(Vec::new(), vec![rows, named]);
+        run.run.suite = new.to_owned();
+        apply_known(&mut run, "k", &file, &[], "2026-05-01");
+        apply_known(&mut run, "k", &file, &[], "2026-05-01");
+        let known = run.known.expect("what came of the entries");
+        assert_eq!(known.entries[0].state, state, "{entry}");
+        assert_eq!(known.entries[0].entry, file.known[0]);
+        let is_old = entry.ends_with(old);
+        assert_eq!(run.warnings.len(), usize::from(is_old), "{entry}: {:?}", run.warnings);
+    }
+}
+
 #[test]
 fn what_held_in_the_formats_that_were_run_is_told() {
     let warnings = |entry: &str, change: &dyn Fn(&mut Summary)| {

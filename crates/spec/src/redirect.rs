@@ -77,9 +77,14 @@ mod tests {
     #[test]
     fn old_names_lead_to_names_in_use() {
         let catalog = Catalog::embedded().expect("the catalog");
+        let questions = Catalog::texts("exams/questions");
         let is_used = |name: &str| {
             catalog.laws.contains_key(name)
                 || catalog.conventions.contains_key(name)
+                || catalog.contracts.contains_key(name)
+                || catalog.modifiers.contains_key(name)
+                || catalog.suites.contains_key(name)
+                || questions.iter().any(|(path, _)| path.ends_with(&format!("/{name}.yaml")))
                 || catalog.faults.values().any(|fault| fault.fault == name || fault.code == name)
         };
         assert!(!Redirects::embedded().redirects.is_empty());

@@ -344,7 +344,7 @@ pub(crate) struct DeclaredArgs {
     pub(crate) convention: Vec<String>,
     /// Judge by this contract (`qkvet list contracts`), or contract+modifier as in
     /// bf16-flash+split-kv, instead of the loosest of its format (repeatable)
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = current)]
     pub(crate) contract: Vec<String>,
 }
 
@@ -416,7 +416,7 @@ pub(crate) struct CheckArgs {
     /// What to check
     pub(crate) target: String,
     /// Suite: smoke, core, long, or a YAML file
-    #[arg(long, default_value = "core", value_name = "ID|FILE")]
+    #[arg(long, default_value = "core", value_name = "ID|FILE", value_parser = current)]
     pub(crate) suite: String,
     /// Judge by frozen cases alone: a folder such as snapshots/core, or one that `qkvet export`
     /// wrote
@@ -563,7 +563,7 @@ pub(crate) struct RerenderArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct AdequacyArgs {
     /// Suite
-    #[arg(long, default_value = "core", value_name = "ID")]
+    #[arg(long, default_value = "core", value_name = "ID", value_parser = current)]
     pub(crate) suite: String,
     /// Only these laws (repeatable)
     #[arg(long, value_name = "ID", value_parser = current)]

@@ -18,7 +18,7 @@ pub(crate) struct OnnxRunArgs {
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub(crate) dtype: Vec<String>,
     /// Judge by this contract instead of the loosest of its format (repeatable)
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = super::current)]
     pub(crate) contract: Vec<String>,
     /// Device by the words of backends: CPU, CUDA:1
     #[arg(long)]

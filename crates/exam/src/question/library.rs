@@ -1,7 +1,7 @@
 //! The questions that problem sets may name.
 
 use indexmap::IndexMap;
-use qkvet_spec::{Catalog, SpecError, Unexpected, nearest};
+use qkvet_spec::{Catalog, Redirects, SpecError, Unexpected, nearest};
 
 use super::{CheckedQuestion, Item, ProblemSet};
 
@@ -52,9 +52,10 @@ impl Library {
         self.questions.values()
     }
 
-    /// The question of this id.
+    /// The question of this id, or of an id that it had before.
     pub fn get(&self, id: &str) -> Option<&CheckedQuestion> {
-        self.questions.get(id)
+        let current = || self.questions.get(&*Redirects::embedded().current(id));
+        self.questions.get(id).or_else(current)
     }
 
     /// The question that an item of a problem set names.
@@ -67,7 +68,7 @@ impl Library {
         let place = |message: String, hint: Option<&str>| {
             SpecError::at(set.0, set.1, at..at + id.len(), &message, hint)
         };
-        let Some(question) = self.questions.get(id) else {
+        let Some(question) = self.get(id) else {
             let hint = nearest(id, self.questions.keys().map(String::as_str)).map_or_else(
                 || {
                     "`qkvet exam list` shows the known ones; own questions lie in a folder `questions` beside the set"

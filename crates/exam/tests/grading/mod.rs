@@ -638,6 +638,21 @@ fn lines_that_commute_are_right_in_either_order() {
     }
 }
 
+/// A key that was built when a question had another id is graded by the question.
+#[test]
+fn an_old_id_of_a_question_is_followed() {
+    let text = CHAIN.replace("question: own", "question: raised-score-odds");
+    let own = |name: &str| {
+        vec![Source { path: format!("questions/{name}.yaml"), text: text.clone() }]
+    };
+    let catalog = catalog();
+    let mut key = keys(&set("raised-score"), own("raised-score-odds"), 1, &catalog).remove(0);
+    let (_, library) = key.sources(&catalog).unwrap_or_else(|error| panic!("{error}"));
+    key.questions[0].question = "raised-score".to_owned();
+    assert!(library.get(&key.questions[0].question).is_some());
+    assert!(library.get("raised").is_none());
+}
+
 /// The file that a question was read from may be right while the copy in the key is not.
 #[test]
 fn a_damaged_copy_is_placed_in_the_key() {
