@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use qkvet_exam::build::{Request, build};
-use qkvet_exam::given::read_expression;
+use qkvet_exam::student_answer::read_expression;
 use qkvet_exam::grade::{Grader, csv_table, gradescope, read};
 use qkvet_exam::key::{Key, Source};
 use qkvet_exam::question::{CheckedQuestion, ProblemSet};

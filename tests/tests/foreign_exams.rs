@@ -5,11 +5,11 @@
 use std::hint::black_box;
 
 use qkvet_exam::build::{File, Request, build};
-use qkvet_exam::given::read_expression;
 use qkvet_exam::grade::{Grader, csv_table, gradescope, read};
 use qkvet_exam::key::{Key, Source};
 use qkvet_exam::question::{CheckedQuestion, ProblemSet};
-use qkvet_exam::solution::{TEMPLATE, Written, check as check_solution};
+use qkvet_exam::solution::{TEMPLATE, WrittenSolution, check as check_solution};
+use qkvet_exam::student_answer::read_expression;
 use qkvet_spec::Catalog;
 use qkvet_tests::changed::{check, files, text};
 
@@ -103,7 +103,8 @@ fn submissions() {
 #[test]
 fn worked_solutions() {
     check("worked solution", &[TEMPLATE.as_bytes().to_vec()], |bytes| {
-        let written = text(bytes).and_then(|source| Written::from_yaml("x.yaml", source).ok());
+        let written =
+            text(bytes).and_then(|source| WrittenSolution::from_yaml("x.yaml", source).ok());
         written.is_some_and(|written| !check_solution(&written).steps.is_empty())
     });
     let numbers = [

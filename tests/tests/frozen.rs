@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use qkvet_engine::Products;
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::{Judge, evaluate};
-use qkvet_engine::lowering::Want;
+use qkvet_engine::lowering::ResultName;
 use qkvet_engine::simulate::Simulator;
 use qkvet_gen::frozen::{
     FrozenCase, FrozenGroup, LargerEntry, Manifest, call_of, case_to_safetensors, content_hash,
@@ -144,7 +144,7 @@ fn threads_and_products_change_nothing() {
         let call = call_of(&case.case).expect("a call");
         for (contract, bounds) in &case.bounds {
             let contract = &catalog.contracts[contract];
-            let expected = interpret(&Meaning::standard(), &call, contract, Want::Output);
+            let expected = interpret(&Meaning::standard(), &call, contract, ResultName::Output);
             assert_eq!(expected.shape, case.answer.shape);
             for (at, decimal) in case.answer.values.iter().enumerate() {
                 let (ball, hard) = (expected.exact[at], expected.hard[at]);

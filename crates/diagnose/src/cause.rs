@@ -6,7 +6,7 @@ mod pair;
 use qkvet_engine::affects::{AffectedElements, affects, faulty, touches};
 use qkvet_engine::interpret::{Expected, interpret};
 use qkvet_engine::law::{CallRecord, CallResult, confirms, explains};
-use qkvet_engine::lowering::Want;
+use qkvet_engine::lowering::ResultName;
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{
     Behavior, Call, CallOptions, Contract, Dtype, Execution, Fault, Meaning, Response, Target,
@@ -233,7 +233,7 @@ fn faulty_target(base: &Meaning, faults: &[&Fault]) -> Simulator {
     faults.iter().fold(right, |target, fault| target.with_fault(Fault::clone(fault)))
 }
 
-fn expected(base: &Meaning, faults: &[&Fault], seen: &Seen<'_>, want: Want) -> Expected {
+fn expected(base: &Meaning, faults: &[&Fault], seen: &Seen<'_>, want: ResultName) -> Expected {
     faulty(base, faults, &seen.record.call, seen.contract, want)
 }
 
@@ -249,7 +249,7 @@ fn is_of_meaning(faults: &[&Fault]) -> bool {
 
 /// Whether results of a call tell `other` from what is right: at most of the wrong elements it does
 /// not hold the right value as well.
-fn tells(seen: &Seen<'_>, base: &Meaning, other: impl Fn(Want) -> Expected) -> bool {
+fn tells(seen: &Seen<'_>, base: &Meaning, other: impl Fn(ResultName) -> Expected) -> bool {
     seen.record.results().any(|result| {
         let right = interpret(base, &seen.record.call, seen.contract, result.want);
         let Some(got) = result.tensor().filter(|got| got.data.len() == right.exact.len()) else {
@@ -276,7 +276,7 @@ fn is_right_for(seen: &Seen<'_>, base: &Meaning, other: Call) -> bool {
 /// is right for its own.
 fn is_told_for(seen: &Seen<'_>, base: &Meaning, other: Call) -> bool {
     let of_other = CallRecord { call: other, ..seen.record.clone() };
-    let expected = |want: Want| interpret(base, &of_other.call, seen.contract, want);
+    let expected = |want: ResultName| interpret(base, &of_other.call, seen.contract, want);
     confirms(&of_other, expected) && tells(seen, base, expected)
 }
 
@@ -341,7 +341,7 @@ fn matches(calls: &[Seen<'_>], base: &Meaning, faults: &[&Fault], others: &[&Cal
 fn behaves(behavior: Behavior, fault: &Fault, seen: &Seen<'_>, base: &Meaning) -> bool {
     let (call, got) = (&seen.record.call, &seen.record.output.output);
     let dims = call.dims();
-    let right = || interpret(base, call, seen.contract, Want::Output);
+    let right = || interpret(base, call, seen.contract, ResultName::Output);
     match behavior {
         // It strikes no other call, and whatever came is its sign.
         Behavior::MisfitAnswered(_) => true,

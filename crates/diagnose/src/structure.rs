@@ -2,7 +2,7 @@
 
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::CallRecord;
-use qkvet_engine::lowering::Want;
+use qkvet_engine::lowering::ResultName;
 use qkvet_spec::{Contract, Indices, Meaning, WrongAxis, WrongElements};
 
 /// Periods at which tiles, vectors and heads repeat.
@@ -18,7 +18,7 @@ pub fn structure(
     if record.call.misfit().is_some() {
         return None;
     }
-    let expected = interpret(meaning, &record.call, contract, Want::Output);
+    let expected = interpret(meaning, &record.call, contract, ResultName::Output);
     let got = &record.output.output;
     if got.shape != expected.shape || got.data.len() != expected.exact.len() {
         return None;

@@ -3,7 +3,7 @@
 use qkvet_spec::{Behavior, Call, Contract, Dims, Fault, IndexEnv, IndexName, Meaning};
 
 use crate::interpret::{Expected, interpret};
-use crate::lowering::{Want, alters, call_env};
+use crate::lowering::{ResultName, alters, call_env};
 
 /// What of a call a fault strikes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,7 +111,7 @@ pub fn faulty(
     faults: &[&Fault],
     call: &Call,
     contract: &Contract,
-    want: Want,
+    want: ResultName,
 ) -> Expected {
     let patched = |set: &[&Fault]| {
         set.iter().fold(base.clone(), |meaning, fault| fault.meaning.apply(&meaning))

@@ -20,14 +20,14 @@ use self::visibility::{Rules, VisibleKeys};
 use crate::head::{Alibi, Head, RealScale, Visible};
 
 /// What is asked of a call.
-pub use qkvet_spec::ResultName as Want;
+pub use qkvet_spec::ResultName;
 
 /// Numbers of a result for each query, before the meaning has its say.
-pub(crate) fn width_of(want: Want, dims: Dims) -> usize {
+pub(crate) fn width_of(want: ResultName, dims: Dims) -> usize {
     match want {
-        Want::Output => dims.d_v,
-        Want::Weights => dims.n_k,
-        Want::Lse => 1,
+        ResultName::Output => dims.d_v,
+        ResultName::Weights => dims.n_k,
+        ResultName::Lse => 1,
     }
 }
 
@@ -217,7 +217,7 @@ pub(crate) fn lower<'a>(
     call: &'a Call,
     item: usize,
     h: usize,
-    want: Want,
+    want: ResultName,
 ) -> LoweredHead<'a> {
     let (dims, options) = (call.dims(), &call.options);
     let maps = Maps::new(meaning, call);
@@ -268,18 +268,18 @@ pub(crate) fn lower<'a>(
     let key = gathered(&call.key, dims.n_k, whole(head, index), |j| place(head, index, j));
     let key = extended(key, n_k * dims.d_k);
     let (d_v, mut value) = match want {
-        Want::Weights => {
+        ResultName::Weights => {
             let mut eye = vec![0.0; n_k * dims.n_k];
             (0..dims.n_k).for_each(|j| eye[j * dims.n_k + j] = 1.0);
             (dims.n_k, Cow::Owned(eye))
         }
-        Want::Output => {
+        ResultName::Output => {
             let Meaning { value_head: head, value_index: index, .. } = meaning;
             let all =
                 gathered(&call.value, dims.n_k, whole(head, index), |j| place(head, index, j));
             (dims.d_v, extended(all, n_k * dims.d_v))
         }
-        Want::Lse => (0, Cow::Owned(Vec::new())),
+        ResultName::Lse => (0, Cow::Owned(Vec::new())),
     };
     if meaning.values == ValueReading::NonNegative {
         value.to_mut().iter_mut().for_each(|v| *v = v.max(0.0));
@@ -304,7 +304,7 @@ pub(crate) fn lower<'a>(
         bias: bias.map(Cow::Owned),
         alibi_shifts: alibi.and_then(|alibi| rules.alibi_shifts(alibi.offset)),
         alibi,
-        sink: sink.filter(|_| want != Want::Lse || meaning.lse_sinks == Obedience::Used),
+        sink: sink.filter(|_| want != ResultName::Lse || meaning.lse_sinks == Obedience::Used),
         visibility: rules.visibility(h, zero_keys),
         normalization: meaning.normalization,
         empty_row: meaning.empty_row,
@@ -331,7 +331,8 @@ pub fn alters(meaning: &Meaning, base: &Meaning, call: &Call) -> bool {
         (maps.output_rows(), maps.output_columns(maps.output_width()))
     };
     let differ = |(item, h)| {
-        lower(meaning, call, item, h, Want::Output) != lower(base, call, item, h, Want::Output)
+        lower(meaning, call, item, h, ResultName::Output)
+            != lower(base, call, item, h, ResultName::Output)
     };
     shown(meaning) != shown(base)
         || (0..dims.b).any(|item| (0..dims.h_q).any(|h| differ((item, h))))

@@ -22,7 +22,7 @@ use self::row::{log_sum_exp, row};
 use self::scores::scores;
 use crate::affects::{AffectedElements, Parts, affects, parts};
 use crate::head::Head;
-use crate::lowering::{LoweredHead, Maps, Want, lower, width_of};
+use crate::lowering::{LoweredHead, Maps, ResultName, lower, width_of};
 use crate::misfit::fitted;
 
 /// A target built from data: a meaning and an execution, struck by faults where their triggers
@@ -48,7 +48,7 @@ impl Simulator {
     }
 
     /// One result of a call, without a fault's behavior.
-    fn computed(&self, call: &Call, want: Want) -> Tensor {
+    fn computed(&self, call: &Call, want: ResultName) -> Tensor {
         let with = |set: &[&Fault]| {
             let mut how = (self.meaning.clone(), self.execution.clone());
             for fault in set {
@@ -104,20 +104,20 @@ impl Target for Simulator {
 }
 
 /// Runs one call.
-pub fn simulate(meaning: &Meaning, execution: &Execution, call: &Call, want: Want) -> Tensor {
+pub fn simulate(meaning: &Meaning, execution: &Execution, call: &Call, want: ResultName) -> Tensor {
     let (dims, dtype) = (call.dims(), call.dtype());
     let inner = width_of(want, dims);
     let maps = Maps::new(meaning, call);
-    let width = if want == Want::Output { maps.output_width() } else { inner };
+    let width = if want == ResultName::Output { maps.output_width() } else { inner };
     let columns =
-        if want == Want::Output { maps.output_columns(width) } else { (0..width).collect() };
+        if want == ResultName::Output { maps.output_columns(width) } else { (0..width).collect() };
     let how = How { meaning, execution, formats: Formats::new(execution, dtype), dtype, want };
     let places = (0..dims.b).flat_map(|item| (0..dims.h_q).map(move |h| (item, h)));
     let lowered: Vec<LoweredHead<'_>> =
         places.map(|(item, h)| lower(meaning, call, item, h, want)).collect();
     let heads: Vec<Head<'_>> = lowered.iter().map(LoweredHead::head).collect();
     let results: Vec<Vec<f64>> = match execution.softmax_over {
-        over if over != SoftmaxOver::Keys && want != Want::Lse => {
+        over if over != SoftmaxOver::Keys && want != ResultName::Lse => {
             across(&heads, &how, over, dims.h_q)
         }
         _ => heads.iter().map(|head| run(head, &how)).collect(),
@@ -131,10 +131,10 @@ pub fn simulate(meaning: &Meaning, execution: &Execution, call: &Call, want: Wan
     let data = shown.iter().flat_map(|at| columns.iter().map(|c| element(rows[*at], *c))).collect();
     let leads = [dims.b, dims.h_q, dims.n_q];
     match want {
-        Want::Output | Want::Weights => {
+        ResultName::Output | ResultName::Weights => {
             Tensor { dtype, shape: [&leads[..], &[width]].concat(), data }
         }
-        Want::Lse => {
+        ResultName::Lse => {
             Tensor { dtype: execution.arithmetic.format(dtype), shape: leads.to_vec(), data }
         }
     }
@@ -147,7 +147,7 @@ struct How<'a> {
     execution: &'a Execution,
     formats: Formats,
     dtype: Dtype,
-    want: Want,
+    want: ResultName,
 }
 
 /// One head. Products and sums of two numbers of a format with `2p + 2 ≤ 53` are rounded correctly
@@ -157,7 +157,7 @@ fn run(head: &Head<'_>, how: &How<'_>) -> Vec<f64> {
     let rows = || (0..head.n_q).map(|i| &logits[i * head.n_k..(i + 1) * head.n_k]);
     let is_tiled = how.execution.tile > 0 || how.execution.splits > 0;
     match (how.want, head.normalization) {
-        (Want::Lse, _) => rows().map(|logits| log_sum_exp(head, logits, how)).collect(),
+        (ResultName::Lse, _) => rows().map(|logits| log_sum_exp(head, logits, how)).collect(),
         (_, Normalization::OverQueries) => over_queries(head, &logits, how),
         (_, Normalization::OverKeys) if is_tiled => {
             rows().flat_map(|logits| tiles::row(head, logits, how)).collect()

@@ -4,7 +4,7 @@
 use qkvet_spec::{Call, Dims, Meaning};
 
 use crate::head::{Head, Stage};
-use crate::lowering::{Maps, Want, lower};
+use crate::lowering::{Maps, ResultName, lower};
 
 /// What a stage did and the scores behind it.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +40,7 @@ pub fn query_steps(meaning: &Meaning, call: &Call, [item, h, i]: [usize; 3]) -> 
     let shown = Maps::new(meaning, call).output_rows();
     let row = shown.map_or((item * h_q + h) * n_q + i, |rows| rows[(item * h_q + h) * n_q + i]);
     let (item, h, i) = (row / (h_q * n_q), row / n_q % h_q, row % n_q);
-    let lowered = lower(meaning, call, item, h, Want::Weights);
+    let lowered = lower(meaning, call, item, h, ResultName::Weights);
     let head = lowered.head();
     let product =
         |j: usize| head.query_row(i).iter().zip(head.key_row(j)).map(|(q, k)| q * k).sum();
@@ -55,7 +55,7 @@ pub fn query_steps(meaning: &Meaning, call: &Call, [item, h, i]: [usize; 3]) -> 
     let logits = (0..head.n_k)
         .map(|j| if head.sees(i, j) { scores[j] } else { f64::NEG_INFINITY })
         .collect();
-    let valued = lower(meaning, call, item, h, Want::Output);
+    let valued = lower(meaning, call, item, h, ResultName::Output);
     let valued = valued.head();
     let values = (0..valued.n_k).map(|j| valued.value_row(j).to_vec()).collect();
     QuerySteps { products, stages, logits, sink: head.sink, values }

@@ -13,7 +13,7 @@ use qkvet_engine::Products;
 use qkvet_engine::digits::{Answer, Decimal, DigitsError, answer, answer_bounds};
 use qkvet_engine::format::round;
 use qkvet_engine::interpret::{interpret, interpret_with};
-use qkvet_engine::lowering::Want;
+use qkvet_engine::lowering::ResultName;
 use qkvet_spec::{
     BoolTensor, Call, CallOptions, Contract, DefaultScale, Depth, Dtype, EmptyRow, ExplicitScale,
     IndexExpr, Meaning, Normalization, Stage, Tensor,
@@ -416,7 +416,7 @@ fn every_choice_of_a_meaning_agrees_with_its_enclosure() {
                     ..grouped()
                 };
                 let answer = answer(meaning, &call, 12).unwrap();
-                let expected = interpret(meaning, &call, &contract(), Want::Output);
+                let expected = interpret(meaning, &call, &contract(), ResultName::Output);
                 assert_eq!(
                     (answer.shape, answer.values.len()),
                     (expected.shape, expected.exact.len())
@@ -472,7 +472,7 @@ fn bounds_are_those_of_the_contract_and_of_the_digits() {
         let answer = answer(&standard, &call, digits).unwrap();
         let bounds = answer_bounds(&standard, &call, &contract(), &answer);
         let expected =
-            interpret_with(&standard, &call, &contract(), Want::Output, Products::FixedOrder);
+            interpret_with(&standard, &call, &contract(), ResultName::Output, Products::FixedOrder);
         for ((bound, decimal), (ball, hard)) in
             bounds.iter().zip(&answer.values).zip(expected.exact.iter().zip(&expected.hard))
         {

@@ -10,7 +10,7 @@ use qkvet_engine::ball::Ball;
 use qkvet_engine::enclosure::enclose;
 use qkvet_engine::head::RealScale;
 use qkvet_engine::interpret::{Expected, Reference, interpret};
-use qkvet_engine::lowering::Want;
+use qkvet_engine::lowering::ResultName;
 use qkvet_spec::{Call, CallOptions, Catalog, Contract, Dtype, Meaning, Tensor};
 
 /// That of every operation in float64.
@@ -35,7 +35,7 @@ fn expected(p: &Hard, contract: &Contract) -> Expected {
         return_weights: false,
         return_lse: false,
     };
-    interpret(&Meaning::standard(), &call, contract, Want::Output)
+    interpret(&Meaning::standard(), &call, contract, ResultName::Output)
 }
 
 /// One query of width 2, values of width 1.

@@ -19,7 +19,6 @@ pub mod export;
 mod expr;
 mod file;
 pub mod generate;
-pub mod given;
 pub mod grade;
 pub mod key;
 mod optionless;
@@ -29,6 +28,7 @@ pub mod proofs;
 pub mod question;
 pub mod solution;
 mod spreadsheet;
+pub mod student_answer;
 pub mod verify;
 mod words;
 

@@ -2,7 +2,7 @@
 
 use qkvet_exam::generate::Stream;
 use qkvet_exam::solution::{
-    CheckedSolution, CheckedStep, Found, Remark, Slip, TEMPLATE, Written, check,
+    CheckedSolution, CheckedStep, Found, Mistake, Remark, TEMPLATE, WrittenSolution, check,
 };
 
 /// What is said of a step.
@@ -18,12 +18,12 @@ fn is_guess(says: &Remark) -> bool {
 type Matrix = Vec<Vec<f64>>;
 
 fn checked(text: &str) -> CheckedSolution {
-    let written =
-        Written::from_yaml("solution.yaml", text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let written = WrittenSolution::from_yaml("solution.yaml", text)
+        .unwrap_or_else(|error| panic!("{error}\n{text}"));
     check(&written)
 }
 
-fn slips(checked: &CheckedSolution) -> Vec<(&'static str, Option<Slip>)> {
+fn slips(checked: &CheckedSolution) -> Vec<(&'static str, Option<Mistake>)> {
     checked
         .steps
         .iter()
@@ -291,18 +291,18 @@ fn two_hundred_slips_are_found_in_their_step_and_none_in_clean_solutions() {
 }
 
 /// Kinds that a slip may be told as; none where any number may be written.
-fn kinds_of(wrong: Wrong) -> Option<&'static [Slip]> {
+fn kinds_of(wrong: Wrong) -> Option<&'static [Mistake]> {
     Some(match wrong {
-        Wrong::Sign => &[Slip::SignError],
+        Wrong::Sign => &[Mistake::SignError],
         Wrong::Digit => return None,
-        Wrong::Exchanged => &[Slip::EntriesExchanged],
-        Wrong::Factor => &[Slip::WrongFactor],
-        Wrong::Term => &[Slip::SignError, Slip::TermError],
-        Wrong::NoScale => &[Slip::MissingScale],
-        Wrong::Width => &[Slip::WrongScale],
-        Wrong::Axis => &[Slip::WrongAxis],
-        Wrong::Rounded => &[Slip::EarlyRounding],
-        Wrong::Hull => &[Slip::NoSoftmax],
+        Wrong::Exchanged => &[Mistake::EntriesExchanged],
+        Wrong::Factor => &[Mistake::WrongFactor],
+        Wrong::Term => &[Mistake::SignError, Mistake::TermError],
+        Wrong::NoScale => &[Mistake::MissingScale],
+        Wrong::Width => &[Mistake::WrongScale],
+        Wrong::Axis => &[Mistake::WrongAxis],
+        Wrong::Rounded => &[Mistake::EarlyRounding],
+        Wrong::Hull => &[Mistake::NoSoftmax],
     })
 }
 
@@ -365,7 +365,7 @@ fn rows_exchanged_are_one_slip() {
     let result = checked(&after_scores(
         "  scaled: [[0.7071, 0.0, 0.7071], [0.7071, 0.7071, 1.4142], [1.4142, 0.7071, 2.1213]]\n  weights: [[0.2483, 0.2483, 0.5035], [0.4011, 0.1978, 0.4011], [0.284, 0.14, 0.576]]\n  output: [[1.5035, 0.7517], [1.6044, 0.5989], [1.7199, 0.716]]\n",
     ));
-    assert_eq!(slips(&result), [("weights", Some(Slip::EntriesExchanged))], "{result:?}");
+    assert_eq!(slips(&result), [("weights", Some(Mistake::EntriesExchanged))], "{result:?}");
 }
 
 #[test]
@@ -402,7 +402,7 @@ fn digits_that_were_cut_off_are_told_so() {
     let result = checked(&after_scores(
         "  weights: [[0.4011, 0.1977, 0.4011], [0.2482, 0.2482, 0.5034], [0.2839, 0.14, 0.5759]]\n  output: [[1.6044, 0.5988], [1.5032, 0.7516], [1.7196, 0.7159]]\n",
     ));
-    assert_eq!(slips(&result), [("weights", Some(Slip::NotNearest))], "{result:?}");
+    assert_eq!(slips(&result), [("weights", Some(Mistake::NotNearest))], "{result:?}");
     assert_eq!(
         lines(&result.steps[0])[0],
         "not rounded to the nearest in entry (1, 2): expected 0.1978, got 0.1977"
@@ -415,7 +415,7 @@ fn causes_that_fit_alike_are_told_together() {
     let says = "sign error in term 1 or missing term 2 in entry (3, 3): expected 3, got 1";
     assert_eq!(
         (result.steps[0].slip, lines(&result.steps[0])[0].as_str()),
-        (Some(Slip::Arithmetic), says)
+        (Some(Mistake::Arithmetic), says)
     );
     // Where other entries have no cause, one that has is a guess.
     let result = checked(&after_scores("  output: [[1, 1], [1, 1], [1, 1]]\n"));
@@ -449,9 +449,9 @@ fn the_slips_of_the_handed_in_solution_are_named() {
     assert_eq!(
         slips(&result),
         [
-            ("scores", Some(Slip::SignError)),
-            ("weights", Some(Slip::MissingScale)),
-            ("output", Some(Slip::EarlyRounding))
+            ("scores", Some(Mistake::SignError)),
+            ("weights", Some(Mistake::MissingScale)),
+            ("output", Some(Mistake::EarlyRounding))
         ]
     );
     let says = |at: usize| lines(&result.steps[at]).join("\n");
@@ -501,14 +501,14 @@ steps:
 fn a_rounding_that_is_not_written_is_named_before_causes_of_single_entries() {
     for text in UNSEEN {
         let result = checked(text);
-        assert_eq!(slips(&result), [("output", Some(Slip::EarlyRounding))], "{result:?}");
+        assert_eq!(slips(&result), [("output", Some(Mistake::EarlyRounding))], "{result:?}");
         let says = lines(&result.steps[1]).join("\n");
         assert!(says.contains("before going on: the weights to 1 decimal\n"), "{says}");
         assert!(says.contains("comes from rounded numbers") && !says.contains("sign"), "{says}");
     }
     // One entry that no rounding gives has its own cause.
     let result = checked(&UNSEEN[0].replace("0.7000, -2.9000", "0.7000, 2.9000"));
-    assert_eq!(slips(&result), [("output", Some(Slip::Arithmetic))], "{result:?}");
+    assert_eq!(slips(&result), [("output", Some(Mistake::Arithmetic))], "{result:?}");
     // Other steps: 0.71 for 1/√2, and exponents to one decimal.
     let base =
         "given:\n  Q: [[1, 2], [0, 1]]\n  K: [[1, 0], [1, 1]]\n  V: [[1, 0], [0, 2]]\nsteps:\n";
@@ -521,7 +521,7 @@ fn a_rounding_that_is_not_written_is_named_before_causes_of_single_entries() {
         ),
     ] {
         let result = checked(&format!("{base}{steps}"));
-        assert_eq!(slips(&result), [(step, Some(Slip::EarlyRounding))], "{result:?}");
+        assert_eq!(slips(&result), [(step, Some(Mistake::EarlyRounding))], "{result:?}");
         assert!(lines(&result.steps[0]).join("\n").contains(what), "{result:?}");
     }
 }
@@ -531,21 +531,25 @@ fn mistakes_of_one_step_have_their_names() {
     let base =
         "given:\n  Q: [[1, 2], [0, 1]]\n  K: [[1, 0], [1, 1]]\n  V: [[1, 0], [0, 2]]\nsteps:\n";
     for (steps, step, slip) in [
-        ("  scores: [[1, 0], [3, 1]]\n", "scores", Slip::WrongFactor),
-        ("  scores: [[3, 1], [1, 0]]\n", "scores", Slip::EntriesExchanged),
-        ("  scores: [[1, 3], [0, 5]]\n", "scores", Slip::Arithmetic),
-        ("  scores: [[1, 3], [1, 0]]\n", "scores", Slip::EntriesExchanged),
-        ("  scores: [[1, 2], [0, 1]]\n", "scores", Slip::TermError),
-        ("  scale: 1/2\n", "scale", Slip::WrongScale),
-        ("  scale: 1\n", "scale", Slip::MissingScale),
-        ("  scaled: [[1, 3], [0, 1]]\n", "scaled", Slip::MissingScale),
-        ("  scaled: [[0.5, 1.5], [0, 0.5]]\n", "scaled", Slip::WrongScale),
-        ("  weights: [[0.6698, 0.8044], [0.3302, 0.1956]]\n", "weights", Slip::WrongAxis),
-        ("  weights: [[1, 0], [1, 0]]\n  output: [[1, 0], [1, 0]]\n", "weights", Slip::Arithmetic),
-        ("  weights: [[0, 1], [0, 1]]\n", "weights", Slip::NoSoftmax),
-        ("  weights: [[2.0281, 8.3421], [1, 2.0281]]\n", "weights", Slip::NoSoftmax),
-        ("  weights: [[0.195, 0.805, 0], [0.33, 0.67, 0]]\n", "weights", Slip::Extents),
-        ("  output: [[0.7071, 4.2426], [0, 1.4142]]\n", "output", Slip::NoSoftmax),
+        ("  scores: [[1, 0], [3, 1]]\n", "scores", Mistake::WrongFactor),
+        ("  scores: [[3, 1], [1, 0]]\n", "scores", Mistake::EntriesExchanged),
+        ("  scores: [[1, 3], [0, 5]]\n", "scores", Mistake::Arithmetic),
+        ("  scores: [[1, 3], [1, 0]]\n", "scores", Mistake::EntriesExchanged),
+        ("  scores: [[1, 2], [0, 1]]\n", "scores", Mistake::TermError),
+        ("  scale: 1/2\n", "scale", Mistake::WrongScale),
+        ("  scale: 1\n", "scale", Mistake::MissingScale),
+        ("  scaled: [[1, 3], [0, 1]]\n", "scaled", Mistake::MissingScale),
+        ("  scaled: [[0.5, 1.5], [0, 0.5]]\n", "scaled", Mistake::WrongScale),
+        ("  weights: [[0.6698, 0.8044], [0.3302, 0.1956]]\n", "weights", Mistake::WrongAxis),
+        (
+            "  weights: [[1, 0], [1, 0]]\n  output: [[1, 0], [1, 0]]\n",
+            "weights",
+            Mistake::Arithmetic,
+        ),
+        ("  weights: [[0, 1], [0, 1]]\n", "weights", Mistake::NoSoftmax),
+        ("  weights: [[2.0281, 8.3421], [1, 2.0281]]\n", "weights", Mistake::NoSoftmax),
+        ("  weights: [[0.195, 0.805, 0], [0.33, 0.67, 0]]\n", "weights", Mistake::Extents),
+        ("  output: [[0.7071, 4.2426], [0, 1.4142]]\n", "output", Mistake::NoSoftmax),
     ] {
         let result = checked(&format!("{base}{steps}"));
         assert_eq!(slips(&result).first(), Some(&(step, Some(slip))), "{steps}{result:?}");
@@ -586,11 +590,11 @@ fn the_template_is_clean_and_bad_files_point_at_the_line() {
     ] {
         let text = TEMPLATE.replacen(from, to, 1);
         assert_ne!(text, TEMPLATE, "{from}");
-        let error = Written::from_yaml("solution.yaml", &text).map(|_| ()).expect_err(to);
+        let error = WrittenSolution::from_yaml("solution.yaml", &text).map(|_| ()).expect_err(to);
         assert!(error.to_string().contains(says), "{to}: {error}");
     }
     for text in ["", "[", "given: {}\nsteps: {}\n", "given: 3\nsteps: 4\n", "\u{0}"] {
-        assert!(Written::from_yaml("solution.yaml", text).is_err(), "{text}");
+        assert!(WrittenSolution::from_yaml("solution.yaml", text).is_err(), "{text}");
     }
 }
 
@@ -607,14 +611,18 @@ fn what_is_given_must_fit() {
     ] {
         let text = TEMPLATE.replacen(from, to, 1);
         assert_ne!(text, TEMPLATE, "{from}");
-        let error =
-            Written::from_yaml("solution.yaml", &text).map(|_| ()).expect_err(to).to_string();
+        let error = WrittenSolution::from_yaml("solution.yaml", &text)
+            .map(|_| ())
+            .expect_err(to)
+            .to_string();
         assert!(error.contains(says) && error.contains("solution.yaml:"), "{to}: {error}");
     }
     let values =
         "given: {Q: [[1, 0]], K: [[1, 0]], V: [[1, 2], [3, 4]]}\nsteps: {output: [[9, 9]]}\n";
-    let error =
-        Written::from_yaml("solution.yaml", values).map(|_| ()).expect_err("values").to_string();
+    let error = WrittenSolution::from_yaml("solution.yaml", values)
+        .map(|_| ())
+        .expect_err("values")
+        .to_string();
     assert!(error.contains("`V`: expected 1 row, got 2 rows"), "{error}");
 }
 
@@ -639,5 +647,5 @@ fn laws_hold_where_the_right_value_is_not_decided() {
     assert_eq!((open.first, open.undecided), (None, 1), "{open:?}");
     assert_eq!(open.steps[1].found, Found::Follows, "{open:?}");
     let sizes = checked(&far("[[1, 0]]", "[[1, 0, 0]]"));
-    assert_eq!(slips(&sizes), [("output", Some(Slip::Extents))], "{sizes:?}");
+    assert_eq!(slips(&sizes), [("output", Some(Mistake::Extents))], "{sizes:?}");
 }

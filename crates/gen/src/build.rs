@@ -6,8 +6,8 @@ use qkvet_engine::lowering::visibility;
 use qkvet_spec::shape::DIMENSIONS;
 use qkvet_spec::syntax::Expr;
 use qkvet_spec::{
-    Binding, CallOption, CallOptions, Case, CheckedLaw, Dims, Domain, Given, Matrices, Meaning,
-    Values,
+    Binding, CallOption, CallOptions, Case, CheckedLaw, Dims, Domain, Matrices, Meaning, Values,
+    Variables,
 };
 
 use crate::choice::SoftcapChoice;
@@ -229,7 +229,7 @@ impl<'a> Draft<'a> {
         data
     }
 
-    fn bind(&mut self, given: &Given) -> Result<(), GenError> {
+    fn bind(&mut self, given: &Variables) -> Result<(), GenError> {
         let name = &given.names[0];
         let mut draws = self.source.draws(name);
         let binding = match &given.domain {

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use qkvet_engine::interpret::interpret;
-use qkvet_engine::lowering::Want;
+use qkvet_engine::lowering::ResultName;
 use qkvet_gen::check_call;
 use qkvet_report::English;
 use qkvet_run::answer::Criteria;
@@ -137,7 +137,7 @@ impl NativeCall {
             self_test().map_err(invalid)?;
             // The enclosure is that of the exact function: any contract will do.
             let contract = catalog()?.default_contract(Dtype::Float64).map_err(invalid)?;
-            let expected = interpret(&declared.meaning(), &call, contract, Want::Output);
+            let expected = interpret(&declared.meaning(), &call, contract, ResultName::Output);
             let bits = |of: fn(&qkvet_engine::ball::Ball) -> f64| {
                 expected.exact.iter().flat_map(|ball| of(ball).to_le_bytes()).collect::<Vec<u8>>()
             };

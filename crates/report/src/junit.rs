@@ -65,7 +65,7 @@ pub fn junit(summary: &Summary) -> String {
     properties
         .extend(run.environment.iter().map(|text| ("environment", text.display().to_string())));
     line(self::properties(&properties));
-    let told = Told::of(summary);
+    let told = FailureText::of(summary);
     groups.iter().for_each(|group| line(law(summary, group, &told)));
     line("  </testsuite>".to_owned());
     unfinished.iter().for_each(|text| line(other(summary, "run", "INCOMPLETE", text)));
@@ -103,13 +103,13 @@ fn properties(all: &[(&str, String)]) -> String {
 }
 
 /// What is said of findings at the laws that they break.
-struct Told<'a> {
+struct FailureText<'a> {
     /// Their numbers.
     by_law: BTreeMap<&'a str, Vec<usize>>,
     settled: BTreeMap<usize, String>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> FailureText<'a> {
     fn of(summary: &'a Summary) -> Self {
         let mut by_law: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (number, finding) in summary.findings.iter().enumerate() {
@@ -130,7 +130,7 @@ impl<'a> Told<'a> {
     }
 }
 
-fn law(summary: &Summary, group: &CaseGroup<'_>, told: &Told<'_>) -> String {
+fn law(summary: &Summary, group: &CaseGroup<'_>, told: &FailureText<'_>) -> String {
     let name = format!("{} {}", group.law, group.dtype);
     let open = format!(
         "    <testcase name=\"{}\" classname=\"{}\"",

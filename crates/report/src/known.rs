@@ -185,8 +185,8 @@ pub fn apply_known(
         let asked = asked(&current, summary, &scope);
         let state = match showing.len() {
             _ if is_over => KnownState::Expired,
-            0 if asked != Asked::Whole => {
-                if asked == Asked::SomeFormats && is_checked && is_new {
+            0 if asked != AskedCases::Whole => {
+                if asked == AskedCases::SomeFormats && is_checked && is_new {
                     gone_in_part.push(partly_gone(entry, summary, &scope));
                 }
                 KnownState::NotAsked
@@ -309,7 +309,7 @@ fn parts_named(meant: &Pattern<'_>, verdict: Verdict, finding: Option<&Finding>)
 
 /// How much of what an entry is about a run has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
+enum AskedCases {
     /// All cases.
     Whole,
     /// All cases in some formats.
@@ -318,26 +318,26 @@ enum Asked {
     Part,
 }
 
-fn asked(entry: &KnownDeviation, summary: &Summary, scope: &[usize]) -> Asked {
+fn asked(entry: &KnownDeviation, summary: &Summary, scope: &[usize]) -> AskedCases {
     let run = &summary.run;
     let fits = |pattern: &Option<String>, text: &str| {
         pattern.as_deref().is_none_or(|pattern| matches(pattern, text))
     };
     if !is_about_target(entry, &target_names(summary)) || !fits(&entry.suite, &run.suite) {
-        return Asked::Part;
+        return AskedCases::Part;
     }
     if !summary.was_finished() || run.chosen.contains(&Chosen::Shard) {
-        return Asked::Part;
+        return AskedCases::Part;
     }
     // What no law of the suite is called is about nothing, whatever formats were asked.
     let is_law = |pattern: &str| summary.coverage.laws.keys().any(|law| matches(pattern, law));
     if !run.chosen.contains(&Chosen::Laws)
         && entry.law.as_deref().is_some_and(|pattern| !is_law(pattern))
     {
-        return Asked::Whole;
+        return AskedCases::Whole;
     }
     if entry.case.as_deref().is_some_and(is_literal) && !scope.is_empty() {
-        return Asked::Whole;
+        return AskedCases::Whole;
     }
     let is_named = |pattern: &Option<String>, has: &dyn Fn(&str) -> bool| {
         pattern.as_deref().is_some_and(|pattern| is_literal(pattern) && has(pattern))
@@ -347,9 +347,9 @@ fn asked(entry: &KnownDeviation, summary: &Summary, scope: &[usize]) -> Asked {
     let dtypes = !run.chosen.contains(&Chosen::Dtypes)
         || is_named(&entry.dtype, &|dtype| run.contracts.contains_key(dtype));
     match (laws, dtypes) {
-        (true, true) => Asked::Whole,
-        (true, false) => Asked::SomeFormats,
-        (false, _) => Asked::Part,
+        (true, true) => AskedCases::Whole,
+        (true, false) => AskedCases::SomeFormats,
+        (false, _) => AskedCases::Part,
     }
 }
 

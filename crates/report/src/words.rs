@@ -13,7 +13,7 @@ use qkvet_spec::{
 pub struct English;
 
 /// What is told of a finding, for what lays it out and escapes it.
-pub(crate) struct Told {
+pub(crate) struct FindingText {
     pub(crate) title: String,
     /// `, only where n_k ≥ 65 (12 of 14 there)`, or nothing.
     pub(crate) only: String,
@@ -26,7 +26,7 @@ pub(crate) struct Told {
     pub(crate) more: Vec<(&'static str, String)>,
 }
 
-impl Told {
+impl FindingText {
     /// The row of a label, if there is one.
     #[cfg(feature = "formats")]
     pub(crate) fn row(&self, label: &str) -> Option<&str> {
@@ -34,7 +34,7 @@ impl Told {
     }
 }
 
-pub(crate) fn told(finding: &Finding, dialect: Dialect) -> Told {
+pub(crate) fn told(finding: &Finding, dialect: Dialect) -> FindingText {
     let Sentences { title, cause, hint, place, expected, got } =
         Sentences::of(finding, &English, dialect);
     let Evidence { ratio, bound, .. } = &finding.evidence;
@@ -55,7 +55,7 @@ pub(crate) fn told(finding: &Finding, dialect: Dialect) -> Told {
         ("cause", cause.map(|text| text.to_string())),
         ("hint", hint.map(|text| text.to_string())),
     ];
-    Told {
+    FindingText {
         title: title.to_string(),
         only: finding.condition.as_ref().map_or_else(String::new, only_where),
         at: place.to_string(),
@@ -443,7 +443,7 @@ pub(crate) fn word(finding: &Finding) -> &'static str {
 /// A finding in the output of a test: which cases, what was expected and what came, the cause, how
 /// to see it again.
 pub fn finding_text(finding: &Finding, dialect: Dialect) -> String {
-    let Told { title, only, at, expected, got, beyond, more } = told(finding, dialect);
+    let FindingText { title, only, at, expected, got, beyond, more } = told(finding, dialect);
     let beyond = if beyond.is_empty() { beyond } else { format!("   ({beyond})") };
     let Witness { call, inputs, .. } = &finding.witness;
     let mut all = vec![

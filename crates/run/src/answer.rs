@@ -3,7 +3,7 @@
 use qkvet_diagnose::{CannedTarget, Named, cause, conventions_that_explain, describe_call};
 use qkvet_engine::interpret::{Expected, certainly_passes, interpret};
 use qkvet_engine::law::{CallRecord, Outcome, judge_call};
-use qkvet_engine::lowering::Want;
+use qkvet_engine::lowering::ResultName;
 use qkvet_spec::{
     Call, Case, Catalog, Cause, Contract, Convention, Dtype, Judgment, Meaning, Output, Verdict,
 };
@@ -53,7 +53,7 @@ impl Criteria<'_> {
     /// That of [`interpret`]: a `FAIL` is proved.
     pub fn judge(&self, call: &Call, output: &Output) -> Judged {
         let meaning = self.meaning();
-        let expected = interpret(&meaning, call, self.contract, Want::Output);
+        let expected = interpret(&meaning, call, self.contract, ResultName::Output);
         let outcome =
             judge_call("attention(Q, K, V)", call, |_| expected.clone(), &mut CannedTarget(output));
         let (elements, refuted) = (output.output.data.len(), refuted(&expected, output));

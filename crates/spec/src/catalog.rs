@@ -1,7 +1,7 @@
 //! The knowledge in `specs/`, embedded in the binary: laws, faults, conventions, contracts, suites
 //! by id.
 
-mod own;
+mod user_files;
 
 use include_dir::{Dir, File, include_dir};
 use indexmap::IndexMap;

@@ -103,7 +103,7 @@ pub use schema::generate_schemas;
 pub use schema::{SCHEMAS, schema};
 /// A value of a YAML file with its place.
 pub use serde_yaml::Spanned;
-pub use shape::{CheckedLaw, Domain, Given, Word, WordKind};
+pub use shape::{CheckedLaw, Domain, Variables, Word, WordKind};
 pub use snapshot::{
     Band, CaseChange, Change, NoEntry, PartCount, SNAPSHOT_FORMAT, Snapshot, SnapshotEntry,
     SnapshotOutcome, SnapshotPart,

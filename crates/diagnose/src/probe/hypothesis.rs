@@ -2,7 +2,7 @@
 
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::{Outcome, judge_call};
-use qkvet_engine::lowering::Want;
+use qkvet_engine::lowering::ResultName;
 use qkvet_spec::{Contract, Evidence, Meaning, MeaningPatch, Output, Verdict, parse_json};
 
 use super::trials::{Trial, swapped, swapped_call};
@@ -60,7 +60,7 @@ impl Hypothesis {
             call = swapped_call(&call);
             output.output = swapped(&output.output);
         }
-        let expect = |want: Want| interpret(&self.meaning, &call, contract, want);
+        let expect = |want: ResultName| interpret(&self.meaning, &call, contract, want);
         let Outcome { verdict, evidence, .. } =
             judge_call(label, &call, expect, &mut CannedTarget(&output));
         evidence.filter(|_| verdict == Verdict::Fail)

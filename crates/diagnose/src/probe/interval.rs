@@ -1,7 +1,7 @@
 //! Numbers recovered from an output: the interval of parameters that hold it, by bisection.
 
 use qkvet_engine::interpret::interpret;
-use qkvet_engine::lowering::Want;
+use qkvet_engine::lowering::ResultName;
 use qkvet_spec::{Call, Contract, Measured, Output};
 
 use super::hypothesis::Hypothesis;
@@ -38,7 +38,7 @@ pub(super) fn measure(
     let side = |x: f64| {
         let mut call = row.clone();
         set(&mut call, x);
-        let expected = interpret(&hypothesis.meaning, &call, contract, Want::Output);
+        let expected = interpret(&hypothesis.meaning, &call, contract, ResultName::Output);
         let allowed = expected.exact[at].rad + expected.hard[at];
         let distance = got - expected.exact[at].mid;
         match distance.abs() <= allowed {

@@ -1,6 +1,6 @@
 //! How many digits sums keep: an estimate from sums that are exact only if enough of them are kept.
 
-use qkvet_engine::lowering::Want;
+use qkvet_engine::lowering::ResultName;
 use qkvet_spec::{Certainty, Dims, Dtype, MeaningPatch, Output, ProbedField, Quoted};
 
 use super::asker::{Answer, Asker};
@@ -40,7 +40,7 @@ fn of_values(bench: &Trials) -> Trial {
         |[item, _, j, c]: [usize; 4]| ORDERS.get(c).map_or(0.0, |order| addend(order[j], item));
     Trial {
         call: call(bench.dtype, dims, |_| 0.0, |_| 1.0, value),
-        want: Want::Output,
+        want: ResultName::Output,
         reads_keys: false,
     }
 }
@@ -58,7 +58,7 @@ fn of_scores(bench: &Trials) -> Trial {
     let value = |[_, _, j, c]: [usize; 4]| one_hot(c, j);
     Trial {
         call: call(bench.dtype, dims, query, key, value),
-        want: Want::Output,
+        want: ResultName::Output,
         reads_keys: false,
     }
 }

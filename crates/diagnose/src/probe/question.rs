@@ -1,7 +1,7 @@
 //! The questions, in the order in which they are asked: which fields their calls tell apart. What a
 //! later question needs, an earlier one has settled.
 
-use qkvet_engine::lowering::Want;
+use qkvet_engine::lowering::ResultName;
 use qkvet_spec::{CallOptions, Dims, Packed, Window};
 
 use super::field::{
@@ -77,7 +77,7 @@ fn square(bench: &Trials) -> Vec<Trial> {
     let dims = Dims { b: 2, h_q: 3, h_k: 3, n_q: 5, n_k: 5, d_k: 8, d_v: 8 };
     let value = |[_, h, j, c]: [usize; 4]| one_hot(c, j) + one_hot(c, dims.n_k + h);
     let call = call(bench.dtype, dims, |_| 0.0, |_| 1.0, value);
-    vec![Trial { call, want: Want::Output, reads_keys: false }]
+    vec![Trial { call, want: ResultName::Output, reads_keys: false }]
 }
 
 pub(super) fn plain(bench: &Trials) -> Vec<Trial> {
@@ -93,7 +93,7 @@ fn long(bench: &Trials) -> Vec<Trial> {
         let digits = |[_, _, j, c]: [usize; 4]| f64::from(u8::from(c < 8 && (j + 1) >> c & 1 == 1));
         Trial {
             call: call(bench.dtype, dims, |_| 0.0, |_| 1.0, digits),
-            want: Want::Output,
+            want: ResultName::Output,
             reads_keys: false,
         }
     };
@@ -113,7 +113,7 @@ fn constant(bench: &Trials) -> Vec<Trial> {
         let value = |[item, h, _, c]: [usize; 4]| one_hot(c, item * dims.h_k + h);
         Trial {
             call: call(bench.dtype, dims, |_| 0.0, |_| 1.0, value),
-            want: Want::Output,
+            want: ResultName::Output,
             reads_keys: false,
         }
     };
@@ -126,7 +126,7 @@ fn items(bench: &Trials) -> Vec<Trial> {
         let value = |[item, _, _, c]: [usize; 4]| one_hot(c, item);
         Trial {
             call: call(bench.dtype, dims, |_| 0.0, |_| 1.0, value),
-            want: Want::Output,
+            want: ResultName::Output,
             reads_keys: false,
         }
     })
@@ -149,7 +149,7 @@ fn routed(bench: &Trials) -> Vec<Trial> {
         let value = |[_, _, j, c]: [usize; 4]| one_hot(c, j);
         Trial {
             call: call(bench.dtype, dims, query, key, value),
-            want: Want::Output,
+            want: ResultName::Output,
             reads_keys: false,
         }
     })
@@ -163,7 +163,7 @@ pub(super) fn slope(bench: &Trials, dims: Dims, options: CallOptions) -> Trial {
     let value = |[_, _, j, c]: [usize; 4]| one_hot(c, j);
     let mut call = call(bench.dtype, dims, query, key, value);
     call.options = options;
-    Trial { call, want: Want::Output, reads_keys: false }
+    Trial { call, want: ResultName::Output, reads_keys: false }
 }
 
 pub(super) fn sloped(bench: &Trials) -> Vec<Trial> {
@@ -378,7 +378,7 @@ fn alibi_lengths(bench: &Trials) -> Vec<Trial> {
 /// The log-sum-exp beside the output.
 fn with_lse(mut trial: Trial) -> Trial {
     trial.call.return_lse = true;
-    Trial { want: Want::Lse, reads_keys: false, ..trial }
+    Trial { want: ResultName::Lse, reads_keys: false, ..trial }
 }
 
 fn lse(bench: &Trials) -> Vec<Trial> {
@@ -465,9 +465,9 @@ mod tests {
         let bench = Trials::new(Dtype::Float32, RUNGS[0]);
         let trial = square(&bench).swap_remove(0);
         let contract = contract(Dtype::Float32);
-        let given = interpret(&Meaning::standard(), &trial.call, &contract, Want::Output);
+        let given = interpret(&Meaning::standard(), &trial.call, &contract, ResultName::Output);
         let call = crate::probe::trials::swapped_call(&trial.call);
-        let read = interpret(&Meaning::standard(), &call, &contract, Want::Output);
+        let read = interpret(&Meaning::standard(), &call, &contract, ResultName::Output);
         let mids = read.exact.iter().map(|ball| ball.mid).collect();
         let read = swapped(&qkvet_spec::Tensor {
             dtype: Dtype::Float32,

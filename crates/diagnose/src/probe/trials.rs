@@ -1,13 +1,13 @@
 //! The shapes that a probe asks with, and its calls: numbers that every format holds exactly.
 
-use qkvet_engine::lowering::Want;
+use qkvet_engine::lowering::ResultName;
 use qkvet_spec::{BoolTensor, Call, CallOptions, Dims, Dtype, Tensor};
 
 /// A call and the result of it that is looked at.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Trial {
     pub(super) call: Call,
-    pub(super) want: Want,
+    pub(super) want: ResultName,
     /// Whether column `j` of the output is the weight of key `j`.
     pub(super) reads_keys: bool,
 }
@@ -137,7 +137,7 @@ pub(super) fn uniform(dtype: Dtype, dims: Dims) -> Trial {
         |[_, _, j, t]| ((j + t) % 3) as f64 - 1.0,
         |[_, _, j, c]| one_hot(c, j),
     );
-    Trial { call, want: Want::Output, reads_keys: true }
+    Trial { call, want: ResultName::Output, reads_keys: true }
 }
 
 /// The tensor with heads and positions exchanged.

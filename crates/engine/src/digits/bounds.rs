@@ -6,7 +6,7 @@ use super::Answer;
 use crate::exp::U;
 use crate::gemm::Products;
 use crate::interpret::interpret_with;
-use crate::lowering::Want;
+use crate::lowering::ResultName;
 
 /// Bounds `|x − d|` for the outputs `x` of an implementation that keeps the contract and the
 /// decimals `d` of an answer.
@@ -44,7 +44,7 @@ pub fn answer_bounds_with(
     answer: &Answer,
     products: Products,
 ) -> Vec<f64> {
-    let expected = interpret_with(meaning, call, contract, Want::Output, products);
+    let expected = interpret_with(meaning, call, contract, ResultName::Output, products);
     let pairs = expected.hard.iter().zip(&answer.values);
     pairs
         .map(|(hard, decimal)| {

@@ -30,7 +30,7 @@ pub use self::row::Logarithm;
 use crate::enclosure::enclose_with;
 use crate::gemm::Products;
 use crate::head::Head;
-use crate::lowering::{Maps, Want, lower};
+use crate::lowering::{Maps, ResultName, lower};
 
 /// Most digits that can be asked for.
 pub const MAX_DIGITS: u32 = 1000;
@@ -185,7 +185,7 @@ pub fn answer_with(
     let mut values = Vec::with_capacity(dims.b * dims.h_q * dims.n_q * width);
     for b in 0..dims.b {
         for h in 0..dims.h_q {
-            let lowered = lower(meaning, call, b, h, Want::Output);
+            let lowered = lower(meaning, call, b, h, ResultName::Output);
             let head = lowered.head();
             check_hiding(&head)?;
             let enclosure = enclose_with(&head, products);

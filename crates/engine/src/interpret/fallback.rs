@@ -8,7 +8,7 @@ use crate::digits::{Logarithm, PreciseHead, Width};
 use crate::enclosure::{HeadEnclosure, Lse};
 use crate::exp::U;
 use crate::head::Head;
-use crate::lowering::Want;
+use crate::lowering::ResultName;
 
 /// Weights that the rows of one call may cost in all. A weight takes some 30 to 60 µs (an
 /// exponential of 128 bits, a dot product and a row of values in integers), so a call takes a few
@@ -29,11 +29,11 @@ pub(super) fn recompute(
     enclosure: &mut HeadEnclosure,
     allowed: &mut Bound,
     contract: &Contract,
-    want: Want,
+    want: ResultName,
     budget: &mut Budget,
 ) -> Vec<Reference> {
     let columns = |i: usize| i * head.d_v..(i + 1) * head.d_v;
-    let of_lse = want == Want::Lse;
+    let of_lse = want == ResultName::Lse;
     let is_wide = |i: usize| {
         let is_wide = |(rad, hard): (&f64, &f64)| rad.is_infinite() || rad > hard;
         let mut pairs = enclosure.rad[columns(i)].iter().zip(&allowed.hard[columns(i)]);
@@ -202,7 +202,7 @@ mod tests {
                 &mut enclosure,
                 &mut allowed,
                 &contract,
-                Want::Output,
+                ResultName::Output,
                 &mut budget,
             );
             let recomputed =

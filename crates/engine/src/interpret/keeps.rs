@@ -7,7 +7,7 @@ use super::heads_at_once;
 use crate::bound::certainly_keeps;
 use crate::enclosure::{Detail, enclose_as};
 use crate::gemm::Products;
-use crate::lowering::{Maps, Want, lower};
+use crate::lowering::{Maps, ResultName, lower};
 
 /// Whether an output certainly passes: the verdict that [`interpret`](super::interpret)'s numbers
 /// give is `PASS`, margin aside.
@@ -39,7 +39,7 @@ pub fn certainly_passes(
     }
     let size = dims.n_q * dims.d_v;
     let keeps = |at: usize| {
-        let lowered = lower(meaning, call, at / dims.h_q, at % dims.h_q, Want::Output);
+        let lowered = lower(meaning, call, at / dims.h_q, at % dims.h_q, ResultName::Output);
         let head = lowered.head();
         let enclosure = enclose_as(&head, Products::Faer, Detail::Rows);
         !lowered.is_rounded()

@@ -15,7 +15,7 @@ use crate::ball::Ball;
 use crate::bound::{Bound, bound, lse_bound_in};
 use crate::enclosure::{HeadEnclosure, Lse, RowStats, enclose_with};
 use crate::gemm::Products;
-use crate::lowering::{Maps, Want, lower, width_of};
+use crate::lowering::{Maps, ResultName, lower, width_of};
 
 /// The exact output of a call, enclosed, and how far an implementation under a contract may be from
 /// it.
@@ -69,14 +69,19 @@ fn heads_at_once(dims: Dims) -> usize {
 /// Encloses what `call` means and bounds what an implementation under `contract` may return for it.
 ///
 /// # Shapes
-/// `(b, h_q, n_q, d_v)` for [`Want::Output`] (the width as the meaning says), `(b, h_q, n_q, n_k)`
-/// for [`Want::Weights`], `(b, h_q, n_q, 1)` for [`Want::Lse`].
+/// `(b, h_q, n_q, d_v)` for [`ResultName::Output`] (the width as the meaning says), `(b, h_q, n_q, n_k)`
+/// for [`ResultName::Weights`], `(b, h_q, n_q, 1)` for [`ResultName::Lse`].
 ///
 /// # Error bound
 /// Radii as in `docs/bounds.md#output`, bounds as in `docs/bounds.md#contract`. Where the radius of
 /// a row exceeds the bound, the row is computed again in arbitrary precision
 /// (`docs/bounds.md#fallback`), and `rows` says so.
-pub fn interpret(meaning: &Meaning, call: &Call, contract: &Contract, want: Want) -> Expected {
+pub fn interpret(
+    meaning: &Meaning,
+    call: &Call,
+    contract: &Contract,
+    want: ResultName,
+) -> Expected {
     interpret_with(meaning, call, contract, want, Products::Faer)
 }
 
@@ -86,22 +91,22 @@ pub fn interpret_with(
     meaning: &Meaning,
     call: &Call,
     contract: &Contract,
-    want: Want,
+    want: ResultName,
     products: Products,
 ) -> Expected {
     let dims = call.dims();
     let inner = width_of(want, dims);
     let maps = Maps::new(meaning, call);
-    let width = if want == Want::Output { maps.output_width() } else { inner };
+    let width = if want == ResultName::Output { maps.output_width() } else { inner };
     let columns =
-        if want == Want::Output { maps.output_columns(width) } else { (0..width).collect() };
+        if want == ResultName::Output { maps.output_columns(width) } else { (0..width).collect() };
     let total = dims.b * dims.h_q * dims.n_q * width;
     let mut expected = Expected {
         shape: [dims.b, dims.h_q, dims.n_q, width],
         dtype: match want {
-            Want::Output => contract.output(),
-            Want::Weights => call.dtype(),
-            Want::Lse => contract.lse(),
+            ResultName::Output => contract.output(),
+            ResultName::Weights => call.dtype(),
+            ResultName::Lse => contract.lse(),
         },
         exact: Vec::with_capacity(total),
         hard: Vec::with_capacity(total),
@@ -140,7 +145,7 @@ pub fn interpret_with(
             ));
             expected.overflows.extend(&allowed.overflows);
             for i in 0..dims.n_q {
-                if want == Want::Lse {
+                if want == ResultName::Lse {
                     expected.exact.push(lse_ball(meaning, &enclosure.rows[i]));
                     expected.hard.push(lse_bound_in(meaning.lse_base, allowed.lse_hard[i]));
                     expected.probable.push(lse_bound_in(meaning.lse_base, allowed.lse_probable[i]));

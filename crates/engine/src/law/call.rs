@@ -14,7 +14,7 @@ use super::undefined::Undefined;
 use crate::ball::Ball;
 use crate::format::is_representable;
 use crate::interpret::Expected;
-use crate::lowering::Want;
+use crate::lowering::ResultName;
 
 /// A call that the target answered.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +26,7 @@ pub struct CallRecord {
     /// What came back.
     pub output: Output,
     /// What the law asked for.
-    pub want: Want,
+    pub want: ResultName,
 }
 
 impl CallRecord {
@@ -38,8 +38,8 @@ impl CallRecord {
     /// Every result of the call: what is asked for comes with an output, which is a result like any
     /// other.
     pub fn results(&self) -> impl Iterator<Item = CallResult<'_>> {
-        let beside = CallResult { record: self, want: Want::Output };
-        std::iter::once(self.asked()).chain((self.want != Want::Output).then_some(beside))
+        let beside = CallResult { record: self, want: ResultName::Output };
+        std::iter::once(self.asked()).chain((self.want != ResultName::Output).then_some(beside))
     }
 }
 
@@ -49,7 +49,7 @@ pub struct CallResult<'a> {
     /// The call and all that came back.
     pub record: &'a CallRecord,
     /// Which of it is meant.
-    pub want: Want,
+    pub want: ResultName,
 }
 
 impl<'a> CallResult<'a> {
@@ -129,15 +129,18 @@ pub(super) fn malformed(result: CallResult<'_>, expected: &Expected) -> Option<E
     let Some(tensor) = result.tensor() else {
         return evidence(Form::Number, Expectation::Second(result.want), Got::One);
     };
-    let axes = if result.want == Want::Lse { &expected.shape[..3] } else { &expected.shape[..] };
+    let axes =
+        if result.want == ResultName::Lse { &expected.shape[..3] } else { &expected.shape[..] };
     if tensor.shape != axes {
         let (shape, got) = (axes.to_vec(), tensor.shape.clone());
         let expected = Expectation::Shape(shape);
         return evidence(Form::Shape(result.want), expected, Got::Shape(got));
     }
     let wrong = match result.want {
-        Want::Output => tensor.dtype != expected.dtype,
-        Want::Weights | Want::Lse => tensor.dtype.precision() < expected.dtype.precision(),
+        ResultName::Output => tensor.dtype != expected.dtype,
+        ResultName::Weights | ResultName::Lse => {
+            tensor.dtype.precision() < expected.dtype.precision()
+        }
     };
     if wrong {
         let expected = Expectation::Format(expected.dtype);
@@ -194,7 +197,7 @@ pub(super) fn is_element_right(result: CallResult<'_>, expected: &Expected, at: 
 /// should be.
 pub(super) fn all_verdicts(
     record: &CallRecord,
-    expect: impl Fn(Want) -> Expected,
+    expect: impl Fn(ResultName) -> Expected,
     is_right: impl Fn(Verdict) -> bool,
 ) -> bool {
     record.results().all(|result| is_right(check_value(result, &expect(result.want)).verdict))

@@ -16,7 +16,7 @@ use super::undefined::{EvaluationError, Undefined};
 use super::value::Value;
 use crate::ball::Ball;
 use crate::interpret::{Expected, interpret};
-use crate::lowering::Want;
+use crate::lowering::ResultName;
 
 /// By what a target is judged.
 #[derive(Clone, Copy, Debug)]
@@ -102,24 +102,24 @@ fn evaluate_with(
 }
 
 /// Whether no result of a call is refuted by what `expect` says that the call returns.
-pub fn explains(record: &CallRecord, expect: impl Fn(Want) -> Expected) -> bool {
+pub fn explains(record: &CallRecord, expect: impl Fn(ResultName) -> Expected) -> bool {
     all_verdicts(record, expect, |verdict| verdict != Verdict::Fail)
 }
 
 /// Whether the results of a call are what `expect` says, where the bound of the contract says
 /// something: that they are not refuted when anything is allowed proves nothing.
-pub fn confirms(record: &CallRecord, expect: impl Fn(Want) -> Expected) -> bool {
+pub fn confirms(record: &CallRecord, expect: impl Fn(ResultName) -> Expected) -> bool {
     all_verdicts(record, expect, |verdict| matches!(verdict, Verdict::Pass | Verdict::Suspect))
 }
 
 /// What calls must return under one meaning and contract, so that several targets are judged by one
 /// computation.
 #[derive(Debug, Default)]
-pub struct Answers(RefCell<Vec<(Call, Want, Expected)>>);
+pub struct Answers(RefCell<Vec<(Call, ResultName, Expected)>>);
 
 impl Answers {
     /// What the call must return.
-    pub fn expected(&self, judge: Judge<'_>, call: &Call, want: Want) -> Expected {
+    pub fn expected(&self, judge: Judge<'_>, call: &Call, want: ResultName) -> Expected {
         let known = self
             .0
             .borrow()
@@ -135,7 +135,12 @@ impl Answers {
 }
 
 /// What a call must return, looked up where answers are kept.
-fn expected(judge: Judge<'_>, answers: Option<&Answers>, call: &Call, want: Want) -> Expected {
+fn expected(
+    judge: Judge<'_>,
+    answers: Option<&Answers>,
+    call: &Call,
+    want: ResultName,
+) -> Expected {
     match answers {
         Some(answers) => answers.expected(judge, call, want),
         None => interpret(judge.meaning, call, judge.contract, want),
@@ -221,7 +226,12 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Puts a call to the target and checks every result that comes back.
-    pub(super) fn ask(&mut self, label: String, call: Call, want: Want) -> Result<Value, Stop> {
+    pub(super) fn ask(
+        &mut self,
+        label: String,
+        call: Call,
+        want: ResultName,
+    ) -> Result<Value, Stop> {
         if self.alone {
             return Ok(Value::Matrices(self.exact(&call, want)));
         }
@@ -233,7 +243,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The enclosure of a call, without the target.
-    pub(super) fn exact(&self, call: &Call, want: Want) -> BallMatrices {
+    pub(super) fn exact(&self, call: &Call, want: ResultName) -> BallMatrices {
         let records = &self.session.records;
         match records.iter().position(|record| record.call == *call && record.want == want) {
             Some(at) => exact_balls(&self.session.expected[at]),

@@ -9,7 +9,7 @@ use super::matrices::BallMatrices;
 use super::undefined::{MAX_ELEMENTS, Undefined};
 use super::value::Value;
 use crate::ball::Ball;
-use crate::lowering::Want;
+use crate::lowering::ResultName;
 
 fn size(n: i64) -> Result<usize, Undefined> {
     usize::try_from(n).map_err(|_| Undefined::Extent { got: n })
@@ -332,17 +332,17 @@ impl Evaluator<'_> {
         let make =
             |m: &BallMatrices, heads: usize, what: &str| tensor(m, batch, heads, dtype, what);
         let want = match function {
-            "weights" => Want::Weights,
-            "lse" | "exact_lse" => Want::Lse,
-            _ => Want::Output,
+            "weights" => ResultName::Weights,
+            "lse" | "exact_lse" => ResultName::Lse,
+            _ => ResultName::Output,
         };
         let mut call = Call {
             query: make(&query, h_q, "query")?,
             key: make(&key, h_k, "key")?,
             value: make(&value, h_k, "value")?,
             options: self.case.options.clone(),
-            return_weights: want == Want::Weights,
-            return_lse: want == Want::Lse,
+            return_weights: want == ResultName::Weights,
+            return_lse: want == ResultName::Lse,
         };
         for (name, expr) in named {
             if expr.is_off() {

@@ -10,7 +10,7 @@ use super::relation::{Decision, place};
 use super::session::{Outcome, no_result};
 use super::undefined::Undefined;
 use crate::interpret::References;
-use crate::lowering::Want;
+use crate::lowering::ResultName;
 use crate::misfit::unfit;
 
 /// The call as a law of refusal writes it.
@@ -64,7 +64,7 @@ pub(super) fn refusal(call: Call, target: &mut dyn Target) -> Outcome {
                     label: LABEL.to_owned(),
                     call,
                     output: *output,
-                    want: Want::Output,
+                    want: ResultName::Output,
                 }],
             )
         }

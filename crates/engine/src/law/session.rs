@@ -12,7 +12,7 @@ use super::call::{CallRecord, all_verdicts, check_value, is_element_right, malfo
 use super::relation::{Decision, place};
 use super::same::{first_difference, is_same};
 use crate::interpret::{Expected, References};
-use crate::lowering::Want;
+use crate::lowering::ResultName;
 
 /// How a case came out.
 #[derive(Clone, Debug)]
@@ -51,14 +51,14 @@ pub struct OnViews {
 pub fn judge_call(
     label: &str,
     call: &Call,
-    expect: impl Fn(Want) -> Expected,
+    expect: impl Fn(ResultName) -> Expected,
     target: &mut dyn Target,
 ) -> Outcome {
     let mut session = Session::new(target);
     let want = match (call.return_weights, call.return_lse) {
-        (true, _) => Want::Weights,
-        (false, true) => Want::Lse,
-        (false, false) => Want::Output,
+        (true, _) => ResultName::Weights,
+        (false, true) => ResultName::Lse,
+        (false, false) => ResultName::Output,
     };
     let answered = session.call(label.to_owned(), call.clone(), want, |_, want| expect(want));
     session.conclude(answered.map(|_| Decision::pass()))
@@ -95,8 +95,8 @@ impl<'a> Session<'a> {
         &mut self,
         label: String,
         call: Call,
-        want: Want,
-        expect: impl Fn(&Call, Want) -> Expected,
+        want: ResultName,
+        expect: impl Fn(&Call, ResultName) -> Expected,
     ) -> Result<usize, Box<Decision>> {
         let output = match self.target.call(&call) {
             Response::Output(output) => *output,
@@ -123,9 +123,9 @@ impl<'a> Session<'a> {
         &mut self,
         label: String,
         call: Call,
-        want: Want,
+        want: ResultName,
         response: Response,
-        expect: impl Fn(&Call, Want) -> Expected,
+        expect: impl Fn(&Call, ResultName) -> Expected,
     ) -> Decision {
         let kind = std::mem::discriminant(&response);
         let decision = no_result(label.clone(), response);
@@ -329,7 +329,7 @@ impl<'a> Session<'a> {
                 };
                 let calls = Place { what: Aspect::Repeated, ..place(&record.label) };
                 // What came first is no more right than what came then.
-                let exact = expected.exact.get(at).filter(|_| record.want == Want::Output);
+                let exact = expected.exact.get(at).filter(|_| record.want == ResultName::Output);
                 let exact = exact
                     .map(|exact| Approx { value: Number(exact.mid), error: Number(exact.rad) });
                 let expected = Expectation::EveryTime(exact);

@@ -110,7 +110,7 @@ mod tests {
         Call, CallOptions, Dtype, Execution, HiddenKeys, Meaning, SoftmaxOver, Tensor,
     };
 
-    use crate::lowering::Want;
+    use crate::lowering::ResultName;
     use crate::simulate::simulate;
 
     /// A hidden key is scored in a column of its own, which only the item has that hides one.
@@ -137,7 +137,7 @@ mod tests {
         let execution = Execution { softmax_over: SoftmaxOver::Items, ..Execution::standard() };
         // Key 0: weights 1/2 in both items. Key 1: alone in item 0, and so is its replaced score in
         // item 1.
-        let output = simulate(&meaning, &execution, &call, Want::Output);
+        let output = simulate(&meaning, &execution, &call, ResultName::Output);
         assert_eq!(output.data, [0.5 * 1.0 + 3.0, 0.5 * 5.0 + 7.0]);
     }
 }

@@ -4,7 +4,7 @@ use qkvet_spec::{Behavior, BoolTensor, Call, CallOptions, Dtype, Output, Tensor}
 
 use crate::affects::AffectedElements;
 use crate::format::{round, unit_roundoff};
-use crate::lowering::Want;
+use crate::lowering::ResultName;
 
 /// What a target remembers of earlier calls.
 #[derive(Clone, Debug, Default)]
@@ -18,11 +18,11 @@ pub(super) struct State {
 }
 
 /// The answer to a call, nothing else happening.
-pub(super) fn plain(call: &Call, computed: impl Fn(Want) -> Tensor) -> Output {
+pub(super) fn plain(call: &Call, computed: impl Fn(ResultName) -> Tensor) -> Output {
     Output {
-        weights: call.return_weights.then(|| computed(Want::Weights)),
-        lse: call.return_lse.then(|| computed(Want::Lse)),
-        ..Output::of(computed(Want::Output))
+        weights: call.return_weights.then(|| computed(ResultName::Weights)),
+        lse: call.return_lse.then(|| computed(ResultName::Lse)),
+        ..Output::of(computed(ResultName::Output))
     }
 }
 
@@ -43,7 +43,7 @@ impl State {
         behavior: Behavior,
         affects: &AffectedElements,
         call: &Call,
-        computed: impl Fn(&Call, Want) -> Tensor,
+        computed: impl Fn(&Call, ResultName) -> Tensor,
     ) -> Output {
         self.calls += 1;
         let plainly = |call: &Call| plain(call, |want| computed(call, want));

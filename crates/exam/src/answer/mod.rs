@@ -2,7 +2,7 @@
 //! engine.
 
 mod bounds;
-mod enclosed;
+mod enclosure;
 mod error;
 mod exact;
 mod extent;
@@ -11,8 +11,8 @@ mod numbers;
 mod parameter;
 
 pub(crate) use bounds::{Bounded, bounded};
-pub(crate) use enclosed::{Balls, ball_of, enclosed_all, standard};
-pub use enclosed::{agrees, enclosed, rounded};
+pub(crate) use enclosure::{Balls, ball_of, enclosed_all, standard};
+pub use enclosure::{agrees, enclosed, rounded};
 pub use error::AnswerError;
 pub(crate) use exact::worked_value;
 pub use exact::{Worked, work, work_from};

@@ -4,7 +4,7 @@ use ::csv::WriterBuilder;
 
 use super::decimal::Entry;
 use super::gradescope::{kind, options};
-use super::item::{Asked, Item};
+use super::item::{Item, ItemKind};
 use super::{Exam, Exported, secret};
 use crate::error::ExamError;
 use crate::print::{letter, markdown_blocks};
@@ -75,7 +75,7 @@ fn lines(item: &Item) -> Vec<Line> {
         }]
     };
     match &item.asked {
-        Asked::Numbers(rows) => {
+        ItemKind::Numbers(rows) => {
             let line = |cell: &super::item::Cell| Line {
                 entry: cell.label.clone(),
                 answer: text(&cell.right),
@@ -92,25 +92,25 @@ fn lines(item: &Item) -> Vec<Line> {
             };
             rows.iter().flatten().map(line).collect()
         }
-        Asked::Shape(word) => {
+        ItemKind::Shape(word) => {
             let mistakes = word.wrong.iter().map(|slip| format!("{}: {}", slip.gives, slip.says()));
             plain(word.right.clone(), mistakes.collect())
         }
-        Asked::One(offers) => {
+        ItemKind::One(offers) => {
             let right = offers.iter().position(|offer| offer.right).map_or('?', letter);
             plain(right.to_string(), Vec::new())
         }
-        Asked::TrueFalse(offers) => {
+        ItemKind::TrueFalse(offers) => {
             let words: Vec<&str> =
                 offers.iter().map(|offer| if offer.right { "true" } else { "false" }).collect();
             plain(words.join(" "), Vec::new())
         }
-        Asked::Order(all) => {
+        ItemKind::Order(all) => {
             let mut placed: Vec<_> =
                 all.iter().filter_map(|own| Some((own.place?, own.letter))).collect();
             placed.sort_unstable();
             plain(placed.iter().map(|(_, letter)| letter).collect(), Vec::new())
         }
-        Asked::Open(_) => plain(String::new(), Vec::new()),
+        ItemKind::Open(_) => plain(String::new(), Vec::new()),
     }
 }

@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use super::item::{Asked, Item, Offer};
+use super::item::{Item, ItemKind, Offer};
 use super::{Exam, Exported, Variant, secret};
 use crate::error::ExamError;
 use crate::print::{Block, letter, markdown_blocks, markdown_line};
@@ -54,27 +54,29 @@ fn part(item: &Item) -> Value {
     })
 }
 
-pub(super) fn kind(asked: &Asked) -> &'static str {
+pub(super) fn kind(asked: &ItemKind) -> &'static str {
     match asked {
-        Asked::Numbers(rows) if rows.iter().map(Vec::len).sum::<usize>() == 1 => "number",
-        Asked::Numbers(_) => "matrix",
-        Asked::Shape(_) => "shape",
-        Asked::One(_) => "choice",
-        Asked::TrueFalse(_) => "statements",
-        Asked::Order(_) => "ordering",
-        Asked::Open(_) => "open",
+        ItemKind::Numbers(rows) if rows.iter().map(Vec::len).sum::<usize>() == 1 => "number",
+        ItemKind::Numbers(_) => "matrix",
+        ItemKind::Shape(_) => "shape",
+        ItemKind::One(_) => "choice",
+        ItemKind::TrueFalse(_) => "statements",
+        ItemKind::Order(_) => "ordering",
+        ItemKind::Open(_) => "open",
     }
 }
 
 /// Options, statements and lines as on the sheet: `(A) …`; nothing where something is to be
 /// written.
-pub(super) fn options(asked: &Asked) -> Vec<String> {
+pub(super) fn options(asked: &ItemKind) -> Vec<String> {
     let lettered =
         |(at, offer): (usize, &Offer)| format!("({}) {}", letter(at), markdown_line(&offer.says));
     match asked {
-        Asked::One(offers) => offers.iter().enumerate().map(lettered).collect(),
-        Asked::TrueFalse(offers) => offers.iter().map(|offer| markdown_line(&offer.says)).collect(),
-        Asked::Order(lines) => lines
+        ItemKind::One(offers) => offers.iter().enumerate().map(lettered).collect(),
+        ItemKind::TrueFalse(offers) => {
+            offers.iter().map(|offer| markdown_line(&offer.says)).collect()
+        }
+        ItemKind::Order(lines) => lines
             .iter()
             .map(|line| format!("({}) {}", line.letter, markdown_line(&line.says)))
             .collect(),
@@ -90,7 +92,7 @@ fn rubric(item: &Item) -> Vec<Value> {
         all
     };
     match &item.asked {
-        Asked::Numbers(rows) => {
+        ItemKind::Numbers(rows) => {
             let mut all: Vec<String> = Vec::new();
             let wrong = rows.iter().flatten().flat_map(|cell| &cell.wrong);
             for says in wrong.flat_map(|slip| &slip.says) {
@@ -100,13 +102,13 @@ fn rubric(item: &Item) -> Vec<Value> {
             }
             mistakes(all)
         }
-        Asked::Shape(word) => mistakes(word.wrong.iter().map(|slip| slip.says()).collect()),
-        Asked::One(offers) => {
+        ItemKind::Shape(word) => mistakes(word.wrong.iter().map(|slip| slip.says()).collect()),
+        ItemKind::One(offers) => {
             let wrong = offers.iter().filter(|offer| !offer.right && !offer.because.is_empty());
             mistakes(wrong.map(|offer| markdown_line(&offer.because)).collect())
         }
-        Asked::TrueFalse(_) | Asked::Order(_) => mistakes(Vec::new()),
-        Asked::Open(_) => {
+        ItemKind::TrueFalse(_) | ItemKind::Order(_) => mistakes(Vec::new()),
+        ItemKind::Open(_) => {
             let entry = |line: &Vec<crate::print::Inline>| json!({"description": markdown_blocks(&[Block::Paragraph(line.clone())]).trim(), "points": null});
             item.rubric.iter().map(entry).collect()
         }

@@ -28,7 +28,7 @@ pub(super) struct Item {
     /// What is asked.
     pub(super) ask: Vec<Block>,
     /// The answer.
-    pub(super) asked: Asked,
+    pub(super) asked: ItemKind,
     /// What each mistake gives as a whole, by rows, and the share of the points that it leaves.
     pub(super) mistakes: Vec<(Vec<Vec<Entry>>, f64)>,
     /// The share of the points for the right entries of a matrix, times their share of all.
@@ -41,7 +41,7 @@ pub(super) struct Item {
 
 /// What is asked for.
 #[derive(Clone, Debug)]
-pub(super) enum Asked {
+pub(super) enum ItemKind {
     /// Numbers, by rows.
     Numbers(Vec<Vec<Cell>>),
     /// Extents such as `(2, 3)`.
@@ -64,12 +64,12 @@ pub(super) struct Cell {
     /// What is right.
     pub(super) right: Entry,
     /// What mistakes give.
-    pub(super) wrong: Vec<Slip<Entry>>,
+    pub(super) wrong: Vec<ItemMistake<Entry>>,
 }
 
 /// What a mistake gives for one number or text.
 #[derive(Clone, Debug)]
-pub(super) struct Slip<T> {
+pub(super) struct ItemMistake<T> {
     /// What is entered.
     pub(super) gives: T,
     /// The mistake in words, or several that give the same.
@@ -79,7 +79,7 @@ pub(super) struct Slip<T> {
     pub(super) share: f64,
 }
 
-impl<T> Slip<T> {
+impl<T> ItemMistake<T> {
     /// All its mistakes in words.
     pub(super) fn says(&self) -> String {
         self.says.join("; or: ")
@@ -92,7 +92,7 @@ pub(super) struct Word {
     /// Without spaces: `(2,3)`.
     pub(super) right: String,
     /// What mistakes give.
-    pub(super) wrong: Vec<Slip<String>>,
+    pub(super) wrong: Vec<ItemMistake<String>>,
 }
 
 /// An option or a statement.
@@ -152,10 +152,10 @@ fn item(
     let asked = asked(posed, part, &shares);
     let mut ask = ask(posed, part);
     // How options and lines are answered is a matter of the format.
-    if let (Asked::Numbers(_), Some(how)) = (&asked, how(&written.answer)) {
+    if let (ItemKind::Numbers(_), Some(how)) = (&asked, how(&written.answer)) {
         ask.push(Block::Paragraph(vec![Inline::text(how)]));
     }
-    if let Asked::Shape(_) = asked {
+    if let ItemKind::Shape(_) = asked {
         ask.push(Block::Paragraph(vec![Inline::text(
             "Write it as numbers in parentheses, such as (2, 3).",
         )]));
@@ -204,33 +204,33 @@ fn whole(numbers: &Numbers) -> Vec<Vec<Entry>> {
         .collect()
 }
 
-fn asked(posed: &Instance<'_>, part: &InstancePart, shares: &[f64]) -> Asked {
+fn asked(posed: &Instance<'_>, part: &InstancePart, shares: &[f64]) -> ItemKind {
     match (&posed.written(part).0.answer, &part.answer) {
         (AnswerSpec::Shape(_), Answer::Numbers { key, .. }) => {
-            Asked::Shape(shape(key, &part.mistakes, shares))
+            ItemKind::Shape(shape(key, &part.mistakes, shares))
         }
         (_, Answer::Numbers { key, choices }) if !choices.is_empty() => {
-            Asked::One(offered(key, choices, &part.mistakes, shares))
+            ItemKind::One(offered(key, choices, &part.mistakes, shares))
         }
-        (_, Answer::Numbers { key, .. }) => Asked::Numbers(cells(key, &part.mistakes, shares)),
+        (_, Answer::Numbers { key, .. }) => ItemKind::Numbers(cells(key, &part.mistakes, shares)),
         (_, Answer::Largest(columns)) => {
             let cell = |(at, column): (usize, &usize)| {
                 let right = entry(&column.to_string(), None);
                 vec![Cell { label: format!("row {}", at + 1), right, wrong: Vec::new() }]
             };
-            Asked::Numbers(columns.iter().enumerate().map(cell).collect())
+            ItemKind::Numbers(columns.iter().enumerate().map(cell).collect())
         }
         (AnswerSpec::Choice(choice), Answer::Choice(order)) => {
-            Asked::One(chosen(posed, choice, order))
+            ItemKind::One(chosen(posed, choice, order))
         }
         (AnswerSpec::Statements(statements), Answer::Statements(picked)) => {
-            Asked::TrueFalse(stated(posed, statements, picked))
+            ItemKind::TrueFalse(stated(posed, statements, picked))
         }
         (AnswerSpec::Ordering(ordering), Answer::Ordering(order)) => {
-            Asked::Order(placed(posed, ordering, order))
+            ItemKind::Order(placed(posed, ordering, order))
         }
-        (AnswerSpec::Text(text), _) => Asked::Open(text.lines.unwrap_or(4).clamp(1, 40)),
-        _ => Asked::Open(9),
+        (AnswerSpec::Text(text), _) => ItemKind::Open(text.lines.unwrap_or(4).clamp(1, 40)),
+        _ => ItemKind::Open(9),
     }
 }
 
@@ -245,7 +245,7 @@ fn cells(key: &Numbers, mistakes: &[Mistaken], shares: &[f64]) -> Vec<Vec<Cell>>
     };
     let comparable: Vec<_> = mistakes.iter().zip(shares).filter_map(comparable).collect();
     let cell = |i: usize, j: usize, right: &Entry| {
-        let mut wrong: Vec<Slip<Entry>> = Vec::new();
+        let mut wrong: Vec<ItemMistake<Entry>> = Vec::new();
         for (says, share, gives) in &comparable {
             let gives = &gives[i][j];
             if right.accepts(gives) {
@@ -256,7 +256,7 @@ fn cells(key: &Numbers, mistakes: &[Mistaken], shares: &[f64]) -> Vec<Vec<Cell>>
                     other.says.push(says.clone());
                     other.share = other.share.min(*share);
                 }
-                None => wrong.push(Slip {
+                None => wrong.push(ItemMistake {
                     gives: gives.clone(),
                     says: vec![says.clone()],
                     share: *share,
@@ -297,7 +297,7 @@ fn shape(key: &Numbers, mistakes: &[Mistaken], shares: &[f64]) -> Word {
         let extents: Vec<&str> = numbers.rows.iter().flatten().map(String::as_str).collect();
         format!("({})", extents.join(","))
     };
-    let slip = |(mistake, share): (&Mistaken, &f64)| Slip {
+    let slip = |(mistake, share): (&Mistaken, &f64)| ItemMistake {
         gives: text(&mistake.numbers),
         says: vec![mistake.says.clone()],
         share: *share,
@@ -428,7 +428,7 @@ impl Item {
     /// compares numbers or texts.
     pub(super) fn entered_stem(&self) -> Vec<Block> {
         let mut stem = self.stem();
-        if let Asked::Numbers(rows) = &self.asked
+        if let ItemKind::Numbers(rows) = &self.asked
             && rows.iter().flatten().any(|cell| cell.right.is_exact_part())
         {
             let how = "Write a fraction whose decimals end as a decimal, such as 2.5, and any other in lowest terms, such as 2/3.";

@@ -6,7 +6,7 @@
 //! to write it that is accepted, because `numerical` reads no fractions.
 
 use super::decimal::Entry;
-use super::item::{Asked, Cell, Item, Offer, Placed, Slip, Word};
+use super::item::{Cell, Item, ItemKind, ItemMistake, Offer, Placed, Word};
 use super::xml::{Element, element};
 use super::{Credit, Exam, Exported, Variant, secret};
 use crate::error::ExamError;
@@ -55,15 +55,15 @@ fn line(line: &[Inline]) -> String {
 fn question(exam: &Exam, variant: &Variant, item: &Item, credit: Credit) -> Element {
     let stem = shown(&item.entered_stem());
     let (kind, stem, answers) = match &item.asked {
-        Asked::Numbers(rows) => match rows.as_slice() {
+        ItemKind::Numbers(rows) => match rows.as_slice() {
             [row] if row.len() == 1 => single(&row[0], stem),
             rows => ("cloze", stem + &gaps(rows), Vec::new()),
         },
-        Asked::Shape(word) => ("shortanswer", stem, words(word)),
-        Asked::One(offers) => ("multichoice", stem, options(offers, credit)),
-        Asked::TrueFalse(offers) => ("matching", stem, statements(offers)),
-        Asked::Order(lines) => ("matching", stem, places(lines)),
-        Asked::Open(lines) => ("essay", stem, open(item, *lines)),
+        ItemKind::Shape(word) => ("shortanswer", stem, words(word)),
+        ItemKind::One(offers) => ("multichoice", stem, options(offers, credit)),
+        ItemKind::TrueFalse(offers) => ("matching", stem, statements(offers)),
+        ItemKind::Order(lines) => ("matching", stem, places(lines)),
+        ItemKind::Open(lines) => ("essay", stem, open(item, *lines)),
     };
     // A cloze question is worth one mark an entry in the bank, whatever stands here.
     let points = if kind == "cloze" { format!(" ({} points)", item.points) } else { String::new() };
@@ -110,7 +110,7 @@ fn single(cell: &Cell, stem: String) -> (&'static str, String, Vec<Element>) {
 }
 
 /// What mistakes give, as far as it can be entered: a number takes no fraction, a text takes both.
-fn wrong(cell: &Cell, numerical: bool) -> impl Iterator<Item = &Slip<Entry>> {
+fn wrong(cell: &Cell, numerical: bool) -> impl Iterator<Item = &ItemMistake<Entry>> {
     cell.wrong.iter().filter(move |slip| !numerical || matches!(slip.gives, Entry::Decimal { .. }))
 }
 

@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::decimal::Entry;
-use super::item::{Asked, Cell, Item, Offer, Placed, Word};
+use super::item::{Cell, Item, ItemKind, Offer, Placed, Word};
 use super::{Exam, Exported, Variant, secret};
 use crate::error::ExamError;
 use crate::print::{Block, Inline, letter, markdown_blocks, markdown_line};
@@ -105,11 +105,11 @@ fn options(item: &Item) -> String {
         format!("\n{}", says.iter().enumerate().map(one).collect::<String>())
     };
     match &item.asked {
-        Asked::One(offers) | Asked::TrueFalse(offers) => {
+        ItemKind::One(offers) | ItemKind::TrueFalse(offers) => {
             listed(offers.iter().map(|offer| &offer.says[..]).collect())
         }
-        Asked::Order(lines) => listed(lines.iter().map(|own| &own.says[..]).collect()),
-        Asked::Numbers(_) | Asked::Shape(_) | Asked::Open(_) => String::new(),
+        ItemKind::Order(lines) => listed(lines.iter().map(|own| &own.says[..]).collect()),
+        ItemKind::Numbers(_) | ItemKind::Shape(_) | ItemKind::Open(_) => String::new(),
     }
 }
 
@@ -117,7 +117,7 @@ fn options(item: &Item) -> String {
 fn answer(item: &Item, side: Side) -> Vec<Value> {
     let id = format!("q{}", item.id);
     let tagged = |graded: Value| json!({"qkvet": {"part": item.id}, "nbgrader": graded});
-    if let Asked::Open(_) = item.asked {
+    if let ItemKind::Open(_) = item.asked {
         let source = match side {
             Side::Student => "*Write your answer here.*".to_owned(),
             Side::Key => markdown_blocks(&[item.solution.clone(), marked(item)].concat()),
@@ -168,7 +168,7 @@ fn form(item: &Item) -> (String, String, String) {
     let letters = format!("_text = \"\".join(x for x in str({name}).upper() if x.isalpha())\n");
     let same = |right: &str| format!("{letters}{points} if _text == {right} else 0\n");
     match &item.asked {
-        Asked::Numbers(rows) => {
+        ItemKind::Numbers(rows) => {
             let flat: Vec<&Cell> = rows.iter().flatten().collect();
             let text = |cell: &Cell| match &cell.right {
                 Entry::Decimal { text, .. } => text.clone(),
@@ -186,7 +186,7 @@ fn form(item: &Item) -> (String, String, String) {
             };
             (how.to_owned(), right, entries(&name, item, rows))
         }
-        Asked::Shape(Word { right, .. }) => {
+        ItemKind::Shape(Word { right, .. }) => {
             let extents = right.trim_matches(['(', ')']).split(',').collect::<Vec<_>>().join(", ");
             let right = format!("({extents},)");
             let extents = |entry: &Entry| match entry {
@@ -203,7 +203,7 @@ fn form(item: &Item) -> (String, String, String) {
             );
             ("A shape, such as (2, 3).".to_owned(), right, test)
         }
-        Asked::One(offers) => {
+        ItemKind::One(offers) => {
             let at = offers.iter().position(|offer| offer.right).map_or('?', letter);
             let right = format!("\"{at}\"");
             let gives = |(at, offer): (usize, &Offer)| {
@@ -220,7 +220,7 @@ fn form(item: &Item) -> (String, String, String) {
             };
             ("The letter of one option, such as \"A\".".to_owned(), right, test)
         }
-        Asked::TrueFalse(offers) => {
+        ItemKind::TrueFalse(offers) => {
             let words: Vec<&str> =
                 offers.iter().map(|offer| if offer.right { "True" } else { "False" }).collect();
             let right = format!("[{}]", words.join(", "));
@@ -231,7 +231,7 @@ fn form(item: &Item) -> (String, String, String) {
             );
             ("For each statement True or False, such as [True, False].".to_owned(), right, test)
         }
-        Asked::Order(lines) => {
+        ItemKind::Order(lines) => {
             let mut placed: Vec<_> =
                 lines.iter().filter_map(|own| Some((own.place?, own.letter))).collect();
             placed.sort_unstable();
@@ -242,7 +242,7 @@ fn form(item: &Item) -> (String, String, String) {
                 if is_one { same(&right) } else { one_of(&name, points, lines, letters.len()) };
             ("Letters in the right order, such as \"BCA\".".to_owned(), right, test)
         }
-        Asked::Open(_) => (String::new(), String::new(), String::new()),
+        ItemKind::Open(_) => (String::new(), String::new(), String::new()),
     }
 }
 

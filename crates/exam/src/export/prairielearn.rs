@@ -5,7 +5,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::decimal::Entry;
-use super::item::{Asked, Cell, Item, Offer, Placed, Word};
+use super::item::{Cell, Item, ItemKind, Offer, Placed, Word};
 use super::{Credit, Exam, Exported, Variant, secret};
 use crate::error::ExamError;
 use crate::print::{Block, Inline, Marker, Maths, escape, fragment, line_fragment};
@@ -33,7 +33,7 @@ fn info(exam: &Exam, variant: &Variant, item: &Item) -> serde_json::Value {
         "type": "v3",
         "singleVariant": true,
     });
-    if matches!(item.asked, Asked::Open(_)) {
+    if matches!(item.asked, ItemKind::Open(_)) {
         info["gradingMethod"] = json!("Manual");
     }
     info
@@ -58,12 +58,14 @@ fn uuid(exam: &Exam, variant: &Variant, item: &Item) -> String {
 
 fn question(item: &Item, credit: Credit) -> String {
     let input = match &item.asked {
-        Asked::Numbers(rows) => rows.iter().enumerate().map(|(i, row)| numbers(i, row)).collect(),
-        Asked::Shape(word) => shape(word),
-        Asked::One(offers) => options(offers, credit),
-        Asked::TrueFalse(offers) => statements(offers),
-        Asked::Order(lines) => places(lines),
-        Asked::Open(_) => open(item),
+        ItemKind::Numbers(rows) => {
+            rows.iter().enumerate().map(|(i, row)| numbers(i, row)).collect()
+        }
+        ItemKind::Shape(word) => shape(word),
+        ItemKind::One(offers) => options(offers, credit),
+        ItemKind::TrueFalse(offers) => statements(offers),
+        ItemKind::Order(lines) => places(lines),
+        ItemKind::Open(_) => open(item),
     };
     let (stem, solution) = (shown(&item.entered_stem()), shown(&item.solution));
     let page = format!(

@@ -5,7 +5,7 @@
 //! words are feedback where there are options.
 
 use super::decimal::{Entry, shares};
-use super::item::{Asked, Cell, Item, Offer, Word, sides};
+use super::item::{Cell, Item, ItemKind, Offer, Word, sides};
 use super::package::zipped;
 use super::xml::{Element, element};
 use super::{Exam, Exported, Variant, secret};
@@ -137,30 +137,30 @@ fn items(item: &Item, own: &str, variant: &Variant) -> Result<Vec<Element>, Exam
         feedback,
     };
     let bodies = match &item.asked {
-        Asked::Numbers(rows) => numbers(rows, item, &stem, variant)?,
-        Asked::Shape(Word { right, .. }) => {
+        ItemKind::Numbers(rows) => numbers(rows, item, &stem, variant)?,
+        ItemKind::Shape(Word { right, .. }) => {
             let (responses, conditions) = words(&Word::ways(right));
             vec![whole("short_answer_question", responses, conditions, Vec::new())]
         }
-        Asked::One(offers) => {
+        ItemKind::One(offers) => {
             let (responses, conditions, feedback) = options(offers);
             vec![whole("multiple_choice_question", responses, conditions, feedback)]
         }
-        Asked::TrueFalse(offers) => {
+        ItemKind::TrueFalse(offers) => {
             let sides = ["true".to_owned(), "false".to_owned()];
             let pairs: Vec<_> =
                 offers.iter().map(|offer| (line(&offer.says), usize::from(!offer.right))).collect();
             let (responses, conditions) = pairs_of(&pairs, &sides);
             vec![whole("matching_question", responses, conditions, Vec::new())]
         }
-        Asked::Order(lines) => {
+        ItemKind::Order(lines) => {
             let (sides, own) = sides(lines);
             let pairs: Vec<_> =
                 lines.iter().zip(own).map(|(own, side)| (line(&own.says), side)).collect();
             let (responses, conditions) = pairs_of(&pairs, &sides);
             vec![whole("matching_question", responses, conditions, Vec::new())]
         }
-        Asked::Open(_) => {
+        ItemKind::Open(_) => {
             let fib = element("render_fib").child(label("answer1", None));
             let response = element("response_str")
                 .with("ident", "response1")

@@ -5,7 +5,7 @@
 //! mistake, or by its right entries.
 
 use super::decimal::{Entry, shares, split};
-use super::item::{Asked, Cell, Item, Offer, Placed, Slip, Word, sides};
+use super::item::{Cell, Item, ItemKind, ItemMistake, Offer, Placed, Word, sides};
 use super::package::zipped;
 use super::xml::{Element, element};
 use super::{Credit, Exam, Exported, Variant, secret};
@@ -122,12 +122,12 @@ struct Body {
 
 fn assessment_item(item: &Item, id: &str, credit: Credit) -> Element {
     let Body { declarations, interactions, processing } = match &item.asked {
-        Asked::Numbers(rows) => numbers(item, rows),
-        Asked::Shape(word) => shape(word, item.points),
-        Asked::One(offers) => options(offers, item.points, credit),
-        Asked::TrueFalse(offers) => statements(offers, item.points),
-        Asked::Order(lines) => places(lines, item.points),
-        Asked::Open(lines) => open(item, *lines),
+        ItemKind::Numbers(rows) => numbers(item, rows),
+        ItemKind::Shape(word) => shape(word, item.points),
+        ItemKind::One(offers) => options(offers, item.points, credit),
+        ItemKind::TrueFalse(offers) => statements(offers, item.points),
+        ItemKind::Order(lines) => places(lines, item.points),
+        ItemKind::Open(lines) => open(item, *lines),
     };
     let outcome = |id: &str, points: u32| {
         element("outcomeDeclaration")
@@ -279,7 +279,7 @@ fn mapping(entries: Vec<(String, String)>) -> Element {
 fn shape(word: &Word, points: u32) -> Body {
     let mut entries: Vec<(String, String)> =
         Word::ways(&word.right).map(|way| (way, points.to_string())).into();
-    for Slip { gives, share, .. } in &word.wrong {
+    for ItemMistake { gives, share, .. } in &word.wrong {
         entries.extend(Word::ways(gives).map(|way| (way, part_of(points, *share))));
     }
     let declaration = declared("RESPONSE", "single", "string")

@@ -6,7 +6,7 @@ use super::Stream;
 use super::error::DrawError;
 use super::stream::{Choose, Odometer};
 use crate::answer::{Drawn, Parameter, extent};
-use crate::question::{CheckedQuestion, Domain, Size, Written};
+use crate::question::{CheckedQuestion, Domain, ExampleValue, Size};
 
 /// Draws all extents and parameters of a question; each has its own stream.
 ///
@@ -129,7 +129,7 @@ pub fn written(question: &CheckedQuestion, seed: u64) -> Result<Drawn, DrawError
     let mut drawn = Drawn::default();
     for (name, size) in &question.sizes {
         let size = match example.get(name) {
-            Some(Written::Number(n)) => {
+            Some(ExampleValue::Number(n)) => {
                 whole(*n).ok_or_else(|| DrawError::NotWhole { name: name.clone(), got: *n })?
             }
             _ => size.low,
@@ -138,13 +138,13 @@ pub fn written(question: &CheckedQuestion, seed: u64) -> Result<Drawn, DrawError
     }
     for (name, domain) in &question.draw {
         let value = match (example.get(name), domain) {
-            (Some(Written::Number(i)), Domain::Index { of, .. }) => {
+            (Some(ExampleValue::Number(i)), Domain::Index { of, .. }) => {
                 let limit = extent_of(name, of, &drawn)?;
                 let none = || DrawError::NoIndex { name: name.clone(), limit, got: *i };
                 Parameter::Index(whole(*i).filter(|i| *i <= limit).ok_or_else(none)? - 1)
             }
-            (Some(Written::Number(x)), _) => Parameter::Number(*x),
-            (Some(Written::Matrix(rows)), _) => Parameter::Matrix(rows.clone()),
+            (Some(ExampleValue::Number(x)), _) => Parameter::Number(*x),
+            (Some(ExampleValue::Matrix(rows)), _) => Parameter::Matrix(rows.clone()),
             (None, _) => parameter((name, domain), &drawn, &mut Stream::new(seed, &[name]))?,
         };
         drawn.parameters.insert(name.clone(), value);

@@ -6,7 +6,7 @@ use qkvet_spec::Catalog;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{AnswerError, Drawn, Numbers, Printed, Worked, enclosed, rounded, standard};
-use crate::question::{CheckedMistake, CheckedPart, CheckedQuestion, Slip};
+use crate::question::{CheckedMistake, CheckedPart, CheckedQuestion, MistakeEffect};
 
 /// Decimals by which answers without any are told apart where a mistake has no rational value.
 pub(crate) const PLACES: usize = 6;
@@ -64,23 +64,25 @@ pub(super) fn gives(
         rounded(&balls, places?).ok()
     };
     let decimals = match &mistake.slip {
-        Slip::Steps { law, rounds, .. } if rounds.is_empty() && places.is_some() => {
+        MistakeEffect::Steps { law, rounds, .. } if rounds.is_empty() && places.is_some() => {
             by_engine(law, of)
         }
-        Slip::Answer(gives) if places.is_some() => by_engine(&question.law, gives),
+        MistakeEffect::Answer(gives) if places.is_some() => by_engine(&question.law, gives),
         _ => None,
     };
     if let Some(decimals) = decimals {
         return Ok(Gives::Rounded(decimals));
     }
     let value = match &mistake.slip {
-        Slip::Fault(meaning) => {
+        MistakeEffect::Fault(meaning) => {
             let check = part.beside.as_ref().ok_or(AnswerError::NoFormula)?;
             let balls = enclosed(&question.law, check, drawn, meaning, catalog)?;
             return Ok(Gives::Rounded(rounded(&balls, places.unwrap_or(PLACES))?));
         }
-        Slip::Steps { law, rounds, anew } => worked.instead(&question.law, (law, rounds), anew, of),
-        Slip::Answer(gives) => {
+        MistakeEffect::Steps { law, rounds, anew } => {
+            worked.instead(&question.law, (law, rounds), anew, of)
+        }
+        MistakeEffect::Answer(gives) => {
             worked.work_for(&question.law, gives).and_then(|()| worked.value(gives))
         }
     };

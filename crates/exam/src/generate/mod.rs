@@ -5,8 +5,8 @@ mod error;
 mod instantiate;
 mod load;
 mod mistake;
+mod prose;
 mod stream;
-mod words;
 mod workspace;
 
 pub(crate) use draw::draw;
@@ -16,5 +16,5 @@ pub use instantiate::{Answer, Instance, InstancePart, instantiate, pose_drawn};
 pub use load::load;
 pub use mistake::Mistaken;
 pub(crate) use mistake::{PLACES, nothing};
+pub(crate) use prose::plain;
 pub use stream::Stream;
-pub(crate) use words::plain;

@@ -11,13 +11,13 @@ use super::error::{Contradiction, MistakeOf, Reject, Rejected, Which};
 use super::instantiate::{Answer, InstancePart};
 use super::load::load;
 use super::mistake::{Gives, Mistaken, PLACES, gives, is_near};
+use super::prose::plain;
 use super::stream::Stream;
-use super::words::plain;
 use crate::answer::{
     AnswerError, Drawn, Numbers, Printed, Worked, agrees, ball_of, enclosed_all, of_value, standard,
 };
 use crate::expr::binary;
-use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, Size, Slip, prose};
+use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, MistakeEffect, Size, prose};
 
 /// An instance while it is tried.
 pub(super) struct Workspace<'a> {
@@ -107,7 +107,7 @@ impl Workspace<'_> {
         for (which, mistake) in question.parts[at].mistakes.iter().enumerate() {
             if self.strict
                 && found.key.is_some()
-                && matches!(mistake.slip, Slip::Fault(_)) == is_fault
+                && matches!(mistake.slip, MistakeEffect::Fault(_)) == is_fault
             {
                 self.mistake(at, which, found)?;
             }

@@ -1,8 +1,8 @@
 //! Submissions as a table: a column a part, a row a student.
 
-use super::submission::{Given, Submission};
+use super::submission::{Submission, SubmittedAnswer};
 use super::{Problem, Trouble};
-use crate::given::Node;
+use crate::student_answer::Node;
 use crate::{Place, Spot};
 
 /// Rows that are read.
@@ -57,7 +57,7 @@ pub(super) fn read(file: &str, text: &str) -> Vec<Submission> {
             // An empty cell is no answer.
             if let Some(text) = cell(Some(at)) {
                 let place = Place::new(file, Spot::Cell(line, name.clone()));
-                submission.answers.push(Given {
+                submission.answers.push(SubmittedAnswer {
                     part: name.clone(),
                     answer: Node::Text(text),
                     place,

@@ -6,15 +6,15 @@ use qkvet_spec::CheckedLaw;
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 
 use super::formula::{self, known, owned};
-use super::numbers::{Wanted, stated};
-use super::part::{Asked, Marked};
+use super::numbers::{RequestedShape, stated};
+use super::part::{Marked, WorkedQuestion};
 use super::property::{Decided, decide};
 use super::{Extents, Feedback, NoDesign, NoFormula, TurnedVector, Undecided, Unread};
 use crate::answer::work;
 use crate::expr::{self, binary};
 use crate::generate::{draw, nothing};
-use crate::given::{Layout, Node, ParsedNumber, layout};
 use crate::question::{CheckedPart, Expression, Property};
+use crate::student_answer::{Layout, Node, ParsedNumber, layout};
 
 /// Other numbers on which a formula is tried.
 const TRIES: usize = 8;
@@ -26,7 +26,7 @@ fn equal(left: &Expr, right: &Expr) -> Expr {
 /// A formula in the question's own letters: equal to what is asked on the sheet's numbers and on
 /// others, exactly.
 pub(super) fn expression(
-    asked: &Asked<'_>,
+    asked: &WorkedQuestion<'_>,
     expression: &Expression,
     checked: &CheckedPart,
     given: &Node,
@@ -36,7 +36,7 @@ pub(super) fn expression(
         Node::Text(text) => text.trim(),
         _ => return unread(NoFormula::None),
     };
-    if text.len() > crate::given::MAX_TEXT {
+    if text.len() > crate::student_answer::MAX_TEXT {
         return unread(NoFormula::Long);
     }
     let law = &asked.question.law;
@@ -120,7 +120,7 @@ fn asked_again(
 /// Something with a property: it is put where the example stood, and the property is decided
 /// exactly.
 pub(super) fn design(
-    asked: &Asked<'_>,
+    asked: &WorkedQuestion<'_>,
     property: &Property,
     checked: &CheckedPart,
     given: &Node,
@@ -153,10 +153,11 @@ pub(super) fn design(
             .and_then(|(_, extents)| *extents);
         let is_number = wanted.is_none();
         let (rows, cols) = wanted.unwrap_or((1, 1));
-        let mut read = match stated(&node, Wanted { rows, cols, in_percent: false, turns: false }) {
-            Ok(read) => read,
-            Err(reason) => return left(Unread::Named { name, reason: Box::new(reason) }),
-        };
+        let mut read =
+            match stated(&node, RequestedShape { rows, cols, in_percent: false, turns: false }) {
+                Ok(read) => read,
+                Err(reason) => return left(Unread::Named { name, reason: Box::new(reason) }),
+            };
         // A column where a row is asked, or a row where a column is.
         if rows.min(cols) == 1 && rows != cols && has_extents(&read, cols, rows) {
             read = if cols > 1 {

@@ -3,7 +3,7 @@
 use qkvet_prove::exact::NoValue;
 use qkvet_spec::syntax::ExprError;
 
-use crate::given::ReadError;
+use crate::student_answer::ReadError;
 
 /// What is to be said of an answer beside its verdict.
 #[derive(Clone, Debug, PartialEq)]

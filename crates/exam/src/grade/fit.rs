@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use qkvet_prove::exact::Real;
 
-use crate::given::{Form, ParsedNumber, ends_within, half_unit, is_within};
+use crate::student_answer::{Form, ParsedNumber, ends_within, half_unit, is_within};
 
 /// How a number stands to the right one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(super) enum Fit {
     /// digit.
     LastDigit,
     /// It is another number.
-    Off,
+    Difference,
 }
 
 impl Fit {
@@ -33,7 +33,7 @@ impl Fit {
 
     /// Whether it is right as far as it goes, and goes far enough to say something.
     pub(super) fn is_about(self) -> bool {
-        !matches!(self, Self::Vague(_) | Self::Off)
+        !matches!(self, Self::Vague(_) | Self::Difference)
     }
 }
 
@@ -50,9 +50,9 @@ pub(super) fn fit(x: &ParsedNumber, right: &Real, places: Option<usize>) -> Fit 
     }
     // 0 tells nothing of a number that is not 0.
     if x.is(&Real::from(0)) {
-        return Fit::Off;
+        return Fit::Difference;
     }
-    let Form::Decimal(stated) = x.form else { return Fit::Off };
+    let Form::Decimal(stated) = x.form else { return Fit::Difference };
     let last = places.map_or(stated, |places| stated.min(places));
     // What ends there is not rounded, so that no way to round it gives its neighbors.
     let is_cut = || {
@@ -67,13 +67,13 @@ pub(super) fn fit(x: &ParsedNumber, right: &Real, places: Option<usize>) -> Fit 
             if is_cut() {
                 Fit::LastDigit
             } else {
-                Fit::Off
+                Fit::Difference
             }
         }
         _ if x.is_near(right, stated) => right_to(stated, places),
         // The last digit was cut off where it should have been rounded: the one before it is right.
         _ if stated > 1 && is_cut() && !vanishes(stated - 1) => right_to(stated - 1, places),
-        _ => Fit::Off,
+        _ => Fit::Difference,
     }
 }
 
@@ -125,7 +125,11 @@ pub(super) fn fits(
     {
         for (fit, (right, x)) in fits.iter_mut().zip(pairs()) {
             let is_coarse = matches!(x.form, Form::Decimal(own) if own <= stated);
-            if *fit == Fit::Off && is_coarse && x.is(&Real::from(0)) && x.is_near(right, stated) {
+            if *fit == Fit::Difference
+                && is_coarse
+                && x.is(&Real::from(0))
+                && x.is_near(right, stated)
+            {
                 *fit = Fit::Coarse(stated);
             }
         }
@@ -172,14 +176,14 @@ mod tests {
     fn the_last_digit_is_one_of_two_only_where_the_number_goes_on() {
         for (x, right, expected) in [
             ("0.0029", "0.003", Fit::Rounded),
-            ("0.002", "0.003", Fit::Off),
-            ("0.004", "0.003", Fit::Off),
-            ("0.0021", "0.003", Fit::Off),
+            ("0.002", "0.003", Fit::Difference),
+            ("0.004", "0.003", Fit::Difference),
+            ("0.0021", "0.003", Fit::Difference),
             ("0.707", "sqrt(2)/2", Fit::Rounded),
             ("0.708", "sqrt(2)/2", Fit::LastDigit),
             ("0.333", "1/3", Fit::Rounded),
             ("0.334", "1/3", Fit::LastDigit),
-            ("0.332", "1/3", Fit::Off),
+            ("0.332", "1/3", Fit::Difference),
         ] {
             let right = ParsedNumber::read(right).unwrap().value;
             assert_eq!(fit(&ParsedNumber::read(x).unwrap(), &right, Some(3)), expected, "{x}");

@@ -4,7 +4,7 @@
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, parse};
 
 use super::NoFormula;
-use crate::given::unlabelled;
+use crate::student_answer::unlabelled;
 
 /// Longer names are not taken for several that stand side by side.
 const MAX_LETTERS: usize = 60;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use qkvet_spec::{Catalog, nearest};
 
-use super::own::Own;
-use super::part::Asked;
+use super::earlier_steps::Own;
+use super::part::WorkedQuestion;
 use super::result::{Graded, GradedPart, Verdict};
-use super::submission::{Given, Submission, stem};
+use super::submission::{Submission, SubmittedAnswer, stem};
 use super::{Feedback, Problem, Trouble, part_id};
 use crate::Place;
 use crate::answer::work;
@@ -110,7 +110,7 @@ impl Grader {
             let worked =
                 question.and_then(|question| work(&question.law, &keyed.drawn, &nothing()).ok());
             let (Some(question), Some(worked)) = (question, worked) else { continue };
-            let asked = Asked { question, drawn: &keyed.drawn, worked };
+            let asked = WorkedQuestion { question, drawn: &keyed.drawn, worked };
             let mut own = Own::default();
             for (at, part) in keyed.parts.iter().enumerate() {
                 let id = part_id(number, at);
@@ -177,7 +177,7 @@ impl Grader {
         key: &Key,
         submission: &'b Submission,
         trouble: &mut Vec<Trouble>,
-    ) -> BTreeMap<String, &'b Given> {
+    ) -> BTreeMap<String, &'b SubmittedAnswer> {
         let mut known: Vec<(String, Vec<String>)> = Vec::new();
         for (number, question) in key.questions.iter().enumerate() {
             for (at, part) in question.parts.iter().enumerate() {
@@ -192,7 +192,7 @@ impl Grader {
                 known.push((id, others.iter().map(|other| bare(other)).collect()));
             }
         }
-        let mut answers: BTreeMap<String, &Given> = BTreeMap::new();
+        let mut answers: BTreeMap<String, &SubmittedAnswer> = BTreeMap::new();
         for given in &submission.answers {
             let name = bare(&given.part);
             // The sheet's own names first: `12` may be part 2 of question 1 only where there is no
@@ -240,7 +240,7 @@ fn rounded(points: f64) -> f64 {
 
 /// The parts before a design, from 0, that ask for a design of the same names: an answer to one of
 /// them may hold for it too.
-fn earlier_design(asked: &Asked<'_>, keyed: &KeyedQuestion, at: usize) -> Vec<usize> {
+fn earlier_design(asked: &WorkedQuestion<'_>, keyed: &KeyedQuestion, at: usize) -> Vec<usize> {
     let names = |part: &KeyedPart| match &asked
         .question
         .question
@@ -257,10 +257,10 @@ fn earlier_design(asked: &Asked<'_>, keyed: &KeyedQuestion, at: usize) -> Vec<us
 
 /// A part without an answer for which that to an earlier part is right.
 fn taken_over(
-    asked: &Asked<'_>,
+    asked: &WorkedQuestion<'_>,
     keyed: &KeyedPart,
     id: &str,
-    (from, given): (&str, &Given),
+    (from, given): (&str, &SubmittedAnswer),
 ) -> Option<GradedPart> {
     let part = marked(asked, keyed, id, Some(given), &mut Own::default());
     let feedback = Feedback::TakenOver { from: from.to_owned() };
@@ -268,10 +268,10 @@ fn taken_over(
 }
 
 fn marked(
-    asked: &Asked<'_>,
+    asked: &WorkedQuestion<'_>,
     keyed: &KeyedPart,
     id: &str,
-    given: Option<&Given>,
+    given: Option<&SubmittedAnswer>,
     own: &mut Own,
 ) -> GradedPart {
     let part = GradedPart {

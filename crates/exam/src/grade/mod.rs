@@ -4,17 +4,17 @@
 //! digit from the value. Partial credit follows the question's own rule, and a modelled mistake is
 //! named. Nothing in a submission ends the run: what cannot be read is a line of the result.
 
+mod choices;
 mod csv;
 mod design;
+mod earlier_steps;
 mod feedback;
 mod fit;
 mod formula;
 mod grader;
 mod notebook;
 mod numbers;
-mod own;
 mod part;
-mod picked;
 mod problem;
 mod property;
 mod result;
@@ -30,7 +30,7 @@ pub use feedback::{
 pub use grader::Grader;
 pub use problem::{FileError, Problem, Trouble};
 pub use result::{FORMAT, Graded, GradedPart, Verdict};
-pub use submission::{Given, MAX_BYTES, Submission, read};
+pub use submission::{MAX_BYTES, Submission, SubmittedAnswer, read};
 pub use tables::{RESULT_HEADS, csv as csv_table, gradescope, json};
 pub(crate) use template::sample;
 pub use template::template;

@@ -5,8 +5,8 @@ use qkvet_spec::parse_json;
 use serde::Deserialize;
 
 use super::Problem;
-use super::submission::{Given, Submission, stem};
-use crate::given::Node;
+use super::submission::{Submission, SubmittedAnswer, stem};
+use crate::student_answer::Node;
 use crate::{Place, Spot};
 
 /// What stands in a cell for words before there are any.
@@ -99,7 +99,7 @@ pub(super) fn read(file: &str, text: &str) -> Submission {
             if cell.cell_type == "code" { of_code(&source) } else { source.trim().to_owned() };
         let answer =
             if text.is_empty() || text == EMPTY { Node::Missing } else { Node::Text(text) };
-        submission.answers.push(Given {
+        submission.answers.push(SubmittedAnswer {
             part,
             answer,
             place: Place::new(file, Spot::NotebookCell(at + 1)),

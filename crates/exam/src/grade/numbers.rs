@@ -4,17 +4,17 @@ use qkvet_prove::exact::{Real, Value};
 use qkvet_spec::syntax::{Expr, ExprKind};
 
 use super::design::assigned;
+use super::earlier_steps::Carried;
 use super::fit::{Fit, fit, fits, have_same_extents};
-use super::own::Carried;
 use super::part::Marked;
 use super::{Comma, Extents, Feedback, Nature, NoEntry, Unread};
 use crate::answer::{Numbers, unsigned_zero};
 use crate::generate::Mistaken;
-use crate::given::{
+use crate::question::Credit;
+use crate::student_answer::{
     Form, Layout, Node, ParsedNumber, half_unit, is_fraction_sign, is_within, layout,
     read_expression, ungrouped, unlabelled, with_unit,
 };
-use crate::question::Credit;
 
 /// The value of a formula as rows of numbers.
 pub(super) fn rows_of(value: &Value) -> Option<Vec<Vec<Real>>> {
@@ -30,7 +30,7 @@ pub(super) fn rows_of(value: &Value) -> Option<Vec<Vec<Real>>> {
 
 /// What is asked for: how many rows and columns, and how numbers are to be read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted {
+pub(super) struct RequestedShape {
     pub(super) rows: usize,
     pub(super) cols: usize,
     /// Whether the number is asked for in percent, so that a `%` behind it says nothing.
@@ -78,7 +78,10 @@ pub(super) fn blocks<'a>(of: &'a Expr, names: &mut Vec<&'a str>) -> Option<()> {
 }
 
 /// Entries of an answer by rows, laid out like the right one where a flat list may be either.
-pub(super) fn stated(given: &Node, wanted: Wanted) -> Result<Vec<Vec<ParsedNumber>>, Unread> {
+pub(super) fn stated(
+    given: &Node,
+    wanted: RequestedShape,
+) -> Result<Vec<Vec<ParsedNumber>>, Unread> {
     let is_one = (wanted.rows, wanted.cols) == (1, 1);
     let plain = match given {
         // One number that is asked "at most" may say so.
@@ -495,7 +498,8 @@ fn with_a_point(text: &str) -> Option<ParsedNumber> {
 pub(super) fn choice_of(choices: &[Numbers], given: &Node) -> Option<usize> {
     choices.iter().position(|choice| {
         let cols = choice.rows.first().map_or(0, Vec::len);
-        let wanted = Wanted { rows: choice.rows.len(), cols, in_percent: false, turns: false };
+        let wanted =
+            RequestedShape { rows: choice.rows.len(), cols, in_percent: false, turns: false };
         stated(given, wanted).is_ok_and(|given| is_of(choice, &given))
     })
 }

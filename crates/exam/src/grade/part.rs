@@ -6,20 +6,20 @@ use indexmap::IndexMap;
 use qkvet_prove::exact::{Real, Value};
 use qkvet_spec::syntax::Expr;
 
+use super::choices;
 use super::design;
+use super::earlier_steps::{self, Own};
 use super::numbers::{
-    Right, Wanted, beside, blocks, choice_of, is_even, is_whole, rows_of, stated,
+    RequestedShape, Right, beside, blocks, choice_of, is_even, is_whole, rows_of, stated,
 };
-use super::own::{self, Own};
-use super::picked;
 use super::result::Verdict;
 use super::{Feedback, Unread};
 use crate::answer::{Drawn, Worked, worked_value};
 use crate::expr;
 use crate::generate::{Answer, Mistaken, nothing, plain};
-use crate::given::{Node, ParsedNumber};
 use crate::key::KeyedPart;
 use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, Part};
+use crate::student_answer::{Node, ParsedNumber};
 
 /// Decimals by which exact values are called equal.
 const PLACES: usize = 6;
@@ -62,13 +62,13 @@ impl Marked {
 }
 
 /// A question of the sheet with its numbers.
-pub(super) struct Asked<'a> {
+pub(super) struct WorkedQuestion<'a> {
     pub(super) question: &'a CheckedQuestion,
     pub(super) drawn: &'a Drawn,
     pub(super) worked: Worked,
 }
 
-impl Asked<'_> {
+impl WorkedQuestion<'_> {
     fn written(&self, keyed: &KeyedPart) -> Option<(&Part, &CheckedPart)> {
         let at = keyed.part.checked_sub(1)?;
         Some((self.question.question.parts.get(at)?, self.question.parts.get(at)?))
@@ -104,17 +104,21 @@ impl Asked<'_> {
                 }
                 // A number that is typed is the value of an option, never its place.
                 let at =
-                    picked::lettered(given, choices.len()).or_else(|| choice_of(choices, given));
-                Ok(self.picked(keyed, checked, at.ok_or_else(|| picked::no_option(choices.len()))?))
+                    choices::lettered(given, choices.len()).or_else(|| choice_of(choices, given));
+                Ok(self.picked(
+                    keyed,
+                    checked,
+                    at.ok_or_else(|| choices::no_option(choices.len()))?,
+                ))
             }
             (AnswerSpec::Shape(_), Answer::Numbers { key, .. }) => {
                 let n = key.rows.iter().map(Vec::len).sum();
-                self.numbers((keyed, part, checked), None, id, &picked::extents(given, n), own)
+                self.numbers((keyed, part, checked), None, id, &choices::extents(given, n), own)
             }
-            (AnswerSpec::Largest(_), Answer::Largest(columns)) => picked::largest(columns, given),
+            (AnswerSpec::Largest(_), Answer::Largest(columns)) => choices::largest(columns, given),
             (AnswerSpec::Choice(choice), Answer::Choice(order)) => {
-                let at = picked::letter(given, order.len())
-                    .ok_or_else(|| picked::no_option(order.len()))?;
+                let at = choices::letter(given, order.len())
+                    .ok_or_else(|| choices::no_option(order.len()))?;
                 let wrong = order.get(at).and_then(|at| choice.wrong.get(at.checked_sub(1)?));
                 Ok(match wrong {
                     None => Marked::right(Feedback::Nothing),
@@ -132,7 +136,7 @@ impl Asked<'_> {
                         .map(|one| plain(&one.because, &self.worked))
                         .unwrap_or_default()
                 };
-                picked::statements(
+                choices::statements(
                     &order.iter().map(|(right, _)| *right).collect::<Vec<_>>(),
                     &because,
                     given,
@@ -146,7 +150,7 @@ impl Asked<'_> {
                         .map(|one| plain(&one.because, &self.worked))
                         .unwrap_or_default()
                 };
-                picked::ordering(order, ordering, &stranger, given)
+                choices::ordering(order, ordering, &stranger, given)
             }
             (AnswerSpec::Expression(expression), _) => {
                 design::expression(self, expression, checked, given)
@@ -210,7 +214,7 @@ impl Asked<'_> {
         let turns = !is_shape && !keyed.mistakes.iter().any(is_of_mistake);
         let joined = beside(given, of);
         let in_percent = matches!(&part.answer, AnswerSpec::Value(value) if value.percent);
-        let wanted = Wanted { rows: rows.len(), cols, in_percent, turns };
+        let wanted = RequestedShape { rows: rows.len(), cols, in_percent, turns };
         let given = stated(joined.as_ref().unwrap_or(given), wanted)?;
         let digits = places.unwrap_or(PLACES);
         let is_level = is_even(&rows, digits);
@@ -254,7 +258,7 @@ impl Asked<'_> {
                 let rows: Vec<Vec<Real>> =
                     rows.iter().map(|row| row[columns.clone()].to_vec()).collect();
                 let is_number = matches!(value, Value::Number(_));
-                let wanted = own::Wanted { name, rows: &rows, places, is_number };
+                let wanted = earlier_steps::RequestedStep { name, rows: &rows, places, is_number };
                 own.note(&wanted, id, &given, (is_known, marked.verdict == Verdict::Follows));
             }
         }

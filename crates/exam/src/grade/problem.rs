@@ -21,14 +21,14 @@ pub struct Trouble {
 impl Serialize for Trouble {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Told<'a> {
+        struct Document<'a> {
             place: &'a Place,
             says: String,
             #[serde(skip_serializing_if = "Option::is_none")]
             hint: Option<String>,
         }
         let Self { place, problem } = self;
-        Told { place, says: problem.to_string(), hint: problem.hint() }.serialize(serializer)
+        Document { place, says: problem.to_string(), hint: problem.hint() }.serialize(serializer)
     }
 }
 

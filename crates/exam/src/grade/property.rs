@@ -10,15 +10,15 @@ use qkvet_spec::Catalog;
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, parse};
 
 use super::Failure;
-use super::part::Asked;
+use super::part::WorkedQuestion;
 use crate::answer::{
     Bounded, Drawn, Parameter, Worked, bounded, enclosed_all, of_value, rounded, standard,
     work_from,
 };
 use crate::expr::{binary, matrix};
 use crate::generate::nothing;
-use crate::given::ends_within;
 use crate::print::{called, numbered};
+use crate::student_answer::ends_within;
 
 /// Decimals that a sheet prints values with in its words.
 const SHEET: usize = 4;
@@ -42,7 +42,7 @@ pub(super) enum Decided {
 /// Decides `distance ≤ most` with `own` where the example stood, each inequality of it by the route
 /// that can. What is within the bound that the sheet prints has the property too.
 pub(super) fn decide(
-    asked: &Asked<'_>,
+    asked: &WorkedQuestion<'_>,
     own: &IndexMap<String, Value>,
     distance: &Expr,
     most: &Expr,
@@ -90,7 +90,7 @@ type Said = Option<Failure>;
 
 /// The exact route; an error where it decides nothing.
 fn exact(
-    asked: &Asked<'_>,
+    asked: &WorkedQuestion<'_>,
     worked: &Worked,
     bound: &Bounded,
     (most, within): (&Expr, Option<&Expr>),
@@ -117,7 +117,7 @@ fn sides(worked: &Worked, left: &Expr, right: &Expr) -> (String, String) {
 /// The other route: both sides in balls, of each inequality what is certain. Nothing where the
 /// answer is not exact in binary64.
 fn enclosed(
-    asked: &Asked<'_>,
+    asked: &WorkedQuestion<'_>,
     own: &IndexMap<String, Value>,
     bounds: &[&Bounded],
     (most, within): (&Expr, Option<&Expr>),

@@ -65,7 +65,7 @@ pub struct GradedPart {
 impl Serialize for GradedPart {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Told<'a> {
+        struct Document<'a> {
             part: &'a str,
             verdict: Verdict,
             points: f64,
@@ -83,7 +83,8 @@ impl Serialize for GradedPart {
         let Self { part, verdict, points, of, feedback, place, rubric } = self;
         let (says, mistake, hint) = (feedback.to_string(), feedback.mistake(), feedback.hint());
         let (verdict, points, of) = (*verdict, *points, *of);
-        Told { part, verdict, points, of, says, mistake, hint, place, rubric }.serialize(serializer)
+        Document { part, verdict, points, of, says, mistake, hint, place, rubric }
+            .serialize(serializer)
     }
 }
 

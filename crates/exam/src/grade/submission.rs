@@ -2,14 +2,14 @@
 
 use super::{FileError, Problem, Trouble, csv, notebook, yaml};
 use crate::Place;
-use crate::given::Node;
+use crate::student_answer::Node;
 
 /// Larger files are not read.
 pub const MAX_BYTES: usize = 16 << 20;
 
 /// An answer to a part.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Given {
+pub struct SubmittedAnswer {
     /// The part as it is named there.
     pub part: String,
     /// The answer.
@@ -30,7 +30,7 @@ pub struct Submission {
     /// The variant, if it is said.
     pub variant: Option<String>,
     /// The answers.
-    pub answers: Vec<Given>,
+    pub answers: Vec<SubmittedAnswer>,
     /// What could not be read.
     pub trouble: Vec<Trouble>,
 }

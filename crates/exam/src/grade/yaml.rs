@@ -8,14 +8,14 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::problem::{Problem, Trouble};
-use super::submission::{Given, Submission};
-use crate::given::{Node, YamlNode};
+use super::submission::{Submission, SubmittedAnswer};
 use crate::question::line_of;
+use crate::student_answer::{Node, YamlNode};
 use crate::{Place, Spot};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct SubmissionDocument {
     #[serde(default)]
     exam: Option<YamlNode>,
     #[serde(default)]
@@ -27,7 +27,7 @@ struct Written {
 }
 
 pub(super) fn read(file: &str, text: &str) -> Submission {
-    let written: Written = match parse_yaml_of_answers(file, text) {
+    let written: SubmissionDocument = match parse_yaml_of_answers(file, text) {
         Ok(written) => written,
         Err(error) => {
             let at = error.place.map_or(Spot::All, |(line, column)| Spot::Sign(line, column));
@@ -52,7 +52,7 @@ pub(super) fn read(file: &str, text: &str) -> Submission {
             .answers
             .unwrap_or_default()
             .iter()
-            .map(|(part, node)| Given {
+            .map(|(part, node)| SubmittedAnswer {
                 part: part.clone(),
                 answer: node.node(text),
                 place: place(node),
@@ -104,7 +104,7 @@ fn of_json(file: &str, entry: Option<usize>, node: Node) -> Result<Submission, P
                 for (part, answer) in answers {
                     let spot = Spot::Answer(entry, Some(part.clone()));
                     let place = Place::new(file, spot);
-                    submission.answers.push(Given { part, answer, place });
+                    submission.answers.push(SubmittedAnswer { part, answer, place });
                 }
             }
             ("answers", Node::Missing) => {}

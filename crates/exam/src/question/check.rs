@@ -15,8 +15,8 @@ use super::error::Misfit;
 use super::place::line_of;
 use super::room;
 use super::{
-    AnswerSpec, CheckedMistake, Choice, Domain, Ordering, Paragraph, Part, Piece, Property,
-    Question, Size, Slip, Statement, Statements, prose,
+    AnswerSpec, CheckedMistake, Choice, Domain, MistakeEffect, Ordering, Paragraph, Part, Piece,
+    Property, Question, Size, Statement, Statements, prose,
 };
 
 /// A question whose formulas fit.
@@ -404,7 +404,7 @@ impl Checker<'_> {
             }
             let says =
                 spec.says.clone().unwrap_or_else(|| format!("{}. {}", fault.title, fault.tell));
-            let slip = Slip::Fault(Box::new(fault.meaning.apply(&Meaning::standard())));
+            let slip = MistakeEffect::Fault(Box::new(fault.meaning.apply(&Meaning::standard())));
             return Ok(CheckedMistake { says, credit: spec.credit, slip });
         }
         let Some(says) = spec.says.clone() else {
@@ -415,7 +415,11 @@ impl Checker<'_> {
             let expr = gives
                 .parse()
                 .map_err(|error| self.misplaced(place.to_owned(), gives.clone(), error))?;
-            return Ok(CheckedMistake { says, credit: spec.credit, slip: Slip::Answer(expr) });
+            return Ok(CheckedMistake {
+                says,
+                credit: spec.credit,
+                slip: MistakeEffect::Answer(expr),
+            });
         }
         let mut lets = self.question.lets.clone();
         for name in spec.with.keys().chain(spec.rounds.keys()) {
@@ -432,7 +436,8 @@ impl Checker<'_> {
                 anew.push(name.clone());
             }
         }
-        let slip = Slip::Steps { law: Box::new(changed), rounds: spec.rounds.clone(), anew };
+        let slip =
+            MistakeEffect::Steps { law: Box::new(changed), rounds: spec.rounds.clone(), anew };
         Ok(CheckedMistake { says, credit: spec.credit, slip })
     }
 

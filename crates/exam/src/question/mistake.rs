@@ -40,12 +40,12 @@ pub struct CheckedMistake {
     /// The share of the points that it leaves, where it has its own.
     pub credit: Option<f64>,
     /// How it changes the way to the answer.
-    pub slip: Slip,
+    pub slip: MistakeEffect,
 }
 
 /// How a mistake changes the way to the answer.
 #[derive(Clone, Debug)]
-pub enum Slip {
+pub enum MistakeEffect {
     /// Another meaning of every call.
     Fault(Box<Meaning>),
     /// Other steps: the law with them in it, and what is rounded on the way.

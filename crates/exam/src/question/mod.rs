@@ -27,7 +27,7 @@ pub use credit::Credit;
 pub use domain::{Domain, Size};
 pub(crate) use error::Misfit;
 pub use library::Library;
-pub use mistake::{CheckedMistake, MistakeSpec, Slip};
+pub use mistake::{CheckedMistake, MistakeEffect, MistakeSpec};
 pub(crate) use place::{line_of, span_of};
 pub use prose::{Drawing, Paragraph, Piece, Plot, prose};
 #[cfg(feature = "schema")]
@@ -70,7 +70,7 @@ pub struct Question {
     pub load: Option<Formula>,
     /// Extents and parameters of the instance that the source printed.
     #[serde(default)]
-    pub example: IndexMap<String, Written>,
+    pub example: IndexMap<String, ExampleValue>,
     /// What stands before the parts.
     #[serde(default)]
     pub prompt: Option<Formula>,
@@ -108,7 +108,7 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
-pub enum Written {
+pub enum ExampleValue {
     /// A number, an extent, or an index counted from 1.
     Number(f64),
     /// A matrix, by rows.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use qkvet_spec::parse_yaml;
 
-use crate::given::YamlNode;
+use crate::student_answer::YamlNode;
 
 /// Where the last word of a path such as `parts.2.answer.places` stands; of one that is not there,
 /// the nearest above it.

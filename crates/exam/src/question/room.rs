@@ -4,7 +4,7 @@ use qkvet_spec::syntax::{Expr, ExprError, ExprKind};
 
 use super::{Domain, Size};
 use crate::answer::{Drawn, extent};
-use crate::given::MAX_CELLS;
+use crate::student_answer::MAX_CELLS;
 
 /// Rows, and columns, of a matrix that is drawn: products of such ones have no more entries than
 /// one answer.

@@ -8,9 +8,9 @@ use qkvet_spec::CheckedLaw;
 use qkvet_spec::shape::DIMENSIONS;
 use qkvet_spec::syntax::parse;
 
+use super::file::{Entry, WrittenSolution};
 use super::names::{STEPS, Step};
-use super::written::{Entry, Written};
-use crate::given::{approximate, rounded};
+use crate::student_answer::{approximate, rounded};
 
 /// A law without variables: the values of formulas are those of the instance.
 static LAW: LazyLock<Option<CheckedLaw>> = LazyLock::new(|| {
@@ -48,7 +48,7 @@ fn each(value: &Value, to: &dyn Fn(&Real) -> Result<Real, NotExact>) -> Result<V
 
 impl Chain {
     /// What is given, without steps.
-    pub(super) fn given(written: &Written) -> Self {
+    pub(super) fn given(written: &WrittenSolution) -> Self {
         let mut instance = Instance::default();
         for (name, entry) in &written.given {
             let letter = if name == "scale" { "s" } else { name.as_str() };

@@ -7,12 +7,12 @@ use serde::Serialize;
 
 use crate::Place;
 
-use super::carried::{Carried, Difference, Span};
 use super::chain::Chain;
 use super::entries::{all_stand_for, beside, broken_laws, slips, wrong};
-use super::names::{Slip, Step};
+use super::file::{Entry, WrittenSolution};
+use super::names::{Mistake, Step};
 use super::remark::{Base, Remark};
-use super::written::{Entry, Written};
+use super::rounding_spans::{Carried, Difference, Span};
 
 /// What was found in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -39,7 +39,7 @@ pub struct CheckedStep {
     pub found: Found,
     /// What the slip is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub slip: Option<Slip>,
+    pub slip: Option<Mistake>,
     /// What is to be said of it.
     pub says: Vec<Remark>,
 }
@@ -61,7 +61,7 @@ pub struct CheckedSolution {
 type Rows = Vec<Vec<Real>>;
 
 /// What was found in a step, the slip, and what is to be said of it.
-type Judged = (Found, Option<Slip>, Vec<Remark>);
+type Judged = (Found, Option<Mistake>, Vec<Remark>);
 
 /// Values that a step is held against: what it should follow from, and the words for it.
 struct Bases {
@@ -78,7 +78,7 @@ struct Bases {
 }
 
 /// Checks a solution.
-pub fn check(written: &Written) -> CheckedSolution {
+pub fn check(written: &WrittenSolution) -> CheckedSolution {
     let given = Chain::given(written);
     let mut bases = Bases {
         truth: given.clone(),
@@ -133,7 +133,7 @@ impl Bases {
         &mut self,
         step: Step,
         entry: &Entry,
-        (slip, exactly): (Option<Slip>, Option<&[Vec<Real>]>),
+        (slip, exactly): (Option<Mistake>, Option<&[Vec<Real>]>),
         computed: Option<Vec<Vec<Span>>>,
     ) {
         if self.carried.is_none() && slip.is_some() {
@@ -142,12 +142,14 @@ impl Bases {
         let Some(carried) = &mut self.carried else { return };
         match (slip, exactly) {
             // Numbers that came from rounded ones may look right.
-            (Some(Slip::EarlyRounding), _) => carried.set(step, entry, None, Difference::HalfUnit),
+            (Some(Mistake::EarlyRounding), _) => {
+                carried.set(step, entry, None, Difference::HalfUnit)
+            }
             // Another slip may give the same digits.
             (Some(_), Some(value)) => return carried.set_for(step, entry, value),
             _ => {
                 let computed = computed.or_else(|| carried.rows(step, &self.unrounded));
-                let off = if slip == Some(Slip::NotNearest) {
+                let off = if slip == Some(Mistake::NotNearest) {
                     Difference::Unit
                 } else {
                     Difference::HalfUnit
@@ -171,9 +173,9 @@ impl Bases {
         }
         let extents = own.as_ref().ok().and_then(|own| other_extents(entry, own));
         match own {
-            _ if !laws.is_empty() => (Found::Slip, Some(Slip::Arithmetic), laws),
+            _ if !laws.is_empty() => (Found::Slip, Some(Mistake::Arithmetic), laws),
             _ if extents.is_some() => {
-                (Found::Slip, Some(Slip::Extents), extents.into_iter().collect())
+                (Found::Slip, Some(Mistake::Extents), extents.into_iter().collect())
             }
             Ok(own) if all_stand_for(entry, &own) => {
                 (Found::Follows, None, vec![Remark::FollowsUndecided])
@@ -229,7 +231,7 @@ impl Bases {
         let early = |source, laws: Vec<Remark>| {
             let says = std::iter::once(Remark::Rounded(source));
             let says = says.chain(from_rounded(entry, &exactly, &unlike)).chain(laws).collect();
-            (Found::Slip, Some(Slip::EarlyRounding), says)
+            (Found::Slip, Some(Mistake::EarlyRounding), says)
         };
         if is_rounded {
             return Ok((early(None, Vec::new()), Some(exactly)));
@@ -244,7 +246,7 @@ impl Bases {
         }
         let laws = broken_laws(step, entry, &self.own);
         if let Some(says) = other_extents(entry, &exactly) {
-            return Ok(((Found::Slip, Some(Slip::Extents), vec![says]), None));
+            return Ok(((Found::Slip, Some(Mistake::Extents), vec![says]), None));
         }
         // Some come from rounded numbers, and no other is wrong.
         if own.as_ref().is_ok_and(|own| accused(own).is_empty()) {
@@ -286,7 +288,7 @@ impl Bases {
         step: Step,
         entry: &Entry,
         exactly: &[Vec<Real>],
-    ) -> Option<(Slip, Remark, Vec<Vec<Real>>)> {
+    ) -> Option<(Mistake, Remark, Vec<Vec<Real>>)> {
         let bases = [
             (&self.unrounded, Base::Steps),
             (&self.own, Base::Rounded),
@@ -333,7 +335,7 @@ fn same(x: &[Vec<Real>], y: &[Vec<Real>]) -> bool {
 }
 
 /// Weights by other rules: over the whole matrix, without the sum, the largest alone.
-fn other_softmax(chain: &Chain, entry: &Entry) -> Option<(Slip, &'static str, Vec<Vec<Real>>)> {
+fn other_softmax(chain: &Chain, entry: &Entry) -> Option<(Mistake, &'static str, Vec<Vec<Real>>)> {
     let scores = chain.rows("S").ok()?;
     let powers: Vec<Vec<Exact>> = scores
         .iter()
@@ -361,9 +363,9 @@ fn other_softmax(chain: &Chain, entry: &Entry) -> Option<(Slip, &'static str, Ve
             .push((0..row.len()).map(|at| Exact::from(i64::from(at == best))).collect::<Vec<_>>());
     }
     [
-        (Slip::WrongAxis, "the softmax ran over the whole matrix, not over rows", over_all),
-        (Slip::NoSoftmax, "the exponentials were not divided by their sum", powers),
-        (Slip::NoSoftmax, "only the largest score was kept", largest),
+        (Mistake::WrongAxis, "the softmax ran over the whole matrix, not over rows", over_all),
+        (Mistake::NoSoftmax, "the exponentials were not divided by their sum", powers),
+        (Mistake::NoSoftmax, "only the largest score was kept", largest),
     ]
     .into_iter()
     .map(|(slip, says, rows)| (slip, says, plain(&rows)))

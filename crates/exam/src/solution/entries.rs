@@ -2,13 +2,13 @@
 
 use qkvet_prove::exact::{Exact, Real};
 
-use super::carried::radius;
 use super::chain::Chain;
-use super::exchanged::exchanged;
-use super::names::{Slip, Step};
+use super::exchange::exchanged;
+use super::file::Entry;
+use super::names::{Mistake, Step};
 use super::remark::{Cause, Remark};
-use super::written::Entry;
-use crate::given::{Form, ParsedNumber, is_within};
+use super::rounding_spans::radius;
+use crate::student_answer::{Form, ParsedNumber, is_within};
 
 /// Whether a written number stands for a value: digits within half a unit of the last, everything
 /// else exactly.
@@ -102,7 +102,7 @@ pub(super) fn slips(
     right: &[Vec<Real>],
     wrong: &[(usize, usize)],
     chain: &Chain,
-) -> (Slip, Vec<Remark>) {
+) -> (Mistake, Vec<Remark>) {
     let decimals = entry.decimals();
     let is = |i: usize, j: usize, value: &Real| stands_for(&entry.rows[i][j], value, decimals);
     let told = |at: (usize, usize), causes: Vec<Cause>, perhaps| {
@@ -113,20 +113,20 @@ pub(super) fn slips(
     let is_cut = |(i, j): &(usize, usize)| is_cut(&entry.rows[*i][*j], &right[*i][*j], decimals);
     if wrong.iter().all(is_cut) {
         let says = wrong.iter().map(|at| told(*at, vec![Cause::NotNearest], false));
-        return (Slip::NotNearest, shortened(says.collect()));
+        return (Mistake::NotNearest, shortened(says.collect()));
     }
     let (n, m) = (right.len(), right.first().map_or(0, Vec::len));
     if n == m && n > 1 && (0..n).all(|i| (0..n).all(|j| is(i, j, &right[j][i]))) {
-        return (Slip::Transposed, vec![Remark::Transposed]);
+        return (Mistake::Transposed, vec![Remark::Transposed]);
     }
     if let [(i, j), (k, l)] = *wrong
         && is(i, j, &right[k][l])
         && is(k, l, &right[i][j])
     {
-        return (Slip::EntriesExchanged, vec![Remark::Entries([(i, j), (k, l)])]);
+        return (Mistake::EntriesExchanged, vec![Remark::Entries([(i, j), (k, l)])]);
     }
     if let Some(says) = exchanged(step, entry, right, chain) {
-        return (Slip::EntriesExchanged, vec![says]);
+        return (Mistake::EntriesExchanged, vec![says]);
     }
     let cause = |at: &(usize, usize)| {
         if is_cut(at) {
@@ -139,11 +139,11 @@ pub(super) fn slips(
     // Beside an entry that has no cause of its own, those of others are guesses.
     let perhaps = causes.iter().any(Vec::is_empty);
     let mut kinds = causes.iter().flat_map(|causes| {
-        let other = causes.is_empty().then_some(Slip::Arithmetic);
+        let other = causes.is_empty().then_some(Mistake::Arithmetic);
         causes.iter().map(|cause| cause.slip()).chain(other)
     });
-    let first = kinds.next().unwrap_or(Slip::Arithmetic);
-    let kind = if kinds.all(|kind| kind == first) { first } else { Slip::Arithmetic };
+    let first = kinds.next().unwrap_or(Mistake::Arithmetic);
+    let kind = if kinds.all(|kind| kind == first) { first } else { Mistake::Arithmetic };
     let says = wrong.iter().zip(causes).map(|(at, causes)| told(*at, causes, perhaps));
     (kind, shortened(says.collect()))
 }

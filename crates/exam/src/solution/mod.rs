@@ -5,16 +5,16 @@
 //! written decimals stand for all that they may be rounded from. Values are exact, or known to 40
 //! decimals where exact forms get too long.
 
-mod carried;
 mod chain;
 mod check;
 mod entries;
-mod exchanged;
+mod exchange;
+mod file;
 mod names;
 mod remark;
-mod written;
+mod rounding_spans;
 
 pub use check::{CheckedSolution, CheckedStep, Found, check};
-pub use names::{STEPS, Slip, Step};
+pub use file::{Entry, TEMPLATE, WrittenSolution};
+pub use names::{Mistake, STEPS, Step};
 pub use remark::{Base, Cause, Remark};
-pub use written::{Entry, TEMPLATE, Written};

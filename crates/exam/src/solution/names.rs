@@ -38,7 +38,7 @@ pub const STEPS: [Step; 8] = [
 /// What a slip is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Slip {
+pub enum Mistake {
     /// The scale was left out.
     MissingScale,
     /// Another scale than the right one.
@@ -153,8 +153,10 @@ impl Step {
     }
 
     /// What people compute instead, each with its name.
-    pub(super) fn mistakes(self) -> &'static [(Slip, &'static str, &'static str)] {
-        use Slip::{MisplacedScale, MissingScale, NoSoftmax, WrongAxis, WrongFactor, WrongScale};
+    pub(super) fn mistakes(self) -> &'static [(Mistake, &'static str, &'static str)] {
+        use Mistake::{
+            MisplacedScale, MissingScale, NoSoftmax, WrongAxis, WrongFactor, WrongScale,
+        };
         match self {
             Self::Queries => &[
                 (WrongFactor, "X @ W_K", "the weights of the keys were used"),
@@ -219,7 +221,7 @@ impl Step {
                 (MisplacedScale, "s * softmax_rows(R)", "the scale was applied after the softmax"),
                 (MisplacedScale, "softmax_rows(s * S)", "the scale was applied twice"),
                 (NoSoftmax, "S", "the softmax was left out"),
-                (Slip::SignError, "softmax_rows(-S)", "the exponents have the other sign"),
+                (Mistake::SignError, "softmax_rows(-S)", "the exponents have the other sign"),
             ],
             Self::Output => &[
                 (WrongFactor, "A.T @ V", "the weights were transposed: this is Aᵀ V"),

@@ -3,7 +3,7 @@
 use qkvet_prove::exact::NoValue;
 use serde::{Serialize, Serializer};
 
-use super::names::Slip;
+use super::names::Mistake;
 
 /// One thing that is to be said of a step.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,11 +118,11 @@ pub enum Cause {
 
 impl Cause {
     /// The kind of slip.
-    pub(super) fn slip(self) -> Slip {
+    pub(super) fn slip(self) -> Mistake {
         match self {
-            Self::NotNearest => Slip::NotNearest,
-            Self::Sign | Self::TermSign(_) => Slip::SignError,
-            Self::MissingTerm(_) | Self::TwiceTerm(_) => Slip::TermError,
+            Self::NotNearest => Mistake::NotNearest,
+            Self::Sign | Self::TermSign(_) => Mistake::SignError,
+            Self::MissingTerm(_) | Self::TwiceTerm(_) => Mistake::TermError,
         }
     }
 }

@@ -18,7 +18,9 @@ use crate::expr::matrix;
 use crate::generate::{Answer, Mistaken, PLACES, fits, load, nothing};
 use crate::key::{Key, KeyedPart, KeyedQuestion};
 use crate::print::Format;
-use crate::question::{AnswerSpec, CheckedMistake, CheckedPart, CheckedQuestion, Library, Slip};
+use crate::question::{
+    AnswerSpec, CheckedMistake, CheckedPart, CheckedQuestion, Library, MistakeEffect,
+};
 
 pub use wrong::{Place, Untrue, Within, Wrong, WrongFile};
 
@@ -201,8 +203,8 @@ type Known<'a> = Vec<(&'a Expr, Result<Balls, AnswerError>)>;
 /// out once.
 fn enclosures<'a>(question: &'a CheckedQuestion, drawn: &Drawn, catalog: &Catalog) -> Known<'a> {
     let of_mistake = |mistake: &'a CheckedMistake| match &mistake.slip {
-        Slip::Answer(gives) => Some(gives),
-        Slip::Fault(_) | Slip::Steps { .. } => None,
+        MistakeEffect::Answer(gives) => Some(gives),
+        MistakeEffect::Fault(_) | MistakeEffect::Steps { .. } => None,
     };
     let of_part = |part: &'a CheckedPart| {
         part.of.iter().chain(&part.beside).chain(part.mistakes.iter().filter_map(of_mistake))
@@ -370,7 +372,7 @@ impl Again<'_> {
         }
         let of = || self.part.of.as_ref().ok_or(AnswerError::NoFormula);
         let balls = match &checked.slip {
-            Slip::Fault(meaning) => {
+            MistakeEffect::Fault(meaning) => {
                 let check = self.part.beside.as_ref().ok_or(AnswerError::NoFormula)?;
                 let balls = enclosed(&self.question.law, check, self.drawn, meaning, self.catalog)?;
                 // Decimals stand for the exact value of what a fault gives.
@@ -379,19 +381,23 @@ impl Again<'_> {
             }
             // Decimals without exact values are the engine's, so that exact arithmetic is the other
             // route.
-            Slip::Steps { law, rounds, .. }
+            MistakeEffect::Steps { law, rounds, .. }
                 if numbers.exact == numbers.rows && numbers.places.is_some() =>
             {
                 return self.decimals(numbers, law, rounds, of()?);
             }
-            Slip::Answer(gives) if numbers.exact == numbers.rows && numbers.places.is_some() => {
+            MistakeEffect::Answer(gives)
+                if numbers.exact == numbers.rows && numbers.places.is_some() =>
+            {
                 return self.decimals(numbers, &self.question.law, &nothing(), gives);
             }
-            Slip::Steps { law, rounds, .. } if rounds.is_empty() => self.balls(law, of()?)?,
-            Slip::Steps { law, rounds, .. } => {
+            MistakeEffect::Steps { law, rounds, .. } if rounds.is_empty() => {
+                self.balls(law, of()?)?
+            }
+            MistakeEffect::Steps { law, rounds, .. } => {
                 self.balls(&self.with_rounded(law, rounds)?, of()?)?
             }
-            Slip::Answer(gives) => self.balls(&self.question.law, gives)?,
+            MistakeEffect::Answer(gives) => self.balls(&self.question.law, gives)?,
         };
         Ok(agrees(numbers, &balls, &|text| ball_of(text, self.catalog))?)
     }

@@ -642,9 +642,8 @@ fn lines_that_commute_are_right_in_either_order() {
 #[test]
 fn an_old_id_of_a_question_is_followed() {
     let text = CHAIN.replace("question: own", "question: raised-score-odds");
-    let own = |name: &str| {
-        vec![Source { path: format!("questions/{name}.yaml"), text: text.clone() }]
-    };
+    let own =
+        |name: &str| vec![Source { path: format!("questions/{name}.yaml"), text: text.clone() }];
     let catalog = catalog();
     let mut key = keys(&set("raised-score"), own("raised-score-odds"), 1, &catalog).remove(0);
     let (_, library) = key.sources(&catalog).unwrap_or_else(|error| panic!("{error}"));

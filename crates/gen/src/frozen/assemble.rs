@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::call::{VALUE, call_of, case_of};
-use super::words::{Unique, check_id, check_word};
+use super::names::{Unique, check_id, check_word};
 use super::{FROZEN_FORMAT, FrozenCase};
 use crate::validate::check_dims;
 use crate::{GenError, case_id};

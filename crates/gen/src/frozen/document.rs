@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::assemble::{Facts, Tensors, assemble};
 use super::call::call_of;
-use super::words::Unique;
+use super::names::Unique;
 use super::{FROZEN_FORMAT, FrozenCase};
 use crate::GenError;
 use crate::json::{FloatRows, MaskRows, check_rows, width};

@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use qkvet_engine::Products;
 use qkvet_engine::digits::Answer;
 use qkvet_engine::interpret::{Expected, interpret_with};
-use qkvet_engine::lowering::Want;
+use qkvet_engine::lowering::ResultName;
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{Behavior, Call, Catalog, Contract, Execution, Fault, Meaning, Response, Target};
 
@@ -22,7 +22,7 @@ pub(super) fn conventions(
 ) -> IndexMap<String, String> {
     let standard = Meaning::standard();
     let enclosed =
-        |meaning: &Meaning| interpret_with(meaning, call, contract, Want::Output, products);
+        |meaning: &Meaning| interpret_with(meaning, call, contract, ResultName::Output, products);
     let base = enclosed(&standard);
     let mut fields = IndexMap::new();
     for convention in catalog.conventions.values() {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::assemble::check_format;
 use super::document::CaseDocument;
-use super::words::check_word;
+use super::names::check_word;
 use super::{FROZEN_FORMAT, FrozenCase};
 use crate::GenError;
 use crate::json::{lay_out, parse};

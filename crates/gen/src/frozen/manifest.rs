@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 
 use super::assemble::check_format;
 use super::group::{FrozenGroup, read_group, strip_snapshot_header, write_group};
+use super::names::{check_hash, check_id, check_word};
 use super::plans::SEED;
-use super::words::{check_hash, check_id, check_word};
 use super::{FROZEN_FORMAT, FrozenCase};
 use crate::GenError;
 use crate::json::{lay_out, parse};

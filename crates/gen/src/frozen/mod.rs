@@ -15,13 +15,13 @@ mod document;
 mod facts;
 mod group;
 mod manifest;
+mod names;
 mod npy;
 mod npz;
 mod output;
 mod output_json;
 mod plans;
 mod safetensors;
-mod words;
 
 use indexmap::IndexMap;
 use qkvet_engine::Products;

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use qkvet_spec::{Dtype, Tensor};
 
 use super::archive::{Archive, Array, Element};
-use super::words::check_id;
+use super::names::check_id;
 use super::{npz, safetensors};
 use crate::GenError;
 

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::FROZEN_FORMAT;
 use super::assemble::check_format;
+use super::names::check_id;
 use super::output::{StoredOutput, dtype};
-use super::words::check_id;
 use crate::GenError;
 use crate::json::{check_rows, lay_out, parse, width};
 

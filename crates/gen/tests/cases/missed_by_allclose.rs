@@ -7,7 +7,7 @@ mod kernel;
 use kernel::{Kernel, KernelFault, KernelInputs, TILE};
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::{Judge, evaluate};
-use qkvet_engine::lowering::Want;
+use qkvet_engine::lowering::ResultName;
 use qkvet_gen::{build, plans};
 use qkvet_spec::{
     Binding, Call, CallOptions, Case, Catalog, Contract, Dims, Dtype, Meaning, Output, Response,
@@ -149,7 +149,7 @@ fn call(case: &Case) -> Call {
 fn is_allclose(case: &Case, contract: &Contract, kernel: Kernel) -> bool {
     let call = call(case);
     let Response::Output(output) = Candidate(kernel).call(&call) else { panic!("no output") };
-    let exact = interpret(&Meaning::standard(), &call, contract, Want::Output).exact;
+    let exact = interpret(&Meaning::standard(), &call, contract, ResultName::Output).exact;
     output
         .output
         .data

@@ -1,8 +1,8 @@
 //! Small instances of a law, from a source of choices.
 
 use qkvet_spec::{
-    CallOption, CheckedLaw, Dims, Domain, Dtype, Extent, Given, IndexEnv, IndexName, OptionSet,
-    Packed, Window,
+    CallOption, CheckedLaw, Dims, Domain, Dtype, Extent, IndexEnv, IndexName, OptionSet, Packed,
+    Variables, Window,
 };
 
 use super::evaluate::Evaluator;
@@ -179,7 +179,7 @@ fn set_option(options: &mut ExactOptions, option: CallOption, d: Dims, source: &
 /// Gives the variables of one domain their values, if it has any; `None` for one that is too large,
 /// or not of this kind.
 fn bind(
-    given: &Given,
+    given: &Variables,
     dims: Dims,
     size: usize,
     instance: &mut Instance,

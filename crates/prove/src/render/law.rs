@@ -1,7 +1,7 @@
 //! A whole law as sentences.
 
 use qkvet_spec::syntax::{Expr, ExprKind, parse};
-use qkvet_spec::{CheckedLaw, Domain, Given, Misfit, Observation, Word, WordKind};
+use qkvet_spec::{CheckedLaw, Domain, Misfit, Observation, Variables, Word, WordKind};
 
 use super::name;
 use super::notation::{Division, Notation};
@@ -96,7 +96,7 @@ impl Writer<'_> {
         ))
     }
 
-    fn given(&self, given: &Given) -> String {
+    fn given(&self, given: &Variables) -> String {
         let names: Vec<String> = given.names.iter().map(|name| self.name(name)).collect();
         let names = names.join(" and ");
         let be = |what: String| format!("Let {names} be {what}.");

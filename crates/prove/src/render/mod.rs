@@ -13,9 +13,9 @@ mod name;
 mod notation;
 mod piece;
 mod sign;
+mod spoken;
 mod typst;
 mod unicode;
-mod words;
 
 use qkvet_spec::CheckedLaw;
 use qkvet_spec::syntax::Expr;
@@ -49,7 +49,7 @@ impl Style {
             Self::Latex => &latex::Latex,
             Self::Typst => &typst::Typst,
             Self::MathMl => &mathml::MathMl,
-            Self::Words => &words::Words,
+            Self::Words => &spoken::Words,
         }
     }
 }

@@ -6,7 +6,7 @@ use super::parts::{is_same, parts};
 
 /// What was taken over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct AcceptedChanges {
     /// Entries that are new.
     pub added: usize,
     /// Entries that are different.
@@ -23,8 +23,8 @@ pub fn accept(
     outcome: &SnapshotOutcome,
     prune: bool,
     is_accepted: &dyn Fn(&CaseChange) -> bool,
-) -> Written {
-    let mut written = Written::default();
+) -> AcceptedChanges {
+    let mut written = AcceptedChanges::default();
     for found in parts(summary, &outcome.device) {
         let of_part = |one: &&CaseChange| {
             one.dtype == found.dtype && (one.change != Change::Missing || prune) && is_accepted(one)

@@ -6,7 +6,7 @@ mod file;
 mod parts;
 mod text;
 
-pub use accept::{Written, accept};
+pub use accept::{AcceptedChanges, accept};
 pub use compare::compare;
 pub use file::{DAMAGED_HINT, new_snapshot, read_snapshot, write_snapshot};
 pub(crate) use text::regressions;

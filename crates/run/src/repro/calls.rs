@@ -3,7 +3,7 @@
 use qkvet_engine::ball::Ball;
 use qkvet_engine::interpret::{Expected, interpret};
 use qkvet_engine::law::{CallRecord, Judge, evaluate, explains, refused_call};
-use qkvet_engine::lowering::Want;
+use qkvet_engine::lowering::ResultName;
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{Call, Case, CheckedLaw, Execution, Response, Target, Tensor};
 
@@ -26,7 +26,7 @@ pub(crate) struct JudgedCall {
 /// One result of a call: the output, or the weights.
 pub(crate) struct JudgedResult {
     /// Which.
-    pub(crate) want: Want,
+    pub(crate) want: ResultName,
     /// The call as the law writes it.
     pub(crate) label: String,
     /// The enclosure.

@@ -13,7 +13,7 @@ pub(crate) use calls::{JudgedCall, judged_calls};
 
 use std::path::Path;
 
-use qkvet_engine::lowering::Want;
+use qkvet_engine::lowering::ResultName;
 use qkvet_spec::{CheckedLaw, Contract, Evidence, Observation, Tensor, Verdict};
 
 use literal::{Style, float, floats, list, python, shape, string, tensor};
@@ -268,7 +268,7 @@ fn call_literal(
     for result in &judged.results {
         let name = result.want.name();
         // One number a query has no last axis.
-        let n_axes = if result.want == Want::Lse { 3 } else { 4 };
+        let n_axes = if result.want == ResultName::Lse { 3 } else { 4 };
         out += &format!(
             "            {{\n                \"name\": \"{name}\",\n                \"label\": {},\n                \"shape\": {},\n                \"expected\": {},\n                \"allowed\": {},\n",
             string(&result.label),

@@ -63,7 +63,7 @@ fn calls() -> [Call; 2] {
 /// What the built-in kernel gives, `off` added to its log-sum-exp.
 fn judged(call: &Call, contract: &Contract, off: f64) -> JudgedCall {
     let Response::Output(output) = Flash.call(call) else { panic!("no output") };
-    let result = |want: Want, off: f64| {
+    let result = |want: ResultName, off: f64| {
         let got = want.of(&output).expect("asked for").clone();
         let mut expected = interpret(&Meaning::standard(), call, contract, want);
         expected.exact = got.data.iter().map(|x| Ball::exact(x + off)).collect();
@@ -75,7 +75,7 @@ fn judged(call: &Call, contract: &Contract, off: f64) -> JudgedCall {
             got: Some(got),
         }
     };
-    let results = vec![result(Want::Lse, off), result(Want::Output, 0.0)];
+    let results = vec![result(ResultName::Lse, off), result(ResultName::Output, 0.0)];
     JudgedCall {
         label: "lse(Q, K)".to_owned(),
         call: call.clone(),

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use qkvet_engine::ball::Ball;
 use qkvet_engine::interpret::{Expected, Reference, interpret};
 use qkvet_engine::law::{Attempt, Judge, Outcome, evaluate, judge_call};
-use qkvet_engine::lowering::Want;
+use qkvet_engine::lowering::ResultName;
 use qkvet_gen::frozen::{FrozenCase, call_of};
 use qkvet_spec::{Call, CaseRecord, Meaning, Stopped, Target, Threads, Unexpected, Verdict};
 
@@ -204,7 +204,7 @@ fn judge_case<'a>(
 fn overflows(judge: Judge<'_>, call: &Call, bounds: &[f64]) -> Vec<bool> {
     let d = call.dims();
     match bounds.iter().any(|bound| bound.is_infinite()) {
-        true => interpret(judge.meaning, call, judge.contract, Want::Output).overflows,
+        true => interpret(judge.meaning, call, judge.contract, ResultName::Output).overflows,
         false => vec![false; d.b * d.h_q * d.n_q],
     }
 }
@@ -228,7 +228,7 @@ fn judge_frozen(
             rows: vec![Reference::Stored; frozen.answer.shape[..3].iter().product()],
             overflows: overflows(judge, &call, bounds),
         },
-        _ => interpret(judge.meaning, &call, judge.contract, Want::Output),
+        _ => interpret(judge.meaning, &call, judge.contract, ResultName::Output),
     };
     Ok(judge_call("attention(Q, K, V)", &call, |_| expected.clone(), target))
 }

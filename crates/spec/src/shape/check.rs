@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::domain::declare;
 use super::function::{apply, join, mismatch};
-use super::{Dim, Given, Scope, Type};
+use super::{Dim, Scope, Type, Variables};
 use crate::nearest::nearest;
 use crate::syntax::{BinaryOp, Expr, ExprError, ExprKind, MOMENTS, Span, UnaryOp, parse};
 use crate::{Formula, Law, Observation, Unexpected};
@@ -15,7 +15,7 @@ pub struct CheckedLaw {
     /// The law as written.
     pub law: Law,
     /// Its variables, in order.
-    pub given: Vec<Given>,
+    pub given: Vec<Variables>,
     /// Its abbreviations, in order.
     pub lets: Vec<(String, Expr)>,
     /// Its statement.

@@ -90,7 +90,7 @@ impl Domain {
 
 /// Variables and the domain they are drawn from together.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Given {
+pub struct Variables {
     /// One name, or two for `(Q, K)`.
     pub names: Vec<String>,
     /// Where the values come from.
@@ -100,10 +100,10 @@ pub struct Given {
 /// Reads one `given` entry, after those `above`, and adds its variables to the scope.
 pub(super) fn declare(
     scope: &mut Scope,
-    above: &[Given],
+    above: &[Variables],
     name: &Expr,
     domain: &Expr,
-) -> Result<Given, ExprError> {
+) -> Result<Variables, ExprError> {
     let names = names(name)?;
     let ExprKind::Apply { function, args, named } = &domain.kind else {
         return Err(ExprError::new(
@@ -292,7 +292,7 @@ pub(super) fn declare(
     for (name_text, ty) in names.iter().zip(types) {
         scope.declare(name_text, ty, name.span.clone())?;
     }
-    Ok(Given { names, domain })
+    Ok(Variables { names, domain })
 }
 
 fn names(expr: &Expr) -> Result<Vec<String>, ExprError> {
@@ -314,7 +314,7 @@ fn variable(scope: &Scope, expr: &Expr, ty: &Type, what: &str) -> Result<String,
 }
 
 /// Checks a standard deviation: a number that is not negative, or a variable that cannot be.
-fn deviation(scope: &Scope, above: &[Given], sd: &Expr) -> Result<(), ExprError> {
+fn deviation(scope: &Scope, above: &[Variables], sd: &Expr) -> Result<(), ExprError> {
     let expected = "argument `sd`: expected a number that is not negative, or a variable declared above that is never negative";
     let fits = match number(sd) {
         Some(x) => x >= 0.0,

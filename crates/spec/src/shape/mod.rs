@@ -15,7 +15,7 @@ use indexmap::IndexMap;
 
 pub use check::{CheckedLaw, LawError, check_law};
 pub use dim::Dim;
-pub use domain::{Domain, Given};
+pub use domain::{Domain, Variables};
 pub use word::{Word, WordKind};
 
 use crate::nearest::unknown_in;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::check::type_of;
 use super::domain::declare;
 use super::vocabulary::{self, DOMAINS, EXAMPLES, Entry, FUNCTIONS, NAMES, SIGNS};
-use super::{CheckedLaw, Given, Scope};
+use super::{CheckedLaw, Scope, Variables};
 use crate::syntax::{BinaryOp, Expr, ExprError, ExprKind, parse};
 use crate::{Law, schema};
 
@@ -231,7 +231,7 @@ pub(super) fn names(entries: &'static [Entry]) -> impl Iterator<Item = &'static 
     entries.iter().map(|entry| entry.name)
 }
 
-fn example_scope() -> Result<(Scope, Vec<Given>), ExprError> {
+fn example_scope() -> Result<(Scope, Vec<Variables>), ExprError> {
     let (mut scope, mut above) = (Scope::new(), Vec::new());
     for (name, domain) in EXAMPLES {
         above.push(declare(&mut scope, &above, &parse(name)?, &parse(domain)?)?);

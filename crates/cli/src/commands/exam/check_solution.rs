@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use qkvet_exam::solution::{CheckedSolution, Found, Written, check};
+use qkvet_exam::solution::{CheckedSolution, Found, WrittenSolution, check};
 
 use super::open;
 use crate::args::{ExamCheckSolutionArgs, SolutionFormat};
@@ -13,7 +13,7 @@ pub(super) fn check_solution(args: &ExamCheckSolutionArgs) -> Result<ExitCode, F
     let path = args.file.display().to_string();
     let source = open::text_of(&args.file)
         .map_err(|error| error.hint("`qkvet exam new --solution FILE` writes an example"))?;
-    let checked = check(&Written::from_yaml(&path, &source)?);
+    let checked = check(&WrittenSolution::from_yaml(&path, &source)?);
     match args.format {
         SolutionFormat::Human => print(&checked),
         SolutionFormat::Json => {

@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use qkvet_report::{
-    Written, accept, compare, new_snapshot, plain, snapshot_diff, snapshot_line, snapshot_text,
-    titles, visible, write_snapshot,
+    AcceptedChanges, accept, compare, new_snapshot, plain, snapshot_diff, snapshot_line,
+    snapshot_text, titles, visible, write_snapshot,
 };
 use qkvet_run::adapters::other_names;
 use qkvet_run::atomic_write::hold;
@@ -192,7 +192,7 @@ fn take_over(args: &SnapshotAcceptArgs) -> Result<ExitCode, Failure> {
         if snapshot.is_old() {
             snapshot = read_snapshot_file(&path)?;
         }
-        save(&path, &snapshot, Written::default(), &outcome, args.prune)?;
+        save(&path, &snapshot, AcceptedChanges::default(), &outcome, args.prune)?;
         return Ok(ExitCode::from(HELD));
     }
     let chosen: Box<dyn Fn(&CaseChange) -> bool> = if args.all {
@@ -310,13 +310,13 @@ fn has_digests(summary: &Summary) -> bool {
 fn save(
     path: &Path,
     snapshot: &Snapshot,
-    written: Written,
+    written: AcceptedChanges,
     outcome: &SnapshotOutcome,
     prune: bool,
 ) -> Result<(), Failure> {
-    let Written { added, replaced, removed } = written;
+    let AcceptedChanges { added, replaced, removed } = written;
     let shown = shown(path);
-    if written == Written::default() && !snapshot.is_old() {
+    if written == AcceptedChanges::default() && !snapshot.is_old() {
         tell!("snapshot at {shown}: nothing to change");
     } else {
         write_named("snapshot", Path::new(&shown), &write_snapshot(snapshot))?;

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use qkvet_engine::affects::{AffectedElements, affects};
 use qkvet_engine::interpret::{Expected, interpret};
 use qkvet_engine::law::CallRecord;
-use qkvet_engine::lowering::{Want, alters, visibility};
+use qkvet_engine::lowering::{ResultName, alters, visibility};
 use qkvet_engine::simulate::Simulator;
 use qkvet_engine::steps::{QuerySteps, query_steps};
 use qkvet_spec::{
@@ -40,7 +40,7 @@ pub(super) struct Telling<'s> {
 /// A result of a call that the target answered in the right form, and its place farthest out.
 struct Farthest<'c> {
     record: &'c CallRecord,
-    want: Want,
+    want: ResultName,
     tensor: &'c Tensor,
     expected: Expected,
     /// Number of the element.
@@ -55,7 +55,7 @@ impl Farthest<'_> {
             for result in record.results() {
                 let expected =
                     interpret(telling.meaning, &record.call, telling.contract, result.want);
-                let axes = if result.want == Want::Lse {
+                let axes = if result.want == ResultName::Lse {
                     &expected.shape[..3]
                 } else {
                     &expected.shape[..]
@@ -140,7 +140,7 @@ pub(super) fn example(calls: &[CallRecord], telling: &Telling<'_>) -> Option<Wor
     let row = (item * h_q + head) * n_q + query;
     let supposed = supposed(telling, call);
     let weights = |meaning: &Meaning| -> Vec<f64> {
-        let weights = interpret(meaning, call, telling.contract, Want::Weights).exact;
+        let weights = interpret(meaning, call, telling.contract, ResultName::Weights).exact;
         weights[row * n_k..][..n_k].iter().map(|ball| ball.mid).collect()
     };
     let (own, other) = (weights(telling.meaning), supposed.as_ref().map(weights));
@@ -181,7 +181,7 @@ pub(super) fn example(calls: &[CallRecord], telling: &Telling<'_>) -> Option<Wor
         supposed: supposed.as_ref().zip(other.as_ref()).map(|(meaning, weights)| {
             steps(&query_steps(meaning, call, [item, head, query]), weights)
         }),
-        values: if farthest.want == Want::Output {
+        values: if farthest.want == ResultName::Output {
             keys.iter().map(values).collect()
         } else {
             Vec::new()
@@ -277,7 +277,7 @@ fn drawn(
             .collect()
     };
     let weights = |meaning: &Meaning| {
-        let weights = interpret(meaning, call, telling.contract, Want::Weights).exact;
+        let weights = interpret(meaning, call, telling.contract, ResultName::Weights).exact;
         lines(weights.iter().map(|ball| four_digits(ball.mid)).collect(), n_k)
     };
     let seen = |meaning: &Meaning| -> Vec<String> {

@@ -4,9 +4,9 @@ use qkvet_prove::exact::Real;
 
 use super::chain::Chain;
 use super::entries::all_stand_for;
+use super::file::Entry;
 use super::names::Step;
 use super::remark::Remark;
-use super::written::Entry;
 
 /// Rows and columns of which pairs are tried.
 const MAX: usize = 16;

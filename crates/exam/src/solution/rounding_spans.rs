@@ -9,9 +9,9 @@ use qkvet_prove::exact::{Exact, Real};
 
 use super::chain::Chain;
 use super::entries::stands_for;
+use super::file::Entry;
 use super::names::{STEPS, Step};
-use super::written::Entry;
-use crate::given::{Form, ParsedNumber, approximate, half_unit};
+use crate::student_answer::{Form, ParsedNumber, approximate, half_unit};
 
 /// The decimals of `approximate`.
 const ENOUGH: usize = 40;

@@ -2,8 +2,8 @@
 
 use super::part::Marked;
 use super::{Feedback, List, Unread, WrongStatement};
-use crate::given::{Layout, Node, layout};
 use crate::question::Ordering;
+use crate::student_answer::{Layout, Node, layout};
 
 /// The number of an option, from 0: `B`, `(b)` or `2`.
 pub(super) fn letter(given: &Node, n: usize) -> Option<usize> {

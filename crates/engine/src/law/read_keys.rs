@@ -4,7 +4,7 @@ use qkvet_spec::{Contract, Dims, Meaning, Reading};
 
 use super::call::CallRecord;
 use crate::interpret::interpret;
-use crate::lowering::Want;
+use crate::lowering::ResultName;
 
 /// Weights below this are none: of the keys of a routed case the dead ones have less than
 /// `e^−1000`, the others more than `1/(2 n_k)`.
@@ -27,7 +27,7 @@ pub fn read_keys(record: &CallRecord, meaning: &Meaning, contract: &Contract) ->
     if !call.value.data.iter().enumerate().all(is_one_hot) {
         return None;
     }
-    let weights = interpret(meaning, call, contract, Want::Weights).exact;
+    let weights = interpret(meaning, call, contract, ResultName::Weights).exact;
     (0..b * h_q * n_q).find_map(|row| {
         let (weights, output) = (&weights[row * n_k..][..n_k], &output.data[row * d_v..][..d_v]);
         let weight = |x: f64| {

@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use super::names::{STEPS, Step};
 use crate::counted::counted;
-use crate::given::{Form, Layout, ParsedNumber, ReadError, YamlNode, layout};
 use crate::question::line_of;
+use crate::student_answer::{Form, Layout, ParsedNumber, ReadError, YamlNode, layout};
 use crate::{Place, Spot};
 
 /// Rows and columns of one matrix.
@@ -86,7 +86,7 @@ impl Entry {
 
 /// A worked solution: what was given, and what was written in each step.
 #[derive(Clone, Debug)]
-pub struct Written {
+pub struct WrittenSolution {
     /// Its name.
     pub title: String,
     /// What was given: `X` and weights, or `Q`, `K` and `V`; perhaps the factor `scale`.
@@ -104,7 +104,7 @@ struct File {
     steps: IndexMap<String, YamlNode>,
 }
 
-impl Written {
+impl WrittenSolution {
     /// Reads a solution.
     ///
     /// # Errors

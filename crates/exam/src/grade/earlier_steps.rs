@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use qkvet_prove::exact::{ExactMatrices, Real, Value};
 
 use super::fit::{Fit, fit, fits, have_same_extents, is_half_right};
-use crate::given::ParsedNumber;
+use crate::student_answer::ParsedNumber;
 
 /// A step of the solution as a student gave it.
 struct Step {
@@ -49,7 +49,7 @@ pub(super) struct Own {
 
 /// A step that a part asks for: its name, its right numbers, and whether it is a number and no
 /// matrix.
-pub(super) struct Wanted<'a> {
+pub(super) struct RequestedStep<'a> {
     pub(super) name: &'a str,
     pub(super) rows: &'a [Vec<Real>],
     pub(super) places: Option<usize>,
@@ -62,15 +62,18 @@ impl Own {
     /// something to compute.
     pub(super) fn note(
         &mut self,
-        wanted: &Wanted<'_>,
+        wanted: &RequestedStep<'_>,
         id: &str,
         given: &[Vec<ParsedNumber>],
         (is_known, follows): (bool, bool),
     ) {
-        let Wanted { name, rows, places, is_number } = *wanted;
-        let fits =
-            if have_same_extents(rows, given) { fits(given, rows, places) } else { vec![Fit::Off] };
-        let kind = if fits.iter().all(|fit| *fit != Fit::Off) {
+        let RequestedStep { name, rows, places, is_number } = *wanted;
+        let fits = if have_same_extents(rows, given) {
+            fits(given, rows, places)
+        } else {
+            vec![Fit::Difference]
+        };
+        let kind = if fits.iter().all(|fit| *fit != Fit::Difference) {
             if fits.iter().all(|fit| *fit == Fit::Exact) || !fits.iter().all(|fit| fit.is_about()) {
                 return;
             }
