@@ -7,17 +7,19 @@ use qkvet_exam::verify::{differing, verify};
 use qkvet_spec::Catalog;
 use serde_json::Value;
 
+use crate::catalog;
+
 const KINDS: [&str; 8] =
     ["digit", "sign", "exact", "mistake", "mistake-exact", "choice", "order", "points"];
 
-fn exam(id: &str, seed: u64, catalog: &Catalog) -> Vec<File> {
+fn exam(id: &str, seed: u64) -> Vec<File> {
     let text = Catalog::texts("exams")
         .into_iter()
         .find(|(path, _)| path.ends_with(&format!("{id}.yaml")) && !path.contains("/questions/"));
     let (path, text) = text.unwrap_or_else(|| panic!("no set {id}"));
     let request =
         Request { set: Source { path, text: text.to_owned() }, own: Vec::new(), variants: 1, seed };
-    build(&request, catalog).unwrap_or_else(|error| panic!("{error}"))
+    build(&request, catalog()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Texts of a kind in a key, as JSON pointers.
@@ -94,10 +96,9 @@ fn changed(value: &Value, kind: &str, stream: &mut Stream) -> Option<Value> {
 
 #[test]
 fn a_hundred_corrupted_keys_are_caught() {
-    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
     let sets: Vec<Vec<File>> = ["tiny-head", "csci5922-problem-set-4", "cs114b-written-4"]
         .iter()
-        .map(|id| exam(id, 21, &catalog))
+        .map(|id| exam(id, 21))
         .collect();
     let mut tried = std::collections::BTreeMap::new();
     let (mut number, mut missed) = (0, Vec::new());
@@ -126,8 +127,8 @@ fn a_hundred_corrupted_keys_are_caught() {
         let before = std::mem::replace(slot, new.clone());
         *tried.entry(kind).or_insert(0) += 1;
         let Ok(corrupted) = Key::from_json(&key.to_string()) else { continue };
-        let (_, library) = corrupted.sources(&catalog).unwrap_or_else(|error| panic!("{error}"));
-        let derived = !verify(&corrupted, &library, &catalog).wrong.is_empty();
+        let (_, library) = corrupted.sources(catalog()).unwrap_or_else(|error| panic!("{error}"));
+        let derived = !verify(&corrupted, &library, catalog()).wrong.is_empty();
         // Another order of options is as good as the sheet's own; only the seed knows which that
         // was.
         let is_derivable = kind != "order" || place.ends_with("largest");
@@ -140,7 +141,7 @@ fn a_hundred_corrupted_keys_are_caught() {
                     };
                     files.iter().find(|file| file.path == path).map(|file| bytes(file).into_bytes())
                 };
-                differing(&corrupted, &read, &catalog)
+                differing(&corrupted, &read, catalog())
                     .iter()
                     .any(|reason| reason.to_string().contains(".json"))
             });
@@ -156,8 +157,8 @@ fn a_hundred_corrupted_keys_are_caught() {
             .find(|file| file.path.ends_with(".json"))
             .unwrap_or_else(|| panic!("no key"));
         let key = Key::from_json(&file.text).unwrap_or_else(|error| panic!("{error}"));
-        let (_, library) = key.sources(&catalog).unwrap_or_else(|error| panic!("{error}"));
-        let verified = verify(&key, &library, &catalog);
+        let (_, library) = key.sources(catalog()).unwrap_or_else(|error| panic!("{error}"));
+        let verified = verify(&key, &library, catalog());
         assert!(verified.wrong.is_empty(), "{:?}", verified.wrong);
         let all: usize = key
             .questions

@@ -3,7 +3,8 @@
 use qkvet_exam::build::{Request, build};
 use qkvet_exam::grade::{GradedPart, Grader, Verdict, read};
 use qkvet_exam::key::{Key, Source};
-use qkvet_spec::Catalog;
+
+use crate::catalog;
 
 /// A number with `x ≤ 2` and `exp(x) ≥ 4`; a row with a small first entry; ln 38 and 4/25.
 const OWN: &str = "\
@@ -42,12 +43,11 @@ struct Bench {
 }
 
 fn bench() -> Bench {
-    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
     let source = |path: &str, text: &str| Source { path: path.to_owned(), text: text.to_owned() };
     let set = source("set.yaml", "exam: x\ntitle: X\nquestions:\n  - question: own\n");
     let request =
         Request { set, own: vec![source("questions/own.yaml", OWN)], variants: 1, seed: 3 };
-    let files = build(&request, &catalog).unwrap_or_else(|error| panic!("{error}"));
+    let files = build(&request, catalog()).unwrap_or_else(|error| panic!("{error}"));
     let text = |end: &str| {
         let file = files
             .iter()
@@ -56,7 +56,7 @@ fn bench() -> Bench {
         file.text.clone()
     };
     let key = Key::from_json(&text("key/x-1.json")).unwrap_or_else(|error| panic!("{error}"));
-    let grader = Grader::new(vec![key], &catalog).unwrap_or_else(|error| panic!("{error}"));
+    let grader = Grader::new(vec![key], catalog()).unwrap_or_else(|error| panic!("{error}"));
     Bench { grader, template: text(".answers.yaml") }
 }
 

@@ -3,7 +3,8 @@
 use qkvet_exam::build::{Request, keys};
 use qkvet_exam::export::{Credit, Target, export};
 use qkvet_exam::key::Source;
-use qkvet_spec::Catalog;
+
+use crate::catalog;
 
 const QUESTION: &str = "question: own\ntitle: Own\ngoal: divide\ndifficulty: 1\ndraw: {x: one_of(4)}\nparts:\n\
     \x20 - prompt: Divide.\n    points: 1\n    answer: {value: {of: x / 15}}\n    mistakes:\n\
@@ -11,15 +12,14 @@ const QUESTION: &str = "question: own\ntitle: Own\ngoal: divide\ndifficulty: 1\n
     \x20 - prompt: Divide both.\n    points: 1\n    answer: {value: {of: \"hcat(-x * ones(1, 1) / 15, ones(1, 1) / 2)\"}}\n";
 
 fn moodle() -> String {
-    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
     let set = Source {
         path: "set.yaml".to_owned(),
         text: "exam: x\ntitle: X\nquestions:\n  - question: own\n".to_owned(),
     };
     let own = vec![Source { path: "own.yaml".to_owned(), text: QUESTION.to_owned() }];
-    let keys = keys(&Request { set, own, variants: 1, seed: 3 }, 1, &catalog)
+    let keys = keys(&Request { set, own, variants: 1, seed: 3 }, 1, catalog())
         .unwrap_or_else(|error| panic!("{error}"));
-    let mut files = export(Target::Moodle, &keys, Credit::default(), &catalog)
+    let mut files = export(Target::Moodle, &keys, Credit::default(), catalog())
         .unwrap_or_else(|error| panic!("{error}"));
     String::from_utf8(files.pop().unwrap_or_else(|| panic!("no file")).bytes)
         .unwrap_or_else(|error| panic!("{error}"))

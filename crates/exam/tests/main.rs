@@ -18,3 +18,18 @@ mod sources;
 mod stress;
 mod undecided;
 mod variants;
+
+use std::sync::LazyLock;
+
+use qkvet_exam::question::Library;
+use qkvet_spec::Catalog;
+
+fn catalog() -> &'static Catalog {
+    static CATALOG: LazyLock<Catalog> =
+        LazyLock::new(|| Catalog::embedded().unwrap_or_else(|error| panic!("{error}")));
+    &CATALOG
+}
+
+fn library() -> Library {
+    Library::embedded(catalog()).unwrap_or_else(|error| panic!("{error}"))
+}

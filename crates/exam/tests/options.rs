@@ -3,11 +3,11 @@
 
 use qkvet_exam::build::{Request, build};
 use qkvet_exam::key::Source;
-use qkvet_spec::Catalog;
+
+use crate::catalog;
 
 /// What building an exam of this one part comes to.
 fn built(answer: &str) -> Result<(), String> {
-    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
     let text = format!(
         "question: own\ntitle: Own\ngoal: choose\ndifficulty: 1\ndraw: {{k: \"integer(1..3)\", l: \"integer(1..3)\"}}\n\
          parts:\n  - prompt: Choose.\n    points: 1\n    answer: {answer}\n"
@@ -15,7 +15,7 @@ fn built(answer: &str) -> Result<(), String> {
     let own = vec![Source { path: "own.yaml".to_owned(), text }];
     let set = "exam: x\ntitle: X\nquestions:\n  - question: own\n".to_owned();
     let set = Source { path: "set.yaml".to_owned(), text: set };
-    build(&Request { set, own, variants: 3, seed: 7 }, &catalog)
+    build(&Request { set, own, variants: 3, seed: 7 }, catalog())
         .map(|_| ())
         .map_err(|error| error.to_string())
 }

@@ -12,23 +12,19 @@ use qkvet_exam::build::{Request, build};
 use qkvet_exam::generate::{Answer, Instance, instantiate};
 use qkvet_exam::grade::{Grader, Verdict, read};
 use qkvet_exam::key::{Key, Source};
-use qkvet_exam::question::{CheckedQuestion, Library};
-use qkvet_spec::Catalog;
+use qkvet_exam::question::CheckedQuestion;
 
-fn catalog() -> Catalog {
-    Catalog::embedded().unwrap_or_else(|error| panic!("{error}"))
-}
+use crate::{catalog, library};
 
 fn each_variant(id: &str, check: impl Fn(&Instance<'_>)) {
-    let catalog = catalog();
-    let library = Library::embedded(&catalog).unwrap_or_else(|error| panic!("{error}"));
+    let library = library();
     let question = library.get(id).unwrap_or_else(|| panic!("no question {id}"));
     let parts: Vec<usize> = (0..question.parts.len()).collect();
     let mut seen = BTreeSet::new();
     for variant in 1..=200 {
         let number = variant.to_string();
         let posed =
-            instantiate(question, &parts, (3, &[number.as_str()], variant), &mut seen, &catalog);
+            instantiate(question, &parts, (3, &[number.as_str()], variant), &mut seen, catalog());
         check(&posed.unwrap_or_else(|error| panic!("{error}")));
     }
 }
@@ -140,17 +136,16 @@ fn the_possible_output_is_in_the_hull_and_two_others_are_in_the_box_alone() {
 
 /// Whether each answer to a part of one question is right.
 fn verdicts(question: &str, id: &str, answers: impl Fn(&Drawn) -> Vec<String>) {
-    let catalog = catalog();
     let set = format!("exam: x\ntitle: X\nquestions:\n  - question: {question}\n");
     let set = Source { path: "set.yaml".to_owned(), text: set };
-    let files = build(&Request { set, own: Vec::new(), variants: 5, seed: 4 }, &catalog);
+    let files = build(&Request { set, own: Vec::new(), variants: 5, seed: 4 }, catalog());
     let files = files.unwrap_or_else(|error| panic!("{error}"));
     let keys =
         files.iter().filter(|file| file.path.starts_with("key/") && file.path.ends_with(".json"));
     let keys: Vec<Key> = keys
         .map(|file| Key::from_json(&file.text).unwrap_or_else(|error| panic!("{error}")))
         .collect();
-    let grader = Grader::new(keys.clone(), &catalog).unwrap_or_else(|error| panic!("{error}"));
+    let grader = Grader::new(keys.clone(), catalog()).unwrap_or_else(|error| panic!("{error}"));
     for key in &keys {
         // The first answer is right, all others are not.
         for (at, answer) in answers(&key.questions[0].drawn).into_iter().enumerate() {
@@ -337,11 +332,10 @@ fn projections_without_attention_do_not_copy() {
 
 #[test]
 fn proofs_in_keys_are_of_plain_attention() {
-    let catalog = catalog();
     for question in ["order-of-tokens", "convex-hull", "dot-product-moments"] {
         let set = format!("exam: x\ntitle: X\nquestions:\n  - question: {question}\n");
         let set = Source { path: "set.yaml".to_owned(), text: set };
-        let files = build(&Request { set, own: Vec::new(), variants: 1, seed: 4 }, &catalog);
+        let files = build(&Request { set, own: Vec::new(), variants: 1, seed: 4 }, catalog());
         let files = files.unwrap_or_else(|error| panic!("{error}"));
         let key =
             files.iter().find(|file| file.path == "key/x-1.md").unwrap_or_else(|| panic!("no key"));
@@ -354,7 +348,6 @@ fn proofs_in_keys_are_of_plain_attention() {
 
 #[test]
 fn keys_name_rows_and_say_what_they_prove() {
-    let catalog = catalog();
     for (question, marks) in [
         ("token-attention", &["{row}_{", "In the letters of the law `score-entry`"][..]),
         ("attention-map", &["w = \\operatorname{row}_{"]),
@@ -366,7 +359,7 @@ fn keys_name_rows_and_say_what_they_prove() {
     ] {
         let set = format!("exam: x\ntitle: X\nquestions:\n  - question: {question}\n");
         let set = Source { path: "set.yaml".to_owned(), text: set };
-        let files = build(&Request { set, own: Vec::new(), variants: 1, seed: 4 }, &catalog);
+        let files = build(&Request { set, own: Vec::new(), variants: 1, seed: 4 }, catalog());
         let files = files.unwrap_or_else(|error| panic!("{error}"));
         for file in files.iter().filter(|file| file.path.ends_with(".md")) {
             for colon in [",:", ":,", "d\\_k"] {
@@ -414,12 +407,11 @@ fn exponentials_that_are_not_divided_are_those_of_the_scores() {
 #[test]
 fn a_formula_in_a_text_that_is_too_deep_to_be_written_again_is_an_error() {
     let source = include_str!("../../../specs/exams/questions/tiny-head.yaml");
-    let catalog = catalog();
     let read = |n: usize| {
         let product = vec!["d_k"; n].join(" * ");
         let text = source.replace("scaled by $1 / sqrt(d_k)$", &format!("scaled by $={product}$"));
         assert_ne!(text, source);
-        CheckedQuestion::from_yaml("deep.yaml", &text, &catalog)
+        CheckedQuestion::from_yaml("deep.yaml", &text, catalog())
             .map(|_| ())
             .map_err(|error| error.to_string())
     };

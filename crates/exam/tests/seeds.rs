@@ -3,12 +3,13 @@
 use qkvet_exam::answer::Numbers;
 use qkvet_exam::generate::{Answer, Instance, pose_drawn, written};
 use qkvet_exam::question::Library;
-use qkvet_spec::Catalog;
 
-fn example<'a>(library: &'a Library, catalog: &Catalog, id: &str) -> Instance<'a> {
+use crate::{catalog, library};
+
+fn example<'a>(library: &'a Library, id: &str) -> Instance<'a> {
     let question = library.get(id).unwrap_or_else(|| panic!("no question {id}"));
     let drawn = written(question, 1).unwrap_or_else(|error| panic!("{id}: {error}"));
-    pose_drawn(question, drawn, catalog).unwrap_or_else(|error| panic!("{error}"))
+    pose_drawn(question, drawn, catalog()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn numbers<'a>(posed: &'a Instance<'_>, part: usize) -> &'a Numbers {
@@ -24,11 +25,10 @@ fn check(posed: &Instance<'_>, part: usize, rows: &[&[&str]]) {
 
 #[test]
 fn printed_instances_have_their_certified_answers() {
-    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
-    let library = Library::embedded(&catalog).unwrap_or_else(|error| panic!("{error}"));
+    let library = library();
 
     // Discussion 10: all its numbers are right, unscaled as it says.
-    let tokens = example(&library, &catalog, "token-attention");
+    let tokens = example(&library, "token-attention");
     check(&tokens, 1, &[&["2", "3", "-5"], &["-1", "0", "-2"], &["1", "-2", "8"]]);
     check(
         &tokens,
@@ -44,14 +44,14 @@ fn printed_instances_have_their_certified_answers() {
 
     // Problem set 4, with the scale that it defines and without rounding on the way; -2.5 where
     // +2.5 was printed.
-    let head = example(&library, &catalog, "hand-head");
+    let head = example(&library, "hand-head");
     check(&head, 2, &[&["3/2", "-5/2", "8"], &["-7/2", "-7/2", "6"], &["17/2", "8", "-53/4"]]);
     assert_eq!(numbers(&head, 3).rows[2], ["0.587", "0.413", "0.000"]);
     assert_eq!(numbers(&head, 4).rows[2], ["1.056", "0.356"]);
     assert_eq!(head.parts[4].answer, Answer::Largest(vec![3, 3, 1]));
 
     // Example 48 in closed form; one entry is 1 exactly.
-    let tiny = example(&library, &catalog, "tiny-head");
+    let tiny = example(&library, "tiny-head");
     let output = numbers(&tiny, 3);
     assert_eq!(output.rows, [["0.5989", "1.0000"], ["0.5989", "1.2033"]]);
     assert_eq!(output.exact[0], ["(exp(sqrt(2)/2) + 1)/(2*exp(sqrt(2)/2) + 1)", "1"]);
@@ -59,17 +59,17 @@ fn printed_instances_have_their_certified_answers() {
 
     // Moments of 16 entries of mean 1 and standard deviation 2: 16, 16 · (16 + 2 · 4), and a factor
     // for variance 4.
-    let moments = example(&library, &catalog, "dot-product-moments");
+    let moments = example(&library, "dot-product-moments");
     check(&moments, 1, &[&["16"]]);
     check(&moments, 2, &[&["24"]]);
     check(&moments, 3, &[&["384"]]);
     check(&moments, 4, &[&["9.798"]]);
 
     // Assignment 4: at β = 3 the second token attends to itself with .99975.
-    check(&example(&library, &catalog, "outer-products"), 1, &[&["0.999753"]]);
+    check(&example(&library, "outer-products"), 1, &[&["0.999753"]]);
     // Ten keys: ln 8991 and ln 3996 leave a thousandth to the others; at β = 10 these have
     // 9/(e^10 + 9).
-    let copies = example(&library, &catalog, "copy-and-average");
+    let copies = example(&library, "copy-and-average");
     check(&copies, 2, &[&["9.104"]]);
     check(&copies, 3, &[&["408.43"]]);
     check(&copies, 5, &[&["8.293"]]);
@@ -79,9 +79,8 @@ fn printed_instances_have_their_certified_answers() {
 /// four heads and extents of 8 and 7 of keys and values they are, by hand:
 #[test]
 fn extents_and_parameters_of_the_worksheet_are_those_worked_out_by_hand() {
-    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
-    let library = Library::embedded(&catalog).unwrap_or_else(|error| panic!("{error}"));
-    let heads = example(&library, &catalog, "heads-and-shapes");
+    let library = library();
+    let heads = example(&library, "heads-and-shapes");
     // (B, T, C) → (B, T, H·L), split to (B, H, T, L), scores (B, H, T, T), combined to (B, T,
     // H·L_v).
     check(&heads, 1, &[&["2", "5", "32"]]);

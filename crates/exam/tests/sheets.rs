@@ -3,7 +3,8 @@
 use qkvet_exam::build::{Request, build};
 use qkvet_exam::key::{Key, Source};
 use qkvet_exam::verify::differing;
-use qkvet_spec::Catalog;
+
+use crate::catalog;
 
 /// The files of one variant of a question by path.
 fn files(question: &str) -> Vec<(String, String)> {
@@ -11,14 +12,13 @@ fn files(question: &str) -> Vec<(String, String)> {
 }
 
 fn of_questions(questions: &[&str]) -> Vec<(String, String)> {
-    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
     let entry = |question: &&str| format!("  - question: {question}\n");
     let text = format!(
         "exam: x\ntitle: X\nquestions:\n{}",
         questions.iter().map(entry).collect::<String>()
     );
     let set = Source { path: "set.yaml".to_owned(), text };
-    let files = build(&Request { set, own: Vec::new(), variants: 1, seed: 11 }, &catalog);
+    let files = build(&Request { set, own: Vec::new(), variants: 1, seed: 11 }, catalog());
     files
         .unwrap_or_else(|error| panic!("{error}"))
         .into_iter()
@@ -141,8 +141,7 @@ fn fractions_of_a_matrix_have_room_and_brackets_are_no_labels() {
         text: "exam: x\ntitle: X\nquestions: [{question: own}]\n".to_owned(),
     };
     let own = vec![Source { path: "questions/own.yaml".to_owned(), text: own.to_owned() }];
-    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
-    let files = build(&Request { set, own, variants: 1, seed: 1 }, &catalog)
+    let files = build(&Request { set, own, variants: 1, seed: 1 }, catalog())
         .unwrap_or_else(|error| panic!("{error}"));
     let sheet =
         files.iter().find(|file| file.path == "student/x-1.tex").map_or("", |file| &file.text);
@@ -170,7 +169,6 @@ fn sheets_say_how_numbers_are_written() {
 
 #[test]
 fn a_file_that_is_missing_is_said_to_be() {
-    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
     let files = files("tiny-head");
     let key = Key::from_json(of(&files, "key/", ".json")).unwrap_or_else(|error| panic!("{error}"));
     let read = |path: &str| {
@@ -181,7 +179,7 @@ fn a_file_that_is_missing_is_said_to_be() {
             _ => Some(text.into_bytes()),
         }
     };
-    let wrong = differing(&key, &read, &catalog);
+    let wrong = differing(&key, &read, catalog());
     let mut wrong: Vec<String> = wrong.iter().map(ToString::to_string).collect();
     wrong.sort();
     let says = "expected what its seed gives, got";

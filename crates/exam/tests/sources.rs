@@ -6,8 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use qkvet_exam::question::Library;
-use qkvet_spec::Catalog;
+use crate::library;
 
 struct Row {
     source: String,
@@ -49,8 +48,7 @@ fn rows(page: &str) -> Vec<Row> {
 
 #[test]
 fn every_kind_of_question_of_the_sources_has_a_part_that_exists() {
-    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
-    let library = Library::embedded(&catalog).unwrap_or_else(|error| panic!("{error}"));
+    let library = library();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/exams.md");
     let rows = rows(&std::fs::read_to_string(path).expect("docs/exams.md"));
     let sources: BTreeSet<&str> = rows.iter().map(|row| row.source.as_str()).collect();

@@ -11,9 +11,10 @@ use qkvet_exam::ExamError;
 use qkvet_exam::export::{Credit, Target, export};
 use qkvet_exam::generate::{Answer, Instance, instantiate};
 use qkvet_exam::key::{FORMAT, Key, KeyedQuestion, Source};
-use qkvet_exam::question::{CheckedQuestion, Library};
+use qkvet_exam::question::CheckedQuestion;
 use qkvet_exam::verify::verify;
-use qkvet_spec::Catalog;
+
+use crate::{catalog, library};
 
 /// Variants of one question.
 struct Run<'a> {
@@ -76,8 +77,7 @@ fn unfit(posed: &Instance<'_>) -> Option<String> {
 
 #[test]
 fn variants_are_clear_and_their_keys_are_derived_again() {
-    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
-    let library = Library::embedded(&catalog).unwrap_or_else(|error| panic!("{error}"));
+    let library = library();
     let most = match std::env::var("QKVET_TEST_TIER").as_deref() {
         Ok("all") => 10_000,
         _ => 40,
@@ -105,13 +105,13 @@ fn variants_are_clear_and_their_keys_are_derived_again() {
                 &parts,
                 (11, &["stress", number.as_str()], variant),
                 &mut run.seen,
-                &catalog,
+                catalog(),
             ) {
                 Ok(posed) => {
                     run.made = variant;
                     run.loads = (run.loads.0.min(posed.load()), run.loads.1.max(posed.load()));
                     let key = key(&posed, variant);
-                    let verified = verify(&key, &library, &catalog);
+                    let verified = verify(&key, &library, catalog());
                     run.derived =
                         (run.derived.0 + verified.answers, run.derived.1 + verified.mistakes);
                     failures.extend(
@@ -152,7 +152,7 @@ fn variants_are_clear_and_their_keys_are_derived_again() {
             failures.push(format!("{}: numbers that came twice", run.question.question.question));
         }
         for target in Target::ALL {
-            if let Err(error) = export(target, &run.keys, Credit::default(), &catalog) {
+            if let Err(error) = export(target, &run.keys, Credit::default(), catalog()) {
                 failures.push(format!(
                     "{}: {}: {error}",
                     run.question.question.question,

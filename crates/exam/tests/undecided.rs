@@ -9,13 +9,10 @@ use qkvet_exam::generate::{Answer, Instance};
 use qkvet_exam::key::{Key, Source};
 use qkvet_exam::question::Library;
 use qkvet_exam::verify::verify;
-use qkvet_spec::Catalog;
 
 use own_question::variants;
 
-fn catalog() -> Catalog {
-    Catalog::embedded().unwrap_or_else(|error| panic!("{error}"))
-}
+use crate::catalog;
 
 /// A question whose key is a power of e with three decimals: of e^30 binary64 holds no more than
 /// two.
@@ -27,7 +24,7 @@ fn text(low: usize, high: usize) -> String {
 
 fn library(low: usize, high: usize) -> Library {
     let mut library = Library::default();
-    library.add("own.yaml", &text(low, high), &catalog()).unwrap_or_else(|error| panic!("{error}"));
+    library.add("own.yaml", &text(low, high), catalog()).unwrap_or_else(|error| panic!("{error}"));
     library
 }
 
@@ -59,18 +56,17 @@ fn where_none_can_be_confirmed_there_is_no_exam() {
 
 #[test]
 fn a_key_that_cannot_be_confirmed_is_not_true() {
-    let catalog = catalog();
     let set = Source {
         path: "set.yaml".to_owned(),
         text: "exam: x\ntitle: X\nquestions:\n  - question: own\n".to_owned(),
     };
     let own = vec![Source { path: "own.yaml".to_owned(), text: text(2, 20) }];
     let request = Request { set, own, variants: 1, seed: 3 };
-    let mut made = keys(&request, 1, &catalog).unwrap_or_else(|error| panic!("{error}"));
+    let mut made = keys(&request, 1, catalog()).unwrap_or_else(|error| panic!("{error}"));
     let mut key: Key = made.pop().unwrap_or_else(|| panic!("no key"));
     let wrong = |key: &Key| {
-        let (_, library) = key.sources(&catalog).unwrap_or_else(|error| panic!("{error}"));
-        let all = verify(key, &library, &catalog).wrong;
+        let (_, library) = key.sources(catalog()).unwrap_or_else(|error| panic!("{error}"));
+        let all = verify(key, &library, catalog()).wrong;
         all.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     };
     assert_eq!(wrong(&key), "");

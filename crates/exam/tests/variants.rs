@@ -8,9 +8,10 @@ use qkvet_exam::ExamError;
 use qkvet_exam::answer::Parameter;
 use qkvet_exam::generate::{Answer, Instance, instantiate};
 use qkvet_exam::question::{AnswerSpec, Library};
-use qkvet_spec::Catalog;
 
 use own_question::variants;
+
+use crate::{catalog, library};
 
 const VARIANTS: usize = 200;
 
@@ -40,8 +41,7 @@ fn unclear(posed: &Instance<'_>) -> Option<String> {
 
 #[test]
 fn two_hundred_variants_of_every_question_are_clear_and_different() {
-    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
-    let library = Library::embedded(&catalog).unwrap_or_else(|error| panic!("{error}"));
+    let library = library();
     let mut failures = Vec::new();
     for question in library.iter() {
         let id = &question.question.question;
@@ -54,7 +54,7 @@ fn two_hundred_variants_of_every_question_are_clear_and_different() {
                 &parts,
                 (7, &[number.as_str()], variant),
                 &mut seen,
-                &catalog,
+                catalog(),
             ) {
                 Ok(posed) => {
                     failures.extend(
@@ -81,8 +81,7 @@ fn two_hundred_variants_of_every_question_are_clear_and_different() {
 
 #[test]
 fn mistakes_are_many() {
-    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
-    let library = Library::embedded(&catalog).unwrap_or_else(|error| panic!("{error}"));
+    let library = library();
     let says: BTreeSet<&str> = library
         .iter()
         .flat_map(|question| &question.parts)
@@ -90,17 +89,16 @@ fn mistakes_are_many() {
         .map(|mistake| mistake.says.as_str())
         .collect();
     assert!(says.len() >= 20, "{} mistakes", says.len());
-    let of_students = catalog.faults.iter().filter(|(_, fault)| fault.student).count();
+    let of_students = catalog().faults.iter().filter(|(_, fault)| fault.student).count();
     assert!(of_students >= 20, "{of_students} faults that students make");
 }
 
 fn own(draw: &str, more: &str) -> Library {
-    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
     let text = format!(
         "question: own\ntitle: Own\ngoal: add\ndifficulty: 1\ndraw: {draw}\n{more}parts:\n  - prompt: Add.\n    points: 1\n    answer: {{value: {{of: x + y}}}}\n    mistakes:\n      - {{gives: x - y, says: subtracted}}\n"
     );
     let mut library = Library::default();
-    library.add("own.yaml", &text, &catalog).unwrap_or_else(|error| panic!("{error}"));
+    library.add("own.yaml", &text, catalog()).unwrap_or_else(|error| panic!("{error}"));
     library
 }
 
@@ -139,8 +137,7 @@ fn the_load_stays_in_its_band() {
 
 #[test]
 fn numeric_questions_have_a_band_that_is_not_wide() {
-    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
-    let library = Library::embedded(&catalog).unwrap_or_else(|error| panic!("{error}"));
+    let library = library();
     for question in library.iter() {
         let id = &question.question.question;
         let has_numbers =
@@ -154,8 +151,7 @@ fn numeric_questions_have_a_band_that_is_not_wide() {
 
 #[test]
 fn a_softmax_that_saturates_has_one_weight_near_1() {
-    let catalog = Catalog::embedded().unwrap_or_else(|error| panic!("{error}"));
-    let library = Library::embedded(&catalog).unwrap_or_else(|error| panic!("{error}"));
+    let library = library();
     let question = library.get("softmax-saturation").unwrap_or_else(|| panic!("no question"));
     let mut seen = BTreeSet::new();
     for variant in 1..=VARIANTS {
@@ -165,7 +161,7 @@ fn a_softmax_that_saturates_has_one_weight_near_1() {
             &[2],
             (7, &[number.as_str()], variant),
             &mut seen,
-            &catalog,
+            catalog(),
         ) {
             Ok(posed) => posed,
             Err(ExamError::NoMore { .. }) if variant > 60 => break,

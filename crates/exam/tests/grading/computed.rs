@@ -3,7 +3,7 @@
 
 use qkvet_exam::grade::{Verdict, read};
 
-use super::{catalog, graded, of_own, part};
+use super::{graded, of_own, part};
 
 /// 1/6, 647/125, options 3, 4 and 5, a bound of 0.00006, a matrix of small and large numbers, and a
 /// row.
@@ -45,8 +45,7 @@ parts:
 
 #[test]
 fn numbers_of_programs_and_signs_of_others_are_read() {
-    let catalog = catalog();
-    let (grader, key) = of_own(COMPUTED, &catalog);
+    let (grader, key) = of_own(COMPUTED);
     let right = {
         use qkvet_exam::generate::Answer;
         let Answer::Numbers { key, choices } = &key.questions[0].parts[2].answer else {
@@ -150,8 +149,7 @@ parts:
 
 #[test]
 fn steps_side_by_side_are_carried_on_and_roundings_are_named() {
-    let catalog = catalog();
-    let (grader, _) = of_own(SIDE, &catalog);
+    let (grader, _) = of_own(SIDE);
     // Rows of R are 5 and 7, weights 1/(1 + e^(2/3)) = 0.3392 and 0.6608, the output 10 * 0.3392 +
     // 90 * 0.6608 = 62.861.
     let all = graded(

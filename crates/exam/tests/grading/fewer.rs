@@ -3,7 +3,7 @@
 use qkvet_exam::generate::Answer;
 use qkvet_exam::grade::{Verdict, part_id, read};
 
-use super::{catalog, graded, keys, of_own, part, set};
+use super::{graded, grader, keys, of_own, part, set};
 
 /// 0.5002 beside 0.5000 and 0.4998, 0.011, 0.825901, ln 196, and designs of one and of two.
 const FEWER: &str = "\
@@ -57,8 +57,7 @@ parts:
 
 #[test]
 fn fewer_digits_earn_only_what_they_tell() {
-    let catalog = catalog();
-    let (grader, _) = of_own(FEWER, &catalog);
+    let (grader, _) = of_own(FEWER);
     for (answer, points, says) in [
         ("1a: 0.5002", 3.0, ""),
         ("1a: 0.5000", 1.5, "half"),
@@ -101,8 +100,7 @@ fn fewer_digits_earn_only_what_they_tell() {
 
 #[test]
 fn zeros_at_the_end_may_be_dropped_beside_entries_that_have_enough_digits() {
-    let catalog = catalog();
-    let (grader, _) = of_own(FEWER, &catalog);
+    let (grader, _) = of_own(FEWER);
     let coarse = "right, but to 2 decimals where 4 are asked";
     for (answer, points, says) in [
         ("[0.9902, 1.9913, 0.7012, 0.9997]", 4.0, ""),
@@ -137,8 +135,7 @@ fn zeros_at_the_end_may_be_dropped_beside_entries_that_have_enough_digits() {
 
 #[test]
 fn a_whole_number_and_a_fraction_is_not_read() {
-    let catalog = catalog();
-    let (grader, _) = of_own(FEWER, &catalog);
+    let (grader, _) = of_own(FEWER);
     let all = graded(&grader, "  1a: 45 9/16\n");
     let part = part(&all, "1a");
     assert_eq!(part.verdict, Verdict::Unreadable, "{part:?}");
@@ -151,8 +148,7 @@ fn a_whole_number_and_a_fraction_is_not_read() {
 
 #[test]
 fn a_design_is_the_same_in_every_kind_of_file() {
-    let catalog = catalog();
-    let (grader, _) = of_own(FEWER, &catalog);
+    let (grader, _) = of_own(FEWER);
     for (id, text) in [
         ("1f", "{x: 3}"),
         ("1f", "x = 3"),
@@ -187,8 +183,7 @@ fn a_design_is_the_same_in_every_kind_of_file() {
 
 #[test]
 fn of_options_that_are_matrices_a_letter_is_asked() {
-    let catalog = catalog();
-    let keys = keys(&set("convex-hull"), Vec::new(), 1, &catalog);
+    let keys = keys(&set("convex-hull"), Vec::new(), 1);
     let has_options =
         |answer: &Answer| matches!(answer, Answer::Numbers { choices, .. } if !choices.is_empty());
     let at = keys[0].questions[0]
@@ -196,8 +191,7 @@ fn of_options_that_are_matrices_a_letter_is_asked() {
         .iter()
         .position(|part| has_options(&part.answer))
         .expect("options");
-    let grader =
-        qkvet_exam::grade::Grader::new(keys, &catalog).unwrap_or_else(|error| panic!("{error}"));
+    let grader = grader(keys);
     for answer in ["Z", "option Z", "A or B"] {
         let all = graded(&grader, &format!("  {}: {answer}\n", part_id(0, at)));
         let part = part(&all, &part_id(0, at));

@@ -2,12 +2,11 @@
 
 use qkvet_exam::grade::Verdict;
 
-use super::{catalog, graded, known, of_own, part};
+use super::{graded, known, of_own, part};
 
 #[test]
 fn what_follows_from_an_own_wrong_answer_is_not_punished_twice() {
-    let catalog = catalog();
-    let grader = known(&catalog);
+    let grader = known();
     let all = graded(&grader, "  1b: [[1, 1/3], [1/3, 1/3]]\n  1c: [[2, 4/3], [4/3, 4/3]]\n");
     let follows = part(&all, "1c");
     assert_eq!((follows.points, follows.verdict), (4.0, Verdict::Follows), "{follows:?}");
@@ -51,8 +50,7 @@ parts:
 
 #[test]
 fn numbers_follow_from_numbers_whatever_else_is_made_of_them() {
-    let catalog = catalog();
-    let (grader, _) = of_own(SCALARS, &catalog);
+    let (grader, _) = of_own(SCALARS);
     let all = graded(&grader, "  1a: 2\n  1b: 4\n  1c: 1.414\n  1d: 0.881\n");
     assert_eq!(part(&all, "1a").verdict, Verdict::Partial, "{all:?}");
     for id in ["1b", "1c", "1d"] {
@@ -83,8 +81,7 @@ parts:
 
 #[test]
 fn nothing_follows_from_numbers_that_leave_nothing_to_compute() {
-    let catalog = catalog();
-    let (grader, _) = of_own(SCORES, &catalog);
+    let (grader, _) = of_own(SCORES);
     for (scores, weights, verdict) in [
         // Half of the scores are right, and one row of weights still is to be computed.
         ("[[2, 1, -40], [0, 90, -40]]", "[[0.731, 0.269, 0], [0, 1, 0]]", Verdict::Follows),
@@ -100,8 +97,7 @@ fn nothing_follows_from_numbers_that_leave_nothing_to_compute() {
 
 #[test]
 fn what_is_right_as_far_as_it_goes_is_no_mistake() {
-    let catalog = catalog();
-    let (grader, _) = of_own(SCALARS, &catalog);
+    let (grader, _) = of_own(SCALARS);
     // 0.953 to two decimals is 0.95, and so is what the mistake gives.
     let coarse = graded(&grader, "  1d: 0.95\n");
     let found = part(&coarse, "1d");

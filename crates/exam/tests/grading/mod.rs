@@ -14,19 +14,20 @@ use qkvet_exam::generate::Answer;
 use qkvet_exam::grade::{Graded, GradedPart, Grader, Verdict, part_id, read};
 use qkvet_exam::key::{Key, Source};
 use qkvet_exam::{ExamError, KeyError};
-use qkvet_spec::Catalog;
 
-fn catalog() -> Catalog {
-    Catalog::embedded().unwrap_or_else(|error| panic!("{error}"))
-}
+use crate::catalog;
 
-fn keys(set: &str, own: Vec<Source>, variants: usize, catalog: &Catalog) -> Vec<Key> {
+fn keys(set: &str, own: Vec<Source>, variants: usize) -> Vec<Key> {
     let set = Source { path: "set.yaml".to_owned(), text: set.to_owned() };
-    let files = build(&Request { set, own, variants, seed: 11 }, catalog)
+    let files = build(&Request { set, own, variants, seed: 11 }, catalog())
         .unwrap_or_else(|error| panic!("{error}"));
     let keys =
         files.iter().filter(|file| file.path.starts_with("key/") && file.path.ends_with(".json"));
     keys.map(|file| Key::from_json(&file.text).unwrap_or_else(|error| panic!("{error}"))).collect()
+}
+
+fn grader(keys: Vec<Key>) -> Grader {
+    Grader::new(keys, catalog()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn set(question: &str) -> String {
@@ -53,11 +54,11 @@ fn matrix(rows: &[Vec<String>]) -> String {
 }
 
 /// A grader of one question of its own, `own`.
-fn of_own(text: &str, catalog: &Catalog) -> (Grader, Key) {
+fn of_own(text: &str) -> (Grader, Key) {
     let own = vec![Source { path: "questions/own.yaml".to_owned(), text: text.to_owned() }];
-    let keys = keys(&set("own"), own, 1, catalog);
+    let keys = keys(&set("own"), own, 1);
     let key = keys[0].clone();
-    (Grader::new(keys, catalog).unwrap_or_else(|error| panic!("{error}")), key)
+    (grader(keys), key)
 }
 
 /// The right answers of a key, in YAML.
@@ -104,7 +105,6 @@ fn right(key: &Key) -> String {
 
 #[test]
 fn right_answers_of_every_question_have_all_their_points_and_each_mistake_is_named() {
-    let catalog = catalog();
     let mut mistakes = 0;
     for id in [
         "tiny-head",
@@ -116,9 +116,9 @@ fn right_answers_of_every_question_have_all_their_points_and_each_mistake_is_nam
         "order-of-tokens",
         "copy-and-average",
     ] {
-        let keys = keys(&set(id), Vec::new(), 2, &catalog);
+        let keys = keys(&set(id), Vec::new(), 2);
         let key = keys[0].clone();
-        let grader = Grader::new(keys, &catalog).unwrap_or_else(|error| panic!("{error}"));
+        let grader = grader(keys);
         let all = graded(&grader, &right(&key));
         assert!(all.trouble.is_empty(), "{id}: {:?}", all.trouble);
         for (at, part) in all.parts.iter().enumerate() {
@@ -192,19 +192,17 @@ parts:
     answer: {text: {sample: because, rubric: [1 point for $g$, 2 points for the rest]}}
 ";
 
-fn known(catalog: &Catalog) -> Grader {
+fn known() -> Grader {
     let text = KNOWN
         .replace("  t: exp", "  q: row(A, 1) / 4\n  t: exp")
         .replace("row(A, 1)", "ones(1, 2)");
     let own = vec![Source { path: "questions/known.yaml".to_owned(), text }];
-    Grader::new(keys(&set("known"), own, 1, catalog), catalog)
-        .unwrap_or_else(|error| panic!("{error}"))
+    Grader::new(keys(&set("known"), own, 1), catalog()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
 fn numbers_are_held_against_the_stated_precision_and_the_rule_of_the_question() {
-    let catalog = catalog();
-    let grader = known(&catalog);
+    let grader = known();
     for (answer, verdict, points, says) in [
         ("1a: 0.707", Verdict::Right, 4.0, ""),
         ("1a: 0.7071", Verdict::Right, 4.0, ""),
@@ -289,13 +287,12 @@ fn numbers_are_held_against_the_stated_precision_and_the_rule_of_the_question() 
 
 #[test]
 fn submissions_come_in_four_kinds_of_files() {
-    let catalog = catalog();
-    let keys = keys(&set("tiny-head"), Vec::new(), 2, &catalog);
+    let keys = keys(&set("tiny-head"), Vec::new(), 2);
     let Answer::Numbers { key, .. } = &keys[1].questions[0].parts[0].answer else {
         panic!("numbers")
     };
     let answer = matrix(&key.rows);
-    let grader = Grader::new(keys.clone(), &catalog).unwrap_or_else(|error| panic!("{error}"));
+    let grader = grader(keys.clone());
     let notebook = serde_json::json!({"cells": [
         {"cell_type": "code", "metadata": {"qkvet": {"part": "1a"}}, "source": [format!("answer = {answer}\n")]}],
         "metadata": {"qkvet": {"exam": "x", "variant": 2}}});
@@ -322,8 +319,7 @@ fn submissions_come_in_four_kinds_of_files() {
 
 #[test]
 fn bad_submissions_are_told_and_never_end_the_run() {
-    let catalog = catalog();
-    let grader = Grader::new(keys(&set("tiny-head"), Vec::new(), 2, &catalog), &catalog)
+    let grader = Grader::new(keys(&set("tiny-head"), Vec::new(), 2), catalog())
         .unwrap_or_else(|error| panic!("{error}"));
     let deep = "[".repeat(5_000);
     for (file, text, says) in [
@@ -390,25 +386,23 @@ fn bad_submissions_are_told_and_never_end_the_run() {
 
 #[test]
 fn a_key_that_is_not_true_is_refused() {
-    let catalog = catalog();
-    let mut keys = keys(&set("tiny-head"), Vec::new(), 1, &catalog);
+    let mut keys = keys(&set("tiny-head"), Vec::new(), 1);
     let Answer::Numbers { key, .. } = &mut keys[0].questions[0].parts[1].answer else {
         panic!("numbers")
     };
     key.rows[0][0] = "0.9999".to_owned();
-    let error = Grader::new(keys, &catalog).map(|_| ()).expect_err("a wrong key").to_string();
+    let error = Grader::new(keys, catalog()).map(|_| ()).expect_err("a wrong key").to_string();
     assert!(
         error.contains("key of variant 1") && error.contains("hint: `qkvet exam verify`"),
         "{error}"
     );
-    assert!(Grader::new(Vec::new(), &catalog).is_err());
+    assert!(Grader::new(Vec::new(), catalog()).is_err());
 }
 
 #[test]
 fn a_formula_is_in_terms_of_what_is_given_and_written_as_people_do() {
-    let catalog = catalog();
-    let keys = keys(&set("token-attention"), Vec::new(), 1, &catalog);
-    let grader = Grader::new(keys.clone(), &catalog).unwrap_or_else(|error| panic!("{error}"));
+    let keys = keys(&set("token-attention"), Vec::new(), 1);
+    let grader = grader(keys.clone());
     let at = keys[0].questions[0]
         .parts
         .iter()
@@ -443,9 +437,8 @@ fn a_formula_is_in_terms_of_what_is_given_and_written_as_people_do() {
 
 #[test]
 fn nothing_follows_from_an_answer_that_leaves_nothing_to_compute() {
-    let catalog = catalog();
-    let keys = keys(&set("tiny-head"), Vec::new(), 3, &catalog);
-    let grader = Grader::new(keys.clone(), &catalog).unwrap_or_else(|error| panic!("{error}"));
+    let keys = keys(&set("tiny-head"), Vec::new(), 3);
+    let grader = grader(keys.clone());
     for key in &keys {
         let values = match &key.questions[0].drawn.parameters["V"] {
             qkvet_exam::answer::Parameter::Matrix(rows) => rows.clone(),
@@ -472,7 +465,7 @@ fn nothing_follows_from_an_answer_that_leaves_nothing_to_compute() {
         }
     }
     // What earned nothing and is no known mistake is not carried on.
-    let (grader, _) = of_own(CHAIN, &catalog);
+    let (grader, _) = of_own(CHAIN);
     let all = graded(&grader, "  1a: [[7, 8], [9, 10]]\n  1b: [[14, 16], [18, 20]]\n");
     assert_eq!(
         (part(&all, "1a").verdict, part(&all, "1b").verdict),
@@ -540,8 +533,7 @@ parts:
 
 #[test]
 fn a_bound_is_met_that_the_sheet_prints() {
-    let catalog = catalog();
-    let (grader, _) = of_own(CHAIN, &catalog);
+    let (grader, _) = of_own(CHAIN);
     // √2/300 = 0.004714… is printed as 0.0047, below it; 0.00475 is too far.
     for (entry, verdict) in
         [("1.0047", Verdict::Right), ("1.004714", Verdict::Right), ("1.00475", Verdict::Wrong)]
@@ -551,7 +543,7 @@ fn a_bound_is_met_that_the_sheet_prints() {
     }
     // Where what is printed is above the bound, what is within it is right: √3/300 = 0.005773… is
     // printed as 0.0058.
-    let (grader, _) = of_own(&CHAIN.replace("sqrt(2) / 300", "sqrt(3) / 300"), &catalog);
+    let (grader, _) = of_own(&CHAIN.replace("sqrt(2) / 300", "sqrt(3) / 300"));
     for (entry, verdict) in
         [("1.0058", Verdict::Right), ("1.00579", Verdict::Right), ("1.00581", Verdict::Wrong)]
     {
@@ -562,8 +554,7 @@ fn a_bound_is_met_that_the_sheet_prints() {
 
 #[test]
 fn a_design_that_need_not_change_is_taken_over() {
-    let catalog = catalog();
-    let (grader, _) = of_own(CHAIN, &catalog);
+    let (grader, _) = of_own(CHAIN);
     let of = |answers: &str| {
         let all = graded(&grader, answers);
         (part(&all, "1d").verdict, part(&all, "1d").points, part(&all, "1d").feedback.to_string())
@@ -582,8 +573,7 @@ fn a_design_that_need_not_change_is_taken_over() {
 
 #[test]
 fn lines_that_commute_are_right_in_either_order() {
-    let catalog = catalog();
-    let (grader, key) = of_own(CHAIN, &catalog);
+    let (grader, key) = of_own(CHAIN);
     let Answer::Ordering(order) = &key.questions[0].parts[4].answer else { panic!("lines") };
     let letters = |lines: &[usize]| -> String {
         let letter = |line: &usize| {
@@ -602,7 +592,7 @@ fn lines_that_commute_are_right_in_either_order() {
     }
     // What other systems are told: PrairieLearn the lines before each, Moodle the places of each.
     let exported = |target| {
-        let files = export(target, std::slice::from_ref(&key), Credit::default(), &catalog);
+        let files = export(target, std::slice::from_ref(&key), Credit::default(), catalog());
         let files = files.unwrap_or_else(|error| panic!("{error}"));
         files
             .iter()
@@ -632,7 +622,7 @@ fn lines_that_commute_are_right_in_either_order() {
             text: CHAIN.replace("any_order: [[2, 3]]", &format!("any_order: {wrong}")),
         }];
         let set = Source { path: "set.yaml".to_owned(), text: set("own") };
-        let error = build(&Request { set, own, variants: 1, seed: 1 }, &catalog)
+        let error = build(&Request { set, own, variants: 1, seed: 1 }, catalog())
             .expect_err("a pair that is none");
         assert!(error.to_string().contains("answer.any_order: expected"), "{error}");
     }
@@ -644,9 +634,8 @@ fn an_old_id_of_a_question_is_followed() {
     let text = CHAIN.replace("question: own", "question: raised-score-odds");
     let own =
         |name: &str| vec![Source { path: format!("questions/{name}.yaml"), text: text.clone() }];
-    let catalog = catalog();
-    let mut key = keys(&set("raised-score"), own("raised-score-odds"), 1, &catalog).remove(0);
-    let (_, library) = key.sources(&catalog).unwrap_or_else(|error| panic!("{error}"));
+    let mut key = keys(&set("raised-score"), own("raised-score-odds"), 1).remove(0);
+    let (_, library) = key.sources(catalog()).unwrap_or_else(|error| panic!("{error}"));
     key.questions[0].question = "raised-score".to_owned();
     assert!(library.get(&key.questions[0].question).is_some());
     assert!(library.get("raised").is_none());
@@ -655,9 +644,8 @@ fn an_old_id_of_a_question_is_followed() {
 /// The file that a question was read from may be right while the copy in the key is not.
 #[test]
 fn a_damaged_copy_is_placed_in_the_key() {
-    let catalog = catalog();
     let own = vec![Source { path: "questions/own.yaml".to_owned(), text: CHAIN.to_owned() }];
-    let key = keys(&set("own"), own, 1, &catalog).remove(0);
+    let key = keys(&set("own"), own, 1).remove(0);
     let mut own = key.clone();
     own.own[0].text.push_str("\nrubbish: 1\n");
     let mut of_set = key.clone();
@@ -665,7 +653,7 @@ fn a_damaged_copy_is_placed_in_the_key() {
     let mut unknown = key;
     unknown.set.text = set("nobody");
     for key in [own, of_set, unknown] {
-        let error = Grader::new(vec![key], &catalog).err();
+        let error = Grader::new(vec![key], catalog()).err();
         assert!(
             matches!(error, Some(ExamError::Key(KeyError::Copy { variant: 1, .. }))),
             "{error:?}"
@@ -675,8 +663,7 @@ fn a_damaged_copy_is_placed_in_the_key() {
 
 #[test]
 fn digits_in_groups_units_and_percent_are_read_or_told() {
-    let catalog = catalog();
-    let (grader, _) = of_own(CHAIN, &catalog);
+    let (grader, _) = of_own(CHAIN);
     for (answer, verdict, says) in [
         ("1f: 11475", Verdict::Right, ""),
         ("1f: 11,475", Verdict::Right, ""),
@@ -721,14 +708,13 @@ fn digits_in_groups_units_and_percent_are_read_or_told() {
 
 #[test]
 fn a_key_is_held_against_its_seed_before_it_is_used() {
-    let catalog = catalog();
-    let good = keys(&set("which-products"), Vec::new(), 2, &catalog);
+    let good = keys(&set("which-products"), Vec::new(), 2);
     let error = |keys: Vec<Key>| {
-        Grader::new(keys, &catalog).map(|_| ()).expect_err("a wrong key").to_string()
+        Grader::new(keys, catalog()).map(|_| ()).expect_err("a wrong key").to_string()
     };
     assert!(
-        Grader::new(good.clone(), &catalog).is_ok()
-            && Grader::new(vec![good[1].clone()], &catalog).is_ok()
+        Grader::new(good.clone(), catalog()).is_ok()
+            && Grader::new(vec![good[1].clone()], catalog()).is_ok()
     );
     let mut swapped = good.clone();
     let order = swapped[1].questions[0].parts.iter_mut().find_map(|part| match &mut part.answer {

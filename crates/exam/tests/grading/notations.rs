@@ -1,9 +1,9 @@
 //! The same numbers in other notations, and other numbers in them.
 
 use qkvet_exam::generate::Answer;
-use qkvet_exam::grade::{Grader, Verdict, read};
+use qkvet_exam::grade::{Verdict, read};
 
-use super::{catalog, graded, keys, of_own, part, set};
+use super::{graded, grader, keys, of_own, part, set};
 
 /// M = [[1, -1], [2, 0]] / √2, two blocks K = [[1], [2]] and V = [[3, 4], [5, 6]], a row, a column,
 /// a shape, options.
@@ -50,8 +50,7 @@ parts:
 
 #[test]
 fn what_is_right_is_right_in_every_usual_notation_and_what_is_wrong_stays_wrong() {
-    let catalog = catalog();
-    let (grader, _) = of_own(BLOCKS, &catalog);
+    let (grader, _) = of_own(BLOCKS);
     for (answer, verdict, says) in [
         ("1a: 1/sqrt(2) * [[1, -1], [2, 0]]", Verdict::Right, "exact value"),
         ("1a: 2^{-1/2} [[1, -1], [2, 0]]", Verdict::Right, "exact value"),
@@ -109,8 +108,7 @@ fn what_is_right_is_right_in_every_usual_notation_and_what_is_wrong_stays_wrong(
 
 #[test]
 fn an_option_may_be_called_one() {
-    let catalog = catalog();
-    let keys = keys(&set("several-heads"), Vec::new(), 1, &catalog);
+    let keys = keys(&set("several-heads"), Vec::new(), 1);
     let Answer::Choice(order) = &keys[0].questions[0].parts[2].answer else { panic!("options") };
     let right = order
         .iter()
@@ -119,7 +117,7 @@ fn an_option_may_be_called_one() {
         .expect("the right one");
     let letter = char::from(b'a' + right);
     let other = char::from(b'a' + (right + 1) % 4);
-    let grader = Grader::new(keys.clone(), &catalog).unwrap_or_else(|error| panic!("{error}"));
+    let grader = grader(keys.clone());
     for (written, verdict) in [
         (format!("option {letter}"), Verdict::Right),
         (format!("Option ({})", letter.to_ascii_uppercase()), Verdict::Right),
@@ -133,8 +131,7 @@ fn an_option_may_be_called_one() {
 
 #[test]
 fn what_is_no_number_costs_its_own_part_alone() {
-    let catalog = catalog();
-    let (grader, _) = of_own(BLOCKS, &catalog);
+    let (grader, _) = of_own(BLOCKS);
     for word in [".nan", ".inf", "-.inf", "1e999"] {
         let text = format!(
             "variant: 1\nstudent: Ada\nanswers:\n  1c: [[1, 2]]\n  1d: {word}\n  1h: [[{word}, 1]]\n"
