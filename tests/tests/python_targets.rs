@@ -320,6 +320,21 @@ fn an_interrupt_ends_a_hanging_call_and_leaves_the_report() {
     assert_eq!((&report["interrupted"], &report["stopped"]), (&true.into(), &"interrupted".into()));
 }
 
+/// Every command that loads a target.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_loading_of_a_target() {
+    if !has_python() {
+        return;
+    }
+    for command in ["check", "probe", "doctor"] {
+        let folder = target("import time\nopen('loads', 'w').close()\ntime.sleep(1000)\n");
+        let mut run = qkvet(folder.path());
+        run.args([command, "target.py:attention"]);
+        interrupted("a module that loads", &mut run, || folder.has("loads")).ends(130);
+    }
+}
+
 /// Whoever is killed, or loses the machine, finds the case that ran, and can put it again.
 #[cfg(unix)]
 #[test]

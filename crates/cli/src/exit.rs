@@ -66,6 +66,7 @@ impl Failure {
             Self::Start(error) | Self::Run(RunError::Start(error)) => match error {
                 // Declared in qkvet.yaml, which has a slip.
                 StartError::Load { kind: Some(LoadKind::Supports), .. } => USAGE,
+                StartError::Interrupted { .. } => INTERRUPTED,
                 _ => TARGET,
             },
             Self::Target(_) => TARGET,

@@ -113,6 +113,9 @@ impl Conversation {
                 let (trouble, heard) = started_badly(&child, trouble);
                 return Err(StartError::Died { target, trouble, heard });
             }
+            Received::Late(_) if launch.limits.watch.is_stopped() => {
+                return Err(StartError::Interrupted { target });
+            }
             Received::Late(trouble) => {
                 let (limit, hint) = (launch.limits.start_timeout, launch.whose.timeout_hint());
                 let (trouble, heard) = started_badly(&child, trouble);

@@ -83,6 +83,11 @@ pub enum StartError {
         /// What to do.
         hint: &'static str,
     },
+    /// The user wanted to stop while it was loading.
+    Interrupted {
+        /// The target as it was given.
+        target: String,
+    },
     /// The process answered something else.
     Protocol {
         /// The target as it was given.
@@ -107,7 +112,10 @@ impl StartError {
         match self {
             Self::Spawn { hint, .. } | Self::Timeout { hint, .. } => Some(Quoted::new(*hint)),
             Self::Load { hint, .. } => hint.clone(),
-            Self::Died { .. } | Self::Protocol { .. } | Self::Scratch { .. } => None,
+            Self::Died { .. }
+            | Self::Interrupted { .. }
+            | Self::Protocol { .. }
+            | Self::Scratch { .. } => None,
         }
     }
 }
@@ -127,6 +135,7 @@ impl fmt::Display for StartError {
                 let (limit, how) = (limit.as_secs_f64(), trouble.display());
                 write!(f, "{target}: expected to be loaded within {limit} s, got {how}{heard}")
             }
+            Self::Interrupted { target } => write!(f, "{target}: interrupted while it was loaded"),
             Self::Protocol { target, error, heard } => {
                 let expected = "expected an answer of qkvet-wire/1 to hello";
                 write!(f, "{target}: {expected}; {error}{heard}")
