@@ -35,6 +35,7 @@ mod onnx;
 mod patch;
 mod probe;
 mod redirect;
+mod redirects;
 mod replay;
 mod schema;
 pub mod shape;
@@ -96,7 +97,8 @@ pub use nearest::{name_hint, nearest};
 pub use onnx::{OnnxCase, OnnxOutcome, OnnxReport};
 pub use patch::{Behavior, Convention, Fault, FaultFamily};
 pub use probe::{Certainty, Measured, Probe, ProbedConvention, ProbedField};
-pub use redirect::{Redirect, Redirects};
+pub use redirect::Redirect;
+pub use redirects::Redirects;
 pub use replay::{Replay, Replayed};
 #[cfg(feature = "schema")]
 pub use schema::generate_schemas;
