@@ -9,7 +9,7 @@ use qkvet_exam::student_answer::read_expression;
 use qkvet_exam::grade::{Grader, csv_table, gradescope, read};
 use qkvet_exam::key::{Key, Source};
 use qkvet_exam::question::{CheckedQuestion, ProblemSet};
-use qkvet_exam::solution::{Written, check};
+use qkvet_exam::solution::{WrittenSolution, check};
 use qkvet_spec::Catalog;
 
 /// A set whose parts are of every kind: numbers, choices, orderings, formulas, designs, text.
@@ -39,7 +39,7 @@ fuzz_target!(init: { LazyLock::force(&BENCH); }, |bytes: &[u8]| {
     if let Ok(key) = Key::from_json(source) {
         let _ = Grader::new(vec![key], catalog);
     }
-    if let Ok(written) = Written::from_yaml("x.yaml", source) {
+    if let Ok(written) = WrittenSolution::from_yaml("x.yaml", source) {
         let _ = check(&written);
     }
     for file in ["x.yaml", "x.json", "x.csv", "x.ipynb"] {

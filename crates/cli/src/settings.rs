@@ -152,7 +152,11 @@ fn set(command: &mut Command, said: &Said) -> Result<(), Unexpected> {
 
 fn of_check(args: &mut CheckArgs, said: &Said) -> Result<(), Unexpected> {
     match said.setting.key {
-        "suite" => read(&mut args.suite, said),
+        "suite" => {
+            args.suite = parsed(&said.values[0], said)?;
+            args.suite = current(&args.suite).unwrap_or_default();
+            Ok(())
+        }
         "laws" => {
             args.law = said.values.iter().filter_map(|name| current(name).ok()).collect();
             Ok(())

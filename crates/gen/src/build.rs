@@ -19,7 +19,7 @@ use crate::options::{bias_by, draw_bias, draw_mask, draw_sinks, slopes};
 use crate::sequences::{draw_lengths, draw_packed};
 use crate::source::Source;
 use crate::usage::Usage;
-use crate::validate::{check_case, check_dims, check_plan};
+use crate::validate::{check_case, check_dims, check_plan, check_size};
 use crate::{CasePlan, GenError};
 
 /// Builds the case of a plan: the same plan gives the same bits on every machine.
@@ -252,6 +252,7 @@ impl<'a> Draft<'a> {
             }
             Domain::Permutation(n) => {
                 let n = self.extents.eval(n, name)?;
+                check_size(name, [n, n], "given")?;
                 let mut order: Vec<usize> = (0..n).collect();
                 draws.shuffle(&mut order);
                 if order.is_sorted() && n > 1 {
@@ -270,6 +271,7 @@ impl<'a> Draft<'a> {
             }
             Domain::Matrix(rows, cols) => {
                 let shape = [1, self.extents.eval(rows, name)?, self.extents.eval(cols, name)?];
+                check_size(name, shape, "given")?;
                 let role = Role::of_width(cols);
                 let data = self.fill(name, 1, shape, |_, _, row, t, draws| {
                     self.family.element(role, row, t, draws)
@@ -282,11 +284,13 @@ impl<'a> Draft<'a> {
                     self.extents.eval(rows, name)?,
                     self.extents.eval(cols, name)?,
                 ];
+                check_size(name, [self.plan.dims.b, shape[0], shape[1], shape[2]], "given")?;
                 self.tensor(name, Role::of_width(cols), shape)
             }
             Domain::Grid(rows, cols) => {
                 let (b, heads) = (self.plan.dims.b, self.plan.dims.h_k);
                 let shape = [heads, self.extents.eval(rows, name)?, self.extents.eval(cols, name)?];
+                check_size(name, [b, heads, shape[1], shape[2]], "given")?;
                 let data = self.fill(name, b, shape, |_, _, _, _, draws| self.family.grid(draws));
                 matrices(Some(b), Some(heads), shape[1], shape[2], data)
             }

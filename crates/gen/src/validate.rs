@@ -132,16 +132,22 @@ pub(crate) fn check_dims(dims: &Dims, place: &str) -> Result<(), GenError> {
         ("value", [b, h_k, n_k, d_v]),
         ("scores", [b, h_q, n_q, n_k]),
     ] {
-        let elements = shape.iter().fold(1usize, |product, n| product.saturating_mul(*n));
-        if elements > MAX_ELEMENTS {
-            let expected = format!("{MAX_ELEMENTS} elements at most");
-            return Err(GenError::new(
-                format!("{tensor} {shape:?}"),
-                place,
-                expected,
-                elements.to_string(),
-            ));
-        }
+        check_size(tensor, shape, place)?;
+    }
+    Ok(())
+}
+
+/// Whether there is room for so many elements.
+pub(crate) fn check_size<const N: usize>(
+    what: &str,
+    shape: [usize; N],
+    place: &str,
+) -> Result<(), GenError> {
+    let elements = shape.iter().fold(1usize, |product, n| product.saturating_mul(*n));
+    if elements > MAX_ELEMENTS {
+        let expected = format!("{MAX_ELEMENTS} elements at most");
+        let got = elements.to_string();
+        return Err(GenError::new(format!("{what} {shape:?}"), place, expected, got));
     }
     Ok(())
 }

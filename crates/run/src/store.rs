@@ -213,14 +213,10 @@ impl Store {
         }
         self.working.lock().unwrap_or_else(PoisonError::into_inner).insert(number);
         let path = running_file(&self.folder, number);
-        // Before every case: in its place, since nobody reads it while the run goes on.
         let drawn = plan.map(|plan| Drawn { id: id.to_owned(), plan: plan.clone() });
         let stored = Stored { drawn, ..self.stored(case.dtype, law, &self.declared, None) };
         let case = stored.drawn.is_none().then_some(case);
-        let written = text(&path, &stored, case).and_then(|text| {
-            std::fs::write(&path, text).map_err(|error| unwritten(&path).error(error))
-        });
-        self.noted(written);
+        self.noted(text(&path, &stored, case).and_then(|text| write(&path, &text)));
     }
 
     /// Keeps a case for `qkvet replay`, with the conventions it was judged under and what it shows.
@@ -292,11 +288,8 @@ fn text(path: &Path, stored: &Stored, case: Option<&Case>) -> Result<String, Une
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Unexpected> {
-    atomic_write(path, text.as_bytes()).map_err(|error| unwritten(path).error(error))
-}
-
-fn unwritten(path: &Path) -> Unexpected {
-    Unexpected::at_path("case", path, "to be written")
+    atomic_write(path, text.as_bytes())
+        .map_err(|error| Unexpected::at_path("case", path, "to be written").error(error))
 }
 
 /// Reads a stored case: an id under `folder`, or a file.

@@ -44,7 +44,7 @@ pub(super) fn read(file: &str, text: &str) -> Vec<Submission> {
         }
         let (expected, got) = (names.len(), row.len());
         let problem = match student {
-            None => Some(Problem::NoStudents { got: names.clone() }),
+            None => Some(Problem::NoStudents { got: names.len() }),
             Some(_) => (got > expected).then_some(Problem::Cells { expected, got }),
         };
         let place = Place::new(file, Spot::Line(line));

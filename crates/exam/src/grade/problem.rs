@@ -62,9 +62,9 @@ pub enum Problem {
     #[error("file: {0}")]
     File(#[from] FileError),
     /// A file of another kind.
-    #[error("file: expected a submission, got one that ends in `.{}`", got.escape_debug())]
+    #[error("file: expected a submission, got {}", ending(got))]
     Kind {
-        /// The end of its name.
+        /// What its name ends in, behind the point; empty where it has none.
         got: String,
     },
     /// YAML that is no submission.
@@ -115,10 +115,10 @@ pub enum Problem {
     #[error("table: expected at most {} rows, got more", MAX_ROWS)]
     TooManyRows,
     /// A table that does not say whose its rows are.
-    #[error("table: expected a column `student`, got {}", quoted_names(got))]
+    #[error("table: expected a column `student`, got {got} others")]
     NoStudents {
-        /// Its columns.
-        got: Vec<String>,
+        /// How many columns it has.
+        got: usize,
     },
     /// A row that is longer than the first.
     #[error("row: expected {expected} cells, got {got}")]
@@ -190,9 +190,11 @@ pub enum Problem {
     },
 }
 
-fn quoted_names(names: &[String]) -> String {
-    let quoted = names.iter().map(|name| format!("`{}`", name.escape_debug()));
-    quoted.collect::<Vec<_>>().join(", ")
+fn ending(extension: &str) -> String {
+    if extension.is_empty() {
+        return "one without an ending".to_owned();
+    }
+    format!("one that ends in `.{}`", extension.escape_debug())
 }
 
 fn listed(known: &[usize]) -> String {

@@ -1,5 +1,7 @@
 //! Submissions of all kinds of files.
 
+use std::path::Path;
+
 use super::{FileError, Problem, Trouble, csv, notebook, yaml};
 use crate::Place;
 use crate::student_answer::Node;
@@ -61,7 +63,8 @@ pub fn read(file: &str, bytes: &[u8]) -> Vec<Submission> {
         return vec![Submission::unreadable(file, FileError::NotText)];
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let extension = file.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+    let extension = Path::new(file).extension().unwrap_or_default().to_string_lossy();
+    let extension = extension.to_ascii_lowercase();
     match extension.as_str() {
         "yaml" | "yml" => vec![yaml::read(file, text)],
         "json" => yaml::read_json(file, text),

@@ -87,7 +87,7 @@ fn of_json(file: &str, entry: Option<usize>, node: Node) -> Result<Submission, P
         return Err(Problem::NoObject { got: node.kind() });
     };
     let mut submission = Submission { file: file.to_owned(), ..Submission::default() };
-    let mut trouble = Vec::new();
+    let (mut trouble, mut others) = (Vec::new(), Vec::new());
     let mut word = |field, node: &Node| {
         scalar(field, node).unwrap_or_else(|problem| {
             let place = Place::new(file, Spot::Answer(entry, None));
@@ -108,10 +108,12 @@ fn of_json(file: &str, entry: Option<usize>, node: Node) -> Result<Submission, P
                 }
             }
             ("answers", Node::Missing) => {}
-            ("answers", node) => return Err(Problem::NoAnswers { got: node.kind() }),
-            _ => return Err(Problem::Entry { got: name }),
+            ("answers", node) => others.push(Problem::NoAnswers { got: node.kind() }),
+            _ => others.push(Problem::Entry { got: name }),
         }
     }
+    let other = |problem| Trouble { place: Place::new(file, Spot::Answer(entry, None)), problem };
+    trouble.extend(others.into_iter().map(other));
     submission.trouble = trouble;
     Ok(submission)
 }

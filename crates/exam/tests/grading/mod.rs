@@ -348,11 +348,13 @@ fn bad_submissions_are_told_and_never_end_the_run() {
         ),
         ("a.yaml", "exam: [x]\nvariant: 1\n", "exam: expected a text or a number, got a list"),
         ("a.yaml", "variant: [1]\n", "variant: expected a text or a number, got a list"),
-        ("a.csv", "name,1a\nAda,1", "expected a column `student`, got `name`, `1a`"),
+        ("a.csv", "name,1a\nAda,1", "expected a column `student`, got 2 others"),
         ("a.csv", "student,1a\nAda,\"1", "closing quote"),
         ("a.ipynb", "{\"cells\": 5}", "expected a list"),
         ("a.ipynb", "{}", "notebook"),
+        ("a.json", "{\"student\": [1], \"answers\": [1]}", "student: expected a text or a number"),
         ("a.exe", "MZ", "expected a submission, got one that ends in `.exe`"),
+        ("a.d/readme", "MZ", "expected a submission, got one without an ending"),
     ] {
         let all = grader.all(&read(file, text.as_bytes()));
         assert!(!all.is_empty(), "{text}");
