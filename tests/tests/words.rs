@@ -85,7 +85,11 @@ fn with_other_words_a_run_comes_to_the_same() {
         };
         let (english, odd) = (written(&English as &dyn Words), written(&Doubled));
         assert_ne!(english, odd);
-        let read = |document| -> Summary { serde_json::from_value(document).expect("a report") };
+        // Of a warning a report has the sentence alone.
+        let read = |document| {
+            let read: Summary = serde_json::from_value(document).expect("a report");
+            Summary { warnings: Vec::new(), ..read }
+        };
         let (english, odd) = (read(english), read(odd));
         assert!(english == odd, "{fault}");
         for format in ReportFormat::ALL {
