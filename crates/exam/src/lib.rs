@@ -4,8 +4,8 @@
 //! The way of a question: [`question`] reads and checks it, [`generate`] draws its numbers until
 //! every modelled mistake gives another answer than the key, [`answer`] computes that key in exact
 //! numbers, [`mod@print`] makes sheet and key from one tree, and [`verify`] derives every number
-//! again by another route. [`build`] does it all for a problem set. [`given`] reads what students
-//! write, [`grade`] marks it with a key, and [`solution`] finds the first slip of a worked
+//! again by another route. [`build`] does it all for a problem set. [`student_answer`] reads what
+//! students write, [`grade`] marks it with a key, and [`solution`] finds the first slip of a worked
 //! solution. [`mod@export`] has the files of learning management systems.
 //!
 //! Every function depends on its arguments alone: no clock, no environment, no files.
