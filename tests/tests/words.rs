@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicBool;
 use qkvet_report::{English, ReportFormat, apply_known, finding_name, read_known, write_as};
 use qkvet_run::adapters::NamedTarget;
 use qkvet_run::adapters::builtin::Simulated;
-use qkvet_run::run::{CaseSource, FailFast, RunConfig, run};
+use qkvet_run::config::{CaseSource, FailFast, RunConfig};
+use qkvet_run::run::run;
 use qkvet_spec::{
     Catalog, Cause, Dialect, Dtype, Finding, Note, Sentence, Summary, SummaryDocument, Warning,
     Words,

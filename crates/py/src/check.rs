@@ -8,10 +8,11 @@ use std::time::Instant;
 use pyo3::prelude::*;
 use qkvet_report::English;
 use qkvet_run::adapters::{NamedTarget, Recorded};
+use qkvet_run::config::{CaseSource, RunConfig};
 use qkvet_run::declared::{Declared, Selection};
 use qkvet_run::probing;
 use qkvet_run::record::{Recording, Sharding, read_shards, write_shard};
-use qkvet_run::run::{CaseSource, RunConfig, run};
+use qkvet_run::run::run;
 use qkvet_spec::{Event, Summary, SummaryDocument};
 
 use crate::interrupt::{SIGNALS_EVERY, interruptible};

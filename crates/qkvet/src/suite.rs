@@ -7,8 +7,9 @@ use qkvet_engine::law::{Judge, evaluate};
 use qkvet_gen::{check_case, from_token};
 use qkvet_report::English;
 use qkvet_run::adapters::{Again, NamedTarget, OpenTarget, OwnTarget};
+use qkvet_run::config::{CaseSource, FailFast, RunConfig};
 use qkvet_run::declared::{Declared, Selection, embedded};
-use qkvet_run::run::{CaseSource, FailFast, RunConfig, run, self_test};
+use qkvet_run::run::{run, self_test};
 use qkvet_spec::{Case, Catalog, CheckedLaw, Dialect, Dtype, Judgment, Summary, Unexpected};
 
 use crate::Error;

@@ -16,9 +16,7 @@ use serde_json::value::RawValue;
 
 use crate::adapters::StoredCall;
 use crate::atomic_write::atomic_write;
-use crate::config::below_current;
-use crate::config::names;
-use crate::run::RunConfig;
+use crate::config::{RunConfig, below_current, names};
 
 /// No stored case is longer: a longer file is refused before it is read.
 const MAX_BYTES: u64 = 1 << 30;

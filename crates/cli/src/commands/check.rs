@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use qkvet_run::adapters::NamedTarget;
-use qkvet_run::config::Home;
+use qkvet_run::config::{CaseSource, Home};
 use qkvet_run::frozen::read_cases;
-use qkvet_run::run::CaseSource;
 use qkvet_spec::{Catalog, CheckedLaw, Dtype, Suite};
 
 use super::expected::Expected;

@@ -9,8 +9,7 @@ use qkvet_report::{
     DAMAGED_HINT, apply_known, compare, is_about_known, is_day, read_known, read_snapshot,
 };
 use qkvet_run::adapters::{mistyped_target, other_names};
-use qkvet_run::config::Home;
-use qkvet_run::run::Seen;
+use qkvet_run::config::{Home, Seen};
 use qkvet_spec::{KnownDeviation, KnownFile, Snapshot, Summary, Unexpected};
 
 use crate::args::ReportArgs;

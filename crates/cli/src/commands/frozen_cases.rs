@@ -4,8 +4,8 @@ use std::path::Path;
 
 use qkvet_gen::build;
 use qkvet_gen::frozen::{FrozenCase, LargerEntry, freeze, frozen_plans};
+use qkvet_run::config::CaseSource;
 use qkvet_run::frozen::{FileFormat, FrozenFolder, read_cases};
-use qkvet_run::run::CaseSource;
 use qkvet_spec::{Catalog, CheckedLaw, Dtype, Unexpected};
 
 use super::setup::{self, suite};

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use qkvet_report::{English, Progress};
 use qkvet_run::adapters::NamedTarget;
-use qkvet_run::config::Declared;
+use qkvet_run::config::{CaseSource, Declared, FailFast, RunConfig, Seen};
 use qkvet_run::process::{Watch, end_all};
 use qkvet_run::record::{Recording, Shard, Sharding, write_shard};
-use qkvet_run::run::{CaseSource, FailFast, RunConfig, Seen, run};
+use qkvet_run::run::run;
 use qkvet_spec::{Catalog, CheckedLaw, Dtype, Summary};
 
 use super::expected::Expected;

@@ -7,10 +7,10 @@ use std::sync::atomic::AtomicBool;
 
 use qkvet_report::{English, Progress};
 use qkvet_run::adapters::{NamedTarget, Recorded};
-use qkvet_run::config::{Declared, Home, TargetEntry};
+use qkvet_run::config::{CaseSource, Declared, FailFast, Home, RunConfig, Seen, TargetEntry};
 use qkvet_run::process::{Limits, Watch};
 use qkvet_run::record::{ChangedFile, Header, read_shards};
-use qkvet_run::run::{CaseSource, FailFast, RunConfig, Seen, run};
+use qkvet_run::run::run;
 use qkvet_spec::{Catalog, Chosen, Stopped, StoppedShard, Summary, Unexpected, Verdict};
 
 use super::expected::Expected;

@@ -11,9 +11,9 @@ use qkvet_gen::frozen::FrozenCase;
 use qkvet_report::{English, Progress, json_document, onnx_text};
 use qkvet_run::adapters::NamedTarget;
 use qkvet_run::adapters::onnx::{Allowance, BackendConfig, NodeTestWriter, Opset, split, test_of};
-use qkvet_run::config::{Declared, TargetEntry};
+use qkvet_run::config::{CaseSource, Declared, FailFast, RunConfig, TargetEntry};
 use qkvet_run::process::{Limits, Watch};
-use qkvet_run::run::{CaseSource, FailFast, RunConfig, run};
+use qkvet_run::run::run;
 use qkvet_spec::{Catalog, FindingDocument, OnnxOutcome, OnnxReport, Summary, Unexpected};
 
 use super::frozen_cases::{self, Wanted};

@@ -87,15 +87,14 @@ fn of_json(file: &str, entry: Option<usize>, node: Node) -> Result<Submission, P
         return Err(Problem::NoObject { got: node.kind() });
     };
     let mut submission = Submission { file: file.to_owned(), ..Submission::default() };
-    let (mut trouble, mut others) = (Vec::new(), Vec::new());
-    let mut word = |field, node: &Node| {
-        scalar(field, node).unwrap_or_else(|problem| {
-            let place = Place::new(file, Spot::Answer(entry, None));
-            trouble.push(Trouble { place, problem });
-            None
-        })
-    };
+    let mut problems = Vec::new();
     for (name, node) in entries {
+        let mut word = |field, node: &Node| {
+            scalar(field, node).unwrap_or_else(|problem| {
+                problems.push(problem);
+                None
+            })
+        };
         match (name.as_str(), node) {
             ("exam", node) => submission.exam = word("exam", &node),
             ("variant", node) => submission.variant = word("variant", &node),
@@ -108,13 +107,13 @@ fn of_json(file: &str, entry: Option<usize>, node: Node) -> Result<Submission, P
                 }
             }
             ("answers", Node::Missing) => {}
-            ("answers", node) => others.push(Problem::NoAnswers { got: node.kind() }),
-            _ => others.push(Problem::Entry { got: name }),
+            ("answers", node) => problems.push(Problem::NoAnswers { got: node.kind() }),
+            _ => problems.push(Problem::Entry { got: name }),
         }
     }
-    let other = |problem| Trouble { place: Place::new(file, Spot::Answer(entry, None)), problem };
-    trouble.extend(others.into_iter().map(other));
-    submission.trouble = trouble;
+    let place = Place::new(file, Spot::Answer(entry, None));
+    let trouble = |problem| Trouble { place: place.clone(), problem };
+    submission.trouble = problems.into_iter().map(trouble).collect();
     Ok(submission)
 }
 

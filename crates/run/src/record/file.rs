@@ -20,7 +20,7 @@ use super::response::{StoredAnswer, StoredResponse};
 use crate::adapters::Called;
 use crate::adapters::StoredCall;
 use crate::atomic_write::atomic_write_with;
-use crate::run::{CaseSource, RunConfig};
+use crate::config::{CaseSource, RunConfig};
 
 /// Name and version of the format.
 const FORMAT: &str = "qkvet-shard/1";

@@ -1,6 +1,6 @@
 //! A run: cases are planned, called and judged; what is wrong is settled, grouped, shrunk and
-//! described. Each step makes something new of what is known (`RunState`). A run
-//! tells its progress as events, and what it found as one [`Summary`].
+//! described. Each step makes something new of what is known (`RunState`). A run tells its progress
+//! as events, and what it found as one [`Summary`].
 
 mod again;
 mod call;
@@ -18,8 +18,7 @@ mod summary;
 
 use qkvet_spec::{Event, Notice, Quoted, RunInfo, Summary, Unexpected, Warning};
 
-pub use crate::config::{CaseSource, FailFast, RunConfig, Seen};
-use crate::config::{meaning_of, names};
+use crate::config::{CaseSource, RunConfig, meaning_of, names};
 use crate::store::Store;
 use call::Workers;
 pub use call::threads_of;
