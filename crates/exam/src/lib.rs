@@ -13,7 +13,6 @@
 pub mod answer;
 pub mod begin;
 pub mod build;
-mod counted;
 mod error;
 pub mod export;
 mod expr;
@@ -23,6 +22,7 @@ pub mod grade;
 pub mod key;
 mod optionless;
 mod place;
+mod plural;
 pub mod print;
 pub mod proofs;
 pub mod question;
@@ -32,6 +32,6 @@ pub mod student_answer;
 pub mod verify;
 mod words;
 
-pub use counted::counted;
 pub use error::{ExamError, KeyError};
 pub use place::{Place, Spot};
+pub use plural::counted;

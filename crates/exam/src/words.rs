@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use crate::counted::counted;
 use crate::grade::{
     Comma, Extents, Failure, Feedback, FileError, List, Nature, NoEntry, Problem, TurnedVector,
     Undecided, Unread, WrongStatement, sample,
 };
+use crate::plural::counted;
 use crate::solution::{Base, Cause, Remark};
 
 /// Row and column from 1.

@@ -12,7 +12,7 @@ use qkvet_spec::{Dims, Dtype, Values};
 use crate::CasePlan;
 use crate::choice::SinkChoice;
 use crate::draw::{coarse_above, power_below};
-use crate::routed::{Route, routes};
+use crate::routing::{Route, routes};
 use crate::source::{Draws, Source};
 
 /// Classes of queries at most.

@@ -21,7 +21,7 @@ mod levels;
 mod margin;
 mod options;
 mod plan;
-mod routed;
+mod routing;
 mod sequences;
 mod shrink;
 mod source;

@@ -305,6 +305,26 @@ fn bits_and_keys() {
 }
 
 #[test]
+fn a_new_name_is_no_change() {
+    let broken = vec![finding("raised-score-odds", Verdict::Fail)];
+    let run = summary(
+        broken,
+        vec![
+            case("no-larger-than-values/c-1", Verdict::Fail, 9.0, Some(0)),
+            case("no-larger-than-values/c-2", Verdict::Pass, 0.1, None),
+        ],
+    );
+    let now = write_snapshot(&recorded(&run));
+    let old = now.replace("no-larger-than-values", "no-larger-than-the-values");
+    let old = old.replace("raised-score-odds", "raised-score");
+    assert_ne!(old, now);
+    let snapshot = read_snapshot("s", &old).expect("old names");
+    let outcome = compare(&snapshot, &run, "s", None, false);
+    assert_eq!((changes(&outcome), outcome.compared), (Vec::new(), 2));
+    assert_eq!(write_snapshot(&snapshot), now);
+}
+
+#[test]
 fn a_file_that_is_cut_anywhere_is_told_to_be_cut() {
     let run = summary(
         vec![finding("QK221 by remainder", Verdict::Fail)],

@@ -4,7 +4,7 @@
 mod calls;
 mod judge;
 
-use qkvet_spec::wire::{HelloAnswer, Request};
+use qkvet_spec::wire::{HelloAnswer, Payload, Request};
 use qkvet_spec::{
     Breakage, Call, CallOption, CallOptions, Contract, Convention, Diagnosis, DoctorEvent, Dtype,
     Meaning, Output, Quoted, Response, Trouble,
@@ -16,7 +16,7 @@ use std::time::Instant;
 use crate::adapters::python::PythonInfo;
 use crate::adapters::{NamedTarget, Peer};
 use crate::process::{Conversation, Exchange, Launch, Question, StartError, describe};
-use crate::wire::{WireError, line, quoted};
+use crate::wire::{WireError, WorkerFields, line, quoted};
 
 /// By what the answers are judged.
 #[derive(Clone, Debug)]
@@ -63,12 +63,11 @@ pub fn examine(
         launch,
         config,
         tell,
+        payload: conversation.payload,
         live: Some(conversation),
         seq: 0,
         worst: Diagnosis::Well,
-        files: false,
     };
-    doctor.files = doctor.live.as_ref().is_some_and(|live| live.files);
     doctor.steps();
     doctor.farewell();
     Ok(doctor.worst)
@@ -114,7 +113,7 @@ struct Doctor<'a, 'c> {
     live: Option<Conversation>,
     seq: u64,
     worst: Diagnosis,
-    files: bool,
+    payload: Payload,
 }
 
 impl Doctor<'_, '_> {
@@ -140,12 +139,16 @@ impl Doctor<'_, '_> {
                 ..plain.clone()
             },
         );
-        if self.files {
-            self.step("keys and values too large for a line, by file", &calls::large(dtype));
-        } else {
-            (self.tell)(DoctorEvent::Step("tensors by file".to_owned()));
-            let text = "supports.payloads does not list `file`: tensors of every size come inline";
-            self.show(Diagnosis::NotOffered, text);
+        let large = "keys and values too large for a line, ";
+        match self.payload {
+            Payload::File => self.step(&format!("{large}by file"), &calls::large(dtype)),
+            Payload::Memory => self.step(&format!("{large}in memory"), &calls::large(dtype)),
+            Payload::Inline => {
+                (self.tell)(DoctorEvent::Step("tensors by file".to_owned()));
+                let text =
+                    "supports.payloads does not list `file`: tensors of every size come inline";
+                self.show(Diagnosis::NotOffered, text);
+            }
         }
         self.step("the weights beside the output", &Call { return_weights: true, ..plain.clone() });
         for option in CallOption::ALL {
@@ -339,8 +342,10 @@ impl Doctor<'_, '_> {
             }
         };
         self.seq += 1;
-        let question = Question { seq: self.seq, case: Some("doctor"), call, tweak };
-        let Exchange { response, over, fault, .. } = live.ask(&self.launch, &question, &mut trace);
+        let ours = WorkerFields::default();
+        let question = Question { seq: self.seq, case: Some("doctor"), call, ours, tweak };
+        let Exchange { response, over, fault, .. } =
+            live.ask(&self.launch, &question, &mut trace, &mut || ());
         self.live = over.is_none().then_some(live);
         if let Some(error) = fault {
             self.broken(&error);

@@ -2,7 +2,11 @@
 
 #![allow(clippy::disallowed_methods, reason = "I/O crate, no arithmetic")]
 
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -11,6 +15,7 @@ use qkvet_spec::{
     Case, Cause, CheckedLaw, Contract, Convention, Dtype, Law, Unexpected, Verdict, Words,
     parse_json,
 };
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -132,8 +137,33 @@ pub(crate) struct Store {
     shown: Mutex<BTreeSet<String>>,
     /// The first case that could not be written.
     lost: Mutex<Option<Unexpected>>,
-    /// Workers that began a case.
-    working: Mutex<BTreeSet<usize>>,
+    /// The files of the cases that workers began, by worker.
+    working: Mutex<BTreeMap<usize, RunningFile>>,
+}
+
+/// A file that holds one text after the other: what ends this process does not cut a text short.
+struct RunningFile {
+    file: File,
+    length: usize,
+}
+
+impl RunningFile {
+    /// A new file in the place of what was there. The others are written over it: a file of its own
+    /// for each case takes longer than some calls.
+    fn create(path: &Path, text: &str) -> Result<Self, Unexpected> {
+        write(path, text)?;
+        let options = OFlags::NOFOLLOW.bits().cast_signed();
+        let file = File::options().write(true).custom_flags(options).open(path);
+        let file = file.map_err(|error| not_written(path, error))?;
+        Ok(Self { file, length: text.len() })
+    }
+
+    /// Writes over the text before, the rest of which becomes white space.
+    fn replace(&mut self, path: &Path, text: String) -> Result<(), Unexpected> {
+        let text = format!("{text:0$}", self.length);
+        self.length = text.len();
+        self.file.write_all_at(text.as_bytes(), 0).map_err(|error| not_written(path, error))
+    }
 }
 
 /// A run that ends in whatever orderly way leaves no case behind as if it were running; one that is
@@ -143,7 +173,7 @@ impl Drop for Store {
         if std::thread::panicking() {
             return;
         }
-        for number in self.working.get_mut().unwrap_or_else(PoisonError::into_inner).iter() {
+        for number in self.working.get_mut().unwrap_or_else(PoisonError::into_inner).keys() {
             // It may be gone, or there may be no place to write to.
             let _ = std::fs::remove_file(running_file(&self.folder, *number));
         }
@@ -209,12 +239,18 @@ impl Store {
         if !self.is_open {
             return;
         }
-        self.working.lock().unwrap_or_else(PoisonError::into_inner).insert(number);
         let path = running_file(&self.folder, number);
         let drawn = plan.map(|plan| Drawn { id: id.to_owned(), plan: plan.clone() });
         let stored = Stored { drawn, ..self.stored(case.dtype, law, &self.declared, None) };
         let case = stored.drawn.is_none().then_some(case);
-        self.noted(text(&path, &stored, case).and_then(|text| write(&path, &text)));
+        let mut working = self.working.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = text(&path, &stored, case).and_then(|text| match working.entry(number) {
+            Entry::Occupied(mut file) => file.get_mut().replace(&path, text),
+            Entry::Vacant(entry) => RunningFile::create(&path, &text).map(|file| {
+                entry.insert(file);
+            }),
+        });
+        self.noted(written);
     }
 
     /// Keeps a case for `qkvet replay`, with the conventions it was judged under and what it shows.
@@ -286,8 +322,11 @@ fn text(path: &Path, stored: &Stored, case: Option<&Case>) -> Result<String, Une
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Unexpected> {
-    atomic_write(path, text.as_bytes())
-        .map_err(|error| Unexpected::at_path("case", path, "to be written").error(error))
+    atomic_write(path, text.as_bytes()).map_err(|error| not_written(path, error))
+}
+
+fn not_written(path: &Path, error: io::Error) -> Unexpected {
+    Unexpected::at_path("case", path, "to be written").error(error)
 }
 
 /// Reads a stored case: an id under `folder`, or a file.

@@ -167,7 +167,27 @@ fn files_are_believed_as_far_as_they_go() {
 #[test]
 fn large_tensors_travel_either_way() {
     let by_file = output(start("good").call(&large_call()));
-    assert_eq!(output(start("inline").call(&large_call())), by_file);
+    for mode in ["inline", "memory"] {
+        assert_eq!(output(start(mode).call(&large_call())), by_file, "{mode}");
+    }
+}
+
+#[test]
+fn memory_is_believed_as_far_as_it_goes() {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    check("memory", "Output(", 0);
+    let missing = "tensors.output.offset: expected 64 bytes in memory from byte ";
+    check("memory-beyond", missing, 0);
+    check("memory-cut", missing, 0);
+    // What was not written is not the answer to the call before.
+    let mut target = start("memory-stale");
+    let right = output(target.call(&small_call()));
+    let stale = output(target.call(&small_call()));
+    assert!(right.output.data.iter().all(|x| x.is_finite()));
+    assert!(stale.output.data.iter().all(|x| x.is_nan()), "{stale:?}");
+    assert_eq!(output(target.call(&small_call())), right);
 }
 
 #[test]

@@ -246,6 +246,12 @@ pub trait Target {
     /// Answers one call. Never panics: a failing target is a [`Response`].
     fn call(&mut self, call: &Call) -> Response;
 
+    /// Answers one call. A target that computes in another process does `work`, at most once, while
+    /// it waits.
+    fn call_meanwhile(&mut self, call: &Call, _work: &mut dyn FnMut()) -> Response {
+        self.call(call)
+    }
+
     /// Answers one call whose inputs are contiguous in memory, where [`Target::call`] may hand on
     /// views of the same numbers.
     fn call_contiguous(&mut self, call: &Call) -> Response {

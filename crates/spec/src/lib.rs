@@ -42,7 +42,7 @@ pub mod shape;
 mod snapshot;
 mod source;
 mod spans;
-mod stopped;
+mod stop_reason;
 mod stream;
 mod suite;
 pub mod syntax;
@@ -112,7 +112,7 @@ pub use snapshot::{
 };
 pub use source::{SpecError, located, parse_large_yaml, parse_yaml, parse_yaml_of_answers};
 pub use spans::{span, spans};
-pub use stopped::{Stopped, StoppedShard};
+pub use stop_reason::{Stopped, StoppedShard};
 pub use stream::{Outcome, StreamLine};
 pub use suite::{BroadcastForm, Extended, Frozen, MaskPattern, Suite, Values};
 pub use unexpected::Unexpected;

@@ -54,9 +54,22 @@ pub struct Hello {
     pub payloads: Vec<Payload>,
     /// A folder for files of this conversation; the asking side removes it in the end.
     pub scratch: String,
+    /// Memory for tensors, where the asking side has some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryPaths>,
     /// What the Python worker of qkvet is to load; no other program is sent this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub python: Option<serde_json::Map<String, serde_json::Value>>,
+}
+
+/// Two files without a name, as paths that the program can open while the asking side runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MemoryPaths {
+    /// Tensors of requests: to be read, or mapped for reading or privately.
+    pub requests: String,
+    /// Tensors of answers: to be written.
+    pub answers: String,
 }
 
 /// The answer to `hello`. With `ok: true` it has `wire` and `name`, with `ok: false` a `message`.
@@ -118,7 +131,7 @@ pub struct Supports {
     /// Results: `output`, `weights`, `lse`; absent: the first two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outputs: Option<Vec<String>>,
-    /// Ways in which tensors may travel, `inline` and `file`; absent: `inline` alone.
+    /// Ways in which tensors may travel, `inline`, `file` and `memory`; absent: `inline` alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payloads: Option<Vec<String>>,
 }
@@ -132,6 +145,8 @@ pub enum Payload {
     Inline,
     /// As a file in the scratch folder.
     File,
+    /// In memory that both sides have open.
+    Memory,
 }
 
 /// One call of attention.
@@ -202,10 +217,15 @@ pub enum Want {
     Lse,
 }
 
-/// A tensor: storage bits, little-endian, row-major without gaps; either `data` or `file`.
+/// A tensor: storage bits, little-endian, row-major without gaps; either `data`, or `file`, or
+/// `offset` alone, which is a place in memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(extend("oneOf" = [{"required": ["data"]}, {"required": ["file"]}])))]
+#[cfg_attr(feature = "schema", schemars(extend("oneOf" = [
+    {"required": ["data"]},
+    {"required": ["file"]},
+    {"required": ["offset"], "not": {"anyOf": [{"required": ["data"]}, {"required": ["file"]}]}}
+])))]
 pub struct WireTensor {
     /// Format of an element.
     pub dtype: WireDtype,
@@ -217,7 +237,7 @@ pub struct WireTensor {
     /// Name of a file in the scratch folder, without folders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Where the elements begin in the file, in bytes; absent: 0.
+    /// Where the elements begin in the file or in memory, in bytes; absent: 0 of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
 }

@@ -38,9 +38,13 @@ impl CallRecord {
     /// Every result of the call: what is asked for comes with an output, which is a result like any
     /// other.
     pub fn results(&self) -> impl Iterator<Item = CallResult<'_>> {
-        let beside = CallResult { record: self, want: ResultName::Output };
-        std::iter::once(self.asked()).chain((self.want != ResultName::Output).then_some(beside))
+        results_of(self.want).map(|want| CallResult { record: self, want })
     }
+}
+
+/// The results of a call that asks for one.
+pub(super) fn results_of(want: ResultName) -> impl Iterator<Item = ResultName> {
+    std::iter::once(want).chain((want != ResultName::Output).then_some(ResultName::Output))
 }
 
 /// One result of a call that the target answered.

@@ -8,7 +8,7 @@ use qkvet_spec::{
 };
 
 use super::attempt::{Attempt, Came, Inquiry, Question};
-use super::call::{CallRecord, all_verdicts, check_value, is_element_right, malformed};
+use super::call::{CallRecord, all_verdicts, check_value, is_element_right, malformed, results_of};
 use super::relation::{Decision, place};
 use super::same::{first_difference, is_same};
 use crate::interpret::{Expected, References};
@@ -87,7 +87,7 @@ impl<'a> Session<'a> {
     }
 
     /// Puts a call to the target and checks every result that comes back; gives the number of the
-    /// call.
+    /// call. What must come back is computed while the target computes, where it does so elsewhere.
     ///
     /// # Errors
     /// The decision, when the target gave no result.
@@ -98,14 +98,18 @@ impl<'a> Session<'a> {
         want: ResultName,
         expect: impl Fn(&Call, ResultName) -> Expected,
     ) -> Result<usize, Box<Decision>> {
-        let output = match self.target.call(&call) {
+        let mut early = Vec::new();
+        let response = self.target.call_meanwhile(&call, &mut || {
+            early = results_of(want).map(|want| expect(&call, want)).collect();
+        });
+        let output = match response {
             Response::Output(output) => *output,
             other => return Err(Box::new(self.without_result(label, call, want, other, expect))),
         };
         let record = CallRecord { label, call, output, want };
-        let mut asked = None;
+        let (mut asked, mut early) = (None, early.into_iter());
         for result in record.results() {
-            let expected = expect(&record.call, result.want);
+            let expected = early.next().unwrap_or_else(|| expect(&record.call, result.want));
             let decision = check_value(result, &expected);
             if malformed(result, &expected).is_none() {
                 self.references.add(&expected.rows);

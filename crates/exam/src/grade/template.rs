@@ -1,8 +1,8 @@
 //! What a student fills in: the parts of a sheet by name, without answers.
 
 use super::part_id;
-use crate::counted::counted;
 use crate::generate::{Answer, Instance, InstancePart};
+use crate::plural::counted;
 use crate::question::{AnswerSpec, ProblemSet};
 
 /// The template of a submission for one variant. It depends on what is asked alone, not on the

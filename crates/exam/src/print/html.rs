@@ -9,7 +9,7 @@ use qkvet_spec::syntax::Expr;
 use super::document::{Block, Document, Inline, Marker, kept, letter};
 use super::figure::{caption, svg};
 use super::lines::broken;
-use crate::counted::of_points;
+use crate::plural::of_points;
 
 /// Brackets of matrices are drawn round them: those of fonts without a table for mathematics do not
 /// grow.

@@ -3,7 +3,7 @@
 use super::document::{Block, Document, Inline, Marker, kept, letter};
 use super::page;
 use super::symbols::with_signs;
-use crate::counted::of_points;
+use crate::plural::of_points;
 
 const PREAMBLE: &str = r"\documentclass[11pt,a4paper]{article}
 \usepackage[utf8]{inputenc}

@@ -4,7 +4,7 @@ use qkvet_prove::render::{Style, render};
 
 use super::document::{Block, Document, Inline, Marker, letter};
 use super::figure::{caption, svg};
-use crate::counted::of_points;
+use crate::plural::of_points;
 
 pub(super) fn print(document: &Document) -> String {
     let mut text = format!("# {}\n\n{}\n", escape(&document.title), escape(&document.subtitle));

@@ -3,8 +3,8 @@
 use super::document::{Block, Document, Inline, Marker};
 use super::words::{blocks, line, of_numbers, part_letter};
 use crate::answer::Numbers;
-use crate::counted::{counted, of_points};
 use crate::generate::{Answer, Instance, InstancePart};
+use crate::plural::{counted, of_points};
 use crate::question::{AnswerSpec, ProblemSet};
 
 /// The sheet of a variant.

@@ -9,9 +9,9 @@ use super::rows::numbered;
 use super::sheet::{asked, head, number, points};
 use super::words::{PLACES, blocks, chain, equation, line, of_numbers, shown, with_names};
 use crate::answer::{Numbers, bounded};
-use crate::counted::of_points;
 use crate::expr::{self, binary};
 use crate::generate::{Answer, Instance, InstancePart, Mistaken};
+use crate::plural::of_points;
 use crate::proofs::{Proofs, Proven};
 use crate::question::{AnswerSpec, Choice, Ordering, ProblemSet, Statement, Statements};
 

@@ -6,7 +6,7 @@ use qkvet_spec::{SpecError, Unexpected, name_hint, parse_yaml};
 use serde::Deserialize;
 
 use super::names::{STEPS, Step};
-use crate::counted::counted;
+use crate::plural::counted;
 use crate::question::line_of;
 use crate::student_answer::{Form, Layout, ParsedNumber, ReadError, YamlNode, layout};
 use crate::{Place, Spot};

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use crate::answer::AnswerError;
-use crate::counted::counted;
 use crate::error::ExamError;
 use crate::generate::DrawError;
+use crate::plural::counted;
 
 /// Something wrong in a key.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -13,7 +13,7 @@ mod name;
 mod notation;
 mod piece;
 mod sign;
-mod spoken;
+mod speech;
 mod typst;
 mod unicode;
 
@@ -49,7 +49,7 @@ impl Style {
             Self::Latex => &latex::Latex,
             Self::Typst => &typst::Typst,
             Self::MathMl => &mathml::MathMl,
-            Self::Words => &spoken::Words,
+            Self::Words => &speech::Words,
         }
     }
 }

@@ -3,8 +3,10 @@
 
 use std::fmt::Write;
 
+use indexmap::IndexMap;
 use qkvet_spec::{
-    SNAPSHOT_FORMAT, Snapshot, SnapshotEntry, SnapshotPart, SpecError, Unexpected, parse_large_yaml,
+    Redirects, SNAPSHOT_FORMAT, Snapshot, SnapshotEntry, SnapshotPart, SpecError, Unexpected,
+    parse_large_yaml,
 };
 
 use super::parts::n_cases;
@@ -18,7 +20,7 @@ const HEAD: &str = "# What the cases of a target came to: verdict, error in unit
 /// What to do about a file that cannot be read: none is ever replaced.
 pub const DAMAGED_HINT: &str = "take it from version control again, or remove it first: `qkvet snapshot record TARGET` then writes it anew";
 
-/// Reads a snapshot.
+/// Reads a snapshot, with the names that laws and faults have now.
 ///
 /// # Errors
 /// YAML that does not fit, another format, the same part twice; a file that is cut off, or with
@@ -37,7 +39,7 @@ pub fn read_snapshot(path: &str, source: &str) -> Result<Snapshot, SpecError> {
             .hint(hint)
             .into());
     }
-    let snapshot: Snapshot = parse_large_yaml(path, source).map_err(|error| {
+    let mut snapshot: Snapshot = parse_large_yaml(path, source).map_err(|error| {
         if has_no_end(source) {
             return cut_off(path);
         }
@@ -52,7 +54,23 @@ pub fn read_snapshot(path: &str, source: &str) -> Result<Snapshot, SpecError> {
             return Err(Unexpected::at(place(path, part), "once").got("twice").hint(hint).into());
         }
     }
+    snapshot.parts.iter_mut().for_each(rename);
     Ok(snapshot)
+}
+
+/// Gives laws, suite and findings the names that they have now: a new name is no change of a case.
+fn rename(part: &mut SnapshotPart) {
+    let current = |name: &str| Redirects::embedded().current(name).into_owned();
+    part.suite = current(&part.suite);
+    part.findings = part.findings.drain(..).map(|(code, title)| (current(&code), title)).collect();
+    let mut cases = IndexMap::<String, IndexMap<_, _>>::new();
+    for (law, mut entries) in part.cases.drain(..) {
+        for finding in entries.values_mut().filter_map(|entry| entry.finding.as_mut()) {
+            *finding = current(finding);
+        }
+        cases.entry(current(&law)).or_default().extend(entries);
+    }
+    part.cases = cases;
 }
 
 /// Whether git left the line between two sides of a merge.

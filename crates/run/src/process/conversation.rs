@@ -12,8 +12,8 @@ use super::error::{Heard, LoadKind, StartError};
 use super::launch::{Launch, Program};
 use super::offers::unknown;
 use crate::wire::{
-    Asked, Changed, HELLO_LIMIT, Reply, Scratch, WireError, hello, line, quoted, read_hello,
-    read_reply, run_request,
+    Asked, Changed, HELLO_LIMIT, Reply, RunLine, Scratch, WireError, WorkerFields, empty_run,
+    hello, line, quoted, read_hello, read_reply, run_request,
 };
 
 /// How one exchange ended.
@@ -39,18 +39,19 @@ pub(crate) struct Question<'a> {
     /// The case's id, for logs.
     pub(crate) case: Option<&'a str>,
     pub(crate) call: &'a Call,
+    /// What it is told beyond what the wire says, if it is a worker of ours.
+    pub(crate) ours: WorkerFields<'a>,
     /// Changes the message before it is sent.
     pub(crate) tweak: Option<&'a dyn Fn(&mut Value)>,
 }
 
 impl Question<'_> {
     fn line(&self, payload: Payload, scratch: &Scratch) -> Result<Vec<u8>, serde_json::Error> {
-        let request = Request::Run(run_request(
-            self.seq,
-            self.case,
-            self.call,
-            Some(scratch).filter(|_| payload == Payload::File),
-        ));
+        let run = match self.ours.onnx {
+            Some(_) => empty_run(self.seq, self.case),
+            None => run_request(self.seq, self.case, self.call, Some((payload, scratch))),
+        };
+        let request = RunLine { op: "run", run, ours: self.ours };
         let Some(tweak) = self.tweak else {
             return line(&request);
         };
@@ -66,8 +67,8 @@ pub(crate) struct Conversation {
     pub(crate) child: Child,
     pub(crate) scratch: Scratch,
     pub(crate) greeting: HelloAnswer,
-    /// Whether the program reads and writes files.
-    pub(crate) files: bool,
+    /// How tensors go to the program.
+    pub(crate) payload: Payload,
 }
 
 impl Conversation {
@@ -137,20 +138,27 @@ impl Conversation {
             launch.limits.watch.warn(unknown);
         }
         let payloads = greeting.supports.as_ref().and_then(|supports| supports.payloads.as_ref());
-        let files =
-            payloads.is_some_and(|payloads| payloads.iter().any(|payload| payload == "file"));
-        Ok(Self { child, scratch, greeting, files })
+        let takes = |name: &str| {
+            payloads.is_some_and(|payloads| payloads.iter().any(|payload| payload == name))
+        };
+        let payload = match scratch.memory {
+            Some(_) if takes("memory") => Payload::Memory,
+            _ if takes("file") => Payload::File,
+            _ => Payload::Inline,
+        };
+        Ok(Self { child, scratch, greeting, payload })
     }
 
-    /// Puts one call to the child; `trace` is shown what is sent and what comes back.
+    /// Puts one call to the child; `trace` is shown what is sent and what comes back. `work` is done
+    /// while the child computes.
     pub(crate) fn ask(
         &mut self,
         launch: &Launch,
         question: &Question<'_>,
         trace: &mut Trace<'_>,
+        work: &mut dyn FnMut(),
     ) -> Exchange {
-        let payload = if self.files { Payload::File } else { Payload::Inline };
-        let request = match question.line(payload, &self.scratch) {
+        let request = match question.line(self.payload, &self.scratch) {
             Ok(request) => request,
             Err(error) => {
                 let reason = format!("the call could not be written: {error}");
@@ -159,12 +167,16 @@ impl Conversation {
         };
         trace(true, &request);
         let asked = Asked::by(question.seq, question.call);
+        if let (Payload::Memory, Some(memory)) = (self.payload, &self.scratch.memory) {
+            memory.poison(asked.results);
+        }
         if let Err(early) = self.child.send(request, asked.line_limit()) {
             trace(false, &early);
             let expected = format!("no answer before request {}", asked.seq);
             return self
                 .broken(WireError::new("", expected, quoted(&early).display()).hint(ONE_ANSWER));
         }
+        work();
         let mut exchange =
             match receive(&mut self.child, launch, ("the request", launch.limits.timeout)) {
                 Received::Message(line) => self.answered(&asked, &line, trace),

@@ -70,7 +70,7 @@ pub(crate) fn unknown(supports: &Supports) -> Option<Warning> {
         of("dtypes", &supports.dtypes, &dtypes),
         of("options", &supports.options, &options),
         of("outputs", &supports.outputs, &OUTPUTS),
-        of("payloads", &supports.payloads, &["inline", "file"]),
+        of("payloads", &supports.payloads, &["inline", "file", "memory"]),
     ]
     .concat();
     let more = first.len().saturating_sub(MAX_UNKNOWN);

@@ -7,7 +7,7 @@ use super::conversation::{Conversation, End, Exchange, Question};
 use super::error::StartError;
 use super::launch::{Launch, limits_threads};
 use super::offers::{describe, offered};
-use crate::wire::line;
+use crate::wire::{WorkerFields, line};
 
 /// A target in a process of its own.
 ///
@@ -78,24 +78,17 @@ impl ProcessTarget {
         self.nanoseconds + self.running_other().map_or(0, Self::nanoseconds)
     }
 
-    /// Puts a call as a message that is changed before it is sent, for a worker of ours that takes
-    /// more than the wire says.
+    /// Puts a call to a worker of ours, which takes more than the wire says; `work` is done while it
+    /// computes.
     pub(crate) fn call_with(
         &mut self,
         call: &Call,
-        tweak: &dyn Fn(&mut serde_json::Value),
-    ) -> Response {
-        self.exchange(call, Some(tweak))
-    }
-
-    fn exchange(
-        &mut self,
-        call: &Call,
-        tweak: Option<&dyn Fn(&mut serde_json::Value)>,
+        ours: WorkerFields<'_>,
+        work: &mut dyn FnMut(),
     ) -> Response {
         if self.threads == Threads::Library && !self.launch.tells_threads() {
             return match self.other() {
-                Ok(other) => other.exchange(call, tweak),
+                Ok(other) => other.call_with(call, ours, work),
                 Err(error) => {
                     Response::NotAsked(format!("not started a second time: {error:#}").into())
                 }
@@ -107,17 +100,12 @@ impl ProcessTarget {
             Err(response) => return response,
         };
         let number = if self.threads == Threads::Library { "library" } else { "one" };
-        let told = |message: &mut serde_json::Value| {
-            message["threads"] = number.into();
-            if let Some(tweak) = tweak {
-                tweak(message);
-            }
-        };
         let tells = self.launch.tells_threads() && limits_threads();
-        let told: Option<&dyn Fn(&mut serde_json::Value)> = if tells { Some(&told) } else { tweak };
-        let question = Question { seq: self.seq, case: self.case.as_deref(), call, tweak: told };
+        let ours = WorkerFields { threads: tells.then_some(number), ..ours };
+        let (seq, case) = (self.seq, self.case.as_deref());
+        let question = Question { seq, case, call, ours, tweak: None };
         let Exchange { response, nanoseconds, over, .. } =
-            conversation.ask(&self.launch, &question, &mut |_, _| ());
+            conversation.ask(&self.launch, &question, &mut |_, _| (), work);
         self.nanoseconds += nanoseconds.unwrap_or(0);
         match over {
             Some(end) => {
@@ -165,8 +153,12 @@ impl ProcessTarget {
 
 impl Target for ProcessTarget {
     fn call(&mut self, call: &Call) -> Response {
+        self.call_meanwhile(call, &mut || ())
+    }
+
+    fn call_meanwhile(&mut self, call: &Call, work: &mut dyn FnMut()) -> Response {
         match offered(self.greeting.supports.as_ref(), call) {
-            Ok(()) => self.exchange(call, None),
+            Ok(()) => self.call_with(call, WorkerFields::default(), work),
             Err(missing) => Response::Unsupported(missing.to_string().into()),
         }
     }

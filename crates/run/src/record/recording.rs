@@ -119,6 +119,11 @@ impl Target for RecordingTarget {
         self.kept(id_of(call_id(call), call, self.has_other_masks), response)
     }
 
+    fn call_meanwhile(&mut self, call: &Call, work: &mut dyn FnMut()) -> Response {
+        let response = self.target.call_meanwhile(call, work);
+        self.kept(id_of(call_id(call), call, self.has_other_masks), response)
+    }
+
     fn call_contiguous(&mut self, call: &Call) -> Response {
         let response = self.target.call_contiguous(call);
         self.kept(id_of(contiguous_id(call), call, self.has_other_masks), response)

@@ -1,6 +1,7 @@
 //! The verdicts on cases: workers with a target each, results in the order of the suite.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
 use qkvet_engine::ball::Ball;
@@ -8,7 +9,7 @@ use qkvet_engine::interpret::{Expected, Reference, interpret};
 use qkvet_engine::law::{Attempt, Judge, Outcome, evaluate, judge_call};
 use qkvet_engine::lowering::ResultName;
 use qkvet_gen::frozen::{FrozenCase, call_of};
-use qkvet_spec::{Call, CaseRecord, Meaning, Stopped, Target, Threads, Unexpected, Verdict};
+use qkvet_spec::{Call, Case, CaseRecord, Meaning, Stopped, Target, Threads, Unexpected, Verdict};
 
 use super::call::{Workers, threads_of};
 use super::case::{JudgedCase, PlannedCase};
@@ -21,8 +22,12 @@ use crate::store::Store;
 /// Judged cases, and why the rest was skipped, if some were.
 pub(super) type Judged<'a> = (Vec<JudgedCase<'a>>, Option<Stopped>);
 
-/// Judges every case under `meaning`. What stops a run is counted in order of the cases, however
-/// many workers there are and whatever they did beyond: the rest is skipped.
+/// So many cases are drawn ahead of a target that computes elsewhere.
+const AHEAD: usize = 4;
+
+/// Judges every case under `meaning`. Of `n` workers each takes every `n`th case, so that a target
+/// with a state sees the same calls in every run. What stops a run is counted in order of the cases,
+/// whatever was done beyond: the rest is skipped.
 pub(super) fn judge<'a>(
     workers: &mut Workers<'_, 'a>,
     cases: &[PlannedCase<'a>],
@@ -30,38 +35,48 @@ pub(super) fn judge<'a>(
     progress: &mut dyn FnMut(usize, Verdict),
 ) -> Result<Judged<'a>, RunError> {
     let (config, store) = (workers.config, workers.running());
-    let next = AtomicUsize::new(0);
-    // Whoever sees a reason to stop, in whatever order, has seen no less than there is to count in
-    // order.
-    let halt = AtomicBool::new(false);
-    let seen = Mutex::new(Count::new(config));
+    // Nobody goes beyond it. Who sees a reason to stop, in whatever order, has seen no less than
+    // there is to count in order, and the others come up to the farthest case that was seen.
+    let last = AtomicUsize::new(usize::MAX);
+    let seen = Mutex::new((Count::new(config), 0));
     let mut results: Vec<Option<JudgedCase<'a>>> = vec![None; cases.len()];
-    let mut failure = None;
+    let mut failures = BTreeMap::new();
     std::thread::scope(|scope| {
         let (send, receive) = mpsc::channel();
+        let n = workers.targets.len();
         for (number, target) in workers.targets.iter_mut().enumerate() {
-            let (send, next, halt, seen) = (send.clone(), &next, &halt, &seen);
+            let (send, last, seen) = (send.clone(), &last, &seen);
+            let draw_each = move || {
+                (number..cases.len()).step_by(n).map(|at| (at, DrawnCase::draw(config, &cases[at])))
+            };
+            let ahead = config.target.adapter.max_restarts().map(|_| {
+                let (send, receive) = mpsc::sync_channel(AHEAD);
+                scope.spawn(move || draw_each().try_for_each(|drawn| send.send(drawn)));
+                receive
+            });
             scope.spawn(move || {
-                loop {
-                    // Whoever takes a number also decides it, so that all below the last one are
-                    // decided.
-                    if config.stop.load(Ordering::Relaxed) || halt.load(Ordering::Relaxed) {
-                        break;
-                    }
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(planned) = cases.get(at) else { break };
+                let mut drawn = draw_each();
+                let mut next = || match &ahead {
+                    Some(ahead) => ahead.recv().ok(),
+                    None => drawn.next(),
+                };
+                while !config.stop.load(Ordering::Relaxed)
+                    && let Some((at, drawn)) = next()
+                    && at <= last.load(Ordering::Relaxed)
+                {
                     let store = store.map(|store| (store, number));
-                    let result = judge_case(config, target, planned, (meaning, None), store);
+                    let put = |drawn| {
+                        judge_case(config, target, (&cases[at], drawn), (meaning, None), store)
+                    };
+                    let result = drawn.and_then(put);
                     if config.stop.load(Ordering::Relaxed) {
                         // The case that was running may have been cut off: it is not decided.
                         break;
                     }
-                    let stops = result.as_ref().map_or(true, |case| {
-                        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-                        seen.add(case).is_some()
-                    });
-                    if stops {
-                        halt.store(true, Ordering::Relaxed);
+                    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                    seen.1 = at.max(seen.1);
+                    if result.as_ref().map_or(true, |case| seen.0.add(case).is_some()) {
+                        last.fetch_min(seen.1, Ordering::Relaxed);
                     }
                     if send.send((at, result)).is_err() {
                         break;
@@ -79,12 +94,12 @@ pub(super) fn judge<'a>(
                     results[at] = Some(case);
                 }
                 Err(error) => {
-                    failure.get_or_insert(error);
+                    failures.insert(at, error);
                 }
             }
         }
     });
-    if let Some(error) = failure {
+    if let Some((_, error)) = failures.pop_first() {
         return Err(error);
     }
     let mut stopped = None;
@@ -161,19 +176,33 @@ pub(super) fn judge_again<'a>(
 ) -> Result<JudgedCase<'a>, RunError> {
     let threads = if let Attempt::Threads(threads) = attempt { Some(threads) } else { None };
     let (config, store) = (workers.config, workers.running().map(|store| (store, 0)));
-    judge_case(config, &mut workers.targets[0], planned, (meaning, threads), store)
+    let drawn = DrawnCase::draw(config, planned)?;
+    judge_case(config, &mut workers.targets[0], (planned, drawn), (meaning, threads), store)
+}
+
+/// A case, and what is to be decided of it.
+struct DrawnCase<'a> {
+    case: Case,
+    undecided: JudgedCase<'a>,
+}
+
+impl<'a> DrawnCase<'a> {
+    fn draw(config: &RunConfig<'a>, planned: &PlannedCase<'a>) -> Result<Self, RunError> {
+        let case = planned.case(config)?;
+        Ok(Self { undecided: JudgedCase::skipped(planned, &case), case })
+    }
 }
 
 /// Puts one case to a target, and judges what comes back.
 fn judge_case<'a>(
     config: &RunConfig<'a>,
     open: &mut OpenTarget,
-    planned: &PlannedCase<'a>,
+    (planned, drawn): (&PlannedCase<'a>, DrawnCase<'a>),
     (meaning, threads): (&Meaning, Option<Threads>),
     store: Option<(&Store, usize)>,
 ) -> Result<JudgedCase<'a>, RunError> {
-    let (law, case) = (planned.checked_law(config)?, planned.case(config)?);
-    let judged = JudgedCase::skipped(planned, &case);
+    let DrawnCase { case, undecided: judged } = drawn;
+    let law = planned.checked_law(config)?;
     let id = &judged.record.id;
     // On disk before the call, so that a target that takes everything down with it leaves its case
     // behind.

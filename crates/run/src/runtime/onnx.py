@@ -71,15 +71,15 @@ class Onnx(Target):
     """What is asked of a model or a backend, behind the wire."""
 
     def __init__(self, request):
+        self.connect(request)
         hello = request["python"]
-        self.scratch, self.answered = request["scratch"], []
         self.graph = Graph(Backend if "backend" in hello else File, hello)
 
     def info(self):
         versions = {"python": "%d.%d.%d" % sys.version_info[:3], "numpy": self.graph.np.__version__}
         versions.update(self.graph.runner.versions)
         answer = {"ok": True, "wire": 1, "name": "qkvet worker", "language": "python"}
-        return dict(answer, supports={"payloads": ["inline", "file"]}, python={"versions": versions})
+        return dict(answer, supports={"payloads": self.payloads()}, python={"versions": versions})
 
     def answer(self, request):
         return self.graph.call(request["onnx"])

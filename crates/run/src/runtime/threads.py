@@ -12,20 +12,20 @@ class Threads:
     """What sets the number in each library that is loaded."""
 
     def __init__(self):
-        self.number, self.is_targets, self.paths, self.setters = 1, False, set(), []
+        self.number, self.is_targets, self.paths, self.setters, self.modules = 1, False, set(), [], 0
 
     def set(self, number):
-        if number == self.number == 1 or self.is_targets:
-            return  # several are set at each call, for libraries may have been loaded since
+        # A call that imports something may load a library, whose number is set before the next call.
+        if self.is_targets or (number == self.number and (number == 1 or len(sys.modules) == self.modules)):
+            return
         torch = sys.modules.get("torch")
         if torch is not None:
             if self.number == 1 and torch.get_num_threads() != 1:
                 self.is_targets = True  # it set another number by itself, and keeps it
                 return
             torch.set_num_threads(number)
-        self.number = number
-        with open("/proc/self/maps") as maps:
-            paths = {line.split(None, 5)[5].rstrip() for line in maps if ".so" in line}
+        self.number, self.modules = number, len(sys.modules)
+        paths = self.loaded() if number > 1 else self.paths
         for path in paths - self.paths:
             try:
                 library = ctypes.CDLL(path, os.RTLD_NOLOAD | os.RTLD_NOW)
@@ -35,6 +35,11 @@ class Threads:
         self.paths |= paths
         for setter in self.setters:
             setter(number)
+
+    def loaded(self):
+        """The libraries of this process. Reading them takes as long as some calls."""
+        with open("/proc/self/maps") as maps:
+            return {line.split(None, 5)[5].rstrip() for line in maps if ".so" in line}
 
 
 def set_threads(request, threads=Threads()):

@@ -18,6 +18,8 @@ use super::scratch::Scratch;
 const ROOM: usize = 1 << 20;
 /// The same for a result in a file, whose length is known before it is read.
 const FILE_ROOM: usize = 16 << 20;
+/// Room for what may lie between results in memory, in bytes.
+const GAPS: usize = 192;
 /// Room for what an answer says beside its tensors, in bytes.
 const FRAME: usize = 64 << 10;
 
@@ -29,6 +31,8 @@ pub(crate) struct Asked {
     pub(crate) lse: bool,
     /// Most bytes that the elements of a result may take within a line.
     pub(crate) most: usize,
+    /// Bytes of all results in the format of the call, each at a place of its own.
+    pub(crate) results: usize,
 }
 
 impl Asked {
@@ -37,14 +41,14 @@ impl Asked {
         let d = call.dims();
         let columns =
             d.d_v + if call.return_weights { d.n_k } else { 0 } + usize::from(call.return_lse);
-        let most = [d.b, d.h_q, d.n_q, columns, 16]
-            .iter()
-            .fold(1, |size: usize, n| size.saturating_mul(*n));
+        let elements =
+            [d.b, d.h_q, d.n_q, columns].iter().fold(1, |size: usize, n| size.saturating_mul(*n));
         Self {
             seq,
             weights: call.return_weights,
             lse: call.return_lse,
-            most: most.saturating_add(ROOM),
+            most: elements.saturating_mul(16).saturating_add(ROOM),
+            results: elements.saturating_mul(call.dtype().size()).saturating_add(GAPS),
         }
     }
 
@@ -174,10 +178,20 @@ fn tensor(
         (Some(_), Some(_), _) => {
             return Err(WireError::new(path, "either `data` or `file`", "both"));
         }
-        (None, None, _) => return Err(WireError::new(path, "either `data` or `file`", "neither")),
-        (None, Some(_), None) => return Ok(None),
-        (None, Some(_), Some(size)) if size > asked.most.saturating_add(FILE_ROOM) => {
-            return Ok(None);
+        (None, None, _) if scratch.memory.is_none() || sent.offset.is_none() => {
+            return Err(WireError::new(path, "either `data` or `file`", "neither"));
+        }
+        (None, _, None) => return Ok(None),
+        (None, _, Some(size)) if size > asked.most.saturating_add(FILE_ROOM) => return Ok(None),
+        (None, None, Some(size)) => {
+            let offset = sent.offset.unwrap_or(0);
+            let read = scratch.memory.as_ref().map(|memory| memory.answered(offset, size));
+            read.transpose()
+                .map_err(|error| {
+                    let expected = format!("{size} bytes in memory from byte {offset}");
+                    WireError::new(field("offset"), expected, error)
+                })?
+                .unwrap_or_default()
         }
         (None, Some(file), Some(size)) => {
             scratch.read(path, file, sent.offset.unwrap_or(0), size)?
@@ -210,7 +224,7 @@ mod tests {
 
     fn check(line: &str, expected: &str) {
         let scratch = Scratch::make().unwrap();
-        let asked = Asked { seq: 3, weights: false, lse: false, most: 1000 };
+        let asked = Asked { seq: 3, weights: false, lse: false, most: 1000, results: 0 };
         let got = match read_reply(line.as_bytes(), &asked, &scratch) {
             Ok(reply) => format!("{:?}", reply.response),
             Err(error) => {

@@ -4,6 +4,7 @@
 mod answer;
 mod error;
 mod hex;
+mod memory;
 mod reader;
 mod request;
 mod scratch;
@@ -11,8 +12,11 @@ mod scratch;
 pub(crate) use answer::{Asked, Reply, read_hello, read_reply};
 pub use error::WireError;
 pub(crate) use error::quoted;
+pub(crate) use memory::Memory;
 pub use reader::AnswerReader;
-pub(crate) use request::{Changed, hello, line, run_request, whole_numbers};
+pub(crate) use request::{
+    Changed, RunLine, WorkerFields, empty_run, hello, line, run_request, whole_numbers,
+};
 pub use request::{TensorBits, params, tensors};
 pub(crate) use scratch::Scratch;
 

@@ -1,6 +1,7 @@
 //! Requests: a call as a message, its tensors in base64 or as files.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -14,36 +15,77 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::hex::hex_float;
+use super::memory::Memory;
 use super::scratch::Scratch;
 
 /// The first message.
 pub(crate) fn hello(scratch: &Scratch, python: Option<serde_json::Map<String, Value>>) -> Hello {
+    let memory = scratch.memory.as_ref().map(Memory::paths);
+    let payloads =
+        [(Payload::Inline, true), (Payload::File, true), (Payload::Memory, memory.is_some())];
     Hello {
         wire: WIRE,
         tool: concat!("qkvet ", env!("CARGO_PKG_VERSION")).to_owned(),
-        payloads: vec![Payload::Inline, Payload::File],
+        payloads: payloads.into_iter().filter_map(|(payload, on)| on.then_some(payload)).collect(),
         scratch: scratch.path().display().to_string(),
+        memory,
         python,
     }
 }
 
-/// The request that asks for one call. An option that the call leaves out is not named. With a
-/// folder for `files` large tensors go as files, as long as those can be written.
+/// The request that asks for one call. An option that the call leaves out is not named. Tensors go
+/// in memory, or large ones as files, as the program takes them and there is room for them, else
+/// inline.
 pub(crate) fn run_request(
     seq: u64,
     case: Option<&str>,
     call: &Call,
-    files: Option<&Scratch>,
+    room: Option<(Payload, &Scratch)>,
 ) -> Run {
     let (params, want) = params(call);
+    let files = room.filter(|(payload, _)| *payload != Payload::Inline).map(|(_, scratch)| scratch);
+    let memory = room.filter(|(payload, _)| *payload == Payload::Memory);
+    let memory = memory.and_then(|(_, scratch)| scratch.memory.as_ref());
+    let mut end = 0;
     let tensors = tensors(call).into_iter().map(|(name, dtype, shape, bits)| {
-        let shape = shape.to_vec();
-        let file = files.filter(|_| bits.len() > INLINE_LIMIT);
-        let file = file.and_then(|files| files.write(&format!("{seq}-{name}.bin"), &bits));
-        let data = file.is_none().then(|| BASE64.encode(&bits));
-        (name.to_owned(), WireTensor { dtype, shape, data, file, offset: None })
+        let offset = memory.and_then(|memory| memory.ask(&bits, &mut end));
+        let files = files.filter(|_| offset.is_none() && bits.len() > INLINE_LIMIT);
+        let file = files.and_then(|files| files.write(&format!("{seq}-{name}.bin"), &bits));
+        let is_inline = offset.is_none() && file.is_none();
+        let data = is_inline.then(|| BASE64.encode(&bits));
+        (name.to_owned(), WireTensor { dtype, shape: shape.to_vec(), data, file, offset })
     });
     Run { seq, case: case.map(str::to_owned), params, want, tensors: tensors.collect() }
+}
+
+/// A request without a call, for a worker that is fed something else.
+pub(crate) fn empty_run(seq: u64, case: Option<&str>) -> Run {
+    let case = case.map(str::to_owned);
+    Run { seq, case, params: Params::default(), want: Vec::new(), tensors: BTreeMap::new() }
+}
+
+/// A request with what only workers of ours are told.
+#[derive(Serialize)]
+pub(crate) struct RunLine<'a> {
+    pub(crate) op: &'static str,
+    #[serde(flatten)]
+    pub(crate) run: Run,
+    #[serde(flatten)]
+    pub(crate) ours: WorkerFields<'a>,
+}
+
+/// What workers of ours take beyond what the wire says.
+#[derive(Clone, Copy, Default, Serialize)]
+pub(crate) struct WorkerFields<'a> {
+    /// On how many threads the call computes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) threads: Option<&'static str>,
+    /// How query, key and value lie in memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) lies: Option<&'static str>,
+    /// What is fed to a graph in place of the tensors of the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) onnx: Option<Changed<'a>>,
 }
 
 /// The options of a call that are no tensors, and the results that it asks for.
@@ -105,7 +147,8 @@ pub(crate) fn whole_numbers(call: &Call) -> impl Iterator<Item = (&'static str, 
     .filter_map(|(name, numbers)| Some((name, numbers?.as_slice())))
 }
 
-/// A request that was changed on its way: the data of its tensors are written as they are here too.
+/// A message that is no struct: the data of its tensors are written as they are here too.
+#[derive(Clone, Copy)]
 pub(crate) struct Changed<'a>(pub(crate) &'a Value);
 
 impl Serialize for Changed<'_> {

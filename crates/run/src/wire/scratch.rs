@@ -1,4 +1,4 @@
-//! The folder of one conversation: tensors that are too large for a line.
+//! The folder of one conversation, for tensors that are too large for a line, and its memory.
 #![allow(clippy::disallowed_methods, reason = "I/O, no arithmetic")]
 
 use std::cell::RefCell;
@@ -11,6 +11,7 @@ use rustix::fs::OFlags;
 use tempfile::TempDir;
 
 use super::error::WireError;
+use super::memory::Memory;
 use crate::process::StartError;
 use crate::process::registry;
 
@@ -22,6 +23,8 @@ pub(crate) struct Scratch {
     folder: TempDir,
     /// Files of the request that is being answered.
     written: RefCell<Vec<PathBuf>>,
+    /// Memory for tensors, where the system has some.
+    pub(crate) memory: Option<Memory>,
 }
 
 impl Scratch {
@@ -32,7 +35,7 @@ impl Scratch {
             .or_else(|_| make(&general))
             .map_err(|source| StartError::Scratch { folder: general, source })?;
         registry::add_folder(folder.path().to_owned());
-        Ok(Self { folder, written: RefCell::default() })
+        Ok(Self { folder, written: RefCell::default(), memory: Memory::make() })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -50,6 +53,9 @@ impl Scratch {
     /// Removes the files of the request that was answered. They are never written over: the program
     /// may still have them mapped.
     pub(crate) fn forget_requests(&self) {
+        if let Some(memory) = &self.memory {
+            memory.shrink();
+        }
         for path in self.written.borrow_mut().drain(..) {
             // The folder goes in the end, with what is left in it.
             let _ = std::fs::remove_file(path);

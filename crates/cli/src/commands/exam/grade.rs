@@ -14,7 +14,7 @@ use qkvet_spec::Unexpected;
 
 use super::super::setup;
 use super::open;
-use super::written::{is_result, write};
+use super::results::{is_result, write};
 use crate::args::ExamGradeArgs;
 use crate::exit::{Failure, HELD, NOTHING};
 

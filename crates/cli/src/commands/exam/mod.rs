@@ -8,8 +8,8 @@ mod grade;
 mod list;
 mod new;
 mod open;
+mod results;
 mod verify;
-mod written;
 
 use std::process::ExitCode;
 

@@ -4,9 +4,9 @@
 use qkvet_spec::Dtype;
 use qkvet_spec::wire::{Status, Supports, WireDtype};
 
-use super::decoded::{DecodedRequest, NoAnswer, Sent};
 use super::foreign::StructFunction;
 use super::interface::{Interface, Prepared};
+use super::request::{DecodedRequest, NoAnswer, Sent};
 use super::structs::{CallV1, MAX_AXES, TENSORS, TensorV1};
 use crate::adapters::python::Layout;
 

@@ -6,9 +6,9 @@ use qkvet_spec::wire::{Supports, WireDtype};
 use qkvet_spec::{Alike, CallOption, Dtype, Fit};
 
 use super::arena::{Buffer, Contents};
-use super::decoded::{DecodedRequest, NoAnswer, Sent};
 use super::foreign::{Function, Value};
 use super::prototype::{Kind, Number, Parameter, Prototype};
+use super::request::{DecodedRequest, NoAnswer, Sent};
 use super::role::Role;
 use crate::adapters::python::Layout;
 
@@ -378,8 +378,9 @@ fn real(x: f64, kind: Kind, dtype: Dtype) -> Option<Value> {
 }
 
 /// The ways in which tensors come to the worker.
-pub(super) fn payloads() -> Vec<String> {
-    vec!["inline".to_owned(), "file".to_owned()]
+pub(super) fn payloads(has_memory: bool) -> Vec<String> {
+    let all = [("inline", true), ("file", true), ("memory", has_memory)];
+    all.into_iter().filter_map(|(name, on)| on.then(|| name.to_owned())).collect()
 }
 
 /// What a prototype offers.
@@ -412,7 +413,7 @@ fn supports_of(prototype: &Prototype) -> Supports {
         dtypes: Some(vec![prototype.dtype.name().to_owned()]),
         options: listed(&options),
         outputs: listed(&outputs),
-        payloads: Some(payloads()),
+        payloads: None,
     }
 }
 

@@ -11,15 +11,15 @@ mod abi;
 mod arena;
 mod config;
 mod copy;
-mod decoded;
 mod foreign;
 mod interface;
 mod prototype;
+mod request;
 mod role;
 mod script;
+mod script_arguments;
 mod structs;
 mod worker;
-mod written;
 
 pub(super) use config::KIND;
 pub use config::{LibraryConfig, WORKER_COMMAND};

@@ -6,7 +6,7 @@ use qkvet_engine::format::decode;
 use qkvet_spec::{Call, Dtype};
 use serde::{Deserialize, Serialize};
 
-use super::written::{Written, WrittenCall};
+use super::script_arguments::{Written, WrittenCall};
 use crate::adapters::python::Layout;
 use crate::repro::literal::{Style, bytes, dict, float, floats, options, python, shape, string};
 use crate::repro::{Caller, Ground};

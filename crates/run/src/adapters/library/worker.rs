@@ -2,6 +2,7 @@
 //! computes.
 #![allow(clippy::disallowed_methods, reason = "I/O, no arithmetic")]
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::error::Error as _;
 use std::fs::File;
@@ -11,19 +12,21 @@ use std::time::Instant;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use qkvet_spec::wire::{HelloAnswer, Request, Run, RunAnswer, Status, Supports, WIRE, WireTensor};
+use qkvet_spec::wire::{
+    Hello, HelloAnswer, Request, Run, RunAnswer, Status, Supports, WIRE, WireTensor,
+};
 use qkvet_spec::{Dtype, Quoted, nearest};
 use rustix::process::getpid;
 
 use super::abi::{ATTENTION, ByStruct, INFO};
 use super::arena::Arena;
 use super::copy::{Children, end_copy};
-use super::decoded::{DecodedRequest, NoAnswer, known_names};
 use super::foreign::{Function, Loaded, StructFunction, capabilities, die_of_signals};
 use super::interface::{ByPrototype, Interface, Taken, exchanged, payloads};
 use super::prototype::Prototype;
+use super::request::{DecodedRequest, NoAnswer, Room, known_names};
 use crate::adapters::python::Layout;
-use crate::wire::line;
+use crate::wire::{Memory, line};
 
 /// What a worker is started with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +60,7 @@ impl NativeWorker {
         let mut session = Session {
             worker: self,
             interface: None,
-            scratch: PathBuf::new(),
+            room: Room::default(),
             arenas: Default::default(),
             turn: 0,
             children: Children::default(),
@@ -70,7 +73,7 @@ impl NativeWorker {
                 return Ok(());
             }
             let answer = match serde_json::from_slice(&message) {
-                Ok(Request::Hello(hello)) => line(&session.hello(hello.wire, &hello.scratch)),
+                Ok(Request::Hello(hello)) => line(&session.hello(hello)),
                 Ok(Request::Run(run)) => line(&session.run(&run, &message)),
                 Ok(Request::Stop) => return Ok(()),
                 Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidData, error)),
@@ -148,7 +151,7 @@ impl NativeWorker {
             dtypes: words(dtypes),
             options: words(options),
             outputs: words(outputs),
-            payloads: Some(payloads()),
+            payloads: None,
         };
         let greeting = HelloAnswer { name, version, device, ..HelloAnswer::default() };
         Ok((Box::new(ByStruct { function: StructFunction::new(code), supports }), greeting))
@@ -206,18 +209,21 @@ fn lacks_symbol(library: &Path, symbol: &str) -> NotReady {
 struct Session<'a> {
     worker: &'a NativeWorker,
     interface: Option<Box<dyn Interface>>,
-    scratch: PathBuf,
+    room: Room,
     arenas: [Arena; TURNS],
     turn: usize,
     children: Children,
 }
 
 impl Session<'_> {
-    fn hello(&mut self, wire: u32, scratch: &str) -> HelloAnswer {
+    fn hello(&mut self, hello: Hello) -> HelloAnswer {
+        let Hello { wire, scratch, memory, .. } = hello;
         if wire != WIRE {
             return not_ready(format!("wire: expected {WIRE}, got {wire}"), None).into();
         }
-        self.scratch = scratch.into();
+        self.room =
+            Room { scratch: scratch.into(), memory: memory.and_then(|paths| Memory::open(&paths)) };
+        let takes_memory = self.room.memory.is_some();
         match self.worker.open() {
             Ok((interface, greeting)) => {
                 let name = self
@@ -234,7 +240,10 @@ impl Session<'_> {
                     version: greeting.version,
                     device: greeting.device,
                     language: Some("shared library".into()),
-                    supports: Some(interface.supports()),
+                    supports: Some(Supports {
+                        payloads: Some(payloads(takes_memory)),
+                        ..interface.supports()
+                    }),
                     ..HelloAnswer::default()
                 };
                 self.interface = Some(interface);
@@ -260,7 +269,7 @@ impl Session<'_> {
     fn answer(&mut self, run: &Run, message: &[u8]) -> Result<RunAnswer, NoAnswer> {
         known_names(message)?;
         let interface = self.interface.as_ref().ok_or(NoAnswer::RunBeforeHello)?;
-        let call = DecodedRequest::read(run, &self.scratch)?;
+        let call = DecodedRequest::read(run, &self.room)?;
         let prepared = interface.prepare(&call)?;
         let turn = self.turn / CALLS % TURNS;
         self.turn += 1;
@@ -289,19 +298,22 @@ impl Session<'_> {
                 || (name == "weights" && call.wants_weights)
                 || (name == "lse" && call.wants_lse)
         };
+        let (mut end, memory) = (0, self.room.memory.as_ref());
         let tensors = prepared.results.iter().filter(|result| wanted(result.name)).map(|result| {
             let bytes = arena.bytes(&prepared.buffers, result.buffer);
             let size = result.dtype.dtype().map_or(1, Dtype::size);
-            let data = match (result.is_exchanged, result.shape.as_slice()) {
-                (true, [b, h, n, d]) => BASE64.encode(exchanged(bytes, &[*b, *n, *h, *d], size)),
-                _ => BASE64.encode(bytes),
+            let bytes: Cow<'_, [u8]> = match (result.is_exchanged, result.shape.as_slice()) {
+                (true, [b, h, n, d]) => exchanged(bytes, &[*b, *n, *h, *d], size).into(),
+                _ => bytes.into(),
             };
+            let offset = memory.and_then(|memory| memory.answer(&bytes, &mut end));
+            let data = offset.is_none().then(|| BASE64.encode(&bytes));
             let tensor = WireTensor {
                 dtype: result.dtype,
                 shape: result.shape.clone(),
-                data: Some(data),
+                data,
                 file: None,
-                offset: None,
+                offset,
             };
             (result.name.to_owned(), tensor)
         });

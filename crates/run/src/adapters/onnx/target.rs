@@ -19,6 +19,7 @@ use super::node::{NodeTest, Opset, node_test};
 use super::role::Role;
 use crate::adapters::python::Layout;
 use crate::process::{Limits, LoadKind, ProcessTarget, StartError};
+use crate::wire::{Changed, WorkerFields};
 
 /// No model is larger: a longer file is refused before it is read.
 const MAX_BYTES: u64 = 1 << 30;
@@ -106,10 +107,14 @@ impl OnnxTarget {
 
 impl Target for OnnxTarget {
     fn call(&mut self, call: &Call) -> Response {
+        self.call_meanwhile(call, &mut || ())
+    }
+
+    fn call_meanwhile(&mut self, call: &Call, work: &mut dyn FnMut()) -> Response {
         match self.model.ask(call, self.layout) {
             Ok(feeds) => {
                 let message = self.message(call, &feeds);
-                self.process.call_with(call, &|request| replace(request, &message))
+                self.process.call_with(call, fed(&message), work)
             }
             Err(reason) => Response::Unsupported(reason.to_string().into()),
         }
@@ -151,6 +156,10 @@ impl BackendTarget {
 
 impl Target for BackendTarget {
     fn call(&mut self, call: &Call) -> Response {
+        self.call_meanwhile(call, &mut || ())
+    }
+
+    fn call_meanwhile(&mut self, call: &Call, work: &mut dyn FnMut()) -> Response {
         let NodeTest { model, inputs, present } = match node_test(call, self.opset) {
             Ok(test) => test,
             Err(reason) => return Response::Unsupported(reason.to_string().into()),
@@ -163,7 +172,7 @@ impl Target for BackendTarget {
             "present": messages(&present),
             "fits": call.misfit().is_none(),
         });
-        let response = self.process.call_with(call, &|request| replace(request, &message));
+        let response = self.process.call_with(call, fed(&message), work);
         if let Response::Output(answer) = &response {
             let Output { output, .. } = answer.as_ref();
             self.allowance.see(call, output);
@@ -177,10 +186,8 @@ impl Target for BackendTarget {
 }
 
 /// What is fed in place of the tensors of the call.
-fn replace(request: &mut Value, message: &Value) {
-    request["tensors"] = json!({});
-    request["params"] = json!({});
-    request["onnx"] = message.clone();
+fn fed(message: &Value) -> WorkerFields<'_> {
+    WorkerFields { onnx: Some(Changed(message)), ..WorkerFields::default() }
 }
 
 /// `numpy 2.4.6, onnxruntime 1.32.0, python 3.12.3`.

@@ -1,11 +1,11 @@
 //! What to start and how: the reference to a function, the options of a Python target, and what it
 //! told about itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use qkvet_spec::{Alike, CallOption, Fit, Quoted, Unexpected};
+use qkvet_spec::{Alike, Call, CallOption, Fit, Quoted, Unexpected};
 use serde::{Deserialize, Serialize};
 
 /// How often a worker that died or was ended is replaced: importing a library takes seconds.
@@ -204,6 +204,21 @@ impl PythonInfo {
             CallOption::ALL.into_iter().filter(|option| self.arguments.contains_key(option.name()));
         let alike = vec![Alike::Heads, Alike::Widths];
         self.layer.then(|| Fit { alike, options: Some(options.collect()), ..Fit::default() })
+    }
+
+    /// Whether each option of the call, and each result that it asks for, has an argument of its
+    /// own.
+    pub fn takes(&self, call: &Call) -> bool {
+        let is_on = |option: &CallOption| call.options.has(*option);
+        let options = CallOption::ALL.into_iter().filter(is_on).flat_map(|option| match option {
+            CallOption::Packed => vec!["query_offsets", "key_offsets"],
+            other => vec![other.name()],
+        });
+        let results = [("return_weights", call.return_weights), ("return_lse", call.return_lse)];
+        let results = results.into_iter().filter_map(|(name, on)| on.then_some(name));
+        let mut taken = BTreeSet::new();
+        let mut arguments = options.chain(results).map(|name| self.arguments.get(name));
+        arguments.all(|argument| argument.is_some_and(|name| taken.insert(name)))
     }
 
     /// Whether query, key and value may be handed over as views: arrays of JAX have no strides, and

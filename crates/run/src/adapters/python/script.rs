@@ -1,7 +1,6 @@
 //! How a script calls a Python function: imported as the worker imports it, with the arguments that
 //! the worker gives.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use qkvet_spec::Call;
@@ -9,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::config::{Arrays, Layout, PythonInfo, PythonRef, PythonSource};
-use crate::repro::literal::{Style, dict, list, optional, options, string};
+use crate::repro::literal::{dict, list, optional, string};
 use crate::repro::{Caller, Ground};
 use crate::runtime::{ARRAYS, CALL, FORM, LAYERS, LOAD};
 
@@ -55,15 +54,8 @@ impl Caller for PythonCaller<'_> {
         true
     }
 
-    /// Where each option has an argument of its own.
     fn takes(&self, call: &Call) -> bool {
-        let arguments = &self.called.info.arguments;
-        let results = [("return_weights", call.return_weights), ("return_lse", call.return_lse)];
-        let results = results.into_iter().filter_map(|(name, on)| on.then_some(name));
-        let options = options(call, Style::Packed);
-        let mut taken = BTreeSet::new();
-        let names = options.iter().map(|(name, _)| name.as_str()).chain(results);
-        names.map(|name| arguments.get(name)).all(|name| name.is_some() && taken.insert(name))
+        self.called.info.takes(call)
     }
 
     /// What the runtime is told, as the worker is.
@@ -107,6 +99,7 @@ mod tests {
     use qkvet_spec::{BoolTensor, CallOptions, Dtype, Tensor};
 
     use super::*;
+    use crate::repro::literal::Style;
 
     use crate::adapters::python::{PythonConfig, PythonInfo};
     use crate::process::Limits;

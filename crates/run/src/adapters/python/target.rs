@@ -8,7 +8,7 @@ use super::config::{Arrays, Layout, PythonConfig, PythonInfo, PythonSource};
 use super::views::gets_views;
 use crate::process::{Launch, Limits, ProcessTarget, Program, StartError};
 use crate::runtime::{function_worker, layers};
-use crate::wire::{WireError, quoted};
+use crate::wire::{WireError, WorkerFields, quoted};
 
 /// The `python` object of `hello`.
 #[derive(Serialize)]
@@ -62,6 +62,12 @@ impl PythonTarget {
         &self.info
     }
 
+    /// Puts a call whose query, key and value lie so in memory.
+    fn lying(&mut self, lies: &'static str, call: &Call) -> Response {
+        let ours = WorkerFields { lies: Some(lies), ..WorkerFields::default() };
+        self.process.call_with(call, ours, &mut || ())
+    }
+
     /// How often the child was replaced.
     pub fn restarts(&self) -> u32 {
         self.process.restarts()
@@ -73,14 +79,20 @@ impl Target for PythonTarget {
         self.process.call(call)
     }
 
+    fn call_meanwhile(&mut self, call: &Call, work: &mut dyn FnMut()) -> Response {
+        // What the function has no argument for is declined at once, and nobody needs its answer.
+        match self.info.takes(call) {
+            true => self.process.call_meanwhile(call, work),
+            false => self.process.call(call),
+        }
+    }
+
     fn call_contiguous(&mut self, call: &Call) -> Response {
-        self.process.call_with(call, &|message| message["lies"] = "contiguous".into())
+        self.lying("contiguous", call)
     }
 
     fn call_transposed(&mut self, call: &Call) -> Option<Response> {
-        let asked =
-            || self.process.call_with(call, &|message| message["lies"] = "transposed".into());
-        self.info.takes_views().then(asked)
+        self.info.takes_views().then(|| self.lying("transposed", call))
     }
 
     fn puts_views(&self, call: &Call) -> bool {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::PathBuf;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -15,6 +15,7 @@ use serde::de::IgnoredAny;
 
 use super::arena::Overrun;
 use super::copy::FORKED;
+use crate::wire::Memory;
 
 /// Why a call gets no results.
 #[derive(Debug, thiserror::Error)]
@@ -99,10 +100,19 @@ pub(super) enum NoBytes {
     Base64(#[from] base64::DecodeError),
     #[error("file {name}: {error}")]
     File { name: String, error: std::io::Error },
+    #[error("memory: {error}")]
+    Memory { error: std::io::Error },
     #[error("expected data, or a file of the scratch folder")]
     NoSource,
     #[error("expected {size} bytes, got {got}")]
     Length { size: usize, got: usize },
+}
+
+/// Where tensors lie that are not in a message.
+#[derive(Default)]
+pub(super) struct Room {
+    pub(super) scratch: PathBuf,
+    pub(super) memory: Option<Memory>,
 }
 
 /// A tensor of a request.
@@ -168,10 +178,10 @@ pub(super) fn known_names(line: &[u8]) -> Result<(), NoAnswer> {
 }
 
 impl DecodedRequest {
-    /// Reads the tensors of a request; files lie in `scratch`.
-    pub(super) fn read(run: &Run, scratch: &Path) -> Result<Self, NoAnswer> {
+    /// Reads the tensors of a request.
+    pub(super) fn read(run: &Run, room: &Room) -> Result<Self, NoAnswer> {
         let tensors = run.tensors.iter().map(|(name, tensor)| {
-            let bytes = bytes(tensor, scratch)
+            let bytes = bytes(tensor, room)
                 .map_err(|error| NoAnswer::Bytes { name: name.clone(), error })?;
             Ok((name.clone(), Sent { dtype: tensor.dtype, shape: tensor.shape.clone(), bytes }))
         });
@@ -210,7 +220,7 @@ impl DecodedRequest {
     }
 }
 
-fn bytes(tensor: &WireTensor, scratch: &Path) -> Result<Vec<u8>, NoBytes> {
+fn bytes(tensor: &WireTensor, room: &Room) -> Result<Vec<u8>, NoBytes> {
     let size = match tensor.dtype {
         WireDtype::Bool => 1,
         WireDtype::Int64 => 8,
@@ -222,12 +232,17 @@ fn bytes(tensor: &WireTensor, scratch: &Path) -> Result<Vec<u8>, NoBytes> {
         (Some(data), None) => BASE64.decode(data)?,
         (None, Some(name)) if !name.contains('/') && !name.starts_with('.') => {
             let mut bytes = Vec::new();
-            let read = File::open(scratch.join(name)).and_then(|mut file| {
+            let read = File::open(room.scratch.join(name)).and_then(|mut file| {
                 file.seek(SeekFrom::Start(tensor.offset.unwrap_or(0)))?;
                 file.take(size as u64).read_to_end(&mut bytes)
             });
             read.map_err(|error| NoBytes::File { name: name.clone(), error })?;
             bytes
+        }
+        (None, None) => {
+            let (memory, offset) =
+                room.memory.as_ref().zip(tensor.offset).ok_or(NoBytes::NoSource)?;
+            memory.asked(offset, size).map_err(|error| NoBytes::Memory { error })?
         }
         _ => return Err(NoBytes::NoSource),
     };

@@ -1,15 +1,13 @@
 //! The arguments of a call as a script writes them: those that the worker passes, made by the same
 //! code.
 
-use std::path::Path;
-
 use qkvet_spec::{Call, CallOption, Dtype};
 
 use super::arena::Contents;
-use super::decoded::DecodedRequest;
 use super::foreign::Value;
 use super::interface::{Argument, Taken};
 use super::prototype::{Kind, Number, Parameter, Prototype};
+use super::request::{DecodedRequest, Room};
 use super::role::Role;
 use crate::adapters::python::Layout;
 use crate::wire::run_request;
@@ -77,10 +75,10 @@ impl WrittenCall {
         if !self.has_room(call) {
             return None;
         }
-        // All tensors go in the request: no folder is looked at.
+        // All tensors go in the request: no room is looked at.
         let request = run_request(0, None, call, None);
-        let posed = DecodedRequest::read(&request, Path::new("")).ok()?;
-        let prepared = self.taken.prepare(&posed).ok()?;
+        let request = DecodedRequest::read(&request, &Room::default()).ok()?;
+        let prepared = self.taken.prepare(&request).ok()?;
         let one = |(parameter, argument): (&Parameter, &Argument)| match *argument {
             Argument::Buffer(at) => match &prepared.buffers[at].contents {
                 Contents::Input(_) if self.is_same(parameter.role) => {
