@@ -343,7 +343,7 @@ fn a_target_with_a_state_gives_one_report() {
     }
     let at_times = "time.sleep(0.004 * (os.urandom(1)[0] > 200))\nreturn o + (CALLS % 23 == 7)";
     let folder = numpy_with(at_times);
-    let checked = || check(&folder, "--law value -j 2");
+    let checked = || check(&folder, "-j 2");
     let first = checked();
     first.expect(1, &["\"verdict\""]);
     assert_eq!(checked().stdout, first.stdout);
