@@ -335,20 +335,6 @@ fn an_interrupt_ends_the_loading_of_a_target() {
     }
 }
 
-/// Each of two workers gets its own cases, whichever of them is free first.
-#[test]
-fn a_target_with_a_state_gives_one_report() {
-    if !has_python() {
-        return;
-    }
-    let at_times = "time.sleep(0.004 * (os.urandom(1)[0] > 200))\nreturn o + (CALLS % 23 == 7)";
-    let folder = numpy_with(at_times);
-    let checked = || check(&folder, "-j 2");
-    let first = checked();
-    first.expect(1, &["\"verdict\""]);
-    assert_eq!(checked().stdout, first.stdout);
-}
-
 /// Whoever is killed, or loses the machine, finds the case that ran, and can put it again.
 #[cfg(unix)]
 #[test]
