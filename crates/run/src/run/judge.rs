@@ -51,7 +51,13 @@ pub(super) fn judge<'a>(
             };
             let ahead = config.target.adapter.max_restarts().map(|_| {
                 let (send, receive) = mpsc::sync_channel(AHEAD);
-                scope.spawn(move || draw_each().try_for_each(|drawn| send.send(drawn)));
+                scope.spawn(move || {
+                    for drawn in draw_each() {
+                        if send.send(drawn).is_err() {
+                            break;
+                        }
+                    }
+                });
                 receive
             });
             scope.spawn(move || {

@@ -380,7 +380,7 @@ fn real(x: f64, kind: Kind, dtype: Dtype) -> Option<Value> {
 /// The ways in which tensors come to the worker.
 pub(super) fn payloads(has_memory: bool) -> Vec<String> {
     let all = [("inline", true), ("file", true), ("memory", has_memory)];
-    all.into_iter().filter_map(|(name, on)| on.then(|| name.to_owned())).collect()
+    all.into_iter().filter(|(_, on)| *on).map(|(name, _)| name.to_owned()).collect()
 }
 
 /// What a prototype offers.
