@@ -15,6 +15,7 @@ use serde::de::IgnoredAny;
 
 use super::arena::Overrun;
 use super::copy::FORKED;
+use super::structs::{N_RESULTS, TENSORS};
 use crate::wire::Memory;
 
 /// Why a call gets no results.
@@ -135,22 +136,8 @@ pub(super) struct DecodedRequest {
     pub(super) wants_lse: bool,
 }
 
-/// Every name that may stand in a request.
+/// Every name of a parameter that may stand in a request; those of tensors are those of the struct.
 const PARAMS: [&str; 6] = ["scale", "scale_hex", "causal", "softcap", "softcap_hex", "window"];
-const TENSORS: [&str; 11] = [
-    "query",
-    "key",
-    "value",
-    "mask",
-    "bias",
-    "sinks",
-    "alibi_slopes",
-    "key_lengths",
-    "query_lengths",
-    "query_offsets",
-    "key_offsets",
-];
-const WANTS: [&str; 3] = ["output", "weights", "lse"];
 
 /// The names of a request, whatever is behind them.
 #[derive(Deserialize)]
@@ -163,10 +150,11 @@ struct Names {
 /// Names that this version does not know are declined, not passed over.
 pub(super) fn known_names(line: &[u8]) -> Result<(), NoAnswer> {
     let names: Names = serde_json::from_slice(line)?;
+    let (tensors, wants) = TENSORS.split_at(TENSORS.len() - N_RESULTS);
     let lists: [(Vec<&String>, &[&str]); 3] = [
         (names.params.keys().collect(), &PARAMS),
-        (names.tensors.keys().collect(), &TENSORS),
-        (names.want.iter().collect(), &WANTS),
+        (names.tensors.keys().collect(), tensors),
+        (names.want.iter().collect(), wants),
     ];
     match lists
         .iter()

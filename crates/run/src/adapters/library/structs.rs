@@ -41,7 +41,10 @@ pub(super) struct CapabilitiesV1 {
     pub(super) texts: [*const c_char; 6],
 }
 
-/// The tensors of the struct, in its order; the last three are results.
+/// How many of [`TENSORS`] are results.
+pub(super) const N_RESULTS: usize = 3;
+
+/// The tensors of the struct, in its order; the last ones are results.
 pub(super) const TENSORS: [&str; 14] = [
     "query",
     "key",
