@@ -94,6 +94,32 @@ fn reports_are_the_same_bytes_whatever_the_number_of_workers() {
     }
 }
 
+/// What a run did in its time is done again by the number of its cases, and is no more than that.
+#[test]
+fn a_part_of_a_run_is_run_again_by_its_number() {
+    let folder = temp();
+    let run = |target: &str, flags: &str| {
+        let words = format!("check builtin:{target} --suite smoke --dtype float32");
+        folder.run(format!("{words} --format json {flags}"))
+    };
+    let cut = run("fault/weights-not-normalized", "-j 1 --time 0.001ms").ends(2);
+    assert!(cut.stderr.contains("a time above 0"), "{}", cut.stderr);
+    let timed = run("fault/weights-not-normalized", "-j 1 --time 0.000001s");
+    let report = timed.report(1);
+    let [cases, of] = [&report["run"]["cases"], &report["run"]["chosen"][0]["first"]["of"]]
+        .map(|number| number.as_u64().expect("a number"));
+    assert!(0 < cases && cases < of && report.records().count() as u64 == cases, "{cases} of {of}");
+    for jobs in [1, 2] {
+        let again = run("fault/weights-not-normalized", &format!("-j {jobs} --until {cases}"));
+        assert_eq!(again.stdout, timed.stdout);
+    }
+    // What was run held.
+    run("flash", "--until 5").report(0);
+    let whole = run("flash", &format!("--until {of}")).report(0);
+    assert!(whole["run"].get("chosen").is_none(), "{}", whole["run"]);
+    run("flash", "--until 5 --shard 1/2").ends(2);
+}
+
 #[test]
 fn the_report_fits_its_schema() {
     let folder = temp();

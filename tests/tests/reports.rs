@@ -1,11 +1,12 @@
 //! Reports in every format: made from a run, made again from its JSON, and read as the tools read
 //! them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use qkvet_report::{English, ReportFormat, write_as};
 use qkvet_spec::{
-    Breakage, Catalog, Cause, Got, Quoted, Stopped, StreamLine, Summary, Warning, Words as _,
+    Breakage, Catalog, Cause, FindingState, Got, Quoted, Stopped, StreamLine, Summary, Warning, Words as _,
 };
 use qkvet_tests::markup::{Element, elements};
 use qkvet_tests::{Finished, Folder, finish, python, qkvet, root, temp};
@@ -150,6 +151,17 @@ fn the_stream_fits_its_schema_and_says_what_the_document_says() {
     let Some(StreamLine::Finished(outcome)) = parsed.last() else { panic!("{:?}", parsed.last()) };
     assert_eq!((&outcome.counts, outcome.findings), (&summary.counts, summary.findings.len()));
     assert!(parsed.iter().any(|line| matches!(line, StreamLine::Progress { .. })));
+    // What was told early and not withdrawn is what the report says.
+    let mut told = BTreeMap::new();
+    for line in &parsed {
+        let StreamLine::Proposal(one) = line else { continue };
+        match one.state {
+            FindingState::Withdrawn => told.remove(&one.case).map(|_| ()),
+            _ => told.insert(&one.case, &one.cause).map(|_| ()),
+        };
+    }
+    let is_final = |cause: &Cause| summary.findings.iter().any(|one| one.cause.is_like(cause));
+    assert!(!told.is_empty() && told.values().all(|cause| is_final(cause)), "{told:?}");
     assert_eq!(live.stdout, checked(folder.path(), "--format ndjson -j 2").stdout);
 }
 

@@ -55,6 +55,8 @@ fn summary(catalog: &Catalog, fault: &str, words: &dyn Words) -> Summary {
         conventions: Vec::new(),
         contracts: [(dtype, catalog.default_contract(dtype).expect("a contract"))].into(),
         fail_fast: FailFast::Off,
+        time: None,
+        until: None,
         store: None,
         sharding: None,
         digests: false,

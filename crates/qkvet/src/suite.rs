@@ -177,6 +177,8 @@ impl Prepared {
             dtypes,
             jobs: 1,
             fail_fast: FailFast::Off,
+            time: None,
+            until: None,
             store: None,
             sharding: None,
             digests: false,

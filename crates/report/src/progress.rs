@@ -10,9 +10,9 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use qkvet_spec::{Event, Verdict, Warning, Words as _};
+use qkvet_spec::{Event, FindingState, Proposal, Verdict, Warning, Words as _};
 
-use crate::text::{no_command, visible_line};
+use crate::text::{count, no_command, visible_line};
 use crate::words::{English, notice};
 
 /// Longest silence where no bar is drawn.
@@ -98,15 +98,19 @@ impl Progress {
                 }
             }
             Event::Notice(one) => self.note(&notice(one).to_string()),
-            Event::Warning(one) => {
-                let text = format!("warning: {}", English.warning(one));
-                match &self.bar {
-                    Some(bar) => bar.suspend(|| line(&text)),
-                    None => line(&text),
-                }
-            }
+            Event::Warning(one) => self.line(&format!("warning: {}", English.warning(one))),
+            Event::Proposal(one) if !self.quiet => self.line(&so_far(one)),
+            Event::Proposal(_) => {}
             Event::Case { done, total, verdict } => self.case(*done, *total, *verdict),
             Event::Finished(_) => self.end(),
+        }
+    }
+
+    /// A line that stays, above the bar if there is one.
+    fn line(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| line(text)),
+            None => line(text),
         }
     }
 
@@ -132,6 +136,24 @@ impl Progress {
                     line(&format!("{done}/{total} cases, {} failing", self.findings));
                 }
             }
+        }
+    }
+}
+
+/// `so far: FAIL QK221 key and value heads are chosen by remainder: 12 of 64 cases, first
+/// c-0123456789abcdef (single-key, float32 n_q=3 …)`.
+fn so_far(proposal: &Proposal) -> String {
+    let Proposal { state, verdict, cause, law, case, call, cases, of } = proposal;
+    let title = English.title(cause);
+    match state {
+        FindingState::Withdrawn => format!("so far: taken back: {verdict} {title} ({case})"),
+        _ => {
+            let again = if *state == FindingState::Revised { "now " } else { "" };
+            let of = count(*of);
+            format!(
+                "so far: {again}{verdict} {title}: {} of {of} cases, {case} ({law}, {call})",
+                count(*cases)
+            )
         }
     }
 }

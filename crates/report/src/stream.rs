@@ -66,6 +66,7 @@ impl LiveStream {
                 self.last_percent = percent;
                 StreamLine::Progress { done: *done, total: *total }
             }
+            Event::Proposal(proposal) => StreamLine::Proposal(proposal.clone()),
             Event::Finished(_) => return Ok(None),
         };
         line(&told).map(Some)

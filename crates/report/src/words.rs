@@ -8,6 +8,8 @@ use qkvet_spec::{
     WrongElements, format_ratio, span, spans,
 };
 
+use crate::text::count;
+
 /// English.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct English;
@@ -110,6 +112,11 @@ fn warning(warning: &Warning) -> String {
             let noun = if *cases == 1 { "case" } else { "cases" };
             format!("{RESULT_REUSED} (seen in {cases} {noun})")
         }
+        Warning::Cut { cases, of } => format!(
+            "{} of {} cases were run; `--until {cases}` runs the same again",
+            count(*cases),
+            count(*of)
+        ),
         Warning::CasesLost { error } => {
             format!("`qkvet replay` will not find the cases of this run: {error}")
         }
@@ -510,6 +517,7 @@ mod tests {
             ),
             (
                 Warning::ResultReused { cases: 1 },
+                Warning::Cut { cases: 212, of: 1051 },
                 "the function returned the memory of its earlier result, which was still in use and is lost: a caller has to copy what is to be kept (seen in 1 case)",
             ),
             (

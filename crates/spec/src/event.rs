@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::tally::{cases, tally};
 use crate::verdict::is_false;
 use crate::{
-    CallOption, Dims, Evidence, Finding, Fit, KnownOutcome, Notice, Quoted, SnapshotOutcome,
+    CallOption, Dims, Evidence, Finding, Fit, KnownOutcome, Notice, Proposal, Quoted, SnapshotOutcome,
     Verdict, Warning,
 };
 
@@ -29,6 +29,8 @@ pub enum Event {
         /// How it ended.
         verdict: Verdict,
     },
+    /// A finding that is proposed, or one that was and is revised or withdrawn.
+    Proposal(Box<Proposal>),
     /// The run is over.
     Finished(Box<Summary>),
 }
@@ -82,6 +84,11 @@ pub enum Chosen {
     Dtypes,
     /// One shard of several.
     Shard,
+    /// The first ones, in the order in which they are put.
+    First {
+        /// How many there are in all.
+        of: usize,
+    },
 }
 
 /// A line of a source file.

@@ -234,6 +234,16 @@ impl Cause {
         matches!(self, Self::Faults { .. } | Self::Convention { .. })
     }
 
+    /// Whether a finding of either is called the same, whatever the numbers in it.
+    pub fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Faults { faults: x, .. }, Self::Faults { faults: y, .. }) => x == y,
+            (Self::Broken { how: x }, Self::Broken { how: y }) => x.is_like(y),
+            (Self::Layout { right: x, .. }, Self::Layout { right: y, .. }) => x == y,
+            (x, y) => x == y,
+        }
+    }
+
     /// What a finding of this cause is about.
     pub fn kind(&self) -> FindingKind {
         match self {
@@ -241,6 +251,28 @@ impl Cause {
             _ => FindingKind::Verdict,
         }
     }
+}
+
+/// What is told of a finding while the run goes on. The report has what stays.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Proposal {
+    /// Proposed, revised or withdrawn.
+    pub state: FindingState,
+    /// How its cases ended.
+    pub verdict: Verdict,
+    /// What is wrong, as far as is known.
+    pub cause: Cause,
+    /// Id of the case by which it was found; it stays when the finding is revised.
+    pub case: String,
+    /// The law of this case.
+    pub law: String,
+    /// The call in one line: extents and options.
+    pub call: String,
+    /// Cases that show it so far.
+    pub cases: usize,
+    /// Cases that were checked so far.
+    pub of: usize,
 }
 
 /// How often a case, or a kind of case, was wrong by number of threads.

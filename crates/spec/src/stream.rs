@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::tally::tally;
 use crate::verdict::is_false;
 use crate::{
-    CaseRecord, Coverage, FindingDocument, KnownOutcome, Quoted, RunInfo, SnapshotOutcome, Summary,
+    CaseRecord, Coverage, FindingDocument, KnownOutcome, Proposal, Quoted, RunInfo,
+    SnapshotOutcome, Summary,
 };
 
 /// One line of a stream: `{"started": {…}}`.
@@ -29,6 +30,8 @@ pub enum StreamLine {
         /// Cases in all.
         total: usize,
     },
+    /// A finding that is proposed, or one that was and is revised or withdrawn; live streams only.
+    Proposal(Box<Proposal>),
     /// One decided case, in order of the suite.
     Case(Box<CaseRecord>),
     /// One finding.

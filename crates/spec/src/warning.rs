@@ -47,6 +47,13 @@ pub enum Warning {
         /// Cases in which it did.
         cases: usize,
     },
+    /// The run was ended on purpose before its last case.
+    Cut {
+        /// Cases that were run: the first in the order in which they are put.
+        cases: usize,
+        /// Cases that there are.
+        of: usize,
+    },
     /// Cases could not be written to the store.
     CasesLost {
         /// The first of them, and why.

@@ -11,6 +11,7 @@ use std::convert::Infallible;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::{BoolishValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
@@ -41,6 +42,23 @@ pub(crate) fn current(name: &str) -> Result<String, Infallible> {
         let _ = writeln!(anstream::stderr(), "notice: {old}");
     }
     Ok(Redirects::embedded().current(name).into_owned())
+}
+
+/// `30s`, `2m`, `1.5h`; a number alone is of seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(at);
+    let unit = match unit {
+        "" | "s" => Some(1.0),
+        "m" => Some(60.0),
+        "h" => Some(3600.0),
+        _ => None,
+    };
+    let seconds = number.parse().ok().zip(unit).map(|(number, unit): (f64, f64)| number * unit);
+    seconds
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .filter(|time| !time.is_zero())
+        .ok_or_else(|| "expected a time above 0, such as 30s or 2m".to_owned())
 }
 
 /// Decides, with proof, whether an implementation of attention computes what it claims.
@@ -447,6 +465,12 @@ pub(crate) struct CheckArgs {
     /// Stop at the first finding
     #[arg(short = 'x', long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, hide_possible_values = true, value_parser = BoolishValueParser::new(), value_name = "BOOL")]
     pub(crate) fail_fast: bool,
+    /// Begin no case after this time (30s, 2m); the report says how far it came
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with_all = ["until", "shard", "engine"])]
+    pub(crate) time: Option<Duration>,
+    /// Run the first N cases alone, in the order in which cases are put
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["shard", "engine"])]
+    pub(crate) until: Option<u32>,
     /// No progress on stderr, and findings alone on stdout: not what was checked
     #[arg(short, long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, hide_possible_values = true, value_parser = BoolishValueParser::new(), value_name = "BOOL")]
     pub(crate) quiet: bool,

@@ -110,6 +110,8 @@ fn manner(args: &CheckArgs, target: NamedTarget) -> Manner<'_> {
         target,
         jobs: args.jobs,
         fail_fast: args.fail_fast,
+        time: args.time,
+        until: args.until.map(|n| n as usize),
         store: Some(PathBuf::from(setup::STORE)),
         shard: args.shard,
         shard_file: args.shard_file.clone(),

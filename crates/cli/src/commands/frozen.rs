@@ -77,6 +77,8 @@ pub(super) fn judge(args: &JudgeArgs) -> Result<ExitCode, Failure> {
         target,
         jobs: None,
         fail_fast: false,
+        time: None,
+        until: None,
         store: None,
         shard: None,
         shard_file: None,

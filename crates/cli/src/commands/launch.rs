@@ -33,6 +33,10 @@ pub(super) struct Manner<'a> {
     pub(super) target: NamedTarget,
     pub(super) jobs: Option<usize>,
     pub(super) fail_fast: bool,
+    /// Begin no case after so long.
+    pub(super) time: Option<Duration>,
+    /// Run the first so many cases alone.
+    pub(super) until: Option<usize>,
     /// Folder for cases.
     pub(super) store: Option<PathBuf>,
     /// Run only this part of the cases, and write what `merge` needs.
@@ -78,6 +82,8 @@ pub(super) fn launch(
         dtypes: subject.dtypes,
         jobs: manner.jobs.unwrap_or(if is_foreign { 1 } else { cores }).max(1),
         fail_fast: if manner.fail_fast { FailFast::FirstBut(&may_settle) } else { FailFast::Off },
+        time: manner.time,
+        until: manner.until,
         store: manner.store,
         sharding: manner
             .shard

@@ -115,6 +115,8 @@ pub(super) fn judge(
         conventions: declared.conventions,
         contracts: header.contracts.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
         fail_fast: if header.fail_fast { FailFast::FirstBut(&may_settle) } else { FailFast::Off },
+        time: None,
+        until: None,
         store: Some(PathBuf::from(setup::STORE)),
         sharding: None,
         digests: expected.exact,

@@ -97,6 +97,8 @@ fn put(
         dtypes: frozen_cases::dtypes(cases),
         jobs: 1,
         fail_fast: FailFast::Off,
+        time: None,
+        until: None,
         store: Some(PathBuf::from(setup::STORE)),
         sharding: None,
         digests: false,

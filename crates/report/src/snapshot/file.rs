@@ -66,7 +66,7 @@ fn rename(part: &mut SnapshotPart) {
     let mut cases = IndexMap::<String, IndexMap<_, _>>::new();
     for (law, mut entries) in part.cases.drain(..) {
         for finding in entries.values_mut().filter_map(|entry| entry.finding.as_mut()) {
-            *finding = current(finding);
+            *finding = finding.split('+').map(current).collect::<Vec<_>>().join("+");
         }
         cases.entry(current(&law)).or_default().extend(entries);
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use qkvet_gen::frozen::FrozenCase;
 use qkvet_spec::{
@@ -35,6 +36,10 @@ pub struct RunConfig<'a> {
     pub contracts: BTreeMap<Dtype, &'a Contract>,
     /// Stop at the first finding.
     pub fail_fast: FailFast<'a>,
+    /// Begin no case after so long, and leave out those that were not begun.
+    pub time: Option<Duration>,
+    /// Run only so many cases: the first in the order in which they are put.
+    pub until: Option<usize>,
     /// Folder for cases; absent: nothing is written.
     pub store: Option<PathBuf>,
     /// Run only these cases, and keep what the target answers.

@@ -14,115 +14,148 @@ use qkvet_spec::{Call, Case, CaseRecord, Meaning, Stopped, Target, Threads, Unex
 use super::call::{Workers, threads_of};
 use super::case::{JudgedCase, PlannedCase};
 use super::error::RunError;
-use super::stop::Count;
+use super::plan::Plan;
+use super::stop::{Count, Deadline};
 use crate::adapters::OpenTarget;
 use crate::config::RunConfig;
 use crate::store::Store;
 
-/// Judged cases, and why the rest was skipped, if some were.
+/// Judged cases in order of the suite, and why the rest was skipped, if some were.
 pub(super) type Judged<'a> = (Vec<JudgedCase<'a>>, Option<Stopped>);
 
 /// So many cases are drawn ahead of a target that computes elsewhere.
 const AHEAD: usize = 4;
 
-/// Judges every case under `meaning`. Of `n` workers each takes every `n`th case, so that a target
-/// with a state sees the same calls in every run. What stops a run is counted in order of the cases,
-/// whatever was done beyond: the rest is skipped.
+/// Judges every case under `meaning`, and tells all that are decided, in the order of the plan, after
+/// each. Of `n` workers each takes every `n`th case, so that a target with a state sees the same
+/// calls in every run. What stops a run is counted in that order, whatever was done beyond: the rest
+/// is skipped. After `deadline` no case is begun: the plan is cut behind the last one.
 pub(super) fn judge<'a>(
     workers: &mut Workers<'_, 'a>,
-    cases: &[PlannedCase<'a>],
+    plan: &mut Plan<'a>,
     meaning: &Meaning,
-    progress: &mut dyn FnMut(usize, Verdict),
+    deadline: Option<&Deadline>,
+    follow: &mut dyn FnMut(&[JudgedCase<'a>]),
 ) -> Result<Judged<'a>, RunError> {
     let (config, store) = (workers.config, workers.running());
-    // Nobody goes beyond it. Who sees a reason to stop, in whatever order, has seen no less than
-    // there is to count in order, and the others come up to the farthest case that was seen.
-    let last = AtomicUsize::new(usize::MAX);
-    let seen = Mutex::new((Count::new(config), 0));
-    let mut results: Vec<Option<JudgedCase<'a>>> = vec![None; cases.len()];
-    let mut failures = BTreeMap::new();
+    let shared = Shared {
+        config,
+        plan,
+        meaning,
+        deadline,
+        n: workers.targets.len(),
+        last: AtomicUsize::new(usize::MAX),
+        seen: Mutex::new((Count::new(config), 0)),
+    };
+    let mut count = Count::new(config);
+    let (mut done, mut stopped) = (Vec::new(), None);
+    // Decided before one that comes first.
+    let mut early = BTreeMap::new();
     std::thread::scope(|scope| {
         let (send, receive) = mpsc::channel();
-        let n = workers.targets.len();
         for (number, target) in workers.targets.iter_mut().enumerate() {
-            let (send, last, seen) = (send.clone(), &last, &seen);
-            let draw_each = move || {
-                (number..cases.len()).step_by(n).map(|at| (at, DrawnCase::draw(config, &cases[at])))
-            };
-            let ahead = config.target.adapter.max_restarts().map(|_| {
-                let (send, receive) = mpsc::sync_channel(AHEAD);
-                scope.spawn(move || {
-                    for drawn in draw_each() {
-                        if send.send(drawn).is_err() {
-                            break;
-                        }
+            let (shared, send) = (&shared, send.clone());
+            let drawn: Box<dyn Iterator<Item = _> + Send> =
+                match config.target.adapter.max_restarts() {
+                    None => Box::new(shared.draw_each(number)),
+                    Some(_) => {
+                        let (send, receive) = mpsc::sync_channel(AHEAD);
+                        scope.spawn(move || {
+                            shared.draw_each(number).try_for_each(|drawn| send.send(drawn))
+                        });
+                        Box::new(receive.into_iter())
                     }
-                });
-                receive
-            });
-            scope.spawn(move || {
-                let mut drawn = draw_each();
-                let mut next = || match &ahead {
-                    Some(ahead) => ahead.recv().ok(),
-                    None => drawn.next(),
                 };
-                while !config.stop.load(Ordering::Relaxed)
-                    && let Some((at, drawn)) = next()
-                    && at <= last.load(Ordering::Relaxed)
-                {
-                    let store = store.map(|store| (store, number));
-                    let put = |drawn| {
-                        judge_case(config, target, (&cases[at], drawn), (meaning, None), store)
-                    };
-                    let result = drawn.and_then(put);
-                    if config.stop.load(Ordering::Relaxed) {
-                        // The case that was running may have been cut off: it is not decided.
-                        break;
-                    }
-                    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-                    seen.1 = at.max(seen.1);
-                    if result.as_ref().map_or(true, |case| seen.0.add(case).is_some()) {
-                        last.fetch_min(seen.1, Ordering::Relaxed);
-                    }
-                    if send.send((at, result)).is_err() {
-                        break;
-                    }
-                }
-            });
+            let store = store.map(|store| (store, number));
+            scope.spawn(move || shared.put_each(drawn, target, store, &send));
         }
         drop(send);
-        let mut count = 0;
         for (at, result) in receive {
-            match result {
-                Ok(case) => {
-                    count += 1;
-                    progress(count, case.verdict());
-                    results[at] = Some(case);
-                }
-                Err(error) => {
-                    failures.insert(at, error);
-                }
+            early.insert(at, result);
+            while stopped.is_none()
+                && let Some(result) = early.remove(&done.len())
+            {
+                done.push(result?);
+                stopped = count.add(&done[done.len() - 1]);
+                follow(&done);
             }
         }
-    });
-    if let Some((_, error)) = failures.pop_first() {
-        return Err(error);
-    }
-    let mut stopped = None;
+        Ok::<(), RunError>(())
+    })?;
     if config.stop.load(Ordering::Relaxed) {
         stopped = Some(Stopped::Interrupted);
     } else {
-        let mut count = Count::new(config);
-        let stops = |(at, case): (usize, &Option<JudgedCase<'a>>)| {
-            Some((at, case.as_ref().and_then(|case| count.add(case))?))
-        };
-        if let Some((last, reason)) = results.iter().enumerate().find_map(stops) {
-            results.truncate(last + 1);
-            results.resize(cases.len(), None);
-            stopped = Some(reason);
+        early.clear();
+        if stopped.is_none() && done.len() < plan.cases.len() {
+            plan.cut(done.len());
         }
     }
-    Ok((all_told(config, cases, results)?, stopped))
+    let mut results: Vec<Option<JudgedCase<'a>>> = vec![None; plan.cases.len()];
+    for (at, case) in done.into_iter().map(Ok).enumerate().chain(early) {
+        results[plan.order[at]] = Some(case?);
+    }
+    Ok((all_told(config, &plan.cases, results)?, stopped))
+}
+
+/// What the workers of a run have in common. Cases are numbered by their place in the order.
+struct Shared<'s, 'a> {
+    config: &'s RunConfig<'a>,
+    plan: &'s Plan<'a>,
+    meaning: &'s Meaning,
+    deadline: Option<&'s Deadline>,
+    /// Number of workers.
+    n: usize,
+    /// Nobody goes beyond it.
+    last: AtomicUsize,
+    /// Who sees a reason to stop, in whatever order, has seen no less than there is to count in
+    /// order, and the others come up to the farthest case that was seen.
+    seen: Mutex<(Count<'s>, usize)>,
+}
+
+/// A case that was drawn, and its place.
+type Drawn<'a> = (usize, Result<DrawnCase<'a>, RunError>);
+
+impl<'a> Shared<'_, 'a> {
+    /// Draws the cases of one worker, one by one.
+    fn draw_each(&self, number: usize) -> impl Iterator<Item = Drawn<'a>> {
+        let order = self.plan.order.iter().enumerate().skip(number).step_by(self.n);
+        order.map(|(at, case)| (at, DrawnCase::draw(self.config, &self.plan.cases[*case])))
+    }
+
+    /// Puts cases to the target of one worker.
+    fn put_each(
+        &self,
+        drawn: impl Iterator<Item = Drawn<'a>>,
+        target: &mut OpenTarget,
+        store: Option<(&Store, usize)>,
+        send: &mpsc::Sender<(usize, Result<JudgedCase<'a>, RunError>)>,
+    ) {
+        let is_ended = || self.config.stop.load(Ordering::Relaxed);
+        for (at, drawn) in drawn {
+            if is_ended() || at > self.last.load(Ordering::Relaxed) {
+                break;
+            }
+            let planned = &self.plan.cases[self.plan.order[at]];
+            let put = |drawn| {
+                judge_case(self.config, target, (planned, drawn), (self.meaning, None), store)
+            };
+            let result = drawn.and_then(put);
+            if is_ended() {
+                // The case that was running may have been cut off: it is not decided.
+                break;
+            }
+            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.1 = at.max(seen.1);
+            if result.as_ref().map_or(true, |case| seen.0.add(case).is_some())
+                || self.deadline.is_some_and(Deadline::is_over)
+            {
+                self.last.fetch_min(seen.1, Ordering::Relaxed);
+            }
+            if send.send((at, result)).is_err() {
+                break;
+            }
+        }
+    }
 }
 
 /// What was decided, and of each other case that it was not. Each of those is drawn for its name,

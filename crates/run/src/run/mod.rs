@@ -9,27 +9,33 @@ mod describe;
 mod error;
 mod group;
 mod judge;
+mod order;
 mod plan;
+mod propose;
 mod settle;
 mod shrink;
 mod state;
 mod stop;
 mod summary;
 
-use qkvet_spec::{Event, Notice, Quoted, RunInfo, Summary, Unexpected, Warning};
+use qkvet_spec::{Chosen, Event, Notice, Quoted, RunInfo, Summary, Unexpected, Warning};
 
 use crate::config::{CaseSource, RunConfig, meaning_of, names};
 use crate::store::Store;
 use call::Workers;
+use case::JudgedCase;
 pub use call::threads_of;
 pub(crate) use case::right_on;
 use describe::{describe, keep_undecided};
 pub use error::RunError;
 pub(crate) use group::{cause_of, undeclared as undeclared_cause};
+use plan::Plan;
+use propose::Proposals;
 pub(crate) use settle::puts_true;
 use settle::settle;
 use shrink::{shown, shown_convention};
 use state::RunState;
+use stop::Deadline;
 
 /// Tests what every verdict rests on: rounding, subnormal numbers, the exponential, matrix
 /// products.
@@ -46,16 +52,19 @@ pub fn self_test() -> Result<(), RunError> {
 /// A target that cannot be started, a specification that is wrong, a folder that cannot be written.
 /// Whatever the target does once started is a verdict, not an error.
 pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summary, RunError> {
+    let deadline = config.time.and_then(Deadline::after);
     self_test()?;
-    let mut planned = plan::plan(config, None)?;
-    let targets = call::open(config, planned.len())?;
+    let mut plan = Plan::of(config, None)?;
+    let targets = call::open(config, plan.cases.len())?;
     let store = config.store.as_deref().map(|folder| Store::open(folder, config));
     let mut workers = Workers { config, store: store.as_ref(), targets };
     let fit = workers.targets[0].fit.clone().filter(|fit| config.cases.is_changed_by(fit));
     if fit.is_some() {
-        planned = plan::plan(config, fit.as_ref())?;
+        plan = Plan::of(config, fit.as_ref())?;
     }
-    let run = info(config, planned.len(), &workers);
+    let of = plan.cases.len();
+    config.until.into_iter().for_each(|first| plan.cut(first));
+    let mut run = info(config, plan.cases.len(), &workers);
     events(Event::Started(Box::new(run.clone())));
     if let Some(fit) = fit {
         let name = config.cases.name();
@@ -66,10 +75,21 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     lost_at_first.iter().for_each(|error| events(cases_lost(error)));
 
     let declared = meaning_of(&config.conventions);
+    let (total, mut proposals) = (plan.cases.len(), Proposals::default());
+    let mut follow = |cases: &[JudgedCase<'_>]| {
+        for verdict in cases.last().map(JudgedCase::verdict) {
+            events(Event::Case { done: cases.len(), total, verdict });
+        }
+        let (meaning, conventions) = (&declared, &config.conventions[..]);
+        let so_far = RunState { config, cases, meaning, conventions, stopped: None };
+        proposals.after(&so_far, events);
+    };
     let (mut cases, mut stopped) =
-        judge::judge(&mut workers, &planned, &declared, &mut |done, verdict| {
-            events(Event::Case { done, total: planned.len(), verdict });
-        })?;
+        judge::judge(&mut workers, &mut plan, &declared, deadline.as_ref(), &mut follow)?;
+    if plan.cases.len() < of {
+        run.cases = plan.cases.len();
+        run.chosen.push(Chosen::First { of });
+    }
     judge::discount_refusals(config, &mut cases);
 
     let (mut meaning, mut conventions) = (declared, config.conventions.clone());
@@ -81,7 +101,7 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
         conventions: &conventions,
         stopped: stopped.as_ref(),
     };
-    let (settled, stopped_again) = settle(&before, &mut workers, events)?;
+    let (settled, stopped_again) = settle(&before, &mut workers, &mut plan, events)?;
     if let Some(settled) = settled {
         for convention in &settled.conventions {
             if let Some(shown) = shown_convention(&before, &mut workers, convention, &settled)? {
@@ -107,9 +127,10 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
             findings.extend(describe(&state, &workers, shown)?);
         }
     }
+    proposals.end(state.cases, &findings, events);
 
     let mut summary = summary::summary(config, run, cases, findings, stopped);
-    keep_undecided(&conventions, &workers, &planned, &mut summary)?;
+    keep_undecided(&conventions, &workers, &plan.cases, &mut summary)?;
     if lost_at_first.is_none() {
         lost().iter().for_each(|error| events(cases_lost(error)));
     }

@@ -5,6 +5,7 @@ use qkvet_spec::{CheckedLaw, Chosen, Dtype, Fit, Suite};
 
 use super::case::PlannedCase;
 use super::error::RunError;
+use super::order::order;
 use crate::config::{CaseSource, RunConfig};
 use crate::record::Sharding;
 
@@ -62,34 +63,58 @@ impl<'a> CaseSource<'a> {
     }
 }
 
-/// The cases of the run's laws and formats, in order; those of a suite are made to fit.
-///
-/// # Errors
-/// A case of a shard that cannot be made.
-pub(super) fn plan<'a>(
-    config: &RunConfig<'a>,
-    fit: Option<&Fit>,
-) -> Result<Vec<PlannedCase<'a>>, RunError> {
-    let mut cases: Vec<PlannedCase<'a>> = match config.cases {
-        CaseSource::Suite { suite, seed } => {
-            let fitted = fit.map(|fit| Suite { fit: Some(fit.clone()), ..suite.clone() });
-            let suite = fitted.as_ref().unwrap_or(suite);
-            let plans = qkvet_gen::plans(suite, &config.laws, &config.dtypes, seed);
-            plans.into_iter().map(PlannedCase::Plan).collect()
-        }
-        CaseSource::Frozen { cases, .. } => {
-            let chosen = |frozen: &&FrozenCase| config.dtypes.contains(&frozen.case.dtype);
-            cases.iter().filter(chosen).map(PlannedCase::Frozen).collect()
-        }
-    };
-    if let Some(Sharding { shard, .. }) = &config.sharding {
-        let mut own = Vec::new();
-        for planned in cases {
-            if shard.holds(&planned.id(&planned.case(config)?)) {
-                own.push(planned);
+/// The cases of a run.
+#[derive(Debug)]
+pub(super) struct Plan<'a> {
+    /// In order of the suite, as a report has them.
+    pub(super) cases: Vec<PlannedCase<'a>>,
+    /// Their numbers in the order in which they are put.
+    pub(super) order: Vec<usize>,
+}
+
+impl<'a> Plan<'a> {
+    /// The cases of the run's laws and formats; those of a suite are made to fit. A shard puts its
+    /// own in the order of the whole run.
+    ///
+    /// # Errors
+    /// A case of a shard that cannot be made.
+    pub(super) fn of(config: &RunConfig<'a>, fit: Option<&Fit>) -> Result<Self, RunError> {
+        let cases: Vec<PlannedCase<'a>> = match config.cases {
+            CaseSource::Suite { suite, seed } => {
+                let fitted = fit.map(|fit| Suite { fit: Some(fit.clone()), ..suite.clone() });
+                let suite = fitted.as_ref().unwrap_or(suite);
+                let plans = qkvet_gen::plans(suite, &config.laws, &config.dtypes, seed);
+                plans.into_iter().map(PlannedCase::Plan).collect()
             }
+            CaseSource::Frozen { cases, .. } => {
+                let chosen = |frozen: &&FrozenCase| config.dtypes.contains(&frozen.case.dtype);
+                cases.iter().filter(chosen).map(PlannedCase::Frozen).collect()
+            }
+        };
+        let mut plan = Self { order: order(&cases), cases };
+        if let Some(Sharding { shard, .. }) = &config.sharding {
+            let is_own = |case: &PlannedCase<'a>| {
+                Ok::<bool, RunError>(shard.holds(&case.id(&case.case(config)?)))
+            };
+            let own = plan.cases.iter().map(is_own).collect::<Result<Vec<_>, _>>()?;
+            plan.keep(&own);
         }
-        cases = own;
+        Ok(plan)
     }
-    Ok(cases)
+
+    /// Leaves the first so many in the order in which they are put.
+    pub(super) fn cut(&mut self, first: usize) {
+        let mut kept = vec![false; self.cases.len()];
+        self.order.iter().take(first).for_each(|at| kept[*at] = true);
+        self.keep(&kept);
+    }
+
+    fn keep(&mut self, kept: &[bool]) {
+        let mut next = 0..;
+        let numbers: Vec<Option<usize>> =
+            kept.iter().map(|is_kept| is_kept.then(|| next.next()).flatten()).collect();
+        let mut is_kept = kept.iter();
+        self.cases.retain(|_| *is_kept.next().unwrap_or(&false));
+        self.order = self.order.iter().filter_map(|at| numbers[*at]).collect();
+    }
 }

@@ -11,6 +11,7 @@ use super::call::Workers;
 use super::case::JudgedCase;
 use super::error::RunError;
 use super::judge::judge;
+use super::plan::Plan;
 use super::state::{RunState, failing};
 use crate::adapters::NamedTarget;
 use crate::config::RunConfig;
@@ -37,6 +38,7 @@ pub(super) struct Settled<'r, 'a> {
 pub(super) fn settle<'r, 'a>(
     before: &RunState<'_, 'a>,
     workers: &mut Workers<'r, 'a>,
+    plan: &mut Plan<'a>,
     events: &mut dyn FnMut(Event),
 ) -> Result<(Option<Settled<'r, 'a>>, Option<Stopped>), RunError> {
     let conventions = undeclared(before);
@@ -48,9 +50,8 @@ pub(super) fn settle<'r, 'a>(
     let is_refilled = puts_true(before.config.target, before.meaning)
         && conventions.iter().any(|convention| is_of_masks(convention));
     let mut other = is_refilled.then(|| workers.open_again(&meaning)).transpose()?;
-    let planned: Vec<_> = before.cases.iter().map(|case| case.planned.clone()).collect();
     let workers = other.as_mut().unwrap_or(workers);
-    let (cases, stopped) = judge(workers, &planned, &meaning, &mut |_, _| {})?;
+    let (cases, stopped) = judge(workers, plan, &meaning, None, &mut |_| {})?;
     if !is_consistent(before.cases, &cases) || !settles(&conventions, before.cases, &cases) {
         return Ok((None, stopped));
     }
@@ -58,7 +59,7 @@ pub(super) fn settle<'r, 'a>(
     Ok((Some(Settled { conventions, meaning, cases, workers: other, filled }), stopped))
 }
 
-fn undeclared<'a>(before: &RunState<'_, 'a>) -> Vec<&'a Convention> {
+pub(super) fn undeclared<'a>(before: &RunState<'_, 'a>) -> Vec<&'a Convention> {
     let RunState { config, cases, meaning, stopped, .. } = *before;
     if stopped.is_some() {
         return Vec::new();

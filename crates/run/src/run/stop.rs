@@ -1,9 +1,28 @@
 //! Why a run ends before its last case.
 
+use std::time::{Duration, Instant};
+
 use qkvet_spec::{CaseRecord, Stopped, Verdict};
 
 use super::case::JudgedCase;
 use crate::config::{FailFast, RunConfig, Seen};
+
+/// When a run begins no further case.
+#[derive(Debug)]
+pub(super) struct Deadline(Instant);
+
+impl Deadline {
+    /// So long from now.
+    #[expect(clippy::disallowed_methods, reason = "the user says how long a run may take")]
+    pub(super) fn after(time: Duration) -> Option<Self> {
+        Instant::now().checked_add(time).map(Self)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "how far a run comes is told, and can be repeated")]
+    pub(super) fn is_over(&self) -> bool {
+        Instant::now() >= self.0
+    }
+}
 
 /// What stops a run, counted case by case: cases without an answer in time, and cases that cost the
 /// target its process.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use qkvet_spec::{
-    CallOption, Coverage, Declined, Finding, Quoted, REPORT_FORMAT, RunInfo, Stopped, Strides,
+    CallOption, Chosen, Coverage, Declined, Finding, Quoted, REPORT_FORMAT, RunInfo, Stopped, Strides,
     Summary, Verdict, Warning,
 };
 
@@ -92,6 +92,11 @@ pub(super) fn summary(
     if reused > 0 {
         warnings.push(Warning::ResultReused { cases: reused });
     }
+    let cut = run.chosen.iter().find_map(|chosen| match chosen {
+        Chosen::First { of } => Some(Warning::Cut { cases: run.cases, of: *of }),
+        _ => None,
+    });
+    warnings.extend(cut);
     Summary {
         format: REPORT_FORMAT.to_owned(),
         run,

@@ -256,10 +256,7 @@ fn broken<'a>(verdict: Verdict, cases: &[JudgedCase<'_>]) -> Vec<Group<'a>> {
             one.right_on().map(|right| Note::Layout { right }).into_iter().collect();
         let is_like = |group: &&mut Group<'a>| {
             group.notes == notes
-                && match (&group.cause, &cause) {
-                    (Cause::Broken { how: x }, Cause::Broken { how: y }) => x.is_like(y),
-                    (x, y) => x == y,
-                }
+                && group.cause.is_like(&cause)
         };
         match groups.iter_mut().find(is_like) {
             Some(group) => group.members.push(at),
