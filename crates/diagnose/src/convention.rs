@@ -11,7 +11,7 @@ pub fn applied(base: &Meaning, conventions: &[&Convention]) -> Meaning {
 }
 
 /// Whether no recorded call is refuted under `meaning`; one that does not fit is so under each.
-fn explained(calls: &[CallRecord], meaning: &Meaning, contract: &Contract) -> bool {
+pub fn explained(calls: &[CallRecord], meaning: &Meaning, contract: &Contract) -> bool {
     let holds = |record: &CallRecord| {
         explains(record, |want| interpret(meaning, &record.call, contract, want))
     };

@@ -19,7 +19,7 @@ pub use adequacy::{FORMATS, adequacy};
 pub use boundary::{Place, boundary};
 pub use canned::CannedTarget;
 pub use cause::{Cause, Records, cause, together};
-pub use convention::{applied, conventions_that_explain, followed};
+pub use convention::{applied, conventions_that_explain, explained, followed};
 pub use fault_groups::{MIN_SHARE, Named, named};
 pub use probe::{MAX_CALLS, Probed, probe};
 pub use sample_evenly::sample_evenly;

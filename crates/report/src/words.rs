@@ -8,8 +8,6 @@ use qkvet_spec::{
     WrongElements, format_ratio, span, spans,
 };
 
-use crate::text::count;
-
 /// English.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct English;
@@ -112,11 +110,9 @@ fn warning(warning: &Warning) -> String {
             let noun = if *cases == 1 { "case" } else { "cases" };
             format!("{RESULT_REUSED} (seen in {cases} {noun})")
         }
-        Warning::Cut { cases, of } => format!(
-            "{} of {} cases were run; `--until {cases}` runs the same again",
-            count(*cases),
-            count(*of)
-        ),
+        Warning::Cut { cases, of } => {
+            format!("{cases} of {of} cases were run; `--until {cases}` runs the same again")
+        }
         Warning::CasesLost { error } => {
             format!("`qkvet replay` will not find the cases of this run: {error}")
         }
@@ -516,8 +512,11 @@ mod tests {
                 "no answer to hello for 5 s: still computing, or did the program not flush its standard output?",
             ),
             (
-                Warning::ResultReused { cases: 1 },
                 Warning::Cut { cases: 212, of: 1051 },
+                "212 of 1051 cases were run; `--until 212` runs the same again",
+            ),
+            (
+                Warning::ResultReused { cases: 1 },
                 "the function returned the memory of its earlier result, which was still in use and is lost: a caller has to copy what is to be kept (seen in 1 case)",
             ),
             (

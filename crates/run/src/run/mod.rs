@@ -77,8 +77,8 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     let declared = meaning_of(&config.conventions);
     let (total, mut proposals) = (plan.cases.len(), Proposals::default());
     let mut follow = |cases: &[JudgedCase<'_>]| {
-        for verdict in cases.last().map(JudgedCase::verdict) {
-            events(Event::Case { done: cases.len(), total, verdict });
+        if let Some(last) = cases.last() {
+            events(Event::Case { done: cases.len(), total, verdict: last.verdict() });
         }
         let (meaning, conventions) = (&declared, &config.conventions[..]);
         let so_far = RunState { config, cases, meaning, conventions, stopped: None };

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use qkvet_diagnose::{applied, explained};
 use qkvet_spec::{Cause, Event, Finding, FindingState, Proposal, Verdict};
 
 use super::case::JudgedCase;
@@ -39,7 +40,11 @@ impl Proposals {
                 .collect();
             let new = self.take_back(state.cases, &seen, events);
             for seen in new.iter().map(|at| &seen[*at]) {
-                let Some(first) = seen.members.first() else { continue };
+                // Two that have cases in common are followed by different ones.
+                let id = |at: usize| &state.cases[at].record.id;
+                let is_free = |at: &&usize| self.told.iter().all(|told| told.case != *id(**at));
+                let first = seen.members.iter().find(is_free).or(seen.members.first());
+                let Some(first) = first else { continue };
                 let told = seen.proposal(state.cases, *first);
                 events(Event::Proposal(Box::new(told.clone())));
                 self.told.push(told);
@@ -113,12 +118,20 @@ impl Seen<'_> {
     }
 }
 
-/// What the cases so far show. Where a convention explains wrong results, no fault is looked for:
-/// the whole run is judged by it first.
+/// What the cases so far show. Where conventions explain most wrong results, no fault is looked for:
+/// the whole run is judged by them first.
 fn known(state: &RunState<'_, '_>) -> Vec<(Verdict, Cause, Vec<usize>)> {
-    let conventions = undeclared(state);
+    let mut conventions = undeclared(state);
+    let failing = failing(state.cases);
+    let meaning = applied(state.meaning, &conventions);
+    let evidence = state.evidence(&failing);
+    let settled =
+        evidence.iter().filter(|(calls, contract)| explained(calls, &meaning, contract)).count();
+    if settled * 2 < failing.len() {
+        conventions.clear();
+    }
     let by_convention = conventions.iter().map(|convention| {
-        let mut members = failing(state.cases);
+        let mut members = failing.clone();
         members.retain(|at| state.cases[*at].may_show(convention));
         (Verdict::Fail, cause_of(convention), members)
     });
