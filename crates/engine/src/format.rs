@@ -105,6 +105,19 @@ fn significant_bits(format: impl Into<Format>) -> i32 {
 
 /// Rounds the 53-bit significand of `x` at the spacing that the format has there.
 fn round_narrow(x: f64, format: Format) -> f64 {
+    let bits = x.to_bits();
+    let exponent = (bits >> 52 & 0x7ff) as i32 - 1023;
+    if exponent >= format.min_exponent() && exponent < 1023 {
+        // Nearly all numbers: half a unit of the last place, less what makes an even one stay, is
+        // carried through the significand and into the exponent.
+        let dropped = 53 - significant_bits(format);
+        let is_odd = bits >> dropped & 1;
+        let rounded = (bits + (1 << (dropped - 1)) - 1 + is_odd) >> dropped << dropped;
+        let rounded = f64::from_bits(rounded);
+        if rounded.abs() <= max_finite(format) {
+            return rounded;
+        }
+    }
     let bits = x.abs().to_bits();
     let exponent = (bits >> 52) as i32 - 1023;
     let overflow = if format.has_infinities() { f64::INFINITY.copysign(x) } else { f64::NAN };

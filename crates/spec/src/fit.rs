@@ -76,6 +76,13 @@ impl Fit {
         self.options.as_ref().is_none_or(|options| options.contains(&option))
     }
 
+    /// The same, where it changes any suite: options that are all there are restrict nothing.
+    pub fn if_any(self) -> Option<Self> {
+        let options =
+            self.options.filter(|taken| !CallOption::ALL.iter().all(|one| taken.contains(one)));
+        Some(Self { options, ..self }).filter(|fit| *fit != Self::default())
+    }
+
     /// The extents, as near to these as the target takes them: what is fixed is, what is alike
     /// follows what is fixed or the first of the two, and heads of keys divide those of queries.
     pub fn apply(&self, dims: &Dims) -> Dims {

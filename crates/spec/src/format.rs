@@ -99,6 +99,7 @@ impl Format {
 }
 
 impl From<Dtype> for Format {
+    #[inline]
     fn from(dtype: Dtype) -> Self {
         match dtype {
             Dtype::Float64 => Self::Float64,

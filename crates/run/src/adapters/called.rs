@@ -1,7 +1,7 @@
 //! What a script must know of a target that runs in a process of its own; the shards of a run carry
 //! it along.
 
-use qkvet_spec::{Call, Fit, Meaning};
+use qkvet_spec::{Call, Meaning};
 use serde::{Deserialize, Serialize};
 
 use super::library::{CalledLibrary, LibraryCaller};
@@ -44,11 +44,6 @@ impl Called {
     /// Whether some calls may be put as views.
     pub(crate) fn takes_views(&self) -> bool {
         matches!(self, Self::Python(CalledPython { info, .. }) if info.takes_views())
-    }
-
-    /// What it takes, if that is told when it starts.
-    pub(crate) fn fit(&self) -> Option<Fit> {
-        if let Self::Python(CalledPython { info, .. }) = self { info.fit() } else { None }
     }
 
     /// The same, told that the target follows `meaning`.

@@ -23,8 +23,8 @@ pub struct OpenTarget {
     pub unanswered: Option<Arc<AtomicBool>>,
     /// How a script calls the target, if it runs in a process of its own.
     pub called: Option<Called>,
-    /// What it takes, if that is told when it starts: layers have one width and as many heads of
-    /// keys as of queries.
+    /// What it takes, if that is told when it starts: some options alone, or as a layer one width
+    /// and as many heads of keys as of queries.
     pub fit: Option<Fit>,
 }
 
@@ -44,8 +44,8 @@ impl OpenTarget {
 
     /// A target that answers in the words of the wire.
     pub(super) fn of_program(target: ProcessTarget, called: Called) -> Self {
-        let (environment, device) = (target.describe(), target.device());
-        Self { called: Some(called), device, ..Self::live(target, environment) }
+        let (environment, device, fit) = (target.describe(), target.device(), target.fit());
+        Self { called: Some(called), device, fit, ..Self::live(target, environment) }
     }
 
     /// Whether a call since the last time had no answer.
@@ -101,11 +101,7 @@ impl OwnTarget {
     }
 
     pub(super) fn start(&self) -> OpenTarget {
-        OpenTarget { fit: self.known_fit(), ..(self.open)() }
-    }
-
-    pub(super) fn known_fit(&self) -> Option<Fit> {
-        self.fit.clone()
+        OpenTarget { fit: self.fit.clone(), ..(self.open)() }
     }
 
     pub(crate) fn again(&self, again: &Again<'_>) -> String {

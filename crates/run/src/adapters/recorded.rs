@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use qkvet_gen::call_id;
-use qkvet_spec::{Call, Fit, Meaning, Quoted, Response, SourcePlace, Target, Unexpected, Warning};
+use qkvet_spec::{Call, Meaning, Quoted, Response, SourcePlace, Target, Unexpected, Warning};
 
 use super::adapter::Adapter;
 use super::called::Called;
@@ -90,14 +90,6 @@ impl Recorded {
         }
     }
 
-    /// What the target takes, if that was told when it started.
-    fn known_fit(&self) -> Option<Fit> {
-        match &self.called {
-            Some(called) => called.fit(),
-            None => self.own().and_then(OwnTarget::known_fit),
-        }
-    }
-
     fn opened(
         self: &Arc<Self>,
         declared: &Meaning,
@@ -122,7 +114,8 @@ impl Recorded {
             is_layer: self.is_layer,
             unanswered: Some(unanswered),
             called: self.called.as_ref().map(|called| called.taking(declared)),
-            fit: self.known_fit(),
+            // The suite of the shards was made to fit.
+            fit: None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! What a program says of itself, and whether that is what a call needs.
 
 use qkvet_spec::wire::{HelloAnswer, Supports};
-use qkvet_spec::{Call, CallOption, Dtype, Quoted, UnknownOffer, Warning, nearest};
+use qkvet_spec::{Call, CallOption, Dtype, Fit, Quoted, UnknownOffer, Warning, nearest};
 
 use crate::Declined;
 use crate::wire::quoted;
@@ -50,6 +50,16 @@ pub(crate) fn offered(supports: Option<&Supports>, call: &Call) -> Result<(), De
         Some((result, _)) => Err(declined(result, "outputs", outputs.is_some())),
         None => Ok(()),
     }
+}
+
+/// What a suite is made to fit for a program.
+pub(crate) fn taken(supports: Option<&Supports>) -> Fit {
+    let listed = supports.and_then(|supports| supports.options.as_ref());
+    let takes = |option: &CallOption| match listed {
+        Some(list) => list.iter().any(|name| name == option.name()),
+        None => FIRST_OPTIONS.contains(&option.name()),
+    };
+    Fit { options: Some(CallOption::ALL.into_iter().filter(takes).collect()), ..Fit::default() }
 }
 
 /// What a program offers under names that are not known here: they are passed over, and may be

@@ -1,12 +1,12 @@
 //! [`ProcessTarget`]: a target behind a conversation, and a fresh child after a bad end.
 
 use qkvet_spec::wire::{HelloAnswer, Request};
-use qkvet_spec::{Call, Quoted, Response, Target, Threads};
+use qkvet_spec::{Call, Fit, Quoted, Response, Target, Threads};
 
 use super::conversation::{Conversation, End, Exchange, Question};
 use super::error::StartError;
 use super::launch::{Launch, limits_threads};
-use super::offers::{describe, offered};
+use super::offers::{describe, offered, taken};
 use crate::wire::{WorkerFields, line};
 
 /// A target in a process of its own.
@@ -51,6 +51,11 @@ impl ProcessTarget {
             nanoseconds: 0,
             last_end: End::NotStarted,
         })
+    }
+
+    /// The options that the program takes, unless it takes all.
+    pub(crate) fn fit(&self) -> Option<Fit> {
+        taken(self.greeting.supports.as_ref()).if_any()
     }
 
     /// What the program answered to `hello`.

@@ -63,7 +63,7 @@ pub struct Header {
     pub call: StoredCall,
     /// How a script calls the target, if it runs in a process of its own.
     pub called: Option<Called>,
-    /// The suite as it was resolved.
+    /// The suite as it was resolved, and made to fit.
     pub suite: Suite,
     /// Its laws, those of the user too.
     pub laws: Vec<Law>,
@@ -153,7 +153,7 @@ impl Header {
             is_layer,
             call: config.target.adapter.stored_call(),
             called: sharding.recording.called(),
-            suite: suite.clone(),
+            suite: Suite { fit: summary.run.fit.clone(), ..suite.clone() },
             laws: config.laws.iter().map(|law| law.law.clone()).collect(),
             law_files: config.catalog.law_files.clone().into_iter().collect(),
             dtypes: config.dtypes.clone(),

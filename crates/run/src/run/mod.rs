@@ -18,7 +18,7 @@ mod state;
 mod stop;
 mod summary;
 
-use qkvet_spec::{Chosen, Event, Notice, Quoted, RunInfo, Summary, Unexpected, Warning};
+use qkvet_spec::{Chosen, Event, Fit, Notice, Quoted, RunInfo, Summary, Unexpected, Warning};
 
 use crate::config::{CaseSource, RunConfig, meaning_of, names};
 use crate::store::Store;
@@ -64,7 +64,7 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     }
     let of = plan.cases.len();
     config.until.into_iter().for_each(|first| plan.cut(first));
-    let mut run = info(config, plan.cases.len(), &workers);
+    let mut run = info(config, plan.cases.len(), &workers, fit.as_ref());
     events(Event::Started(Box::new(run.clone())));
     if let Some(fit) = fit {
         let name = config.cases.name();
@@ -143,7 +143,12 @@ fn cases_lost(error: &Unexpected) -> Event {
     Event::Warning(Warning::CasesLost { error: Box::new(error.clone()) })
 }
 
-fn info(config: &RunConfig<'_>, cases: usize, workers: &Workers<'_, '_>) -> RunInfo {
+fn info(
+    config: &RunConfig<'_>,
+    cases: usize,
+    workers: &Workers<'_, '_>,
+    fit: Option<&Fit>,
+) -> RunInfo {
     let (target, open) = (config.target, &workers.targets[0]);
     let told = target.adapter.stored_call().device;
     let contracts = config.contracts.iter();
@@ -163,7 +168,7 @@ fn info(config: &RunConfig<'_>, cases: usize, workers: &Workers<'_, '_>) -> RunI
         is_layer: open.is_layer,
         chosen: config.cases.chosen(config),
         fit: match config.cases {
-            CaseSource::Suite { suite, .. } => suite.fit.clone(),
+            CaseSource::Suite { suite, .. } => fit.or(suite.fit.as_ref()).cloned(),
             CaseSource::Frozen { .. } => None,
         },
     }

@@ -56,7 +56,9 @@ impl<'a> CaseSource<'a> {
     pub(super) fn is_changed_by(&self, fit: &Fit) -> bool {
         match self {
             Self::Suite { suite, .. } => {
-                suite.fit.is_none() && suite.shapes.iter().any(|dims| fit.apply(dims) != *dims)
+                suite.fit.is_none()
+                    && (fit.options.is_some()
+                        || suite.shapes.iter().any(|dims| fit.apply(dims) != *dims))
             }
             Self::Frozen { .. } => false,
         }

@@ -137,10 +137,10 @@ impl Adapter for LibraryConfig {
         StoredCall { layout, prototype, ..StoredCall::default() }
     }
 
-    /// What its prototype takes; `None` if it has none, or takes all extents.
+    /// What its prototype takes; `None` if it has none, or takes all calls.
     fn fit(&self) -> Option<Fit> {
         let prototype = Prototype::parse(self.prototype.as_ref()?).ok()?;
-        Some(prototype.fit()).filter(|fit| !fit.is_free())
+        prototype.fit().if_any()
     }
 
     fn files(&self) -> Vec<PathBuf> {

@@ -197,23 +197,22 @@ impl PythonInfo {
             .collect()
     }
 
-    /// What a layer takes: as many heads of keys as of queries, and one width, for many layers have
-    /// no other.
+    /// What it takes: the options that have an argument. A layer besides takes as many heads of keys
+    /// as of queries, and one width, for many layers have no other.
     pub fn fit(&self) -> Option<Fit> {
-        let options =
-            CallOption::ALL.into_iter().filter(|option| self.arguments.contains_key(option.name()));
-        let alike = vec![Alike::Heads, Alike::Widths];
-        self.layer.then(|| Fit { alike, options: Some(options.collect()), ..Fit::default() })
+        let takes = |option: &CallOption| {
+            arguments_of(*option).iter().all(|name| self.arguments.contains_key(*name))
+        };
+        let options = Some(CallOption::ALL.into_iter().filter(takes).collect());
+        let alike = if self.layer { vec![Alike::Heads, Alike::Widths] } else { Vec::new() };
+        Fit { alike, options, ..Fit::default() }.if_any()
     }
 
     /// Whether each option of the call, and each result that it asks for, has an argument of its
     /// own.
     pub fn takes(&self, call: &Call) -> bool {
         let is_on = |option: &CallOption| call.options.has(*option);
-        let options = CallOption::ALL.into_iter().filter(is_on).flat_map(|option| match option {
-            CallOption::Packed => vec!["query_offsets", "key_offsets"],
-            other => vec![other.name()],
-        });
+        let options = CallOption::ALL.into_iter().filter(is_on).flat_map(arguments_of);
         let results = [("return_weights", call.return_weights), ("return_lse", call.return_lse)];
         let results = results.into_iter().filter_map(|(name, on)| on.then_some(name));
         let mut taken = BTreeSet::new();
@@ -225,6 +224,14 @@ impl PythonInfo {
     /// layers get arrays of their own.
     pub fn takes_views(&self) -> bool {
         self.arrays != Arrays::Jax && !self.layer
+    }
+}
+
+/// The arguments that pass an option.
+fn arguments_of(option: CallOption) -> Vec<&'static str> {
+    match option {
+        CallOption::Packed => vec!["query_offsets", "key_offsets"],
+        other => vec![other.name()],
     }
 }
 
