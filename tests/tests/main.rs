@@ -27,6 +27,7 @@ mod frozen_arrays;
 mod frozen_command;
 mod harness;
 mod implementations;
+mod interactions;
 mod known;
 mod layers;
 mod libraries;
