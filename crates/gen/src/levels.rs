@@ -81,11 +81,12 @@ impl Levels {
                 _ => has(CallOption::Scale),
             })
             .collect();
-        let list = |option, forms: &[BroadcastForm]| {
-            if has(option) { distinct(forms) } else { Vec::new() }
-        };
-        let masked =
-            has(CallOption::Mask) && !suite.masks.is_empty() && !suite.broadcast.is_empty();
+        let forms = fit.map_or_else(
+            || distinct(&suite.broadcast),
+            |fit| distinct(&fit.broadcast(&suite.broadcast)),
+        );
+        let masked = has(CallOption::Mask) && !suite.masks.is_empty() && !forms.is_empty();
+        let biased = has(CallOption::Bias);
         Self {
             shapes,
             values: usage.families(&suite.values),
@@ -97,8 +98,8 @@ impl Levels {
             },
             softcap,
             masks: if masked { distinct(&suite.masks) } else { Vec::new() },
-            mask_forms: if masked { distinct(&suite.broadcast) } else { Vec::new() },
-            bias_forms: list(CallOption::Bias, &suite.broadcast),
+            mask_forms: if masked { forms.clone() } else { Vec::new() },
+            bias_forms: if biased { forms } else { Vec::new() },
             extension: None,
         }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CallOption, Dims};
+use crate::{BroadcastForm, CallOption, Dims};
 
 /// Two extents that are one to a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -53,6 +53,9 @@ pub struct Fit {
     /// Options that are combined; absent: all that a law ranges over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<Vec<CallOption>>,
+    /// Forms of masks and biases; absent: those of the suite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forms: Option<Vec<BroadcastForm>>,
     /// Scale of every case of a law that ranges over it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<f64>,
@@ -65,12 +68,6 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// Whether extents are left as they are.
-    pub fn is_free(&self) -> bool {
-        let Self { b, h_q, h_k, n_q, n_k, d_k, d_v, alike, .. } = self;
-        alike.is_empty() && [b, h_q, h_k, n_q, n_k, d_k, d_v].iter().all(|extent| extent.is_none())
-    }
-
     /// Whether cases may have the option on.
     pub fn has(&self, option: CallOption) -> bool {
         self.options.as_ref().is_none_or(|options| options.contains(&option))
@@ -81,6 +78,14 @@ impl Fit {
         let options =
             self.options.filter(|taken| !CallOption::ALL.iter().all(|one| taken.contains(one)));
         Some(Self { options, ..self }).filter(|fit| *fit != Self::default())
+    }
+
+    /// Those of the forms that the target takes; if it takes none of them, all that it does.
+    pub fn broadcast(&self, of_suite: &[BroadcastForm]) -> Vec<BroadcastForm> {
+        let Some(forms) = &self.forms else { return of_suite.to_vec() };
+        let mut kept = of_suite.to_vec();
+        kept.retain(|form| forms.contains(form));
+        if kept.is_empty() { forms.clone() } else { kept }
     }
 
     /// The extents, as near to these as the target takes them: what is fixed is, what is alike
@@ -114,7 +119,8 @@ impl Fit {
 impl fmt::Display for Fit {
     /// `h_q=4 d_k=16, n_k=n_q, options causal, always causal`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { b, h_q, h_k, n_q, n_k, d_k, d_v, alike, options, scale, softcap, causal } = self;
+        let Self { b, h_q, h_k, n_q, n_k, d_k, d_v, alike, options, forms, .. } = self;
+        let Self { scale, softcap, causal, .. } = self;
         let names = crate::shape::DIMENSIONS;
         let fixed = names.iter().zip([b, h_q, h_k, n_q, n_k, d_k, d_v]);
         let fixed: Vec<String> =
@@ -131,6 +137,10 @@ impl fmt::Display for Fit {
                 format!("options {}", names.join(" "))
             }
         });
+        let forms = forms.as_ref().map(|forms| {
+            let axes: Vec<&str> = forms.iter().map(|form| form.axes()).collect();
+            format!("masks {}", axes.join(" or "))
+        });
         let numbers = [("scale", scale), ("softcap", softcap)];
         let always =
             numbers.into_iter().filter_map(|(name, x)| Some(format!("always {name}={}", (*x)?)));
@@ -141,6 +151,7 @@ impl fmt::Display for Fit {
                 .into_iter()
                 .chain(alike)
                 .chain(options)
+                .chain(forms)
                 .chain(always)
                 .collect::<Vec<_>>()
                 .join(", "),
@@ -160,7 +171,9 @@ mod tests {
             [b, h_q, h_k, n_q, n_k, d_k, d_v]
         };
         assert_eq!(told(&Fit::default()), [2, 6, 3, 5, 7, 24, 16]);
-        assert!(Fit::default().is_free());
+        assert_eq!(Fit::default().if_any(), None);
+        let all = Fit { options: Some(CallOption::ALL.to_vec()), ..Fit::default() };
+        assert_eq!(all.if_any(), None);
         let fit = Fit {
             b: Some(1),
             h_q: Some(4),

@@ -20,7 +20,7 @@ use qkvet_run::adapters::library::WORKER_COMMAND;
 use qkvet_run::adapters::python::{Arrays, Layout};
 use qkvet_run::process::Limits;
 use qkvet_run::record::Shard;
-use qkvet_spec::Redirects;
+use qkvet_spec::{Redirects, Unexpected};
 
 pub(crate) use grading::{
     ExamCheckSolutionArgs, ExamGradeArgs, ExamNewArgs, GradeFormat, SolutionFormat,
@@ -45,7 +45,7 @@ pub(crate) fn current(name: &str) -> Result<String, Infallible> {
 }
 
 /// `30s`, `2m`, `1.5h`; a number alone is of seconds.
-fn duration(text: &str) -> Result<Duration, String> {
+fn duration(text: &str) -> Result<Duration, Unexpected> {
     let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(at);
     let unit = match unit {
@@ -58,7 +58,7 @@ fn duration(text: &str) -> Result<Duration, String> {
     seconds
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
         .filter(|time| !time.is_zero())
-        .ok_or_else(|| "expected a time above 0, such as 30s or 2m".to_owned())
+        .ok_or_else(|| Unexpected::at("--time", "a time above 0, such as 30s or 2m").quoted(text))
 }
 
 /// Decides, with proof, whether an implementation of attention computes what it claims.

@@ -56,10 +56,8 @@ fn by_suite(
     if suite.fit.is_none()
         && let Some(fit) = target.adapter.fit()
     {
-        let masks = fit_masks(&mut suite, &target)
-            .map_or_else(String::new, |forms| format!(", masks {forms}"));
         notices.push(format!(
-            "notice: suite {} is made to fit what the target takes: {fit}{masks}",
+            "notice: suite {} is made to fit what the target takes: {fit}",
             suite.suite
         ));
         suite.fit = Some(fit);
@@ -73,18 +71,6 @@ fn by_suite(
     let subject = Subject { cases, laws, dtypes, declared };
     launch(catalog, subject, manner(args, target), expected)
         .map(|summary| Ended::Run(Box::new(summary)))
-}
-
-/// Leaves the forms of masks and biases that the target takes, and names them if there were others.
-fn fit_masks(suite: &mut Suite, target: &NamedTarget) -> Option<String> {
-    let forms = target.adapter.forms()?;
-    let mut kept = suite.broadcast.clone();
-    kept.retain(|form| forms.contains(form));
-    if kept.len() == suite.broadcast.len() {
-        return None;
-    }
-    suite.broadcast = if kept.is_empty() { forms } else { kept };
-    Some(suite.broadcast.iter().map(|form| form.axes()).collect::<Vec<_>>().join(" or "))
 }
 
 fn by_frozen_cases(

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use qkvet_spec::{BroadcastForm, Fit, Meaning, SourcePlace, Warning};
+use qkvet_spec::{Fit, Meaning, SourcePlace, Warning};
 
 use super::open::{OpenTarget, OwnTarget};
 use super::python::source_place;
@@ -65,11 +65,6 @@ pub trait Adapter: fmt::Debug + Send + Sync {
 
     /// What is known of it before it is asked, if it does not take all extents, or not all options.
     fn fit(&self) -> Option<Fit> {
-        None
-    }
-
-    /// The forms of masks and biases that it is known to take; `None` if it may take all.
-    fn forms(&self) -> Option<Vec<BroadcastForm>> {
         None
     }
 

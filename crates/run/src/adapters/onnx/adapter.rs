@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use qkvet_spec::{BroadcastForm, Fit, Meaning, Unexpected};
+use qkvet_spec::{Fit, Meaning, Unexpected};
 
 use super::config::{BackendConfig, MAX_RESTARTS, OnnxConfig};
 use super::script::CalledOnnx;
@@ -74,10 +74,6 @@ impl Adapter for OnnxConfig {
 
     fn fit(&self) -> Option<Fit> {
         Some(OnnxTarget::read(&self.path(), &self.constants)?.fit(self.layout))
-    }
-
-    fn forms(&self) -> Option<Vec<BroadcastForm>> {
-        OnnxTarget::read(&self.path(), &self.constants)?.forms()
     }
 
     fn fills_masks(&self) -> bool {

@@ -115,6 +115,7 @@ impl Model {
         let first =
             |role: Role| self.input(role).and_then(|input| input.shape.first().copied().flatten());
         Fit {
+            forms: self.forms(),
             b: [Role::Query, Role::Key, Role::Value].into_iter().find_map(first),
             h_q: h_q.or(extent(Role::Query, heads)),
             h_k: h_k.or(extent(Role::Key, heads)).or(extent(Role::Value, heads)),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use qkvet_spec::{Meaning, SourcePlace, Unexpected};
+use qkvet_spec::{BroadcastForm, EmptyRow, Meaning, SourcePlace, Unexpected};
 
 use super::config::{PythonConfig, PythonInfo, PythonRef, PythonSource};
 use super::place::place_of;
@@ -61,10 +61,15 @@ impl PythonConfig {
 }
 
 impl Adapter for PythonConfig {
-    fn open(&self, _: &Meaning, limits: &Limits) -> Result<OpenTarget, StartError> {
+    fn open(&self, declared: &Meaning, limits: &Limits) -> Result<OpenTarget, StartError> {
         let target = PythonTarget::start(self, limits)?;
         let info = target.info().clone();
-        let (environment, fit, is_layer) = (info.describe(), info.fit(), info.layer);
+        let (environment, mut fit, is_layer) = (info.describe(), info.fit(), info.layer);
+        if is_layer && declared.empty_row == EmptyRow::Nan {
+            // What a head has no numbers for, the projection of the output has for none.
+            let forms = [BroadcastForm::PerItem, BroadcastForm::Shared, BroadcastForm::PerKey];
+            fit.iter_mut().for_each(|fit| fit.forms = Some(forms.to_vec()));
+        }
         let called = Some(self.called(info, limits));
         Ok(OpenTarget { called, fit, is_layer, ..OpenTarget::live(target, environment) })
     }
