@@ -167,7 +167,7 @@ fn reasons_for_declining_that_are_not_shown_are_counted() {
         return;
     }
     let folder = numpy_with("return o");
-    let args = "check target.py:attention --dtype float32 --law value --format json";
+    let args = "check target.py:attention --dtype float32 --suite smoke --format json";
     let report = folder.run(args).report(0);
     let all = report["coverage"]["declined"].as_array().expect("reasons").len();
     let shown = folder.run("report");

@@ -6,16 +6,19 @@ mod doors;
 mod numerics;
 mod server;
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::python;
 use crate::step::{self, Failure};
 
 const TARGET: &str = "builtin:flash";
 const SUITE: &str = "core";
 const PROGRAM: &str = "examples/c/attention.c";
+const LIBRARY: &str = "tests/fixtures/native/abi.c";
 const STARTS: usize = 20;
 const RUNS: usize = 3;
 const NUMERICS: [&str; 6] = ["bench", "--package", "qkvet-engine", "--bench", "numerics", "--"];
@@ -55,6 +58,30 @@ pub(crate) fn build() -> Result<(), Failure> {
     build::run()
 }
 
+/// Checks beside their targets.
+pub(crate) fn check() -> Result<(), Failure> {
+    let python = python::environment()?;
+    let library = step::target_dir()?.join("release/libattention.so");
+    step::run(
+        step::command("cc")
+            .args(["-std=c99", "-O2", "-shared", "-fPIC", "-Iexamples/c", "-o"])
+            .arg(&library)
+            .args([LIBRARY, "-lm"]),
+    )?;
+    let program = c_program()?;
+    let targets = [
+        "examples/numpy_attention.py:attention".to_owned(),
+        "examples/torch_sdpa.py:attention".to_owned(),
+        format!("lib:{}", library.display()),
+        format!("exec:{}", program.display()),
+    ];
+    let bench = ["bench", "--package", "qkvet-cli", "--bench", "check", "--"];
+    for (suite, dtype) in [("core", "float32"), ("smoke", "all")] {
+        step::run(step::cargo(&bench).args([suite, dtype]).arg(&python).args(&targets))?;
+    }
+    Ok(())
+}
+
 /// Enclosures beside their peers.
 pub(crate) fn numerics(options: &[&str]) -> Result<(), Failure> {
     numerics::run(&numerics::Options::parse(options)?)
@@ -82,12 +109,17 @@ fn wire() -> Result<(), Failure> {
         println!("wire: needs {PROGRAM} and a C compiler, `cc`");
         return Ok(());
     }
-    let program = step::target_dir()?.join("release/attention-c");
-    step::run(
-        step::command("cc").args(["-std=c99", "-O2", "-o"]).arg(&program).arg(&source).arg("-lm"),
-    )?;
+    let program = c_program()?;
     let bench = ["bench", "--package", "qkvet-run", "--bench", "wire", "--"];
     step::run(step::cargo(&bench).arg(&program))
+}
+
+/// The example in C as a program.
+fn c_program() -> Result<PathBuf, Failure> {
+    let program = step::target_dir()?.join("release/attention-c");
+    let flags = ["-std=c99", "-O2", PROGRAM, "-lm", "-o"];
+    step::run(step::command("cc").args(flags).arg(&program))?;
+    Ok(program)
 }
 
 /// The least time of `runs` runs, from start to exit, and the output of the last.

@@ -39,6 +39,7 @@ usage: cargo xtask TASK
   regen          write the generated files again
   bench          measure the release binary
   bench build    measure the first command from an empty target folder, by package
+  bench check    measure a check beside its target: NumPy, PyTorch, C by library and by program
   bench numerics [--quick] [--json FILE]
                  measure enclosures beside plain attention, PyTorch, NumPy and Arb
   bench doors    measure what a call costs beside the function, and an assertion beside PyTorch
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
         ["regen"] => regen::run(),
         ["bench"] => bench::run(),
         ["bench", "build"] => bench::build(),
+        ["bench", "check"] => bench::check(),
         ["bench", "numerics", options @ ..] => bench::numerics(options),
         ["bench", "doors"] => bench::doors(),
         ["bench", "memory"] => bench::memory(),

@@ -143,6 +143,8 @@ pub(super) struct JudgedCase<'a> {
     pub(super) asked: usize,
     /// Whether it was right when it was asked again.
     pub(super) once: bool,
+    /// How many cases were put before it.
+    pub(super) turn: usize,
 }
 
 impl<'a> JudgedCase<'a> {
@@ -173,6 +175,7 @@ impl<'a> JudgedCase<'a> {
             unasked: None,
             asked: 0,
             once: false,
+            turn: 0,
         }
     }
 

@@ -92,7 +92,7 @@ pub(super) fn judge<'a>(
     }
     let mut results: Vec<Option<JudgedCase<'a>>> = vec![None; plan.cases.len()];
     for (at, case) in done.into_iter().map(Ok).enumerate().chain(early) {
-        results[plan.order[at]] = Some(case?);
+        results[plan.order[at]] = Some(JudgedCase { turn: at, ..case? });
     }
     Ok((all_told(config, &plan.cases, results)?, stopped))
 }

@@ -82,7 +82,9 @@ pub(super) fn shown<'a>(
     workers: &mut Workers<'_, 'a>,
     group: Group<'a>,
 ) -> Result<Option<Shown<'a>>, RunError> {
-    let first = group.members.first().copied().filter(|_| starts_first(group.verdict));
+    let by_turn = |at: &usize| state.cases[*at].turn;
+    let first = group.members.iter().copied().min_by_key(by_turn);
+    let first = first.filter(|_| starts_first(group.verdict));
     let Some(start) = first.or_else(|| representative(state, &group.members)) else {
         return Ok(None);
     };
@@ -128,8 +130,8 @@ fn may_shrink(group: &Group<'_>, stopped: Option<&Stopped>) -> bool {
     }
 }
 
-/// Whether the first case of a group is shown. It is the first one in every shard too, however far
-/// that one went.
+/// Whether the case of a group is shown that was put first. It is the first one in its shard too,
+/// however far that one went.
 fn starts_first(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Crash | Verdict::Error)
 }
