@@ -316,7 +316,7 @@ fn a_finding_of_a_library_has_a_script() {
         ("attn_forks", FLOAT32, "fork()"),
     ] {
         let finding = check(name, PARAMETERS, flags);
-        let script = text(&finding["script_text"]);
+        let script = folder.read(text(&finding["script"]));
         assert!(!script.contains("import qkvet") && !script.contains("numpy"), "{script}");
         folder.play(&finding, "").expect(1, &[part]);
         let mended = mended(name, &format!("void {name}("), "void spoiled(", "attn");
@@ -328,14 +328,16 @@ fn a_finding_of_a_library_has_a_script() {
     let fails = |finding: &Finding| {
         folder.play(finding, "").expect(1, &[&finding.place(), "FAIL"]);
     };
-    fails(&check("attn_bnhd", PARAMETERS, FLOAT32));
+    // A relation between results is shown at its place, the script at the wrong element.
+    let value = format!("{FLOAT32} --law value");
+    fails(&check("attn_bnhd", PARAMETERS, &value));
     // Positions before heads: the script exchanges what goes in and what comes out.
-    let other = check("attn", PARAMETERS, &format!("{FLOAT32} --layout bnhd"));
+    let other = check("attn", PARAMETERS, &format!("{value} --layout bnhd"));
     fails(&other);
     let mended = mended("attn", " attn(", " inner(", "attn_bnhd");
     folder.play(&other, mended).expect(0, &["FIXED"]);
     let halves = PARAMETERS.replace("float*", "uint16_t*");
-    let halves = check("attn_bfloat16", &halves, "--dtype float16 --suite smoke");
+    let halves = check("attn_bfloat16", &halves, "--dtype float16 --suite smoke --law value");
     fails(&halves);
     folder.play(&halves, "nowhere.so").ends(2);
 }
