@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use qkvet_report::{English, ReportFormat, write_as};
 use qkvet_spec::{
-    Breakage, Catalog, Cause, FindingState, Got, Quoted, Stopped, StreamLine, Summary, Warning, Words as _,
+    Breakage, Catalog, Cause, FindingState, Got, Quoted, Stopped, StreamLine, Summary, Warning,
+    Words as _,
 };
 use qkvet_tests::markup::{Element, elements};
 use qkvet_tests::{Finished, Folder, finish, python, qkvet, root, temp};

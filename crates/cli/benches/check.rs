@@ -16,15 +16,11 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use qkvet_run::adapters::{
-    Adapter, CallSettings, Finder, NamedTarget, OpenTarget, StoredCall,
-};
+use qkvet_run::adapters::{Adapter, CallSettings, Finder, NamedTarget, OpenTarget, StoredCall};
 use qkvet_run::config::{CaseSource, FailFast, Home, RunConfig};
 use qkvet_run::process::{Limits, StartError};
 use qkvet_run::run::run;
-use qkvet_spec::{
-    Call, Catalog, Dtype, Event, Fit, Meaning, Response, Suite, Target, Unexpected,
-};
+use qkvet_spec::{Call, Catalog, Dtype, Event, Fit, Meaning, Response, Suite, Target, Unexpected};
 
 /// Calls in the order in which they were put.
 type Calls = Arc<Mutex<Vec<Call>>>;

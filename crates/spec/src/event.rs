@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::tally::{cases, tally};
 use crate::verdict::is_false;
 use crate::{
-    CallOption, Dims, Evidence, Finding, Fit, KnownOutcome, Notice, Proposal, Quoted, SnapshotOutcome,
-    Verdict, Warning,
+    CallOption, Dims, Evidence, Finding, Fit, KnownOutcome, Notice, Proposal, Quoted,
+    SnapshotOutcome, Verdict, Warning,
 };
 
 /// What a reporter sees.

@@ -61,7 +61,7 @@ pub(super) fn judge<'a>(
                     Some(_) => {
                         let (send, receive) = mpsc::sync_channel(AHEAD);
                         scope.spawn(move || {
-                            shared.draw_each(number).try_for_each(|drawn| send.send(drawn))
+                            shared.draw_each(number).all(|drawn| send.send(drawn).is_ok())
                         });
                         Box::new(receive.into_iter())
                     }

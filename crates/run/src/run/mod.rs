@@ -23,8 +23,8 @@ use qkvet_spec::{Chosen, Event, Fit, Notice, Quoted, RunInfo, Summary, Unexpecte
 use crate::config::{CaseSource, RunConfig, meaning_of, names};
 use crate::store::Store;
 use call::Workers;
-use case::JudgedCase;
 pub use call::threads_of;
+use case::JudgedCase;
 pub(crate) use case::right_on;
 use describe::{describe, keep_undecided};
 pub use error::RunError;

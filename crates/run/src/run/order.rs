@@ -1,8 +1,8 @@
 //! The order in which cases are put: first few cases in which each law meets each of its options,
 //! and each option every other and every format; then the others in order of the suite.
 
-use std::collections::{BTreeMap, BinaryHeap};
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use qkvet_spec::{CallOption, Dtype};
 
@@ -118,7 +118,8 @@ mod tests {
             let all = plans(suite, &asked, dtypes, 0);
             let cases: Vec<_> = all.into_iter().map(PlannedCase::Plan).collect();
             let pairs = |case: &PlannedCase<'_>| {
-                let on: Vec<_> = CallOption::ALL.into_iter().filter(|one| case.uses(*one)).collect();
+                let on: Vec<_> =
+                    CallOption::ALL.into_iter().filter(|one| case.uses(*one)).collect();
                 let names: Vec<String> = std::iter::once(case.law().to_owned())
                     .chain(on.iter().map(ToString::to_string))
                     .collect();

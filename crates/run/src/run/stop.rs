@@ -18,7 +18,10 @@ impl Deadline {
         Instant::now().checked_add(time).map(Self)
     }
 
-    #[expect(clippy::disallowed_methods, reason = "how far a run comes is told, and can be repeated")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "how far a run comes is told, and can be repeated"
+    )]
     pub(super) fn is_over(&self) -> bool {
         Instant::now() >= self.0
     }

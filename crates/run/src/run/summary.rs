@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use qkvet_spec::{
-    CallOption, Chosen, Coverage, Declined, Finding, Quoted, REPORT_FORMAT, RunInfo, Stopped, Strides,
-    Summary, Verdict, Warning,
+    CallOption, Chosen, Coverage, Declined, Finding, Quoted, REPORT_FORMAT, RunInfo, Stopped,
+    Strides, Summary, Verdict, Warning,
 };
 
 use super::case::JudgedCase;

@@ -254,10 +254,7 @@ fn broken<'a>(verdict: Verdict, cases: &[JudgedCase<'_>]) -> Vec<Group<'a>> {
         };
         let notes: Vec<Note> =
             one.right_on().map(|right| Note::Layout { right }).into_iter().collect();
-        let is_like = |group: &&mut Group<'a>| {
-            group.notes == notes
-                && group.cause.is_like(&cause)
-        };
+        let is_like = |group: &&mut Group<'a>| group.notes == notes && group.cause.is_like(&cause);
         match groups.iter_mut().find(is_like) {
             Some(group) => group.members.push(at),
             None => groups.push(Group { notes, ..Group::new(verdict, cause, vec![at]) }),
