@@ -78,7 +78,8 @@ pub fn qkvet(folder: &Path) -> Command {
     command
 }
 
-/// A command as of [`qkvet`] whose target is one process: a chosen number of threads needs no second.
+/// A command as of [`qkvet`] whose target is one process: a chosen number of threads needs no
+/// second.
 #[must_use]
 pub fn in_one_process(folder: &Path) -> Command {
     let mut command = qkvet(folder);

@@ -89,8 +89,8 @@ impl Modules {
         at
     }
 
-    /// The file that defines what a path in a module stands for; `None` for what is of other crates,
-    /// and for a module as a whole.
+    /// The file that defines what a path in a module stands for; `None` for what is of other
+    /// crates, and for a module as a whole.
     fn definer(&self, from: usize, path: &[String], depth: usize) -> Option<usize> {
         let (first, rest) = path.split_first()?;
         match first.as_str() {

@@ -15,7 +15,8 @@ enum Block<'a> {
 }
 
 /// It is built with other features of its dependencies than the workspace, so that all of them are
-/// built again: minutes. The tests of `crates/qkvet` hold the facade to the same in the standard tests.
+/// built again: minutes. The tests of `crates/qkvet` hold the facade to the same in the standard
+/// tests.
 #[test]
 fn a_fresh_package_goes_from_nothing_to_a_verdict() {
     if !is_thorough() {

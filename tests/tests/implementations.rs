@@ -23,8 +23,8 @@ fn functions_and_layers_of_torch_are_as_the_page_says() {
     page_is_what_check_says(&IMPLEMENTATIONS[..3]);
 }
 
-/// JAX compiles for each shape. The layer of Keras is that of Flax by other names: one of the two is
-/// enough for the standard tests.
+/// JAX compiles for each shape. The layer of Keras is that of Flax by other names: one of the two
+/// is enough for the standard tests.
 #[test]
 fn jax_and_its_layers_are_as_the_page_says() {
     page_is_what_check_says(&IMPLEMENTATIONS[3..if is_thorough() { 6 } else { 5 }]);

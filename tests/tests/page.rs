@@ -216,7 +216,8 @@ def attention(query, key, value):
 
 #[test]
 fn a_reader_filters_in_light_and_in_dark_and_sees_the_finding_again() {
-    let (Some(browser), Some(python)) = (browser(), qkvet_tests::python()) else { return };
+    let (true, Some(browser)) = (has_python(), browser()) else { return };
+    let python = qkvet_tests::python().expect("an interpreter");
     let (folder, mut summary, _) = page("builtin:fault/window-off-by-one", "");
     // One more to tell it from.
     let mut other = summary.findings[0].clone();

@@ -1,5 +1,5 @@
-//! `cargo xtask test`: every test, from nothing but a Rust toolchain and a Python (a C compiler comes
-//! with the first: it links).
+//! `cargo xtask test`: every test, from nothing but a Rust toolchain and a Python (a C compiler
+//! comes with the first: it links).
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,8 +7,12 @@ use std::process::Command;
 use crate::step::{self, Failure};
 use crate::{node, python, tools};
 
-/// Packages whose tests need Python and Node.js.
-const NEED_PYTHON: [&str; 2] = ["qkvet-run", "qkvet-tests"];
+/// Packages whose tests start the binary and the examples, from Python and Node.js too.
+const NEED_ALL: [&str; 2] = ["qkvet-run", "qkvet-tests"];
+/// A package whose tests compare with packages of Python.
+const NEEDS_PYTHON: &str = "qkvet-engine";
+/// A package most of which other packages turn on.
+const OF_FEATURES: (&str, &str) = ("qkvet-report", "qkvet-report/formats");
 
 /// How much is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,12 +52,18 @@ pub(crate) fn of_crate(name: &str) -> Result<(), Failure> {
         _ if folder.is_dir() => format!("qkvet-{name}"),
         _ => name.to_owned(),
     };
-    let which = ["--package", &package, "--no-tests", "pass"];
-    if !NEED_PYTHON.contains(&package.as_str()) {
+    let mut which = vec!["--package", &package, "--no-tests", "pass"];
+    if package == OF_FEATURES.0 {
+        which.extend(["--features", OF_FEATURES.1]);
+    }
+    let needs_all = NEED_ALL.contains(&package.as_str());
+    if !needs_all && package != NEEDS_PYTHON {
         return step::run(&mut runner(Tier::Fast, &which)?);
     }
     let environment = Environment::make()?;
-    step::build()?;
+    if needs_all {
+        step::build()?;
+    }
     step::run(environment.tell(&mut runner(Tier::Standard, &which)?))
 }
 

@@ -1,8 +1,8 @@
 //! What a check costs beside its target: `cargo bench -p qkvet-cli --bench check -- SUITE DTYPE
 //! PYTHON TARGET...`. Numbers, never a verdict.
 //!
-//! Each target is checked once, and its calls are noted. They are put again, alone, to a target that
-//! was opened anew: what that takes is the target's own, with the way there and back.
+//! Each target is checked once, and its calls are noted. They are put again, alone, to a target
+//! that was opened anew: what that takes is the target's own, with the way there and back.
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stdout,

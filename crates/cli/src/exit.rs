@@ -94,8 +94,8 @@ pub(crate) fn code(summary: &Summary, strict: bool) -> u8 {
     of_stopped(summary.stopped.as_ref(), code)
 }
 
-/// The exit code of a run that its findings alone give this one. A run that ended early never holds:
-/// nothing is known of the cases that it left out.
+/// The exit code of a run that its findings alone give this one. A run that ended early never
+/// holds: nothing is known of the cases that it left out.
 pub(crate) fn of_stopped(stopped: Option<&Stopped>, code: u8) -> u8 {
     match (stopped, code) {
         (Some(Stopped::Gone(_)), HELD | NOTHING) => TARGET,

@@ -8,8 +8,8 @@ use qkvet_spec::{Contract, Indices, Meaning, WrongAxis, WrongElements};
 /// Periods at which tiles, vectors and heads repeat.
 const PERIODS: [usize; 6] = [2, 4, 8, 16, 32, 64];
 
-/// Which elements of the output of a call are outside of what the contract allows. `None` where none
-/// is, or the output has another shape.
+/// Which elements of the output of a call are outside of what the contract allows. `None` where
+/// none is, or the output has another shape.
 pub fn structure(
     record: &CallRecord,
     meaning: &Meaning,

@@ -1,5 +1,5 @@
-//! Forty variants of every question: each is clear, different, within its load, can be held by every
-//! format that exams are exported to, and its key is derived again by the engine.
+//! Forty variants of every question: each is clear, different, within its load, can be held by
+//! every format that exams are exported to, and its key is derived again by the engine.
 //!
 //! `QKVET_TEST_TIER=all` takes ten thousand of each, or all that there are.
 

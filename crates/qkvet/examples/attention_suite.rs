@@ -1,5 +1,5 @@
-//! The suite of an implementation as `cargo test` runs it: right, or with `WRONG_HEADS` set with the
-//! query heads in another order.
+//! The suite of an implementation as `cargo test` runs it: right, or with `WRONG_HEADS` set with
+//! the query heads in another order.
 #![expect(
     clippy::disallowed_methods,
     reason = "an implementation like any user's, exponentials of the platform included"

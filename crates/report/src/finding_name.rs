@@ -157,8 +157,8 @@ fn is_broken(verdict: &str) -> bool {
 /// Whether the pattern of a known deviation means a finding that no two faults share: by its
 /// verdict, its name, or the title that the catalog gives what it names.
 ///
-/// What a target said is its own text. A pattern that means something of qkvet's is not held against
-/// it.
+/// What a target said is its own text. A pattern that means something of qkvet's is not held
+/// against it.
 pub(crate) fn is_meant(meant: &Pattern<'_>, finding: &Finding) -> bool {
     let (pattern, name) = (&*meant.text, finding_name(finding));
     if pattern == finding.verdict.word() || matches(pattern, &name) {

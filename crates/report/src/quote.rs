@@ -28,8 +28,8 @@ pub(crate) fn is_quoted_like(said: &Quoted, pattern: &str) -> bool {
     said.open_to_escape(|text| matches(pattern, text) || matches(pattern, &words(text)))
 }
 
-/// The words of a text, in lower case and with hyphens between them. Words with digits are left out:
-/// a message may hold numbers and addresses that change.
+/// The words of a text, in lower case and with hyphens between them. Words with digits are left
+/// out: a message may hold numbers and addresses that change.
 pub(crate) fn words(text: &str) -> String {
     let mut name = String::new();
     // The part of an address behind a letter is no word either.

@@ -1,5 +1,5 @@
-//! How a target broke: its exception, the end of its process, silence, or a message that is not of the
-//! protocol.
+//! How a target broke: its exception, the end of its process, silence, or a message that is not of
+//! the protocol.
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

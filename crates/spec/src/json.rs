@@ -1,7 +1,7 @@
 //! JSON text to values, and errors that show what stands where, and what should.
 //!
-//! `serde_json` reads. Where it fails, its error has a place and a sentence, so that the document is
-//! read a second time, value by value, for what is wrong with it.
+//! `serde_json` reads. Where it fails, its error has a place and a sentence, so that the document
+//! is read a second time, value by value, for what is wrong with it.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,5 +1,5 @@
-//! What a reader of YAML or JSON found in place of what it expected, and the words of it for whoever
-//! wrote the file: no type of Rust, no term of a parser.
+//! What a reader of YAML or JSON found in place of what it expected, and the words of it for
+//! whoever wrote the file: no type of Rust, no term of a parser.
 
 use std::fmt;
 

@@ -124,8 +124,8 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     ))
 }
 
-/// What became of a finding that does not show. Whether calls decided that were declined then is not
-/// asked: as many have to be answered as then.
+/// What became of a finding that does not show. Whether calls decided that were declined then is
+/// not asked: as many have to be answered as then.
 fn replayed(was: &StoredFinding, outcome: &Outcome, n_calls: usize) -> Option<Replayed> {
     if is_right(outcome) && was.is_fleeting() {
         return Some(Replayed::Unseen(n_calls));

@@ -2,8 +2,8 @@
 //! whose logits need no shift.
 //!
 //! [`Sweep`] is the pass over the keys of a block of rows, [`RowSums`] what is known of a row
-//! behind it. A row is one lane of a group of vectors, so every row meets the same operations in the
-//! same order on every processor, and nothing but the exponentials of [`KEY_BLOCK`] keys is
+//! behind it. A row is one lane of a group of vectors, so every row meets the same operations in
+//! the same order on every processor, and nothing but the exponentials of [`KEY_BLOCK`] keys is
 //! kept. Derivation: `docs/bounds.md#streaming`.
 
 mod group;
@@ -81,8 +81,9 @@ impl WithSimd for Sweep<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        // Sums stay in registers, beside the vectors of a group and one number: 3·8 of 32, or 2·4 and
-        // 2·6 of 16, for with 3·4 not all of the rest fit. Fewer than 8 would wait for each other.
+        // Sums stay in registers, beside the vectors of a group and one number: 3·8 of 32, or 2·4
+        // and 2·6 of 16, for with 3·4 not all of the rest fit. Fewer than 8 would wait for each
+        // other.
         if S::REGISTER_COUNT >= 32 {
             self.in_tiles::<S, 3, { PAIR * 3 }, 8, 8>(simd)
         } else {

@@ -203,8 +203,8 @@ impl Part<'_> {
         };
         let is_broken = matches!(now.verdict, Verdict::Error | Verdict::Crash | Verdict::Timeout);
         match (&before.finding, &now.finding) {
-            // With fewer cases to look at another cause may be named for the same wrong results. How
-            // a target broke is seen in each case by itself.
+            // With fewer cases to look at another cause may be named for the same wrong results.
+            // How a target broke is seen in each case by itself.
             (Some(_), Some(_)) if has_other_name && (self.is_whole || is_broken) => {
                 return Some(Change::NewFinding);
             }

@@ -69,8 +69,8 @@ pub struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// Finds a target by name. An entry of `qkvet.yaml` that says the same target, however either is
-    /// written, declares for it.
+    /// Finds a target by name. An entry of `qkvet.yaml` that says the same target, however either
+    /// is written, declares for it.
     ///
     /// # Errors
     /// An unknown name, with the nearest known one; a `qkvet.yaml` that does not fit; a flag or a

@@ -149,8 +149,8 @@ impl Conversation {
         Ok(Self { child, scratch, greeting, payload })
     }
 
-    /// Puts one call to the child; `trace` is shown what is sent and what comes back. `work` is done
-    /// while the child computes.
+    /// Puts one call to the child; `trace` is shown what is sent and what comes back. `work` is
+    /// done while the child computes.
     pub(crate) fn ask(
         &mut self,
         launch: &Launch,

@@ -39,8 +39,8 @@ impl Limits {
     }
 }
 
-/// [`TIMEOUT`](Limits::TIMEOUT) a call, [`START_TIMEOUT`](Limits::START_TIMEOUT) to start, nobody to
-/// tell.
+/// [`TIMEOUT`](Limits::TIMEOUT) a call, [`START_TIMEOUT`](Limits::START_TIMEOUT) to start, nobody
+/// to tell.
 impl Default for Limits {
     fn default() -> Self {
         let (timeout, start_timeout) = (Self::TIMEOUT, Self::START_TIMEOUT);

@@ -1,9 +1,9 @@
 //! Targets in processes of their own: a child behind pipes, the conversation with it, any program
 //! as a target.
 //!
-//! [`ProcessTarget`] is the [`Target`](qkvet_spec::Target) of every process; the adapters say what to
-//! start. A crash, a hang or garbage of
-//! the child is a [`Response`](qkvet_spec::Response), and the next call finds a fresh child.
+//! [`ProcessTarget`] is the [`Target`](qkvet_spec::Target) of every process; the adapters say what
+//! to start. A crash, a hang or garbage of the child is a [`Response`](qkvet_spec::Response), and
+//! the next call finds a fresh child.
 
 mod child;
 mod conversation;

@@ -12,8 +12,8 @@ use crate::wire::{WorkerFields, line};
 /// A target in a process of its own.
 ///
 /// A child that crashed, hung or fell out of step is replaced at the next call, up to
-/// [`max_restarts`](crate::adapters::Adapter::max_restarts) times in one case. Calls beyond are not made:
-/// [`Response::NotAsked`].
+/// [`max_restarts`](crate::adapters::Adapter::max_restarts) times in one case. Calls beyond are not
+/// made: [`Response::NotAsked`].
 pub struct ProcessTarget {
     launch: Launch,
     greeting: HelloAnswer,
@@ -83,8 +83,8 @@ impl ProcessTarget {
         self.nanoseconds + self.running_other().map_or(0, Self::nanoseconds)
     }
 
-    /// Puts a call to a worker of ours, which takes more than the wire says; `work` is done while it
-    /// computes.
+    /// Puts a call to a worker of ours, which takes more than the wire says; `work` is done while
+    /// it computes.
     pub(crate) fn call_with(
         &mut self,
         call: &Call,

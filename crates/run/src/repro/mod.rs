@@ -59,9 +59,9 @@ pub(crate) trait Caller {
         literal::options(call, style)
     }
 
-    /// Parts of the code that defines `start()`, which makes the target ready, and `ask(call)`, which gives the
-    /// results by name as `(format, shape, numbers)`, and `changed`: whether the inputs have other
-    /// bits afterwards. What the target raises is passed on.
+    /// Parts of the code that defines `start()`, which makes the target ready, and `ask(call)`,
+    /// which gives the results by name as `(format, shape, numbers)`, and `changed`: whether the
+    /// inputs have other bits afterwards. What the target raises is passed on.
     fn ask(&self) -> Vec<&'static str>;
 }
 

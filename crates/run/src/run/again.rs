@@ -109,8 +109,8 @@ fn threads_alone<'a>(
         return Ok(Some((counts, Sureness::Sure)));
     }
     let wrong = inquiry.came()[times..].iter().filter(|came| **came == Came::Alike).count();
-    // 8 of 10 and none of 10 come by chance once in 2,799 times, 3 of 3 and none of 3 once in 20, of
-    // a case that is among one in ten.
+    // 8 of 10 and none of 10 come by chance once in 2,799 times, 3 of 3 and none of 3 once in 20,
+    // of a case that is among one in ten.
     let sureness = if wrong * 5 >= times * 4 { Sureness::Sure } else { Sureness::Likely };
     Ok(Some((ThreadCounts::Again { wrong, times }, sureness)))
 }

@@ -26,10 +26,10 @@ pub(super) type Judged<'a> = (Vec<JudgedCase<'a>>, Option<Stopped>);
 /// So many cases are drawn ahead of a target that computes elsewhere.
 const AHEAD: usize = 4;
 
-/// Judges every case under `meaning`, and tells all that are decided, in the order of the plan, after
-/// each. Of `n` workers each takes every `n`th case, so that a target with a state sees the same
-/// calls in every run. What stops a run is counted in that order, whatever was done beyond: the rest
-/// is skipped. After `deadline` no case is begun: the plan is cut behind the last one.
+/// Judges every case under `meaning`, and tells all that are decided, in the order of the plan,
+/// after each. Of `n` workers each takes every `n`th case, so that a target with a state sees the
+/// same calls in every run. What stops a run is counted in that order, whatever was done beyond:
+/// the rest is skipped. After `deadline` no case is begun: the plan is cut behind the last one.
 pub(super) fn judge<'a>(
     workers: &mut Workers<'_, 'a>,
     plan: &mut Plan<'a>,

@@ -118,8 +118,8 @@ impl Seen<'_> {
     }
 }
 
-/// What the cases so far show. Where conventions explain most wrong results, no fault is looked for:
-/// the whole run is judged by them first.
+/// What the cases so far show. Where conventions explain most wrong results, no fault is looked
+/// for: the whole run is judged by them first.
 fn known(state: &RunState<'_, '_>) -> Vec<(Verdict, Cause, Vec<usize>)> {
     let mut conventions = undeclared(state);
     let failing = failing(state.cases);

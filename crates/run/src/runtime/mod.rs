@@ -1,6 +1,6 @@
-//! The Python runtime: the parts of one source that loads a function or a model, maps the arguments,
-//! makes the arrays, calls, and collects the results. The worker, the scripts of findings and the
-//! Python package run the same parts. `LOAD` comes first, for it has the imports.
+//! The Python runtime: the parts of one source that loads a function or a model, maps the
+//! arguments, makes the arrays, calls, and collects the results. The worker, the scripts of
+//! findings and the Python package run the same parts. `LOAD` comes first, for it has the imports.
 
 pub(crate) const ARRAYS: &str = include_str!("arrays.py");
 pub(crate) const CALL: &str = include_str!("call.py");

@@ -2,10 +2,10 @@
 //! wire for it.
 //!
 //! [`LibraryConfig`] says what to call, [`NativeWorker`] is the other side: the same binary,
-//! started again. A function's prototype says what it takes (`prototype`, `role`), `interface` makes its
-//! arguments, or `abi` the struct of a function of ours; `arena` is the memory, `foreign` makes the
-//! call, `written` has the arguments for a script. What becomes of a worker that dies is the
-//! business of `process`.
+//! started again. A function's prototype says what it takes (`prototype`, `role`), `interface`
+//! makes its arguments, or `abi` the struct of a function of ours; `arena` is the memory, `foreign`
+//! makes the call, `written` has the arguments for a script. What becomes of a worker that dies is
+//! the business of `process`.
 
 mod abi;
 mod arena;

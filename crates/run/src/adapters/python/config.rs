@@ -197,8 +197,8 @@ impl PythonInfo {
             .collect()
     }
 
-    /// What it takes: the options that have an argument. A layer besides takes as many heads of keys
-    /// as of queries, and one width, for many layers have no other.
+    /// What it takes: the options that have an argument. A layer besides takes as many heads of
+    /// keys as of queries, and one width, for many layers have no other.
     pub fn fit(&self) -> Option<Fit> {
         let takes = |option: &CallOption| {
             arguments_of(*option).iter().all(|name| self.arguments.contains_key(*name))
