@@ -230,8 +230,18 @@ mod tests {
         };
         let report = of(ReportArgs::augment_args(clap::Command::new("")));
         let own = of(ScaleOutArgs::augment_args(clap::Command::new("")));
-        let left_out =
-            ["quiet", "jobs", "shard", "shard_file", "cases", "python", "profile", "help"];
+        let left_out = [
+            "quiet",
+            "jobs",
+            "time",
+            "until",
+            "shard",
+            "shard_file",
+            "cases",
+            "python",
+            "profile",
+            "help",
+        ];
         for argument in check.get_arguments().filter(|one| one.get_long().is_some()) {
             let id = argument.get_id().as_str();
             if [&report, &own].iter().any(|ids| ids.iter().any(|one| one == id))
