@@ -61,7 +61,7 @@ pub(crate) fn build() -> Result<(), Failure> {
 /// Checks beside their targets.
 pub(crate) fn check() -> Result<(), Failure> {
     let python = python::environment()?;
-    let library = step::target_dir()?.join("release/libattention.so");
+    let library = step::target_dir()?.join("libattention.so");
     step::run(
         step::command("cc")
             .args(["-std=c99", "-O2", "-shared", "-fPIC", "-Iexamples/c", "-o"])
@@ -116,7 +116,7 @@ fn wire() -> Result<(), Failure> {
 
 /// The example in C as a program.
 fn c_program() -> Result<PathBuf, Failure> {
-    let program = step::target_dir()?.join("release/attention-c");
+    let program = step::target_dir()?.join("attention-c");
     let flags = ["-std=c99", "-O2", PROGRAM, "-lm", "-o"];
     step::run(step::command("cc").args(flags).arg(&program))?;
     Ok(program)
