@@ -70,8 +70,9 @@ pub(crate) fn check() -> Result<(), Failure> {
     )?;
     let program = c_program()?;
     let targets = [
-        "examples/numpy_attention.py:attention".to_owned(),
-        "examples/torch_sdpa.py:attention".to_owned(),
+        // `cargo bench` starts it in the folder of its package.
+        format!("{}/examples/numpy_attention.py:attention", step::root().display()),
+        format!("{}/examples/torch_sdpa.py:attention", step::root().display()),
         format!("lib:{}", library.display()),
         format!("exec:{}", program.display()),
     ];
