@@ -18,7 +18,6 @@ use crate::step::{self, Failure};
 const TARGET: &str = "builtin:flash";
 const SUITE: &str = "core";
 const PROGRAM: &str = "examples/c/attention.c";
-const LIBRARY: &str = "tests/fixtures/native/abi.c";
 const STARTS: usize = 20;
 const RUNS: usize = 3;
 const NUMERICS: [&str; 6] = ["bench", "--package", "qkvet-engine", "--bench", "numerics", "--"];
@@ -61,19 +60,11 @@ pub(crate) fn build() -> Result<(), Failure> {
 /// Checks beside their targets.
 pub(crate) fn check() -> Result<(), Failure> {
     let python = python::environment()?;
-    let library = step::target_dir()?.join("libattention.so");
-    step::run(
-        step::command("cc")
-            .args(["-std=c99", "-O2", "-shared", "-fPIC", "-Iexamples/c", "-o"])
-            .arg(&library)
-            .args([LIBRARY, "-lm"]),
-    )?;
     let program = c_program()?;
     let targets = [
         // `cargo bench` starts it in the folder of its package.
         format!("{}/examples/numpy_attention.py:attention", step::root().display()),
         format!("{}/examples/torch_sdpa.py:attention", step::root().display()),
-        format!("lib:{}", library.display()),
         format!("exec:{}", program.display()),
     ];
     let bench = ["bench", "--package", "qkvet-cli", "--bench", "check", "--"];

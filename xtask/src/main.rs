@@ -39,7 +39,7 @@ usage: cargo xtask TASK
   regen          write the generated files again
   bench          measure the release binary
   bench build    measure the first command from an empty target folder, by package
-  bench check    measure a check beside its target: NumPy, PyTorch, C by library and by program
+  bench check    measure a check beside its target: NumPy, PyTorch, a program in C
   bench numerics [--quick] [--json FILE]
                  measure enclosures beside plain attention, PyTorch, NumPy and Arb
   bench doors    measure what a call costs beside the function, and an assertion beside PyTorch
