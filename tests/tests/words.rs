@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use qkvet_report::{English, ReportFormat, apply_known, finding_name, read_known, write_as};
 use qkvet_run::adapters::NamedTarget;
 use qkvet_run::adapters::builtin::Simulated;
-use qkvet_run::config::{CaseSource, FailFast, RunConfig};
+use qkvet_run::config::{CaseSource, RunConfig};
 use qkvet_run::run::run;
 use qkvet_spec::{
     Catalog, Cause, Dialect, Dtype, Finding, Note, Sentence, Summary, SummaryDocument, Warning,
@@ -44,23 +44,13 @@ fn summary(catalog: &Catalog, fault: &str, words: &dyn Words) -> Summary {
     let simulated = Simulated(Some(catalog.faults[fault].clone()));
     let target = NamedTarget::new(format!("builtin:fault/{fault}"), simulated);
     let dtype = Dtype::Float32;
+    let cases = CaseSource::Suite { suite, seed: 0 };
+    let stop = AtomicBool::new(false);
     let config = RunConfig {
-        words,
-        catalog,
-        target: &target,
-        cases: CaseSource::Suite { suite, seed: 0 },
         laws: catalog.suite_laws(suite).expect("known laws"),
         dtypes: vec![dtype],
-        jobs: 1,
-        conventions: Vec::new(),
         contracts: [(dtype, catalog.default_contract(dtype).expect("a contract"))].into(),
-        fail_fast: FailFast::Off,
-        time: None,
-        until: None,
-        store: None,
-        sharding: None,
-        digests: false,
-        stop: &AtomicBool::new(false),
+        ..RunConfig::of(words, catalog, &target, cases, &stop)
     };
     run(&config, &mut |_| {}).expect("a run")
 }

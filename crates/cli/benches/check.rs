@@ -17,10 +17,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use qkvet_run::adapters::{Adapter, CallSettings, Finder, NamedTarget, OpenTarget, StoredCall};
-use qkvet_run::config::{CaseSource, FailFast, Home, RunConfig};
+use qkvet_run::config::{CaseSource, Home, RunConfig};
 use qkvet_run::process::{Limits, StartError};
 use qkvet_run::run::run;
-use qkvet_spec::{Call, Catalog, Dtype, Event, Fit, Meaning, Response, Suite, Target, Unexpected};
+use qkvet_spec::{Call, Catalog, Dtype, Event, Meaning, Response, Suite, Target, Unexpected};
 
 /// Calls in the order in which they were put.
 type Calls = Arc<Mutex<Vec<Call>>>;
@@ -45,10 +45,6 @@ impl Adapter for Noted {
 
     fn stored_call(&self) -> StoredCall {
         self.adapter.stored_call()
-    }
-
-    fn fit(&self) -> Option<Fit> {
-        self.adapter.fit()
     }
 
     fn fills_masks(&self) -> bool {
@@ -136,25 +132,13 @@ fn measure(
     let calls = Calls::default();
     let NamedTarget { name, adapter, .. } = found;
     let target = NamedTarget::new(name, Noted { adapter, calls: Arc::clone(&calls) });
-    let fitted = Suite { fit: target.adapter.fit(), ..suite.clone() };
+    let (cases, stop) = (CaseSource::Suite { suite, seed: 0 }, AtomicBool::new(false));
     let contract = |dtype: &Dtype| Ok((*dtype, catalog.default_contract(*dtype)?));
     let config = RunConfig {
-        words: &qkvet_report::English,
-        catalog,
-        target: &target,
-        cases: CaseSource::Suite { suite: &fitted, seed: 0 },
-        laws: catalog.suite_laws(&fitted)?,
+        laws: catalog.suite_laws(suite)?,
         dtypes: dtypes.to_vec(),
-        jobs: 1,
-        conventions: Vec::new(),
         contracts: dtypes.iter().map(contract).collect::<Result<_, Unexpected>>()?,
-        fail_fast: FailFast::Off,
-        time: None,
-        until: None,
-        store: None,
-        sharding: None,
-        digests: false,
-        stop: &AtomicBool::new(false),
+        ..RunConfig::of(&qkvet_report::English, catalog, &target, cases, &stop)
     };
     let start = Instant::now();
     let mut first = None;

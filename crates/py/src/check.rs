@@ -66,23 +66,15 @@ pub(crate) fn check(
             recording: Recording::until(Arc::clone(&stop)),
         })
     };
+    let cases = CaseSource::Suite { suite, seed };
     let config = RunConfig {
-        words: &English,
-        catalog: catalog()?,
-        target: &target,
-        cases: CaseSource::Suite { suite, seed },
         laws,
         conventions: declared.conventions.clone(),
         contracts: declared.by_dtype(),
         dtypes,
-        jobs: 1,
         fail_fast: fail_fast.into(),
-        time: None,
-        until: None,
-        store: None,
         sharding: shard.as_ref().map(|(of, _)| sharding(of)).transpose()?,
-        digests: false,
-        stop: &stop,
+        ..RunConfig::of(&English, catalog()?, &target, cases, &stop)
     };
     let summary = watched(py, &config)?;
     if let (Some(sharding), Some((_, path))) = (&config.sharding, &shard) {
@@ -111,23 +103,15 @@ pub(crate) fn merge(
     let target = NamedTarget::new(header.target, Arc::clone(&recorded));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let stop = AtomicBool::new(false);
+    let cases = CaseSource::Suite { suite: &header.suite, seed: header.seed };
     let config = RunConfig {
-        words: &English,
-        catalog: catalog()?,
-        target: &target,
-        cases: CaseSource::Suite { suite: &header.suite, seed: header.seed },
         laws: laws.iter().collect(),
         conventions,
         contracts: header.contracts.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
         dtypes: header.dtypes,
         jobs: if recorded.has_broken() { 1 } else { cores },
         fail_fast: header.fail_fast.into(),
-        time: None,
-        until: None,
-        store: None,
-        sharding: None,
-        digests: false,
-        stop: &stop,
+        ..RunConfig::of(&English, catalog()?, &target, cases, &stop)
     };
     let summary = watched(py, &config)?;
     recorded.trouble().map_or_else(|| reported(&summary), |trouble| Err(invalid(trouble)))

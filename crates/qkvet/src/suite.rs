@@ -7,7 +7,7 @@ use qkvet_engine::law::{Judge, evaluate};
 use qkvet_gen::{check_case, from_token};
 use qkvet_report::English;
 use qkvet_run::adapters::{Again, NamedTarget, OpenTarget, OwnTarget};
-use qkvet_run::config::{CaseSource, FailFast, RunConfig};
+use qkvet_run::config::{CaseSource, RunConfig};
 use qkvet_run::declared::{Declared, Selection, embedded};
 use qkvet_run::run::{run, self_test};
 use qkvet_spec::{Case, Catalog, CheckedLaw, Dialect, Dtype, Judgment, Summary, Unexpected};
@@ -166,23 +166,13 @@ impl Prepared {
         laws: Vec<&'static CheckedLaw>,
         dtypes: Vec<Dtype>,
     ) -> Result<Summary, Error> {
+        let cases = CaseSource::Suite { suite: self.selection.suite, seed: self.seed };
         let config = RunConfig {
-            words: &English,
-            catalog: embedded()?,
-            target: &self.target,
-            cases: CaseSource::Suite { suite: self.selection.suite, seed: self.seed },
             laws,
             conventions: self.declared.conventions.clone(),
             contracts: self.declared.by_dtype(),
             dtypes,
-            jobs: 1,
-            fail_fast: FailFast::Off,
-            time: None,
-            until: None,
-            store: None,
-            sharding: None,
-            digests: false,
-            stop: &STOP,
+            ..RunConfig::of(&English, embedded()?, &self.target, cases, &STOP)
         };
         run(&config, &mut |_| {})
     }

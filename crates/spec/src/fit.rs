@@ -80,6 +80,12 @@ impl Fit {
         Some(Self { options, ..self }).filter(|fit| *fit != Self::default())
     }
 
+    /// Whether more is fixed by it than extents.
+    pub fn is_more_than_extents(&self) -> bool {
+        let Self { options, forms, scale, softcap, causal, .. } = self;
+        options.is_some() || forms.is_some() || scale.is_some() || softcap.is_some() || *causal
+    }
+
     /// Those of the forms that the target takes; if it takes none of them, all that it does.
     pub fn broadcast(&self, of_suite: &[BroadcastForm]) -> Vec<BroadcastForm> {
         let Some(forms) = &self.forms else { return of_suite.to_vec() };

@@ -45,23 +45,14 @@ fn by_suite(
     catalog: &mut Catalog,
     expected: &Expected,
 ) -> Result<Ended, Failure> {
-    let mut suite = setup::suite(catalog, &args.suite)?;
+    let suite = setup::suite(catalog, &args.suite)?;
     let laws = laws(catalog, &suite, &args.law)?;
     let (target, dtypes) = target(args, home, &suite.dtypes, catalog)?;
     let laws: Vec<&CheckedLaw> =
         laws.iter().map(|id| catalog.asking_law(id)).collect::<Result<_, _>>()?;
     let has_conventions =
         !args.on.declared.convention.is_empty() || !target.entry.conventions.is_empty();
-    let mut notices = own_laws::notices(&laws, catalog, has_conventions)?;
-    if suite.fit.is_none()
-        && let Some(fit) = target.adapter.fit()
-    {
-        notices.push(format!(
-            "notice: suite {} is made to fit what the target takes: {fit}",
-            suite.suite
-        ));
-        suite.fit = Some(fit);
-    }
+    let notices = own_laws::notices(&laws, catalog, has_conventions)?;
     let declared = setup::declared(&target, &args.on.declared, &dtypes, catalog)?;
     tell_first(&notices, &declared);
     if let Some(Engine::Ray) = args.scale_out.engine {

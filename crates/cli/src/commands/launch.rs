@@ -72,10 +72,6 @@ pub(super) fn launch(
     let name = target.name.clone();
     let may_settle = |seen: &Seen<'_>| expected.may_settle(&name, seen);
     let config = RunConfig {
-        words: &English,
-        catalog,
-        target: &target,
-        cases: subject.cases,
         laws: subject.laws,
         conventions: subject.declared.conventions.clone(),
         contracts: subject.declared.by_dtype(),
@@ -89,7 +85,7 @@ pub(super) fn launch(
             .shard
             .map(|shard| Sharding { shard, recording: Recording::until(Arc::clone(&stop)) }),
         digests: expected.exact,
-        stop: &stop,
+        ..RunConfig::of(&English, catalog, &target, subject.cases, &stop)
     };
     if is_foreign {
         progress.note(&format!("loading {}", target.name));

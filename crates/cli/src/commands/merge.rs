@@ -103,11 +103,8 @@ pub(super) fn judge(
         [&found, expected].into_iter().any(|expected| expected.may_settle(&target.name, seen))
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cases = CaseSource::Suite { suite: &header.suite, seed: header.seed };
     let config = RunConfig {
-        words: &English,
-        catalog: &catalog,
-        target: &target,
-        cases: CaseSource::Suite { suite: &header.suite, seed: header.seed },
         laws: laws.iter().collect(),
         dtypes: header.dtypes,
         // Nothing is asked beyond the case that stops a run.
@@ -115,12 +112,9 @@ pub(super) fn judge(
         conventions: declared.conventions,
         contracts: header.contracts.iter().map(|(dtype, contract)| (*dtype, contract)).collect(),
         fail_fast: if header.fail_fast { FailFast::FirstBut(&may_settle) } else { FailFast::Off },
-        time: None,
-        until: None,
         store: Some(PathBuf::from(setup::STORE)),
-        sharding: None,
         digests: expected.exact,
-        stop,
+        ..RunConfig::of(&English, &catalog, &target, cases, stop)
     };
     let mut summary = run(&config, &mut |event| {
         tell.event(&event);

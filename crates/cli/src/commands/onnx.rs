@@ -11,7 +11,7 @@ use qkvet_gen::frozen::FrozenCase;
 use qkvet_report::{English, Progress, json_document, onnx_text};
 use qkvet_run::adapters::NamedTarget;
 use qkvet_run::adapters::onnx::{Allowance, BackendConfig, NodeTestWriter, Opset, split, test_of};
-use qkvet_run::config::{CaseSource, Declared, FailFast, RunConfig, TargetEntry};
+use qkvet_run::config::{CaseSource, Declared, RunConfig, TargetEntry};
 use qkvet_run::process::{Limits, Watch};
 use qkvet_run::run::run;
 use qkvet_spec::{Catalog, FindingDocument, OnnxOutcome, OnnxReport, Summary, Unexpected};
@@ -86,23 +86,13 @@ fn put(
     (name, stop): (&str, &AtomicBool),
     progress: &mut Progress,
 ) -> Result<Summary, Failure> {
+    let source = CaseSource::Frozen { name, folder: Path::new(name), seed: 0, cases };
     let config = RunConfig {
-        words: &English,
-        catalog,
-        target,
-        cases: CaseSource::Frozen { name, folder: Path::new(name), seed: 0, cases },
         laws: vec![frozen_cases::law(catalog)?],
-        conventions: Vec::new(),
         contracts: declared.by_dtype(),
         dtypes: frozen_cases::dtypes(cases),
-        jobs: 1,
-        fail_fast: FailFast::Off,
-        time: None,
-        until: None,
         store: Some(PathBuf::from(setup::STORE)),
-        sharding: None,
-        digests: false,
-        stop,
+        ..RunConfig::of(&English, catalog, target, source, stop)
     };
     Ok(run(&config, &mut |event| progress.event(&event))?)
 }

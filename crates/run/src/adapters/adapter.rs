@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use qkvet_spec::{Fit, Meaning, SourcePlace, Warning};
+use qkvet_spec::{Meaning, SourcePlace, Warning};
 
 use super::open::{OpenTarget, OwnTarget};
 use super::python::source_place;
@@ -61,11 +61,6 @@ pub trait Adapter: fmt::Debug + Send + Sync {
     /// After how many broken processes a run is stopped; each costs a new one.
     fn most_ends(&self) -> usize {
         self.max_restarts().map_or(1, |n| n as usize)
-    }
-
-    /// What is known of it before it is asked, if it does not take all extents, or not all options.
-    fn fit(&self) -> Option<Fit> {
-        None
     }
 
     /// Whether calls without a mask are put with one that is true everywhere.

@@ -52,6 +52,37 @@ pub struct RunConfig<'a> {
     pub stop: &'a AtomicBool,
 }
 
+impl<'a> RunConfig<'a> {
+    /// A run to the last case by one worker, with nothing declared and nothing kept. Laws, formats
+    /// and their contracts are still to be given: without them there is no case.
+    pub fn of(
+        words: &'a dyn Words,
+        catalog: &'a Catalog,
+        target: &'a NamedTarget,
+        cases: CaseSource<'a>,
+        stop: &'a AtomicBool,
+    ) -> Self {
+        Self {
+            catalog,
+            target,
+            cases,
+            laws: Vec::new(),
+            dtypes: Vec::new(),
+            jobs: 1,
+            conventions: Vec::new(),
+            contracts: BTreeMap::new(),
+            fail_fast: FailFast::Off,
+            time: None,
+            until: None,
+            store: None,
+            sharding: None,
+            digests: false,
+            words,
+            stop,
+        }
+    }
+}
+
 /// Where the cases of a run come from.
 #[derive(Clone, Copy, Debug)]
 pub enum CaseSource<'a> {

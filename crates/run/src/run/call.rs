@@ -39,16 +39,28 @@ impl<'r> Workers<'r, '_> {
     }
 }
 
-/// Starts one target for each worker.
-pub(super) fn open(config: &RunConfig<'_>, cases: usize) -> Result<Vec<OpenTarget>, RunError> {
+/// Starts the target of the first worker.
+pub(super) fn open(config: &RunConfig<'_>) -> Result<OpenTarget, RunError> {
     if let Some(Sharding { recording, .. }) = &config.sharding {
         // Before it is loaded: a file that changes meanwhile is no file of another version then.
         recording.set_files(hashed(config.target.adapter.files()));
     }
+    open_one(config)
+}
+
+/// Starts those of the others, one for each worker that has a case.
+pub(super) fn open_others(
+    config: &RunConfig<'_>,
+    first: OpenTarget,
+    cases: usize,
+) -> Result<Vec<OpenTarget>, RunError> {
+    let others = (1..config.jobs.min(cases)).map(|_| open_one(config));
+    std::iter::once(Ok(first)).chain(others).collect()
+}
+
+fn open_one(config: &RunConfig<'_>) -> Result<OpenTarget, RunError> {
     let declared = meaning_of(&config.conventions);
-    let jobs = config.jobs.clamp(1, cases.max(1));
-    let open = |_| Ok(recorded(config, config.target.open(&declared)?, false));
-    (0..jobs).map(open).collect()
+    Ok(recorded(config, config.target.open(&declared)?, false))
 }
 
 /// The target, its answers kept if the run is a shard, apart from those of the first if it was

@@ -54,14 +54,12 @@ pub fn self_test() -> Result<(), RunError> {
 pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summary, RunError> {
     let deadline = config.time.and_then(Deadline::after);
     self_test()?;
-    let mut plan = Plan::of(config, None)?;
-    let targets = call::open(config, plan.cases.len())?;
+    let first = call::open(config)?;
+    let fit = first.fit.clone().filter(|fit| config.cases.is_changed_by(fit));
+    let mut plan = Plan::of(config, fit.as_ref())?;
+    let targets = call::open_others(config, first, plan.cases.len())?;
     let store = config.store.as_deref().map(|folder| Store::open(folder, config));
     let mut workers = Workers { config, store: store.as_ref(), targets };
-    let fit = workers.targets[0].fit.clone().filter(|fit| config.cases.is_changed_by(fit));
-    if fit.is_some() {
-        plan = Plan::of(config, fit.as_ref())?;
-    }
     let of = plan.cases.len();
     config.until.into_iter().for_each(|first| plan.cut(first));
     let mut run = info(config, plan.cases.len(), &workers, fit.as_ref());

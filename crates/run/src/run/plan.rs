@@ -57,7 +57,7 @@ impl<'a> CaseSource<'a> {
         match self {
             Self::Suite { suite, .. } => {
                 suite.fit.is_none()
-                    && (fit.options.is_some()
+                    && (fit.is_more_than_extents()
                         || suite.shapes.iter().any(|dims| fit.apply(dims) != *dims))
             }
             Self::Frozen { .. } => false,

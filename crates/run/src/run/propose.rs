@@ -7,7 +7,7 @@ use qkvet_diagnose::{applied, explained};
 use qkvet_spec::{Cause, Event, Finding, FindingState, Proposal, Verdict};
 
 use super::case::JudgedCase;
-use super::group::{groups, undeclared as cause_of};
+use super::group::{Group, groups, undeclared as cause_of};
 use super::settle::undeclared;
 use super::state::{RunState, failing};
 
@@ -22,22 +22,18 @@ pub(super) struct Proposals {
 }
 
 /// Cases that belong together, as far as is known.
-pub(super) struct Seen<'c> {
+pub(super) struct Seen {
     verdict: Verdict,
-    cause: &'c Cause,
+    cause: Cause,
     /// Their numbers.
-    members: &'c [usize],
+    members: Vec<usize>,
 }
 
 impl Proposals {
     /// Proposes findings where the cases so far are a wave, and takes back what they do not show.
     pub(super) fn after(&mut self, state: &RunState<'_, '_>, events: &mut dyn FnMut(Event)) {
         if WAVES.contains(&state.cases.len()) {
-            let known = known(state);
-            let seen: Vec<_> = known
-                .iter()
-                .map(|(verdict, cause, members)| Seen { verdict: *verdict, cause, members })
-                .collect();
+            let seen = known(state);
             let new = self.take_back(state.cases, &seen, events);
             for seen in new.iter().map(|at| &seen[*at]) {
                 // Two that have cases in common are followed by different ones.
@@ -61,10 +57,10 @@ impl Proposals {
     ) {
         let seen: Vec<_> = findings
             .iter()
-            .map(|(Finding { verdict, cause, .. }, members)| Seen {
-                verdict: *verdict,
-                cause,
-                members,
+            .map(|(finding, members)| Seen {
+                verdict: finding.verdict,
+                cause: finding.cause.clone(),
+                members: members.clone(),
             })
             .collect();
         self.take_back(cases, &seen, events);
@@ -75,7 +71,7 @@ impl Proposals {
     fn take_back(
         &mut self,
         cases: &[JudgedCase<'_>],
-        seen: &[Seen<'_>],
+        seen: &[Seen],
         events: &mut dyn FnMut(Event),
     ) -> Vec<usize> {
         let mut left: BTreeSet<usize> = (0..seen.len()).collect();
@@ -101,7 +97,7 @@ impl Proposals {
     }
 }
 
-impl Seen<'_> {
+impl Seen {
     /// What is told of it, by one of its cases.
     fn proposal(&self, cases: &[JudgedCase<'_>], first: usize) -> Proposal {
         let record = &cases[first].record;
@@ -120,7 +116,7 @@ impl Seen<'_> {
 
 /// What the cases so far show. Where conventions explain most wrong results, no fault is looked
 /// for: the whole run is judged by them first.
-fn known(state: &RunState<'_, '_>) -> Vec<(Verdict, Cause, Vec<usize>)> {
+fn known(state: &RunState<'_, '_>) -> Vec<Seen> {
     let mut conventions = undeclared(state);
     let failing = failing(state.cases);
     let meaning = applied(state.meaning, &conventions);
@@ -133,12 +129,12 @@ fn known(state: &RunState<'_, '_>) -> Vec<(Verdict, Cause, Vec<usize>)> {
     let by_convention = conventions.iter().map(|convention| {
         let mut members = failing.clone();
         members.retain(|at| state.cases[*at].may_show(convention));
-        (Verdict::Fail, cause_of(convention), members)
+        Seen { verdict: Verdict::Fail, cause: cause_of(convention), members }
     });
     let others = groups(state)
         .into_iter()
         .filter(|group| conventions.is_empty() || group.verdict != Verdict::Fail)
-        .map(|group| (group.verdict, group.cause, group.members));
+        .map(|Group { verdict, cause, members, .. }| Seen { verdict, cause, members });
     by_convention.chain(others).collect()
 }
 
@@ -149,6 +145,10 @@ mod tests {
 
     use super::*;
     use crate::run::case::PlannedCase;
+
+    fn seen(verdict: Verdict, cause: &Cause, members: &[usize]) -> Seen {
+        Seen { verdict, cause: cause.clone(), members: members.to_vec() }
+    }
 
     /// A finding is followed by the case for which it was told.
     #[test]
@@ -166,16 +166,15 @@ mod tests {
         let (shape, weights) = (form(ResultName::Output), form(ResultName::Weights));
         let mut proposals = Proposals::default();
         for at in 0..3 {
-            let seen = Seen { verdict: Verdict::Fail, cause: &shape, members: &[at] };
-            proposals.told.push(seen.proposal(&cases, at));
+            proposals.told.push(seen(Verdict::Fail, &shape, &[at]).proposal(&cases, at));
         }
         let mut told = Vec::new();
-        let seen = [
-            Seen { verdict: Verdict::Fail, cause: &shape, members: &[0, 3] },
-            Seen { verdict: Verdict::Fail, cause: &weights, members: &[1] },
-            Seen { verdict: Verdict::Crash, cause: &Cause::Threads, members: &[3] },
+        let now = [
+            seen(Verdict::Fail, &shape, &[0, 3]),
+            seen(Verdict::Fail, &weights, &[1]),
+            seen(Verdict::Crash, &Cause::Threads, &[3]),
         ];
-        let new = proposals.take_back(&cases, &seen, &mut |event| {
+        let new = proposals.take_back(&cases, &now, &mut |event| {
             let Event::Proposal(one) = event else { panic!("{event:?}") };
             told.push((one.state, one.case, one.cause));
         });

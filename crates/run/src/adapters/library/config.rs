@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use qkvet_spec::{Dtype, Fit, Meaning, SpecError, Threads, Unexpected};
+use qkvet_spec::{Dtype, Meaning, SpecError, Threads, Unexpected};
 
 use super::prototype::Prototype;
 use super::script::CalledLibrary;
@@ -125,7 +125,10 @@ impl LibraryConfig {
 
 impl Adapter for LibraryConfig {
     fn open(&self, _: &Meaning, limits: &Limits) -> Result<OpenTarget, StartError> {
-        Ok(OpenTarget::of_program(self.start(limits)?, self.called(limits)))
+        let fit = self.prototype.as_ref().and_then(|text| Prototype::parse(text).ok());
+        let fit = fit.and_then(|prototype| prototype.fit().if_any());
+        let open = OpenTarget::of_program(self.start(limits)?, self.called(limits));
+        Ok(OpenTarget { fit, ..open })
     }
 
     fn max_restarts(&self) -> Option<u32> {
@@ -135,12 +138,6 @@ impl Adapter for LibraryConfig {
     fn stored_call(&self) -> StoredCall {
         let (layout, prototype) = (self.layout, self.prototype.clone());
         StoredCall { layout, prototype, ..StoredCall::default() }
-    }
-
-    /// What its prototype takes; `None` if it has none, or takes all calls.
-    fn fit(&self) -> Option<Fit> {
-        let prototype = Prototype::parse(self.prototype.as_ref()?).ok()?;
-        prototype.fit().if_any()
     }
 
     fn files(&self) -> Vec<PathBuf> {

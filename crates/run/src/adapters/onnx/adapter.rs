@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use qkvet_spec::{Fit, Meaning, Unexpected};
+use qkvet_spec::{Meaning, Unexpected};
 
 use super::config::{BackendConfig, MAX_RESTARTS, OnnxConfig};
 use super::script::CalledOnnx;
@@ -60,7 +60,9 @@ impl Adapter for OnnxConfig {
             mask: declared.mask,
             limit_s: limits.timeout.as_secs_f64(),
         }));
-        Ok(OpenTarget { called, ..OpenTarget::live(target, environment) })
+        let model = OnnxTarget::read(&self.path(), &self.constants);
+        let fit = model.map(|model| model.fit(self.layout));
+        Ok(OpenTarget { called, fit, ..OpenTarget::live(target, environment) })
     }
 
     fn max_restarts(&self) -> Option<u32> {
@@ -70,10 +72,6 @@ impl Adapter for OnnxConfig {
     fn stored_call(&self) -> StoredCall {
         let (layout, device) = (self.layout, self.device.clone());
         StoredCall { layout, device, constants: self.declared.clone(), ..StoredCall::default() }
-    }
-
-    fn fit(&self) -> Option<Fit> {
-        Some(OnnxTarget::read(&self.path(), &self.constants)?.fit(self.layout))
     }
 
     fn fills_masks(&self) -> bool {
