@@ -2,15 +2,25 @@
 //! every pair, and so a function that loses one option beside another is found, whatever else it
 //! lacks.
 
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
 use qkvet_engine::law::{Judge, evaluate};
 use qkvet_engine::simulate::Simulator;
 use qkvet_gen::{CasePlan, build, plans};
+use qkvet_report::English;
+use qkvet_run::adapters::{NamedTarget, OpenTarget, OwnTarget};
+use qkvet_run::config::{CaseSource, RunConfig};
+use qkvet_run::run::run;
 use qkvet_spec::CallOption::{
     self, AlibiSlopes, Bias, Causal, KeyLengths, Mask, Packed, QueryLengths, Scale, Sinks, Softcap,
     Window,
 };
-use qkvet_spec::{Call, Catalog, CheckedLaw, Dtype, Execution, Fit, Meaning, Response, Suite};
-use qkvet_spec::{Target, Verdict};
+use qkvet_spec::{
+    Call, Catalog, CheckedLaw, Dtype, Execution, Fit, Meaning, Response, ResultName, Suite, Target,
+    Verdict,
+};
 
 /// What the attention of well-known models and libraries takes.
 const SIGNATURES: [(&str, &[CallOption]); 11] = [
@@ -122,4 +132,70 @@ fn an_option_that_is_lost_beside_another_is_found_whatever_a_target_takes() {
         }
     }
     assert!(lost.is_empty(), "{} are not found:\n{}", lost.len(), lost.join("\n"));
+}
+
+/// What a function is compiled for.
+type Shape = (Vec<[usize; 4]>, Vec<CallOption>, bool, bool);
+
+/// Losing, or right with `loss` absent; it notes the shapes that it is called with.
+struct Noting {
+    target: Losing,
+    shapes: Arc<Mutex<BTreeSet<Shape>>>,
+}
+
+impl Target for Noting {
+    fn call(&mut self, call: &Call) -> Response {
+        let d = call.dims();
+        let extents = vec![[d.b, d.h_q, d.n_q, d.d_k], [d.b, d.h_k, d.n_k, d.d_v]];
+        let shape =
+            (extents, call.options.on().iter().collect(), call.return_weights, call.return_lse);
+        self.shapes.lock().expect("no panic").insert(shape);
+        self.target.call(call)
+    }
+}
+
+/// Twelve shapes are enough to find most options that are lost beside another, with every law that
+/// can be asked so.
+#[test]
+fn few_shapes_are_asked_and_find_what_is_lost() {
+    let catalog = Catalog::embedded().expect("a catalog");
+    let dtype = Dtype::Float32;
+    let most = 12;
+    let (name, options) = SIGNATURES[0];
+    let suite = Suite { most_shapes: Some(most), ..catalog.suites["smoke"].clone() };
+    let results = Some(vec![ResultName::Output]);
+    let fit = Fit { options: Some(options.to_vec()), results, ..Fit::default() };
+    let summary = |(option, beside, loss): (CallOption, CallOption, Loss)| {
+        let shapes = Arc::default();
+        let noted = Arc::clone(&shapes);
+        let open = move || {
+            let right = Simulator::new(Meaning::standard(), Execution::standard());
+            let target = Losing { right, loss, option, beside, first: None };
+            let shapes = Arc::clone(&noted);
+            OpenTarget::live(Noting { target, shapes }, Vec::new())
+        };
+        let own = OwnTarget::new(open, |_| String::new()).with_fit(Some(fit.clone()));
+        let target = NamedTarget::new(name.to_owned(), own);
+        let (cases, stop) = (CaseSource::Suite { suite: &suite, seed: 0 }, AtomicBool::new(false));
+        let config = RunConfig {
+            laws: catalog.suite_laws(&suite).expect("known laws"),
+            dtypes: vec![dtype],
+            contracts: [(dtype, &catalog.contracts["f32"])].into(),
+            ..RunConfig::of(&English, &catalog, &target, cases, &stop)
+        };
+        let summary = run(&config, &mut |_| {}).expect("a run");
+        let met = shapes.lock().expect("no panic").len();
+        assert!(met <= most, "{name}: {met} shapes");
+        summary
+    };
+    // These two exclude each other.
+    let right = summary((Packed, KeyLengths, Loss::Off));
+    assert!(right.findings.is_empty(), "{name}: {:?}", right.findings);
+    assert!(right.coverage.laws.len() >= 15, "{name}: {:?}", right.coverage.laws);
+    for option in options {
+        for beside in options.iter().filter(|beside| *beside != option) {
+            let found = summary((*option, *beside, Loss::Off));
+            assert!(!found.findings.is_empty(), "{name}: {option} beside {beside}");
+        }
+    }
 }

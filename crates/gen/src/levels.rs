@@ -1,7 +1,8 @@
 //! What the factors of a suite's covering arrays range over for one law.
 
 use qkvet_spec::{
-    BroadcastForm, CallOption, CheckedLaw, Dims, Domain, Dtype, MaskPattern, Suite, Values,
+    BroadcastForm, CallOption, CheckedLaw, Dims, Domain, Dtype, MaskPattern, OptionSet, Suite,
+    Values,
 };
 
 use crate::choice::{
@@ -192,6 +193,45 @@ impl Levels {
             rows.extend((0..count).map(|n| row(n, 0, Some(option))));
         }
         rows
+    }
+
+    /// A row of one shape with these options on, as far as there are levels for them, and the
+    /// others off. `n` numbers rows that are otherwise alike.
+    pub(crate) fn with(&self, shape: usize, on: OptionSet, n: usize) -> Row {
+        let factors = self.factors();
+        let pick = |at: usize, levels: usize| (n / (at + 1) + n + at) % levels.max(1);
+        let is_on = |at: usize| {
+            let option = match at {
+                SCALE => CallOption::Scale,
+                CAUSAL => CallOption::Causal,
+                MASK => CallOption::Mask,
+                BIAS => CallOption::Bias,
+                SOFTCAP => CallOption::Softcap,
+                WINDOW => CallOption::Window,
+                SINKS => CallOption::Sinks,
+                _ => CallOption::AlibiSlopes,
+            };
+            on.contains(option)
+        };
+        let sequences = self.extension.as_ref().map_or(&[][..], |extension| &extension.sequences);
+        let level = |(at, factor): (usize, &Factor)| match (at, factor.needs) {
+            (SHAPE, _) => Some(shape),
+            (VALUES, _) => Some(pick(at, factor.levels)),
+            // Several kinds exclude each other: the last is the one with most.
+            (SEQUENCES, _) => {
+                let is_on = |one: &SequenceChoice| one.options().iter().all(|x| on.contains(*x));
+                Some(sequences.iter().rposition(is_on).map_or(0, |kind| 1 + kind))
+            }
+            (_, Some(needs)) => (is_on(needs) && factors[needs].levels > 1).then_some(0),
+            (at, None) if is_on(at) && factor.levels > 1 => Some(1 + pick(at, factor.levels - 1)),
+            (_, None) => Some(0),
+        };
+        factors.iter().enumerate().map(level).collect()
+    }
+
+    /// How many shapes there are.
+    pub(crate) fn shapes(&self) -> usize {
+        self.shapes.len()
     }
 
     /// The plan of a row.

@@ -35,7 +35,7 @@ pub use error::GenError;
 pub use foreign::check_call;
 pub use id::{call_id, case_id, outputs_digest};
 pub use json::{from_json, to_json};
-pub use plan::{CasePlan, case_seed, plans};
+pub use plan::{CasePlan, case_seed, plans, plans_with};
 pub use shrink::{SHRINK_BUDGET, shrink};
 pub use token::{from_token, is_token, token};
 pub use validate::{check_case, check_suite};

@@ -1,9 +1,11 @@
 //! Plans: what a case is made from, and the combinations that a suite asks for.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use qkvet_spec::{
-    BroadcastForm, CallOption, CheckedLaw, Dims, Dtype, MaskPattern, Suite, Values, Window,
+    BroadcastForm, CallOption, CheckedLaw, Dims, Dtype, MaskPattern, OptionSet, Suite, Values,
+    Window,
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -24,6 +26,9 @@ const FIRST_EXTENDED: usize = 1 << 28;
 
 /// Case numbers of rows with one extended option alone start here.
 const FIRST_EXTENDED_ALONE: usize = 1 << 24 | FIRST_EXTENDED;
+
+/// Case numbers of rows with chosen options start here.
+const FIRST_WITH: usize = 1 << 29;
 
 /// Everything a case is made from, small and ordered: what shrinking works on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,6 +136,38 @@ pub fn plans(suite: &Suite, laws: &[&CheckedLaw], dtypes: &[Dtype], seed: u64) -
             if let (Some(array), Some(section)) = (&extended, &suite.extended) {
                 group.rows(suite, array, section.limit, FIRST_EXTENDED, &mut plans);
                 group.alone(array, suite.alone, FIRST_EXTENDED_ALONE, &mut plans);
+            }
+        }
+    }
+    plans
+}
+
+/// Plans with each of these sets of options on and the others off, as far as a law ranges over
+/// them: `rows` for each law, format and shape, law by law, format by format.
+pub fn plans_with(
+    suite: &Suite,
+    laws: &[&CheckedLaw],
+    dtypes: &[Dtype],
+    sets: &[OptionSet],
+    rows: usize,
+    seed: u64,
+) -> Vec<CasePlan> {
+    let mut plans = Vec::new();
+    for law in laws {
+        let levels = Levels::extended(suite, law).unwrap_or_else(|| Levels::plain(suite, law));
+        for dtype in dtypes {
+            let mut known = BTreeSet::new();
+            for (shape, on) in
+                (0..levels.shapes()).flat_map(|at| sets.iter().map(move |on| (at, on)))
+            {
+                if !known.insert(levels.with(shape, *on, 0)) {
+                    continue;
+                }
+                let first = (known.len() - 1) * rows;
+                plans.extend((first..first + rows).map(|at| {
+                    let seed = case_seed(seed, &law.law.law, *dtype, FIRST_WITH + at);
+                    levels.plan(law, *dtype, &levels.with(shape, *on, at), seed)
+                }));
             }
         }
     }

@@ -87,6 +87,12 @@ pub(crate) fn notice(notice: &qkvet_spec::Notice) -> Sentence {
         Notice::Fitted { suite, fit } => {
             format!("suite {suite} is made to fit what the target takes: {fit}")
         }
+        Notice::Compiled => {
+            "each new shape takes far longer than a repeated one: the function seems \
+                             to be compiled; `--shapes 12` asks for 12 combinations of shapes and \
+                             options alone"
+                .to_owned()
+        }
         Notice::JudgedAgain { conventions } => {
             format!("judging again as if {} were declared", conventions.join(", "))
         }
@@ -109,6 +115,12 @@ fn warning(warning: &Warning) -> String {
         Warning::ResultReused { cases } => {
             let noun = if *cases == 1 { "case" } else { "cases" };
             format!("{RESULT_REUSED} (seen in {cases} {noun})")
+        }
+        Warning::FewShapes { most } => {
+            format!(
+                "calls had at most {most} combinations of extents, format and options: what shows \
+                 on others was not asked"
+            )
         }
         Warning::Cut { cases, of } => {
             format!("{cases} of {of} cases were run; `--until {cases}` runs the same again")
@@ -510,6 +522,11 @@ mod tests {
             (
                 Warning::Silence { message: "hello" },
                 "no answer to hello for 5 s: still computing, or did the program not flush its standard output?",
+            ),
+            (
+                Warning::FewShapes { most: 12 },
+                "calls had at most 12 combinations of extents, format and options: what shows on \
+                 others was not asked",
             ),
             (
                 Warning::Cut { cases: 212, of: 1051 },

@@ -82,6 +82,10 @@ pub struct TargetEntry {
     /// Prototype of the function of a shared library.
     #[serde(default)]
     pub call: Option<String>,
+    /// Combinations of extents, format and options that calls have at most, for a function that is
+    /// compiled for each.
+    #[serde(default)]
+    pub shapes: Option<usize>,
 }
 
 impl TargetEntry {

@@ -84,6 +84,11 @@ pub enum Chosen {
     Dtypes,
     /// One shard of several.
     Shard,
+    /// Those whose calls have few combinations of extents, format and options.
+    Shapes {
+        /// So many at most.
+        most: usize,
+    },
     /// The first ones, in the order in which they are put.
     First {
         /// How many there are in all.

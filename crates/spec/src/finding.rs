@@ -97,6 +97,11 @@ pub enum ResultName {
     Lse,
 }
 
+impl ResultName {
+    /// Every result.
+    pub const ALL: [Self; 3] = [Self::Output, Self::Weights, Self::Lse];
+}
+
 /// What is wrong with the form of a result, so that its values are not looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

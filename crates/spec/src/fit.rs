@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BroadcastForm, CallOption, Dims};
+use crate::{BroadcastForm, CallOption, Dims, ResultName};
 
 /// Two extents that are one to a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -56,6 +56,9 @@ pub struct Fit {
     /// Forms of masks and biases; absent: those of the suite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forms: Option<Vec<BroadcastForm>>,
+    /// Results that the target returns; absent: all that a law asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub results: Option<Vec<ResultName>>,
     /// Scale of every case of a law that ranges over it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<f64>,
@@ -73,17 +76,24 @@ impl Fit {
         self.options.as_ref().is_none_or(|options| options.contains(&option))
     }
 
-    /// The same, where it changes any suite: options that are all there are restrict nothing.
+    /// The same, where it changes any suite: options or results that are all there are restrict
+    /// nothing.
     pub fn if_any(self) -> Option<Self> {
         let options =
             self.options.filter(|taken| !CallOption::ALL.iter().all(|one| taken.contains(one)));
-        Some(Self { options, ..self }).filter(|fit| *fit != Self::default())
+        let results = self.results.filter(|taken| taken.len() < ResultName::ALL.len());
+        Some(Self { options, results, ..self }).filter(|fit| *fit != Self::default())
     }
 
-    /// Whether more is fixed by it than extents.
+    /// Whether more than extents is other in the cases of a suite that is made to fit.
     pub fn is_more_than_extents(&self) -> bool {
         let Self { options, forms, scale, softcap, causal, .. } = self;
         options.is_some() || forms.is_some() || scale.is_some() || softcap.is_some() || *causal
+    }
+
+    /// Whether the target returns the result.
+    pub fn returns(&self, result: ResultName) -> bool {
+        self.results.as_ref().is_none_or(|results| results.contains(&result))
     }
 
     /// Those of the forms that the target takes; if it takes none of them, all that it does.

@@ -129,6 +129,10 @@ pub struct Suite {
     /// Cases beyond scale, causal, mask and bias; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extended: Option<Extended>,
+    /// How many combinations of extents, format and options the calls have at most; absent: any
+    /// number. A compiled function is compiled once for each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_shapes: Option<usize>,
     /// How often the covering array is repeated with fresh values.
     #[serde(default = "one")]
     pub rounds: usize,

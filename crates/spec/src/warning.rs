@@ -15,6 +15,8 @@ pub enum Notice {
         /// What the target takes.
         fit: Box<Fit>,
     },
+    /// The first calls of every new combination of extents and options take far longer than others.
+    Compiled,
     /// All cases are judged again under conventions that nobody declared.
     JudgedAgain {
         /// The conventions, `field=value`.
@@ -46,6 +48,11 @@ pub enum Warning {
     ResultReused {
         /// Cases in which it did.
         cases: usize,
+    },
+    /// Calls had few combinations of extents, format and options, as the user wished.
+    FewShapes {
+        /// So many at most.
+        most: usize,
     },
     /// The run was ended on purpose before its last case.
     Cut {

@@ -465,6 +465,10 @@ pub(crate) struct CheckArgs {
     /// Stop at the first finding
     #[arg(short = 'x', long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, hide_possible_values = true, value_parser = BoolishValueParser::new(), value_name = "BOOL")]
     pub(crate) fail_fast: bool,
+    /// Ask for N combinations of extents, format and options at most: a compiled function
+    /// (torch.compile, jax.jit, Triton) is compiled for each
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["cases", "engine"])]
+    pub(crate) shapes: Option<u32>,
     /// Begin no case after this time (30s, 2m); the report says how far it came
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with_all = ["until", "shard", "engine"])]
     pub(crate) time: Option<Duration>,

@@ -45,9 +45,11 @@ fn by_suite(
     catalog: &mut Catalog,
     expected: &Expected,
 ) -> Result<Ended, Failure> {
-    let suite = setup::suite(catalog, &args.suite)?;
+    let mut suite = setup::suite(catalog, &args.suite)?;
     let laws = laws(catalog, &suite, &args.law)?;
     let (target, dtypes) = target(args, home, &suite.dtypes, catalog)?;
+    let most_shapes = args.shapes.map(|n| n as usize).or(target.entry.shapes);
+    suite.most_shapes = most_shapes.or(suite.most_shapes);
     let laws: Vec<&CheckedLaw> =
         laws.iter().map(|id| catalog.asking_law(id)).collect::<Result<_, _>>()?;
     let has_conventions =

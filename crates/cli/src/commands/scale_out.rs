@@ -235,6 +235,7 @@ mod tests {
             "jobs",
             "time",
             "until",
+            "shapes",
             "shard",
             "shard_file",
             "cases",

@@ -1,7 +1,9 @@
 //! What a program says of itself, and whether that is what a call needs.
 
 use qkvet_spec::wire::{HelloAnswer, Supports};
-use qkvet_spec::{Call, CallOption, Dtype, Fit, Quoted, UnknownOffer, Warning, nearest};
+use qkvet_spec::{
+    Call, CallOption, Dtype, Fit, Quoted, ResultName, UnknownOffer, Warning, nearest,
+};
 
 use crate::Declined;
 use crate::wire::quoted;
@@ -59,7 +61,18 @@ pub(crate) fn taken(supports: Option<&Supports>) -> Fit {
         Some(list) => list.iter().any(|name| name == option.name()),
         None => FIRST_OPTIONS.contains(&option.name()),
     };
-    Fit { options: Some(CallOption::ALL.into_iter().filter(takes).collect()), ..Fit::default() }
+    let options = Some(CallOption::ALL.into_iter().filter(takes).collect());
+    let outputs = supports.and_then(|supports| supports.outputs.as_ref());
+    let results = ResultName::ALL.into_iter();
+    let returns = |(name, result): (&&str, ResultName)| {
+        let listed = match outputs {
+            Some(list) => list.iter().any(|one| one == name),
+            None => FIRST_OUTPUTS.contains(name),
+        };
+        listed.then_some(result)
+    };
+    let results = Some(OUTPUTS.iter().zip(results).filter_map(returns).collect());
+    Fit { options, results, ..Fit::default() }
 }
 
 /// What a program offers under names that are not known here: they are passed over, and may be

@@ -1,8 +1,12 @@
 //! The targets of a run: opened alike, one a worker, and on how many threads each case is put to
 //! them.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use qkvet_spec::{Meaning, Threads};
 
+use super::compiled::Timed;
 use super::error::RunError;
 use crate::adapters::{Called, NamedTarget, OpenTarget};
 use crate::config::RunConfig;
@@ -39,13 +43,21 @@ impl<'r> Workers<'r, '_> {
     }
 }
 
-/// Starts the target of the first worker.
-pub(super) fn open(config: &RunConfig<'_>) -> Result<OpenTarget, RunError> {
+/// Starts the target of the first worker. `is_compiled` is set where it is seen to be compiled for
+/// each combination of extents and options.
+pub(super) fn open(
+    config: &RunConfig<'_>,
+    is_compiled: &Arc<AtomicBool>,
+) -> Result<OpenTarget, RunError> {
     if let Some(Sharding { recording, .. }) = &config.sharding {
         // Before it is loaded: a file that changes meanwhile is no file of another version then.
         recording.set_files(hashed(config.target.adapter.files()));
     }
-    open_one(config)
+    let open = open_one(config)?;
+    if config.target.adapter.max_restarts().is_none() || config.cases.most_shapes().is_some() {
+        return Ok(open);
+    }
+    Ok(OpenTarget { target: Box::new(Timed::new(open.target, Arc::clone(is_compiled))), ..open })
 }
 
 /// Starts those of the others, one for each worker that has a case.

@@ -5,8 +5,10 @@
 mod again;
 mod call;
 mod case;
+mod compiled;
 mod describe;
 mod error;
+mod few;
 mod group;
 mod judge;
 mod order;
@@ -17,6 +19,9 @@ mod shrink;
 mod state;
 mod stop;
 mod summary;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use qkvet_spec::{Chosen, Event, Fit, Notice, Quoted, RunInfo, Summary, Unexpected, Warning};
 
@@ -54,7 +59,8 @@ pub fn self_test() -> Result<(), RunError> {
 pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summary, RunError> {
     let deadline = config.time.and_then(Deadline::after);
     self_test()?;
-    let first = call::open(config)?;
+    let is_compiled = Arc::new(AtomicBool::new(false));
+    let first = call::open(config, &is_compiled)?;
     let fit = first.fit.clone().filter(|fit| config.cases.is_changed_by(fit));
     let mut plan = Plan::of(config, fit.as_ref())?;
     let targets = call::open_others(config, first, plan.cases.len())?;
@@ -77,6 +83,9 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     let mut follow = |cases: &[JudgedCase<'_>]| {
         if let Some(last) = cases.last() {
             events(Event::Case { done: cases.len(), total, verdict: last.verdict() });
+        }
+        if is_compiled.swap(false, Ordering::Relaxed) {
+            events(Event::Notice(Notice::Compiled));
         }
         let (meaning, conventions) = (&declared, &config.conventions[..]);
         let so_far = RunState { config, cases, meaning, conventions, stopped: None };

@@ -5,6 +5,7 @@ use qkvet_spec::{CheckedLaw, Chosen, Dtype, Fit, Suite};
 
 use super::case::PlannedCase;
 use super::error::RunError;
+use super::few::few;
 use super::order::order;
 use crate::config::{CaseSource, RunConfig};
 use crate::record::Sharding;
@@ -22,6 +23,14 @@ impl<'a> CaseSource<'a> {
     pub(super) fn seed(&self) -> u64 {
         match self {
             Self::Suite { seed, .. } | Self::Frozen { seed, .. } => *seed,
+        }
+    }
+
+    /// How many combinations of extents, format and options its calls have at most.
+    pub(super) fn most_shapes(&self) -> Option<usize> {
+        match self {
+            Self::Suite { suite, .. } => suite.most_shapes,
+            Self::Frozen { .. } => None,
         }
     }
 
@@ -48,7 +57,8 @@ impl<'a> CaseSource<'a> {
             (dtypes, Chosen::Dtypes),
             (config.sharding.is_some(), Chosen::Shard),
         ];
-        all.into_iter().filter_map(|(is_so, chosen)| is_so.then_some(chosen)).collect()
+        let all = all.into_iter().filter_map(|(is_so, chosen)| is_so.then_some(chosen));
+        all.chain(self.most_shapes().map(|most| Chosen::Shapes { most })).collect()
     }
 
     /// Whether the suite would be another one if it were made to fit: it says itself what it fits,
@@ -58,6 +68,7 @@ impl<'a> CaseSource<'a> {
             Self::Suite { suite, .. } => {
                 suite.fit.is_none()
                     && (fit.is_more_than_extents()
+                        || suite.most_shapes.is_some()
                         || suite.shapes.iter().any(|dims| fit.apply(dims) != *dims))
             }
             Self::Frozen { .. } => false,
@@ -85,7 +96,10 @@ impl<'a> Plan<'a> {
             CaseSource::Suite { suite, seed } => {
                 let fitted = fit.map(|fit| Suite { fit: Some(fit.clone()), ..suite.clone() });
                 let suite = fitted.as_ref().unwrap_or(suite);
-                let plans = qkvet_gen::plans(suite, &config.laws, &config.dtypes, seed);
+                let plans = match suite.most_shapes {
+                    Some(most) => few(config, suite, seed, most)?,
+                    None => qkvet_gen::plans(suite, &config.laws, &config.dtypes, seed),
+                };
                 plans.into_iter().map(PlannedCase::Plan).collect()
             }
             CaseSource::Frozen { cases, .. } => {

@@ -92,11 +92,11 @@ pub(super) fn summary(
     if reused > 0 {
         warnings.push(Warning::ResultReused { cases: reused });
     }
-    let cut = run.chosen.iter().find_map(|chosen| match chosen {
+    warnings.extend(run.chosen.iter().filter_map(|chosen| match chosen {
         Chosen::First { of } => Some(Warning::Cut { cases: run.cases, of: *of }),
+        Chosen::Shapes { most } => Some(Warning::FewShapes { most: *most }),
         _ => None,
-    });
-    warnings.extend(cut);
+    }));
     Summary {
         format: REPORT_FORMAT.to_owned(),
         run,

@@ -1,6 +1,6 @@
 //! A call as the inputs of a model, or why the model cannot be asked it.
 
-use qkvet_spec::{Call, CallOption, Fit, Tensor};
+use qkvet_spec::{Call, CallOption, Fit, ResultName, Tensor};
 
 use super::feed::{Element, Feed, axes_exchanged, rows, side_by_side};
 use super::input::Input;
@@ -116,6 +116,7 @@ impl Model {
             |role: Role| self.input(role).and_then(|input| input.shape.first().copied().flatten());
         Fit {
             forms: self.forms(),
+            results: Some(vec![ResultName::Output]),
             b: [Role::Query, Role::Key, Role::Value].into_iter().find_map(first),
             h_q: h_q.or(extent(Role::Query, heads)),
             h_k: h_k.or(extent(Role::Key, heads)).or(extent(Role::Value, heads)),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use qkvet_spec::{Alike, Call, CallOption, Fit, Quoted, Unexpected};
+use qkvet_spec::{Alike, Call, CallOption, Fit, Quoted, ResultName, Unexpected};
 use serde::{Deserialize, Serialize};
 
 /// How often a worker that died or was ended is replaced: importing a library takes seconds.
@@ -205,7 +205,14 @@ impl PythonInfo {
         };
         let options = Some(CallOption::ALL.into_iter().filter(takes).collect());
         let alike = if self.layer { vec![Alike::Heads, Alike::Widths] } else { Vec::new() };
-        Fit { alike, options, ..Fit::default() }.if_any()
+        let has = |name: &str| self.arguments.contains_key(name);
+        let results = [
+            (ResultName::Output, true),
+            (ResultName::Weights, has("return_weights")),
+            (ResultName::Lse, has("return_lse")),
+        ];
+        let results = results.into_iter().filter_map(|(one, is_so)| is_so.then_some(one));
+        Fit { alike, options, results: Some(results.collect()), ..Fit::default() }.if_any()
     }
 
     /// Whether each option of the call, and each result that it asks for, has an argument of its
