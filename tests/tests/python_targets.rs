@@ -86,8 +86,13 @@ fn what_does_not_fit_is_refused_or_found() {
             "QK625",
         ),
     ] {
+        let cutting = example_with(&format!("    {cut}"));
         let law = format!("--law {law}");
-        let found = check(&example_with(&format!("    {cut}")), &law).finds(&[code]).first();
+        // Nobody has to make such a call.
+        check(&cutting, &law).ends(0);
+        let law = format!("{law} --strict");
+        let found = check(&cutting, &law).finds(&[code]).first();
+        assert_eq!(found["verdict"], "UNGUARDED");
         assert!(found.got().contains("("), "{}", found.got());
         check(&target(&root().read(EXAMPLE)), &law).finds(&[]);
     }
@@ -157,8 +162,33 @@ fn a_right_function_passes_and_says_what_it_was_not_asked() {
     }
     let report = by_law("return o", "").finds(&[]);
     assert!(report["run"]["environment"].to_string().contains("scale"), "{}", report["run"]);
+    // What is no option keeps its default, and is named.
+    let odd = "attention(query, key, value, dropout_p=0.0, scale";
+    let odd = root().read(EXAMPLE).replacen("attention(query, key, value, scale", odd, 1);
+    let report = check(&target(&odd), "--law value --dtype float32").finds(&[]);
+    assert!(report["run"]["environment"].to_string().contains("dropout_p"), "{}", report["run"]);
     let nothing = check(&numpy_with("return o"), "--law weights-row-stochasticity").report(4);
     assert!(nothing.declines("no argument"), "{}", nothing["coverage"]);
+}
+
+/// A parameter without a default is an option of every call.
+#[test]
+fn what_a_function_needs_is_passed_in_every_call() {
+    if !has_python() {
+        return;
+    }
+    let source = root().read(EXAMPLE).replacen(" sinks=None,", "", 1).replacen(
+        "attention(query, key, value, scale",
+        "attention(query, key, value, sinks, scale",
+        1,
+    );
+    let needs =
+        "    if sinks is None:\n        raise RuntimeError('no sinks')\n    work = np.float64";
+    let source = source.replacen("    work = np.float64", needs, 1);
+    let report = check(&target(&source), "--dtype float32").finds(&[]);
+    assert_eq!(report["run"]["fit"]["always"], serde_json::json!(["sinks"]));
+    assert!(report["coverage"]["laws"]["value"].as_u64() > Some(0), "{}", report["coverage"]);
+    assert_eq!(report["coverage"]["options"]["sinks"], report.count("PASS"));
 }
 
 #[test]

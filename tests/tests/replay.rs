@@ -118,7 +118,8 @@ fn script(finding: &Finding) -> &str {
 /// By id and by script; then fixed and gone for both.
 fn seen_again_until_fixed(place: &Place, finding: &Finding) -> Finished {
     let (at, id) = (finding.place(), finding.case());
-    place.replay(finding).expect(1, &["FAIL", &at, &finding.got()]);
+    let verdict = text(&finding["verdict"]);
+    place.replay(finding).expect(1, &[verdict, &at, &finding.got()]);
     let code = finding["code"].as_str().unwrap_or_default();
     place.play(finding, "").expect(1, &[id, &at, code]);
 
@@ -127,7 +128,7 @@ fn seen_again_until_fixed(place: &Place, finding: &Finding) -> Finished {
     // Another target or another judge is not a fix.
     place.run(format!("replay {id} --target builtin:flash")).expect(0, &["PASS"]);
     let fixed = place.replay(finding);
-    fixed.expect(0, &["FIXED", "FAIL"]);
+    fixed.expect(0, &["FIXED", verdict]);
     fixed
 }
 
@@ -185,8 +186,8 @@ fn an_answer_to_what_does_not_fit_comes_back_until_it_is_refused() {
         ("value = value[:, :, :key.shape[2]]", "key-count-must-match", "QK622", "2 keys, 3 values"),
     ] {
         let place = Place::new(UNFIT, fault);
-        let finding = place.found(&format!("--law {law} --dtype float32"));
-        assert_eq!(finding["code"], code);
+        let finding = place.found(&format!("--law {law} --dtype float32 --strict"));
+        assert_eq!((&finding["code"], &finding["verdict"]), (&code.into(), &"UNGUARDED".into()));
         let expected = finding.expected();
         assert!(expected.ends_with(&format!(": {refusal}")), "{expected}");
         let input = text(&finding["witness"]["inputs"][0]);
@@ -489,7 +490,7 @@ fn a_program_has_to_answer_that_it_refuses() {
     let program = format!("exec:{} -u target.py", python().expect("an interpreter"));
     let fits = "if k['shape'][2] != v['shape'][2]: ";
     let place = Place::new(PROGRAM, "pass");
-    let flags = "--suite smoke --law key-count-must-match --dtype float32";
+    let flags = "--suite smoke --law key-count-must-match --dtype float32 --strict";
     let found = |source: &str, verdict: &str, part: &str| {
         place.write("target.py", source);
         let finding = found(&place, &program, flags);
@@ -499,7 +500,7 @@ fn a_program_has_to_answer_that_it_refuses() {
     };
     let ends = PROGRAM.replace("    Q, K, V =", &format!("    {fits}os._exit(3)\n    Q, K, V ="));
     found(&ends, "CRASH", "exit code 3");
-    let finding = found(PROGRAM, "FAIL", "(");
+    let finding = found(PROGRAM, "UNGUARDED", "(");
     let refused = "reply = {'seq': m['seq'], 'status': 'refused', 'reason': 'keys'}";
     let declared = format!(
         "        t, p = m['tensors'], m['params']\n        k, v = t['key'], t['value']\n        {fits}\n            {refused}\n            print(json.dumps(reply), flush=True)\n            continue\n"

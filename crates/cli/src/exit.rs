@@ -109,11 +109,12 @@ fn of_records(summary: &Summary, strict: bool, is_stale: bool) -> u8 {
     let unknown = || summary.records.iter().filter(|record| !record.known);
     let broke_protocol =
         |record: &CaseRecord| record.evidence.as_ref().is_some_and(|one| one.broke_protocol);
+    let fails = |verdict: Verdict| verdict.fails() || (strict && verdict.is_finding());
     let is_undecided = |verdict| summary.count(verdict) > 0;
     if unknown().any(broke_protocol) {
         TARGET
-    } else if summary.findings.iter().any(|finding| !finding.is_known())
-        || unknown().any(|record| record.verdict.is_finding())
+    } else if summary.findings.iter().any(|one| !one.is_known() && fails(one.verdict))
+        || unknown().any(|record| fails(record.verdict))
         || is_stale
     {
         FINDINGS

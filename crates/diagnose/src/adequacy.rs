@@ -232,7 +232,7 @@ impl<'a> Asked<'a> {
         match asked.outcome(&mut right) {
             Ok(Outcome {
                 evidence: Some(evidence),
-                verdict: Verdict::Fail | Verdict::Nondet,
+                verdict: Verdict::Fail | Verdict::Nondet | Verdict::Unguarded,
                 ..
             }) => {
                 let (law, case) = (case.law.clone(), case_id(case));
@@ -297,6 +297,7 @@ impl Target for Remembering<'_> {
 
 fn mark(outcome: &Outcome) -> Mark {
     match (outcome.verdict, &outcome.evidence) {
+        (Verdict::Unguarded, _) => Mark::Refuted,
         (Verdict::Fail | Verdict::Nondet, Some(evidence)) if evidence.relation => Mark::Refuted,
         (Verdict::Fail | Verdict::Nondet, _) => Mark::Value,
         _ => Mark::Held,

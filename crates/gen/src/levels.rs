@@ -38,13 +38,15 @@ pub(crate) struct Levels {
     masks: Vec<MaskPattern>,
     mask_forms: Vec<BroadcastForm>,
     bias_forms: Vec<BroadcastForm>,
-    extension: Option<Extension>,
+    others: Others,
+    /// In an extended array, how many of the value families are those of the suite itself.
+    plain_values: Option<usize>,
+    /// Options that every case has.
+    always: Vec<CallOption>,
 }
 
 /// What an extended covering array ranges over besides.
-struct Extension {
-    /// How many of the value families are those of the suite itself.
-    plain_values: usize,
+struct Others {
     softcaps: Vec<SoftcapChoice>,
     windows: Vec<WindowChoice>,
     sinks: Vec<SinkChoice>,
@@ -101,7 +103,9 @@ impl Levels {
             masks: if masked { distinct(&suite.masks) } else { Vec::new() },
             mask_forms: if masked { forms.clone() } else { Vec::new() },
             bias_forms: if biased { forms } else { Vec::new() },
-            extension: None,
+            others: Others::of(suite, law, softcap),
+            plain_values: None,
+            always: fit.map_or_else(Vec::new, |fit| fit.always.clone()),
         }
     }
 
@@ -118,18 +122,7 @@ impl Levels {
                 .into_iter()
                 .filter(|family| section.values.contains(family) && !suite.values.contains(family)),
         );
-        let extension = Extension {
-            plain_values: plain.values.len(),
-            softcaps: match plain.softcap {
-                Some(_) => Vec::new(),
-                None => allowed_in(suite, law, &SoftcapChoice::ALL, |_| &[CallOption::Softcap]),
-            },
-            windows: allowed_in(suite, law, &WindowChoice::all(), |_| &[CallOption::Window]),
-            sinks: allowed_in(suite, law, &SinkChoice::ALL, |_| &[CallOption::Sinks]),
-            slopes: allowed_in(suite, law, &AlibiChoice::ALL, |_| &[CallOption::AlibiSlopes]),
-            sequences: allowed_in(suite, law, &SequenceChoice::ALL, |choice| choice.options()),
-        };
-        let levels = Self { values, extension: Some(extension), ..plain };
+        let levels = Self { plain_values: Some(plain.values.len()), values, ..plain };
         levels.factors().iter().any(|factor| factor.plain < factor.levels).then_some(levels)
     }
 
@@ -146,9 +139,9 @@ impl Levels {
             Factor { needs: Some(MASK), ..Factor::free(self.mask_forms.len()) },
             Factor::free(1 + self.bias_forms.len()),
         ];
-        if let Some(extension) = &self.extension {
-            factors[VALUES].plain = extension.plain_values;
-            let Extension { softcaps, windows, sinks, slopes, sequences, .. } = extension;
+        if let Some(plain_values) = self.plain_values {
+            factors[VALUES].plain = plain_values;
+            let Others { softcaps, windows, sinks, slopes, sequences } = &self.others;
             let choices =
                 [softcaps.len(), windows.len(), sinks.len(), slopes.len(), sequences.len()];
             factors.extend(choices.map(|n| Factor { plain: 1, ..Factor::free(1 + n) }));
@@ -175,10 +168,10 @@ impl Levels {
             };
             factors.iter().enumerate().map(level).collect::<Row>()
         };
-        let (off, options): (_, &[usize]) = match &self.extension {
+        let (off, options): (_, &[usize]) = match self.plain_values {
             None => ((2 * count, 0), &[SCALE, CAUSAL, MASK, BIAS]),
-            Some(extension) if extension.plain_values < self.values.len() => {
-                ((count, extension.plain_values), &[SOFTCAP, WINDOW, SINKS, ALIBI, SEQUENCES])
+            Some(plain_values) if plain_values < self.values.len() => {
+                ((count, plain_values), &[SOFTCAP, WINDOW, SINKS, ALIBI, SEQUENCES])
             }
             Some(_) => ((0, 0), &[SOFTCAP, WINDOW, SINKS, ALIBI, SEQUENCES]),
         };
@@ -213,7 +206,7 @@ impl Levels {
             };
             on.contains(option)
         };
-        let sequences = self.extension.as_ref().map_or(&[][..], |extension| &extension.sequences);
+        let sequences = &self.others.sequences;
         let level = |(at, factor): (usize, &Factor)| match (at, factor.needs) {
             (SHAPE, _) => Some(shape),
             (VALUES, _) => Some(pick(at, factor.levels)),
@@ -229,6 +222,12 @@ impl Levels {
         factors.iter().enumerate().map(level).collect()
     }
 
+    /// Whether every case has lengths or packed sequences.
+    fn has_always_sequences(&self) -> bool {
+        let of = |one: &SequenceChoice| one.options();
+        SequenceChoice::ALL.iter().flat_map(of).any(|option| self.always.contains(option))
+    }
+
     /// How many shapes there are.
     pub(crate) fn shapes(&self) -> usize {
         self.shapes.len()
@@ -237,16 +236,33 @@ impl Levels {
     /// The plan of a row.
     pub(crate) fn plan(&self, law: &CheckedLaw, dtype: Dtype, row: &Row, seed: u64) -> CasePlan {
         let level = |factor: usize| row.get(factor).copied().flatten().unwrap_or(0);
-        let optional = |factor: usize| level(factor).checked_sub(1);
+        // An option that every case has is on in a row without it too, as the seed says.
+        let is_always = |option| self.always.contains(&option);
+        let any = |n: usize| (n > 0).then(|| (seed >> 32) as usize % n);
+        let optional = |factor: usize, option: CallOption, n: usize| {
+            level(factor).checked_sub(1).or_else(|| any(n).filter(|_| is_always(option)))
+        };
         let law_dims = law.given.iter().filter_map(|given| match given.domain {
             Domain::Dim { low, high } => {
                 Some(Source(seed).draws(&given.names[0]).between(low, high))
             }
             _ => None,
         });
-        let extension = self.extension.as_ref();
         let dims = self.shapes[level(SHAPE)];
-        let window = extension.and_then(|extension| Some(extension.windows[optional(WINDOW)?]));
+        let Others { softcaps, windows, sinks, slopes, sequences } = &self.others;
+        let window = level(WINDOW).checked_sub(1).map(|at| windows[at]);
+        let has_always = |one: &SequenceChoice| {
+            let asked = SequenceChoice::ALL.iter().flat_map(|other| other.options());
+            let mut asked = asked.filter(|option| is_always(**option));
+            asked.all(|option| one.options().contains(option))
+        };
+        let chosen = level(SEQUENCES).checked_sub(1).map(|at| sequences[at]);
+        let complete: Vec<SequenceChoice> = sequences.iter().copied().filter(has_always).collect();
+        let sequences = match chosen {
+            Some(one) if has_always(&one) => Some(one),
+            None if !self.has_always_sequences() => None,
+            _ => any(complete.len()).map(|at| complete[at]),
+        };
         CasePlan {
             law: law.law.law.clone(),
             dtype,
@@ -254,20 +270,35 @@ impl Levels {
             law_dims: law_dims.collect(),
             scale: self.scales[level(SCALE)],
             causal: self.causal[level(CAUSAL)],
-            mask: optional(MASK)
+            mask: optional(MASK, CallOption::Mask, self.masks.len())
                 .map(|pattern| (self.masks[pattern], self.mask_forms[level(MASK_FORM)])),
-            bias: optional(BIAS).map(|form| self.bias_forms[form]),
+            bias: optional(BIAS, CallOption::Bias, self.bias_forms.len())
+                .map(|form| self.bias_forms[form]),
             softcap: self.softcap.or_else(|| {
-                extension.and_then(|extension| Some(extension.softcaps[optional(SOFTCAP)?]))
+                optional(SOFTCAP, CallOption::Softcap, softcaps.len()).map(|at| softcaps[at])
             }),
             window: window.map(|choice| choice.window(dims.n_k, &mut Source(seed).draws("window"))),
-            sinks: extension.and_then(|extension| Some(extension.sinks[optional(SINKS)?])),
-            alibi: extension.and_then(|extension| Some(extension.slopes[optional(ALIBI)?])),
-            sequences: extension
-                .and_then(|extension| Some(extension.sequences[optional(SEQUENCES)?])),
+            sinks: optional(SINKS, CallOption::Sinks, sinks.len()).map(|at| sinks[at]),
+            alibi: optional(ALIBI, CallOption::AlibiSlopes, slopes.len()).map(|at| slopes[at]),
+            sequences,
             values: self.values[level(VALUES)],
             tiny: false,
             seed,
+        }
+    }
+}
+
+impl Others {
+    fn of(suite: &Suite, law: &CheckedLaw, softcap: Option<SoftcapChoice>) -> Self {
+        Self {
+            softcaps: match softcap {
+                Some(_) => Vec::new(),
+                None => allowed_in(suite, law, &SoftcapChoice::ALL, |_| &[CallOption::Softcap]),
+            },
+            windows: allowed_in(suite, law, &WindowChoice::all(), |_| &[CallOption::Window]),
+            sinks: allowed_in(suite, law, &SinkChoice::ALL, |_| &[CallOption::Sinks]),
+            slopes: allowed_in(suite, law, &AlibiChoice::ALL, |_| &[CallOption::AlibiSlopes]),
+            sequences: allowed_in(suite, law, &SequenceChoice::ALL, |choice| choice.options()),
         }
     }
 }

@@ -80,8 +80,10 @@ pub(crate) fn outcome(
     }
     // A case that follows another convention has a finding, and its verdict is not one of those
     // that are wrong.
-    let is_wrong =
-        |one: &&CaseRecord| (one.verdict.is_finding() || one.finding.is_some()) && !one.known;
+    let has_failing = |one: &CaseRecord| {
+        one.finding.and_then(|at| summary.findings.get(at)).is_some_and(|one| one.verdict.fails())
+    };
+    let is_wrong = |one: &&CaseRecord| (one.verdict.fails() || has_failing(one)) && !one.known;
     let wrong: Vec<&str> =
         summary.records.iter().filter(is_wrong).map(|one| one.id.as_str()).collect();
     let is_declined = !summary.records.iter().any(|one| one.verdict.is_checked());

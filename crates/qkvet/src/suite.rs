@@ -219,10 +219,13 @@ impl Report {
         &self.summary
     }
 
-    /// Whether the run came to its end, something was checked and everything checked held.
+    /// Whether the run came to its end, something was checked and everything checked held;
+    /// calls that should have been refused apart ([`Verdict::Unguarded`]).
     pub fn is_ok(&self) -> bool {
         let Summary { findings, stopped, .. } = &self.summary;
-        findings.is_empty() && stopped.is_none() && self.summary.checked() > 0
+        !findings.iter().any(|one| one.verdict.fails())
+            && stopped.is_none()
+            && self.summary.checked() > 0
     }
 
     /// Asserts that it is.

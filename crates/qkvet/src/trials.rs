@@ -9,7 +9,7 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial, run};
 use qkvet_engine::law::{Judge, evaluate};
 use qkvet_gen::{CasePlan, build, plans};
 use qkvet_run::adapters::Again;
-use qkvet_spec::{Call, CheckedLaw, Dialect, Dtype, Response, Summary, Target, Verdict};
+use qkvet_spec::{Call, CheckedLaw, Dialect, Dtype, Finding, Response, Summary, Target, Verdict};
 
 use crate::Error;
 use crate::suite::{Prepared, Suite};
@@ -170,10 +170,11 @@ impl Prepared {
 
 /// Whether the cases of a group hold, or why they say nothing.
 fn concluded(summary: &Summary) -> Result<Completion, Failed> {
-    if !summary.findings.is_empty() {
-        return Err(summary
-            .findings
-            .iter()
+    let failing: Vec<&Finding> =
+        summary.findings.iter().filter(|finding| finding.verdict.fails()).collect();
+    if !failing.is_empty() {
+        return Err(failing
+            .into_iter()
             .map(|finding| qkvet_report::finding_text(finding, Dialect::RustSuite))
             .collect::<Vec<_>>()
             .join("\n\n")

@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use qkvet_spec::{Dialect, Finding, Summary, Verdict};
 
 use crate::finding_name::finding_name;
-use crate::known::{open_findings, stale_lines};
+use crate::known::{failing_findings, open_findings, stale_lines};
 use crate::snapshot::{ChangeGroup, change_groups};
 use crate::text::{count, cut, no_command, visible};
 use crate::words;
@@ -36,14 +36,17 @@ pub fn github(summary: &Summary) -> String {
     };
     let (groups, stale, open) =
         (regressions(summary), stale_lines(summary), open_findings(summary));
-    let n_errors = groups.len() + stale.len() + open.len();
+    let n_errors = groups.len() + stale.len() + failing_findings(summary);
     let regressed = groups.iter().map(|group| regression(summary, group));
     let stale = stale.into_iter().map(|text| ("stale known deviation".to_owned(), text));
-    let findings = open.into_iter().map(|at| told(&summary.findings[at]));
+    let (fails, unguarded): (Vec<usize>, Vec<usize>) =
+        open.into_iter().partition(|at| summary.findings[*at].verdict.fails());
+    let findings = fails.into_iter().map(|at| told(&summary.findings[at]));
     for (title, message) in limited(regressed.chain(stale).chain(findings), n_errors, "finding") {
         command("error", &title, &message);
     }
-    let warnings: Vec<(String, String)> = warnings(summary).collect();
+    let unguarded = unguarded.into_iter().map(|at| told(&summary.findings[at]));
+    let warnings: Vec<(String, String)> = unguarded.chain(warnings(summary)).collect();
     let n_warnings = warnings.len();
     for (title, message) in limited(warnings.into_iter(), n_warnings, "warning") {
         command("warning", &title, &message);

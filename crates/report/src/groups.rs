@@ -61,9 +61,9 @@ pub(crate) fn case_groups(summary: &Summary) -> Vec<CaseGroup<'_>> {
         });
         let group = &mut groups[at];
         *group.counts.entry(record.verdict).or_default() += 1;
-        if record.verdict.is_finding() && is_settled(record) {
+        if record.verdict.fails() && is_settled(record) {
             group.settled.get_or_insert(record);
-        } else if record.verdict.is_finding() {
+        } else if record.verdict.fails() {
             group.wrong.get_or_insert(record);
         } else if !record.verdict.is_checked() {
             group.declined.get_or_insert(record);

@@ -137,7 +137,7 @@ fn law(summary: &Summary, group: &CaseGroup<'_>, told: &FailureText<'_>) -> Stri
         escaped(&name),
         escaped(&summary.run.target)
     );
-    let (total, wrong) = (group.total(), group.count(Verdict::is_finding));
+    let (total, wrong) = (group.total(), group.count(Verdict::fails));
     match (group.wrong, group.declined) {
         (Some(record), _) => {
             let message = format!("{wrong} of {total} cases: {}", first_line(&case_line(record)));

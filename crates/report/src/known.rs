@@ -420,6 +420,11 @@ pub fn open_findings(summary: &Summary) -> Vec<usize> {
         .collect()
 }
 
+/// How many of the open findings make the run fail.
+pub(crate) fn failing_findings(summary: &Summary) -> usize {
+    open_findings(summary).into_iter().filter(|at| summary.findings[*at].verdict.fails()).count()
+}
+
 /// Lines that say which entries of known deviations are stale.
 pub fn stale_lines(summary: &Summary) -> Vec<String> {
     let names = target_names(summary);

@@ -122,7 +122,7 @@ impl Progress {
     }
 
     fn case(&mut self, done: usize, total: usize, verdict: Verdict) {
-        self.findings += usize::from(verdict.is_finding());
+        self.findings += usize::from(verdict.fails());
         match &self.bar {
             Some(bar) => {
                 bar.set_position(done as u64);

@@ -154,7 +154,7 @@ fn result(
         "ruleId": id,
         "ruleIndex": places.get(id.as_str()).copied(),
         "kind": "fail",
-        "level": if finding.verdict == Verdict::Nondet { "warning" } else { "error" },
+        "level": if matches!(finding.verdict, Verdict::Nondet | Verdict::Unguarded) { "warning" } else { "error" },
         "message": { "text": plain(&crate::finding(finding)) },
         "locations": [location(summary)],
         "partialFingerprints": { "qkvetFinding/v2": fingerprint(summary, finding) },

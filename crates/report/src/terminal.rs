@@ -9,7 +9,7 @@ use qkvet_spec::{CaseRecord, Dialect, Finding, Summary, Verdict};
 use textwrap::core::display_width;
 
 use crate::finding_name::titles;
-use crate::known::{open_findings, settled, stale_lines};
+use crate::known::{failing_findings, open_findings, settled, stale_lines};
 use crate::margins::margins;
 use crate::snapshot::{regressions, snapshot_text};
 use crate::text::{count, cut, in_lines, no_command, ratio, visible, visible_line, whole_words};
@@ -439,8 +439,9 @@ pub fn exit_line(summary: &Summary) -> String {
     let worse = worse.unwrap_or_default();
     if n > 0 {
         let noun = if n == 1 { "finding" } else { "findings" };
+        let style = if failing_findings(summary) > 0 { RED } else { YELLOW };
         return format!(
-            "\n{RED}{n} {noun}{RED:#} in {} checked cases{known}{undecided}{declined}{stopped}{stale}{worse}",
+            "\n{style}{n} {noun}{style:#} in {} checked cases{known}{undecided}{declined}{stopped}{stale}{worse}",
             count(checked)
         );
     }

@@ -4,7 +4,7 @@ use qkvet_spec::{Change, Finding, Summary, Verdict};
 use serde_json::{Value, json};
 
 use crate::finding_name::{code, finding_name};
-use crate::known::open_findings;
+use crate::known::{failing_findings, open_findings};
 use crate::text::{cut, visible_json};
 
 /// Name and version of the format.
@@ -46,7 +46,7 @@ fn object(summary: &Summary, (most, width): (usize, usize)) -> Value {
         "target": short(&run.target, width),
         "suite": short(&run.suite, width),
         "seed": run.seed,
-        "fails": !open.is_empty() || n_stale > 0 || n_worse > 0 || summary.stopped.is_some(),
+        "fails": failing_findings(summary) > 0 || n_stale > 0 || n_worse > 0 || summary.stopped.is_some(),
         "checked": summary.checked(),
         "declined": summary.count(Verdict::Unsupported) + summary.count(Verdict::Refused),
         "undecided": summary.count(Verdict::Suspect) + summary.count(Verdict::Inconclusive),

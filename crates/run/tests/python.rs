@@ -338,12 +338,12 @@ fn every_option_is_given_with_every_bit() {
         Response::Unsupported(expected.into())
     );
 
-    // What the signature cannot do without is given when it is off.
+    // What the signature cannot do without is given when it is off, if off is a value.
     let mut target = fixture.start("needs").expect("starts");
-    assert_eq!(
-        target.call(&small_call()),
-        Response::Unsupported("((None, None), False, None)".into())
-    );
+    let mut call = small_call();
+    assert_eq!(target.call(&call), Response::Unsupported("the function needs softcap".into()));
+    call.options.softcap = Some(2.0);
+    assert_eq!(target.call(&call), Response::Unsupported("((None, None), False, 2.0)".into()));
     // What it lacks is declined.
     let mut target = fixture.start("results").expect("starts");
     assert_eq!(target.call(&padded), Response::Unsupported("no argument for alibi_slopes".into()));

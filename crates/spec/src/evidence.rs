@@ -167,6 +167,8 @@ pub enum Expectation {
     Unchanged,
     /// A result.
     Result,
+    /// A result, for the same call with other numbers got one.
+    ResultAsOthers,
     /// A tensor of floating-point numbers.
     Tensor,
     /// An answer of the protocol.

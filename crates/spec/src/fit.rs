@@ -53,6 +53,10 @@ pub struct Fit {
     /// Options that are combined; absent: all that a law ranges over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<Vec<CallOption>>,
+    /// Options that every call has: the target has a parameter without a default for them. Cases
+    /// of a law that does not range over them are not asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub always: Vec<CallOption>,
     /// Forms of masks and biases; absent: those of the suite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forms: Option<Vec<BroadcastForm>>,
@@ -87,8 +91,9 @@ impl Fit {
 
     /// Whether more than extents is other in the cases of a suite that is made to fit.
     pub fn is_more_than_extents(&self) -> bool {
-        let Self { options, forms, scale, softcap, causal, .. } = self;
-        options.is_some() || forms.is_some() || scale.is_some() || softcap.is_some() || *causal
+        let Self { options, always, forms, scale, softcap, causal, .. } = self;
+        let is_any = options.is_some() || !always.is_empty();
+        is_any || forms.is_some() || scale.is_some() || softcap.is_some() || *causal
     }
 
     /// Whether the target returns the result.
@@ -136,7 +141,7 @@ impl fmt::Display for Fit {
     /// `h_q=4 d_k=16, n_k=n_q, options causal, always causal`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { b, h_q, h_k, n_q, n_k, d_k, d_v, alike, options, forms, .. } = self;
-        let Self { scale, softcap, causal, .. } = self;
+        let Self { scale, softcap, causal, always: on, .. } = self;
         let names = crate::shape::DIMENSIONS;
         let fixed = names.iter().zip([b, h_q, h_k, n_q, n_k, d_k, d_v]);
         let fixed: Vec<String> =
@@ -157,6 +162,7 @@ impl fmt::Display for Fit {
             let axes: Vec<&str> = forms.iter().map(|form| form.axes()).collect();
             format!("masks {}", axes.join(" or "))
         });
+        let on = on.iter().map(|option| format!("always {option}"));
         let numbers = [("scale", scale), ("softcap", softcap)];
         let always =
             numbers.into_iter().filter_map(|(name, x)| Some(format!("always {name}={}", (*x)?)));
@@ -168,6 +174,7 @@ impl fmt::Display for Fit {
                 .chain(alike)
                 .chain(options)
                 .chain(forms)
+                .chain(on)
                 .chain(always)
                 .collect::<Vec<_>>()
                 .join(", "),

@@ -27,6 +27,9 @@ pub enum Verdict {
     Crash,
     /// The target did not answer in time.
     Timeout,
+    /// A call that nobody should make got numbers in place of a refusal. No result of another call is
+    /// wrong by it.
+    Unguarded,
     /// The target does not offer what the case needs.
     Unsupported,
     /// The target refused a valid input.
@@ -37,7 +40,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// Every verdict, in the order of reports.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Pass,
         Self::Suspect,
         Self::Inconclusive,
@@ -46,6 +49,7 @@ impl Verdict {
         Self::Error,
         Self::Crash,
         Self::Timeout,
+        Self::Unguarded,
         Self::Unsupported,
         Self::Refused,
         Self::Skipped,
@@ -62,6 +66,7 @@ impl Verdict {
             Self::Error => "ERROR",
             Self::Crash => "CRASH",
             Self::Timeout => "TIMEOUT",
+            Self::Unguarded => "UNGUARDED",
             Self::Unsupported => "UNSUPPORTED",
             Self::Refused => "REFUSED",
             Self::Skipped => "SKIPPED",
@@ -69,8 +74,13 @@ impl Verdict {
     }
 
     /// Whether it makes the run exit with 1.
-    pub fn is_finding(self) -> bool {
+    pub fn fails(self) -> bool {
         matches!(self, Self::Fail | Self::Nondet | Self::Error | Self::Crash | Self::Timeout)
+    }
+
+    /// Whether it is told as a finding: what fails, and what a strict run fails by.
+    pub fn is_finding(self) -> bool {
+        self.fails() || self == Self::Unguarded
     }
 
     /// Whether something was checked.

@@ -79,6 +79,10 @@ impl Evidence {
             Expectation::EveryTime(None) => "the same number every time".to_owned(),
             Expectation::Unchanged => "the same bits after the call".to_owned(),
             Expectation::Result => "a result".to_owned(),
+            Expectation::ResultAsOthers => {
+                "a result: a call of the same shape and options with other numbers got one"
+                    .to_owned()
+            }
             Expectation::Tensor => "a tensor of floating-point numbers".to_owned(),
             Expectation::Protocol => "an answer of the protocol".to_owned(),
             Expectation::Refusal(shapes) => format!("a refusal: {shapes}"),

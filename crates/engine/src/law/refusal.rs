@@ -1,7 +1,7 @@
 //! Laws of refusal: one call that does not fit, which is an error of the target and no answer.
 
 use qkvet_spec::{
-    Binding, Call, Case, CheckedLaw, Evidence, Expectation, Got, Response, Target, Tensor,
+    Binding, Call, Case, CheckedLaw, Evidence, Expectation, Got, Response, Target, Tensor, Verdict,
 };
 
 use super::call::{CallRecord, tensor};
@@ -45,8 +45,8 @@ pub fn refused_call(law: &CheckedLaw, case: &Case) -> Result<Option<Call>, Undef
     Ok(Some(call))
 }
 
-/// Whether the target refuses the call. No reference has an answer to it, so whatever numbers come
-/// are wrong; how an error is called does not matter. What costs the target its process is no
+/// Whether the target refuses the call. No reference has an answer to it: a target that answers
+/// with numbers is unguarded; how an error is called does not matter. What costs the target its process is no
 /// refusal.
 pub(super) fn refusal(call: Call, target: &mut dyn Target) -> Outcome {
     let expected = call.misfit_shapes().map_or(Expectation::Result, Expectation::Refusal);
@@ -57,7 +57,10 @@ pub(super) fn refusal(call: Call, target: &mut dyn Target) -> Outcome {
     let (decision, calls) = match target.call(&call) {
         Response::Refused(_) | Response::Error(_) => (Decision::pass(), Vec::new()),
         Response::Output(output) => {
-            let decision = answered(Got::Numbers(output.output.shape.clone()));
+            let decision = Decision {
+                verdict: Verdict::Unguarded,
+                ..answered(Got::Numbers(output.output.shape.clone()))
+            };
             (
                 decision,
                 vec![CallRecord {
@@ -146,8 +149,8 @@ mod tests {
         let verdicts = [
             (Response::Refused(said()), Verdict::Pass),
             (Response::Error(said()), Verdict::Pass),
-            (numbers(&[1, 1, 1, 1]), Verdict::Fail),
-            (numbers(&[0]), Verdict::Fail),
+            (numbers(&[1, 1, 1, 1]), Verdict::Unguarded),
+            (numbers(&[0]), Verdict::Unguarded),
             (Response::Malformed(said()), Verdict::Fail),
             (Response::Unsupported(said()), Verdict::Unsupported),
             (Response::Crash(Trouble::from(Breakage::Exited(1))), Verdict::Crash),

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use qkvet_spec::{
     Approx, Aspect, Call, Evidence, Expectation, Form, Got, Number, Place, Response, Strides,
-    Target, Trouble, Verdict,
+    Target, Tensor, Trouble, Verdict,
 };
 
 use super::attempt::{Attempt, Came, Inquiry, Question};
@@ -133,6 +133,11 @@ impl<'a> Session<'a> {
     ) -> Decision {
         let kind = std::mem::discriminant(&response);
         let decision = no_result(label.clone(), response);
+        if yields(decision.verdict) && self.answers_other_numbers(&call) {
+            let expected = Expectation::ResultAsOthers;
+            let evidence = decision.evidence.map(|evidence| Evidence { expected, ..evidence });
+            return Decision { verdict: Verdict::Error, evidence, ..decision };
+        }
         if yields(decision.verdict) || !self.target.puts_views(&call) {
             return decision;
         }
@@ -160,6 +165,21 @@ impl<'a> Session<'a> {
         let strided = inquiry.holds();
         let evidence = decision.evidence.map(|evidence| Evidence { strided, ..evidence });
         Decision { evidence, ..decision }
+    }
+
+    /// Whether the call gets a result with other numbers in query, key and value. What is declined
+    /// may depend on extents, options and the format, and on nothing else: else whoever declines
+    /// what it would get wrong is right.
+    fn answers_other_numbers(&mut self, call: &Call) -> bool {
+        let plain = |tensor: &Tensor, start: usize| {
+            // Exact in every format, and small.
+            let data = (start..).take(tensor.data.len()).map(|at| (at * 7 % 5) as f64 / 4.0 - 0.5);
+            Tensor { data: data.collect(), ..tensor.clone() }
+        };
+        let (query, key, value) =
+            (plain(&call.query, 0), plain(&call.key, 1), plain(&call.value, 2));
+        let other = Call { query, key, value, ..call.clone() };
+        other != *call && matches!(self.target.call(&other), Response::Output(_))
     }
 
     /// Every call so far must have left its arguments as they were.
@@ -417,6 +437,16 @@ mod tests {
         Tensor { dtype: Dtype::Float32, shape: shape.to_vec(), data: data.to_vec() }
     }
 
+    /// Declines where a value is as large as that, with this.
+    struct Declines(f64, Response);
+
+    impl Target for Declines {
+        fn call(&mut self, call: &Call) -> Response {
+            let is_large = call.value.data.iter().any(|x| x.abs() >= self.0);
+            if is_large { self.1.clone() } else { returns(2.0) }
+        }
+    }
+
     /// One query between two values, whose output is 2.
     fn call() -> Call {
         Call {
@@ -509,6 +539,22 @@ mod tests {
             0,
         );
         check(&[Response::Malformed("a list".into())], Verdict::Fail, "attention(Q, K, V)", 0);
+    }
+
+    #[test]
+    fn what_is_declined_for_its_numbers_is_an_error() {
+        let check = |least: f64, declined: Response, verdict| {
+            let expect = |want| interpret(&Meaning::standard(), &call(), &contract(), want);
+            let mut target = Declines(least, declined);
+            assert_eq!(judge_call("A", &call(), expect, &mut target).verdict, verdict, "{least}");
+        };
+        let (refused, unsupported) =
+            (Response::Refused("no".into()), Response::Unsupported("no".into()));
+        check(4.0, refused.clone(), Verdict::Pass);
+        check(2.0, refused.clone(), Verdict::Error);
+        check(2.0, unsupported.clone(), Verdict::Error);
+        check(0.0, refused, Verdict::Refused);
+        check(0.0, unsupported, Verdict::Unsupported);
     }
 
     #[test]

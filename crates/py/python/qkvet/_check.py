@@ -46,9 +46,10 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether something was checked and everything checked held."""
+        """Whether something was checked and everything checked held; calls that should have been refused (UNGUARDED) apart."""
         checked = any(self.counts.get(word) for word in _CHECKED)
-        return checked and not self.findings and not any(self.counts.get(word) for word in _WRONG)
+        failing = any(one.verdict != "UNGUARDED" for one in self.findings)
+        return checked and not failing and not any(self.counts.get(word) for word in _WRONG)
 
     def __bool__(self) -> bool:
         return self.ok

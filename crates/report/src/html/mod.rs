@@ -17,7 +17,7 @@ use self::page::{Fact, LawCell, LawRow, Page, Tile};
 use self::shapes::Shapes;
 use crate::finding_name::titles;
 use crate::groups::case_groups;
-use crate::known::{open_findings, settled, stale_lines};
+use crate::known::{failing_findings, settled, stale_lines};
 use crate::snapshot::snapshot_text;
 use crate::text::{count, cut, no_command_markup, plain, visible};
 use crate::words::{english_warnings, title};
@@ -111,8 +111,8 @@ fn is_bad(summary: &Summary) -> bool {
             snapshot.count(Change::is_regression) > 0 || snapshot.compared == 0 || is_stale
         }
         None => {
-            let is_wrong = |record: &CaseRecord| record.verdict.is_finding() && !record.known;
-            !open_findings(summary).is_empty() || summary.records.iter().any(is_wrong) || is_stale
+            let is_wrong = |record: &CaseRecord| record.verdict.fails() && !record.known;
+            failing_findings(summary) > 0 || summary.records.iter().any(is_wrong) || is_stale
         }
     }
 }
@@ -126,8 +126,8 @@ fn unindented(text: &str) -> String {
 fn kind(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Pass => "good",
-        verdict if verdict.is_finding() => "bad",
-        Verdict::Suspect | Verdict::Inconclusive => "open",
+        verdict if verdict.fails() => "bad",
+        Verdict::Suspect | Verdict::Inconclusive | Verdict::Unguarded => "open",
         _ => "none",
     }
 }

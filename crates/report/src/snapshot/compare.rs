@@ -257,9 +257,10 @@ fn rank(verdict: Verdict) -> u8 {
         Verdict::Pass => 0,
         Verdict::Inconclusive => 1,
         Verdict::Suspect => 2,
-        Verdict::Unsupported => 3,
-        Verdict::Refused => 4,
-        Verdict::Skipped => 5,
-        Verdict::Fail | Verdict::Nondet | Verdict::Error | Verdict::Crash | Verdict::Timeout => 6,
+        Verdict::Unguarded => 3,
+        Verdict::Unsupported => 4,
+        Verdict::Refused => 5,
+        Verdict::Skipped => 6,
+        Verdict::Fail | Verdict::Nondet | Verdict::Error | Verdict::Crash | Verdict::Timeout => 7,
     }
 }

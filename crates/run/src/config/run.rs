@@ -141,7 +141,7 @@ impl FailFast<'_> {
     }
 
     pub(crate) fn ends_at(self, seen: &Seen<'_>) -> bool {
-        seen.verdict.is_finding()
+        seen.verdict.fails()
             && match self {
                 Self::Off => false,
                 Self::First => true,

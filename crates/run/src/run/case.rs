@@ -195,10 +195,10 @@ impl<'a> JudgedCase<'a> {
         let is_measured = matches!(verdict, Verdict::Pass | Verdict::Suspect | Verdict::Fail);
         self.record.margin = Some(margin).filter(|margin| is_measured && margin.is_finite());
         (self.record.verdict, self.record.evidence) = (verdict, evidence);
-        let has_nothing =
-            !matches!(verdict, Verdict::Fail | Verdict::Nondet) || self.form() == Some(Form::Kind);
+        let has_nothing = !matches!(verdict, Verdict::Fail | Verdict::Nondet | Verdict::Unguarded)
+            || self.form() == Some(Form::Kind);
         self.asked = calls.len() + usize::from(has_nothing);
-        if verdict == Verdict::Fail {
+        if matches!(verdict, Verdict::Fail | Verdict::Unguarded) {
             (self.calls, self.on_views) = (calls, on_views);
         }
         Self { references, ended, ..self }

@@ -42,11 +42,14 @@ class Caller:
     def __init__(self, function, name, folder, hello):
         self.function, self.folder, self.case, self.kept, self.held = function, folder, None, None, {}
         if "arguments" in hello:
-            self.arguments, self.always = hello["arguments"], hello["always"]
+            self.arguments, self.always, others = hello["arguments"], hello["always"], []
         else:
             mask_takes_bias = bool(hello.get("mask_takes_bias"))
-            self.arguments, self.always = match_arguments(name, function, hello.get("supports"), mask_takes_bias)
-        self.library, self.note = choose_arrays(hello.get("arrays"), hello.get("device"))
+            self.arguments, self.always, others = match_arguments(name, function, hello.get("supports"), mask_takes_bias)
+        self.library, note = choose_arrays(hello.get("arrays"), hello.get("device"))
+        self.notes = [note] if note else []
+        if others:
+            self.notes.append("no option of qkvet, left at its default: " + ", ".join(others))
         self.swapped = hello.get("layout") == "bnhd"
         kind = layer_of(function)
         self.is_layer = kind is not None
@@ -71,7 +74,7 @@ class Caller:
             "arguments": self.arguments,
             "always": self.always,
             "layer": self.is_layer,
-            "notes": [self.note] if self.note else [],
+            "notes": self.notes,
         }
 
     def keywords(self, tensors, params, want, width):
@@ -99,6 +102,9 @@ class Caller:
         if self.always:
             absent = {"scale": 1 / math.sqrt(width or 1), "window": (None, None)}
             absent.update(dict.fromkeys(("causal", "return_weights", "return_lse"), False))
+            for option in self.always:
+                if option not in given and option not in absent:
+                    raise Unsupported("the function needs %s" % option)
             named = {self.arguments[option]: absent.get(option) for option in self.always}
         named.update({self.arguments[option]: value for option, value in given.items()})
         return named
@@ -137,7 +143,7 @@ class Caller:
         except NotImplementedError as error:
             words = " ".join(str(error).split())[:600]
             return {"status": "unsupported", "reason": words or text(error) + place(error, self.folder)}
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, AssertionError) as error:
             return {"status": "refused", "reason": text(error) + place(error, self.folder)}
         except BaseException as error:
             return self.failed(error)

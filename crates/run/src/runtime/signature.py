@@ -22,7 +22,7 @@ PACKED = ("query_offsets", "key_offsets")
 
 
 def match_arguments(name, function, supports, mask_takes_bias):
-    """Option -> argument name, and the options that must always be passed."""
+    """Option -> argument name, the options that must always be passed, other parameters."""
     found = parameters(function)
     var_keyword, by_name, required = True, {}, []
     if found is not None:
@@ -57,7 +57,7 @@ def match_arguments(name, function, supports, mask_takes_bias):
         arguments = declared(name, supports, arguments, var_keyword, always)
         if mask_takes_bias and "bias" not in arguments and "mask" in arguments:
             arguments["bias"] = arguments["mask"]
-    return arguments, always
+    return arguments, always, [name for name in by_name if name not in arguments.values()]
 
 
 def declared(name, supports, arguments, var_keyword, always):

@@ -39,7 +39,7 @@ To do: read the cause and the hint of the finding, and call the case again with 
 The same call gave different bits the second time.
 To do: look for atomic additions, uninitialized memory or state that is kept between calls",
         Verdict::Error => "\
-The target raised an exception other than ValueError, TypeError or NotImplementedError on a valid input, or a program answered what is not of the protocol (exit code 3).
+The target raised an exception other than ValueError, TypeError, AssertionError or NotImplementedError on a valid input, or declined a call that gets a result with other numbers of the same shape, or a program answered what is not of the protocol (exit code 3).
 To do: `qkvet doctor TARGET` shows the conversation and marks the first wrong field",
         Verdict::Crash => "\
 The process of the target died during the call. It is started again and the run goes on.
@@ -47,11 +47,14 @@ To do: the end of its standard error stands in the finding; `qkvet replay` calls
         Verdict::Timeout => "\
 The target did not answer within --timeout seconds. It is ended and started again.
 To do: --timeout, if it is only slow",
+        Verdict::Unguarded => "\
+A call that nobody should make, such as one with more values than keys, got numbers where a refusal was due. No result of another call is wrong by it, so that it makes no run fail but a strict one (--strict).
+To do: raise ValueError for calls that do not fit, if the caller does not do so already",
         Verdict::Unsupported => "\
 The target does not offer what the case needs: an option that its signature lacks, a format, a size, or NotImplementedError. This is not held against it; the report counts it with its reason.
 To do: `supports:` in qkvet.yaml, for a function whose signature does not show what it takes",
         Verdict::Refused => "\
-The target raised ValueError or TypeError on a valid input. This is not held against it; the report counts it with its reason.",
+The target raised ValueError, TypeError or AssertionError on a valid input, whatever the numbers in query, key and value. This is not held against it; the report counts it with its reason.",
         Verdict::Skipped => "\
 Not run, or not to its end: the run was stopped before, or the output of an offline job is not there. Nothing is known of the case.",
     }

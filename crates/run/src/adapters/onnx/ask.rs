@@ -115,6 +115,7 @@ impl Model {
         let first =
             |role: Role| self.input(role).and_then(|input| input.shape.first().copied().flatten());
         Fit {
+            always: Vec::new(),
             forms: self.forms(),
             results: Some(vec![ResultName::Output]),
             b: [Role::Query, Role::Key, Role::Value].into_iter().find_map(first),

@@ -77,7 +77,7 @@ pub fn split(
 fn outcome(record: &CaseRecord, seen: Option<Seen>) -> OnnxOutcome {
     match (record.verdict, seen) {
         (Verdict::Fail, Some(Seen::Allowed)) => OnnxOutcome::WithinAllowance,
-        (Verdict::Fail | Verdict::Nondet, _) => OnnxOutcome::Disagrees,
+        (Verdict::Fail | Verdict::Nondet | Verdict::Unguarded, _) => OnnxOutcome::Disagrees,
         (Verdict::Pass | Verdict::Suspect, Some(Seen::Beyond)) => OnnxOutcome::Disagrees,
         (Verdict::Pass | Verdict::Suspect, Some(Seen::Allowed)) => OnnxOutcome::WithinAllowance,
         (Verdict::Pass | Verdict::Suspect, _) => OnnxOutcome::Ok,

@@ -212,7 +212,15 @@ impl PythonInfo {
             (ResultName::Lse, has("return_lse")),
         ];
         let results = results.into_iter().filter_map(|(one, is_so)| is_so.then_some(one));
-        Fit { alike, options, results: Some(results.collect()), ..Fit::default() }.if_any()
+        // Nothing else stands for them: a scale, causal masking and a window have a value that is off.
+        let has_off = [CallOption::Scale, CallOption::Causal, CallOption::Window];
+        let is_required = |option: &CallOption| {
+            let is_listed = |name: &&str| self.always.iter().any(|one| one == name);
+            !has_off.contains(option) && arguments_of(*option).iter().all(is_listed)
+        };
+        let always = CallOption::ALL.into_iter().filter(is_required).collect();
+        let results = Some(results.collect());
+        Fit { alike, options, always, results, ..Fit::default() }.if_any()
     }
 
     /// Whether each option of the call, and each result that it asks for, has an argument of its

@@ -115,14 +115,25 @@ pub(crate) fn undeclared(convention: &Convention) -> Cause {
     }
 }
 
-/// Wrong results, the most frequent first, then what broke.
+/// Wrong results, the most frequent first, then what broke, and what was answered that should have
+/// been refused.
 pub(super) fn groups<'a>(state: &RunState<'_, 'a>) -> Vec<Group<'a>> {
     let broken = [Verdict::Nondet, Verdict::Crash, Verdict::Timeout, Verdict::Error]
         .map(|verdict| broken(verdict, state.cases));
     let ranked = |groups: Vec<Group<'a>>| {
         groups.into_iter().enumerate().map(|(rank, group)| Group { rank, ..group })
     };
-    std::iter::once(wrong(state)).chain(broken).flat_map(ranked).collect()
+    let unguarded = |at: &usize| state.cases[*at].verdict() == Verdict::Unguarded;
+    let unguarded = (0..state.cases.len()).filter(unguarded).collect();
+    let mut unguarded = wrong(state, unguarded);
+    unguarded.iter_mut().for_each(|group| group.verdict = Verdict::Unguarded);
+    let mut failing = wrong(state, failing(state.cases));
+    let of_layout = by_layout(state, &mut failing);
+    failing.extend(of_layout);
+    for groups in [&mut failing, &mut unguarded] {
+        groups.sort_by_key(|group| std::cmp::Reverse(group.members.len()));
+    }
+    std::iter::once(failing).chain(broken).chain([unguarded]).flat_map(ranked).collect()
 }
 
 /// The member that is shown: the relation refuted if possible, then the law with the fewest
@@ -139,10 +150,9 @@ pub(super) fn representative(state: &RunState<'_, '_>, members: &[usize]) -> Opt
     members.iter().copied().min_by_key(key)
 }
 
-/// Wrong results: by fault as long as one explains a good part of what is left, then by what is
+/// Wrong results among these cases: by fault as long as one explains a good part of what is left, then by what is
 /// wrong with them.
-fn wrong<'a>(state: &RunState<'_, 'a>) -> Vec<Group<'a>> {
-    let mut left = failing(state.cases);
+fn wrong<'a>(state: &RunState<'_, 'a>, mut left: Vec<usize>) -> Vec<Group<'a>> {
     let mut groups = if left.is_empty() { Vec::new() } else { caused(state, &left) };
     left.retain(|at| !groups.iter().any(|group| group.members.contains(at)));
     let mut rest = Vec::new();
@@ -154,9 +164,6 @@ fn wrong<'a>(state: &RunState<'_, 'a>) -> Vec<Group<'a>> {
         }
     }
     groups.extend(rest);
-    let of_layout = by_layout(state, &mut groups);
-    groups.extend(of_layout);
-    groups.sort_by_key(|group| std::cmp::Reverse(group.members.len()));
     groups
 }
 
