@@ -1,17 +1,17 @@
 //! `qkvet doctor TARGET`: the whole conversation with a program, once, with every message shown.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use qkvet_report::{DoctorText, Progress, doctor_line, json_document};
 use qkvet_run::doctor::{DoctorConfig, examine};
-use qkvet_run::process::{Watch, end_all};
+use qkvet_run::process::Watch;
 use qkvet_run::run::self_test;
 use qkvet_spec::{Diagnosis, DoctorEvent, DoctorReport, Dtype, Unexpected};
 
+use super::launch::end_on_interrupt;
 use super::setup;
 use crate::args::{DoctorArgs, DocumentFormat};
-use crate::exit::{FINDINGS, Failure, HELD, INTERRUPTED, TARGET};
+use crate::exit::{FINDINGS, Failure, HELD, TARGET};
 use crate::out::{say_raw, write_text};
 
 pub(super) fn doctor(args: &DoctorArgs) -> Result<ExitCode, Failure> {
@@ -25,12 +25,8 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<ExitCode, Failure> {
         contracts: declared.by_dtype(),
         conventions: catalog.conventions.values().collect(),
     };
-    let _ = ctrlc::set_handler(|| {
-        end_all();
-        #[expect(clippy::exit, reason = "nothing is lost: every line was shown as it came")]
-        std::process::exit(i32::from(INTERRUPTED));
-    });
-    target.limits.watch = Watch::new(Arc::default(), Progress::new(false, false).teller());
+    // Nothing is lost: every line was shown as it came.
+    target.limits.watch = Watch::new(end_on_interrupt(), Progress::new(false, false).teller());
     let (mut text, mut events) = (DoctorText::default(), Vec::new());
     let mut show = |event: DoctorEvent| match args.format {
         DocumentFormat::Human => say_raw(&text.event(&event)),

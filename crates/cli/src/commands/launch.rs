@@ -125,6 +125,20 @@ fn shard_file(shard: Shard) -> PathBuf {
 /// Signals this near to the first are the same wish.
 const SAME_MOMENT: Duration = Duration::from_millis(500);
 
+/// An interrupt ends the program at once. The flag is set before what it has started is ended, so
+/// that nobody takes this for a fault of a target.
+pub(super) fn end_on_interrupt() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    let _ = ctrlc::set_handler(move || {
+        flag.store(true, Ordering::SeqCst);
+        end_all();
+        #[expect(clippy::exit, reason = "asked for")]
+        std::process::exit(i32::from(crate::exit::INTERRUPTED));
+    });
+    stop
+}
+
 /// A flag that the first interrupt sets; a second one, not of the same moment, ends the program at
 /// once. What ends a process and its group, as `timeout` does, sends the same signal twice.
 pub(super) fn stop_on_interrupt() -> Arc<AtomicBool> {

@@ -1,18 +1,17 @@
 //! `qkvet probe TARGET`: what a target computes, recovered from its outputs.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use qkvet_report::{Progress, json_document, probe_text, probe_yaml, visible};
 use qkvet_run::probing;
-use qkvet_run::process::{Watch, end_all};
+use qkvet_run::process::Watch;
 use qkvet_run::run::self_test;
 use qkvet_spec::{Certainty, Probe};
 
-use super::launch::tell_first;
+use super::launch::{end_on_interrupt, tell_first};
 use super::setup;
 use crate::args::{ProbeArgs, ProbeFormat};
-use crate::exit::{FINDINGS, Failure, HELD, INTERRUPTED, NOTHING};
+use crate::exit::{FINDINGS, Failure, HELD, NOTHING};
 use crate::out::is_live;
 
 pub(super) fn probe(args: &ProbeArgs) -> Result<ExitCode, Failure> {
@@ -24,13 +23,10 @@ pub(super) fn probe(args: &ProbeArgs) -> Result<ExitCode, Failure> {
     let declared = setup::declared(&target, &args.on.declared, &dtypes, &catalog)?;
     tell_first(&[], &declared);
     let contract = declared.contract(dtypes[0])?;
-    let _ = ctrlc::set_handler(|| {
-        end_all();
-        #[expect(clippy::exit, reason = "a probe that is not finished has nothing to say")]
-        std::process::exit(i32::from(INTERRUPTED));
-    });
+    // A probe that is not finished has nothing to say.
+    let stop = end_on_interrupt();
     let progress = Progress::new(is_live(), false);
-    target.limits.watch = Watch::new(Arc::default(), progress.teller());
+    target.limits.watch = Watch::new(stop, progress.teller());
     if target.adapter.max_restarts().is_some() {
         progress.note(&format!("loading {}", target.name));
     }

@@ -110,12 +110,12 @@ impl Conversation {
                     WireError::new("", format!("a line of up to {HELLO_LIMIT} bytes"), "more");
                 return Err(protocol(error, &child));
             }
+            Received::Ended(_) | Received::Late(_) if launch.limits.watch.is_stopped() => {
+                return Err(StartError::Interrupted { target });
+            }
             Received::Ended(trouble) => {
                 let (trouble, heard) = started_badly(&child, trouble);
                 return Err(StartError::Died { target, trouble, heard });
-            }
-            Received::Late(_) if launch.limits.watch.is_stopped() => {
-                return Err(StartError::Interrupted { target });
             }
             Received::Late(trouble) => {
                 let (limit, hint) = (launch.limits.start_timeout, launch.whose.timeout_hint());
