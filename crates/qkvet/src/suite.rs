@@ -220,7 +220,7 @@ impl Report {
     }
 
     /// Whether the run came to its end, something was checked and everything checked held;
-    /// calls that should have been refused apart ([`Verdict::Unguarded`]).
+    /// calls that should have been refused apart ([`Unguarded`](qkvet_spec::Verdict::Unguarded)).
     pub fn is_ok(&self) -> bool {
         let Summary { findings, stopped, .. } = &self.summary;
         !findings.iter().any(|one| one.verdict.fails())
