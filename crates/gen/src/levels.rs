@@ -222,12 +222,6 @@ impl Levels {
         factors.iter().enumerate().map(level).collect()
     }
 
-    /// Whether every case has lengths or packed sequences.
-    fn has_always_sequences(&self) -> bool {
-        let of = |one: &SequenceChoice| one.options();
-        SequenceChoice::ALL.iter().flat_map(of).any(|option| self.always.contains(option))
-    }
-
     /// How many shapes there are.
     pub(crate) fn shapes(&self) -> usize {
         self.shapes.len()
@@ -251,16 +245,14 @@ impl Levels {
         let dims = self.shapes[level(SHAPE)];
         let Others { softcaps, windows, sinks, slopes, sequences } = &self.others;
         let window = level(WINDOW).checked_sub(1).map(|at| windows[at]);
-        let has_always = |one: &SequenceChoice| {
-            let asked = SequenceChoice::ALL.iter().flat_map(|other| other.options());
-            let mut asked = asked.filter(|option| is_always(**option));
-            asked.all(|option| one.options().contains(option))
-        };
+        let asked = [CallOption::KeyLengths, CallOption::QueryLengths, CallOption::Packed];
+        let asked: Vec<CallOption> = asked.into_iter().filter(|one| is_always(*one)).collect();
+        let has_asked = |one: &SequenceChoice| asked.iter().all(|x| one.options().contains(x));
         let chosen = level(SEQUENCES).checked_sub(1).map(|at| sequences[at]);
-        let complete: Vec<SequenceChoice> = sequences.iter().copied().filter(has_always).collect();
+        let complete: Vec<SequenceChoice> = sequences.iter().copied().filter(has_asked).collect();
         let sequences = match chosen {
-            Some(one) if has_always(&one) => Some(one),
-            None if !self.has_always_sequences() => None,
+            Some(one) if has_asked(&one) => Some(one),
+            None if asked.is_empty() => None,
             _ => any(complete.len()).map(|at| complete[at]),
         };
         CasePlan {

@@ -46,8 +46,8 @@ pub fn refused_call(law: &CheckedLaw, case: &Case) -> Result<Option<Call>, Undef
 }
 
 /// Whether the target refuses the call. No reference has an answer to it: a target that answers
-/// with numbers is unguarded; how an error is called does not matter. What costs the target its process is no
-/// refusal.
+/// with numbers is unguarded; how an error is called does not matter. What costs the target its
+/// process is no refusal.
 pub(super) fn refusal(call: Call, target: &mut dyn Target) -> Outcome {
     let expected = call.misfit_shapes().map_or(Expectation::Result, Expectation::Refusal);
     let answered = |got: Got| {

@@ -48,7 +48,7 @@ class Report:
     def ok(self) -> bool:
         """Whether something was checked and everything checked held; calls that should have been refused (UNGUARDED) apart."""
         checked = any(self.counts.get(word) for word in _CHECKED)
-        failing = any(one.verdict != "UNGUARDED" for one in self.findings)
+        failing = any(one.verdict in _WRONG for one in self.findings)
         return checked and not failing and not any(self.counts.get(word) for word in _WRONG)
 
     def __bool__(self) -> bool:

@@ -23,56 +23,51 @@ const FIRST_OUTPUTS: [&str; 2] = ["output", "weights"];
 
 /// Whether the program offers what the call needs.
 pub(crate) fn offered(supports: Option<&Supports>, call: &Call) -> Result<(), Declined> {
-    let listed = |list: &[String], name: &str| list.iter().any(|listed| listed == name);
-    let (dtypes, options, outputs) = match supports {
-        Some(Supports { dtypes, options, outputs, .. }) => {
-            (dtypes.as_ref(), options.as_ref(), outputs.as_ref())
-        }
-        None => (None, None, None),
-    };
+    let (options, outputs) = lists(supports);
+    let dtypes = supports.and_then(|supports| supports.dtypes.as_ref());
     let declined = |name: &'static str, list: &'static str, is_listed: bool| {
         if is_listed { Declined::NotListed { name, list } } else { Declined::NoList { name, list } }
     };
     let dtype = call.dtype().name();
-    if dtypes.is_some_and(|list| !listed(list, dtype)) {
+    if dtypes.is_some() && !lists_name(dtypes, &[], dtype) {
         return Err(declined(dtype, "dtypes", true));
     }
-    let lacks = |list: Option<&Vec<String>>, first: &[&str], name: &str| match list {
-        Some(list) => !listed(list, name),
-        None => !first.contains(&name),
-    };
     let on = |option: &CallOption| call.options.has(*option);
-    if let Some(option) =
-        CallOption::ALL.iter().filter(|x| on(x)).find(|x| lacks(options, &FIRST_OPTIONS, x.name()))
+    if let Some(option) = CallOption::ALL
+        .iter()
+        .filter(|x| on(x))
+        .find(|x| !lists_name(options, &FIRST_OPTIONS, x.name()))
     {
         return Err(declined(option.name(), "options", options.is_some()));
     }
     let results = [("output", true), ("weights", call.return_weights), ("lse", call.return_lse)];
-    match results.iter().find(|(name, on)| *on && lacks(outputs, &FIRST_OUTPUTS, name)) {
+    match results.iter().find(|(name, on)| *on && !lists_name(outputs, &FIRST_OUTPUTS, name)) {
         Some((result, _)) => Err(declined(result, "outputs", outputs.is_some())),
         None => Ok(()),
     }
 }
 
+/// The options and the results that a program lists, if it lists them.
+fn lists(supports: Option<&Supports>) -> (Option<&Vec<String>>, Option<&Vec<String>>) {
+    supports.map_or((None, None), |one| (one.options.as_ref(), one.outputs.as_ref()))
+}
+
+/// Whether the name is in the list, or in the first programs' where there is none.
+fn lists_name(list: Option<&Vec<String>>, first: &[&str], name: &str) -> bool {
+    list.map_or(first.contains(&name), |list| list.iter().any(|listed| listed == name))
+}
+
 /// What a suite is made to fit for a program.
 pub(crate) fn taken(supports: Option<&Supports>) -> Fit {
-    let listed = supports.and_then(|supports| supports.options.as_ref());
-    let takes = |option: &CallOption| match listed {
-        Some(list) => list.iter().any(|name| name == option.name()),
-        None => FIRST_OPTIONS.contains(&option.name()),
-    };
-    let options = Some(CallOption::ALL.into_iter().filter(takes).collect());
-    let outputs = supports.and_then(|supports| supports.outputs.as_ref());
-    let results = ResultName::ALL.into_iter();
-    let returns = |(name, result): (&&str, ResultName)| {
-        let listed = match outputs {
-            Some(list) => list.iter().any(|one| one == name),
-            None => FIRST_OUTPUTS.contains(name),
-        };
-        listed.then_some(result)
-    };
-    let results = Some(OUTPUTS.iter().zip(results).filter_map(returns).collect());
-    Fit { options, results, ..Fit::default() }
+    let (options, outputs) = lists(supports);
+    let takes = |option: &CallOption| lists_name(options, &FIRST_OPTIONS, option.name());
+    let results = OUTPUTS.iter().zip(ResultName::ALL);
+    let returned = results.filter(|(name, _)| lists_name(outputs, &FIRST_OUTPUTS, name));
+    Fit {
+        options: Some(CallOption::ALL.into_iter().filter(takes).collect()),
+        results: Some(returned.map(|(_, result)| result).collect()),
+        ..Fit::default()
+    }
 }
 
 /// What a program offers under names that are not known here: they are passed over, and may be

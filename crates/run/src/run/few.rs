@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use qkvet_engine::law::{Judge, evaluate};
 use qkvet_engine::simulate::Simulator;
-use qkvet_gen::{CasePlan, build, plans_with};
+use qkvet_gen::{CasePlan, plans_with};
 use qkvet_spec::{
     Call, CallOption, Dims, Dtype, Execution, Fit, Meaning, OptionSet, Response, ResultName, Suite,
     Target,
 };
 
+use super::case::PlannedCase;
 use super::error::RunError;
 use crate::config::RunConfig;
 
@@ -48,15 +49,15 @@ impl Combination {
 }
 
 /// A right target that notes what it is asked.
-struct Asked {
+struct Asked<'a> {
     target: Simulator,
     combinations: BTreeSet<Combination>,
     /// Whether the real target has every option that was given and every result that was asked for.
     is_answered: bool,
-    fit: Fit,
+    fit: &'a Fit,
 }
 
-impl Target for Asked {
+impl Target for Asked<'_> {
     fn call(&mut self, call: &Call) -> Response {
         self.combinations.insert(Combination::of(call));
         let results =
@@ -103,19 +104,16 @@ pub(super) fn few(
     let mut chosen: BTreeSet<usize> = BTreeSet::new();
     loop {
         let mut met: BTreeSet<usize> = BTreeSet::new();
-        let within = |chosen: &BTreeSet<usize>| {
-            let chosen = chosen.clone();
-            groups.iter().filter(move |(key, _)| key.is_subset(&chosen)).map(|(_, group)| group)
-        };
-        within(&chosen).for_each(|group| met.extend(&group.pairs));
+        within(&groups, &chosen).for_each(|group| met.extend(&group.pairs));
         let mut best: Option<(f64, BTreeSet<usize>)> = None;
         for key in groups.keys() {
             let with: BTreeSet<usize> = chosen.union(key).copied().collect();
             if with.len() == chosen.len() || with.len() > most {
                 continue;
             }
-            let new: BTreeSet<usize> =
-                within(&with).flat_map(|group| group.pairs.difference(&met).copied()).collect();
+            let new: BTreeSet<usize> = within(&groups, &with)
+                .flat_map(|group| group.pairs.difference(&met).copied())
+                .collect();
             let gain = new.len() as f64 / (with.len() - chosen.len()) as f64;
             if best.as_ref().is_none_or(|(most, _)| gain > *most) {
                 best = Some((gain, with));
@@ -130,6 +128,14 @@ pub(super) fn few(
     let kept: BTreeSet<usize> = kept.flat_map(|(_, group)| group.cases).collect();
     let mut at = 0..;
     Ok(plans.into_iter().filter(|_| at.next().is_some_and(|at| kept.contains(&at))).collect())
+}
+
+/// The groups whose calls have no combinations but these.
+fn within<'g>(
+    groups: &'g BTreeMap<BTreeSet<usize>, Group>,
+    chosen: &'g BTreeSet<usize>,
+) -> impl Iterator<Item = &'g Group> {
+    groups.iter().filter(|(key, _)| key.is_subset(chosen)).map(|(_, group)| group)
 }
 
 /// Cases of one law, format, shape and set of options: their calls cost little beside the first.
@@ -206,17 +212,15 @@ fn asked(
     plan: &CasePlan,
     fit: &Fit,
 ) -> Result<Option<BTreeSet<Combination>>, RunError> {
-    let (law, contract) =
-        (config.laws.iter().find(|law| law.law.law == plan.law), config.contracts.get(&plan.dtype));
-    let Some((law, contract)) = law.zip(contract) else { return Ok(None) };
-    let failed = |error| RunError::Case { law: plan.law.clone(), error };
-    let case = build(law, plan).map_err(failed)?;
+    let Some(contract) = config.contracts.get(&plan.dtype) else { return Ok(None) };
+    let planned = PlannedCase::Plan(plan.clone());
+    let (law, case) = (planned.checked_law(config)?, planned.case(config)?);
     let meaning = Meaning::standard();
     let mut target = Asked {
         target: Simulator::new(meaning.clone(), Execution::standard()),
         combinations: BTreeSet::new(),
         is_answered: true,
-        fit: fit.clone(),
+        fit,
     };
     // What a call that cannot be put would combine is not known: the case is left out.
     let is_put = evaluate(law, &case, Judge { meaning: &meaning, contract }, &mut target).is_ok();

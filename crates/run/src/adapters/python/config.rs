@@ -212,7 +212,7 @@ impl PythonInfo {
             (ResultName::Lse, has("return_lse")),
         ];
         let results = results.into_iter().filter_map(|(one, is_so)| is_so.then_some(one));
-        // Nothing else stands for them: a scale, causal masking and a window have a value that is off.
+        // A scale, causal masking and a window have a value that is off.
         let has_off = [CallOption::Scale, CallOption::Causal, CallOption::Window];
         let is_required = |option: &CallOption| {
             let is_listed = |name: &&str| self.always.iter().any(|one| one == name);
