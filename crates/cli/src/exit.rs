@@ -1,5 +1,5 @@
 //! Exit codes, fixed forever: 0 held, 1 findings, 2 usage or specification, 3 target, 4 nothing
-//! checked, 130 interrupted.
+//! checked, 5 qkvet contradicts itself, 130 interrupted.
 
 use std::process::ExitCode;
 
@@ -22,6 +22,8 @@ pub(crate) const USAGE: u8 = 2;
 pub(crate) const TARGET: u8 = 3;
 /// Nothing was checked.
 pub(crate) const NOTHING: u8 = 4;
+/// What qkvet itself counts on does not hold: of the machine, or of two routes to one number.
+pub(crate) const CONTRADICTION: u8 = 5;
 /// Interrupted; the partial report is written.
 pub(crate) const INTERRUPTED: u8 = 130;
 
@@ -70,6 +72,7 @@ impl Failure {
                 _ => TARGET,
             },
             Self::Target(_) => TARGET,
+            Self::Run(RunError::SelfTest(_) | RunError::Contradiction { .. }) => CONTRADICTION,
             _ => USAGE,
         })
     }

@@ -65,6 +65,12 @@ impl Ball {
         -(-self).low()
     }
 
+    /// Whether one number may be in both balls: always, where they enclose the same one.
+    pub fn meets(self, other: Self) -> bool {
+        self.mid.is_nan() && other.mid.is_nan()
+            || self.low() <= other.high() && other.low() <= self.high()
+    }
+
     /// `e^x`.
     ///
     /// # Error bound

@@ -161,7 +161,7 @@ impl<'a> Row<'a> {
 
     /// Whether sums of the values of a column fit into the formats that hold them.
     fn values_fit(&self, value_abs_sum: f64) -> bool {
-        value_abs_sum <= max_finite(self.formats.dot) / 2.0
+        value_abs_sum <= max_finite(self.formats.dot) / (2.0 * self.formats.stale)
             && self.formats.partials_fit(value_abs_sum)
     }
 

@@ -49,6 +49,12 @@ pub enum SelfTestError {
     },
 }
 
+/// Whether this thread rounds to nearest and keeps subnormal numbers, now; takes nanoseconds.
+pub fn rounds_conventionally() -> bool {
+    check_rounding(|a, b| black_box(a) + black_box(b)).is_ok()
+        && check_subnormals(|a, b| black_box(a) * black_box(b)).is_ok()
+}
+
 /// Checks rounding, subnormal numbers, exponential and matrix products; takes a few milliseconds.
 ///
 /// # Errors

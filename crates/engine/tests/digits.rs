@@ -454,6 +454,7 @@ fn contract() -> Contract {
         input_roundings: 2,
         score_roundings: 0,
         weights: Dtype::Float32,
+        stored_steps: false,
         sum_of_rounded: true,
         divides_last: false,
         exp_error: 4,

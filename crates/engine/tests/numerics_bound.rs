@@ -4,11 +4,11 @@
 use crate::numerics_common;
 
 use numerics_common::problems::{contract, contracts, problem, ratios, with_options};
-use numerics_common::simulate::{Machine, Style};
+use numerics_common::simulate::{Machine, Style, Tangent};
 use numerics_common::{Problem, Scale, Sees, rng};
 use qkvet_engine::bound::{Bound, bound, lse_bound_in};
 use qkvet_engine::enclosure::{HeadEnclosure, Lse, enclose};
-use qkvet_engine::format::round;
+use qkvet_engine::format::{round, unit_roundoff};
 use qkvet_engine::head::{EmptyRow, Head, Normalization, RealScale, Span, Stage, Visible};
 use qkvet_spec::{Contract, Dtype, LseBase};
 use rand::RngExt;
@@ -49,9 +49,17 @@ fn style(rng: &mut ChaCha8Rng, contract: &Contract) -> Style {
     let is_loose = contract.score_roundings > 0;
     Style {
         online,
+        puts_off: online && contract.softmax.min_exponent() < -100 && coin(),
         base_two: coin(),
         scale_inputs: contract.input_roundings > 0 && coin(),
         store_scores: is_loose && coin(),
+        store_steps: contract.stored_steps && !online && coin(),
+        tangent: match coin() {
+            _ if contract.softmax.precision() < 24 => Tangent::Function,
+            true => Tangent::Function,
+            false if coin() => Tangent::Quotient,
+            false => Tangent::Sigmoid,
+        },
         reverse: coin(),
         clamp: coin(),
         tile: contract.tile.unwrap_or(16) * if coin() { 1 } else { 4 },
@@ -210,6 +218,26 @@ fn implementations_that_do_something_else_are_refuted() {
     }
 }
 
+/// The logarithm of a part is as wrong as its size allows, and with it the share of the part.
+#[test]
+fn merging_pays_for_the_size_of_logarithms() {
+    let contract = Contract { exp_error: 2000, tile: None, ..contract("f32") };
+    let n_k = 200_000;
+    let mut problem = Problem::gaussian(3, (1, n_k, 1, 1), contract.dtype);
+    problem.query.fill(0.0);
+    problem.value = (0..n_k).map(|j| if j < n_k / 2 { 1.0 } else { -1.0 }).collect();
+    let enclosure = enclose(&problem.head());
+    let bound = bound(&problem.head(), &enclosure, &contract);
+    let style = Style { parts: 2, ..Style::PLAIN };
+    let worst = (0..60).fold(0.0f64, |worst, seed| {
+        let mut machine = Machine { contract: &contract, style, rng: rng(seed) };
+        worst.max(machine.run(&problem, 1.0)[0].abs())
+    });
+    // Two factors with two exponentials each, and twice that behind a rounding.
+    let exponentials = 2.0 * 2.0 * 2.0 * 2000.0 * unit_roundoff(Dtype::Float32);
+    assert!(worst <= bound.hard[0] && worst > exponentials, "{worst:e} {exponentials:e}");
+}
+
 /// Who keeps only the looser contract, by one step, breaks the tighter one somewhere.
 #[test]
 fn one_step_beyond_the_contract_is_seen_somewhere() {
@@ -224,9 +252,11 @@ fn one_step_beyond_the_contract_is_seen_somewhere() {
     let pairs = pairs.map(|(tight, loose)| (contract(tight), contract(loose)));
     let stored = Contract { partial: Some(Dtype::Bfloat16), ..contract("f32") };
     let narrow = Contract { dot_bits: Some(14), truncates: true, ..contract("f32") };
-    for (kept, broken) in
-        pairs.into_iter().chain([(contract("f32"), stored), (contract("f32"), narrow)])
-    {
+    let wide = Contract { weights: Dtype::Float32, ..contract("f16-flash") };
+    let wide = Contract { output: Some(Dtype::Float32), ..wide };
+    let steps = Contract { stored_steps: true, ..wide.clone() };
+    let others = [(contract("f32"), stored), (contract("f32"), narrow), (wide, steps)];
+    for (kept, broken) in pairs.into_iter().chain(others) {
         let beyond = (0..200).any(|trial| {
             let problem = match trial % 2 {
                 0 => problem(&mut rng, kept.dtype),

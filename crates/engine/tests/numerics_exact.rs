@@ -67,6 +67,8 @@ fn styles(contract: &Contract) -> Vec<Style> {
             base_two: bit(2),
             scale_inputs: bit(3),
             store_scores: bit(4),
+            // Where scores are stored and steps may be, they are.
+            store_steps: contract.stored_steps && bit(4),
             reverse: bit(5),
             clamp: bit(6),
             sum_rounded: bit(7),
@@ -95,7 +97,7 @@ fn right_implementations_are_exact_and_a_missing_key_is_caught() {
             assert!(difference == big(0.0), "what is below e^−5000 was left out");
             assert!(enclosure.rad[index] == 5e-324, "{:e}", enclosure.rad[index]);
             assert!(
-                bound.hard[index] <= 1e3 * min_normal(contract.softmax),
+                bound.hard[index] <= 1e6 * min_normal(contract.softmax),
                 "{:e}",
                 bound.hard[index]
             );
@@ -167,7 +169,7 @@ fn masks_and_sentinels_make_exact_rows_too() {
             let exact = enclosure.rows[0].exact.as_ref().unwrap();
             assert!(exact.live == 8 && exact.dead == dead);
             let bound = bound(&problem.head(), &enclosure, &contract);
-            assert!(bound.hard.iter().all(|b| if dead == 0 { *b == 0.0 } else { *b < 1e-35 }));
+            assert!(bound.hard.iter().all(|b| if dead == 0 { *b == 0.0 } else { *b < 1e-32 }));
             assert!(enclosure.rad.iter().all(|rad| *rad <= 5e-324));
         }
     }
@@ -190,9 +192,9 @@ fn what_is_cut_off_spoils_dead_keys_but_not_hidden_ones() {
         bound(&problem.head(), &enclose(&problem.head()), &contract(name)).hard
     };
     assert!(hard(&masked, "bf16-flash+truncating").iter().all(|b| *b == 0.0));
-    assert!(hard(&biased, "bf16-flash").iter().all(|b| *b < 1e-35));
+    assert!(hard(&biased, "bf16-flash").iter().all(|b| *b < 1e-32));
     assert!(hard(&biased, "bf16-flash+truncating").iter().all(|b| *b > 1e-6));
-    assert!(hard(&biased, "e4m3-flash").iter().all(|b| *b < 1e-35));
+    assert!(hard(&biased, "e4m3-flash").iter().all(|b| *b < 1e-32));
 }
 
 /// An operand that is rounded is no longer on the grid; partial outputs are rounded where they are
@@ -223,6 +225,24 @@ fn dot_products_that_cancel_are_exact_only_without_input_roundings() {
     assert!(enclosure.rad.iter().all(|rad| *rad == 0.0));
     assert!(bound(&problem.head(), &enclosure, &flash).hard.iter().all(|b| *b == 0.0));
     assert!(bound(&problem.head(), &enclosure, &default).hard.iter().all(|b| *b > 1e-4));
+}
+
+/// Dead keys stand up to `2^8` higher under a maximum that is not the last one, and the factor that
+/// rescales them at last may be anything up to twice the smallest normal number.
+#[test]
+fn dead_keys_may_wait_for_their_rescaling() {
+    let contract = Contract { merges: false, ..contract("f32") };
+    let mut problem =
+        Problem { scale: Scale::Given(1.0), ..Problem::gaussian(7, (1, 48, 1, 1), Dtype::Float32) };
+    problem.query = vec![1.0];
+    problem.key = (0..48).map(|j| [-1105.5, -1100.0, 0.0][j / 16]).collect();
+    problem.value = (0..48).map(|j| if j < 32 { 1.0 } else { 0.0 }).collect();
+    let enclosure = enclose(&problem.head());
+    let bound = bound(&problem.head(), &enclosure, &contract);
+    let style = Style { online: true, clamp: true, puts_off: true, ..Style::PLAIN };
+    let output = Machine { contract: &contract, style, rng: rng(1) }.run(&problem, 1.0)[0];
+    let as_usual = 2.5 * min_normal(Dtype::Float32) * 32.0 / 16.0;
+    assert!(output <= bound.hard[0] && output > as_usual, "{output:e} of {:e}", bound.hard[0]);
 }
 
 #[test]

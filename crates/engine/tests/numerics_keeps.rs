@@ -89,19 +89,7 @@ fn what_certainly_keeps_a_contract_is_within_its_bound() {
 /// Attention as it is tested day by day: normal numbers, some keys, a head of 64.
 #[test]
 fn what_ordinary_implementations_return_is_certain() {
-    let style = Style {
-        online: false,
-        base_two: false,
-        scale_inputs: false,
-        store_scores: false,
-        reverse: false,
-        clamp: false,
-        tile: 64,
-        cut: None,
-        parts: 1,
-        sum_rounded: false,
-        sink_last: false,
-    };
+    let style = Style { tile: 64, ..Style::PLAIN };
     for contract in contracts()
         .into_iter()
         .filter(|contract| contract.weights == Dtype::Float32 && contract.operands.is_none())

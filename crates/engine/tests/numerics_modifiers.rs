@@ -3,7 +3,7 @@
 use crate::numerics_common;
 
 use numerics_common::problems::{contract, problem, ratios, with_options};
-use numerics_common::simulate::{Machine, Style};
+use numerics_common::simulate::{Machine, Style, Tangent};
 use numerics_common::{Problem, rng};
 use qkvet_engine::bound::bound;
 use qkvet_engine::enclosure::enclose;
@@ -103,6 +103,30 @@ fn reach(
         let of = |contract| ratios(&enclosure, &bound(&head, &enclosure, contract), &outputs).0;
         (of_plain.max(of(plain)), of_modified.max(of(modified)))
     })
+}
+
+/// A tangent made of exponentials has an absolute error: of small logits under a large cap it leaves
+/// less than its relative error would.
+#[test]
+fn a_tangent_made_of_exponentials_keeps_every_contract() {
+    let contract = contract("f32");
+    for tangent in [Tangent::Quotient, Tangent::Sigmoid] {
+        let (mut of_uncapped, mut worst) = (0.0f64, 0.0f64);
+        for trial in 0..100 {
+            let plain = Problem::gaussian(trial, (2, 5, 8, 2), contract.dtype);
+            let capped = Problem { softcap: Some(4096.0), ..plain.clone() };
+            let style = Style { tangent, ..Style::PLAIN };
+            let outputs = Machine { contract: &contract, style, rng: rng(trial) }
+                .run(&capped, capped.head().scale.value);
+            let reached = |problem: &Problem| {
+                let enclosure = enclose(&problem.head());
+                ratios(&enclosure, &bound(&problem.head(), &enclosure, &contract), &outputs).0
+            };
+            (of_uncapped, worst) = (of_uncapped.max(reached(&plain)), worst.max(reached(&capped)));
+        }
+        assert!(worst <= 1.0, "{tangent:?}: {worst}");
+        assert!(of_uncapped > 10.0, "{tangent:?}: {of_uncapped} without what a cap is allowed");
+    }
 }
 
 /// A softcap whose tangents are off by 2^-11, as the hardware may have them.

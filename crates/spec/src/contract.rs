@@ -60,6 +60,10 @@ pub struct Contract {
     pub score_roundings: u32,
     /// Format to which the weights are rounded before they meet the values.
     pub weights: Dtype,
+    /// Whether each step of the softmax (shifted score, exponential, row sum, quotient) may be
+    /// stored in the storage format `dtype`; the row sum is added up in the softmax format.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stored_steps: bool,
     /// Whether the row sum may be that of the rounded weights.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sum_of_rounded: bool,
@@ -69,7 +73,8 @@ pub struct Contract {
     /// Relative error of the exponential, and of the logarithm in a log-sum-exp, in unit roundoffs
     /// `2^-p` of the softmax format.
     pub exp_error: u32,
-    /// Relative error of the hyperbolic tangent of a softcap, in the same units.
+    /// Relative error of the hyperbolic tangent of a softcap, in the same units. In float32 and
+    /// wider a tangent may be made of exponentials as well, with an absolute error of 16 units.
     #[serde(default = "eight")]
     pub tanh_error: u32,
     /// Smallest key tile of the online recurrence; absent for a single pass over the keys.

@@ -155,6 +155,8 @@ contract_patch! {
     score_roundings: u32, score_roundings, |x| x, u32::looseness;
     /// Format of the softmax: shifted logits, exponentials, row sum and quotients.
     softmax: Dtype, softmax, |x| x, Dtype::looseness;
+    /// Whether each step of the softmax may be stored in the storage format.
+    stored_steps: bool, stored_steps, |x| x, bool::looseness;
     /// Whether the row sum may be that of the rounded weights.
     sum_of_rounded: bool, sum_of_rounded, |x| x, bool::looseness;
     /// Relative error of exponential and logarithm.

@@ -66,7 +66,7 @@ fn duration(text: &str) -> Result<Duration, Unexpected> {
 #[command(
     name = "qkvet",
     version,
-    after_help = "Examples:\n  qkvet check builtin:flash\n  qkvet check path/to/file.py:attention\n\nExit codes: 0 held, 1 findings, 2 usage or specification, 3 target could not be started or broke the\nprotocol, 4 nothing was checked, 130 interrupted."
+    after_help = "Examples:\n  qkvet check builtin:flash\n  qkvet check path/to/file.py:attention\n\nExit codes: 0 held, 1 findings, 2 usage or specification, 3 target could not be started or broke the\nprotocol, 4 nothing was checked, 5 qkvet contradicts itself, 130 interrupted."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]

@@ -92,6 +92,7 @@ fn styles(contract: &Contract) -> Vec<Style> {
     let loose = Style {
         scale_inputs: contract.input_roundings > 0,
         store_scores: contract.score_roundings > 0,
+        store_steps: contract.stored_steps,
         sum_rounded: contract.sum_of_rounded,
         ..plain
     };

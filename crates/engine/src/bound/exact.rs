@@ -36,6 +36,6 @@ pub(super) fn exact_bound(
     Some(if exact.dead == 0 {
         0.0
     } else {
-        INFLATION * 2.5 * min_normal(formats.softmax) * dead / exact.live as f64
+        INFLATION * 2.5 * formats.stale * min_normal(formats.softmax) * dead / exact.live as f64
     })
 }

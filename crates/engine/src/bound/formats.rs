@@ -9,6 +9,14 @@ use crate::format::{
 use crate::gemm::gamma;
 use crate::head::Head;
 
+/// Absolute error of a tangent that is made of exponentials, in unit roundoffs:
+/// `docs/bounds.md#contract`.
+const TANH_ABSOLUTE: f64 = 16.0;
+
+/// By how much a maximum may grow before an online recurrence rescales: FlashAttention-4 waits for
+/// a factor of `2^8`.
+const STALE: f64 = 256.0;
+
 /// Constants of a contract, and what of the operands of one head they leave as it is.
 pub(super) struct Formats {
     pub(super) input: Dtype,
@@ -29,6 +37,11 @@ pub(super) struct Formats {
     pub(super) operand_unit: f64,
     pub(super) operands: Operands,
     depth: Depth,
+    /// How much larger than with the maximum of the row so far what is added up may be, while a
+    /// recurrence puts off its rescaling.
+    pub(super) stale: f64,
+    /// Unit roundoff of stored steps of the softmax, 0 when they are not stored.
+    pub(super) step_unit: f64,
     /// Whether the row sum may be that of rounded weights; whether weights are never divided.
     pub(super) sum_of_rounded: bool,
     pub(super) divides_last: bool,
@@ -41,6 +54,8 @@ pub(super) struct Formats {
     /// Relative error of one exponential or logarithm, of one hyperbolic tangent.
     pub(super) exp_error: f64,
     pub(super) tanh_error: f64,
+    /// Absolute error of a tangent that is made of exponentials.
+    pub(super) tanh_absolute: f64,
     /// Whether partial results may be merged by their log-sum-exp.
     pub(super) merges: bool,
     /// Smallest tile of keys.
@@ -52,7 +67,7 @@ pub(super) struct Formats {
     /// Largest magnitude of a value.
     largest_value: f64,
     pub(super) operand_underflow: f64,
-    /// That of the weights and of them as operands.
+    /// That of the exponentials and of the weights, and of them as operands.
     pub(super) weights_underflow: f64,
     /// That of one operation of the accumulator.
     pub(super) dot_underflow: f64,
@@ -109,6 +124,13 @@ impl Formats {
     pub(super) fn new(contract: &Contract, head: &Head<'_>) -> Self {
         let Contract { dtype, dot, softmax, weights, operands, truncates, .. } = *contract;
         let partial = contract.partial.filter(|_| contract.merges);
+        // Where numbers of this size would fit: nobody puts anything off in float16.
+        let is_wide = softmax.min_exponent() < -100 && dot.min_exponent() < -100;
+        let stale = if contract.tile.is_some() && is_wide { STALE } else { 1.0 };
+        let (step_unit, step_underflow) = match contract.stored_steps {
+            true => (unit_roundoff(dtype), underflow(dtype)),
+            false => (0.0, 0.0),
+        };
         let largest_value = if partial.is_some() {
             head.value.iter().fold(0.0, |max: f64, v| max.max(v.abs()))
         } else {
@@ -136,12 +158,14 @@ impl Formats {
             dot_unit: cut * pow2(-(dot_bits as i32)),
             dot_bits,
             truncates,
-            weights_flush: 2.0 * min_normal(softmax) < smallest_subnormal(weights) / 2.0,
+            weights_flush: 2.0 * stale * min_normal(softmax) < smallest_subnormal(weights) / 2.0,
             weights_unit: unit_roundoff(weights),
             operand_unit,
             operands: Operands::new(head, operands),
             depth: contract.depth,
-            sum_of_rounded: contract.sum_of_rounded,
+            stale,
+            step_unit,
+            sum_of_rounded: contract.sum_of_rounded || contract.stored_steps,
             divides_last: contract.divides_last,
             input_roundings: f64::from(contract.input_roundings),
             input_growth: {
@@ -155,13 +179,17 @@ impl Formats {
             score_roundings: contract.score_roundings,
             exp_error: f64::from(contract.exp_error) * unit_roundoff(softmax),
             tanh_error: f64::from(contract.tanh_error) * unit_roundoff(softmax),
+            tanh_absolute: match softmax {
+                Dtype::Float32 | Dtype::Float64 => TANH_ABSOLUTE * unit_roundoff(softmax),
+                _ => 0.0,
+            },
             merges: contract.merges,
             tile: contract.tile,
             input_underflow: underflow(dtype),
             output_underflow: underflow(output),
             partial_underflow: partial.map_or(0.0, underflow),
             operand_underflow,
-            weights_underflow: underflow(weights) + operand_underflow,
+            weights_underflow: underflow(weights) + operand_underflow + step_underflow,
             dot_underflow: underflow(dot),
             sum_bits: [dot_bits, softmax.precision(), output.precision()]
                 .into_iter()

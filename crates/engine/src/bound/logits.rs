@@ -16,6 +16,8 @@ pub(super) struct Logits {
     pub(super) terms: f64,
     /// Upper bound of the capped part; 0 without softcap.
     pub(super) capped: f64,
+    /// The cap itself, times the scale where that comes later; 0 without softcap.
+    pub(super) cap_size: f64,
     /// `|scale|` and its relative error; 1 and 0 where nothing is scaled.
     scale: f64,
     scale_error: f64,
@@ -75,6 +77,7 @@ impl Logits {
             dots,
             terms: terms.max(head.sink.map_or(0.0, f64::abs)) + shift,
             capped,
+            cap_size: cap.map_or(0.0, |cap| cap * later(Stage::Softcap)),
             scale,
             scale_error,
             raw,
@@ -150,10 +153,22 @@ impl Logits {
         let roundings = if self.has_bias { 18 } else { 14 } + self.option_roundings();
         let softmax = gamma(roundings, unit_roundoff(formats.softmax)) * (size + scores)
             + self.underflow(roundings as f64, min_normal(formats.softmax));
-        let caps = 2.0 * formats.tanh_error * (self.capped + dots + scores);
+        let caps =
+            2.0 * formats.tanh_error * (self.capped + dots + scores) + self.made_tangents(formats);
         let caps = if self.cap.is_some() { caps } else { 0.0 };
         let bias = if self.bias_is_scaled { self.scale_error * row.bias_max } else { 0.0 };
-        [dots + scores + softmax + caps + bias, softmax + caps]
+        let before = dots + scores + softmax + caps + bias;
+        // A shift is the difference of two logits; that of a key from itself is 0.
+        let shift = match formats.step_unit {
+            0.0 => 0.0,
+            unit => 2.0 * unit * (self.terms + before) + formats.input_underflow,
+        };
+        [before + shift, softmax + caps]
+    }
+
+    /// What the absolute error of a tangent does to the difference of two logits.
+    fn made_tangents(&self, formats: &Formats) -> f64 {
+        2.0 * formats.tanh_absolute * self.cap_size
     }
 
     /// Whether logit errors, relative to the terms of a logit, leave every dropped key `e^−448`
@@ -167,6 +182,7 @@ impl Logits {
         self.relative_error(head, formats) * row.dropped_ratio <= 0.25
             && self.input_underflow(head, row, formats)
                 + gamma(32, unit_roundoff(formats.softmax)) * self.shift
+                + self.made_tangents(formats)
                 <= 1.0
     }
 
@@ -178,6 +194,7 @@ impl Logits {
         (1.0 + dots)
             * (1.0 + self.score_growth(formats))
             * (1.0 + gamma(18 + self.option_roundings(), unit_roundoff(formats.softmax)) + tanh)
+            * (1.0 + 2.0 * formats.step_unit)
             - 1.0
     }
 
@@ -221,6 +238,7 @@ impl Logits {
             && 4.0 * largest <= max_finite(formats.softmax)
             && cap_fits
             && (row.visible as f64) <= max_finite(formats.softmax) / 2.0
+            && (formats.step_unit == 0.0 || (row.visible as f64) <= max_finite(formats.input) / 2.0)
     }
 }
 

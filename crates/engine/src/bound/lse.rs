@@ -34,7 +34,7 @@ pub(super) fn lse_bound(
     let keys_log = libm::log(terms.keys as f64) * (1.0 + 1e-15);
     let u_a = formats.softmax_unit();
     let rest = |sum: f64| {
-        let log = (formats.exp_error + 2.0 * u_a) * (keys_log + sum);
+        let log = (formats.exp_error + 2.0 * u_a + formats.step_unit) * (keys_log + sum);
         let maximum = gamma(MAXIMUM, u_a) * (logits.terms + sum);
         let inner = sum + log + maximum + factor_error(head, logits, terms, formats);
         let size = logits.terms + keys_log;
@@ -51,13 +51,17 @@ pub(super) fn lse_bound(
     let size = LAMBDA * random.own + random.common;
     let probable = if size < 0.5 {
         let depth = (formats.sum_depth(terms.kept) as f64 + terms.rescalings).sqrt();
-        let rounded_weights =
-            if formats.sum_of_rounded { formats.weights_unit + formats.operand_unit } else { 0.0 };
+        let rounded_weights = if formats.sum_of_rounded {
+            formats.weights_unit + formats.operand_unit + formats.step_unit
+        } else {
+            0.0
+        };
         let underflow = terms.keys as f64
             * (terms.omega + if formats.sum_of_rounded { formats.weights_underflow } else { 0.0 });
         let sum = (LAMBDA
             * (random.own * row.weight_norm + rounded_weights * row.weight_norm + depth * u_a)
-            + random.common)
+            + random.common
+            + formats.step_unit)
             * 1.05
             / (1.0 - size)
             + 2.0 * underflow;

@@ -21,9 +21,11 @@ pub(super) fn factor_error(
     if !formats.merges || is_one || !matches!(head.normalization, Normalization::OverKeys) {
         return 0.0;
     }
-    let lse = logits.terms + libm::log(terms.keys as f64) * (1.0 + 1e-15);
-    let factor = formats.softmax_unit() * (4.0 * lse + 16.0) + 2.0 * formats.exp_error;
-    expm1_upper(factor * (terms.rescalings + 2.0))
+    let (keys, levels) = (terms.keys as f64, terms.rescalings + 2.0);
+    let log = |x: f64| libm::log(x) * (1.0 + 1e-15);
+    let lse = logits.terms + log(keys);
+    let functions = formats.exp_error * (2.0 + log(1.0 + (keys - 1.0) / levels));
+    expm1_upper(levels * (formats.softmax_unit() * (4.0 * lse + 8.0) + functions))
 }
 
 /// What merging may add to the bound of an element whose partial results are rounded to nothing

@@ -44,9 +44,10 @@ pub(super) fn sources(
         std::f64::consts::SQRT_2 * formats.operand_unit * a
     };
     let stored = formats.input_roundings.sqrt() * u_in * a
-        + f64::from(logits.score_roundings(formats)).sqrt() * u_in * z;
+        + f64::from(logits.score_roundings(formats)).sqrt() * u_in * z
+        + 2.0 * formats.step_unit * z;
     let exp_error = if terms.logits_are_exact { 0.0 } else { formats.exp_error };
-    let cap = formats.tanh_error * logits.capped;
+    let cap = formats.tanh_error * logits.capped + formats.tanh_absolute * logits.cap_size;
     let roundings = (8 + logits.option_roundings()) as f64;
     let own = dots + operands + stored + roundings * u_a * z + exp_error;
     // A tangent is an approximation, one function of its argument: its error is the same wherever
@@ -76,7 +77,7 @@ pub(super) fn probable(
     let sum_depth = (formats.sum_depth(terms.kept) as f64 + terms.rescalings).sqrt();
     let value_depth = (terms.value_depth as f64).sqrt();
     let centered_norm = product_norm + output * row.weight_norm;
-    let random = (u_p + u_t) * product_norm
+    let random = (u_p + u_t + formats.step_unit) * product_norm
         + own * centered_norm
         + value_depth * u_d * abar
         + sum_depth * u_a * output;
@@ -88,7 +89,7 @@ pub(super) fn probable(
     };
     let linear = (cut + formats.partial.map_or(0.0, unit_roundoff)) * abar;
     1.05 * (LAMBDA * random + common * deviation + linear) / (1.0 - size)
-        + (unit_roundoff(formats.output) + 3.0 * u_a) * output
+        + (unit_roundoff(formats.output) + 3.0 * u_a + formats.step_unit) * output
         + absolute
         + formats.storing_underflow()
         + min_normal(formats.softmax)

@@ -80,7 +80,7 @@ impl RowTerms {
             shared,
             sum_lower: row.sum_lower,
             mass: 1.0,
-            omega: 6.0 * min_normal(formats.softmax)
+            omega: 6.0 * formats.stale * min_normal(formats.softmax)
                 + if row.dropped > 0 { DROPPED_WEIGHT } else { 0.0 },
             keys: row.visible + sink,
             kept,
@@ -119,14 +119,17 @@ impl RowTerms {
         let products = gamma(self.value_depth, formats.dot_unit);
         let partial = formats.partial.map_or(0.0, unit_roundoff);
         let nu = (1.0 + u_p) * (1.0 + products) * (1.0 + u_a) * (1.0 + u_a) * (1.0 + u_a);
-        let nu = nu * (1.0 + u_t) * (1.0 + u_t) * (1.0 + partial) - 1.0;
+        // An exponential, and the row sum of a part that is merged with others.
+        let steps = (1.0 + formats.step_unit) * (1.0 + formats.step_unit);
+        let nu = nu * (1.0 + u_t) * (1.0 + u_t) * (1.0 + partial) * steps - 1.0;
         let terms = if matches!(head.normalization, Normalization::OverQueries) {
             head.n_q
         } else {
             self.kept
         };
         let sum_depth = formats.sum_depth(terms) + self.rescalings as usize;
-        let sum_error = gamma(sum_depth, u_a) + 2.0 * (dropped as f64 + 1.0) * self.omega;
+        let adding = (1.0 + gamma(sum_depth, u_a)) * (1.0 + formats.step_unit) - 1.0;
+        let sum_error = adding + 2.0 * (dropped as f64 + 1.0) * self.omega;
         let mass = match head.normalization {
             Normalization::OverKeys => self.row_sum(formats),
             Normalization::None | Normalization::OverQueries => 1.0,
@@ -139,7 +142,10 @@ impl RowTerms {
         let keys = self.keys as f64;
         let exponentials = (1.0 - self.tau) * self.sum_lower - keys * self.omega;
         if formats.sum_of_rounded {
-            exponentials * (1.0 - formats.weights_unit) * (1.0 - formats.operand_unit)
+            exponentials
+                * (1.0 - formats.weights_unit)
+                * (1.0 - formats.operand_unit)
+                * (1.0 - formats.step_unit)
                 - keys * formats.weights_underflow
         } else {
             exponentials

@@ -183,6 +183,7 @@ mod tests {
             input_roundings: 0,
             score_roundings: 0,
             weights: dtype,
+            stored_steps: false,
             sum_of_rounded: false,
             divides_last: false,
             exp_error: 4,

@@ -6,6 +6,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use super::heads_at_once;
 use crate::bound::certainly_keeps;
 use crate::enclosure::{Detail, enclose_as};
+use crate::selftest::rounds_conventionally;
 use crate::gemm::Products;
 use crate::lowering::{Maps, ResultName, lower};
 
@@ -42,7 +43,7 @@ pub fn certainly_passes(
         let lowered = lower(meaning, call, at / dims.h_q, at % dims.h_q, ResultName::Output);
         let head = lowered.head();
         let enclosure = enclose_as(&head, Products::Faer, Detail::Rows);
-        !lowered.is_rounded()
+        !lowered.is_rounded() && rounds_conventionally()
             && certainly_keeps(
                 &head,
                 &enclosure,

@@ -477,6 +477,7 @@ mod tests {
             input_roundings: 0,
             score_roundings: 0,
             weights: Dtype::Float32,
+            stored_steps: false,
             sum_of_rounded: true,
             divides_last: false,
             exp_error: 4,

@@ -16,12 +16,19 @@ pub(crate) struct Style {
     pub(crate) online: bool,
     /// Tile of the recurrence.
     pub(crate) tile: usize,
+    /// Rescale only when the maximum has grown by more than `ln 2⁸`.
+    pub(crate) puts_off: bool,
     /// Fold `log₂ e` into the scale and use powers of two.
     pub(crate) base_two: bool,
     /// Round `query·√s` and `key·√s` to the storage format (only if the contract allows it).
     pub(crate) scale_inputs: bool,
     /// Store scores in the storage format (only if the contract allows it).
     pub(crate) store_scores: bool,
+    /// Store shifted scores, exponentials and row sum in the storage format (only if the contract
+    /// allows it, and not in an online recurrence).
+    pub(crate) store_steps: bool,
+    /// How the tangent of a softcap is made.
+    pub(crate) tangent: Tangent,
     /// Sum products in reverse order.
     pub(crate) reverse: bool,
     /// How exponentials below the normal range come out: flushed to zero, or clamped to the
@@ -38,14 +45,28 @@ pub(crate) struct Style {
     pub(crate) sink_last: bool,
 }
 
+/// How a hyperbolic tangent is made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Tangent {
+    /// By a function with a relative error.
+    Function,
+    /// `(e^y − e^−y) / (e^y + e^−y)`.
+    Quotient,
+    /// `2 / (1 + e^(−2y)) − 1`.
+    Sigmoid,
+}
+
 impl Style {
     /// The plainest one.
     pub(crate) const PLAIN: Self = Self {
         online: false,
         tile: 16,
+        puts_off: false,
         base_two: false,
         scale_inputs: false,
         store_scores: false,
+        store_steps: false,
+        tangent: Tangent::Function,
         reverse: false,
         clamp: false,
         cut: None,
@@ -172,6 +193,33 @@ impl Machine<'_> {
         self.spoil(exact, self.contract.exp_error)
     }
 
+    /// A tangent as bad as the contract allows; 0 at 0.
+    fn tanh(&mut self, y: f64) -> f64 {
+        // No exponential of those that make a tangent may overflow.
+        let y = y.clamp(-20.0, 20.0);
+        match self.style.tangent {
+            Tangent::Function => self.spoil(libm::tanh(y), self.contract.tanh_error),
+            Tangent::Quotient => {
+                let (up, down) = (self.natural_exp(y), self.natural_exp(-y));
+                self.a(self.a(up - down) / self.a(up + down))
+            }
+            Tangent::Sigmoid => {
+                let divisor = 1.0 + self.natural_exp(-2.0 * y);
+                let half = self.a(1.0 / self.a(divisor));
+                self.a(2.0 * half - 1.0)
+            }
+        }
+    }
+
+    fn natural_exp(&mut self, x: f64) -> f64 {
+        if x == 0.0 { 1.0 } else { self.spoil(libm::exp(x), self.contract.exp_error) }
+    }
+
+    /// A step of the softmax as the next one reads it.
+    fn step(&self, x: f64) -> f64 {
+        if self.style.store_steps { round(x, self.contract.dtype) } else { x }
+    }
+
     /// A logarithm as bad as the contract allows; 0 at 1.
     fn log(&mut self, x: f64) -> f64 {
         let exact = if self.style.base_two { libm::log2(x) } else { libm::log(x) };
@@ -278,8 +326,7 @@ impl Machine<'_> {
                     if let Some(cap) = problem.softcap {
                         let cap = self.a(cap);
                         let quotient = stored(self.a(z / cap));
-                        let tanh =
-                            stored(self.spoil(libm::tanh(quotient), self.contract.tanh_error));
+                        let tanh = stored(self.tanh(quotient));
                         z = stored(self.a(tanh * cap));
                     }
                 }
@@ -336,6 +383,9 @@ impl Machine<'_> {
             if new_top == f64::NEG_INFINITY {
                 continue;
             }
+            let threshold = 8.0 * if self.style.base_two { 1.0 } else { std::f64::consts::LN_2 };
+            let waits = self.style.puts_off && new_top - top <= threshold;
+            let new_top = if waits { top } else { new_top };
             let rescale =
                 if top == f64::NEG_INFINITY { 0.0 } else { self.exp(self.a(top - new_top)) };
             let weights: Vec<f64> =
@@ -375,8 +425,8 @@ impl Machine<'_> {
         let exponentials: Vec<f64> =
             scores[keys.clone()].iter().map(|z| self.weight(*z, top)).collect();
         let mut addends = self.summed(&exponentials);
-        addends.extend(sink.map(|sink| self.exp(self.a(sink - top))));
-        let total = self.sum(&addends);
+        addends.extend(sink.map(|sink| self.weight(sink, top)));
+        let total = self.step(self.sum(&addends));
         let divisor = if self.contract.divides_last { 1.0 } else { total };
         let weights: Vec<f64> = exponentials
             .iter()
@@ -423,6 +473,10 @@ impl Machine<'_> {
     }
 
     fn weight(&mut self, z: f64, top: f64) -> f64 {
-        if z == f64::NEG_INFINITY { 0.0 } else { self.exp(self.a(z - top)) }
+        if z == f64::NEG_INFINITY {
+            return 0.0;
+        }
+        let exponential = self.exp(self.step(self.a(z - top)));
+        self.step(exponential)
     }
 }

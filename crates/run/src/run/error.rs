@@ -1,5 +1,6 @@
 //! Why a run could not be made.
 
+use qkvet_engine::ball::Ball;
 use qkvet_engine::law::EvaluationError;
 use qkvet_engine::selftest::SelfTestError;
 use qkvet_gen::GenError;
@@ -33,7 +34,28 @@ pub enum RunError {
     /// A law has no value on a case.
     #[error(transparent)]
     Evaluation(#[from] EvaluationError),
-    /// Two numbers that must agree do not: this machine or this build cannot be trusted.
+    /// What the proofs assume of this machine does not hold.
     #[error("self-test: {0}")]
     SelfTest(#[from] SelfTestError),
+    /// The two routes to one exact number differ: this machine or this build cannot be trusted.
+    #[error(
+        "{case}, {result} of {call} at [b={}, h={}, i={}, c={column}]: expected {:e} ± {:e} as the enclosure says, got {:e} ± {:e} in arbitrary precision; this is an error of qkvet, not of the target: please report it with the case",
+        place[0], place[1], place[2], enclosed.mid, enclosed.rad, precise.mid, precise.rad
+    )]
+    Contradiction {
+        /// The id of the case.
+        case: String,
+        /// The call, as the law names it.
+        call: String,
+        /// Which result.
+        result: &'static str,
+        /// Item, head and query.
+        place: [usize; 3],
+        /// Column.
+        column: usize,
+        /// What the verdict rests on.
+        enclosed: Ball,
+        /// What came by the other route.
+        precise: Ball,
+    },
 }

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use qkvet_engine::affects::{AffectedElements, affects};
-use qkvet_engine::interpret::{Expected, interpret};
+use qkvet_engine::interpret::{Expected, interpret, second_opinion};
 use qkvet_engine::law::CallRecord;
 use qkvet_engine::lowering::{ResultName, alters, visibility};
 use qkvet_engine::simulate::Simulator;
@@ -15,6 +15,7 @@ use qkvet_spec::{
 };
 
 use crate::run::case::JudgedCase;
+use crate::run::error::RunError;
 use crate::run::group::Group;
 use crate::run::state::RunState;
 
@@ -88,6 +89,32 @@ impl Farthest<'_> {
         let row = self.worst / width;
         [row / (h_q * n_q), row / n_q % h_q, row % n_q]
     }
+}
+
+/// Holds the number that a finding of wrong results shows against a second route, in integers.
+///
+/// # Errors
+/// [`RunError::Contradiction`] where no number is what both say.
+pub(super) fn confirm(judged: &JudgedCase<'_>, telling: &Telling<'_>) -> Result<(), RunError> {
+    let Some(farthest) = Farthest::of(&judged.calls, telling) else { return Ok(()) };
+    let (place, column) = (farthest.place(), farthest.worst % farthest.width());
+    let call = &farthest.record.call;
+    let Some(row) = second_opinion(telling.meaning, call, farthest.want, place) else {
+        return Ok(());
+    };
+    let (enclosed, precise) = (farthest.expected.exact[farthest.worst], row[column]);
+    if enclosed.meets(precise) {
+        return Ok(());
+    }
+    Err(RunError::Contradiction {
+        case: judged.record.id.clone(),
+        call: farthest.record.label.clone(),
+        result: farthest.want.name(),
+        place,
+        column,
+        enclosed,
+        precise,
+    })
 }
 
 /// Distance over what is allowed; infinite where no error is allowed, and for NaN.

@@ -8,13 +8,13 @@ mod replay;
 use std::collections::BTreeMap;
 
 use qkvet_diagnose::{describe_case, describe_inputs};
-use qkvet_spec::{Finding, FindingState, Note, Witness};
+use qkvet_spec::{Finding, FindingState, Note, Verdict, Witness};
 
 use super::call::Workers;
 use super::error::RunError;
 use super::shrink::{Depth, Shown};
 use super::state::RunState;
-use example::{Telling, example, picture};
+use example::{Telling, confirm, example, picture};
 use patterns::{boundary_of, keep_member, reading, structure_of};
 pub(super) use replay::keep_undecided;
 use replay::{Seen, Trace, trace};
@@ -35,12 +35,16 @@ pub(super) fn describe(
         trace(state, workers, &seen);
     let once = (judged.once && group.is_bare()).then_some(Note::Once);
     let contract = state.config.contracts.get(&judged.planned.dtype()).copied();
-    let telling = contract.filter(|_| depth == Depth::Numbers).map(|contract| Telling {
+    let telling = contract.map(|contract| Telling {
         meaning: state.meaning,
         contract,
         faults: &group.faults,
         convention: convention.as_ref(),
     });
+    if let Some(telling) = telling.as_ref().filter(|_| group.verdict == Verdict::Fail) {
+        confirm(&judged, telling)?;
+    }
+    let telling = telling.filter(|_| depth == Depth::Numbers);
     let picture = telling.as_ref().and_then(|telling| picture(state, &group, telling));
     let looked_at = picture.iter().map(|(at, _)| *at).chain(group.beside.iter().copied());
     looked_at.for_each(|at| keep_member(state, workers, at));
