@@ -35,6 +35,7 @@ mod native;
 mod onnx;
 mod own_law;
 mod page;
+mod precision;
 mod probe;
 mod programs;
 mod proofs;

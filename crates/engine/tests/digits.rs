@@ -445,6 +445,7 @@ fn contract() -> Contract {
         lse: None,
         default: true,
         frozen: false,
+        storage: None,
         operands: None,
         dot: Dtype::Float32,
         dot_bits: None,

@@ -15,7 +15,10 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 /// Modifiers on top of contracts, one of each kind and some together.
-const COMPOSED: [&str; 22] = [
+const COMPOSED: [&str; 25] = [
+    "f64+float32-inside",
+    "f64+float16-inside",
+    "f32+bfloat16-inside",
     "f16-unfused+f16-softmax",
     "f64+split-kv+depth-16",
     "f32+unmerged+unrounded-sum",

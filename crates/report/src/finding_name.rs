@@ -45,6 +45,7 @@ pub fn finding_name(finding: &Finding) -> String {
     }
     match &finding.cause {
         Cause::Faults { .. } | Cause::Convention { .. } => code(finding).unwrap_or_default(),
+        Cause::Precision { dtype, computed, .. } => format!("precision:{dtype}-in-{computed}"),
         Cause::Layout { .. } => LAYOUT.to_owned(),
         Cause::Threads => THREADS.to_owned(),
         Cause::Later => "of-a-later-version".to_owned(),

@@ -31,7 +31,7 @@ pub fn gitlab(summary: &Summary) -> Result<String, serde_json::Error> {
         .map_or((ELSEWHERE, 1), |source| (source.path.as_str(), source.line));
     let entry = |finding: &qkvet_spec::Finding| -> Value {
         let severity = match (finding.kind, finding.verdict) {
-            (FindingKind::Convention, _) => "major",
+            (FindingKind::Convention | FindingKind::Precision, _) => "major",
             (_, Verdict::Crash | Verdict::Timeout) => "blocker",
             _ => "critical",
         };

@@ -126,6 +126,7 @@ pub(crate) fn rule(finding: &Finding) -> String {
     let rule = match (finding.cause.faults().first(), finding.kind) {
         (Some(fault), _) => fault.code.clone(),
         (None, FindingKind::Convention) => "undeclared-convention".to_owned(),
+        (None, FindingKind::Precision) => "undeclared-precision".to_owned(),
         (None, FindingKind::Verdict) => format!("law/{}", finding.law),
     };
     visible(&rule).into_owned()

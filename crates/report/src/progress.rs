@@ -13,7 +13,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use qkvet_spec::{Event, FindingState, Proposal, Verdict, Warning, Words as _};
 
 use crate::text::{count, no_command, visible_line};
-use crate::words::{English, notice};
+use crate::words::{English, notice, word_of};
 
 /// Longest silence where no bar is drawn.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -145,13 +145,14 @@ impl Progress {
 fn so_far(proposal: &Proposal) -> String {
     let Proposal { state, verdict, cause, law, case, call, cases, of } = proposal;
     let title = English.title(cause);
+    let word = word_of(cause.kind(), *verdict);
     match state {
-        FindingState::Withdrawn => format!("so far: taken back: {verdict} {title} ({case})"),
+        FindingState::Withdrawn => format!("so far: taken back: {word} {title} ({case})"),
         _ => {
             let again = if *state == FindingState::Revised { "now " } else { "" };
             let of = count(*of);
             format!(
-                "so far: {again}{verdict} {title}: {} of {of} cases, {case} ({law}, {call})",
+                "so far: {again}{word} {title}: {} of {of} cases, {case} ({law}, {call})",
                 count(*cases)
             )
         }

@@ -179,6 +179,9 @@ impl Words for English {
             Cause::Convention { title, .. } => {
                 format!("undeclared convention: {}", lower_first(title))
             }
+            Cause::Precision { dtype, computed, .. } => {
+                format!("{dtype} is computed in {computed}")
+            }
             Cause::Layout { .. } => LAYOUT.to_owned(),
             Cause::Threads => THREADS.to_owned(),
             Cause::Intermittent => INTERMITTENT.to_owned(),
@@ -203,6 +206,9 @@ impl Words for English {
             }
             Cause::Convention { standard, .. } => Some(format!(
                 "the standard is {standard}; all else was judged under the convention"
+            )),
+            Cause::Precision { computed, contract, explained, of, .. } => Some(format!(
+                "every number returned is one of {computed}, and {explained} of {of} failing cases are right under {contract}; all else was judged under it"
             )),
             Cause::Layout { right, faults } if faults.is_empty() => Some(layout(*right)),
             Cause::Layout { faults, .. } => Some(format!(
@@ -233,8 +239,13 @@ impl Words for English {
                 Some(faults.iter().map(|fault| fault.tell.as_str()).collect::<Vec<_>>().join(" "))
             }
             Cause::Convention { field, value, .. } => {
-                Some(format!("declare it with {}, or fix it", declared(field, value, dialect)))
+                let declared = declared(("convention", &format!("{field}={value}")), dialect);
+                Some(format!("declare it with {declared}, or fix it"))
             }
+            Cause::Precision { dtype, contract, .. } => Some(format!(
+                "declare it with {}, or compute in {dtype}",
+                declared(("contract", contract), dialect)
+            )),
             Cause::Layout { right, .. } => Some(strides(*right).to_owned()),
             Cause::Threads => Some(
                 "look for memory that two threads write, or that one reads before another wrote it; `qkvet explain threads` says more"
@@ -262,12 +273,12 @@ impl Words for English {
 }
 
 /// `declare it` in the words of who reads it.
-fn declared(field: &str, value: &str, dialect: Dialect) -> String {
+fn declared((kind, name): (&str, &str), dialect: Dialect) -> String {
     match dialect {
-        Dialect::CommandLine => format!("--convention {field}={value}"),
-        Dialect::Python => format!("convention=\"{field}={value}\""),
-        Dialect::RustSuite => format!(".convention(\"{field}={value}\")"),
-        Dialect::RustMacro => format!("convention = \"{field}={value}\""),
+        Dialect::CommandLine => format!("--{kind} {name}"),
+        Dialect::Python => format!("{kind}=\"{name}\""),
+        Dialect::RustSuite => format!(".{kind}(\"{name}\")"),
+        Dialect::RustMacro => format!("{kind} = \"{name}\""),
     }
 }
 
@@ -452,7 +463,15 @@ pub fn judgment(judgment: &Judgment, dialect: Dialect) -> String {
 
 /// The word that a finding begins with.
 pub(crate) fn word(finding: &Finding) -> &'static str {
-    if finding.kind == FindingKind::Convention { "CONVENTION" } else { finding.verdict.word() }
+    word_of(finding.kind, finding.verdict)
+}
+
+pub(crate) fn word_of(kind: FindingKind, verdict: Verdict) -> &'static str {
+    match kind {
+        FindingKind::Convention => "CONVENTION",
+        FindingKind::Precision => "PRECISION",
+        FindingKind::Verdict => verdict.word(),
+    }
 }
 
 /// A finding in the output of a test: which cases, what was expected and what came, the cause, how

@@ -30,6 +30,10 @@ pub struct Contract {
     /// Whether certified answers that are kept as files state its bounds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub frozen: bool,
+    /// Narrower format to which results on the way and the output itself are rounded, in place of
+    /// `dtype`, which only carries them; absent: `dtype`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<Dtype>,
     /// Format to which query, key, weights and values are rounded before they are multiplied;
     /// absent: they are multiplied as they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -116,6 +120,11 @@ impl Contract {
     /// Format of the output.
     pub fn output(&self) -> Dtype {
         self.output.unwrap_or(self.dtype)
+    }
+
+    /// Format to which results on the way are rounded where a field speaks of the storage format.
+    pub fn storage(&self) -> Dtype {
+        self.storage.unwrap_or(self.dtype)
     }
 
     /// Format of the log-sum-exp.

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::verdict::is_zero;
 use crate::{
-    Breakage, CallOption, Condition, Evidence, Fault, Output, Picture, Reading, SeenIn, Tensor,
-    Verdict, Witness, WorkedExample, WrongElements,
+    Breakage, CallOption, Condition, Dtype, Evidence, Fault, Output, Picture, Reading, SeenIn,
+    Tensor, Verdict, Witness, WorkedExample, WrongElements,
 };
 
 /// How far a finding has come. Reports and exit codes know final ones only.
@@ -37,6 +37,8 @@ pub enum FindingKind {
     Verdict,
     /// A legitimate convention that was not declared.
     Convention,
+    /// A narrower format than declared.
+    Precision,
 }
 
 /// A fault of the atlas.
@@ -178,6 +180,19 @@ pub enum Cause {
         /// What is standard.
         standard: String,
     },
+    /// Everything is computed in a narrower format than the contract says, and is right in it.
+    Precision {
+        /// Format of the calls.
+        dtype: Dtype,
+        /// Format that every number returned is one of.
+        computed: Dtype,
+        /// The contract that holds instead.
+        contract: String,
+        /// How many of the failing cases are right under it.
+        explained: usize,
+        /// How many failed.
+        of: usize,
+    },
     /// The result is right for one layout in memory alone.
     Layout {
         /// For this one.
@@ -253,6 +268,7 @@ impl Cause {
     pub fn kind(&self) -> FindingKind {
         match self {
             Self::Convention { .. } => FindingKind::Convention,
+            Self::Precision { .. } => FindingKind::Precision,
             _ => FindingKind::Verdict,
         }
     }

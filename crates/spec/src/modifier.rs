@@ -137,6 +137,8 @@ fn bits(value: &Option<u32>) -> f64 {
 }
 
 contract_patch! {
+    /// Narrower format in which everything on the way is stored.
+    storage: Dtype, storage, Some, if_any;
     /// Format to which query, key, weights and values are rounded before they are multiplied.
     operands: Format, operands, Some, if_any;
     /// Accumulator of `QKᵀ` and of `PV`.
@@ -155,6 +157,8 @@ contract_patch! {
     score_roundings: u32, score_roundings, |x| x, u32::looseness;
     /// Format of the softmax: shifted logits, exponentials, row sum and quotients.
     softmax: Dtype, softmax, |x| x, Dtype::looseness;
+    /// Format of the weights.
+    weights: Dtype, weights, |x| x, Dtype::looseness;
     /// Whether each step of the softmax may be stored in the storage format.
     stored_steps: bool, stored_steps, |x| x, bool::looseness;
     /// Whether the row sum may be that of the rounded weights.
@@ -297,6 +301,11 @@ fn contradiction(one: &Modifier, other: &Modifier) -> Option<&'static str> {
 fn incomparable(base: &Contract, modifiers: &[Modifier]) -> Option<(&'static str, Format, Format)> {
     let patches = || modifiers.iter().flat_map(|one| [&one.allows, &one.promises]);
     let named = [
+        (
+            "storage",
+            base.storage.map(Format::from),
+            patches().filter_map(|patch| patch.storage.map(Format::from)).collect::<Vec<_>>(),
+        ),
         (
             "operands",
             base.operands,

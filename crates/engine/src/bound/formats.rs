@@ -122,7 +122,13 @@ impl Operands {
 
 impl Formats {
     pub(super) fn new(contract: &Contract, head: &Head<'_>) -> Self {
-        let Contract { dtype, dot, softmax, weights, operands, truncates, .. } = *contract;
+        let Contract { dot, softmax, weights, operands, truncates, .. } = *contract;
+        // A wider format only carries what was rounded to the narrower one.
+        let (dtype, dot_bits) = (contract.storage(), contract.dot_precision());
+        let output = match contract.storage {
+            Some(storage) if storage.precision() < contract.output().precision() => storage,
+            _ => contract.output(),
+        };
         let partial = contract.partial.filter(|_| contract.merges);
         // Where numbers of this size would fit: nobody puts anything off in float16.
         let is_wide = softmax.min_exponent() < -100 && dot.min_exponent() < -100;
@@ -131,12 +137,11 @@ impl Formats {
             true => (unit_roundoff(dtype), underflow(dtype)),
             false => (0.0, 0.0),
         };
-        let largest_value = if partial.is_some() {
+        let largest_value = if partial.is_some() || operands.is_some() {
             head.value.iter().fold(0.0, |max: f64, v| max.max(v.abs()))
         } else {
             0.0
         };
-        let (output, dot_bits) = (contract.output(), contract.dot_precision());
         let cut = if truncates { 2.0 } else { 1.0 };
         let operand_unit = operands.map_or(0.0, |format| cut * unit_roundoff(format));
         let operand_underflow = operands.map_or(0.0, |format| cut * underflow(format.container()));
@@ -250,11 +255,15 @@ impl Formats {
         self.output_underflow + self.partial_underflow
     }
 
-    /// Whether partial outputs, averages of the values, do not overflow where they are stored;
-    /// `sum` bounds `Σ|v|`.
+    /// Whether values do not overflow as operands, nor partial outputs, averages of them, where they
+    /// are stored; `sum` bounds `Σ|v|`.
     pub(super) fn partials_fit(&self, sum: f64) -> bool {
         self.partial
             .is_none_or(|partial| sum.min(2.0 * self.largest_value) <= max_finite(partial) / 2.0)
+            && self
+                .operands
+                .format
+                .is_none_or(|format| self.largest_value <= max_finite(format) / 2.0)
     }
 
     /// Unit roundoff of the softmax format.

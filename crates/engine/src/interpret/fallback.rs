@@ -174,6 +174,7 @@ mod tests {
             lse: None,
             default: true,
             frozen: false,
+            storage: None,
             operands: None,
             dot: dtype,
             dot_bits: None,

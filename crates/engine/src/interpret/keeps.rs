@@ -6,9 +6,9 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use super::heads_at_once;
 use crate::bound::certainly_keeps;
 use crate::enclosure::{Detail, enclose_as};
-use crate::selftest::rounds_conventionally;
 use crate::gemm::Products;
 use crate::lowering::{Maps, ResultName, lower};
+use crate::selftest::rounds_conventionally;
 
 /// Whether an output certainly passes: the verdict that [`interpret`](super::interpret)'s numbers
 /// give is `PASS`, margin aside.
@@ -43,7 +43,8 @@ pub fn certainly_passes(
         let lowered = lower(meaning, call, at / dims.h_q, at % dims.h_q, ResultName::Output);
         let head = lowered.head();
         let enclosure = enclose_as(&head, Products::Faer, Detail::Rows);
-        !lowered.is_rounded() && rounds_conventionally()
+        !lowered.is_rounded()
+            && rounds_conventionally()
             && certainly_keeps(
                 &head,
                 &enclosure,

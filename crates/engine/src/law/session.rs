@@ -468,6 +468,7 @@ mod tests {
             lse: None,
             default: true,
             frozen: false,
+            storage: None,
             operands: None,
             dot: Dtype::Float32,
             dot_bits: None,

@@ -217,7 +217,7 @@ impl Machine<'_> {
 
     /// A step of the softmax as the next one reads it.
     fn step(&self, x: f64) -> f64 {
-        if self.style.store_steps { round(x, self.contract.dtype) } else { x }
+        if self.style.store_steps { round(x, self.contract.storage()) } else { x }
     }
 
     /// A logarithm as bad as the contract allows; 0 at 1.
@@ -263,7 +263,8 @@ impl Machine<'_> {
         let lse =
             if self.style.base_two { self.a(lse * self.a(std::f64::consts::LN_2)) } else { lse };
         let lse = shift.map_or(lse, |shift| self.a(lse - shift));
-        let output = output.iter().map(|x| round(*x, self.contract.output())).collect();
+        let stored = |x: f64| self.contract.storage.map_or(x, |storage| round(x, storage));
+        let output = output.iter().map(|x| round(stored(*x), self.contract.output())).collect();
         (output, round(lse, self.contract.lse()))
     }
 
@@ -297,7 +298,7 @@ impl Machine<'_> {
         if !problem.sees(i, j) {
             return f64::NEG_INFINITY;
         }
-        let dtype = self.contract.dtype;
+        let dtype = self.contract.storage();
         let stores = self.style.store_scores;
         let stored = |x: f64| if stores { round(x, dtype) } else { x };
         let half_scale = self.a(scale.abs().sqrt());

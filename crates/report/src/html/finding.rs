@@ -83,7 +83,7 @@ pub(super) fn finding(
     FindingView {
         number,
         word,
-        kind: if finding.kind == FindingKind::Convention { "open" } else { "bad" },
+        kind: if finding.kind == FindingKind::Verdict { "bad" } else { "open" },
         title: shown(&told.title),
         rows,
         evidence: seen,

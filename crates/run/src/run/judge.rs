@@ -9,7 +9,9 @@ use qkvet_engine::interpret::{Expected, Reference, interpret};
 use qkvet_engine::law::{Attempt, Judge, Outcome, evaluate, judge_call};
 use qkvet_engine::lowering::ResultName;
 use qkvet_gen::frozen::{FrozenCase, call_of};
-use qkvet_spec::{Call, Case, CaseRecord, Meaning, Stopped, Target, Threads, Unexpected, Verdict};
+use qkvet_spec::{
+    Call, Case, CaseRecord, Contract, Meaning, Stopped, Target, Threads, Unexpected, Verdict,
+};
 
 use super::call::{Workers, threads_of};
 use super::case::{JudgedCase, PlannedCase};
@@ -137,7 +139,13 @@ impl<'a> Shared<'_, 'a> {
             }
             let planned = &self.plan.cases[self.plan.order[at]];
             let put = |drawn| {
-                judge_case(self.config, target, (planned, drawn), (self.meaning, None), store)
+                judge_case(
+                    self.config,
+                    target,
+                    (planned, drawn),
+                    (self.meaning.into(), None),
+                    store,
+                )
             };
             let result = drawn.and_then(put);
             if is_ended() {
@@ -206,17 +214,32 @@ pub(super) fn discount_refusals(config: &RunConfig<'_>, cases: &mut [JudgedCase<
     }
 }
 
+/// By what a case is judged.
+#[derive(Clone, Copy)]
+pub(super) struct Basis<'s> {
+    pub(super) meaning: &'s Meaning,
+    /// Absent: that of the run for the format of the case.
+    pub(super) contract: Option<&'s Contract>,
+}
+
+impl<'s> From<&'s Meaning> for Basis<'s> {
+    fn from(meaning: &'s Meaning) -> Self {
+        Self { meaning, contract: None }
+    }
+}
+
 /// Judges one case once more, on the first target.
-pub(super) fn judge_again<'a>(
+pub(super) fn judge_again<'a, 's>(
     workers: &mut Workers<'_, 'a>,
     planned: &PlannedCase<'a>,
-    meaning: &Meaning,
+    basis: impl Into<Basis<'s>>,
     attempt: Attempt,
 ) -> Result<JudgedCase<'a>, RunError> {
     let threads = if let Attempt::Threads(threads) = attempt { Some(threads) } else { None };
     let (config, store) = (workers.config, workers.running().map(|store| (store, 0)));
     let drawn = DrawnCase::draw(config, planned)?;
-    judge_case(config, &mut workers.targets[0], (planned, drawn), (meaning, threads), store)
+    let basis = basis.into();
+    judge_case(config, &mut workers.targets[0], (planned, drawn), (basis, threads), store)
 }
 
 /// A case, and what is to be decided of it.
@@ -237,7 +260,7 @@ fn judge_case<'a>(
     config: &RunConfig<'a>,
     open: &mut OpenTarget,
     (planned, drawn): (&PlannedCase<'a>, DrawnCase<'a>),
-    (meaning, threads): (&Meaning, Option<Threads>),
+    (basis, threads): (Basis<'_>, Option<Threads>),
     store: Option<(&Store, usize)>,
 ) -> Result<JudgedCase<'a>, RunError> {
     let DrawnCase { case, undecided: judged } = drawn;
@@ -248,11 +271,11 @@ fn judge_case<'a>(
     if let Some((store, number)) = store {
         store.running(number, id, planned.plan(), &case, law);
     }
-    let contract = config
-        .contracts
-        .get(&planned.dtype())
+    let contract = basis
+        .contract
+        .or_else(|| config.contracts.get(&planned.dtype()).copied())
         .ok_or_else(|| Unexpected::at(format!("contract for {}", planned.dtype()), "one"))?;
-    let judge = Judge { meaning, contract };
+    let judge = Judge { meaning: basis.meaning, contract };
     let target = open.target.as_mut();
     target.begin(id);
     target.set_threads(threads.unwrap_or_else(|| threads_of(id, planned.law())));

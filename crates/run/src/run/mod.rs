@@ -13,6 +13,7 @@ mod group;
 mod judge;
 mod order;
 mod plan;
+mod precision;
 mod propose;
 mod settle;
 mod shrink;
@@ -20,10 +21,13 @@ mod state;
 mod stop;
 mod summary;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use qkvet_spec::{Chosen, Event, Fit, Notice, Quoted, RunInfo, Summary, Unexpected, Warning};
+use qkvet_spec::{
+    Chosen, Contract, Dtype, Event, Fit, Notice, Quoted, RunInfo, Summary, Unexpected, Warning,
+};
 
 use crate::config::{CaseSource, RunConfig, meaning_of, names};
 use crate::store::Store;
@@ -35,10 +39,11 @@ use describe::{describe, keep_undecided};
 pub use error::RunError;
 pub(crate) use group::{cause_of, undeclared as undeclared_cause};
 use plan::Plan;
+use precision::{Precision, precisions};
 use propose::Proposals;
 pub(crate) use settle::puts_true;
 use settle::settle;
-use shrink::{shown, shown_convention};
+use shrink::{shown, shown_convention, shown_precision};
 use state::RunState;
 use stop::Deadline;
 
@@ -101,6 +106,31 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
 
     let (mut meaning, mut conventions) = (declared, config.conventions.clone());
     let mut findings = Vec::new();
+    let as_declared = RunState {
+        config,
+        cases: &cases,
+        meaning: &meaning,
+        conventions: &conventions,
+        stopped: stopped.as_ref(),
+    };
+    let mut narrower = Vec::new();
+    let mut judged_again = Vec::new();
+    for Precision { dtype, contract, group, judged } in precisions(&as_declared, &mut workers)? {
+        if let Some(shown) = shown_precision(&as_declared, &mut workers, group, &contract)? {
+            findings.extend(describe(&as_declared, &workers, shown)?);
+        }
+        narrower.push((dtype, contract));
+        judged_again.extend(judged);
+    }
+    for (at, case) in judged_again {
+        cases[at] = JudgedCase { turn: cases[at].turn, ..case };
+    }
+    // Everything else is judged, and put again, by what holds.
+    let mut contracts = config.contracts.clone();
+    contracts.extend(narrower.iter().map(|(dtype, contract)| (*dtype, contract)));
+    run.contracts = named(&contracts);
+    let config = &RunConfig { contracts, ..config.clone() };
+    let mut workers = Workers { config, ..workers };
     let before = RunState {
         config,
         cases: &cases,
@@ -150,6 +180,11 @@ fn cases_lost(error: &Unexpected) -> Event {
     Event::Warning(Warning::CasesLost { error: Box::new(error.clone()) })
 }
 
+/// Names of contracts by format.
+fn named(contracts: &BTreeMap<Dtype, &Contract>) -> BTreeMap<String, String> {
+    contracts.iter().map(|(dtype, one)| (dtype.to_string(), one.contract.clone())).collect()
+}
+
 fn info(
     config: &RunConfig<'_>,
     cases: usize,
@@ -158,7 +193,6 @@ fn info(
 ) -> RunInfo {
     let (target, open) = (config.target, &workers.targets[0]);
     let told = target.adapter.stored_call().device;
-    let contracts = config.contracts.iter();
     RunInfo {
         tool: format!("qkvet {}", env!("CARGO_PKG_VERSION")),
         target: target.name.clone(),
@@ -166,9 +200,7 @@ fn info(
         suite: config.cases.name().to_owned(),
         seed: config.cases.seed(),
         conventions: names(&config.conventions),
-        contracts: contracts
-            .map(|(dtype, one)| (dtype.to_string(), one.contract.clone()))
-            .collect(),
+        contracts: named(&config.contracts),
         cases,
         source: target.adapter.source(&target.name),
         device: told.map(Quoted::new).or_else(|| open.device.clone()),

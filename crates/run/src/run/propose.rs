@@ -8,6 +8,7 @@ use qkvet_spec::{Cause, Event, Finding, FindingState, Proposal, Verdict};
 
 use super::case::JudgedCase;
 use super::group::{Group, groups, undeclared as cause_of};
+use super::precision::suspected;
 use super::settle::undeclared;
 use super::state::{RunState, failing};
 
@@ -117,8 +118,14 @@ impl Seen {
 /// What the cases so far show. Where conventions explain most wrong results, no fault is looked
 /// for: the whole run is judged by them first.
 fn known(state: &RunState<'_, '_>) -> Vec<Seen> {
+    let suspected = suspected(state);
+    let is_of_narrow = |at: &usize| {
+        let dtype = state.cases[*at].planned.dtype();
+        suspected.iter().any(|one| one.dtype == dtype)
+    };
     let mut conventions = undeclared(state);
-    let failing = failing(state.cases);
+    let mut failing = failing(state.cases);
+    failing.retain(|at| !is_of_narrow(at));
     let meaning = applied(state.meaning, &conventions);
     let evidence = state.evidence(&failing);
     let settled =
@@ -134,8 +141,14 @@ fn known(state: &RunState<'_, '_>) -> Vec<Seen> {
     let others = groups(state)
         .into_iter()
         .filter(|group| conventions.is_empty() || group.verdict != Verdict::Fail)
+        .filter(|group| group.verdict != Verdict::Fail || !group.members.iter().any(is_of_narrow))
         .map(|Group { verdict, cause, members, .. }| Seen { verdict, cause, members });
-    by_convention.chain(others).collect()
+    let by_format = suspected.iter().map(|one| Seen {
+        verdict: Verdict::Fail,
+        cause: one.cause(one.on_grid.len()),
+        members: one.on_grid.clone(),
+    });
+    by_format.chain(by_convention).chain(others).collect()
 }
 
 #[cfg(test)]

@@ -6,14 +6,14 @@ use std::sync::atomic::Ordering;
 use qkvet_diagnose::{smallest, together};
 use qkvet_engine::law::Attempt;
 use qkvet_gen::CasePlan;
-use qkvet_spec::{Convention, Meaning, Stopped, Threads, Verdict};
+use qkvet_spec::{Contract, Convention, Meaning, Stopped, Threads, Verdict};
 
 use super::again::{Constancy, constancy};
 use super::call::Workers;
 use super::case::{JudgedCase, PlannedCase};
 use super::error::RunError;
 use super::group::{Group, representative, undeclared};
-use super::judge::judge_again;
+use super::judge::{Basis, judge_again};
 use super::settle::{Settled, is_of_masks};
 use super::state::{RunState, evidence, failing};
 
@@ -72,8 +72,22 @@ pub(super) fn shown_convention<'a>(
     if is_of_masks(convention) {
         group.note_filled(&settled.filled);
     }
-    let case = witness(state, workers, &group, start, Some(&alone), Attempt::Same)?;
+    let granted = Some(Basis::from(&alone));
+    let case = witness(state, workers, &group, start, granted, Attempt::Same)?;
     Ok(Some(Shown { group, case, convention: Some(alone), depth: Depth::Numbers }))
+}
+
+/// What shows a format that was not declared: the smallest case that is right under its contract.
+pub(super) fn shown_precision<'a>(
+    state: &RunState<'_, 'a>,
+    workers: &mut Workers<'_, 'a>,
+    group: Group<'a>,
+    contract: &Contract,
+) -> Result<Option<Shown<'a>>, RunError> {
+    let Some(start) = representative(state, &group.members) else { return Ok(None) };
+    let granted = Some(Basis { meaning: state.meaning, contract: Some(contract) });
+    let case = witness(state, workers, &group, start, granted, Attempt::Same)?;
+    Ok(Some(Shown { group, case, convention: None, depth: Depth::Numbers }))
 }
 
 /// What shows a group of cases.
@@ -137,14 +151,14 @@ fn starts_first(verdict: Verdict) -> bool {
 }
 
 /// The smallest input that fails for the same reason as a member of a group: the same verdict, the
-/// relation if it was one, the same form, the same fault, and for a convention nothing once `alone`
-/// is granted. Every case is put to the target as `attempt` says.
+/// relation if it was one, the same form, the same fault, and for a convention or a format nothing
+/// once it alone is granted. Every case is put to the target as `attempt` says.
 fn witness<'a>(
     state: &RunState<'_, 'a>,
     workers: &mut Workers<'_, 'a>,
     group: &Group<'a>,
     start: usize,
-    alone: Option<&Meaning>,
+    alone: Option<Basis<'_>>,
     attempt: Attempt,
 ) -> Result<JudgedCase<'a>, RunError> {
     let first = &state.cases[start];

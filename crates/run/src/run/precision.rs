@@ -1,0 +1,125 @@
+//! Formats that a target computes in without saying so: every number that it returns is one of a
+//! narrower format, and what is wrong is right under the contract of that format.
+
+use qkvet_engine::format::is_representable;
+use qkvet_engine::law::Attempt;
+use qkvet_spec::{Cause, Contract, Dtype, Verdict};
+
+use super::call::Workers;
+use super::case::JudgedCase;
+use super::error::RunError;
+use super::group::Group;
+use super::judge::{Basis, judge_again};
+use super::state::{RunState, failing};
+
+/// Formats that may hide in wider ones, the narrowest first.
+const NARROW: [Dtype; 3] = [Dtype::Bfloat16, Dtype::Float16, Dtype::Float32];
+
+/// Failing cases that a narrower format has to explain, and the part of all: one in so many.
+const MIN_SETTLED: usize = 3;
+const MIN_SHARE: usize = 4;
+
+/// A format in which calls of another are computed.
+pub(super) struct Precision<'a> {
+    /// Format of the calls.
+    pub(super) dtype: Dtype,
+    /// What holds instead of the contract of the run.
+    pub(super) contract: Contract,
+    /// What is told: the failing cases that it explains.
+    pub(super) group: Group<'a>,
+    /// All failing cases of the format, judged by it.
+    pub(super) judged: Vec<(usize, JudgedCase<'a>)>,
+}
+
+/// The failing cases of a format, most of which lie on the grid of a narrower one: no number of a
+/// wider format does but by accident.
+pub(super) struct Suspected {
+    pub(super) dtype: Dtype,
+    narrow: Dtype,
+    contract: Contract,
+    failing: Vec<usize>,
+    pub(super) on_grid: Vec<usize>,
+}
+
+impl Suspected {
+    /// What is told if `explained` of the failing cases are right in the narrower format.
+    pub(super) fn cause(&self, explained: usize) -> Cause {
+        Cause::Precision {
+            dtype: self.dtype,
+            computed: self.narrow,
+            contract: self.contract.contract.clone(),
+            explained,
+            of: self.failing.len(),
+        }
+    }
+}
+
+/// Formats whose wrong results lie on the grid of a narrower one.
+pub(super) fn suspected(state: &RunState<'_, '_>) -> Vec<Suspected> {
+    let all = failing(state.cases);
+    let of = |(dtype, contract): (&Dtype, &&Contract)| {
+        let is_of = |at: &usize| state.cases[*at].planned.dtype() == *dtype;
+        let failing: Vec<usize> = all.iter().copied().filter(is_of).collect();
+        let (narrow, on_grid) = NARROW
+            .into_iter()
+            .filter(|narrow| narrow.precision() < contract.storage().precision())
+            .find_map(|narrow| {
+                let is_on = |at: &usize| is_on_grid(&state.cases[*at], narrow);
+                let on_grid: Vec<usize> = failing.iter().copied().filter(is_on).collect();
+                is_most(&on_grid, &failing).then_some((narrow, on_grid))
+            })?;
+        // A contract that says so already, or promises what does not go with it, stays.
+        let name = format!("{}+{narrow}-inside", contract.contract);
+        let contract = state.config.catalog.contract(&name).ok()?;
+        Some(Suspected { dtype: *dtype, narrow, contract, failing, on_grid })
+    };
+    state.config.contracts.iter().filter_map(of).collect()
+}
+
+fn is_most(some: &[usize], of: &[usize]) -> bool {
+    2 * some.len() > of.len()
+}
+
+/// Judges what is suspected by the contract of the narrower format. It is taken where a good part of
+/// the failing cases are right under it: the others may have a fault besides, but a stub that returns
+/// small integers is not excused by their shortness.
+pub(super) fn precisions<'a>(
+    state: &RunState<'_, 'a>,
+    workers: &mut Workers<'_, 'a>,
+) -> Result<Vec<Precision<'a>>, RunError> {
+    let mut found = Vec::new();
+    if state.stopped.is_some() {
+        return Ok(found);
+    }
+    for one in suspected(state) {
+        let basis = Basis { meaning: state.meaning, contract: Some(&one.contract) };
+        let mut judged = Vec::with_capacity(one.failing.len());
+        for at in &one.failing {
+            let planned = &state.cases[*at].planned;
+            judged.push((*at, judge_again(workers, planned, basis, Attempt::Same)?));
+        }
+        let mut settled = one.on_grid.clone();
+        let is_right = |at: &usize| {
+            judged.iter().any(|(other, case)| other == at && case.verdict() != Verdict::Fail)
+        };
+        settled.retain(is_right);
+        if settled.len() >= MIN_SETTLED && MIN_SHARE * settled.len() >= one.failing.len() {
+            let group = Group::new(Verdict::Fail, one.cause(settled.len()), settled);
+            found.push(Precision { dtype: one.dtype, contract: one.contract, group, judged });
+        }
+    }
+    Ok(found)
+}
+
+/// Whether every number of the results is one of the format, and there is one.
+fn is_on_grid(case: &JudgedCase<'_>, format: Dtype) -> bool {
+    let mut numbers = case
+        .calls
+        .iter()
+        .flat_map(|record| record.results())
+        .filter_map(|result| result.tensor())
+        .flat_map(|tensor| &tensor.data)
+        .filter(|x| x.is_finite() && **x != 0.0)
+        .peekable();
+    numbers.peek().is_some() && numbers.all(|x| is_representable(*x, format))
+}

@@ -1,0 +1,197 @@
+//! A format that is narrower than that of the call is one finding, and hides no other; a small error
+//! that no format explains is not excused by it.
+
+use std::sync::atomic::AtomicBool;
+
+use qkvet_engine::format::round;
+use qkvet_engine::simulate::Simulator;
+use qkvet_report::English;
+use qkvet_run::adapters::{NamedTarget, OpenTarget, OwnTarget};
+use qkvet_run::config::{CaseSource, RunConfig};
+use qkvet_run::run::run;
+use qkvet_spec::{
+    Call, Catalog, Cause, Contract, Dims, Dtype, Execution, FindingKind, Meaning, Output, Quoted,
+    Response, Summary, Target, Tensor, Verdict,
+};
+
+/// What is done to calls and results of a target that is right otherwise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Doing {
+    /// Everything is computed in this format.
+    Inside(Dtype),
+    /// So it is, and a fault of the atlas has a part in it.
+    InsideWith(Dtype, &'static str),
+    /// The scale is larger by this factor.
+    Scale(f64),
+    /// Results are smaller by this factor, as by an ε in the denominator.
+    Smaller(f64),
+    /// A key that weighs about 2⁻¹⁰ is left out.
+    LightKey,
+    /// Zeros, whatever is asked.
+    Zeros,
+}
+
+/// As many as it takes to ask every option, of a sum, of a copy and of a product.
+const LAWS: [&str; 5] =
+    ["value", "single-key", "uniform-attention", "value-linearity", "causal-is-mask"];
+
+struct Odd {
+    right: Simulator,
+    doing: Doing,
+}
+
+fn each(tensor: &Tensor, dtype: Dtype, of: impl Fn(f64) -> f64) -> Tensor {
+    Tensor {
+        dtype,
+        data: tensor.data.iter().map(|x| round(of(*x), dtype)).collect(),
+        ..tensor.clone()
+    }
+}
+
+impl Odd {
+    fn inside(&mut self, call: &Call, narrow: Dtype) -> Response {
+        let inner = |tensor: &Tensor| each(tensor, narrow, |x| x);
+        let (query, key, value) = (inner(&call.query), inner(&call.key), inner(&call.value));
+        self.mapped(&Call { query, key, value, ..call.clone() }, |output| {
+            each(output, call.dtype(), |x| x)
+        })
+    }
+
+    fn mapped(&mut self, call: &Call, of: impl Fn(&Tensor) -> Tensor) -> Response {
+        match self.right.call(call) {
+            Response::Output(output) => {
+                Response::Output(Box::new(Output { output: of(&output.output), ..*output }))
+            }
+            other => other,
+        }
+    }
+
+    /// The output without one key of each row, where one weighs about 2⁻¹⁰.
+    fn without_light_key(&mut self, call: &Call) -> Response {
+        let seen = match self.right.call(&Call { return_weights: true, ..call.clone() }) {
+            Response::Output(seen) => seen,
+            other => return other,
+        };
+        let weights = seen.weights.expect("weights");
+        let Dims { h_q, h_k, n_q, n_k, d_v, .. } = call.dims();
+        self.mapped(call, |output| {
+            let mut changed = output.clone();
+            for (row, weights) in weights.data.chunks(n_k).enumerate() {
+                let (item, head) = (row / (h_q * n_q), row / n_q % h_q / (h_q / h_k));
+                let Some(j) = weights.iter().position(|w| (5e-4..2e-3).contains(w)) else {
+                    continue;
+                };
+                for c in 0..d_v {
+                    let value = call.value.data[((item * h_k + head) * n_k + j) * d_v + c];
+                    let x = &mut changed.data[row * d_v + c];
+                    *x = round((*x - weights[j] * value) / (1.0 - weights[j]), call.dtype());
+                }
+            }
+            changed
+        })
+    }
+}
+
+impl Target for Odd {
+    fn call(&mut self, call: &Call) -> Response {
+        let dtype = call.dtype();
+        if call.return_weights || call.return_lse {
+            return Response::Unsupported(Quoted::new("only outputs"));
+        }
+        match self.doing {
+            Doing::Inside(narrow) | Doing::InsideWith(narrow, _) => self.inside(call, narrow),
+            Doing::Scale(factor) => {
+                let mut call = call.clone();
+                let standard = 1.0 / (call.dims().d_k as f64).sqrt();
+                call.options.scale = Some(call.options.scale.unwrap_or(standard) * factor);
+                self.right.call(&call)
+            }
+            Doing::Smaller(by) => {
+                self.mapped(call, |output| each(output, dtype, |x| x * (1.0 - by)))
+            }
+            Doing::LightKey => self.without_light_key(call),
+            Doing::Zeros => self.mapped(call, |output| each(output, dtype, |_| 0.0)),
+        }
+    }
+}
+
+fn check(catalog: &Catalog, doing: Doing, dtype: Dtype, contract: &Contract) -> Summary {
+    let fault = match doing {
+        Doing::InsideWith(_, fault) => Some(catalog.faults[fault].clone()),
+        _ => None,
+    };
+    let open = move || {
+        let right = Simulator::new(Meaning::standard(), Execution::standard());
+        let right = fault.iter().cloned().fold(right, Simulator::with_fault);
+        OpenTarget::live(Odd { right, doing }, Vec::new())
+    };
+    let own = OwnTarget::new(open, |_| String::new());
+    let target = NamedTarget::new("odd".to_owned(), own);
+    let suite = &catalog.suites["smoke"];
+    let (cases, stop) = (CaseSource::Suite { suite, seed: 0 }, AtomicBool::new(false));
+    let config = RunConfig {
+        laws: LAWS.map(|law| &catalog.laws[law]).to_vec(),
+        dtypes: vec![dtype],
+        contracts: [(dtype, contract)].into(),
+        ..RunConfig::of(&English, catalog, &target, cases, &stop)
+    };
+    run(&config, &mut |_| {}).expect("a run")
+}
+
+/// What is wrong with the numbers. Calls that nobody should make are another matter.
+fn causes(summary: &Summary) -> Vec<&Cause> {
+    let wrong = summary.findings.iter().filter(|finding| finding.verdict == Verdict::Fail);
+    wrong.map(|finding| &finding.cause).collect()
+}
+
+#[test]
+fn a_narrower_format_is_one_finding_and_none_once_it_is_declared() {
+    let catalog = Catalog::embedded().expect("a catalog");
+    for (dtype, narrow) in [
+        (Dtype::Float64, Dtype::Float32),
+        (Dtype::Float64, Dtype::Float16),
+        (Dtype::Float32, Dtype::Bfloat16),
+    ] {
+        let doing = Doing::Inside(narrow);
+        let summary = check(&catalog, doing, dtype, catalog.default_contract(dtype).expect("one"));
+        let [Cause::Precision { dtype: of, computed, contract, .. }] = causes(&summary)[..] else {
+            panic!("{dtype} in {narrow}: {:?}", causes(&summary));
+        };
+        assert_eq!((*of, *computed), (dtype, narrow));
+        assert_eq!(summary.findings[0].kind, FindingKind::Precision);
+        assert_eq!(summary.run.contracts[dtype.name()], *contract);
+        let declared = catalog.contract(contract).expect("a contract");
+        let summary = check(&catalog, doing, dtype, &declared);
+        assert!(causes(&summary).is_empty(), "{contract}: {:?}", causes(&summary));
+    }
+}
+
+#[test]
+fn a_fault_beside_a_narrower_format_has_its_name() {
+    let catalog = Catalog::embedded().expect("a catalog");
+    for fault in ["causal-ignored", "scale-missing"] {
+        let doing = Doing::InsideWith(Dtype::Float32, fault);
+        let summary = check(&catalog, doing, Dtype::Float64, &catalog.contracts["f64"]);
+        let [Cause::Precision { .. }, Cause::Faults { faults, .. }] = causes(&summary)[..] else {
+            panic!("{fault}: {:?}", causes(&summary));
+        };
+        assert_eq!(faults[0].fault, fault);
+    }
+}
+
+#[test]
+fn a_small_error_that_no_format_explains_is_wrong() {
+    let catalog = Catalog::embedded().expect("a catalog");
+    for (doing, dtype) in [
+        (Doing::Scale(1.0 + libm::exp2(-12.0)), Dtype::Float64),
+        (Doing::Scale(1.0 + libm::exp2(-8.0)), Dtype::Float32),
+        (Doing::Smaller(1e-9), Dtype::Float64),
+        (Doing::LightKey, Dtype::Float64),
+        (Doing::Zeros, Dtype::Float64),
+    ] {
+        let summary = check(&catalog, doing, dtype, catalog.default_contract(dtype).expect("one"));
+        let causes = causes(&summary);
+        let is_excused = causes.iter().any(|cause| matches!(cause, Cause::Precision { .. }));
+        assert!(!causes.is_empty() && !is_excused, "{doing:?} in {dtype}: {causes:?}");
+    }
+}
