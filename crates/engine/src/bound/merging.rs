@@ -25,7 +25,7 @@ pub(super) fn factor_error(
     let log = |x: f64| libm::log(x) * (1.0 + 1e-15);
     let lse = logits.terms + log(keys);
     let functions = formats.exp_error * (2.0 + log(1.0 + (keys - 1.0) / levels));
-    expm1_upper(levels * (formats.softmax_unit() * (4.0 * lse + 8.0) + functions))
+    expm1_upper(levels * (formats.softmax_unit() * (4.0 * lse + 16.0) + functions))
 }
 
 /// What merging may add to the bound of an element whose partial results are rounded to nothing

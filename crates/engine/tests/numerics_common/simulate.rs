@@ -259,6 +259,10 @@ impl Machine<'_> {
             let is_last = start + length >= problem.n_k;
             parts.extend(self.part(problem, &scores, keys, sink.filter(|_| is_last)));
         }
+        // Every score has overflowed.
+        if parts.is_empty() {
+            return (vec![f64::NAN; problem.d_v], f64::NAN);
+        }
         let Part { output, lse } = self.merge(parts);
         let lse =
             if self.style.base_two { self.a(lse * self.a(std::f64::consts::LN_2)) } else { lse };
