@@ -239,4 +239,22 @@ fn what_differs_from_call_to_call_is_told_beside_the_exact_value() {
     assert_eq!((found, got), (Verdict::Nondet, Got::Then(Number(-1.0), Number(-0.5))));
     let Expectation::EveryTime(Some(exact)) = expected else { panic!("{expected:?}") };
     assert!((1.7..1.8).contains(&exact.value.0), "{exact:?}");
+    assert_eq!(evidence_within(|n| if n % 2 == 1 { -1.0 } else { -0.5 }), Some(false));
+    // The last bit of a number of float32.
+    assert_eq!(
+        evidence_within(|n| if n % 2 == 1 { 1.0 + f64::from(f32::EPSILON) } else { 1.0 }),
+        Some(true)
+    );
+}
+
+/// Whether both answers lie within the bound, of a target whose numbers are off by a factor that
+/// changes from call to call.
+fn evidence_within(factor: impl Fn(usize) -> f64) -> Option<bool> {
+    let law = LAW.replace("==", "same_bits");
+    let (found, evidence) = judged(&law, 1, &[1.0, 3.0], |n, mut right| {
+        right.output.data[0] = f64::from((right.output.data[0] * factor(n)) as f32);
+        output(right)
+    });
+    assert_eq!(found, Verdict::Nondet);
+    evidence.unwrap().within_bound
 }

@@ -50,7 +50,7 @@ pub fn finding_name(finding: &Finding) -> String {
         Cause::Threads => THREADS.to_owned(),
         Cause::Later => "of-a-later-version".to_owned(),
         Cause::Intermittent => INTERMITTENT.to_owned(),
-        Cause::Nondeterministic => NONDETERMINISTIC.to_owned(),
+        Cause::Nondeterministic { .. } => NONDETERMINISTIC.to_owned(),
         Cause::Form { form } => words(&format!("wrong {form}")),
         Cause::Broken { how: Breakage::Protocol { field } } => {
             format!("{PROTOCOL}:{}", words_of(field))

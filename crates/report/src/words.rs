@@ -185,7 +185,16 @@ impl Words for English {
             Cause::Layout { .. } => LAYOUT.to_owned(),
             Cause::Threads => THREADS.to_owned(),
             Cause::Intermittent => INTERMITTENT.to_owned(),
-            Cause::Nondeterministic => "the same call gave different results".to_owned(),
+            Cause::Nondeterministic { dropout: Some(p), .. } => {
+                format!(
+                    "the same call gave different results: dropout is on, p = {}",
+                    f64::from(*p) / 100.0
+                )
+            }
+            Cause::Nondeterministic { within_bound: true, .. } => {
+                "the same call gave different results, all of them within the bound".to_owned()
+            }
+            Cause::Nondeterministic { .. } => "the same call gave different results".to_owned(),
             Cause::Form { form } => wrong_form(*form),
             Cause::Broken { how } => how.display().to_string(),
             Cause::Later => LATER.to_owned(),
@@ -219,9 +228,13 @@ impl Words for English {
                 "right when the same case was put again: what a call gives depends on the calls before"
                     .to_owned(),
             ),
+            Cause::Nondeterministic { dropout: Some(p), .. } => Some(format!(
+                "where one key is seen every result is 0 or 1/(1 − {}) times the right one",
+                f64::from(*p) / 100.0
+            )),
             Cause::Threads
             | Cause::Later
-            | Cause::Nondeterministic
+            | Cause::Nondeterministic { .. }
             | Cause::Form { .. }
             | Cause::Broken { .. }
             | Cause::Unexplained { .. } => None,
@@ -266,7 +279,14 @@ impl Words for English {
                     _ => None,
                 })
                 .or_else(|| matches!(how, Breakage::Said(_)).then(|| DECLINE.to_owned())),
-            Cause::Nondeterministic | Cause::Form { .. } | Cause::Later => None,
+            Cause::Nondeterministic { dropout: Some(_), .. } => Some(
+                "switch it off for inference: `model.eval()`, `dropout_p=0.0`".to_owned(),
+            ),
+            Cause::Nondeterministic { within_bound: true, .. } => Some(
+                "sums that are added in the order in which threads finish, by atomic additions or split keys, do this; a fixed order gives the same bits every time"
+                    .to_owned(),
+            ),
+            Cause::Nondeterministic { .. } | Cause::Form { .. } | Cause::Later => None,
         };
         hint.map(Sentence::new)
     }

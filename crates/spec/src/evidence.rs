@@ -38,6 +38,9 @@ pub struct Evidence {
     /// contiguous in memory.
     #[serde(default, skip_serializing_if = "is_false")]
     pub contiguous: bool,
+    /// Whether both answers of a call that gave two lie within the bound; absent where it gave one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within_bound: Option<bool>,
     /// The end of the standard error of a target that broke.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<Quoted>,
@@ -57,6 +60,7 @@ impl Evidence {
             broke_protocol: false,
             strided: false,
             contiguous: false,
+            within_bound: None,
             stderr: None,
         }
     }

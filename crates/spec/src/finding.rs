@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::verdict::is_zero;
+use crate::verdict::{is_false, is_zero};
 use crate::{
     Breakage, CallOption, Condition, Dtype, Evidence, Fault, Output, Picture, Reading, SeenIn,
     Tensor, Verdict, Witness, WorkedExample, WrongElements,
@@ -206,7 +206,16 @@ pub enum Cause {
     /// Wrong results that were right when the same case was put again.
     Intermittent,
     /// The same call gave different results.
-    Nondeterministic,
+    Nondeterministic {
+        /// Whether all of them lie within the bound, as those of sums that are added up in another
+        /// order each time do.
+        #[serde(default, skip_serializing_if = "is_false")]
+        within_bound: bool,
+        /// Chance `p` with which a weight is dropped, in percent: where one key is seen, each result
+        /// is 0 or `1/(1 − p)` times the right one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dropout: Option<u8>,
+    },
     /// The form of a result.
     Form {
         /// What of it.
@@ -260,6 +269,7 @@ impl Cause {
             (Self::Faults { faults: x, .. }, Self::Faults { faults: y, .. }) => x == y,
             (Self::Broken { how: x }, Self::Broken { how: y }) => x.is_like(y),
             (Self::Layout { right: x, .. }, Self::Layout { right: y, .. }) => x == y,
+            (Self::Nondeterministic { .. }, Self::Nondeterministic { .. }) => true,
             (x, y) => x == y,
         }
     }

@@ -339,7 +339,7 @@ impl<'a> Session<'a> {
 
     /// Calls everything again; the first result with other bits is the evidence.
     fn unrepeatable(&mut self) -> Option<Evidence> {
-        for (record, expected) in self.records.iter().zip(&self.expected) {
+        for (record, bounds) in self.records.iter().zip(&self.expected) {
             let (mut inquiry, mut again) = (Inquiry::new(Question::Varies), None);
             while let Some(attempt) = inquiry.next() {
                 let Some(Response::Output(output)) = attempt.put(self.target, &record.call) else {
@@ -353,12 +353,17 @@ impl<'a> Session<'a> {
                 };
                 let calls = Place { what: Aspect::Repeated, ..place(&record.label) };
                 // What came first is no more right than what came then.
-                let exact = expected.exact.get(at).filter(|_| record.want == ResultName::Output);
+                let exact = bounds.exact.get(at).filter(|_| record.want == ResultName::Output);
                 let exact = exact
                     .map(|exact| Approx { value: Number(exact.mid), error: Number(exact.rad) });
                 let expected = Expectation::EveryTime(exact);
+                let is_within = |record: &CallRecord| {
+                    check_value(record.asked(), bounds).verdict != Verdict::Fail
+                };
+                let other = CallRecord { output: *output, ..record.clone() };
+                let within_bound = Some(is_within(record) && is_within(&other));
                 let evidence = Evidence::new(calls, expected, Got::Then(Number(x), Number(y)));
-                return Some(Evidence { relation: true, ..evidence });
+                return Some(Evidence { relation: true, within_bound, ..evidence });
             }
         }
         None

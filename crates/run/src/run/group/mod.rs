@@ -9,8 +9,8 @@ use qkvet_diagnose::{Named, named, sample_evenly};
 use qkvet_engine::law::{CallRecord, Judge, evaluate};
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{
-    Breakage, CallOption, Cause, Contract, Convention, Execution, Fault, FaultRef, Form, Note,
-    Quoted, Rival, Verdict,
+    Breakage, CallOption, Cause, Contract, Convention, Evidence, Execution, Expectation, Fault,
+    FaultRef, Form, Got, Note, Quoted, Rival, Verdict,
 };
 
 use super::case::JudgedCase;
@@ -60,7 +60,7 @@ impl<'a> Group<'a> {
 
     /// Whether nothing says more of the cases than what they show.
     pub(super) fn is_bare(&self) -> bool {
-        let is_plain = matches!(self.cause, Cause::Broken { .. } | Cause::Nondeterministic);
+        let is_plain = matches!(self.cause, Cause::Broken { .. } | Cause::Nondeterministic { .. });
         self.is_unexplained() || is_plain && self.notes.is_empty()
     }
 
@@ -247,13 +247,48 @@ fn unexplained<'a>(state: &RunState<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>
         .collect()
 }
 
+/// What is known of calls that gave different results.
+fn changing(cases: &[JudgedCase<'_>]) -> Cause {
+    let changing: Vec<_> = cases
+        .iter()
+        .filter(|case| case.verdict() == Verdict::Nondet)
+        .filter_map(|case| Some((case, case.record.evidence.as_ref()?)))
+        .collect();
+    let within_bound = changing.iter().all(|(_, evidence)| evidence.within_bound == Some(true));
+    // The weight of a key that is alone is 1.
+    let alone = changing.iter().filter(|(case, _)| case.record.dims.n_k == 1);
+    let ratios: Vec<f64> = alone.flat_map(|(_, evidence)| ratios(evidence)).collect();
+    Cause::Nondeterministic { within_bound, dropout: dropped(&ratios) }
+}
+
+/// What two answers are over the right one.
+fn ratios(evidence: &Evidence) -> Vec<f64> {
+    match (&evidence.expected, &evidence.got) {
+        (Expectation::EveryTime(Some(right)), Got::Then(x, y)) if right.value.0 != 0.0 => {
+            vec![x.0 / right.value.0, y.0 / right.value.0]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The chance of dropout in percent, where every ratio is 0 or `1/(1 − p)`, and both occur more than once.
+fn dropped(ratios: &[f64]) -> Option<u8> {
+    let kept: Vec<f64> = ratios.iter().copied().filter(|ratio| *ratio != 0.0).collect();
+    let largest = kept.iter().copied().fold(0.0, f64::max);
+    // Three digits survive in every format of 16 bits, but for the last one.
+    let is_one = kept.iter().all(|ratio| (largest - ratio).abs() <= largest / 128.0);
+    let is_both = kept.len() > 1 && ratios.len() > kept.len() + 1;
+    let percent = (100.0 - 100.0 / largest).round();
+    (is_both && is_one && percent >= 1.0).then_some(percent as u8)
+}
+
 /// Targets that broke: by what they said, numbers aside, in order of first appearance.
 fn broken<'a>(verdict: Verdict, cases: &[JudgedCase<'_>]) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     let all = cases.iter().enumerate().filter(|(_, case)| case.verdict() == verdict);
     for (at, one) in all {
         let cause = match verdict {
-            Verdict::Nondet => Cause::Nondeterministic,
+            Verdict::Nondet => changing(cases),
             _ => {
                 let how = one.record.evidence.as_ref().map(|evidence| evidence.breakage(MAX_TITLE));
                 Cause::Broken { how: how.unwrap_or_else(|| Breakage::Said(Quoted::default())) }
@@ -268,4 +303,19 @@ fn broken<'a>(verdict: Verdict, cases: &[JudgedCase<'_>]) -> Vec<Group<'a>> {
         }
     }
     groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::dropped;
+
+    #[test]
+    fn dropout_shows_as_zeros_and_one_factor() {
+        assert_eq!(dropped(&[0.0, 1.1111, 1.1111, 0.0, 1.1111, 0.0]), Some(10));
+        assert_eq!(dropped(&[2.0, 0.0, 1.996, 0.0]), Some(50));
+        // Nothing that is kept, nothing that is dropped, several factors, no factor.
+        for ratios in [&[0.0; 6][..], &[1.25; 6], &[0.0, 1.1, 1.5, 0.0], &[0.0, 1.0, 1.0, 0.0]] {
+            assert_eq!(dropped(ratios), None, "{ratios:?}");
+        }
+    }
 }
