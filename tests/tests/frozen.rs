@@ -248,12 +248,15 @@ fn core_catches_every_fault_that_the_live_suite_catches_by_value() {
     let idle = cases.iter().filter(|case| case.hunts.is_empty()).count();
     assert!(20 * idle <= cases.len(), "{idle} of {} cases catch nothing", cases.len());
     let mut missed = Vec::new();
-    // Frozen cases have scale, causal, mask and bias only.
+    // Frozen cases have scale, causal, mask and bias only. Larger ones are in files of a release.
     let plain = Suite { extended: None, ..suite.clone() };
+    let work = |d: qkvet_spec::Dims| d.n_k * d.d_k.max(d.d_v);
+    let most = cases.iter().map(|case| work(case.case.dims)).max().expect("a case");
     for dtype in &suite.dtypes {
         let contract = catalog.default_contract(*dtype).expect("a contract");
         let live: Vec<_> = plans(&plain, &[law], &[*dtype], 0)
             .iter()
+            .filter(|plan| work(plan.dims) <= most)
             .map(|plan| build(law, plan).expect("a case"))
             .collect();
         let hunted =
@@ -294,8 +297,8 @@ const RELEASED: [(&str, &str, &str); 4] = [
     ("smoke", "1.0.0", "e433f71dfee590f4b97646e5de73468cc110bceaf02b61925c06545ed60330f4"),
     ("core", "1.0.0", "fb85ec8069e90155a23c351e9bc3d77bc16d7f12612c3b0f420dc07d765190b0"),
     // The same answers, with wider bounds.
-    ("smoke", "1.1.0", "5f4e17221b5bea087565a69acce5960e5e1bf13c695950f19b94972feb241484"),
-    ("core", "1.1.0", "0c2020d69606252bd592e817d8bd450c1c6731ac5313e31be5ed5de7103be502"),
+    ("smoke", "1.1.0", "192b538ec523588f840f2786326cbc44b8332f78be969c7cf5f99f159f275a96"),
+    ("core", "1.1.0", "5e3955b4d5c0991fa541babe1db7946e1a6118ed97b757fe4605866ef7bb09e9"),
 ];
 
 #[test]

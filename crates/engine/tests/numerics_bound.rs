@@ -56,7 +56,7 @@ fn style(rng: &mut ChaCha8Rng, contract: &Contract) -> Style {
         base_two: coin(),
         scale_inputs: contract.input_roundings > 0 && coin(),
         store_scores: is_loose && coin(),
-        store_steps: contract.stored_steps && !online && coin(),
+        store_steps: contract.stored_steps && !online && parts == 1 && coin(),
         tangent: match coin() {
             _ if contract.softmax.precision() < 24 => Tangent::Function,
             true => Tangent::Function,
@@ -67,7 +67,7 @@ fn style(rng: &mut ChaCha8Rng, contract: &Contract) -> Style {
         clamp: coin(),
         tile: contract.tile.unwrap_or(16) * if coin() { 1 } else { 4 },
         cut: (contract.truncates && coin()).then_some(block),
-        parts: if contract.merges && coin() { parts } else { 1 },
+        parts: if contract.merges { parts } else { 1 },
         sum_rounded: contract.sum_of_rounded && coin(),
         sink_last: coin(),
     }

@@ -65,7 +65,8 @@ pub struct Contract {
     /// Format to which the weights are rounded before they meet the values.
     pub weights: Dtype,
     /// Whether each step of the softmax (shifted score, exponential, row sum, quotient) may be
-    /// stored in the storage format `dtype`; the row sum is added up in the softmax format.
+    /// stored in the storage format `dtype`; the row sum is added up in the softmax format. Partial
+    /// results are not merged then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stored_steps: bool,
     /// Whether the row sum may be that of the rounded weights.

@@ -119,9 +119,9 @@ impl RowTerms {
         let products = gamma(self.value_depth, formats.dot_unit);
         let partial = formats.partial.map_or(0.0, unit_roundoff);
         let nu = (1.0 + u_p) * (1.0 + products) * (1.0 + u_a) * (1.0 + u_a) * (1.0 + u_a);
-        // An exponential, and the row sum of a part that is merged with others.
-        let steps = (1.0 + formats.step_unit) * (1.0 + formats.step_unit);
-        let nu = nu * (1.0 + u_t) * (1.0 + u_t) * (1.0 + partial) * steps - 1.0;
+        // Who writes the softmax out merges nothing.
+        let stored = formats.step_unit.max(partial);
+        let nu = nu * (1.0 + u_t) * (1.0 + u_t) * (1.0 + stored) - 1.0;
         let terms = if matches!(head.normalization, Normalization::OverQueries) {
             head.n_q
         } else {
