@@ -70,9 +70,9 @@ fn specifications_of_a_folder_join_or_are_refused() {
     // A file that is in the folder is called by its id.
     folder.run("prove --file mine/laws/family/twice.yaml").expect(2, &["`twice`"]);
     // A built-in target, sharded and joined.
-    let checked = folder.run("check builtin:standard --suite smoke --law twice --shard 1/1");
+    let checked = folder.run("check builtin:standard --suite smoke --law twice --shard 1/1 -v");
     checked.expect(0, &[" 1 of 1 "]);
-    assert_eq!(folder.run("merge .qkvet/shards").ends(0).stdout, checked.stdout);
+    assert_eq!(folder.run("merge .qkvet/shards -v").ends(0).stdout, checked.stdout);
 
     let taken = "mine/laws/score-entry.yaml";
     folder.write(taken, law("score-entry"));

@@ -39,6 +39,7 @@ mod probe;
 mod progress;
 #[cfg(feature = "formats")]
 mod quote;
+mod repair;
 #[cfg(feature = "formats")]
 mod sarif;
 #[cfg(feature = "formats")]
@@ -97,7 +98,7 @@ pub use snapshot::{
 #[cfg(feature = "formats")]
 pub use stream::{LiveStream, ndjson, write_ndjson, write_ndjson_end};
 #[cfg(feature = "formats")]
-pub use terminal::{ReportStyle, coverage, exit_line, finding, render, render_in};
+pub use terminal::{Detail, ReportStyle, RunEnd, coverage, exit_line, finding, render, render_in};
 #[cfg(feature = "formats")]
 pub use text::{hanging, no_command, paragraph, plain, ratio, visible, visible_line};
 #[cfg(feature = "formats")]

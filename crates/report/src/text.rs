@@ -18,6 +18,11 @@ pub(crate) fn count(n: usize) -> String {
     groups.join(",")
 }
 
+/// `1 case`, `1,234 cases`.
+pub(crate) fn cases(n: usize) -> String {
+    format!("{} case{}", count(n), if n == 1 { "" } else { "s" })
+}
+
 /// Cut to `width` columns of a terminal, with an ellipsis.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     // Where the text fits, and where it would if an ellipsis followed.

@@ -2,11 +2,13 @@
 //! target said is opened for the escapers of the formats.
 
 use qkvet_spec::{
-    Breakage, CallOption, Cause, Condition, Dialect, Evidence, FaultRef, Finding, FindingKind,
-    Form, Indices, Judgment, Note, Predicate, Reading, RightLayout, Rival, SeenIn, Sentence,
-    Sentences, ThreadCounts, UnknownOffer, Verdict, Warning, Witness, Words, WrongAxis,
+    Breakage, CallOption, Cause, Condition, Dialect, Evidence, FaultFamily, FaultRef, Finding,
+    FindingKind, Form, Indices, Judgment, Note, Predicate, Reading, RightLayout, Rival, SeenIn,
+    Sentence, Sentences, ThreadCounts, UnknownOffer, Verdict, Warning, Witness, Words, WrongAxis,
     WrongElements, format_ratio, span, spans,
 };
+
+use crate::repair::family_of;
 
 /// English.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,7 +24,7 @@ pub(crate) struct FindingText {
     pub(crate) got: String,
     /// How far that is from what is allowed, or nothing.
     pub(crate) beyond: String,
-    /// What else there is, by label: reading, wrong, stderr, cause, hint.
+    /// What else there is, by label: hint, fix, look, cause, reading, wrong, stderr.
     pub(crate) more: Vec<(&'static str, String)>,
 }
 
@@ -48,12 +50,15 @@ pub(crate) fn told(finding: &Finding, dialect: Dialect) -> FindingText {
         }
         _ => String::new(),
     };
+    let [fix, look] = repair(&finding.cause);
     let more = [
+        ("hint", hint.map(|text| text.to_string())),
+        ("fix", fix),
+        ("look", look),
+        ("cause", cause.map(|text| text.to_string())),
         ("reading", finding.reading.as_ref().map(reading)),
         ("wrong", finding.structure.as_ref().map(wrong_elements)),
         ("stderr", finding.evidence.format_stderr().map(|text| text.to_string())),
-        ("cause", cause.map(|text| text.to_string())),
-        ("hint", hint.map(|text| text.to_string())),
     ];
     FindingText {
         title: title.to_string(),
@@ -64,6 +69,23 @@ pub(crate) fn told(finding: &Finding, dialect: Dialect) -> FindingText {
         beyond,
         more: more.into_iter().filter_map(|(label, text)| Some((label, text?))).collect(),
     }
+}
+
+/// What is right, and where to look, for each family of the faults.
+fn repair(cause: &Cause) -> [Option<String>; 2] {
+    let mut families: Vec<_> =
+        cause.faults().iter().filter_map(|fault| Some((fault, family_of(fault)?))).collect();
+    families.dedup_by_key(|(_, family)| &family.family);
+    if families.is_empty() {
+        return [None, None];
+    }
+    let joined = |one: fn(&(&FaultRef, &FaultFamily)) -> String| {
+        Some(families.iter().map(one).collect::<Vec<_>>().join("\n"))
+    };
+    [
+        joined(|(_, family)| family.fix.clone()),
+        joined(|(fault, family)| format!("{} (`qkvet explain {}`)", family.look, fault.code)),
+    ]
 }
 
 /// The title alone.

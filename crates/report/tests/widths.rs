@@ -4,8 +4,11 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
-use qkvet_report::{ReportStyle, compare, new_snapshot, plain, render, render_in, snapshot_text};
+use qkvet_report::{
+    Detail, ReportStyle, RunEnd, compare, new_snapshot, plain, render, render_in, snapshot_text,
+};
 use qkvet_spec::{Cause, Declined, Got, Quoted, Summary, Warning};
 use textwrap::core::display_width;
 
@@ -29,7 +32,7 @@ fn summary() -> Summary {
 
 /// A line that is there to be copied.
 fn is_command(line: &str) -> bool {
-    ["  replay ", "  or "].iter().any(|label| line.starts_with(label))
+    ["  again ", "  or ", "  next "].iter().any(|label| line.starts_with(label))
 }
 
 #[test]
@@ -42,9 +45,16 @@ fn no_line_is_wider_than_its_terminal() {
         None,
         false,
     ));
-    for columns in [60, 80, 100, 120, 200] {
-        let style =
-            ReportStyle { columns: Some(columns), has_margins: true, ..ReportStyle::default() };
+    let widths = [60, 80, 100, 120, 200];
+    for (columns, detail) in
+        widths.into_iter().flat_map(|n| [(n, Detail::Full), (n, Detail::Short)])
+    {
+        let style = ReportStyle {
+            columns: Some(columns),
+            detail,
+            has_margins: true,
+            end: Some(RunEnd { elapsed: Duration::from_secs(65), exit: 1 }),
+        };
         let text = plain(&render_in(&summary, style));
         for line in text.lines().filter(|line| !is_command(line)) {
             assert!(
@@ -54,6 +64,7 @@ fn no_line_is_wider_than_its_terminal() {
             );
         }
         assert!(text.contains("times the bound of contract"), "{text}");
+        assert!(text.contains(" 1:05 ") && text.contains("exit 1"), "{text}");
     }
 }
 
@@ -106,12 +117,12 @@ fn lines_break_where_they_can_be_read() {
     // Two commands are beside each other where there is room, and no terminal breaks one.
     assert!(
         at(120)
-            .contains("\n  replay    qkvet replay c-39c2ea39d879e568   or  python .qkvet/cases/"),
+            .contains("\n  again     qkvet replay c-39c2ea39d879e568   or  python .qkvet/cases/"),
         "{}",
         at(120)
     );
     let narrow = at(80);
-    let below = "\n  replay    qkvet replay c-39c2ea39d879e568\n  or        python .qkvet/cases/c-39c2ea39d879e568.py\n";
+    let below = "\n  again     qkvet replay c-39c2ea39d879e568\n  or        python .qkvet/cases/c-39c2ea39d879e568.py\n";
     assert!(narrow.contains(below), "{narrow}");
     for columns in [60, 80, 100, 120] {
         assert!(
@@ -120,4 +131,26 @@ fn lines_break_where_they_can_be_read() {
             at(columns)
         );
     }
+}
+
+/// What was covered is not what a person looks for first: a report without findings has four lines,
+/// and one with findings ends in a summary that names them all and the next command.
+#[test]
+fn a_short_report_is_short() {
+    let mut summary = summary();
+    let short = ReportStyle { columns: Some(100), detail: Detail::Short, ..ReportStyle::default() };
+    let text = plain(&render_in(&summary, short));
+    let full = plain(&render_in(&summary, ReportStyle { detail: Detail::Full, ..short }));
+    for row in ["\n  sizes ", "\n  reference ", "\n  options "] {
+        assert!(!text.contains(row) && full.contains(row), "{row}\n{text}");
+    }
+    let last = text.lines().last().unwrap_or_default();
+    assert_eq!(last, "  next      qkvet check mine.py:attention --convention causal=upper-left");
+    summary.findings.clear();
+    summary.warnings.clear();
+    summary.coverage.declined.clear();
+    summary.coverage.laws.retain(|_, n| *n > 0);
+    summary.counts = BTreeMap::from([("PASS".to_owned(), 613)]);
+    let text = plain(&render_in(&summary, short));
+    assert!(text.lines().count() <= 4 && text.starts_with("no finding"), "{text}");
 }

@@ -119,8 +119,7 @@ pub(crate) enum Command {
         after_help = "For programs (exec:./program) and Python functions. Every message is shown, the first wrong field marked, and\neach answer judged. Exit codes: 0 all is well, 1 an answer is wrong, 3 not started or not of the protocol."
     )]
     Doctor(DoctorArgs),
-    /// Recover what a target computes from its outputs: layout, scale, causal corner, mask, heads
-    /// and so on
+    /// Find out which conventions a target follows: layout, scale, causal corner, mask, heads
     #[command(
         after_help = "Each field is decided if one known value holds every output and all others are refuted; mixed if different calls\nsay different values, which is a fault; none if no known value holds. A probe proposes and excuses nothing.\nExit codes: 0 all is decided, 1 something is mixed, none or broken, 2 usage or specification, 3 target could not be\nstarted, 4 everything was declined."
     )]
@@ -149,19 +148,17 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: Onnx,
     },
-    /// List what is known
+    /// List laws, faults, conventions, contracts or suites
     List {
-        /// What to list
-        what: Listed,
+        /// What to list; without, the kinds
+        what: Option<Listed>,
     },
-    /// Explain a law, fault, convention, contract, suite, option, verdict, word of a law or code,
-    /// or the configuration
+    /// Explain a word that qkvet prints: a code, verdict, term, option, flag, law, fault, contract
     Explain {
-        /// An id, a code such as QK221, a word of a report such as SUSPECT or softcap, one of a law
-        /// such as row, `language` for all of those, or `config` for the settings of qkvet.yaml and
-        /// the environment
-        #[arg(value_parser = current)]
-        name: String,
+        /// The word, such as QK221, SUSPECT, bound, softcap, --strict, `language` for the words of
+        /// laws, `config` for settings; without, a list of all words
+        #[arg(value_parser = current, allow_hyphen_values = true)]
+        name: Option<String>,
         /// Output; JSON for what has a file in `specs/`
         #[arg(long, value_enum, default_value = "human")]
         format: DocumentFormat,
@@ -175,7 +172,7 @@ pub(crate) enum Command {
         #[arg(allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
-    /// Print what a shell needs to complete commands and flags
+    /// Print the completion script of a shell
     #[command(
         after_help = "bash:  qkvet completions bash > ~/.local/share/bash-completion/completions/qkvet\nzsh:   qkvet completions zsh > ~/.zfunc/_qkvet   (a folder of fpath)\nfish:  qkvet completions fish > ~/.config/fish/completions/qkvet.fish"
     )]
@@ -302,7 +299,7 @@ pub(crate) struct ExamBuildArgs {
     pub(crate) pdf: bool,
 }
 
-/// What a command prints.
+/// The format of standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DocumentFormat {
     /// For people
@@ -369,7 +366,7 @@ pub(crate) struct DeclaredArgs {
 /// How a target in a process of its own is found and waited for.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ProcessArgs {
-    /// Python interpreter; default: that of the active virtual environment, else python3
+    /// Python interpreter [default: the active virtual environment, else python3]
     #[arg(long, env = "QKVET_PYTHON", value_name = "PATH")]
     pub(crate) python: Option<PathBuf>,
     /// Longest time for one call, in seconds
@@ -378,11 +375,10 @@ pub(crate) struct ProcessArgs {
     /// Longest time for loading the target, in seconds
     #[arg(long, default_value_t = Limits::START_TIMEOUT.as_secs_f64(), value_name = "SECONDS", allow_negative_numbers = true)]
     pub(crate) start_timeout: f64,
-    /// Configuration file; default: qkvet.yaml beside the target or above
+    /// Configuration file [default: qkvet.yaml in the folder of the target or a parent]
     #[arg(long, env = "QKVET_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Profile of the configuration file, which says what flags are that are not given; default:
-    /// the one called `default`, if there is one
+    /// Profile of the configuration file: defaults for flags [default: the profile `default`]
     #[arg(long, env = "QKVET_PROFILE", value_name = "NAME")]
     pub(crate) profile: Option<String>,
 }
@@ -392,11 +388,14 @@ pub(crate) struct ProcessArgs {
 pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    /// What is undecided fails too: SUSPECT, INCONCLUSIVE, outputs that are not there
+    /// Print the coverage, too: formats, options, sizes, laws, reference rows
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// Fail on undecided cases, too: SUSPECT, INCONCLUSIVE, missing outputs
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, hide_possible_values = true, value_parser = BoolishValueParser::new(), value_name = "BOOL")]
     pub(crate) strict: bool,
-    /// Known deviations, which do not fail [default: qkvet.known.yaml beside qkvet.yaml, or here or
-    /// above]
+    /// File of known deviations, which do not fail [default: qkvet.known.yaml next to qkvet.yaml, or
+    /// here or above]
     #[arg(long, value_name = "FILE")]
     pub(crate) known: Option<PathBuf>,
     /// The day on which known deviations are looked at [default: today]
@@ -417,8 +416,7 @@ pub(crate) struct TargetArgs {
     /// Device of torch and jax arrays, such as cuda:0
     #[arg(long)]
     pub(crate) device: Option<String>,
-    /// Prototype of the function of a lib: target, whose parameter names say what is passed;
-    /// without, it is the one of `qkvet_abi.h` (docs/native.md)
+    /// Prototype of the function of a lib: target [default: `qkvet_abi.h`, docs/native.md]
     #[arg(long, value_name = "C PROTOTYPE")]
     pub(crate) call: Option<String>,
     /// Option that a model of an onnx: target has as a constant and none of its attributes tells:
@@ -436,8 +434,7 @@ pub(crate) struct CheckArgs {
     /// Suite: smoke, core, long, or a YAML file
     #[arg(long, default_value = "core", value_name = "ID|FILE", value_parser = current)]
     pub(crate) suite: String,
-    /// Judge by frozen cases alone: a folder such as snapshots/core, or one that `qkvet export`
-    /// wrote
+    /// Judge by the frozen cases of a folder: snapshots/core, or a folder of `qkvet export`
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["suite", "law", "seed"])]
     pub(crate) cases: Option<PathBuf>,
     /// Only these laws, by id or as a YAML file (repeatable)
@@ -475,7 +472,7 @@ pub(crate) struct CheckArgs {
     /// Run the first N cases alone, in the order in which cases are put
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["shard", "engine"])]
     pub(crate) until: Option<u32>,
-    /// No progress on stderr, and findings alone on stdout: not what was checked
+    /// Print findings and undecided cases alone, and no progress
     #[arg(short, long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, hide_possible_values = true, value_parser = BoolishValueParser::new(), value_name = "BOOL")]
     pub(crate) quiet: bool,
     #[command(flatten)]
@@ -485,7 +482,7 @@ pub(crate) struct CheckArgs {
 /// Where the shards of one run are run.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ScaleOutArgs {
-    /// Run shards on a cluster and join them: the report is that of one run (docs/scale-out.md)
+    /// Run shards on a cluster and join them into one report (docs/scale-out.md)
     #[arg(long, value_enum, conflicts_with_all = ["shard", "cases", "jobs"])]
     pub(crate) engine: Option<Engine>,
     /// Workers on the cluster [default: as many as it has room for]
@@ -494,7 +491,7 @@ pub(crate) struct ScaleOutArgs {
     /// What each worker needs, such as CPU=1,GPU=0.5 [default: CPU=1]
     #[arg(long, value_delimiter = ',', value_name = "NAME=N", requires = "engine")]
     pub(crate) resources: Vec<String>,
-    /// Shards: what is lost with a worker is one of them [default: 4 a worker]
+    /// Number of shards: a lost worker loses one [default: 4 a worker]
     #[arg(long, value_name = "N", requires = "engine", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) shards: Option<u32>,
     /// Longest time without any worker, in seconds [default: 300]
@@ -504,8 +501,7 @@ pub(crate) struct ScaleOutArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Engine {
-    /// The Ray cluster at `RAY_ADDRESS`, the one that runs on this machine, or else a local one for
-    /// this run
+    /// The Ray cluster at `RAY_ADDRESS` or on this machine, else a local cluster for this run
     Ray,
 }
 
@@ -569,7 +565,7 @@ pub(crate) struct MergeArgs {
     pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) report: ReportArgs,
-    /// No progress on stderr, and findings alone on stdout: not what was checked
+    /// Print findings and undecided cases alone, and no progress
     #[arg(short, long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, hide_possible_values = true, value_parser = BoolishValueParser::new(), value_name = "BOOL")]
     pub(crate) quiet: bool,
     /// Put calls that no shard asked to the target itself

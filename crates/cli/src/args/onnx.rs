@@ -26,7 +26,7 @@ pub(crate) struct OnnxRunArgs {
     /// Report on stdout; JSON has the schema onnx-report
     #[arg(long, value_enum, default_value = "human")]
     pub(crate) format: DocumentFormat,
-    /// What is undecided fails too: SUSPECT, INCONCLUSIVE
+    /// Fail on undecided cases, too: SUSPECT, INCONCLUSIVE
     #[arg(long)]
     pub(crate) strict: bool,
     /// No progress on stderr

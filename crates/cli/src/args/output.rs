@@ -17,7 +17,7 @@ pub(crate) struct OutputArgs {
     /// path annotates (repeatable)
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) report: Vec<Wishes>,
-    /// Tell people the worst error over bound of each law and format too
+    /// Print the largest error over its bound for each law and format, too
     #[arg(long)]
     pub(crate) margins: bool,
 }

@@ -14,7 +14,7 @@ use qkvet_run::run::run;
 use qkvet_spec::{Catalog, CheckedLaw, Dtype, Summary};
 
 use super::expected::Expected;
-use super::reports::{Kept, Live, Place, write_reports};
+use super::reports::{Clock, Kept, Live, Place, write_reports};
 use super::setup;
 use crate::args::ReportArgs;
 use crate::exit::Failure;
@@ -63,6 +63,7 @@ pub(super) fn launch(
     manner: Manner<'_>,
     expected: &Expected,
 ) -> Result<Summary, Failure> {
+    let clock = Clock::start();
     let mut target = manner.target;
     let stop = stop_on_interrupt();
     let mut progress = Progress::new(is_live(), manner.silent);
@@ -104,13 +105,8 @@ pub(super) fn launch(
     }
     let place = if config.store.is_some() { Place::Last } else { Place::Nowhere };
     expected.apply(&mut summary);
-    write_reports(
-        &summary,
-        catalog,
-        &manner.report.output,
-        live,
-        Kept { place, is_quiet: manner.quiet },
-    )?;
+    let kept = Kept::new(place, manner.report, manner.quiet, clock, &summary);
+    write_reports(&summary, catalog, &manner.report.output, live, kept)?;
     Ok(summary)
 }
 

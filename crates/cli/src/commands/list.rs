@@ -8,8 +8,21 @@ use super::setup;
 use crate::args::Listed;
 use crate::exit::Failure;
 
-pub(super) fn list(what: Listed) -> Result<ExitCode, Failure> {
+pub(super) fn list(what: Option<Listed>) -> Result<ExitCode, Failure> {
     let catalog = setup::catalog()?;
+    let Some(what) = what else {
+        let Catalog { laws, faults, conventions, contracts, suites, .. } = &catalog;
+        for (what, n) in [
+            ("laws", laws.len()),
+            ("faults", faults.len()),
+            ("conventions", conventions.len()),
+            ("contracts", contracts.len()),
+            ("suites", suites.len()),
+        ] {
+            say!("{n:5}  qkvet list {what}");
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
     match what {
         Listed::Laws => {
             table("", catalog.laws.values().map(|law| (law.law.law.clone(), law.law.title.clone())))

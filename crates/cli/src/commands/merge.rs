@@ -15,7 +15,7 @@ use qkvet_spec::{Catalog, Chosen, Stopped, StoppedShard, Summary, Unexpected, Ve
 
 use super::expected::Expected;
 use super::launch::stop_on_interrupt;
-use super::reports::{Kept, Live, Place, check_wishes, write_reports};
+use super::reports::{Clock, Kept, Live, Place, check_wishes, write_reports};
 use super::setup;
 use crate::args::{DeclaredArgs, MergeArgs, TargetArgs};
 use crate::exit::{Failure, code};
@@ -29,9 +29,10 @@ pub(super) fn merge(args: &MergeArgs) -> Result<ExitCode, Failure> {
 /// `expected`.
 pub(super) fn run_merge(args: &MergeArgs, expected: Option<&Expected>) -> Result<Summary, Failure> {
     check_wishes(&args.report.output)?;
+    let clock = Clock::start();
     let mut live = Live::new(args.report.output.format);
     let judged = judge(args, &stop_on_interrupt(), &mut live, expected)?;
-    let kept = Kept { place: Place::Last, is_quiet: args.quiet };
+    let kept = Kept::new(Place::Last, &args.report, args.quiet, clock, &judged.summary);
     write_reports(&judged.summary, &judged.catalog, &args.report.output, live, kept)?;
     if judged.unanswered > 0 {
         judged.tell_unanswered("hint: --target asks the target itself");

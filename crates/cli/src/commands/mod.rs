@@ -49,7 +49,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Adequacy(args) => adequacy::adequacy(&args),
         Command::Onnx { what: Onnx::Run(args) } => onnx::run_backend(&args),
         Command::List { what } => list::list(what),
-        Command::Explain { name, format } => explain::explain(&name, format),
+        Command::Explain { name, format } => explain::explain(name.as_deref(), format),
         Command::Init(InitArgs { what: Some(Begun::Harness(args)), .. }) => init::harness(&args),
         Command::Init(InitArgs { what: Some(Begun::Ci(args)), .. }) => init::ci(&args),
         Command::Init(args) => init::config(&args),

@@ -31,8 +31,8 @@ pub(super) fn report(args: &RerenderArgs) -> Result<ExitCode, Failure> {
         ReportFormat::Human => {
             let style = ReportStyle {
                 columns: columns(),
-                is_brief: false,
                 has_margins: args.output.margins,
+                ..ReportStyle::default()
             };
             write_text(&render_in(&summary, style))?;
         }

@@ -1,21 +1,25 @@
 //! Reports on standard output and in files.
 
-#![allow(clippy::disallowed_methods, reason = "reports are written here and nowhere else")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "reports are written here and nowhere else, and people are told how long it took"
+)]
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use qkvet_report::{
-    LiveStream, ReportFormat, ReportStyle, markdown, render_in, write_as, write_json, write_ndjson,
-    write_ndjson_end,
+    Detail, LiveStream, ReportFormat, ReportStyle, RunEnd, markdown, render_in, write_as,
+    write_json, write_ndjson, write_ndjson_end,
 };
 use qkvet_run::atomic_write::{atomic_write, atomic_write_with};
 use qkvet_spec::{Catalog, Event, Summary, Unexpected};
 
 use super::setup;
-use crate::args::{OutputArgs, Wish};
-use crate::exit::Failure;
+use crate::args::{OutputArgs, ReportArgs, Wish};
+use crate::exit::{Failure, code};
 use crate::out::write_text;
 use crate::out::{columns, say_with, written};
 
@@ -35,8 +39,41 @@ pub(super) enum Place {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kept {
     pub(super) place: Place,
-    /// Standard output has findings alone.
-    pub(super) is_quiet: bool,
+    /// How much standard output has.
+    pub(super) detail: Detail,
+    pub(super) end: RunEnd,
+}
+
+impl Kept {
+    pub(super) fn new(
+        place: Place,
+        args: &ReportArgs,
+        is_quiet: bool,
+        clock: Clock,
+        summary: &Summary,
+    ) -> Self {
+        let detail = match () {
+            () if args.verbose => Detail::Full,
+            () if is_quiet => Detail::Quiet,
+            () => Detail::Short,
+        };
+        let end = RunEnd { elapsed: clock.elapsed(), exit: code(summary, args.strict) };
+        Self { place, detail, end }
+    }
+}
+
+/// How long a person waits. No verdict and no file depends on it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock(Instant);
+
+impl Clock {
+    pub(super) fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    fn elapsed(self) -> Duration {
+        self.0.elapsed()
+    }
 }
 
 /// What is said on standard output while a run goes on: lines of a stream, if that is the format.
@@ -77,7 +114,7 @@ pub(super) fn write_reports(
     catalog: &Catalog,
     args: &OutputArgs,
     live: Live,
-    Kept { place, is_quiet }: Kept,
+    Kept { place, detail, end }: Kept,
 ) -> Result<(), Failure> {
     if let Some(failure) = live.failure {
         return Err(failure);
@@ -87,8 +124,14 @@ pub(super) fn write_reports(
     }
     match args.format {
         ReportFormat::Human => {
-            let style =
-                ReportStyle { columns: columns(), is_brief: is_quiet, has_margins: args.margins };
+            let columns = columns();
+            let style = ReportStyle {
+                columns,
+                detail,
+                has_margins: args.margins,
+                // The same run has the same bytes in a file.
+                end: columns.map(|_| end),
+            };
             write_text(&render_in(summary, style))?;
         }
         ReportFormat::Ndjson if !live.is_silent => {

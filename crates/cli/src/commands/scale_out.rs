@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::expected::Expected;
 use super::launch::stop_on_interrupt;
 use super::merge::judge;
-use super::reports::{Kept, Live, Place, write_reports};
+use super::reports::{Clock, Kept, Live, Place, write_reports};
 use super::setup;
 use crate::args::{CheckArgs, DeclaredArgs, MergeArgs, ProcessArgs, TargetArgs};
 use crate::exit::{Ended, Failure, INTERRUPTED, USAGE};
@@ -40,6 +40,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Runs the shards, joins them and prints the report.
 pub(super) fn scale_out(args: &CheckArgs, expected: &Expected) -> Result<Ended, Failure> {
+    let clock = Clock::start();
     let stop = stop_on_interrupt();
     let folder = Folder::new()?;
     if let Some(ended) = drive(args, &folder.path, &stop)? {
@@ -64,7 +65,7 @@ pub(super) fn scale_out(args: &CheckArgs, expected: &Expected) -> Result<Ended, 
             Err(failure) => return Err(failure),
         }
     }
-    let kept = Kept { place: Place::Last, is_quiet: args.quiet };
+    let kept = Kept::new(Place::Last, &args.report, args.quiet, clock, &judged.summary);
     write_reports(&judged.summary, &judged.catalog, &args.report.output, live, kept)?;
     Ok(Ended::Run(Box::new(judged.summary)))
 }

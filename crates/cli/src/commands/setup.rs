@@ -102,13 +102,25 @@ fn seconds(flag: &str, value: f64) -> Result<Duration, Unexpected> {
     }
 }
 
+/// The format of this name, or of a usual short one: `bf16`, `fp16`, `f32`, `float`, `double`.
+pub(super) fn dtype(name: &str) -> Option<Dtype> {
+    let name = name.to_ascii_lowercase();
+    match name.as_str() {
+        "f64" | "fp64" | "double" => Some(Dtype::Float64),
+        "f32" | "fp32" | "float" | "single" => Some(Dtype::Float32),
+        "bf16" => Some(Dtype::Bfloat16),
+        "f16" | "fp16" | "half" => Some(Dtype::Float16),
+        name => Dtype::from_name(name),
+    }
+}
+
 /// Formats by name.
 pub(super) fn dtypes(names: &[String]) -> Result<Vec<Dtype>, Unexpected> {
     let known = Dtype::CHECKED.map(Dtype::name);
     names
         .iter()
         .map(|name| {
-            Dtype::CHECKED.into_iter().find(|dtype| dtype.name() == name).ok_or_else(|| {
+            dtype(name).filter(|dtype| Dtype::CHECKED.contains(dtype)).ok_or_else(|| {
                 Unexpected::at(format!("--dtype {name}"), "a known format")
                     .hint(name_hint(name, &known))
             })

@@ -57,7 +57,7 @@ pub(super) fn finding(
     let mut rows = vec![("cases", cases)];
     let (from_target, more): (Vec<_>, Vec<_>) =
         told.more.iter().partition(|(label, _)| *label == "stderr");
-    rows.extend(more.into_iter().rev().map(|(label, text)| (*label, shown(text))));
+    rows.extend(more.into_iter().map(|(label, text)| (*label, shown(text))));
     rows.push(("law", format!("{}: {}", finding.law, finding.law_title)));
     rows.push(("laws broken", laws(finding)));
     let mut seen = vec![("witness", shown(&finding.witness.call))];

@@ -3,6 +3,9 @@
 mod config;
 mod contract;
 mod finding;
+mod flag;
+mod glossary;
+mod known;
 mod language;
 mod option;
 mod verdict;
@@ -12,16 +15,17 @@ use std::process::ExitCode;
 
 use qkvet_prove::render::Style;
 use qkvet_report::json_document;
-use qkvet_run::adapters::python::argument_names;
 use qkvet_spec::{
-    CallOption, Catalog, CheckedLaw, Convention, Fault, FaultFamily, Suite, Unexpected, Word,
-    nearest,
+    CallOption, Catalog, CheckedLaw, Convention, Dtype, Fault, FaultFamily, Suite, Unexpected,
 };
 use serde_json::json;
 
 use self::config::{CONFIG, explain_config};
 use self::contract::{explain_contract, explain_modifier};
-use self::finding::{UNCODED, explain_uncoded, uncoded};
+use self::finding::{explain_uncoded, uncoded};
+use self::flag::explain_flag;
+use self::glossary::Term;
+use self::known::unknown;
 use self::option::{Argument, explain_argument};
 use self::verdict::{explain_word, words};
 use self::word::{called, explain_of_language};
@@ -36,7 +40,11 @@ const LANGUAGE: &str = "language";
 /// Columns before what a label says.
 const LABEL: usize = 14;
 
-pub(super) fn explain(name: &str, format: DocumentFormat) -> Result<ExitCode, Failure> {
+pub(super) fn explain(name: Option<&str>, format: DocumentFormat) -> Result<ExitCode, Failure> {
+    let Some(name) = name else {
+        known::list(&setup::catalog()?);
+        return Ok(ExitCode::SUCCESS);
+    };
     if format == DocumentFormat::Json {
         let document = document(name, &setup::catalog()?)?;
         write_text(&json_document(&document)?)?;
@@ -69,6 +77,13 @@ pub(super) fn explain(name: &str, format: DocumentFormat) -> Result<ExitCode, Fa
         explain_uncoded(finding);
     } else if name == LANGUAGE {
         crate::out::say_raw(&language::page(&catalog));
+    } else if let Some(term) = Term::called(name) {
+        term.explain();
+        // `law` is a field of a law too.
+        of_language.iter().for_each(|word| {
+            say!();
+            explain_of_language(word, &catalog);
+        });
     } else if let Some(argument) = Argument::called(name) {
         explain_argument(argument, &catalog);
         // `mask` is a domain too.
@@ -93,7 +108,9 @@ pub(super) fn explain(name: &str, format: DocumentFormat) -> Result<ExitCode, Fa
     } else if let Some(family) = catalog.families.get(name) {
         explain_family(family, &catalog);
         return Ok(ExitCode::SUCCESS);
-    } else {
+    } else if let Some(dtype) = setup::dtype(name) {
+        explain_dtype(dtype, &catalog);
+    } else if !explain_flag(name) {
         return Err(unknown(name, &catalog).into());
     }
     // `scale` is an option and a family of faults.
@@ -126,39 +143,15 @@ fn document(name: &str, catalog: &Catalog) -> Result<serde_json::Value, Failure>
     })
 }
 
-fn unknown(name: &str, catalog: &Catalog) -> Unexpected {
-    let mut known: Vec<String> = words().map(|(word, _)| word.to_owned()).collect();
-    let ids = [
-        catalog.faults.keys().collect::<Vec<_>>(),
-        catalog.laws.keys().collect(),
-        catalog.conventions.keys().collect(),
-        catalog.suites.keys().collect(),
-        catalog.contracts.keys().collect(),
-        catalog.modifiers.keys().collect(),
-        catalog.families.keys().collect(),
-    ];
-    known.extend(UNCODED.iter().map(|finding| finding.name.to_owned()));
-    known.extend(ids.into_iter().flatten().cloned());
-    known.extend(argument_names().into_iter().flat_map(|(_, names)| names).map(str::to_owned));
-    let of_language: Vec<String> = Word::all().into_iter().map(|word| word.name).collect();
-    let of_language = || {
-        of_language
-            .iter()
-            .map(String::as_str)
-            .chain([LANGUAGE, CONFIG])
-            .filter(|word| word.len() > 2)
-    };
-    let as_word = name.to_uppercase();
-    let known = || known.iter().map(String::as_str);
-    let hint = nearest(name, known())
-        .or_else(|| nearest(&as_word, known()))
-        .or_else(|| nearest(name, of_language()))
-        .map_or_else(
-            || "`qkvet list laws|faults|conventions|contracts|suites`".to_owned(),
-            |near| format!("did you mean `{near}`?"),
-        );
-    let expected = "a law, fault, family of faults, convention, contract, suite, option, verdict, finding, word of a law or code";
-    Unexpected::at(format!("`{name}`"), expected).hint(hint)
+fn explain_dtype(dtype: Dtype, catalog: &Catalog) {
+    let (bits, size) = (dtype.precision(), 8 * dtype.size());
+    say!("data type {dtype}\n\n{size} bits, {bits} of them significant\n");
+    for contract in catalog.contracts.values().filter(|contract| contract.dtype == dtype) {
+        say!("contract  {}: {}", contract.contract, contract.title);
+    }
+    if Dtype::CHECKED.contains(&dtype) {
+        say!("use       --dtype {dtype}");
+    }
 }
 
 fn explain_family(family: &FaultFamily, catalog: &Catalog) {

@@ -45,6 +45,7 @@ fn of_shards(args: &SnapshotFromArgs, shards: &[PathBuf]) -> Result<Summary, Fai
     let merge = MergeArgs {
         paths: shards.to_vec(),
         report: ReportArgs {
+            verbose: false,
             output: OutputArgs { format: ReportFormat::Human, report: Vec::new(), margins: false },
             strict: false,
             known: None,
