@@ -98,14 +98,3 @@ fn a_law_of_a_users_own_is_proved_refuted_or_refused() {
     law("attention(Q, P @ K, P @ V) == P @ attention(Q, K, V)", "").expect(2, &["n_k", "n_q"]);
     prove("no-such-law").expect(2, &["no-such-law"]);
 }
-
-/// The readme's law is one that a reader may take as it stands: its id is free.
-#[test]
-fn the_law_of_the_readme_is_proved_as_a_users_own() {
-    let readme = root().read("README.md");
-    let laws: Vec<&str> =
-        readme.split("```yaml\n").skip(1).filter(|block| block.starts_with("law: ")).collect();
-    let [law] = laws.as_slice() else { panic!("README.md: expected one law, got {}", laws.len()) };
-    let law = law.split("```").next().unwrap_or_default();
-    assert_eq!(own(law, "--format json").report(0)["laws"][0]["status"], "proved");
-}

@@ -1,4 +1,5 @@
-//! `cargo xtask pictures`: pages as they look in a browser, to be looked at after a change to them.
+//! `cargo xtask pictures`: the pictures of the README, and pages as they look in a browser, to be
+//! looked at after a change to them.
 
 use std::fs;
 
@@ -15,7 +16,12 @@ pub(crate) fn run() -> Result<(), Failure> {
     step::run(
         test::runner(
             test::Tier::Standard,
-            &["--package", "qkvet-tests", "-E", "test(/^(page|exam_pages)::/)"],
+            &[
+                "--package",
+                "qkvet-tests",
+                "-E",
+                "test(/^(page|exam_pages|documents::first_page)::/)",
+            ],
         )?
         .env("QKVET_TEST_PYTHON", &python)
         .env("QKVET_TEST_PICTURES", &folder),

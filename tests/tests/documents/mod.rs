@@ -2,6 +2,8 @@
 //! Markdown, and links between pages. The checker is also shown something that it has to reject.
 #![expect(clippy::disallowed_methods, reason = "reads the sources, which is the point")]
 
+mod first_page;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
