@@ -1,5 +1,6 @@
 //! `cargo xtask check`: everything about the tree that is not a test.
 
+use crate::prose;
 use crate::regen;
 use crate::step::{self, Failure};
 use crate::tools;
@@ -7,13 +8,14 @@ use crate::tools;
 /// A named check.
 type Check = (&'static str, fn() -> Result<(), Failure>);
 
-const CHECKS: [Check; 6] = [
+const CHECKS: [Check; 7] = [
     ("format", format),
     ("clippy", clippy),
     ("docs", docs),
     ("dependencies", dependencies),
     ("advisories", advisories),
     ("generated files", generated_files),
+    ("prose", prose::check),
 ];
 
 /// Runs all checks, whatever the earlier ones found.

@@ -15,6 +15,7 @@ mod libraries;
 mod man;
 mod node;
 mod pictures;
+mod prose;
 mod python;
 mod regen;
 mod schemas;
@@ -35,7 +36,7 @@ usage: cargo xtask TASK
   test --all     the slow tests too
   test --fast    without Python and whole suites
   test CRATE     the tests of one crate: spec, engine, prove, gen, diagnose, run, report, exam, ...
-  check          formatting, clippy, docs, dependencies, generated files
+  check          formatting, clippy, docs, dependencies, generated files, prose
   regen          write the generated files again
   bench          measure the release binary
   bench build    measure the first command from an empty target folder, by package
@@ -49,7 +50,8 @@ usage: cargo xtask TASK
   wild [ROW...]  check published packages against tests/wild/expected.json (downloads them)
   libraries [--candle]
                  write the tables of docs/libraries.md and docs/implementations.md (--candle: those of candle, which is built for it, and its tests)
-  pictures       write what pages look like in a browser into target/pictures, to be looked at
+  pictures       write docs/pictures, and what pages look like in a browser into target/pictures
+  prose          list sentences that are hard to read: too long, or without a subject
   man [DIR]      write manual pages, by default into target/man
   wheel          build the Python package, with the command in it, into target/wheels
   corpus [DIR]   write the larger frozen cases, by default to target/corpus
@@ -77,6 +79,7 @@ fn main() -> ExitCode {
         ["corpus"] => corpus::run(None),
         ["corpus", out] => corpus::run(Some(out)),
         ["pictures"] => pictures::run(),
+        ["prose"] => prose::run(),
         ["man"] => man::run(None),
         ["man", folder] => man::run(Some(folder)),
         ["wheel"] => wheel::run(),
