@@ -22,6 +22,8 @@ pub struct Named<'a> {
     pub members: Vec<usize>,
     /// How many failures no other fault explained before.
     pub of: usize,
+    /// How many of the calls that came out right contradict it.
+    pub contradicted: usize,
     /// What comes next to it: a fault, or two, and of how many failures that were looked at it
     /// explains how many.
     pub rival: Option<(Vec<&'a Fault>, usize, usize)>,
@@ -69,7 +71,8 @@ pub fn named<'a>(
         faults.sort_by_key(|fault| known.iter().any(|named| named.fault == fault.fault));
         let of = left.len();
         left.retain(|at| !members.contains(at));
-        found.push(Named { faults, members, of, rival });
+        let contradicted = best.contradicted;
+        found.push(Named { faults, members, of, contradicted, rival });
     }
     found
 }

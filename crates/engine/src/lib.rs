@@ -14,6 +14,7 @@ pub mod interpret;
 pub mod law;
 pub mod lowering;
 pub mod misfit;
+pub mod plain;
 pub mod selftest;
 pub mod simulate;
 pub mod steps;

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use qkvet_spec::{
     Call, CallOptions, Dims, Dtype, EmptyRow, Extent, IndexEnv, IndexExpr, IndexName, Meaning,
-    Normalization, Obedience, Stage, Tensor, ValueReading,
+    Normalization, Obedience, Stage, Tensor, UNLIMITED, ValueReading, Window,
 };
 
 use self::hidden::{Columns, keep_hidden};
@@ -187,7 +187,21 @@ fn signed(n: usize) -> i64 {
 
 /// The names of an index expression for a call.
 pub fn index_env(dims: Dims, dtype: Dtype, options: &CallOptions) -> IndexEnv {
-    IndexEnv::new(dims, dtype, options.on())
+    let side = |of: fn(&Window) -> Option<usize>| {
+        options.window.as_ref().and_then(of).map_or(UNLIMITED, signed)
+    };
+    let window = [side(|window| window.left), side(|window| window.right)];
+    IndexEnv { window, ..IndexEnv::new(dims, dtype, options.on()) }
+}
+
+/// The same for a place of batch item `item`: its lengths are known.
+pub fn item_env(env: &IndexEnv, options: &CallOptions, item: usize) -> IndexEnv {
+    let length = |lengths: &Option<Vec<usize>>, all: i64| {
+        lengths.as_ref().and_then(|lengths| lengths.get(item)).map_or(all, |n| signed(*n))
+    };
+    let [keys, queries] = env.lengths;
+    let lengths = [length(&options.key_lengths, keys), length(&options.query_lengths, queries)];
+    IndexEnv { item: signed(item), lengths, ..*env }
 }
 
 /// The names of an index expression for a call and what it asks for.
@@ -221,7 +235,7 @@ pub(crate) fn lower<'a>(
 ) -> LoweredHead<'a> {
     let (dims, options) = (call.dims(), &call.options);
     let maps = Maps::new(meaning, call);
-    let here = IndexEnv { h: signed(h), item: signed(item), ..maps.env };
+    let here = IndexEnv { h: signed(h), ..item_env(&maps.env, options, item) };
     let zero_keys = maps.count(&meaning.zero_keys);
     let n_k = dims.n_k + zero_keys;
     let rules = Rules::new(&maps, options, item);

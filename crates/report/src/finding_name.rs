@@ -46,6 +46,10 @@ pub fn finding_name(finding: &Finding) -> String {
     match &finding.cause {
         Cause::Faults { .. } | Cause::Convention { .. } => code(finding).unwrap_or_default(),
         Cause::Precision { dtype, computed, .. } => format!("precision:{dtype}-in-{computed}"),
+        Cause::Deviation { deviation, faults } if faults.is_empty() => {
+            words(&format!("deviation {}", crate::deviation::title(deviation)))
+        }
+        Cause::Deviation { .. } => code(finding).unwrap_or_default(),
         Cause::Layout { .. } => LAYOUT.to_owned(),
         Cause::Threads => THREADS.to_owned(),
         Cause::Later => "of-a-later-version".to_owned(),
@@ -166,7 +170,7 @@ pub(crate) fn is_meant(meant: &Pattern<'_>, finding: &Finding) -> bool {
         return true;
     }
     match &finding.cause {
-        Cause::Faults { faults, .. } => {
+        Cause::Faults { faults, .. } | Cause::Deviation { faults, .. } if !faults.is_empty() => {
             faults.iter().any(|fault| is_fault_meant(pattern, &fault.code, &fault.title))
         }
         Cause::Convention { title, .. } => {

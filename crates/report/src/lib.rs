@@ -3,6 +3,7 @@
 
 #[cfg(feature = "formats")]
 mod adequacy;
+mod deviation;
 #[cfg(feature = "formats")]
 mod doctor;
 #[cfg(feature = "formats")]

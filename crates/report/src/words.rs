@@ -8,6 +8,7 @@ use qkvet_spec::{
     WrongElements, format_ratio, span, spans,
 };
 
+use crate::deviation;
 use crate::repair::family_of;
 
 /// English.
@@ -198,6 +199,13 @@ impl Words for English {
             Cause::Faults { faults, .. } => {
                 faults.iter().map(one).collect::<Vec<_>>().join(", with ")
             }
+            Cause::Deviation { deviation, faults } => match faults.as_slice() {
+                [] => deviation::title(deviation),
+                faults => {
+                    let names = faults.iter().map(one).collect::<Vec<_>>().join(", with ");
+                    names + &deviation::only(deviation)
+                }
+            },
             Cause::Convention { title, .. } => {
                 format!("undeclared convention: {}", lower_first(title))
             }
@@ -235,6 +243,7 @@ impl Words for English {
                 let rival = rival.as_ref().map_or_else(String::new, next_best);
                 Some(format!("{}: {}{rival}", together(&ids), share(*explained, *of)))
             }
+            Cause::Deviation { deviation, .. } => Some(deviation::evidence(deviation)),
             Cause::Convention { standard, .. } => Some(format!(
                 "the standard is {standard}; all else was judged under the convention"
             )),
@@ -270,7 +279,7 @@ impl Words for English {
             Some(format!("`qkvet explain {name}` says what is asked for"))
         };
         let hint = match cause {
-            Cause::Faults { faults, .. } => {
+            Cause::Faults { faults, .. } | Cause::Deviation { faults, .. } if !faults.is_empty() => {
                 Some(faults.iter().map(|fault| fault.tell.as_str()).collect::<Vec<_>>().join(" "))
             }
             Cause::Convention { field, value, .. } => {
@@ -308,7 +317,11 @@ impl Words for English {
                 "sums that are added in the order in which threads finish, by atomic additions or split keys, do this; a fixed order gives the same bits every time"
                     .to_owned(),
             ),
-            Cause::Nondeterministic { .. } | Cause::Form { .. } | Cause::Later => None,
+            Cause::Nondeterministic { .. }
+            | Cause::Form { .. }
+            | Cause::Later
+            | Cause::Faults { .. }
+            | Cause::Deviation { .. } => None,
         };
         hint.map(Sentence::new)
     }

@@ -130,8 +130,13 @@ impl Criteria<'_> {
         let faults = self.catalog.faults.values().filter(|fault| fault.behavior.is_none());
         let causes = cause(&failures, &[], &meaning, faults);
         let rival = causes.get(1).map(|rival| (rival.faults.clone(), 1, 1));
-        let named =
-            Named { faults: causes.first()?.faults.clone(), members: vec![0], of: 1, rival };
+        let named = Named {
+            faults: causes.first()?.faults.clone(),
+            members: vec![0],
+            of: 1,
+            contradicted: 0,
+            rival,
+        };
         Some(cause_of(&named))
     }
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::verdict::{is_false, is_zero};
 use crate::{
-    Breakage, CallOption, Condition, Dtype, Evidence, Fault, Output, Picture, Reading, SeenIn,
-    Tensor, Verdict, Witness, WorkedExample, WrongElements,
+    Breakage, CallOption, Condition, Deviation, Dtype, Evidence, Fault, Output, Picture, Reading,
+    SeenIn, Standing, Tensor, Verdict, Witness, WorkedExample, WrongElements,
 };
 
 /// How far a finding has come. Reports and exit codes know final ones only.
@@ -153,7 +153,7 @@ impl fmt::Display for Form {
 }
 
 /// What is wrong.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Cause {
@@ -192,6 +192,15 @@ pub enum Cause {
         explained: usize,
         /// How many failed.
         of: usize,
+    },
+    /// What the target computes, as a formula with a condition.
+    Deviation {
+        /// The formula, and what speaks for it.
+        #[serde(flatten)]
+        deviation: Box<Deviation>,
+        /// The fault of the atlas that has this formula, if one has.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        faults: Vec<FaultRef>,
     },
     /// The result is right for one layout in memory alone.
     Layout {
@@ -244,7 +253,7 @@ impl Cause {
     /// Its faults, if it is any.
     pub fn faults(&self) -> &[FaultRef] {
         match self {
-            Self::Faults { faults, .. } => faults,
+            Self::Faults { faults, .. } | Self::Deviation { faults, .. } => faults,
             _ => &[],
         }
     }
@@ -260,13 +269,20 @@ impl Cause {
     /// Whether it says what is wrong: a fault, or a convention. Of any other it is known only where
     /// it was seen.
     pub fn is_named(&self) -> bool {
-        matches!(self, Self::Faults { .. } | Self::Convention { .. })
+        match self {
+            Self::Faults { .. } | Self::Convention { .. } => true,
+            Self::Deviation { deviation, .. } => deviation.standing == Standing::Named,
+            _ => false,
+        }
     }
 
     /// Whether a finding of either is called the same, whatever the numbers in it.
     pub fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Faults { faults: x, .. }, Self::Faults { faults: y, .. }) => x == y,
+            (Self::Deviation { deviation: x, .. }, Self::Deviation { deviation: y, .. }) => {
+                x.formula == y.formula && x.when == y.when
+            }
             (Self::Broken { how: x }, Self::Broken { how: y }) => x.is_like(y),
             (Self::Layout { right: x, .. }, Self::Layout { right: y, .. }) => x == y,
             (Self::Nondeterministic { .. }, Self::Nondeterministic { .. }) => true,

@@ -23,6 +23,14 @@ pub enum IndexName {
     Column,
     /// Batch item `item`.
     Item,
+    /// How far the window reaches before a query; beyond all keys where there is no limit.
+    WindowLeft,
+    /// How far it reaches behind a query.
+    WindowRight,
+    /// How many keys of the batch item exist.
+    KeyLength,
+    /// How many queries of it exist.
+    QueryLength,
     /// 1 in a call of this format.
     Format(Dtype),
     /// 1 where the call asks for weights.
@@ -41,12 +49,16 @@ impl IndexName {
 }
 
 /// All but the extents and the options.
-const NAMES: [(&str, IndexName); 10] = [
+const NAMES: [(&str, IndexName); 14] = [
     ("h", IndexName::Head),
     ("i", IndexName::Query),
     ("j", IndexName::Key),
     ("c", IndexName::Column),
     ("item", IndexName::Item),
+    ("window_left", IndexName::WindowLeft),
+    ("window_right", IndexName::WindowRight),
+    ("key_length", IndexName::KeyLength),
+    ("query_length", IndexName::QueryLength),
     ("float32", IndexName::Format(Dtype::Float32)),
     ("float16", IndexName::Format(Dtype::Float16)),
     ("bfloat16", IndexName::Format(Dtype::Bfloat16)),
@@ -97,6 +109,10 @@ pub struct IndexEnv {
     pub c: i64,
     /// Batch item.
     pub item: i64,
+    /// How far the window reaches before and behind a query.
+    pub window: [i64; 2],
+    /// How many keys and queries of the batch item exist.
+    pub lengths: [i64; 2],
     /// Options of the call that are on.
     pub options: OptionSet,
     /// The format of the call.
@@ -256,11 +272,29 @@ impl Tree {
     }
 }
 
+/// The reach of a side of a window that has no limit.
+pub const UNLIMITED: i64 = 1 << 40;
+
 impl IndexEnv {
     /// The names of a call: all places are 0.
     pub fn new(dims: Dims, dtype: Dtype, options: OptionSet) -> Self {
         let (return_weights, return_lse) = (false, false);
-        Self { dims, h: 0, i: 0, j: 0, c: 0, item: 0, options, dtype, return_weights, return_lse }
+        let lengths = [dims.n_k, dims.n_q].map(|n| i64::try_from(n).unwrap_or(i64::MAX));
+        let window = [UNLIMITED; 2];
+        Self {
+            dims,
+            window,
+            lengths,
+            h: 0,
+            i: 0,
+            j: 0,
+            c: 0,
+            item: 0,
+            options,
+            dtype,
+            return_weights,
+            return_lse,
+        }
     }
 
     fn value(&self, name: IndexName) -> i64 {
@@ -271,6 +305,10 @@ impl IndexEnv {
             IndexName::Key => self.j,
             IndexName::Column => self.c,
             IndexName::Item => self.item,
+            IndexName::WindowLeft => self.window[0],
+            IndexName::WindowRight => self.window[1],
+            IndexName::KeyLength => self.lengths[0],
+            IndexName::QueryLength => self.lengths[1],
             IndexName::Format(dtype) => i64::from(self.dtype == dtype),
             IndexName::ReturnWeights => i64::from(self.return_weights),
             IndexName::ReturnLse => i64::from(self.return_lse),
@@ -308,6 +346,6 @@ impl schemars::JsonSchema for IndexExpr {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "description": "integer expression over b h_q h_k n_q n_k d_k d_v h i j c item float32 float16 bfloat16 return_weights return_lse, and the options: scale causal mask bias softcap window sinks alibi_slopes key_lengths query_lengths packed" })
+        schemars::json_schema!({ "type": "string", "description": "integer expression over b h_q h_k n_q n_k d_k d_v h i j c item window_left window_right key_length query_length float32 float16 bfloat16 return_weights return_lse, and the options: scale causal mask bias softcap window sinks alibi_slopes key_lengths query_lengths packed" })
     }
 }

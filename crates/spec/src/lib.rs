@@ -10,6 +10,7 @@ mod case;
 mod catalog;
 mod condition;
 mod contract;
+mod deviation;
 mod doctor;
 mod document;
 mod dtype;
@@ -65,6 +66,10 @@ pub use condition::{
     Condition, Extent, Indices, Predicate, Reading, SeenIn, WrongAxis, WrongElements,
 };
 pub use contract::{Contract, Depth};
+pub use deviation::{
+    DenominatorForm, Deviation, DeviationFormula, InputForm, LogitForm, LseForm, PartWeight,
+    Reason, SoftcapForm, Standing, StubForm, Twist, WeightForm,
+};
 pub use doctor::{Diagnosis, DoctorEvent, DoctorReport};
 pub use document::{FindingDocument, Findings, REPORT_FORMAT, Sentences, SummaryDocument};
 pub use dtype::Dtype;
@@ -79,7 +84,7 @@ pub use fit::{Alike, Fit};
 pub use format::Format;
 pub use formula::Formula;
 pub use handling::{Handling, Strides};
-pub use index::{IndexEnv, IndexExpr, IndexName};
+pub use index::{IndexEnv, IndexExpr, IndexName, UNLIMITED};
 pub use json::{JsonError, parse_json};
 pub use judgment::Judgment;
 pub use known::{KnownDeviation, KnownFile, KnownOutcome, KnownState, KnownStatus};

@@ -176,6 +176,20 @@ patchable! {
     }
 }
 
+impl MeaningPatch {
+    /// The fields that it changes, by name, as they are written in a file.
+    pub fn fields(&self) -> Vec<(String, String)> {
+        let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(self) else {
+            return Vec::new();
+        };
+        let text = |value: serde_json::Value| match value {
+            serde_json::Value::String(text) => text,
+            other => other.to_string(),
+        };
+        fields.into_iter().map(|(field, value)| (field, text(value))).collect()
+    }
+}
+
 impl Meaning {
     /// The reference of this project.
     ///

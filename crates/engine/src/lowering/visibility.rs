@@ -6,7 +6,7 @@ use qkvet_spec::{
     Obedience, Packed, Packing, Window, WindowBounds, WindowSide,
 };
 
-use super::{Maps, broadcast_at, signed};
+use super::{Maps, broadcast_at, item_env, signed};
 use crate::head::Span;
 
 /// Keys that each query sees.
@@ -32,7 +32,8 @@ pub(super) struct Rules<'a> {
     options: &'a CallOptions,
     maps: &'a Maps<'a>,
     dims: Dims,
-    item: usize,
+    /// The names of this item.
+    env: IndexEnv,
     /// How many of the keys exist at all.
     keys: usize,
 }
@@ -41,7 +42,8 @@ impl<'a> Rules<'a> {
     pub(super) fn new(maps: &'a Maps<'a>, options: &'a CallOptions, item: usize) -> Self {
         let (meaning, dims) = (maps.meaning, maps.env.dims);
         let keys = maps.count(&meaning.keys).min(dims.n_k);
-        Self { meaning, options, maps, dims, item, keys }
+        let env = item_env(&maps.env, options, item);
+        Self { meaning, options, maps, dims, env, keys }
     }
 
     /// The sight of all queries of head `h`, with `zero_keys` more keys that every query sees.
@@ -87,13 +89,7 @@ impl<'a> Rules<'a> {
     }
 
     fn here(&self, h: usize, i: usize, j: usize) -> IndexEnv {
-        IndexEnv {
-            item: signed(self.item),
-            h: signed(h),
-            i: signed(i),
-            j: signed(j),
-            ..self.maps.env
-        }
+        IndexEnv { h: signed(h), i: signed(i), j: signed(j), ..self.env }
     }
 
     /// Where the mask is read for key `j` of query `i`.

@@ -95,6 +95,8 @@ impl PlannedCase<'_> {
     ) -> Result<&'a CheckedLaw, Unexpected> {
         let law = self.law();
         let found = config.laws.iter().find(|known| known.law.law == law).copied();
+        // Calls that are put besides are of a law that the run may not have.
+        let found = found.or_else(|| config.catalog.laws.get(law));
         found.ok_or_else(|| Unexpected::at(format!("law {law}"), "one of the run's laws"))
     }
 

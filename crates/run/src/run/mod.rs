@@ -10,6 +10,7 @@ mod describe;
 mod error;
 mod few;
 mod group;
+mod identify;
 mod judge;
 mod order;
 mod plan;
@@ -159,7 +160,8 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
         conventions: &conventions,
         stopped: stopped.as_ref(),
     };
-    for group in group::groups(&state) {
+    let groups = identify::identified(&state, &mut workers, group::groups(&state));
+    for group in groups {
         if let Some(shown) = shown(&state, &mut workers, group)? {
             findings.extend(describe(&state, &workers, shown)?);
         }

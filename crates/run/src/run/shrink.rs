@@ -3,10 +3,10 @@
 
 use std::sync::atomic::Ordering;
 
-use qkvet_diagnose::{smallest, together};
+use qkvet_diagnose::{deviation_explains, smallest, together};
 use qkvet_engine::law::Attempt;
 use qkvet_gen::CasePlan;
-use qkvet_spec::{Contract, Convention, Meaning, Stopped, Threads, Verdict};
+use qkvet_spec::{Cause, Contract, Convention, Deviation, Meaning, Stopped, Threads, Verdict};
 
 use super::again::{Constancy, constancy};
 use super::call::Workers;
@@ -183,6 +183,16 @@ fn witness<'a>(
         }
         let own: Vec<_> = evidence(state.config, &case).into_iter().collect();
         if !group.faults.is_empty() && together(&own, state.meaning, &group.faults).is_none() {
+            return Ok(false);
+        }
+        let explains = |deviation: &Deviation| {
+            own.iter().all(|(calls, contract)| {
+                deviation_explains(calls, contract, state.meaning, deviation)
+            })
+        };
+        if let Cause::Deviation { deviation, .. } = &group.cause
+            && !explains(deviation)
+        {
             return Ok(false);
         }
         Ok(match alone {

@@ -30,6 +30,8 @@ pub(super) struct Group<'a> {
     /// What explains every member: nothing, a fault, or two together.
     pub(super) faults: Vec<&'a Fault>,
     pub(super) members: Vec<usize>,
+    /// Whether results that came out right contradict its faults.
+    pub(super) is_contradicted: bool,
     /// Whether it is about what views gave beside a fault that contiguous inputs show.
     pub(super) on_views: bool,
     /// Further cases that its cause speaks of.
@@ -46,6 +48,7 @@ impl<'a> Group<'a> {
             notes: Vec::new(),
             faults: Vec::new(),
             members,
+            is_contradicted: false,
             on_views: false,
             beside: Vec::new(),
             rank: 0,
@@ -66,7 +69,11 @@ impl<'a> Group<'a> {
 
     /// The failing cases that a fault explains, or two together.
     fn of_faults(named: &Named<'a>, members: Vec<usize>) -> Self {
-        Self { faults: named.faults.clone(), ..Self::new(Verdict::Fail, cause_of(named), members) }
+        Self {
+            faults: named.faults.clone(),
+            is_contradicted: named.contradicted > 0,
+            ..Self::new(Verdict::Fail, cause_of(named), members)
+        }
     }
 
     /// Notes that further cases use the same options and are explained by nothing.

@@ -1,0 +1,140 @@
+//! Maps of batch items, heads, rows and columns: what is read in another place.
+
+use qkvet_spec::{CallOption, IndexExpr, MeaningPatch, Twist};
+
+use super::word::{Words, expr};
+
+/// Another index below `n` for an index `x`.
+fn maps(x: &str, n: &str, tiles: &[usize]) -> Vec<(String, f64)> {
+    let mut all: Vec<(String, f64)> = vec![
+        ("0".to_owned(), 2.0),
+        (format!("{n} - 1"), 3.0),
+        (format!("{n} - 1 - {x}"), 3.0),
+        (format!("({x} + 1) % {n}"), 4.0),
+        (format!("({x} + {n} - 1) % {n}"), 4.0),
+        (format!("min({x} + 1, {n} - 1)"), 5.0),
+        (format!("max({x} - 1, 0)"), 5.0),
+        (format!("{x} / 2"), 5.0),
+        (format!("2 * {x} % {n}"), 5.0),
+        (format!("min({x} + 1 - 2 * ({x} % 2), {n} - 1)"), 6.0),
+        (format!("({x} + {n} / 2) % {n}"), 6.0),
+    ];
+    for m in tiles {
+        all.push((format!("{x} % {m}"), 6.0));
+        all.push((format!("{x} / {m} * {m}"), 7.0));
+        all.push((format!("min({x}, {})", m - 1), 7.0));
+        all.push((format!("min({x} / {m} * {m} + {m}, {n}) - 1 - {x} % {m}"), 9.0));
+        all.push((format!("{x} / {m} % 4 * {m} + {x} % {m}"), 10.0));
+    }
+    for k in 2..=4 {
+        all.push((format!("{x} % (({n} + {}) / {k})", k - 1), 7.0));
+    }
+    for other in ["b", "h_q", "h_k", "n_q", "n_k", "d_k", "d_v"].iter().filter(|other| **other != n)
+    {
+        all.push((format!("{x} % {other}"), 7.0));
+        all.push((format!("{x} / {other}"), 8.0));
+    }
+    all
+}
+
+type Field = fn(&mut MeaningPatch) -> &mut Option<IndexExpr>;
+
+pub(super) fn add(words: &mut Words<'_>) {
+    let tiles = words.scope.tiles.clone();
+    let (few, all): (&[usize], &[usize]) = (&[2, 3, 4], &tiles);
+    let mut map =
+        |needs: &[CallOption], x: &str, n: &str, tiles: &[usize], fields: &[Field], more: f64| {
+            for (text, bits) in maps(x, n, tiles) {
+                let mut patch = MeaningPatch::default();
+                fields.iter().for_each(|field| *field(&mut patch) = expr(&text));
+                words.meaning(needs, bits + more, patch);
+            }
+        };
+    let none: &[CallOption] = &[];
+    map(none, "item", "b", few, &[|it| &mut it.query_item], 3.0);
+    map(none, "item", "b", few, &[|it| &mut it.key_item], 2.0);
+    map(none, "item", "b", few, &[|it| &mut it.query_item, |it| &mut it.key_item], 3.0);
+    map(none, "h", "h_q", few, &[|it| &mut it.query_head], 3.0);
+    map(none, "h", "h_k", few, &[|it| &mut it.key_head], 3.0);
+    map(none, "h", "h_k", few, &[|it| &mut it.value_head], 3.0);
+    map(none, "h", "h_k", few, &[|it| &mut it.key_head, |it| &mut it.value_head], 3.0);
+    map(none, "h", "h_q", few, &[|it| &mut it.output_head], 3.0);
+    map(none, "i", "n_q", all, &[|it| &mut it.query_index], 3.0);
+    map(none, "i", "n_q", all, &[|it| &mut it.output_row], 3.0);
+    map(none, "j", "n_k", all, &[|it| &mut it.key_index], 3.0);
+    map(none, "j", "n_k", all, &[|it| &mut it.value_index], 3.0);
+    map(none, "j", "n_k", all, &[|it| &mut it.key_index, |it| &mut it.value_index], 2.0);
+    map(none, "c", "d_k", all, &[|it| &mut it.query_column], 3.0);
+    map(none, "c", "d_v", all, &[|it| &mut it.output_column], 3.0);
+    let axes = [("item", "b", few), ("h", "h_q", few), ("i", "n_q", all), ("j", "n_k", all)];
+    for (option, fields) in [(CallOption::Mask, MASK), (CallOption::Bias, BIAS)] {
+        for (field, (x, n, tiles)) in fields.into_iter().zip(axes) {
+            map(&[option], x, n, tiles, &[field], 3.0);
+        }
+    }
+    map(&[CallOption::Sinks], "h", "h_q", few, &[|it| &mut it.sink_head], 3.0);
+    map(&[CallOption::AlibiSlopes], "h", "h_q", few, &[|it| &mut it.alibi_head], 3.0);
+    map(&[CallOption::KeyLengths], "item", "b", few, &[|it| &mut it.length_item], 3.0);
+    map(&[CallOption::QueryLengths], "item", "b", few, &[|it| &mut it.length_item], 3.0);
+    for (option, [item, head, row, key]) in [(CallOption::Mask, MASK), (CallOption::Bias, BIAS)] {
+        let mut transposed = MeaningPatch::default();
+        *row(&mut transposed) = expr("j");
+        *key(&mut transposed) = expr("i");
+        words.meaning(&[option], 5.0, transposed);
+        let mut exchanged = MeaningPatch::default();
+        *item(&mut exchanged) = expr("(item * h_q + h) % b");
+        *head(&mut exchanged) = expr("(item * h_q + h) / b");
+        words.meaning(&[option], 7.0, exchanged);
+    }
+    heads(words);
+    widths(words, &tiles);
+}
+
+const MASK: [Field; 4] =
+    [|it| &mut it.mask_item, |it| &mut it.mask_head, |it| &mut it.mask_row, |it| &mut it.mask_key];
+const BIAS: [Field; 4] =
+    [|it| &mut it.bias_item, |it| &mut it.bias_head, |it| &mut it.bias_row, |it| &mut it.bias_key];
+
+/// Key/value heads of query heads: of both, of keys, of values.
+fn heads(words: &mut Words<'_>) {
+    let group = "(h_q / h_k)";
+    for (text, bits) in [
+        ("h % h_k".to_owned(), 4.0),
+        ("0".to_owned(), 3.0),
+        ("h_k - 1".to_owned(), 4.0),
+        ("min(h, h_k - 1)".to_owned(), 5.0),
+        (format!("h_k - 1 - h / {group}"), 6.0),
+        ("h_k - 1 - h % h_k".to_owned(), 7.0),
+        (format!("(h / {group} + 1) % h_k"), 7.0),
+        (format!("(h / {group} + h_k - 1) % h_k"), 7.0),
+        ("h / h_k % h_k".to_owned(), 6.0),
+        ("h / 2 % h_k".to_owned(), 7.0),
+        (format!("h % {group} % h_k"), 7.0),
+        (format!("min((h + 1) / {group}, h_k - 1)"), 7.0),
+    ] {
+        let none = MeaningPatch::default;
+        words.meaning(&[], bits, MeaningPatch { head_map: expr(&text), ..none() });
+        for values in [false, true] {
+            let head = expr(&text).into_iter();
+            head.for_each(|head| words.twist(&[], bits + 1.0, Twist::HeadOf { values, head }));
+        }
+    }
+}
+
+/// Columns that scores and outputs are made of.
+fn widths(words: &mut Words<'_>, tiles: &[usize]) {
+    let none = MeaningPatch::default;
+    let mut widths = vec![
+        ("d_k - 1".to_owned(), 5.0),
+        ("d_v".to_owned(), 5.0),
+        ("d_k / 2".to_owned(), 6.0),
+        ("0".to_owned(), 5.0),
+    ];
+    for m in tiles {
+        widths.push((format!("min(d_k, {m})"), 7.0));
+        widths.push((format!("max({m}, d_k / {m} * {m})"), 8.0));
+    }
+    for (text, bits) in widths {
+        words.meaning(&[], bits, MeaningPatch { score_width: expr(&text), ..none() });
+    }
+}

@@ -1,0 +1,40 @@
+//! The language of formulas: families of words, each with a length in bits and the options without
+//! which it says nothing.
+
+mod maps;
+mod numbers;
+mod options;
+mod twists;
+mod visible;
+mod word;
+
+pub(super) use numbers::{Family, families, shortest};
+use word::Words;
+pub(super) use word::{Scope, Word};
+
+/// The words that can say something in this scope, in a fixed order.
+pub(super) fn words(scope: &Scope) -> Vec<Word> {
+    let mut words = Words { scope, words: Vec::new() };
+    options::add(&mut words);
+    visible::add(&mut words);
+    maps::add(&mut words);
+    twists::add(&mut words);
+    words.words
+}
+
+#[cfg(test)]
+mod tests {
+    use qkvet_spec::{CallOption, Dims, OptionSet};
+
+    use super::*;
+
+    #[test]
+    fn every_word_is_made_and_there_are_thousands() {
+        let dims = Dims { b: 3, h_q: 8, h_k: 2, n_q: 130, n_k: 130, d_k: 64, d_v: 64 };
+        let options = CallOption::ALL.into_iter().collect();
+        let all = words(&Scope::new(&[(dims, options)]));
+        assert!(all.len() > 3000, "{}", all.len());
+        let none = words(&Scope::new(&[(dims, OptionSet::default())]));
+        assert!(none.iter().all(|word| word.needs.is_empty()) && none.len() < all.len());
+    }
+}

@@ -1,0 +1,234 @@
+//! Visible sets: predicates over `i`, `j`, extents, lengths, windows and tiles that stand for a part
+//! of what hides keys, or join it.
+
+use qkvet_spec::{CallOption, Causal, MeaningPatch, Obedience, WindowSide};
+
+use super::word::{Words, expr};
+
+/// Where query `i` stands among the keys, and what that costs beyond the plain ones.
+const POSITIONS: [(&str, f64); 9] = [
+    ("i", 0.0),
+    ("i + n_k - n_q", 0.0),
+    ("i + key_length - query_length", 1.0),
+    ("i + n_q - n_k", 2.0),
+    ("n_q - 1 - i", 2.0),
+    ("n_k - 1 - i", 2.0),
+    ("i + max(n_k - n_q, 0)", 2.0),
+    ("i + key_length - n_q", 2.0),
+    ("i + n_k - query_length", 2.0),
+];
+
+pub(super) fn add(words: &mut Words<'_>) {
+    causal(words);
+    window(words);
+    lengths(words);
+    also(words);
+    let shift = |by: i64| match by {
+        0 => String::new(),
+        by if by < 0 => format!(" - {}", -by),
+        by => format!(" + {by}"),
+    };
+    for by in [-2i64, -1, 1, 2] {
+        let bits = if by.abs() == 1 { 3.0 } else { 5.0 };
+        let causal_offset = Some(by);
+        let patch = MeaningPatch { causal_offset, ..MeaningPatch::default() };
+        words.meaning(&[CallOption::Causal], bits, patch);
+        let patch = MeaningPatch { key_length_offset: Some(by), ..MeaningPatch::default() };
+        words.meaning(&[CallOption::KeyLengths], bits, patch);
+        let keys = expr(&format!("n_k{}", shift(by)));
+        words.meaning(&[], bits + 1.0, MeaningPatch { keys, ..MeaningPatch::default() });
+    }
+}
+
+/// `j REL position + k`, and its tiles.
+fn diagonals(tiles: &[usize]) -> Vec<(String, f64)> {
+    let mut all = Vec::new();
+    for (position, cost) in POSITIONS {
+        for relation in ["<=", ">=", ">", "<"] {
+            for by in -2i64..=2 {
+                let by_text = match by {
+                    0 => String::new(),
+                    by if by < 0 => format!(" - {}", -by),
+                    by => format!(" + {by}"),
+                };
+                let bits = 5.0 + cost + 2.0 * by.unsigned_abs() as f64;
+                all.push((format!("j {relation} {position}{by_text}"), bits));
+            }
+        }
+    }
+    for t in tiles {
+        for (position, _) in &POSITIONS[..2] {
+            all.push((format!("j / {t} <= ({position}) / {t}"), 9.0));
+            all.push((format!("j / {t} < ({position}) / {t}"), 10.0));
+            all.push((format!("j % {t} <= ({position}) % {t}"), 11.0));
+            all.push((format!("j <= {position} or j < {t}"), 10.0));
+            all.push((format!("j <= {position} + {t}"), 10.0));
+        }
+        all.push((format!("j <= i % {t} + n_k - n_q"), 10.0));
+        all.push((format!("j <= i / {t} * {t} + {t} - 1 + n_k - n_q"), 9.0));
+    }
+    all.push(("j == i + n_k - n_q".to_owned(), 8.0));
+    all.push(("j != i + n_k - n_q".to_owned(), 8.0));
+    all.push(("j == 0".to_owned(), 7.0));
+    all
+}
+
+fn causal(words: &mut Words<'_>) {
+    let tiles = words.scope.tiles.clone();
+    for (atom, bits) in diagonals(&tiles) {
+        let patch = MeaningPatch {
+            causal: Some(Causal::Ignored),
+            unseen: expr(&format!("causal and not ({atom})")),
+            ..MeaningPatch::default()
+        };
+        words.meaning(&[CallOption::Causal], bits + 2.0, patch);
+        let patch =
+            MeaningPatch { unseen: expr(&format!("not ({atom})")), ..MeaningPatch::default() };
+        words.meaning(&[], bits + 4.0, patch);
+    }
+    for t in tiles {
+        for row in
+            [format!("i / {t} * {t}"), format!("i / {t} * {t} + {t} - 1"), format!("i % {t}")]
+        {
+            let patch = MeaningPatch { causal_row: expr(&row), ..MeaningPatch::default() };
+            words.meaning(&[CallOption::Causal], 8.0, patch);
+        }
+    }
+}
+
+fn window(words: &mut Words<'_>) {
+    let ignored = Some(WindowSide::Ignored);
+    let tiles = words.scope.tiles.clone();
+    let sides =
+        [("window_left", "window_right", "-", "<"), ("window_right", "window_left", "+", ">")];
+    for (side, other, sign, beyond) in sides {
+        let mut add = |bits: f64, atom: String| {
+            let unseen = expr(&format!("window and ({atom})"));
+            let patch = match side {
+                "window_left" => {
+                    MeaningPatch { window_left: ignored, unseen, ..MeaningPatch::default() }
+                }
+                _ => MeaningPatch { window_right: ignored, unseen, ..MeaningPatch::default() },
+            };
+            words.meaning(&[CallOption::Window], bits, patch);
+        };
+        let widths = [
+            (side.to_owned(), 0.0),
+            (other.to_owned(), 2.0),
+            (format!("{side} / 2"), 2.0),
+            (format!("2 * {side}"), 2.0),
+            ("0".to_owned(), 2.0),
+        ];
+        for (position, cost) in &POSITIONS[..5] {
+            for (width, more) in &widths {
+                for by in -2i64..=2 {
+                    let bits = 7.0 + cost + more + 2.0 * by.unsigned_abs() as f64;
+                    add(bits, format!("j {beyond} {position} {sign} {width} + {by}"));
+                }
+            }
+        }
+        for t in &tiles {
+            for (position, _) in &POSITIONS[..2] {
+                add(11.0, format!("j / {t} {beyond} ({position} {sign} {side}) / {t}"));
+            }
+        }
+    }
+}
+
+fn lengths(words: &mut Words<'_>) {
+    let mut ends: Vec<(String, f64)> = vec![
+        ("query_length".to_owned(), 3.0),
+        ("n_k - key_length".to_owned(), 3.0),
+        ("key_length / 2".to_owned(), 3.0),
+        ("key_length + query_length".to_owned(), 3.0),
+        ("max(key_length, 1)".to_owned(), 3.0),
+    ];
+    for t in &words.scope.tiles {
+        ends.push((format!("(key_length + {}) / {t} * {t}", t - 1), 5.0));
+        ends.push((format!("key_length / {t} * {t}"), 5.0));
+        ends.push((format!("min(key_length, {t})"), 6.0));
+    }
+    for (end, bits) in ends {
+        let past = "causal and j > i + key_length - query_length";
+        let patch = MeaningPatch {
+            key_lengths: Some(Obedience::Ignored),
+            causal: Some(Causal::Ignored),
+            unseen: expr(&format!("j >= {end} or {past}")),
+            ..MeaningPatch::default()
+        };
+        words.meaning(&[CallOption::KeyLengths], 4.0 + bits, patch);
+    }
+}
+
+/// What hides more keys.
+fn also(words: &mut Words<'_>) {
+    let mut atoms: Vec<(String, f64)> = Vec::new();
+    for end in [
+        "n_k - n_q",
+        "n_k - n_q - 1",
+        "h_k",
+        "b",
+        "n_k - 1",
+        "n_k - 2",
+        "n_k / 2",
+        "n_q",
+        "d_k",
+        "d_v",
+        "n_k / 2 * 2",
+        "0",
+        "h_q",
+        "1",
+    ] {
+        for relation in [">=", "==", "<=", "<", ">"] {
+            atoms.push((format!("j {relation} {end}"), 6.0));
+        }
+    }
+    for t in &words.scope.tiles {
+        atoms.extend([
+            (format!("j >= {t}"), 7.0),
+            (format!("j < n_k - {t}"), 8.0),
+            (format!("j >= n_k / {t} * {t}"), 7.0),
+            (format!("j >= max({t}, n_k / {t} * {t})"), 8.0),
+            (format!("j < {t}"), 8.0),
+            (format!("j == {t}"), 9.0),
+            (format!("j / {t} == i / {t}"), 10.0),
+            (format!("j / {t} != i / {t}"), 9.0),
+            (format!("j / {t} == (n_k - 1) / {t}"), 9.0),
+            (format!("j < {t} and n_k > {t}"), 9.0),
+            (format!("j % {t} != 0"), 9.0),
+            (format!("(i + j) % {t} != 0"), 10.0),
+            (format!("j / {t} % 2 == 1"), 9.0),
+        ]);
+        let mut rests = vec![0, 1, t - 1, t / 2];
+        rests.dedup();
+        for rest in rests {
+            atoms.push((format!("j % {t} == {rest}"), 8.0));
+            atoms.push((format!("j % {t} == {rest} and j >= {t}"), 10.0));
+        }
+        atoms.push((format!("j > i + n_k - n_q + {t}"), 9.0));
+        atoms.push((format!("j < i + n_k - n_q - {t}"), 9.0));
+    }
+    for (atom, bits) in atoms {
+        let none = MeaningPatch::default;
+        words.meaning(&[], bits + 2.0, MeaningPatch { unseen: expr(&atom), ..none() });
+    }
+    // Keys that are hidden and should not count, seen.
+    for (atom, bits) in [
+        ("j == n_k - 1", 5.0),
+        ("j == 0", 5.0),
+        ("j == i + n_k - n_q", 5.0),
+        ("j == key_length", 6.0),
+    ] {
+        let none = MeaningPatch::default;
+        words.meaning(&[], bits, MeaningPatch { shown: expr(atom), ..none() });
+    }
+    for t in words.scope.tiles.clone() {
+        let none = MeaningPatch::default;
+        let zero_keys = expr(&format!("({t} - n_k % {t}) % {t}"));
+        words.meaning(&[], 7.0, MeaningPatch { zero_keys, ..none() });
+    }
+    for n in ["1", "2", "n_k", "n_q"] {
+        let none = MeaningPatch::default;
+        words.meaning(&[], 5.0, MeaningPatch { zero_keys: expr(n), ..none() });
+    }
+}

@@ -1,0 +1,118 @@
+//! What is thought to be computed: a meaning and, over it, formulas with the places where they hold.
+
+use qkvet_engine::lowering::{call_env, item_env};
+use qkvet_engine::plain::{Extent, Plain, plain};
+use qkvet_spec::{
+    Call, DeviationFormula, Dims, IndexEnv, IndexExpr, IndexName, Meaning, ResultName, Twist,
+};
+
+/// A formula where a rule holds.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Layer {
+    pub(super) formula: DeviationFormula,
+    /// Absent: everywhere.
+    pub(super) when: Option<IndexExpr>,
+}
+
+impl Layer {
+    pub(super) fn always(formula: &DeviationFormula) -> Self {
+        Self { formula: formula.clone(), when: None }
+    }
+}
+
+const ELEMENT_NAMES: [IndexName; 4] =
+    [IndexName::Item, IndexName::Head, IndexName::Query, IndexName::Column];
+
+/// Whether a rule speaks of elements, not of calls alone.
+pub(super) fn is_of_elements(when: &IndexExpr) -> bool {
+    ELEMENT_NAMES.into_iter().any(|name| when.mentions(name))
+}
+
+/// The names of element `at` of a result: of `(b, h_q, n_q, width)`, or of a head.
+pub(super) fn element_env(call: &Call, width: usize, extent: Extent, at: usize) -> IndexEnv {
+    let Dims { h_q, n_q, .. } = call.dims();
+    let width = width.max(1);
+    let (row, c) = (at / width, at % width);
+    let [item, h] = match extent {
+        Extent::Whole => [row / (h_q * n_q), row / n_q % h_q],
+        Extent::Head { item, h } => [item, h],
+    };
+    let signed = |n: usize| i64::try_from(n).unwrap_or(0);
+    IndexEnv {
+        h: signed(h),
+        i: signed(row % n_q.max(1)),
+        c: signed(c),
+        ..item_env(&call_env(call), &call.options, item)
+    }
+}
+
+/// What a call returns under a meaning and the layers over it; `None` where that is not defined, or
+/// two twists meet.
+pub(super) fn predict(
+    base: &Meaning,
+    layers: &[&Layer],
+    call: &Call,
+    want: ResultName,
+    extent: Extent,
+) -> Option<Plain> {
+    let env = call_env(call);
+    let mut meaning = base.clone();
+    let mut twist: Option<&Twist> = None;
+    for (number, layer) in layers.iter().enumerate() {
+        match &layer.when {
+            Some(when) if is_of_elements(when) => {
+                let always = Layer::always(&layer.formula);
+                let others = |with: bool| {
+                    let own = with.then_some(&always);
+                    let before = layers[..number].iter().copied();
+                    before.chain(own).chain(layers[number + 1..].iter().copied()).collect()
+                };
+                let with: Vec<&Layer> = others(true);
+                let without: Vec<&Layer> = others(false);
+                let with = predict(base, &with, call, want, extent)?;
+                let without = predict(base, &without, call, want, extent)?;
+                return mixed(call, extent, want, when, with, &without);
+            }
+            Some(when) if !when.holds(&env) => continue,
+            _ => {}
+        }
+        if twist.is_some() && layer.formula.twist.is_some() {
+            return None;
+        }
+        meaning = layer.formula.meaning.apply(&meaning);
+        twist = twist.or(layer.formula.twist.as_ref());
+    }
+    plain(&meaning, twist, call, want, extent)
+}
+
+/// Elements of `with` where the rule holds, else of `without`.
+fn mixed(
+    call: &Call,
+    extent: Extent,
+    want: ResultName,
+    when: &IndexExpr,
+    mut with: Plain,
+    without: &Plain,
+) -> Option<Plain> {
+    if with.values.len() != without.values.len() {
+        return None;
+    }
+    let width = width_of(call, want);
+    for at in 0..with.values.len() {
+        if !when.holds(&element_env(call, width, extent, at)) {
+            with.values[at] = without.values[at];
+            with.errors[at] = without.errors[at];
+        }
+    }
+    Some(with)
+}
+
+/// Numbers of a result for each query.
+pub(super) fn width_of(call: &Call, want: ResultName) -> usize {
+    let dims = call.dims();
+    match want {
+        ResultName::Output => dims.d_v,
+        ResultName::Weights => dims.n_k,
+        ResultName::Lse => 1,
+    }
+}

@@ -1,0 +1,270 @@
+//! Identification: what a wrong target computes, as a formula with a condition, found by running a
+//! language of formulas against the calls that there are. The target is asked again only to tell
+//! rivals apart, to find the edge of a condition, and to confirm.
+//!
+//! A false name is worse than none: a formula is a name if it leaves nothing unexplained where it
+//! holds, makes no right call wrong, and foretells calls that are put after it was found.
+
+mod condition;
+mod fresh;
+mod language;
+mod layer;
+mod record;
+mod search;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use qkvet_engine::law::CallRecord;
+use qkvet_spec::{Call, Contract, Deviation, Meaning, Reason, Standing};
+
+use self::fresh::{CONFIRMING, Pool, again};
+pub use self::fresh::{Came, FreshCalls};
+use self::layer::Layer;
+use self::record::{Record, cost};
+use self::search::{Candidate, Known, MIN_EXPLAINED, holds_somewhere};
+use crate::cause::Records;
+use crate::sample_evenly::sample_evenly;
+
+/// A formula, and which of the failures it explains.
+#[derive(Clone, Debug)]
+pub struct Identified {
+    /// What is computed.
+    pub deviation: Deviation,
+    /// Numbers of the failures whose wrong calls it explains, with those before it.
+    pub members: Vec<usize>,
+}
+
+/// Calls of failures and right calls that are looked at.
+const MAX_WRONG: usize = 60;
+const MAX_RIGHT: usize = 120;
+/// Multiplications of a prediction of all of either.
+const MAX_COST: usize = 6_000_000;
+/// The same of all failures.
+const MAX_COST_OF_ALL: usize = 150_000_000;
+/// Findings on top of each other.
+const MAX_FINDINGS: usize = 3;
+/// How often the search begins again after a call that was not foretold.
+const MAX_ROUNDS: usize = 3;
+/// While calls are left unexplained, a line that explains fewer than so many times as many is no
+/// name.
+const MIN_SHARE: usize = 5;
+
+/// Says what a target computes that gave these failures, and gave `right` calls what is right.
+pub fn identify(
+    failures: &Records<'_>,
+    right: &[Call],
+    base: &Meaning,
+    fresh: &mut dyn FreshCalls,
+) -> Vec<Identified> {
+    let Some((_, contract)) = failures.first() else { return Vec::new() };
+    let records = chosen(failures, right, base);
+    let looseness = records.iter().map(Record::looseness).fold(1.0, f64::max);
+    let mut known = Known { base, layers: Vec::new(), records };
+    let mut found: Vec<Found> = Vec::new();
+    let mut pool: Option<Pool<'_>> = None;
+    let mut fresh = Some(fresh);
+    while found.len() < MAX_FINDINGS {
+        let mut candidates = known.candidates();
+        if candidates.is_empty() {
+            break;
+        }
+        if let Some(source) = fresh.take() {
+            pool = Some(Pool::new(source, base, contract, looseness));
+        }
+        let Some(pool) = &mut pool else { break };
+        let Some((candidate, put, foretold)) = decided(&mut known, pool, &mut candidates) else {
+            break;
+        };
+        let layer = candidate.layer();
+        known.layers.push(layer.clone());
+        let layers: Vec<&Layer> = known.layers.iter().collect();
+        let after = known.records.iter().filter_map(|record| record.on(base, &layers)).collect();
+        known.records = after;
+        let is_named = is_name(&candidate, put, foretold);
+        if !is_named && !is_part(&candidate, put, foretold) {
+            break;
+        }
+        found.push(Found { candidate, layer, put, foretold, asked: pool.take_asked() });
+        if !is_named {
+            break;
+        }
+    }
+    described(failures, base, found)
+}
+
+/// Whether a deviation explains every wrong call of a failure.
+pub fn deviation_explains(
+    calls: &[CallRecord],
+    contract: &Contract,
+    base: &Meaning,
+    deviation: &Deviation,
+) -> bool {
+    let layer = Layer { formula: deviation.formula.clone(), when: deviation.when.clone() };
+    let records = calls.iter().filter_map(|record| Record::new(record, contract, base));
+    let mut wrong = records.filter(Record::is_wrong).peekable();
+    wrong.peek().is_some()
+        && wrong.all(|record| record.on(base, &[&layer]).is_some_and(|after| !after.is_wrong()))
+}
+
+/// What was found, and how.
+struct Found {
+    candidate: Candidate,
+    layer: Layer,
+    /// Calls that were put to confirm it, and how many of them it foretold.
+    put: usize,
+    foretold: usize,
+    asked: BTreeMap<Reason, usize>,
+}
+
+/// The best candidate once rivals and rules are settled, how many calls were put to confirm it and
+/// how many it foretold.
+fn decided(
+    known: &mut Known<'_>,
+    pool: &mut Pool<'_>,
+    candidates: &mut Vec<Candidate>,
+) -> Option<(Candidate, usize, usize)> {
+    let mut last = None;
+    for _ in 0..MAX_ROUNDS {
+        pool.settle(known, candidates);
+        pool.narrow(known, candidates);
+        let best = candidates.first().filter(|best| best.score >= 1.0)?.clone();
+        let (put, seen, missed) = pool.confirm(known, &best);
+        let foretold = seen.len();
+        let is_done = missed.is_empty();
+        known.records.extend(seen.into_iter().chain(missed));
+        let renewed = again(known, candidates);
+        let best = if is_done { known.candidate(best.word.clone()).unwrap_or(best) } else { best };
+        last = Some((best, put, foretold));
+        if is_done {
+            break;
+        }
+        *candidates = if renewed.is_empty() { known.candidates() } else { renewed };
+    }
+    last
+}
+
+fn is_name(candidate: &Candidate, put: usize, foretold: usize) -> bool {
+    candidate.is_clean()
+        && candidate.explained >= MIN_EXPLAINED
+        && put == foretold
+        && put >= CONFIRMING[1]
+}
+
+/// Whether it is worth to be told as a part of what is wrong: it explains more where it holds than
+/// it leaves, and foretold most of what was put.
+fn is_part(candidate: &Candidate, put: usize, foretold: usize) -> bool {
+    candidate.left < candidate.explained
+        && candidate.explained >= MIN_EXPLAINED
+        && put > 0
+        && foretold * 4 >= put * 3
+}
+
+/// The findings in facts, with the failures that each explains.
+fn described(failures: &Records<'_>, base: &Meaning, found: Vec<Found>) -> Vec<Identified> {
+    let mut all = Vec::new();
+    let mut layers: Vec<Layer> = Vec::new();
+    // What takes longest is left out first.
+    let mut left: Vec<usize> = (0..failures.len()).collect();
+    let price = |at: &usize| failures[*at].0.iter().map(|record| cost(&record.call)).sum::<usize>();
+    let mut order = left.clone();
+    order.sort_by_key(|at| (price(at), *at));
+    let affordable = order.iter().scan(0, |sum, at| {
+        *sum += price(at);
+        Some((*sum <= MAX_COST_OF_ALL).then_some(*at))
+    });
+    let affordable: BTreeSet<usize> = affordable.flatten().collect();
+    for Found { candidate, layer, put, foretold, asked } in found {
+        layers.push(layer.clone());
+        let under: Vec<&Layer> = layers.iter().collect();
+        let (mut members, mut explained, mut of) = (Vec::new(), 0, 0);
+        let mut untold = Vec::new();
+        for at in &left {
+            let (calls, contract) = &failures[*at];
+            let wrong: Vec<Record> = calls
+                .iter()
+                .filter(|_| affordable.contains(at))
+                .filter_map(|record| Record::new(record, contract, base))
+                .filter(Record::is_wrong)
+                .collect();
+            let explains =
+                |record: &Record| record.on(base, &under).is_some_and(|after| !after.is_wrong());
+            let count = wrong.iter().filter(|record| explains(record)).count();
+            let applies = |record: &&Record| {
+                layer.when.as_ref().is_none_or(|when| holds_somewhere(when, &record.call))
+            };
+            of += wrong.iter().filter(applies).count();
+            explained += count;
+            if wrong.is_empty() {
+                untold.push(*at);
+            } else if count == wrong.len() {
+                members.push(*at);
+            }
+        }
+        left.retain(|at| !members.contains(at));
+        // Bounds too wide, calls too large: where all others are explained, these are no others.
+        if untold.len() == left.len() {
+            members.append(&mut left);
+            members.sort_unstable();
+        }
+        let standing = match is_name(&candidate, put, foretold) {
+            true => Standing::Named,
+            false => Standing::Partly,
+        };
+        let deviation = Deviation {
+            standing,
+            formula: layer.formula.clone(),
+            when: layer.when.clone(),
+            explained,
+            of: of.max(explained),
+            outside: candidate.outside,
+            foretold,
+            fresh: put,
+            asked,
+            ties: Vec::new(),
+        };
+        if !members.is_empty() {
+            all.push(Identified { deviation, members });
+        }
+    }
+    for one in &mut all {
+        if one.members.len() < MIN_SHARE * left.len() {
+            one.deviation.standing = Standing::Partly;
+        }
+    }
+    all
+}
+
+/// The calls that are looked at: cheap ones, and a few that are larger.
+fn chosen(failures: &Records<'_>, right: &[Call], base: &Meaning) -> Vec<Record> {
+    let mut wrong: Vec<(&CallRecord, &Contract)> = failures
+        .iter()
+        .flat_map(|(calls, contract)| calls.iter().map(move |record| (record, *contract)))
+        .filter(|(record, _)| record.call.misfit().is_none())
+        .collect();
+    wrong.sort_by_key(|(record, _)| cost(&record.call));
+    let wrong: Vec<Record> = affordable(&wrong, MAX_WRONG, |(record, _)| cost(&record.call))
+        .filter_map(|(record, contract)| Record::new(record, contract, base))
+        .collect();
+    let looseness = wrong.iter().map(Record::looseness).fold(1.0, f64::max);
+    let mut calls: Vec<&Call> = right.iter().collect();
+    calls.sort_by_key(|call| cost(call));
+    let mut all = wrong;
+    let right = affordable(&calls, MAX_RIGHT, |call| cost(call))
+        .filter_map(|call| Record::right(call, base, looseness));
+    all.extend(right);
+    all.sort_by_key(|record| cost(&record.call));
+    all
+}
+
+/// At most `most` of what is sorted by cost, as evenly as all of it together can be afforded.
+fn affordable<T>(all: &[T], most: usize, cost: impl Fn(&T) -> usize) -> impl Iterator<Item = &T> {
+    let mut end = all.len();
+    loop {
+        let total: usize = sample_evenly(&all[..end], most).map(&cost).sum();
+        if total <= MAX_COST || end <= 3 {
+            break;
+        }
+        end -= end.div_ceil(20);
+    }
+    sample_evenly(&all[..end], most)
+}

@@ -1,0 +1,215 @@
+//! Calls and what came back, element by element, held against what is thought to be computed.
+
+use qkvet_engine::format::{smallest_subnormal, unit_roundoff};
+use qkvet_engine::interpret::interpret;
+use qkvet_engine::law::CallRecord;
+use qkvet_engine::plain::{Extent, Plain};
+use qkvet_spec::{Call, Contract, Dims, Meaning, ResultName};
+
+use super::layer::{Layer, predict};
+
+/// How far the bound of a contract may be above that of its format.
+const MAX_LOOSENESS: f64 = 64.0;
+/// A bound of so much of the range of a result says nothing.
+const VACUOUS: f64 = 0.1;
+
+/// One result of a call.
+#[derive(Clone, Debug)]
+pub(super) struct ResultRecord {
+    pub(super) want: ResultName,
+    /// What came back.
+    pub(super) got: Vec<f64>,
+    /// Whether what is thought so far holds each element.
+    pub(super) is_held: Vec<bool>,
+    /// Whether an element tells something: its bound is narrow.
+    pub(super) tells: Vec<bool>,
+    /// What is thought so far.
+    pub(super) base: Plain,
+    /// The unit roundoff that errors of first order are multiplied with.
+    pub(super) unit: f64,
+}
+
+/// One call.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    pub(super) call: Call,
+    pub(super) results: Vec<ResultRecord>,
+    /// Smallest number of the format.
+    pub(super) tiny: f64,
+}
+
+/// What a formula says of a record on top of what is thought so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bearing {
+    /// It changes nothing here.
+    Equal,
+    /// It holds what was not held, and all else.
+    Gain,
+    /// It does not hold what is held.
+    Loss,
+    /// Both.
+    Mixed,
+    /// Something is held by neither.
+    None,
+}
+
+/// Multiplications that a prediction takes.
+pub(super) fn cost(call: &Call) -> usize {
+    let Dims { b, h_q, n_q, n_k, d_k, d_v, .. } = call.dims();
+    b * h_q * n_q * n_k * (d_k + d_v + 16)
+}
+
+impl Record {
+    /// A recorded call; `None` where a result has another form, or nothing of it tells anything.
+    pub(super) fn new(record: &CallRecord, contract: &Contract, base: &Meaning) -> Option<Self> {
+        let call = &record.call;
+        if call.misfit().is_some() {
+            return None;
+        }
+        let result = |want: ResultName| {
+            let got = want.of(&record.output)?;
+            let expected = interpret(base, call, contract, want);
+            let plain = predict(base, &[], call, want, Extent::Whole)?;
+            let n = got.data.len();
+            if n != expected.exact.len() || n != plain.values.len() {
+                return None;
+            }
+            let unit = unit_roundoff(call.dtype());
+            let looseness = |at: usize| expected.hard[at] / (unit * plain.errors[at]);
+            let looseness = (0..n)
+                .map(looseness)
+                .filter(|x| x.is_finite())
+                .fold(1.0, f64::max)
+                .min(MAX_LOOSENESS);
+            let mut one = ResultRecord {
+                want,
+                is_held: (0..n).map(|at| expected.holds(at, got.data[at])).collect(),
+                got: got.data.clone(),
+                tells: vec![true; n],
+                base: plain,
+                unit: unit * looseness,
+            };
+            one.find_telling(|at| expected.hard[at].is_finite());
+            Some(one)
+        };
+        let results = record.results().map(|it| result(it.want)).collect::<Option<Vec<_>>>()?;
+        let tells = results.iter().any(|it| it.tells.contains(&true));
+        tells.then(|| Self { tiny: smallest_subnormal(call.dtype()), call: call.clone(), results })
+    }
+
+    /// A call that came out right.
+    pub(super) fn right(call: &Call, base: &Meaning, looseness: f64) -> Option<Self> {
+        let unit = unit_roundoff(call.dtype()) * looseness;
+        let result = |want: ResultName| {
+            let plain = predict(base, &[], call, want, Extent::Whole)?;
+            let n = plain.values.len();
+            let (is_held, tells) = (vec![true; n], vec![true; n]);
+            let got = plain.values.clone();
+            let mut one = ResultRecord { want, got, is_held, tells, base: plain, unit };
+            one.find_telling(|_| true);
+            Some(one)
+        };
+        let lse = call.return_lse.then_some(ResultName::Lse);
+        let wants = std::iter::once(ResultName::Output).chain(lse);
+        let results = wants.map(result).collect::<Option<Vec<_>>>()?;
+        Some(Self { tiny: smallest_subnormal(call.dtype()), call: call.clone(), results })
+    }
+
+    /// Whether something that tells is wrong.
+    pub(super) fn is_wrong(&self) -> bool {
+        self.results.iter().any(|it| it.wrong().next().is_some())
+    }
+
+    /// How loose the bound is.
+    pub(super) fn looseness(&self) -> f64 {
+        let unit = unit_roundoff(self.call.dtype());
+        self.results.iter().map(|it| it.unit / unit).fold(1.0, f64::max)
+    }
+
+    /// The same with another thought: the layers over the meaning.
+    pub(super) fn on(&self, base: &Meaning, layers: &[&Layer]) -> Option<Self> {
+        let mut record = self.clone();
+        for one in &mut record.results {
+            one.base = predict(base, layers, &self.call, one.want, Extent::Whole)?;
+            if one.base.values.len() != one.got.len() {
+                return None;
+            }
+            one.is_held =
+                (0..one.got.len()).map(|at| one.holds(&one.base, at, self.tiny)).collect();
+        }
+        Some(record)
+    }
+
+    /// What another prediction says of the record.
+    pub(super) fn bearing(&self, predicted: &[Plain]) -> Bearing {
+        let (mut gain, mut loss, mut neither) = (false, false, false);
+        for (one, other) in self.results.iter().zip(predicted) {
+            for at in (0..one.got.len()).filter(|at| one.tells[*at]) {
+                match (one.is_held[at], one.holds(other, at, self.tiny)) {
+                    (true, true) => {}
+                    (true, false) => loss = true,
+                    (false, true) => gain = true,
+                    (false, false) => neither = true,
+                }
+            }
+        }
+        match (gain, loss, neither) {
+            (false, false, false) => Bearing::Equal,
+            (true, false, false) => Bearing::Gain,
+            (false, true, false) => Bearing::Loss,
+            (true, true, false) => Bearing::Mixed,
+            (_, _, true) if self.is_same(predicted) => Bearing::Equal,
+            (_, _, true) => Bearing::None,
+        }
+    }
+
+    /// Whether a prediction is what is thought already.
+    pub(super) fn is_same(&self, predicted: &[Plain]) -> bool {
+        self.results.iter().zip(predicted).all(|(one, other)| {
+            (0..one.got.len()).all(|at| !one.tells[at] || one.is_same(other, at, self.tiny))
+        })
+    }
+
+    /// Predictions of every result.
+    pub(super) fn predicted(&self, base: &Meaning, layers: &[&Layer]) -> Option<Vec<Plain>> {
+        let of = |one: &ResultRecord| {
+            let plain = predict(base, layers, &self.call, one.want, Extent::Whole)?;
+            (plain.values.len() == one.got.len()).then_some(plain)
+        };
+        self.results.iter().map(of).collect()
+    }
+}
+
+impl ResultRecord {
+    fn find_telling(&mut self, is_bounded: impl Fn(usize) -> bool) {
+        let finite = || self.got.iter().chain(&self.base.values).filter(|x| x.is_finite());
+        let (low, high) =
+            finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(*x), h.max(*x)));
+        let range = (high - low).max(high.abs()).max(0.0);
+        for at in 0..self.got.len() {
+            self.tells[at] = is_bounded(at) && self.unit * self.base.errors[at] <= VACUOUS * range;
+        }
+    }
+
+    /// Numbers of the elements that tell and are wrong.
+    pub(super) fn wrong(&self) -> impl Iterator<Item = usize> {
+        (0..self.got.len()).filter(|at| self.tells[*at] && !self.is_held[*at])
+    }
+
+    /// Whether a prediction holds an element.
+    pub(super) fn holds(&self, predicted: &Plain, at: usize, tiny: f64) -> bool {
+        is_near(self.got[at], predicted.values[at], self.unit * predicted.errors[at] + tiny)
+    }
+
+    fn is_same(&self, other: &Plain, at: usize, tiny: f64) -> bool {
+        let allowed = self.unit * (other.errors[at] + self.base.errors[at]) + tiny;
+        is_near(self.base.values[at], other.values[at], allowed)
+    }
+}
+
+/// Whether two numbers are as near as that, or both no number.
+pub(super) fn is_near(x: f64, y: f64, allowed: f64) -> bool {
+    x.to_bits() == y.to_bits()
+        || x.is_nan() && y.is_nan()
+        || x.is_finite() && y.is_finite() && (x - y).abs() <= allowed
+}

@@ -1,0 +1,348 @@
+//! The search: every word is tried on a few small wrong calls, and what survives meets all.
+
+use qkvet_engine::lowering::call_env;
+use qkvet_engine::plain::{Extent, Plain};
+use qkvet_spec::{Call, DeviationFormula, Dims, IndexEnv, Meaning, ResultName};
+
+use super::condition::{Rule, Sample, rules};
+use super::language::{Family, Scope, Word, families, shortest, words};
+use super::layer::{Layer, element_env, predict, width_of};
+use super::record::{Bearing, Record, ResultRecord, is_near};
+
+/// Wrong calls that every word is tried on.
+const TRIED: usize = 4;
+/// Words that meet every call.
+const MAX_WORDS: usize = 24;
+/// Elements of one call that a rule is learned from, of each kind.
+const MAX_ELEMENTS: usize = 24;
+/// Elements of all calls together, about.
+const MAX_SAMPLES: usize = 800;
+/// Elements of a call at which it is looked whether a rule holds somewhere.
+const MAX_PLACES: usize = 4096;
+/// Wrong calls that a formula explains at least.
+pub(super) const MIN_EXPLAINED: usize = 3;
+/// Unexplained calls where the rule holds, as one in so many of those that are explained.
+const MAX_LEFT: usize = 50;
+
+/// A word, where it holds, and what speaks for it.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    pub(super) word: Word,
+    /// All that are consistent, the shortest first.
+    pub(super) rules: Vec<Rule>,
+    /// Wrong calls that it explains.
+    pub(super) explained: usize,
+    /// Wrong calls where it applies that it does not explain.
+    pub(super) left: usize,
+    /// Right calls that it would make wrong.
+    pub(super) outside: usize,
+    pub(super) score: f64,
+}
+
+impl Candidate {
+    /// The formula where its shortest rule holds.
+    pub(super) fn layer(&self) -> Layer {
+        let when = self.rules.first().and_then(|rule| rule.when.clone());
+        Layer { formula: self.word.formula.clone(), when }
+    }
+
+    /// Whether nothing where it holds is left unexplained, to 2 %.
+    pub(super) fn is_clean(&self) -> bool {
+        self.left * MAX_LEFT <= self.explained
+    }
+}
+
+/// What is known: calls, and what is thought so far.
+pub(super) struct Known<'a> {
+    pub(super) base: &'a Meaning,
+    pub(super) layers: Vec<Layer>,
+    /// Wrong under what is thought so far and right ones, the cheapest first.
+    pub(super) records: Vec<Record>,
+}
+
+impl Known<'_> {
+    fn under<'l>(&'l self, layer: &'l Layer) -> Vec<&'l Layer> {
+        self.layers.iter().chain([layer]).collect()
+    }
+
+    /// What a call returns with one more layer.
+    pub(super) fn predicted(&self, record: &Record, layer: &Layer) -> Option<Vec<Plain>> {
+        record.predicted(self.base, &self.under(layer))
+    }
+
+    fn wrong(&self) -> impl Iterator<Item = &Record> {
+        self.records.iter().filter(|record| record.is_wrong())
+    }
+
+    /// The candidates, the best first.
+    pub(super) fn candidates(&self) -> Vec<Candidate> {
+        let places: Vec<_> =
+            self.wrong().map(|record| (record.call.dims(), record.call.options.on())).collect();
+        if places.is_empty() {
+            return Vec::new();
+        }
+        let scope = Scope::new(&places);
+        let mut survivors: Vec<Word> =
+            words(&scope).into_iter().filter(|word| self.survives(word)).collect();
+        survivors.extend(families().iter().filter_map(|family| self.fitted(family)));
+        let mut counted: Vec<(f64, Word)> = survivors
+            .into_iter()
+            .filter_map(|word| {
+                let layer = Layer::always(&word.formula);
+                let gains = |record: &&Record| match self.predicted(record, &layer) {
+                    Some(predicted) => {
+                        matches!(record.bearing(&predicted), Bearing::Gain | Bearing::Mixed)
+                    }
+                    None => false,
+                };
+                let count = self
+                    .wrong()
+                    .filter(|record| self.concerns(&word, record))
+                    .filter(gains)
+                    .count();
+                (count >= MIN_EXPLAINED.min(places.len()))
+                    .then_some((count as f64 - 0.2 * word.bits, word))
+            })
+            .collect();
+        counted.sort_by(|x, y| y.0.total_cmp(&x.0));
+        counted.truncate(MAX_WORDS);
+        let mut found: Vec<Candidate> =
+            counted.into_iter().filter_map(|(_, word)| self.candidate(word)).collect();
+        found.sort_by(|x, y| y.score.total_cmp(&x.score));
+        found
+    }
+
+    /// Whether a call can say something of the word.
+    pub(super) fn concerns(&self, word: &Word, record: &Record) -> bool {
+        let options = &record.call.options;
+        word.needs.iter().all(|option| options.has(*option))
+            && word.without.is_none_or(|option| !options.has(option))
+    }
+
+    /// Whether the word explains one head of one of a few small wrong calls.
+    fn survives(&self, word: &Word) -> bool {
+        let layer = Layer::always(&word.formula);
+        let mut kinds = Vec::new();
+        let small = self.wrong().filter(|record| self.concerns(word, record)).filter(|record| {
+            let kind = record.call.options.on();
+            let is_new = !kinds.contains(&kind);
+            if is_new {
+                kinds.push(kind);
+            }
+            is_new
+        });
+        small.take(TRIED).any(|record| self.explains_a_head(&layer, word, record))
+    }
+
+    fn explains_a_head(&self, layer: &Layer, word: &Word, record: &Record) -> bool {
+        let wants = |one: &&ResultRecord| !word.of_lse || one.want == ResultName::Lse;
+        let Some(one) =
+            record.results.iter().filter(wants).find(|one| one.wrong().next().is_some())
+        else {
+            return false;
+        };
+        let Some(first) = one.wrong().next() else { return false };
+        let (extent, range) = part_of(&record.call, one, first, &word.formula);
+        let layers = self.under(layer);
+        let Some(predicted) = predict(self.base, &layers, &record.call, one.want, extent) else {
+            return false;
+        };
+        if predicted.values.len() != range.len() {
+            return false;
+        }
+        range.enumerate().all(|(at, whole)| {
+            let allowed = one.unit * predicted.errors[at] + record.tiny;
+            !one.tells[whole]
+                || one.is_held[whole]
+                || is_near(one.got[whole], predicted.values[at], allowed)
+        })
+    }
+
+    /// The word of a family whose number fits a wrong call.
+    fn fitted(&self, family: &Family) -> Option<Word> {
+        let word = |number: f64, bits: f64| Word {
+            formula: (family.formula)(number),
+            bits: family.bits + bits,
+            needs: family.needs.to_vec(),
+            without: None,
+            of_lse: false,
+        };
+        let probe = word(1.0, 0.0);
+        let mut tried = self.wrong().filter(|record| self.concerns(&probe, record));
+        tried.by_ref().take(TRIED).find_map(|record| {
+            let one = record.results.iter().find(|one| one.wrong().next().is_some())?;
+            let first = one.wrong().next()?;
+            family.starts.iter().find_map(|start| {
+                let (low, high) = self.fit(family, *start, record, one, first)?;
+                let (number, bits) = shortest(low, high)?;
+                let word = word(number, bits);
+                self.survives(&word).then_some(word)
+            })
+        })
+    }
+
+    /// Limits of the number that holds every element of a head, by Gauss and Newton.
+    fn fit(
+        &self,
+        family: &Family,
+        start: f64,
+        record: &Record,
+        one: &ResultRecord,
+        first: usize,
+    ) -> Option<(f64, f64)> {
+        let of = |t: f64| {
+            let layer = Layer::always(&(family.formula)(t));
+            let (extent, range) = part_of(&record.call, one, first, &layer.formula);
+            let layers = self.under(&layer);
+            let predicted = predict(self.base, &layers, &record.call, one.want, extent)?;
+            (predicted.values.len() == range.len()).then_some((predicted, range))
+        };
+        let mut t = start;
+        for _ in 0..12 {
+            let step = 1e-6 * (t.abs() + 1e-3);
+            let ((here, range), (there, _)) = (of(t)?, of(t + step)?);
+            let (mut up, mut down) = (0.0, 0.0);
+            let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
+            for (at, whole) in range.enumerate().filter(|(_, whole)| one.tells[*whole]) {
+                let slope = (there.values[at] - here.values[at]) / step;
+                let miss = one.got[whole] - here.values[at];
+                if !slope.is_finite() || !miss.is_finite() {
+                    return None;
+                }
+                let weight = 1.0 / (here.errors[at] + 1e-30);
+                up += slope * miss * weight * weight;
+                down += slope * slope * weight * weight;
+                if slope.abs() > 1e-9 {
+                    let wide = (one.unit * here.errors[at] + record.tiny) / slope.abs();
+                    low = low.max(t + miss / slope - wide);
+                    high = high.min(t + miss / slope + wide);
+                }
+            }
+            if down == 0.0 {
+                return None;
+            }
+            let next = t + up / down;
+            if !next.is_finite() || next.abs() > 1e9 {
+                return None;
+            }
+            if (next - t).abs() <= 1e-9 * (t.abs() + 1e-6) {
+                return (low <= high).then_some((low, high));
+            }
+            t = next;
+        }
+        None
+    }
+
+    /// The word with its rules; `None` if nothing consistent can be said.
+    pub(super) fn candidate(&self, word: Word) -> Option<Candidate> {
+        let layer = Layer::always(&word.formula);
+        let mut seen: Vec<(&Record, Vec<Plain>, Bearing)> = Vec::new();
+        for record in self.records.iter().filter(|record| self.concerns(&word, record)) {
+            let Some(predicted) = self.predicted(record, &layer) else { continue };
+            let bearing = record.bearing(&predicted);
+            if bearing != Bearing::Equal {
+                seen.push((record, predicted, bearing));
+            }
+        }
+        let of_elements = seen.iter().any(|(_, _, bearing)| *bearing == Bearing::Mixed);
+        let mut samples = Vec::new();
+        for (record, predicted, bearing) in &seen {
+            match bearing {
+                Bearing::Gain | Bearing::Loss | Bearing::Mixed if of_elements => {
+                    let most = (MAX_SAMPLES / (2 * seen.len())).clamp(2, MAX_ELEMENTS);
+                    samples.extend(element_samples(record, predicted, most));
+                }
+                Bearing::Gain | Bearing::Loss => samples.push(Sample {
+                    env: call_env(&record.call),
+                    is_gain: *bearing == Bearing::Gain,
+                }),
+                _ => {}
+            }
+        }
+        let rules = rules(&samples, of_elements);
+        let best = rules.first()?.clone();
+        let chosen = Layer { formula: word.formula.clone(), when: best.when.clone() };
+        let (mut explained, mut left, mut outside) = (0, 0, 0);
+        for (record, _, bearing) in &seen {
+            match bearing {
+                Bearing::Loss => outside += 1,
+                Bearing::Gain | Bearing::Mixed if of_elements => {
+                    let predicted = self.predicted(record, &chosen)?;
+                    match record.bearing(&predicted) {
+                        Bearing::Gain => explained += 1,
+                        Bearing::Equal => {}
+                        _ => left += 1,
+                    }
+                }
+                Bearing::Gain => explained += 1,
+                _ => {
+                    let holds =
+                        best.when.as_ref().is_none_or(|when| holds_somewhere(when, &record.call));
+                    left += usize::from(holds);
+                }
+            }
+        }
+        let of_elements = if of_elements { 2.0 } else { 0.0 };
+        let score = explained as f64 - 0.2 * word.bits - 0.5 * best.bits - of_elements;
+        Some(Candidate { word, rules, explained, left, outside, score })
+    }
+}
+
+/// Whether a rule holds for some row of a call.
+pub(super) fn holds_somewhere(when: &qkvet_spec::IndexExpr, call: &Call) -> bool {
+    if !super::layer::is_of_elements(when) {
+        return when.holds(&call_env(call));
+    }
+    places(call, MAX_PLACES)
+        .any(|at| when.holds(&element_env(call, call.dims().d_v, Extent::Whole, at)))
+}
+
+/// Numbers of at most so many elements of the output, spread evenly.
+pub(super) fn places(call: &Call, most: usize) -> impl Iterator<Item = usize> {
+    let Dims { b, h_q, n_q, d_v, .. } = call.dims();
+    let all = b * h_q * n_q * d_v;
+    // No divisor of usual extents: each row and column has its turn.
+    let step = all.div_ceil(most).max(1);
+    (0..all).step_by(if step > 1 { step | 1 } else { 1 })
+}
+
+/// Elements that the formula gains and loses.
+fn element_samples(record: &Record, predicted: &[Plain], most: usize) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for (one, other) in record.results.iter().zip(predicted) {
+        let width = width_of(&record.call, one.want);
+        let mut add = |is_gain: bool| {
+            let all: Vec<usize> = (0..one.got.len())
+                .filter(|at| {
+                    let holds = one.holds(other, *at, record.tiny);
+                    one.tells[*at] && holds == is_gain && one.is_held[*at] != is_gain
+                })
+                .collect();
+            let some = crate::sample_evenly::sample_evenly(&all, most);
+            let env =
+                |at: &usize| -> IndexEnv { element_env(&record.call, width, Extent::Whole, *at) };
+            samples.extend(some.map(|at| Sample { env: env(at), is_gain }));
+        };
+        add(true);
+        add(false);
+    }
+    samples
+}
+
+/// The part of a result that is computed first: the head with the wrong element, or all where the
+/// formula moves rows and columns of the output.
+fn part_of(
+    call: &Call,
+    one: &ResultRecord,
+    first: usize,
+    formula: &DeviationFormula,
+) -> (Extent, std::ops::Range<usize>) {
+    let moves = formula.meaning.output_row.is_some() || formula.meaning.output_head.is_some();
+    if moves {
+        return (Extent::Whole, 0..one.got.len());
+    }
+    let Dims { h_q, n_q, .. } = call.dims();
+    let size = n_q * width_of(call, one.want);
+    let head = first / size.max(1);
+    (Extent::Head { item: head / h_q, h: head % h_q }, head * size..(head + 1) * size)
+}

@@ -1,0 +1,332 @@
+//! Attention under a meaning and a twist in plain binary64, with an estimate of the error that a
+//! number format causes: what hypotheses are tried with. Nothing is judged by it.
+
+mod row;
+mod stub;
+mod twist;
+
+use qkvet_spec::{Call, Dims, IndexEnv, Meaning, Normalization, Twist};
+
+use self::row::{Row, weighed};
+use self::stub::stub;
+use self::twist::{inputs, output_cells};
+use crate::head::{Head, Stage};
+use crate::lowering::{LoweredHead, Maps, ResultName, call_env, item_env, lower, width_of};
+
+/// Numbers of a result, and how far a computation with unit roundoff 1 would be from them to first
+/// order: the error of a format is that times its roundoff.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plain {
+    /// Row-major.
+    pub values: Vec<f64>,
+    /// The same places.
+    pub errors: Vec<f64>,
+}
+
+impl Plain {
+    fn push(&mut self, value: f64, error: f64) {
+        self.values.push(value);
+        self.errors.push(error);
+    }
+}
+
+/// What of a call is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Every head, as the output shows them.
+    Whole,
+    /// One head of one batch item, before rows and columns are put in another order.
+    Head {
+        /// The batch item.
+        item: usize,
+        /// The query head.
+        h: usize,
+    },
+}
+
+/// One result of `call` under `meaning` and `twist`; `None` where that is not defined for it.
+///
+/// # Shapes
+/// `(b, h_q, n_q, width)` of the whole call, `(n_q, width)` of a head.
+///
+/// # Error bound
+/// No bound claimed: first order, in sums of any order.
+pub fn plain(
+    meaning: &Meaning,
+    twist: Option<&Twist>,
+    call: &Call,
+    want: ResultName,
+    extent: Extent,
+) -> Option<Plain> {
+    if meaning.normalization == Normalization::OverQueries {
+        return None;
+    }
+    let changed = inputs(twist, call);
+    let call = changed.as_ref().unwrap_or(call);
+    let Dims { b, h_q, n_q, n_k, .. } = call.dims();
+    let maps = Maps::new(meaning, call);
+    let columns = match want {
+        ResultName::Output => maps.output_columns(maps.output_width()),
+        ResultName::Weights => (0..n_k).collect(),
+        ResultName::Lse => vec![0],
+    };
+    let hidden = twist::without_option(twist, call);
+    let env = call_env(call);
+    let place = |item: usize, h: usize| Place {
+        meaning,
+        twist,
+        call,
+        hidden: hidden.as_ref(),
+        want,
+        columns: &columns,
+        env: IndexEnv { h: i64::try_from(h).unwrap_or(0), ..item_env(&env, &call.options, item) },
+    };
+    match extent {
+        Extent::Head { item, h } => place(item, h).computed(item, h),
+        Extent::Whole => {
+            let mut all = Plain::default();
+            for at in 0..b * h_q {
+                let head = place(at / h_q, at % h_q).computed(at / h_q, at % h_q)?;
+                all.values.extend(head.values);
+                all.errors.extend(head.errors);
+            }
+            let Some(rows) = maps.output_rows() else { return Some(all) };
+            let width = columns.len();
+            let shown = |from: &[f64]| {
+                let row = |row: &usize| from[row * width..(row + 1) * width].iter().copied();
+                rows.iter().flat_map(row).collect()
+            };
+            debug_assert_eq!(rows.len(), b * h_q * n_q);
+            Some(Plain { values: shown(&all.values), errors: shown(&all.errors) })
+        }
+    }
+}
+
+/// What is computed of one head.
+struct Place<'a> {
+    meaning: &'a Meaning,
+    twist: Option<&'a Twist>,
+    call: &'a Call,
+    /// The call without the option whose keys are hidden otherwise.
+    hidden: Option<&'a Call>,
+    want: ResultName,
+    columns: &'a [usize],
+    env: IndexEnv,
+}
+
+impl Place<'_> {
+    fn computed(&self, item: usize, h: usize) -> Option<Plain> {
+        let want = if self.want == ResultName::Lse { ResultName::Lse } else { ResultName::Output };
+        let other = match self.twist {
+            Some(Twist::HeadOf { head, .. }) => {
+                Some(Meaning { head_map: head.clone(), ..self.meaning.clone() })
+            }
+            _ => None,
+        };
+        let own = lower(self.meaning, self.call, item, h, want);
+        let other = other.as_ref().map(|meaning| lower(meaning, self.call, item, h, want));
+        let (lowered, valued) = match (self.twist, &other) {
+            (Some(Twist::HeadOf { values: true, .. }), Some(other)) => (&own, other),
+            (_, Some(other)) => (other, &own),
+            _ => (&own, &own),
+        };
+        let open = self.hidden.map(|call| lower(self.meaning, call, item, h, want));
+        let (head, valued) = (lowered.head(), valued.head());
+        let scores = Scores::new(&head, self);
+        let mut result = Plain::default();
+        for i in 0..head.n_q {
+            let row = scores.row(i, open.as_ref().map(LoweredHead::head).as_ref())?;
+            let env = IndexEnv { i: i64::try_from(i).unwrap_or(0), ..self.env };
+            self.add(&mut result, &valued, &row, i, env);
+        }
+        Some(result)
+    }
+
+    /// Adds what is asked for of one row.
+    fn add(&self, result: &mut Plain, head: &Head<'_>, row: &Row, i: usize, env: IndexEnv) {
+        match self.want {
+            ResultName::Lse => {
+                let (value, error) = row.lse(self.twist, self.meaning);
+                result.push(value, error);
+            }
+            ResultName::Weights => {
+                for j in self.columns {
+                    let weight = row.weights[*j];
+                    result.push(weight, weight.abs() * row.errors[*j]);
+                }
+            }
+            ResultName::Output => {
+                let inner = width_of(ResultName::Output, self.call.dims());
+                for c in self.columns {
+                    let (value, error) = match stub(self.twist, self.call, head, row, env, *c) {
+                        Some(number) => number,
+                        None if *c >= inner => (0.0, 0.0),
+                        None => weighed(head, row, self.meaning, *c),
+                    };
+                    let (value, error) = output_cells(self.twist, env, *c, value, error);
+                    result.push(value, error);
+                }
+                debug_assert!(i < head.n_q);
+            }
+        }
+    }
+}
+
+/// The scores of one head on their way to logits.
+struct Scores<'a> {
+    head: &'a Head<'a>,
+    place: &'a Place<'a>,
+    is_transposed: bool,
+}
+
+impl<'a> Scores<'a> {
+    fn new(head: &'a Head<'a>, place: &'a Place<'a>) -> Self {
+        let is_transposed = twist::is_transposed(place.twist) && head.n_q == head.n_k;
+        Self { head, place, is_transposed }
+    }
+
+    fn row(&self, i: usize, open: Option<&Head<'_>>) -> Option<Row> {
+        let head = self.head;
+        let (mut logits, mut errors) = (Vec::with_capacity(head.n_k), Vec::with_capacity(head.n_k));
+        for j in 0..head.n_k {
+            let (mut z, mut error) = self.score(i, j);
+            twist::logit(self.place.twist, &mut z, &mut error);
+            let is_seen = head.sees(i, j);
+            let otherwise = open.filter(|open| !is_seen && j < open.n_k && open.sees(i, j));
+            z = match otherwise {
+                Some(_) => twist::hidden(self.place.twist, z),
+                None if is_seen => z,
+                None => f64::NEG_INFINITY,
+            };
+            logits.push(z);
+            errors.push(if z.is_finite() { error } else { 0.0 });
+        }
+        Row::new(self.place.twist, self.place.call, head, logits, errors)
+    }
+
+    /// The score of a key behind all stages, and its error.
+    fn score(&self, i: usize, j: usize) -> (f64, f64) {
+        let head = self.head;
+        let (from, to) = if self.is_transposed { (j, i) } else { (i, j) };
+        let (mut z, mut size) = (0.0, 0.0);
+        for (q, k) in head.query_row(from).iter().zip(head.key_row(to)) {
+            z += q * k;
+            size += (q * k).abs();
+        }
+        let mut error = size * (2.0 + head.d_k as f64);
+        for stage in head.stages {
+            match stage {
+                Stage::Scale => {
+                    z *= head.scale.value;
+                    error = error * head.scale.value.abs() + 3.0 * z.abs();
+                }
+                Stage::Softcap => {
+                    let Some(cap) = head.softcap else { continue };
+                    (z, error) = twist::softcap(self.place.twist, z, cap, error);
+                }
+                Stage::Bias => {
+                    let added = self.added(i, j);
+                    z += added.0;
+                    error += 2.0 * added.1 + z.abs();
+                    if added.0 == f64::NEG_INFINITY {
+                        (z, error) = (f64::NEG_INFINITY, 0.0);
+                    }
+                }
+            }
+        }
+        (z, error + z.abs())
+    }
+
+    /// What is added to the score of a key, and its size.
+    fn added(&self, i: usize, j: usize) -> (f64, f64) {
+        let head = self.head;
+        let twist = self.place.twist;
+        let env = IndexEnv {
+            i: i64::try_from(i).unwrap_or(0),
+            j: i64::try_from(j).unwrap_or(0),
+            ..self.place.env
+        };
+        let bias = head.biases().map_or(0.0, |bias| bias[i * head.n_k + j]);
+        let bias = twist::bias(twist, self.place.call, env, bias);
+        let slope = head.slopes_of(i).map_or(0.0, |alibi| {
+            #[expect(clippy::cast_possible_wrap, reason = "extents are far below 2^63")]
+            let distance = (i as i64 + alibi.offset - j as i64).unsigned_abs() as f64;
+            -twist::times(twist, qkvet_spec::CallOption::AlibiSlopes) * alibi.slope * distance
+        });
+        (bias + slope, if bias.is_finite() { bias.abs() + slope.abs() } else { 0.0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use qkvet_spec::{Arithmetic, CallOptions, Dtype, Execution, Merge, Rescale, Tensor, Window};
+
+    use super::*;
+    use crate::simulate::simulate;
+
+    fn call(n_q: usize, n_k: usize) -> Call {
+        let mut state = 1u64;
+        let mut tensor = |shape: [usize; 4]| {
+            let data = (0..shape.iter().product::<usize>())
+                .map(|_| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    ((state >> 40) % 64) as f64 / 16.0 - 2.0
+                })
+                .collect();
+            Tensor { dtype: Dtype::Float64, shape: shape.to_vec(), data }
+        };
+        let options = CallOptions {
+            causal: true,
+            softcap: Some(4.0),
+            window: Some(Window { left: Some(7), right: None }),
+            sinks: Some(tensor([1, 1, 1, 4])).map(|it| Tensor { shape: vec![4], ..it }),
+            alibi_slopes: Some(tensor([1, 1, 1, 4])).map(|it| Tensor { shape: vec![4], ..it }),
+            bias: Some(tensor([2, 4, n_q, n_k])),
+            ..CallOptions::default()
+        };
+        let (query, key, value) =
+            (tensor([2, 4, n_q, 4]), tensor([2, 2, n_k, 4]), tensor([2, 2, n_k, 3]));
+        Call { query, key, value, options, return_weights: true, return_lse: true }
+    }
+
+    fn agrees(twist: Option<&Twist>, execution: &Execution, call: &Call, want: ResultName) {
+        let meaning = Meaning::standard();
+        let mine = plain(&meaning, twist, call, want, Extent::Whole).expect("a result");
+        let simulated = simulate(&meaning, execution, call, want);
+        assert_eq!(mine.values.len(), simulated.data.len());
+        for (at, x) in simulated.data.iter().enumerate() {
+            let limit = mine.errors[at] * 4.0 * f64::EPSILON;
+            let is_same = mine.values[at].to_bits() == x.to_bits()
+                || (mine.values[at] - x).abs() <= limit + f64::MIN_POSITIVE;
+            assert!(is_same, "{twist:?} {want:?} {at}: {} {x} {limit}", mine.values[at]);
+        }
+    }
+
+    /// The simulator is another program for the same function.
+    #[test]
+    fn it_agrees_with_the_simulator() {
+        let standard = Execution { arithmetic: Arithmetic::Float64, ..Execution::standard() };
+        let call = call(9, 23);
+        for want in ResultName::ALL {
+            agrees(None, &standard, &call, want);
+        }
+        let no_sink = Call { options: CallOptions { sinks: None, ..call.options.clone() }, ..call };
+        for rescale in [Rescale::Neither, Rescale::SumOnly, Rescale::ValuesOnly] {
+            let twist = Twist::Tiles { size: 5, rescale, last: false };
+            let execution = Execution { tile: 5, rescale, ..standard.clone() };
+            agrees(Some(&twist), &execution, &no_sink, ResultName::Output);
+        }
+        for (by, merge) in [
+            (qkvet_spec::PartWeight::Equal, Merge::Mean),
+            (qkvet_spec::PartWeight::OwnSum, Merge::ByOwnSum),
+        ] {
+            let twist = Twist::Parts { count: 2, size: 0, floor: false, by };
+            let execution = Execution { splits: 2, merge, ..standard.clone() };
+            let open = Call {
+                options: CallOptions { causal: false, window: None, ..no_sink.options.clone() },
+                ..no_sink.clone()
+            };
+            agrees(Some(&twist), &execution, &open, ResultName::Output);
+        }
+    }
+}

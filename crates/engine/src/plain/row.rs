@@ -1,0 +1,302 @@
+//! One row: from logits to weights, by the softmax or by what stands for it.
+
+use qkvet_spec::{
+    Call, DenominatorForm, EmptyLse, LseBase, LseForm, Meaning, PartWeight, Rescale, Twist,
+    WeightForm,
+};
+
+use crate::head::{EmptyRow, Head, Normalization};
+
+/// Weights of one row, each with its relative error.
+pub(super) struct Row {
+    pub(super) weights: Vec<f64>,
+    pub(super) errors: Vec<f64>,
+    pub(super) visible: Vec<bool>,
+    max: f64,
+    /// In units of the exponential of `max`.
+    sum: f64,
+    /// Mean error of the logits.
+    mean_error: f64,
+}
+
+impl Row {
+    pub(super) fn new(
+        twist: Option<&Twist>,
+        call: &Call,
+        head: &Head<'_>,
+        mut logits: Vec<f64>,
+        errors: Vec<f64>,
+    ) -> Option<Self> {
+        if matches!(twist, Some(Twist::Weights { form: WeightForm::Uniform })) {
+            logits.iter_mut().filter(|z| z.is_finite()).for_each(|z| *z = 0.0);
+        }
+        let times = super::twist::times(twist, qkvet_spec::CallOption::Sinks);
+        let sink = head.sink.filter(|_| head.normalization != Normalization::None);
+        let sink = sink.map(|sink| sink * times);
+        let visible: Vec<bool> = logits.iter().map(|z| *z > f64::NEG_INFINITY).collect();
+        let max = logits.iter().copied().chain(sink).fold(f64::NEG_INFINITY, f64::max);
+        if max.is_nan() || max == f64::INFINITY {
+            return None;
+        }
+        let shift = if max == f64::NEG_INFINITY { 0.0 } else { max };
+        let mut terms: Vec<f64> = logits.iter().map(|z| libm::exp(z - shift)).collect();
+        let plain = terms.iter().sum::<f64>();
+        let tail = sink.map_or(0.0, |sink| libm::exp(sink - shift));
+        let mut sum = plain + tail;
+        let mut amplified = 1.0;
+        match twist {
+            Some(Twist::Denominator { form }) if plain > 0.0 => {
+                let other = denominator(*form, call, head, plain, tail, sink, shift);
+                sum = plain + other.unwrap_or(tail);
+            }
+            Some(Twist::Weights { form }) => sum = reweighed(*form, &logits, &mut terms, sum),
+            Some(Twist::Tiles { size, rescale, last }) => {
+                sum = tiled(*size, *rescale, *last, &logits, &mut terms, (sink, shift))?;
+            }
+            Some(Twist::Parts { count, size, floor, by }) if sink.is_none() => {
+                let ends = ends(logits.len(), *count, *size, *floor);
+                amplified = merged(&ends, *by, &logits, &mut terms)?;
+                sum = 1.0;
+            }
+            Some(Twist::Parts { .. }) => return None,
+            _ => {}
+        }
+        let divisor = match head.normalization {
+            Normalization::None => 1.0,
+            _ if sum == 0.0 => 1.0,
+            _ => sum,
+        };
+        let weights: Vec<f64> = terms.iter().map(|term| term / divisor).collect();
+        let mean_error = weights.iter().zip(&errors).map(|(w, e)| w.abs() * e).sum::<f64>();
+        let own = 16.0 + head.n_k as f64;
+        let errors = errors.iter().map(|e| (e + mean_error + own) * amplified).collect();
+        Some(Self { weights, errors, visible, max: shift, sum, mean_error })
+    }
+
+    /// Whether no key is seen.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.visible.contains(&true)
+    }
+
+    pub(super) fn lse(&self, twist: Option<&Twist>, meaning: &Meaning) -> (f64, f64) {
+        let natural = if self.sum == 0.0 {
+            match meaning.empty_lse {
+                EmptyLse::NegativeInfinity => f64::NEG_INFINITY,
+                EmptyLse::Infinity => f64::INFINITY,
+                EmptyLse::Zero => 0.0,
+            }
+        } else {
+            self.max + libm::log(self.sum)
+        };
+        let form = match twist {
+            Some(Twist::Lse { form }) => Some(*form),
+            _ => None,
+        };
+        let value = match form {
+            None => natural,
+            Some(LseForm::Zero) => 0.0,
+            Some(LseForm::WithoutMax) => libm::log(self.sum),
+            Some(LseForm::MaxOnly) if self.sum == 0.0 => natural,
+            Some(LseForm::MaxOnly) => self.max,
+            Some(LseForm::Sum) => self.sum,
+            Some(LseForm::Negative) => -natural,
+        };
+        let factor = match meaning.lse_base {
+            LseBase::Natural => 1.0,
+            LseBase::Two => std::f64::consts::LOG2_E,
+            LseBase::NaturalTimesLn2 => std::f64::consts::LN_2,
+        };
+        let value = value * factor;
+        let size = if value.is_finite() { value.abs() + self.max.abs() } else { 0.0 };
+        (value, 2.0 * (self.mean_error + 8.0 + self.weights.len() as f64) + 4.0 * size)
+    }
+}
+
+/// `Σ_j w_j v_jc`, and its error.
+pub(super) fn weighed(head: &Head<'_>, row: &Row, meaning: &Meaning, c: usize) -> (f64, f64) {
+    if row.is_empty() && head.sink.is_none() {
+        let column = || (0..head.n_k).map(|j| head.value_row(j)[c]);
+        return match meaning.empty_row {
+            EmptyRow::Zero => (0.0, 0.0),
+            EmptyRow::Nan => (f64::NAN, 0.0),
+            EmptyRow::Mean => {
+                let n = (head.n_k.max(1)) as f64;
+                (column().sum::<f64>() / n, column().map(f64::abs).sum::<f64>() / n * (n + 2.0))
+            }
+            EmptyRow::First => (column().next().unwrap_or(0.0), 0.0),
+        };
+    }
+    let (mut value, mut error) = (0.0, 0.0);
+    for (j, (weight, relative)) in row.weights.iter().zip(&row.errors).enumerate() {
+        if *weight == 0.0 {
+            continue;
+        }
+        let v = head.value_row(j)[c];
+        value += weight * v;
+        error += (weight * v).abs() * relative;
+    }
+    (value, error + 2.0 * value.abs())
+}
+
+/// What joins the row sum beside the keys.
+fn denominator(
+    form: DenominatorForm,
+    call: &Call,
+    head: &Head<'_>,
+    plain: f64,
+    tail: f64,
+    sink: Option<f64>,
+    shift: f64,
+) -> Option<f64> {
+    Some(match form {
+        DenominatorForm::Plus { term } => tail + term,
+        DenominatorForm::Times { factor } => (plain + tail) * factor - plain,
+        DenominatorForm::SinkAsNumber => sink?.abs(),
+        DenominatorForm::SinkNotShifted => libm::exp(sink?),
+        DenominatorForm::PaddingAtCap { multiple } => {
+            let n_k = call.dims().n_k;
+            let count = (multiple - n_k % multiple) % multiple;
+            tail + count as f64 * libm::exp(-head.softcap? - shift)
+        }
+    })
+}
+
+/// Weights that are no softmax; their sum.
+fn reweighed(form: WeightForm, logits: &[f64], terms: &mut [f64], sum: f64) -> f64 {
+    let seen = |z: f64| z > f64::NEG_INFINITY;
+    match form {
+        WeightForm::Uniform => sum,
+        WeightForm::Sigmoid => {
+            let of = |z: f64| if seen(z) { 1.0 / (1.0 + libm::exp(-z)) } else { 0.0 };
+            terms.iter_mut().zip(logits).for_each(|(term, z)| *term = of(*z));
+            1.0
+        }
+        WeightForm::Relu => {
+            terms.iter_mut().zip(logits).for_each(|(term, z)| *term = z.max(0.0));
+            terms.iter().sum()
+        }
+        WeightForm::Largest => {
+            let max = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let first = logits.iter().position(|z| seen(max) && z.total_cmp(&max).is_eq());
+            terms.fill(0.0);
+            first.into_iter().for_each(|at| terms[at] = 1.0);
+            1.0
+        }
+        WeightForm::Squared => {
+            terms.iter_mut().for_each(|term| *term = (*term / sum) * (*term / sum));
+            1.0
+        }
+    }
+}
+
+/// Keys by tiles, with sums that are not rescaled as they should be. `None` where there is but one
+/// tile.
+fn tiled(
+    size: usize,
+    rescale: Rescale,
+    last: bool,
+    logits: &[f64],
+    terms: &mut [f64],
+    (sink, shift): (Option<f64>, f64),
+) -> Option<f64> {
+    if logits.len() <= size || size == 0 {
+        let of_sink = sink.map_or(0.0, |sink| libm::exp(sink - shift));
+        return Some(terms.iter().sum::<f64>() + of_sink);
+    }
+    let (mut max, mut sum) = (f64::NEG_INFINITY, 0.0);
+    let count = logits.len().div_ceil(size);
+    for (number, start) in (0..logits.len()).step_by(size).enumerate() {
+        let end = (start + size).min(logits.len());
+        let top = logits[start..end].iter().copied().fold(max, f64::max);
+        if top == f64::NEG_INFINITY {
+            terms[start..end].fill(0.0);
+            continue;
+        }
+        let factor = if max == f64::NEG_INFINITY { 1.0 } else { libm::exp(max - top) };
+        let is_wrong = !last || number + 1 == count;
+        let (of_sum, of_values) = match rescale {
+            _ if !is_wrong => (factor, factor),
+            Rescale::Neither => (1.0, 1.0),
+            Rescale::SumOnly => (factor, 1.0),
+            Rescale::ValuesOnly => (1.0, factor),
+            Rescale::Both | Rescale::DividedEachTile | Rescale::NanWhenEmpty => (factor, factor),
+        };
+        sum *= of_sum;
+        terms[..start].iter_mut().for_each(|term| *term *= of_values);
+        for at in start..end {
+            terms[at] = libm::exp(logits[at] - top);
+            sum += terms[at];
+        }
+        if rescale == Rescale::DividedEachTile && is_wrong {
+            terms[..end].iter_mut().for_each(|term| *term /= sum);
+        }
+        max = top;
+    }
+    if rescale == Rescale::DividedEachTile {
+        return Some(1.0);
+    }
+    let of_sink = sink.map_or(0.0, |sink| {
+        let top = max.max(sink);
+        let factor = libm::exp(max - top);
+        sum *= factor;
+        terms.iter_mut().for_each(|term| *term *= factor);
+        libm::exp(sink - top)
+    });
+    Some(sum + of_sink)
+}
+
+/// The ends of `count` parts of `n` keys, or of parts of `size` keys.
+fn ends(n: usize, count: usize, size: usize, floor: bool) -> Vec<usize> {
+    match count {
+        0 => (1..=n.div_ceil(size.max(1))).map(|part| (part * size.max(1)).min(n)).collect(),
+        _ if floor => (1..=count).map(|part| part * n / count).collect(),
+        _ => ends(n, 0, n.div_ceil(count), false),
+    }
+}
+
+/// Keys in parts, each with a softmax of its own; by how much errors grow. `None` where nothing
+/// weighs anything.
+fn merged(ends: &[usize], by: PartWeight, logits: &[f64], terms: &mut [f64]) -> Option<f64> {
+    let n = logits.len();
+    let whole = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (mut total, mut absolute, mut weights) = (0.0, 0.0, Vec::new());
+    let mut start = 0;
+    for end in ends {
+        let part = start..*end;
+        start = *end;
+        let max = logits[part.clone()].iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if max == f64::NEG_INFINITY {
+            terms[part].fill(0.0);
+            continue;
+        }
+        let mut sum = 0.0;
+        for at in part.clone() {
+            terms[at] = libm::exp(logits[at] - max);
+            sum += terms[at];
+        }
+        let lse = max + libm::log(sum);
+        let weight = match by {
+            PartWeight::Equal => 1.0,
+            PartWeight::Lse => lse,
+            PartWeight::Keys => {
+                logits[part.clone()].iter().filter(|z| **z > f64::NEG_INFINITY).count() as f64
+            }
+            PartWeight::ExpMax => libm::exp(max - whole),
+            PartWeight::OwnSum => sum,
+            PartWeight::TwoToLse => libm::exp2(lse - whole),
+            PartWeight::LastOnly => f64::from(u8::from(part.end == n)),
+        };
+        terms[part.clone()].iter_mut().for_each(|term| *term /= sum);
+        (total, absolute) = (total + weight, absolute + weight.abs());
+        weights.push((part, weight));
+    }
+    if weights.is_empty() {
+        return Some(1.0);
+    }
+    let divisor = if total == 0.0 { 1.0 } else { total };
+    for (part, weight) in weights {
+        terms[part].iter_mut().for_each(|term| *term *= weight / divisor);
+    }
+    let grown = if by == PartWeight::Lse { 8.0 } else { 2.0 };
+    Some((absolute / divisor.abs()).max(1.0) * grown)
+}

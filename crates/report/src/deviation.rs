@@ -1,0 +1,358 @@
+//! The words of deviations: a formula in one line of English.
+
+use qkvet_spec::{
+    CallOption, DenominatorForm, Deviation, DeviationFormula, IndexExpr, InputForm, LogitForm,
+    LseForm, MeaningPatch, PartWeight, Rescale, SoftcapForm, Standing, StubForm, Twist, WeightForm,
+};
+
+/// What is computed: `the softcap is x·tanh(x/c)`.
+pub(crate) fn formula(formula: &DeviationFormula) -> String {
+    let twist = formula.twist.as_ref().map(twist);
+    let all: Vec<String> = meaning(&formula.meaning).into_iter().chain(twist).collect();
+    if all.is_empty() { "nothing is changed".to_owned() } else { all.join(", and ") }
+}
+
+/// The title: the formula and where it holds.
+pub(crate) fn title(deviation: &Deviation) -> String {
+    let partly = if deviation.standing == Standing::Partly { "partly explained: " } else { "" };
+    format!("{partly}{}{}", formula(&deviation.formula), only(deviation))
+}
+
+/// `, where n_q < n_k and bias`, or nothing.
+pub(crate) fn only(deviation: &Deviation) -> String {
+    let when = deviation.when.as_ref();
+    when.map_or_else(String::new, |when| format!(", where {}", condition(when)))
+}
+
+/// What was counted.
+pub(crate) fn evidence(deviation: &Deviation) -> String {
+    let Deviation { explained, of, outside, foretold, fresh, .. } = deviation;
+    let mut text = format!("explains {explained} of {of} wrong calls");
+    if let Some(when) = &deviation.when {
+        let verb = if *outside == 1 { "is" } else { "are" };
+        text += &format!(
+            "; {outside} calls that it would change {verb} right, none of them where {}",
+            condition(when)
+        );
+    }
+    if *fresh > 0 {
+        text += &format!("; foretold {foretold} of {fresh} fresh calls");
+    }
+    text
+}
+
+/// A condition as people write it.
+fn condition(when: &IndexExpr) -> String {
+    when.text()
+        .replace(" % ", " mod ")
+        .replace(">=", "≥")
+        .replace("<=", "≤")
+        .replace("!=", "≠")
+        .replace("==", "=")
+}
+
+/// The fields of a meaning that are expressions, with the words around each.
+const MAPS: [(&str, &str); 31] = [
+    ("scale_of", "the default scale is 1/√(…)"),
+    ("causal_row", "query i has the causal limit of query …"),
+    ("mask_item", "the mask is read at batch item …"),
+    ("mask_head", "the mask is read at head …"),
+    ("mask_row", "the mask is read at row …"),
+    ("mask_key", "the mask is read at column …"),
+    ("bias_item", "the bias is read at batch item …"),
+    ("bias_head", "the bias is read at head …"),
+    ("bias_row", "the bias is read at row …"),
+    ("bias_key", "the bias is read at column …"),
+    ("sink_head", "query head h meets the sink of head …"),
+    ("alibi_head", "query head h meets the slope of head …"),
+    ("length_item", "batch item `item` has the lengths of item …"),
+    ("head_map", "query head h reads key/value head …"),
+    ("query_head", "query head h is read at head …"),
+    ("query_index", "query i is read at row …"),
+    ("query_column", "column c of the query is read at column …"),
+    ("query_item", "the query of batch item `item` is that of item …"),
+    ("key_item", "keys and values of batch item `item` are those of item …"),
+    ("key_head", "keys of head h are read in head …"),
+    ("key_index", "key j is read at row …"),
+    ("value_head", "values of head h are read in head …"),
+    ("value_index", "value j is read at row …"),
+    ("score_width", "scores are made of the first … columns"),
+    ("keys", "only the first … keys exist"),
+    ("unseen", "keys are hidden where …"),
+    ("shown", "keys are seen where …, whatever hides them"),
+    ("zero_keys", "… more keys of score 0 and value 0 join the softmax"),
+    ("output_column", "column c of the output holds column …"),
+    ("output_head", "head h of the output holds head …"),
+    ("output_row", "row i of the output holds row …"),
+];
+
+/// The other fields: the field, its value, the words.
+const CHOICES: [(&str, &str, &str); 46] = [
+    ("default_scale", "one", "there is no default scale"),
+    ("explicit_scale", "ignored", "a scale that is given is ignored"),
+    ("explicit_scale", "times-default", "a scale that is given multiplies the default"),
+    ("explicit_scale", "inverted", "1/scale is used for a scale that is given"),
+    ("explicit_scale", "squared", "the square of a scale that is given is used"),
+    ("explicit_scale", "absolute", "the sign of a scale that is given is lost"),
+    ("explicit_scale", "one-means-default", "a scale of 1 is taken for the default"),
+    ("causal", "ignored", "causal masking is ignored"),
+    ("causal", "upper-left", "the causal mask is aligned upper-left: query i sees keys j ≤ i"),
+    ("causal", "always", "every call is causal"),
+    ("mask", "ignored", "the mask is ignored"),
+    ("mask", "true-hides", "the mask is inverted: true hides"),
+    ("mask", "added", "the mask is added to the scores as 0 and 1"),
+    ("hidden", "weight-zeroed", "hidden keys keep their part in the row sum"),
+    ("bias", "ignored", "the bias is ignored"),
+    ("bias", "subtracted", "the bias is subtracted"),
+    ("bias", "nonzero-hides", "the bias is taken for a mask: what is not 0 hides"),
+    ("window", "ignored", "the window is ignored"),
+    ("window", "exclusive", "both ends of the window are left out"),
+    ("window_left", "ignored", "the left side of the window is ignored"),
+    ("window_left", "one-more", "the window reaches one key farther to the left"),
+    ("window_left", "one-fewer", "the window reaches one key less far to the left"),
+    ("window_left", "of-other-side", "the left side of the window is that of the right"),
+    ("window_left", "zero-means-all", "a left side of 0 means no limit"),
+    ("window_right", "ignored", "the right side of the window is ignored"),
+    ("window_right", "one-more", "the window reaches one key farther to the right"),
+    ("window_right", "one-fewer", "the window reaches one key less far to the right"),
+    ("window_right", "of-other-side", "the right side of the window is that of the left"),
+    ("window_right", "zero-means-all", "a right side of 0 means no limit"),
+    ("window_anchor", "upper-left", "the window is anchored upper-left"),
+    ("sinks", "ignored", "the sinks are ignored"),
+    ("sinks", "twice", "the sinks count twice"),
+    ("sinks", "scaled", "the sinks are multiplied by the scale"),
+    ("alibi", "ignored", "ALiBi is ignored"),
+    ("alibi", "reversed", "ALiBi has the wrong sign"),
+    ("alibi_anchor", "upper-left", "distances of ALiBi count from upper-left"),
+    ("key_lengths", "ignored", "key_lengths are ignored"),
+    ("query_lengths", "ignored", "query_lengths are ignored"),
+    ("length_anchor", "extents", "positions count from extents, not from lengths"),
+    ("packed", "ignored", "packed sequences are not kept apart"),
+    ("packed", "first-boundary", "only the first packed sequence is kept apart"),
+    ("normalization", "none", "weights are not normalized"),
+    ("values", "non-negative", "negative values count as 0"),
+    ("lse_base", "two", "the log-sum-exp has base 2"),
+    ("lse_base", "natural-times-ln2", "the log-sum-exp is multiplied by ln 2"),
+    ("lse_sinks", "ignored", "the log-sum-exp leaves the sinks out"),
+];
+
+/// One phrase for each field; a part that two fields say together is one.
+fn meaning(patch: &MeaningPatch) -> Vec<String> {
+    if let Some(together) = together(patch) {
+        return vec![together];
+    }
+    let mut all = Vec::new();
+    for (field, text) in patch.fields() {
+        let of_map = MAPS.iter().find(|(name, _)| *name == field);
+        let of_choice = CHOICES.iter().find(|(name, value, _)| *name == field && *value == text);
+        all.push(match (of_map, of_choice) {
+            (Some((_, words)), _) => words.replace('…', &text),
+            (_, Some((_, _, words))) => (*words).to_owned(),
+            _ => format!("{field} is {text}"),
+        });
+    }
+    all
+}
+
+/// Fields that say one thing together.
+fn together(patch: &MeaningPatch) -> Option<String> {
+    use qkvet_spec::{Causal, DefaultScale, HiddenKeys, Stage, WindowSide};
+    if let (Some(form), Some(of)) = (patch.default_scale, &patch.scale_of) {
+        let of = of.text();
+        return Some(match form {
+            DefaultScale::InverseSqrt => format!("the default scale is 1/√({of})"),
+            DefaultScale::Inverse => format!("the default scale is 1/({of})"),
+            DefaultScale::Sqrt => format!("the default scale is √({of})"),
+            DefaultScale::One => "there is no default scale".to_owned(),
+        });
+    }
+    if let Some(unseen) = &patch.unseen {
+        let text = unseen.text();
+        if patch.key_lengths.is_some() {
+            let end = text.split(" or causal").next().unwrap_or(text);
+            return Some(format!("key_lengths hide the keys {end}"));
+        }
+        let inner = |name: &str| text.strip_prefix(name).map(|rest| rest.trim_matches(['(', ')']));
+        if let (Some(Causal::Ignored), Some(rest)) =
+            (patch.causal, text.strip_prefix("causal and not ("))
+        {
+            let rest = rest.strip_suffix(')').unwrap_or(rest);
+            return Some(format!("causal: query i sees key j where {rest}"));
+        }
+        if patch.window_left == Some(WindowSide::Ignored)
+            || patch.window_right == Some(WindowSide::Ignored)
+        {
+            return inner("window and ").map(|rest| format!("the window hides the keys {rest}"));
+        }
+        if let Some(rest) = text.strip_prefix("not (") {
+            let rest = rest.strip_suffix(')').unwrap_or(rest);
+            return Some(format!("query i sees key j only where {rest}"));
+        }
+    }
+    if let Some(stages) = &patch.stages {
+        let name = |stage: &Stage| match stage {
+            Stage::Scale => "scale",
+            Stage::Softcap => "softcap",
+            Stage::Bias => "bias and ALiBi",
+        };
+        let lost = [Stage::Scale, Stage::Softcap, Stage::Bias];
+        let lost: Vec<&str> =
+            lost.iter().filter(|stage| !stages.contains(stage)).map(name).collect();
+        let order: Vec<&str> = stages.iter().map(name).collect();
+        return Some(match lost.as_slice() {
+            [] => format!("the order of the stages is {}", order.join(", ")),
+            [one] => format!("the {one} is ignored"),
+            _ => format!("{} are ignored", lost.join(" and ")),
+        });
+    }
+    match (patch.hidden, patch.hidden_score) {
+        (Some(HiddenKeys::ScoreReplaced), Some(x)) => {
+            Some(format!("hidden keys have the logit {}", number(x)))
+        }
+        (Some(HiddenKeys::ScoreAdded), Some(x)) => {
+            Some(format!("hidden keys have their own logit plus {}", number(x)))
+        }
+        _ => None,
+    }
+}
+
+/// A number, by its name if it has one.
+fn number(x: f64) -> String {
+    use std::f64::consts;
+    let named = [
+        (consts::LN_2, "ln 2"),
+        (consts::LOG2_E, "log₂ e"),
+        (consts::E, "e"),
+        (consts::SQRT_2, "√2"),
+        (consts::FRAC_1_SQRT_2, "1/√2"),
+        (consts::PI, "π"),
+    ];
+    let name = named.iter().find(|(value, _)| value.to_bits() == x.to_bits());
+    name.map_or_else(|| x.to_string(), |(_, name)| format!("{name} ({x:.6})"))
+}
+
+fn twist(twist: &Twist) -> String {
+    match twist {
+        Twist::Softcap { form } => {
+            let form = match form {
+                SoftcapForm::TimesScore => "x·tanh(x/c)",
+                SoftcapForm::NotDivided => "c·tanh(x)",
+                SoftcapForm::NotMultiplied => "tanh(x/c)",
+                SoftcapForm::Clamped => "min(max(x, −c), c)",
+                SoftcapForm::Rational => "x/(1 + |x|/c)",
+                SoftcapForm::Inverted => "c·tanh(c·x)",
+            };
+            format!("the softcap is {form}, not c·tanh(x/c)")
+        }
+        Twist::Logits { form } => match form {
+            LogitForm::Times { factor } => format!("logits are multiplied by {}", number(*factor)),
+            LogitForm::Clipped { limit } => {
+                let limit = number(limit.abs());
+                format!("logits are clipped to −{limit} … {limit}")
+            }
+            LogitForm::ClippedAbove { limit } => {
+                format!("logits are clipped above {}", number(*limit))
+            }
+            LogitForm::Absolute => "logits are taken without their sign".to_owned(),
+            LogitForm::Squared => "logits are squared".to_owned(),
+        },
+        Twist::Times { option, factor } => {
+            let what = match option {
+                CallOption::AlibiSlopes => "ALiBi is",
+                CallOption::Sinks => "the sinks are",
+                _ => "the bias is",
+            };
+            format!("{what} multiplied by {}", number(*factor))
+        }
+        Twist::BiasCells { cells, value } => {
+            format!("the bias is {} where {}", value.text(), condition(cells))
+        }
+        Twist::Hidden { option, score, added } => {
+            let plus = if *added { "their own logit plus" } else { "the logit" };
+            format!("keys that {option} hides have {plus} {}", number(*score))
+        }
+        Twist::Denominator { form } => match form {
+            DenominatorForm::Plus { term } => {
+                format!("the row sum begins at {}, behind the shift by the maximum", number(*term))
+            }
+            DenominatorForm::Times { factor } => {
+                format!("the row sum is multiplied by {}", number(*factor))
+            }
+            DenominatorForm::SinkAsNumber => {
+                "|sink| joins the row sum, not its exponential".to_owned()
+            }
+            DenominatorForm::SinkNotShifted => {
+                "exp(sink) joins the row sum, not shifted by the maximum".to_owned()
+            }
+            DenominatorForm::PaddingAtCap { multiple } => format!(
+                "padding up to a multiple of {multiple} keys counts in the row sum with the logit −softcap"
+            ),
+        },
+        Twist::Weights { form } => match form {
+            WeightForm::Sigmoid => "weights are sigmoid(x), with no sum",
+            WeightForm::Relu => "weights are max(x, 0) over their sum",
+            WeightForm::Largest => "the key of the largest logit has all weight",
+            WeightForm::Uniform => "every visible key has the same weight",
+            WeightForm::Squared => "weights are squared",
+        }
+        .to_owned(),
+        Twist::Tiles { size, rescale, last } => {
+            let what = match rescale {
+                Rescale::Neither => "row sum and output are not rescaled",
+                Rescale::SumOnly => "the output is not rescaled",
+                Rescale::ValuesOnly => "the row sum is not rescaled",
+                _ => "the output is divided by the row sum",
+            };
+            let at = if *last { "at the last tile" } else { "between tiles" };
+            format!("{what} {at} of {size} keys")
+        }
+        Twist::Parts { count, size, by, .. } => {
+            let parts = match count {
+                0 => format!("parts of {size} keys"),
+                2 => "two halves of the keys".to_owned(),
+                count => format!("{count} parts of the keys"),
+            };
+            let by = match by {
+                PartWeight::Equal => "all the same",
+                PartWeight::Lse => "by the log-sum-exp itself, not its exponential",
+                PartWeight::Keys => "by their numbers of keys",
+                PartWeight::ExpMax => "by the exponential of their maximum",
+                PartWeight::OwnSum => "by their own row sums",
+                PartWeight::TwoToLse => "by 2 to the power of their log-sum-exp",
+                PartWeight::LastOnly => "as if only the last existed",
+            };
+            format!("{parts} are merged {by}")
+        }
+        Twist::OutputWhere { cells, value } => {
+            format!("the output is {} where {}", number(*value), condition(cells))
+        }
+        Twist::OutputTimes { factor } => format!("the output is multiplied by {}", number(*factor)),
+        Twist::Stub { form } => match form {
+            StubForm::Constant { value } => {
+                format!("the output is {} whatever is given", number(*value))
+            }
+            StubForm::MeanOfValues => "the output is the mean of the values".to_owned(),
+            StubForm::SumOfVisible => "the output is the sum of the visible values".to_owned(),
+            StubForm::ValueRow { row } => format!("output row i is value row {}", row.text()),
+            StubForm::Query => "the output is the query".to_owned(),
+        },
+        Twist::HeadOf { values, head } => {
+            let what = if *values { "values" } else { "keys" };
+            format!("query head h reads the {what} of key/value head {}", head.text())
+        }
+        Twist::Inputs { form } => match form {
+            InputForm::KeyForValue => "the key is used for the value",
+            InputForm::ValueForKey => "the value is used for the key",
+            InputForm::ScoresTransposed => "the scores are transposed",
+        }
+        .to_owned(),
+        Twist::Lse { form } => match form {
+            LseForm::Zero => "the log-sum-exp is 0",
+            LseForm::WithoutMax => "the log-sum-exp leaves the maximum out",
+            LseForm::MaxOnly => "the log-sum-exp is the maximum",
+            LseForm::Sum => "the log-sum-exp is the row sum",
+            LseForm::Negative => "the log-sum-exp has the wrong sign",
+        }
+        .to_owned(),
+    }
+}

@@ -1,0 +1,339 @@
+//! Deviations: what a wrong target computes, as a formula with a condition that is in no file of the
+//! atlas.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{CallOption, IndexExpr, MeaningPatch, Rescale};
+
+/// A change of the computation that no field of a meaning has: between the scores and the results.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "twist", rename_all = "kebab-case")]
+pub enum Twist {
+    /// The softcap has another form.
+    Softcap {
+        /// Of score `x` and cap `c`.
+        form: SoftcapForm,
+    },
+    /// The logits, before keys are hidden, are changed.
+    Logits {
+        /// How.
+        form: LogitForm,
+    },
+    /// An addend of the logits, or a sink, is multiplied by a number.
+    Times {
+        /// `bias`, `alibi_slopes` or `sinks`.
+        option: CallOption,
+        /// The factor.
+        factor: f64,
+    },
+    /// Cells of the bias hold another number.
+    BiasCells {
+        /// Which: of `i`, `j`.
+        cells: IndexExpr,
+        /// The number: of `i`, `j`.
+        value: IndexExpr,
+    },
+    /// Keys that one option hides have a finite logit.
+    Hidden {
+        /// The option.
+        option: CallOption,
+        /// The number.
+        score: f64,
+        /// Whether it is added to their own logit, not put in its place.
+        added: bool,
+    },
+    /// The row sum is another one.
+    Denominator {
+        /// Which.
+        form: DenominatorForm,
+    },
+    /// Weights are another function of the logits.
+    Weights {
+        /// Which.
+        form: WeightForm,
+    },
+    /// Keys are taken by tiles, and what was summed is not rescaled as it should be.
+    Tiles {
+        /// Keys of a tile.
+        size: usize,
+        /// What is done instead.
+        rescale: Rescale,
+        /// Whether that is so at the last tile alone.
+        last: bool,
+    },
+    /// Keys are taken in parts, each with a softmax of its own, that are merged otherwise.
+    Parts {
+        /// How many parts; 0: parts of `size` keys.
+        count: usize,
+        /// Keys of a part; 0: by their count.
+        size: usize,
+        /// Whether the ends of counted parts are rounded down, not up.
+        floor: bool,
+        /// What weighs the result of each part.
+        by: PartWeight,
+    },
+    /// The output is another number where the expression is not 0.
+    OutputWhere {
+        /// Of `item`, `h`, `i`, `c`.
+        cells: IndexExpr,
+        /// The number.
+        value: f64,
+    },
+    /// The output is multiplied by a number.
+    OutputTimes {
+        /// The factor.
+        factor: f64,
+    },
+    /// Attention is not computed.
+    Stub {
+        /// What is returned instead.
+        form: StubForm,
+    },
+    /// Keys or values alone are read in another head.
+    HeadOf {
+        /// Whether of the values, else of the keys.
+        values: bool,
+        /// The key/value head that query head `h` reads.
+        head: IndexExpr,
+    },
+    /// Another input stands for an input.
+    Inputs {
+        /// Which.
+        form: InputForm,
+    },
+    /// The log-sum-exp is another number.
+    Lse {
+        /// Which.
+        form: LseForm,
+    },
+}
+
+/// A softcap of score `x` by cap `c`, where `c·tanh(x/c)` is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum SoftcapForm {
+    /// `x·tanh(x/c)`.
+    TimesScore,
+    /// `c·tanh(x)`.
+    NotDivided,
+    /// `tanh(x/c)`.
+    NotMultiplied,
+    /// `min(max(x, −c), c)`.
+    Clamped,
+    /// `x/(1 + |x|/c)`.
+    Rational,
+    /// `c·tanh(x·c)`.
+    Inverted,
+}
+
+/// Another logit for `z`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "logit", rename_all = "kebab-case")]
+pub enum LogitForm {
+    /// `z·factor`.
+    Times {
+        /// The factor.
+        factor: f64,
+    },
+    /// `min(max(z, −limit), limit)`.
+    Clipped {
+        /// The limit.
+        limit: f64,
+    },
+    /// `min(z, limit)`.
+    ClippedAbove {
+        /// The limit.
+        limit: f64,
+    },
+    /// `|z|`.
+    Absolute,
+    /// `z²`.
+    Squared,
+}
+
+/// Another row sum, in units of the exponential of the row's maximum.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "sum", rename_all = "kebab-case")]
+pub enum DenominatorForm {
+    /// `term` more: the sum begins at it.
+    Plus {
+        /// The term.
+        term: f64,
+    },
+    /// `factor` times as much.
+    Times {
+        /// The factor.
+        factor: f64,
+    },
+    /// The size of the sink joins it, not its exponential.
+    SinkAsNumber,
+    /// The exponential of the sink joins it, not shifted by the maximum.
+    SinkNotShifted,
+    /// `count` more keys of logit `−softcap` and value 0.
+    PaddingAtCap {
+        /// Keys up to a multiple of this number.
+        multiple: usize,
+    },
+}
+
+/// Another weight for logit `z`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum WeightForm {
+    /// `1/(1 + e^−z)`.
+    Sigmoid,
+    /// `max(z, 0)` over its sum.
+    Relu,
+    /// 1 for the key of the largest logit.
+    Largest,
+    /// The same for every visible key.
+    Uniform,
+    /// The softmax, squared.
+    Squared,
+}
+
+/// What weighs the result of a part, where the exponential of its log-sum-exp is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum PartWeight {
+    /// All the same.
+    Equal,
+    /// The log-sum-exp itself.
+    Lse,
+    /// How many keys it has that are seen.
+    Keys,
+    /// The exponential of its maximum.
+    ExpMax,
+    /// Its row sum, as if all maxima were the same.
+    OwnSum,
+    /// 2 to the power of its log-sum-exp.
+    TwoToLse,
+    /// 1 for the last part.
+    LastOnly,
+}
+
+/// What is returned instead of attention.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "stub", rename_all = "kebab-case")]
+pub enum StubForm {
+    /// One number everywhere.
+    Constant {
+        /// The number.
+        value: f64,
+    },
+    /// The mean of all values of the head.
+    MeanOfValues,
+    /// The sum of the values that the query sees.
+    SumOfVisible,
+    /// One row of the values.
+    ValueRow {
+        /// Its number: of `i`.
+        row: IndexExpr,
+    },
+    /// The query, as far as its width goes.
+    Query,
+}
+
+/// Another input in the place of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum InputForm {
+    /// The key for the value, where they are as wide.
+    KeyForValue,
+    /// The value for the key, where they are as wide.
+    ValueForKey,
+    /// The scores transposed, where there are as many queries as keys.
+    ScoresTransposed,
+}
+
+/// Another log-sum-exp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum LseForm {
+    /// 0.
+    Zero,
+    /// The logarithm of the row sum, without the maximum.
+    WithoutMax,
+    /// The maximum alone.
+    MaxOnly,
+    /// The row sum itself.
+    Sum,
+    /// Its negative.
+    Negative,
+}
+
+/// What a deviation changes: fields of the meaning, and at most one twist beyond them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DeviationFormula {
+    /// What it changes in the exact function.
+    #[serde(default, skip_serializing_if = "MeaningPatch::is_empty")]
+    pub meaning: MeaningPatch,
+    /// What it changes beyond that.
+    #[serde(default, skip_serializing_if = "Option::is_none", flatten)]
+    pub twist: Option<Twist>,
+}
+
+/// Whether a deviation is a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// It explains every wrong result where it holds, and foretold fresh calls.
+    Named,
+    /// It explains some of the wrong results.
+    Partly,
+}
+
+/// What a wrong target computes: a formula, where it holds, and what was counted for and against it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Deviation {
+    /// Whether it is a name.
+    pub standing: Standing,
+    /// What is computed.
+    pub formula: DeviationFormula,
+    /// Where, by the call, or by `item`, `h`, `i` and `c`; absent: wherever it makes a difference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<IndexExpr>,
+    /// Wrong calls that the formula explains.
+    pub explained: usize,
+    /// Wrong calls to which it applies.
+    pub of: usize,
+    /// Right calls that it would make wrong, all of them outside of the condition.
+    pub outside: usize,
+    /// Fresh calls, put to the target after the formula was found, that it foretold.
+    pub foretold: usize,
+    /// How many were put.
+    pub fresh: usize,
+    /// Calls that were put on the way, by reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub asked: BTreeMap<Reason, usize>,
+    /// Other formulas that no call that was put tells from it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ties: Vec<DeviationFormula>,
+}
+
+/// Why a target is asked once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// Explanations predict different results.
+    Rivals,
+    /// Where a condition ends.
+    Edge,
+    /// Whether a formula foretells what comes.
+    Confirm,
+}
