@@ -3,11 +3,12 @@
 use std::fmt;
 
 use crate::grade::{
-    Comma, Extents, Failure, Feedback, FileError, List, Nature, NoEntry, Problem, TurnedVector,
-    Undecided, Unread, WrongStatement, sample,
+    Extents, Failure, Feedback, FileError, List, Nature, Problem, TurnedVector, Undecided, Unread,
+    WrongStatement, sample,
 };
 use crate::plural::counted;
 use crate::solution::{Base, Cause, Remark};
+use crate::student_answer::{ParsedNumber, ReadError, Understood};
 
 /// Row and column from 1.
 fn place(at: (usize, usize)) -> String {
@@ -115,13 +116,14 @@ impl fmt::Display for Feedback {
             Self::TakenOver { from } => {
                 write!(f, "no answer of its own; the one to {from} has this property too")
             }
-            Self::Unread(unread) => unread.fmt(f),
+            Self::Unread(unread) => {
+                write!(f, "left to a person, for it is not read for certain: {unread}")
+            }
             Self::ByHand => f.write_str("marked by a person"),
             Self::Undecided(reason) => {
                 f.write_str("not decided, marked by a person: ")?;
                 match reason {
                     Undecided::NoNumbers => f.write_str("no other numbers to try it on"),
-                    Undecided::Named(name) => write!(f, "it is written in terms of {name}"),
                     Undecided::NoValue(reason) => reason.fmt(f),
                 }
             }
@@ -134,13 +136,7 @@ impl fmt::Display for Feedback {
             }
             Self::Follows { from } => write!(
                 f,
-                "not the right value; it follows from the answer to {}",
-                joined(from, " and ")
-            ),
-            Self::Rounded { from } => write!(
-                f,
-                "{}: it comes from the answer to {} as it is written there",
-                Remark::Rounded(None),
+                "not the right value; it follows from the answer to {} as it is written there",
                 joined(from, " and ")
             ),
             Self::Coarse { stated, asked, perhaps } => {
@@ -158,19 +154,11 @@ impl fmt::Display for Feedback {
                 let end = if *is_end { ": the first, which are 1, are left out" } else { "" };
                 write!(f, "expected {expected} extents, got {got}{end}")
             }
-            Self::OneNumber { got } => {
-                write!(f, "expected one number, got {}", counted(*got, "number"))
-            }
             Self::Turned => f.write_str("right, but rows and columns are exchanged"),
             Self::Matrix { expected, got } => {
                 write!(f, "expected a matrix of {expected}, got {got}")
             }
-            Self::Number { nature, comma: None } => nature.fmt(f),
-            Self::Number { nature, comma: Some(Comma { text, read, meant }) } => write!(
-                f,
-                "{nature}: `{}` is read as {read}, a comma between groups of three digits; were it a decimal comma it would be about right: write {meant}",
-                text.escape_debug()
-            ),
+            Self::Number { nature } => nature.fmt(f),
             Self::Entries { nature, right, coarse, wrong } => {
                 let n = right + wrong.len();
                 let coarse = if *coarse { ", though not to all digits asked" } else { "" };
@@ -238,7 +226,7 @@ impl Feedback {
     pub fn mistake(&self) -> Option<String> {
         match self {
             Self::Mistake { says, .. } => Some(says.clone()),
-            Self::Rounded { .. } => Some(Remark::Rounded(None).to_string()),
+            Self::Turned => Some(self.to_string()),
             _ => None,
         }
     }
@@ -252,12 +240,34 @@ impl Feedback {
     }
 }
 
+impl fmt::Display for Understood {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = |x: &ParsedNumber| x.value.to_string();
+        match self {
+            Self::Missing => f.write_str("no answer"),
+            Self::Number(x) => write!(f, "the number {}", number(x)),
+            Self::Matrix(rows) => {
+                let row = |row: &Vec<ParsedNumber>| {
+                    format!("[{}]", row.iter().map(number).collect::<Vec<_>>().join(", "))
+                };
+                let all: Vec<String> = rows.iter().map(row).collect();
+                write!(f, "{} numbers: [{}]", Extents::of(rows), joined(&all, ", "))
+            }
+            Self::Picks(picks) => write!(f, "picked: {}", joined(picks, ", ")),
+            Self::Named(all) => {
+                let one = |(name, value): &(String, Self)| format!("{name} is {value}");
+                f.write_str(&joined(&all.iter().map(one).collect::<Vec<_>>(), "; "))
+            }
+            Self::Words => f.write_str("words or a formula; no number is read"),
+        }
+    }
+}
+
 impl fmt::Display for Nature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Signs => "every sign is the other way",
             Self::Sign => "wrong sign",
-            Self::Transposed => "rows and columns are exchanged",
             Self::TooFew => "too few decimals to tell",
             Self::FewerThanHalf => "fewer than half of the decimals asked",
             Self::Other => "another value",
@@ -287,31 +297,14 @@ impl Unread {
     fn hint(&self) -> String {
         match self {
             Self::Key => "build the exam again",
-            Self::Numbers(_) | Self::Entry { reason: NoEntry::Read { has_sign: false, .. }, .. } => {
-                NUMBERS
+            Self::Numbers(ReadError::Word { .. } | ReadError::Several { .. } | ReadError::Chain) => {
+                "give the answer alone"
             }
-            Self::Entry { reason: NoEntry::Read { has_sign: true, .. }, .. } => {
-                "write the number alone, without = or ≈, as 0.25, 1/4 or exp(1/2)"
-            }
-            Self::Entry { reason: NoEntry::Percent { number }, .. } => {
-                return format!(
-                    "the question does not ask for percent: write {number}/100, or its decimals"
-                );
-            }
-            Self::Entry { reason: NoEntry::Unit { number, unit }, .. } => {
-                return format!("write {number} without `{unit}`");
-            }
-            Self::Comma { text } => {
-                return format!("write decimals with a point: {}", text.replace(',', "."));
-            }
-            Self::Mixed { parts, .. } => return format!("write {}", parts.join(" + ")),
-            Self::Commas { meant, .. } => {
-                return format!(
-                    "write decimals with a point and numbers with a comma between them: {meant}"
-                );
+            Self::Numbers(_) => NUMBERS,
+            Self::Comma { .. } => {
+                "write decimals with a point, or `decimal: comma` at the top of the file"
             }
             Self::Option { .. } => "give its letter, as on the sheet",
-            Self::List(_) => "give a list, as [B, A, C]",
             Self::Length { list, .. } | Self::Word { list, .. } => match list {
                 List::Statements => {
                     "give true or false for each statement, in their order: [true, false, true]"
@@ -320,7 +313,7 @@ impl Unread {
                 List::Lines => LINES,
             },
             Self::Twice { .. } => LINES,
-            Self::Formula(_) => {
+            Self::Formula(_) | Self::NoValue(_) => {
                 "write it as on the sheet: A B or A @ B for a product, A.T for the transpose, exp(x), sqrt(x), x * x for a square"
             }
             Self::Design { asked, .. } => {
@@ -358,6 +351,7 @@ impl Problem {
                 | Self::NoObject { .. }
                 | Self::NoAnswers { .. }
                 | Self::NotText { .. }
+                | Self::Decimal { .. }
                 | Self::Entry { .. } => TEMPLATE,
                 Self::NoHead
                 | Self::TooManyColumns { .. }

@@ -149,12 +149,7 @@ fn what_is_written_in_terms_of_the_sheet_is_left_to_a_person() {
         ("{q: 10 k_1 + k_3}", "k_1"),
         ("\"q: 5 * k_2\"", "k_2"),
     ] {
-        bench.check(
-            "1b",
-            answer,
-            Verdict::ByHand,
-            &["not decided", &format!("in terms of {name}")],
-        );
+        bench.check("1b", answer, Verdict::Unreadable, &[name]);
     }
     for answer in ["{q: ten times the last}", "{q: k_}", "{q: key_3}", "q_x"] {
         bench.check("1b", answer, Verdict::Unreadable, &[]);
@@ -170,23 +165,20 @@ fn a_name_or_a_sign_before_a_number_is_left_out() {
         ("1c", "≈ 3.638", Verdict::Right),
         ("1c", "l ≈ 3.638", Verdict::Right),
         ("1c", "≈ 3.637", Verdict::Partial),
-        ("1c", "ln(38) ≈ 3.638", Verdict::Unreadable),
+        ("1c", "ln(38) ≈ 3.638", Verdict::Right),
+        ("1c", "ln(39) ≈ 3.638", Verdict::Unreadable),
         ("1e", "v = [[1, 2]]", Verdict::Right),
         ("1e", "[≈1, ≈2]", Verdict::Right),
     ] {
         bench.check(id, answer, verdict, &[]);
     }
-    bench.check("1c", "ln(38) ≈ 3.638", Verdict::Unreadable, &["write the number alone"]);
 }
 
 #[test]
 fn a_comma_that_may_be_a_decimal_point_is_told() {
     let bench = bench();
-    bench.check("1c", "3,638", Verdict::Wrong, &["read as 3638", "write 3.638"]);
-    assert!(
-        !bench.graded("1c", "3,640").0.feedback.to_string().contains("comma"),
-        "3.640 is another value too"
-    );
+    bench.check("1c", "3,638", Verdict::Unreadable, &["decimal point", "decimal: comma"]);
+    // 3.640 is another value too.
+    bench.check("1c", "3,640", Verdict::Wrong, &["another value"]);
     bench.check("1c", "3638", Verdict::Wrong, &["another value"]);
-    assert!(!bench.graded("1c", "3638").0.feedback.to_string().contains("comma"));
 }

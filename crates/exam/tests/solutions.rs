@@ -582,7 +582,7 @@ fn the_template_is_clean_and_bad_files_point_at_the_line() {
     for (from, to, says) in [
         ("  scores: [[1, 0, 1]", "  score: [[1, 0, 1]", "did you mean `scores`?"),
         ("[2, 1, 3]]", "[2, 1]]", "solution.yaml:22"),
-        ("[[2, 0], [0, 1], [2, 1]]", "[[2, 0], [0, x], [2, 1]]", "row 2, column 2"),
+        ("[[2, 0], [0, 1], [2, 1]]", "[[2, 0], [0, x], [2, 1]]", "got `x`"),
         ("given:", "gven:", "gven"),
         ("  W_V: [[2, 0], [0, 1]]\n", "", "`X` and `W_V`, got neither"),
         ("  scale:\n", "  scale: 1\n", "not given"),

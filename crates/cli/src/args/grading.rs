@@ -18,6 +18,13 @@ pub(crate) struct ExamNewArgs {
 }
 
 #[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ExamReadArgs {
+    /// A submission: YAML, JSON, CSV or a notebook
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ExamGradeArgs {
     /// Submissions: files, or folders of them
     #[arg(value_name = "SUBMISSIONS", required = true)]

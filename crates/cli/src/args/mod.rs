@@ -23,7 +23,7 @@ use qkvet_run::record::Shard;
 use qkvet_spec::{Redirects, Unexpected};
 
 pub(crate) use grading::{
-    ExamCheckSolutionArgs, ExamGradeArgs, ExamNewArgs, GradeFormat, SolutionFormat,
+    ExamCheckSolutionArgs, ExamGradeArgs, ExamNewArgs, ExamReadArgs, GradeFormat, SolutionFormat,
 };
 pub(crate) use init::{Begun, CiArgs, HarnessArgs, HarnessLanguage, InitArgs};
 pub(crate) use onnx::OnnxRunArgs;
@@ -241,9 +241,12 @@ pub(crate) enum ExamCommand {
     List,
     /// Write the beginning of a problem set, or of a worked solution
     New(ExamNewArgs),
+    /// Show how the answers of a submission are understood, without a key
+    #[command(after_help = "Exit codes: 0 answers were found, 2 usage, 4 none were found.")]
+    Read(ExamReadArgs),
     /// Grade submissions with the keys of an exam
     #[command(
-        after_help = "Submissions are YAML (`build` writes a template beside each sheet), JSON, CSV with a row a student and columns\nstudent, variant, 1a, 1b, and notebooks. What cannot be read is a line of the result. Keys are verified first.\nExit codes: 0 graded, 2 usage or a wrong key, 4 nothing could be graded."
+        after_help = "Submissions are YAML (`build` writes a template beside each sheet), JSON, CSV with a row a student and columns\nstudent, variant, 1a, 1b, and notebooks. An answer that is not read for certain is\nleft to a person and counted as that. Keys are verified first.\nExit codes: 0 graded, 2 usage or a wrong key, 4 nothing could be graded."
     )]
     Grade(ExamGradeArgs),
     /// Find the first slip of a worked solution and name it

@@ -2,7 +2,6 @@
 
 use super::submission::{Submission, SubmittedAnswer};
 use super::{Problem, Trouble};
-use crate::student_answer::Node;
 use crate::{Place, Spot};
 
 /// Rows that are read.
@@ -24,7 +23,7 @@ pub(super) fn read(file: &str, text: &str) -> Vec<Submission> {
         return vec![Submission::unreadable(file, Problem::TooManyColumns { got })];
     }
     let column = |name: &str| names.iter().position(|other| other.eq_ignore_ascii_case(name));
-    let (student, variant, exam) = (column("student"), column("variant"), column("exam"));
+    let [student, variant, exam, decimal] = ["student", "variant", "exam", "decimal"].map(column);
     let mut all = Vec::new();
     for (line, row) in rows {
         let cell = |at: Option<usize>| {
@@ -48,18 +47,19 @@ pub(super) fn read(file: &str, text: &str) -> Vec<Submission> {
             Some(_) => (got > expected).then_some(Problem::Cells { expected, got }),
         };
         let place = Place::new(file, Spot::Line(line));
+        let problem = problem.or_else(|| submission.set("decimal", Ok(cell(decimal)?)).err());
         submission.trouble.extend(problem.map(|problem| Trouble { place, problem }));
         for (at, name) in names
             .iter()
             .enumerate()
-            .filter(|(at, _)| ![student, variant, exam].contains(&Some(*at)))
+            .filter(|(at, _)| ![student, variant, exam, decimal].contains(&Some(*at)))
         {
             // An empty cell is no answer.
             if let Some(text) = cell(Some(at)) {
                 let place = Place::new(file, Spot::Cell(line, name.clone()));
                 submission.answers.push(SubmittedAnswer {
                     part: name.clone(),
-                    answer: Node::Text(text),
+                    answer: text,
                     place,
                 });
             }
@@ -126,8 +126,8 @@ mod tests {
             "student,variant,1a,1b\r\nAda,1,\"[[1, 2],\n [3, 4]]\",\"say \"\"x\"\"\"\n\nBob,2,5\n",
         );
         assert_eq!(all.len(), 2);
-        assert_eq!(all[0].answers[0].answer, Node::Text("[[1, 2],\n [3, 4]]".to_owned()));
-        assert_eq!(all[0].answers[1].answer, Node::Text("say \"x\"".to_owned()));
+        assert_eq!(all[0].answers[0].answer, "[[1, 2],\n [3, 4]]");
+        assert_eq!(all[0].answers[1].answer, "say \"x\"");
         assert_eq!(
             (all[1].student.as_deref(), all[1].answers[0].place.to_string().as_str()),
             (Some("Bob"), "a.csv:5, column 1a")

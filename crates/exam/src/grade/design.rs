@@ -5,16 +5,16 @@ use qkvet_prove::exact::{ExactMatrices, NoValue, Real, Value};
 use qkvet_spec::CheckedLaw;
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 
-use super::formula::{self, known, owned};
-use super::numbers::{RequestedShape, stated};
 use super::part::{Marked, WorkedQuestion};
-use super::property::{Decided, decide};
-use super::{Extents, Feedback, NoDesign, NoFormula, TurnedVector, Undecided, Unread};
+use super::property::{Decided, decide, literal};
+use super::{Extents, Feedback, NoDesign, TurnedVector, Undecided, Unread};
 use crate::answer::work;
 use crate::expr::{self, binary};
 use crate::generate::{draw, nothing};
-use crate::question::{CheckedPart, Expression, Property};
-use crate::student_answer::{Layout, Node, ParsedNumber, layout};
+use crate::question::{CheckedPart, Expression, Piece, Property, prose};
+use crate::student_answer::{
+    Entry, Notation, ReadError, RequestedShape, entries, fitted, known, read_formula,
+};
 
 /// Other numbers on which a formula is tried.
 const TRIES: usize = 8;
@@ -29,28 +29,20 @@ pub(super) fn expression(
     asked: &WorkedQuestion<'_>,
     expression: &Expression,
     checked: &CheckedPart,
-    given: &Node,
+    given: &str,
 ) -> Result<Marked, Unread> {
-    let unread = |reason| Err(Unread::Formula(reason));
-    let text = match given {
-        Node::Text(text) => text.trim(),
-        _ => return unread(NoFormula::None),
-    };
-    if text.len() > crate::student_answer::MAX_TEXT {
-        return unread(NoFormula::Long);
-    }
     let law = &asked.question.law;
     let steps = law.lets.iter().map(|(name, _)| name.as_str());
     let names: Vec<&str> =
         asked.question.question.draw.keys().map(String::as_str).chain(steps).collect();
     let sizes = asked.question.sizes.iter().map(|(name, _)| name.as_str());
     let names: Vec<&str> = names.into_iter().chain(sizes).collect();
-    let formula = formula::read(text, &names).map_err(Unread::Formula)?;
+    let formula = read_formula(given, &names).map_err(Unread::Formula)?;
     let (Some(equals), Some(right)) = (&checked.of, &checked.beside) else {
         return Err(Unread::Key);
     };
     let is_matrix = |expr: &Expr| matches!(asked.worked.value(expr), Ok(Value::Matrices(_)));
-    let fitted = formula::fitted(&formula, &is_matrix);
+    let fitted = fitted(&formula, &is_matrix);
     // A product that was written as such may be meant entry by entry.
     let is_fitted = asked.worked.holds(&equal(right, &fitted)) == Ok(true)
         || asked.worked.value(&formula).is_err() && asked.worked.value(&fitted).is_ok();
@@ -80,7 +72,7 @@ pub(super) fn expression(
             return match reason {
                 // Such as factors that do not fit each other.
                 NoValue::Unfit { .. } => Ok(Marked::wrong(Feedback::NoValue(reason))),
-                reason => unread(NoFormula::NoValue(reason)),
+                reason => Err(Unread::NoValue(reason)),
             };
         }
         // Such as matrices of different extents.
@@ -118,65 +110,44 @@ fn asked_again(
 }
 
 /// Something with a property: it is put where the example stood, and the property is decided
-/// exactly.
+/// exactly. Each thing is numbers, or a formula in what the sheet shows.
 pub(super) fn design(
     asked: &WorkedQuestion<'_>,
     property: &Property,
-    checked: &CheckedPart,
-    given: &Node,
+    (part, checked): (usize, &CheckedPart),
+    given: &str,
 ) -> Result<Marked, Unread> {
     let names: Vec<&str> = property.example.iter().map(String::as_str).collect();
     let extents: Vec<_> = names.iter().map(|name| asked.worked.extents_of(name)).collect();
     let unread = |reason| Unread::Design {
         reason,
-        asked: owned(&names).into_iter().zip(extents.iter().copied()).collect(),
+        asked: names.iter().map(|name| (*name).to_owned()).zip(extents.iter().copied()).collect(),
     };
     let (Some(distance), Some(most)) = (&checked.of, &checked.beside) else {
         return Err(Unread::Key);
     };
-    // A vector of the sheet by its name, such as `10 (k_3 + k_5)`: a person reads it.
-    let left = |unread: Unread| match indexed(given, &names) {
-        Some(name) => Ok(Marked::by_hand(Feedback::Undecided(Undecided::Named(name)))),
-        None => Err(unread),
-    };
-    let entries = match named(given, &names) {
-        Ok(entries) => entries,
-        Err(reason) => return left(unread(reason)),
-    };
+    let is_number = matches!(extents.as_slice(), [None]);
+    let notation = Notation { comma: asked.comma, grouped: is_number };
+    let entries = entries(given, notation).map_err(|reason| unread(reason.into()))?;
+    let shown = Shown::of(asked, part, &names);
     let mut own: IndexMap<String, Value> = IndexMap::new();
     let mut turned = Vec::new();
-    for (name, node) in entries {
-        let wanted = names
-            .iter()
-            .zip(&extents)
-            .find(|(known, _)| **known == name)
-            .and_then(|(_, extents)| *extents);
-        let is_number = wanted.is_none();
-        let (rows, cols) = wanted.unwrap_or((1, 1));
-        let mut read =
-            match stated(&node, RequestedShape { rows, cols, in_percent: false, turns: false }) {
-                Ok(read) => read,
-                Err(reason) => return left(Unread::Named { name, reason: Box::new(reason) }),
-            };
-        // A column where a row is asked, or a row where a column is.
-        if rows.min(cols) == 1 && rows != cols && has_extents(&read, cols, rows) {
-            read = if cols > 1 {
-                vec![read.concat()]
-            } else {
-                read.concat().into_iter().map(|x| vec![x]).collect()
-            };
+    for (name, entry) in named(entries, &names).map_err(unread)? {
+        let extents = names.iter().position(|known| *known == name).and_then(|at| extents[at]);
+        let (value, is_turned) = shown.value(asked, &entry, extents).map_err(|reason| {
+            Unread::Named { name: name.clone(), reason: Box::new(Unread::Numbers(reason)) }
+        })?;
+        let (rows, cols) = extents.unwrap_or((1, 1));
+        if let Value::Matrices(m) = &value
+            && (m.rows, m.cols) != (rows, cols)
+        {
+            let got = Extents { rows: m.rows, cols: Some(m.cols) };
+            return Err(unread(NoDesign::Extents { name, rows, cols, got }));
+        }
+        if is_turned {
             let taken_as = if cols > 1 { "row" } else { "column" };
             turned.push(TurnedVector { name: name.clone(), taken_as });
         }
-        if !has_extents(&read, rows, cols) {
-            let got = Extents::of(&read);
-            return Err(unread(NoDesign::Extents { name, rows, cols, got }));
-        }
-        let data: Vec<Real> = read.into_iter().flatten().map(|x| x.value).collect();
-        let value = match (is_number, data.first()) {
-            (true, Some(x)) => Value::Number(x.clone()),
-            _ => Value::Matrices(ExactMatrices { batch: None, heads: None, rows, cols, data }),
-        };
         own.insert(name, value);
     }
     let property = |fails| Feedback::Property { fails, turned };
@@ -189,115 +160,146 @@ pub(super) fn design(
     })
 }
 
-/// The first word of a letter, `_` and digits in an answer that names none of the things asked for.
-fn indexed(given: &Node, names: &[&str]) -> Option<String> {
-    let of_text = |text: &str| {
-        let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-        let is_indexed = |word: &str| {
-            let digits = word
-                .strip_prefix(|c: char| c.is_ascii_alphabetic())
-                .map(|rest| rest.strip_prefix('_').unwrap_or(rest));
-            digits.is_some_and(|digits| {
-                !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())
-            })
-        };
-        // `10k_3` is one word of a number and a name, `1e3` is a number.
-        let is_power = |word: &&str| {
-            word.starts_with(|c: char| c.is_ascii_digit()) && ParsedNumber::read(word).is_ok()
-        };
-        let mut bare = words
-            .filter(|word| !is_power(word))
-            .map(|word| word.trim_start_matches(|c: char| c.is_ascii_digit()));
-        bare.find(|word| is_indexed(word) && !names.contains(word)).map(str::to_owned)
-    };
-    match given {
-        Node::Text(text) => of_text(text),
-        Node::Named(entries) => entries.iter().find_map(|(_, node)| indexed(node, names)),
-        _ => None,
+/// The things of a design by name; a single one may have any name, or none.
+fn named(entries: Vec<Entry>, names: &[&str]) -> Result<Vec<(String, Entry)>, NoDesign> {
+    if let ([name], 1) = (names, entries.len()) {
+        return Ok(entries.into_iter().map(|entry| ((*name).to_owned(), entry)).collect());
     }
-}
-
-/// Whether there are so many rows of so many numbers.
-fn has_extents(read: &[Vec<ParsedNumber>], rows: usize, cols: usize) -> bool {
-    read.len() == rows && read.iter().all(|row| row.len() == cols)
-}
-
-/// The parts of a design by name; a single one needs no name.
-fn named(given: &Node, names: &[&str]) -> Result<Vec<(String, Node)>, NoDesign> {
-    let of_text = match given {
-        Node::Text(text) => assigned(text),
-        _ => None,
-    };
-    let entries: Vec<(String, Node)> = match (of_text, given) {
-        (Some(entries), _) => entries,
-        (None, Node::Named(entries)) => entries.clone(),
-        (None, other) => match (names, layout(other)?) {
-            ([one], Layout::One(_) | Layout::Flat(_) | Layout::Rows(_)) => {
-                vec![((*one).to_owned(), other.clone())]
-            }
-            _ => return Err(NoDesign::NoNames { names: owned(names) }),
-        },
-    };
-    // `WQ` is `W_Q` here too.
-    let meant =
-        |(name, node): (String, Node)| (known(&name, names).map_or(name, str::to_owned), node);
-    let entries: Vec<(String, Node)> = entries.into_iter().map(meant).collect();
-    if let Some((name, _)) = entries.iter().find(|(name, _)| !names.contains(&name.as_str())) {
-        let got = name.escape_debug().to_string();
-        return Err(NoDesign::Unknown { names: owned(names), got });
+    let owned = || names.iter().map(|name| (*name).to_owned()).collect();
+    let mut all: Vec<(String, Entry)> = Vec::new();
+    for entry in entries {
+        let Some(label) = &entry.name else { return Err(NoDesign::NoNames { names: owned() }) };
+        // `WQ` is `W_Q` here too.
+        let own = label.name();
+        let Some(name) = known(&own, names) else {
+            return Err(NoDesign::Unknown { names: owned(), got: own.escape_debug().to_string() });
+        };
+        all.push((name.to_owned(), entry));
     }
-    match names.iter().find(|name| entries.iter().filter(|(other, _)| other == *name).count() != 1)
-    {
+    match names.iter().find(|name| all.iter().filter(|(other, _)| other == *name).count() != 1) {
         Some(name) => Err(NoDesign::Once { name: (*name).to_owned() }),
-        None => Ok(entries),
+        None => Ok(all),
     }
 }
 
-/// The entries of `{p: [1, 0], r: [0, 1]}`, `p = [1, 0], r = [0, 1]` and the like, on one line or
-/// several; nothing for other text.
-pub(super) fn assigned(text: &str) -> Option<Vec<(String, Node)>> {
-    let text = text.trim();
-    let inner = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(text);
-    let mut entries: Vec<(String, String)> = Vec::new();
-    for piece in pieces(inner) {
-        match (entry(piece), entries.last_mut()) {
-            (Some((name, value)), _) => entries.push((name.to_owned(), value.to_owned())),
-            // `q = 1, 0`: what names nothing belongs to the name before it.
-            (None, Some((_, last))) => last.push_str(piece),
-            (None, None) if piece.trim().is_empty() => {}
-            (None, None) => return None,
-        }
-    }
-    let is_left = |c: char| c.is_whitespace() || matches!(c, ',' | ';');
-    let node = |value: String| Node::Text(value.trim_matches(is_left).to_owned());
-    (!entries.is_empty())
-        .then(|| entries.into_iter().map(|(name, value)| (name, node(value))).collect())
-}
+/// What the sheet shows before a part, by name, and the rows of its matrices.
+struct Shown(IndexMap<String, Expr>);
 
-/// Text before each separator outside of brackets; each piece begins with the separator before it.
-fn pieces(text: &str) -> Vec<&str> {
-    let (mut pieces, mut depth, mut start) = (Vec::new(), 0_i32, 0);
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth -= 1,
-            ',' | ';' | '\n' if depth == 0 => {
-                pieces.push(&text[start..at]);
-                start = at;
+impl Shown {
+    fn of(asked: &WorkedQuestion<'_>, part: usize, hidden: &[&str]) -> Self {
+        let question = &asked.question.question;
+        let parts = question.parts.iter().take(part + 1).map(|part| &part.prompt);
+        let mut shown = IndexMap::new();
+        let mut show = |name: &str| {
+            let Ok(value) = asked.worked.value(&expr::name(name)) else { return };
+            if hidden.contains(&name) {
+                return;
             }
-            _ => {}
+            // `k_2` is row 2 of `K`.
+            if let Value::Matrices(m) = &value
+                && name.starts_with(char::is_uppercase)
+                && m.rows > 1
+            {
+                for (at, row) in m.data.chunks(m.cols.max(1)).enumerate() {
+                    let row = ExactMatrices { rows: 1, data: row.to_vec(), ..*m };
+                    let literal = literal(&Value::Matrices(row));
+                    shown.extend(
+                        literal.map(|row| (format!("{}_{}", name.to_lowercase(), at + 1), row)),
+                    );
+                }
+            }
+            shown.insert(name.to_owned(), expr::name(name));
+        };
+        for text in question.prompt.iter().chain(parts) {
+            let pieces = prose(text).unwrap_or_default().into_iter().flat_map(|one| one.pieces);
+            for piece in pieces {
+                match piece {
+                    Piece::Formula(formula) | Piece::Figure(_, formula) => {
+                        formula.each_name(&mut show)
+                    }
+                    Piece::Equations(all) => all.iter().for_each(|one| one.each_name(&mut show)),
+                    Piece::Text(_) | Piece::Code(_) | Piece::Value(_) => {}
+                }
+            }
+        }
+        Self(shown)
+    }
+
+    /// The value of what was given, and whether it is a row for a column or a column for a row.
+    fn value(
+        &self,
+        asked: &WorkedQuestion<'_>,
+        entry: &Entry,
+        extents: Option<(usize, usize)>,
+    ) -> Result<(Value, bool), ReadError> {
+        let (rows, cols) = extents.unwrap_or((1, 1));
+        let one = |data: Vec<Real>| ExactMatrices { batch: None, heads: None, rows, cols, data };
+        let is_vector = rows.min(cols) == 1 && rows != cols;
+        let shape = RequestedShape { rows, cols, comma: asked.comma, ..RequestedShape::default() };
+        let reason = match entry.numbers(&shape) {
+            Ok(read) => {
+                let is_turned =
+                    is_vector && read.len() == cols && read.iter().all(|row| row.len() == rows);
+                let (own_rows, own_cols) = (read.len(), read.first().map_or(0, Vec::len));
+                let data: Vec<Real> = read.into_iter().flatten().map(|x| x.value).collect();
+                return Ok(match (extents, data.first()) {
+                    (None, Some(x)) => (Value::Number(x.clone()), false),
+                    _ if is_turned => (Value::Matrices(one(data)), true),
+                    _ => (
+                        Value::Matrices(ExactMatrices {
+                            rows: own_rows,
+                            cols: own_cols,
+                            ..one(data)
+                        }),
+                        false,
+                    ),
+                });
+            }
+            Err(reason) => reason,
+        };
+        let names: Vec<&str> = self.0.keys().map(String::as_str).chain(["I"]).collect();
+        let Ok(mut formula) = entry.formula(&names) else { return Err(reason) };
+        self.fill(&mut formula, rows.max(cols));
+        let is_matrix = |expr: &Expr| matches!(asked.worked.value(expr), Ok(Value::Matrices(_)));
+        outer(
+            &mut formula,
+            &|expr| matches!(asked.worked.value(expr), Ok(Value::Matrices(m)) if m.rows == 1),
+        );
+        let value =
+            asked.worked.value(&fitted(&formula, &is_matrix)).map_err(|_| reason.clone())?;
+        match (value, extents) {
+            (Value::Number(x), None) => Ok((Value::Number(x), false)),
+            (Value::Matrices(m), Some(_)) if is_vector && (m.cols, m.rows) == (rows, cols) => {
+                Ok((Value::Matrices(one(m.data)), true))
+            }
+            (Value::Matrices(m), Some(_)) => Ok((Value::Matrices(m), false)),
+            _ => Err(reason),
         }
     }
-    pieces.push(&text[start..]);
-    pieces
+
+    /// Puts rows and identities in the place of their names.
+    fn fill(&self, formula: &mut Expr, n: usize) {
+        formula.parts_mut().into_iter().for_each(|part| self.fill(part, n));
+        let ExprKind::Name(name) = &formula.kind else { return };
+        match self.0.get(name) {
+            Some(shown) => *formula = shown.clone(),
+            #[expect(clippy::cast_precision_loss, reason = "extents are small")]
+            None if name == "I" => {
+                *formula = expr::apply("eye", vec![expr::expr(ExprKind::Number(n as f64))]);
+            }
+            None => {}
+        }
+    }
 }
 
-/// A name, which may stand in quotes, and what stands behind `:` or `=`.
-fn entry(piece: &str) -> Option<(&str, &str)> {
-    let piece = piece.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';'));
-    let (name, value) = piece.split_once([':', '='])?;
-    let name = name.trim().trim_matches(['"', '\'']);
-    let is_name = name.starts_with(char::is_alphabetic)
-        && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    is_name.then_some((name, value))
+/// Outer products as products with a transpose.
+fn outer(formula: &mut Expr, is_row: &dyn Fn(&Expr) -> bool) {
+    formula.parts_mut().into_iter().for_each(|part| outer(part, is_row));
+    let ExprKind::Apply { function, args, .. } = &formula.kind else { return };
+    if let ("outer", [left, right]) = (function.as_str(), args.as_slice()) {
+        let turned = |x: &Expr| expr::expr(ExprKind::Transpose(Box::new(x.clone())));
+        let left = if is_row(left) { turned(left) } else { left.clone() };
+        let right = if is_row(right) { right.clone() } else { turned(right) };
+        *formula = binary(BinaryOp::MatMul, left, right);
+    }
 }

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use qkvet_prove::exact::{ExactMatrices, Real, Value};
 
-use super::fit::{Fit, fit, fits, have_same_extents, is_half_right};
+use super::fit::{Fit, fit, fits, have_same_extents};
 use crate::student_answer::ParsedNumber;
 
 /// A step of the solution as a student gave it.
@@ -34,8 +34,6 @@ pub(super) struct Carried {
     pub(super) rows: Vec<Vec<Real>>,
     /// The parts whose answers these are.
     pub(super) from: Vec<String>,
-    /// Whether these are right, and only rounded.
-    pub(super) is_rounded: bool,
 }
 
 /// The rows of a part with these values in the place of the right ones.
@@ -57,41 +55,41 @@ pub(super) struct RequestedStep<'a> {
 }
 
 impl Own {
-    /// Notes the answer to a part as a step, if it can be carried on: it earned something or is a
-    /// known mistake, at least half of it is right or it is that mistake or follows, and it leaves
-    /// something to compute.
+    /// Notes the answer to a part as a step that is carried on, whatever it earned, if it leaves
+    /// something to compute. A known mistake is carried on with its exact numbers, too.
     pub(super) fn note(
         &mut self,
         wanted: &RequestedStep<'_>,
         id: &str,
         given: &[Vec<ParsedNumber>],
-        (is_known, follows): (bool, bool),
+        (mistake, follows): (Option<&[Vec<Real>]>, bool),
     ) {
         let RequestedStep { name, rows, places, is_number } = *wanted;
-        let fits = if have_same_extents(rows, given) {
-            fits(given, rows, places)
-        } else {
-            vec![Fit::Difference]
-        };
-        let kind = if fits.iter().all(|fit| *fit != Fit::Difference) {
-            if fits.iter().all(|fit| *fit == Fit::Exact) || !fits.iter().all(|fit| fit.is_about()) {
-                return;
-            }
+        if !have_same_extents(rows, given) {
+            return;
+        }
+        let fits = fits(given, rows, places);
+        let kind = if fits.iter().all(|fit| *fit == Fit::Exact) {
+            return;
+        } else if fits.iter().all(|fit| fit.is_about()) {
             Kind::Rounded
         } else if follows {
             Kind::Follows
-        } else if is_known || is_half_right(given, rows, places) {
-            Kind::Wrong
         } else {
-            return;
+            Kind::Wrong
         };
+        // Of 0 nothing is left to compute.
+        if is_number && given.iter().flatten().all(|x| x.is(&Real::from(0))) {
+            return;
+        }
         let unrounded = given.iter().zip(rows).map(|(given, rows)| {
             let exact = |(x, right): (&ParsedNumber, &Real)| {
                 if fit(x, right, places).is_right() { right.clone() } else { x.value.clone() }
             };
             given.iter().zip(rows).map(exact).collect()
         });
-        let unrounded: Vec<Vec<Real>> = unrounded.collect();
+        let unrounded: Vec<Vec<Real>> =
+            mistake.map_or_else(|| unrounded.collect(), <[Vec<Real>]>::to_vec);
         let written: Vec<Vec<Real>> =
             given.iter().map(|row| row.iter().map(|x| x.value.clone()).collect()).collect();
         let values = value(&written, rows, is_number).zip(value(&unrounded, rows, is_number));
@@ -117,42 +115,33 @@ impl Own {
         if wrong.iter().any(is_asked) {
             return Vec::new();
         }
-        let with = |steps: &[&Step], is_unrounded: bool| {
-            let values = steps.iter().map(|step| {
-                (
-                    step.name.clone(),
-                    if is_unrounded { &step.unrounded } else { &step.written }.clone(),
-                )
-            });
-            rows_with(&values.collect())
+        let with = |steps: &[(&Step, bool)]| {
+            let value = |(step, is_written): &(&Step, bool)| {
+                let value = if *is_written { &step.written } else { &step.unrounded };
+                (step.name.clone(), value.clone())
+            };
+            rows_with(&steps.iter().map(value).collect())
         };
-        let from = |steps: &[&Step]| {
-            let mut ids: Vec<String> = steps.iter().map(|step| step.id.clone()).collect();
-            ids.dedup();
-            ids
-        };
-        let all = of(&[Kind::Wrong, Kind::Follows, Kind::Rounded]);
         let rounded: Vec<&Step> =
             of(&[Kind::Rounded]).into_iter().filter(|step| !is_asked(step)).collect();
-        let all: Vec<&Step> = all.into_iter().filter(|step| !is_asked(step)).collect();
+        // The slips as they are written or exactly, with what follows from them or without it, and
+        // with what is right as it is written or exactly.
         let mut carried = Vec::new();
-        if !wrong.is_empty() {
-            // As written; from the slip on without rounding; and as written with what is right too.
-            for (steps, is_unrounded) in
-                [(&wrong, false), (&of(&[Kind::Wrong]), true), (&all, false)]
-            {
-                carried.extend(with(steps, is_unrounded).map(|rows| Carried {
-                    rows,
-                    from: from(&wrong),
-                    is_rounded: false,
-                }));
+        for (wrong, is_written) in
+            [(&wrong, true), (&of(&[Kind::Wrong]), false), (&of(&[Kind::Wrong]), true)]
+        {
+            for rounded in [&Vec::new(), &rounded] {
+                let all = wrong.iter().map(|step| (*step, is_written));
+                let all: Vec<(&Step, bool)> =
+                    all.chain(rounded.iter().map(|step| (*step, true))).collect();
+                if all.is_empty() {
+                    continue;
+                }
+                let cause = if wrong.is_empty() { rounded } else { wrong };
+                let mut from: Vec<String> = cause.iter().map(|step| step.id.clone()).collect();
+                from.dedup();
+                carried.extend(with(&all).map(|rows| Carried { rows, from }));
             }
-        } else if !rounded.is_empty() {
-            carried.extend(with(&rounded, false).map(|rows| Carried {
-                rows,
-                from: from(&rounded),
-                is_rounded: true,
-            }));
         }
         carried
     }

@@ -1,7 +1,6 @@
 //! What is to be said of an answer, as data.
 
 use qkvet_prove::exact::NoValue;
-use qkvet_spec::syntax::ExprError;
 
 use crate::student_answer::ReadError;
 
@@ -39,13 +38,8 @@ pub enum Feedback {
         /// Whether it has fewer decimals than asked.
         coarse: bool,
     },
-    /// What follows from answers to earlier parts, which are not right.
+    /// What follows from answers to earlier parts, which are not right or are rounded.
     Follows {
-        /// The parts.
-        from: Vec<String>,
-    },
-    /// What comes from rounded answers to earlier parts.
-    Rounded {
         /// The parts.
         from: Vec<String>,
     },
@@ -69,11 +63,6 @@ pub enum Feedback {
         /// Whether only the first, which are 1, are left out.
         is_end: bool,
     },
-    /// Several numbers for one.
-    OneNumber {
-        /// How many.
-        got: usize,
-    },
     /// Rows for columns.
     Turned,
     /// Rows and columns of another number.
@@ -87,8 +76,6 @@ pub enum Feedback {
     Number {
         /// What is wrong with it.
         nature: Nature,
-        /// The decimal comma that it was perhaps meant to have.
-        comma: Option<Comma>,
     },
     /// A matrix of which not all entries are right.
     Entries {
@@ -150,20 +137,11 @@ pub enum Feedback {
     EqualByChance,
 }
 
-impl Feedback {
-    /// Whether it is a mistake that has a name.
-    pub(super) fn is_mistake(&self) -> bool {
-        matches!(self, Self::Mistake { .. } | Self::Rounded { .. })
-    }
-}
-
 /// Why an answer was not decided.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Undecided {
     /// There are no other numbers to try a formula on.
     NoNumbers,
-    /// It is written in terms of a vector of the sheet.
-    Named(String),
     /// Something has no value.
     NoValue(NoValue),
 }
@@ -179,7 +157,7 @@ pub struct Extents {
 
 impl Extents {
     /// Those of a matrix.
-    pub(super) fn of<T>(rows: &[Vec<T>]) -> Self {
+    pub(crate) fn of<T>(rows: &[Vec<T>]) -> Self {
         let first = rows.first().map_or(0, Vec::len);
         let cols = rows.iter().all(|row| row.len() == first).then_some(first);
         Self { rows: rows.len(), cols }
@@ -193,25 +171,12 @@ pub enum Nature {
     Signs,
     /// Those that are wrong have the other sign.
     Sign,
-    /// Rows and columns are exchanged.
-    Transposed,
     /// Too few decimals to tell an exact value.
     TooFew,
     /// Fewer than half of the decimals asked.
     FewerThanHalf,
     /// They are others.
     Other,
-}
-
-/// A comma between groups of three digits that may be meant as a decimal comma.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Comma {
-    /// As it was typed.
-    pub text: String,
-    /// As it was read.
-    pub read: String,
-    /// As it is perhaps meant.
-    pub meant: String,
 }
 
 /// A statement that was called true and is false, or the other way.
@@ -243,46 +208,20 @@ pub struct TurnedVector {
     pub taken_as: &'static str,
 }
 
-/// Why an answer cannot be read.
+/// Why an answer is left to a person.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Unread {
     /// A key that does not belong to the question.
     #[error("expected a key of the question's own kind")]
     Key,
-    /// No numbers.
+    /// Numbers that are not read for certain.
     #[error(transparent)]
     Numbers(ReadError),
-    /// A decimal comma.
-    #[error("expected one number with a decimal point, got `{text}`")]
+    /// A comma that is a decimal sign or stands between numbers or groups.
+    #[error("expected a decimal point, got `{}`, whose comma may be one", text.escape_debug())]
     Comma {
         /// As it was typed.
         text: String,
-    },
-    /// A whole number and a fraction side by side.
-    #[error("expected one number, got a whole one and a fraction, `{text}`")]
-    Mixed {
-        /// As it was typed.
-        text: String,
-        /// Both.
-        parts: Vec<String>,
-    },
-    /// Decimal commas and semicolons.
-    #[error("expected numbers with decimal points, got `{text}`")]
-    Commas {
-        /// As they were typed.
-        text: String,
-        /// As they are meant.
-        meant: String,
-    },
-    /// An entry that is no number.
-    #[error("{}: {reason}", entry(text, *at))]
-    Entry {
-        /// Its text.
-        text: String,
-        /// Row and column, from 0, of a matrix.
-        at: Option<(usize, usize)>,
-        /// Why.
-        reason: NoEntry,
     },
     /// No option.
     #[error("expected one option from A to {last}")]
@@ -290,9 +229,6 @@ pub enum Unread {
         /// The last.
         last: char,
     },
-    /// No list.
-    #[error(transparent)]
-    List(ReadError),
     /// More or fewer things than asked.
     #[error("expected {expected} {}, got {got}", list.things())]
     Length {
@@ -320,8 +256,11 @@ pub enum Unread {
         got: String,
     },
     /// No formula.
-    #[error("{0}")]
-    Formula(NoFormula),
+    #[error("formula: {0}")]
+    Formula(ReadError),
+    /// A formula without an exact value.
+    #[error("formula: {0}")]
+    NoValue(NoValue),
     /// No design.
     #[error("{reason}")]
     Design {
@@ -337,40 +276,6 @@ pub enum Unread {
         name: String,
         /// Why.
         reason: Box<Unread>,
-    },
-}
-
-fn entry(text: &str, at: Option<(usize, usize)>) -> String {
-    match at {
-        None => format!("`{text}`"),
-        Some((i, j)) => format!("entry `{text}` in row {}, column {}", i + 1, j + 1),
-    }
-}
-
-/// Why an entry is no number.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum NoEntry {
-    /// It cannot be read.
-    #[error("{reason}")]
-    Read {
-        /// Why.
-        reason: ReadError,
-        /// Whether `=` or `≈` stands in it.
-        has_sign: bool,
-    },
-    /// It is in percent.
-    #[error("expected the number itself, got one in percent")]
-    Percent {
-        /// The number.
-        number: String,
-    },
-    /// Something stands behind it.
-    #[error("expected a number alone, got `{unit}` behind it")]
-    Unit {
-        /// The number.
-        number: String,
-        /// What.
-        unit: String,
     },
 }
 
@@ -401,39 +306,6 @@ impl List {
             Self::Lines => "expected letters of lines".to_owned(),
         }
     }
-}
-
-/// Why text is no formula in the letters of the question.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum NoFormula {
-    /// There is none.
-    #[error("expected a formula")]
-    None,
-    /// It is too long.
-    #[error("expected a shorter formula")]
-    Long,
-    /// A name that the question does not have.
-    #[error("formula: name: expected one of {}, got `{got}`", names.join(", "))]
-    Unknown {
-        /// The name.
-        got: String,
-        /// Those of the question.
-        names: Vec<String>,
-    },
-    /// Letters that may be several names.
-    #[error("formula: name: expected one, got `{got}`, which may be {} or {}", ways[0].join(" "), ways[1].join(" "))]
-    Ambiguous {
-        /// The letters.
-        got: String,
-        /// Two ways to read them.
-        ways: [Vec<String>; 2],
-    },
-    /// It is not written as a formula.
-    #[error("formula: {}", .0.message)]
-    Syntax(ExprError),
-    /// It has no exact value.
-    #[error("formula: {0}")]
-    NoValue(NoValue),
 }
 
 /// Why an answer is no design.

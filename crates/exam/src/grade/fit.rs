@@ -157,16 +157,6 @@ pub(super) fn have_same_extents<X, Y>(x: &[Vec<X>], y: &[Vec<Y>]) -> bool {
     x.len() == y.len() && x.iter().zip(y).all(|(x, y)| x.len() == y.len())
 }
 
-/// Whether at least half of the entries are right.
-pub(super) fn is_half_right(
-    given: &[Vec<ParsedNumber>],
-    rows: &[Vec<Real>],
-    places: Option<usize>,
-) -> bool {
-    let pairs = || rows.iter().flatten().zip(given.iter().flatten());
-    2 * pairs().filter(|(right, x)| fit(x, right, places).is_right()).count() >= pairs().count()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,6 +15,7 @@ use crate::error::{ExamError, KeyError};
 use crate::generate::nothing;
 use crate::key::{Key, KeyedPart, KeyedQuestion};
 use crate::question::{AnswerSpec, Library};
+use crate::student_answer::is_missing;
 use crate::verify::{not_of_seed, verify};
 
 /// The keys of an exam, each derived again, from its numbers and from its seed, before it is
@@ -110,15 +111,16 @@ impl Grader {
             let worked =
                 question.and_then(|question| work(&question.law, &keyed.drawn, &nothing()).ok());
             let (Some(question), Some(worked)) = (question, worked) else { continue };
-            let asked = WorkedQuestion { question, drawn: &keyed.drawn, worked };
+            let comma = submission.comma;
+            let asked = WorkedQuestion { question, drawn: &keyed.drawn, worked, comma };
             let mut own = Own::default();
             for (at, part) in keyed.parts.iter().enumerate() {
                 let id = part_id(number, at);
-                let given = answers.get(&id).copied().filter(|given| !given.answer.is_missing());
+                let given = answers.get(&id).copied().filter(|given| !is_missing(&given.answer));
                 let earlier = |at: usize| {
                     let id = part_id(number, at);
                     let given =
-                        answers.get(&id).copied().filter(|given| !given.answer.is_missing())?;
+                        answers.get(&id).copied().filter(|given| !is_missing(&given.answer))?;
                     Some((id, given))
                 };
                 let kept =
@@ -130,8 +132,7 @@ impl Grader {
                 }
             }
         }
-        let by_hand =
-            parts.iter().filter(|part| part.verdict == Verdict::ByHand).map(|part| part.of).sum();
+        let by_hand = parts.iter().filter(|part| part.is_left()).map(|part| part.of).sum();
         Graded {
             student,
             file: submission.file.clone(),
@@ -283,8 +284,8 @@ fn marked(
         place: given.map(|given| given.place.clone()),
         rubric: Vec::new(),
     };
-    let Some(given) = given.filter(|given| !given.answer.is_missing()) else { return part };
-    match asked.mark(keyed, id, &given.answer.half_width(), own) {
+    let Some(given) = given.filter(|given| !is_missing(&given.answer)) else { return part };
+    match asked.mark(keyed, id, &given.answer, own) {
         Ok(marked) => GradedPart {
             verdict: marked.verdict,
             points: rounded(f64::from(keyed.points) * marked.share),

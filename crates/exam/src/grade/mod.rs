@@ -10,8 +10,8 @@ mod design;
 mod earlier_steps;
 mod feedback;
 mod fit;
-mod formula;
 mod grader;
+mod lines;
 mod notebook;
 mod numbers;
 mod part;
@@ -24,8 +24,8 @@ mod template;
 mod yaml;
 
 pub use feedback::{
-    Comma, Extents, Failure, Feedback, List, Nature, NoDesign, NoEntry, NoFormula, TurnedVector,
-    Undecided, Unread, WrongStatement,
+    Extents, Failure, Feedback, List, Nature, NoDesign, TurnedVector, Undecided, Unread,
+    WrongStatement,
 };
 pub use grader::Grader;
 pub use problem::{FileError, Problem, Trouble};

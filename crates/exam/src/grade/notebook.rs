@@ -5,8 +5,8 @@ use qkvet_spec::parse_json;
 use serde::Deserialize;
 
 use super::Problem;
+use super::lines;
 use super::submission::{Submission, SubmittedAnswer, stem};
-use crate::student_answer::Node;
 use crate::{Place, Spot};
 
 /// What stands in a cell for words before there are any.
@@ -27,6 +27,23 @@ struct Cell {
     metadata: Metadata,
     #[serde(default)]
     source: Source,
+    #[serde(default)]
+    outputs: Vec<Output>,
+}
+
+/// What a cell printed, or the value of its last line.
+#[derive(Deserialize)]
+struct Output {
+    #[serde(default)]
+    text: Source,
+    #[serde(default)]
+    data: Data,
+}
+
+#[derive(Default, Deserialize)]
+struct Data {
+    #[serde(default, rename = "text/plain")]
+    plain: Source,
 }
 
 #[derive(Default, Deserialize)]
@@ -39,6 +56,9 @@ struct Metadata {
 struct Tag {
     #[serde(default)]
     part: Option<String>,
+    /// Whether the cell prints all answers, each behind its part.
+    #[serde(default)]
+    answers: bool,
     #[serde(default)]
     exam: Option<String>,
     #[serde(default)]
@@ -67,6 +87,15 @@ impl Default for Source {
     }
 }
 
+impl Source {
+    fn text(self) -> String {
+        match self {
+            Self::Lines(lines) => lines.concat(),
+            Self::Text(text) => text,
+        }
+    }
+}
+
 pub(super) fn read(file: &str, text: &str) -> Submission {
     let notebook: Notebook = match parse_json(text) {
         Ok(notebook) => notebook,
@@ -89,21 +118,39 @@ pub(super) fn read(file: &str, text: &str) -> Submission {
         }),
         ..Submission::default()
     };
+    let mut printed = Vec::new();
     for (at, cell) in notebook.cells.into_iter().enumerate() {
-        let Some(part) = cell.metadata.qkvet.and_then(|tag| tag.part) else { continue };
-        let source = match cell.source {
-            Source::Lines(lines) => lines.concat(),
-            Source::Text(text) => text,
-        };
-        let text =
-            if cell.cell_type == "code" { of_code(&source) } else { source.trim().to_owned() };
-        let answer =
-            if text.is_empty() || text == EMPTY { Node::Missing } else { Node::Text(text) };
-        submission.answers.push(SubmittedAnswer {
-            part,
-            answer,
-            place: Place::new(file, Spot::NotebookCell(at + 1)),
+        let Some(tag) = cell.metadata.qkvet else { continue };
+        let place = Place::new(file, Spot::NotebookCell(at + 1));
+        let mut outputs = cell.outputs.into_iter().map(|output| {
+            let text = output.text.text();
+            if text.trim().is_empty() { output.data.plain.text() } else { text }
         });
+        let output = outputs.rfind(|text| !text.trim().is_empty()).unwrap_or_default();
+        if tag.answers {
+            let all = lines::read(file, &format!("answers:\n{output}")).unwrap_or_default();
+            printed.extend(
+                all.answers.into_iter().map(|one| SubmittedAnswer { place: place.clone(), ..one }),
+            );
+        }
+        let Some(part) = tag.part else { continue };
+        let source = cell.source.text();
+        let answer = match cell.cell_type.as_str() {
+            "code" => of_code(&source).unwrap_or_else(|| output.trim().to_owned()),
+            _ if source.trim() == EMPTY => String::new(),
+            _ => source.trim().to_owned(),
+        };
+        submission.answers.push(SubmittedAnswer { part, answer, place });
+    }
+    for answer in &mut submission.answers {
+        // What is computed is printed, and nothing is run here.
+        if answer.answer.is_empty()
+            && let Some(at) = printed.iter().position(|one: &SubmittedAnswer| {
+                one.part == answer.part && one.answer.trim() != "None"
+            })
+        {
+            *answer = printed.swap_remove(at);
+        }
     }
     if submission.answers.is_empty() {
         let Submission { trouble, .. } = Submission::unreadable(file, Problem::NoCells);
@@ -112,8 +159,9 @@ pub(super) fn read(file: &str, text: &str) -> Submission {
     submission
 }
 
-/// What a cell of code says without being run: its text without comments; of `answer = …`, `…`.
-fn of_code(source: &str) -> String {
+/// What a cell of code says without being run: of `answer = …`, `…`. Nothing where that is no
+/// value, but a name or a computation, or what stood there before there was an answer.
+fn of_code(source: &str) -> Option<String> {
     let lines: Vec<&str> = source
         .lines()
         .map(|line| line.split('#').next().unwrap_or("").trim_end())
@@ -121,17 +169,31 @@ fn of_code(source: &str) -> String {
         .collect();
     let text = lines.join("\n");
     let value = match text.trim().split_once('=') {
-        Some((name, value)) if name.trim().starts_with("answer") && !value.contains('=') => {
+        Some((name, value)) if name.trim().starts_with("answer") && !value.starts_with('=') => {
             value.trim()
         }
         _ => text.trim(),
     };
-    let value =
-        value.strip_prefix("np.array(").and_then(|rest| rest.strip_suffix(')')).unwrap_or(value);
     let quoted =
         ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
-    let value = quoted.unwrap_or(value);
-    if matches!(value, "None" | "...") { String::new() } else { value.to_owned() }
+    if let Some(text) = quoted {
+        return Some(text.to_owned());
+    }
+    let is_value = value.starts_with(|c: char| c.is_ascii_digit() || "[({-+.\\".contains(c))
+        || [
+            "np.array(",
+            "array(",
+            "True",
+            "False",
+            "np.sqrt(",
+            "np.exp(",
+            "math.",
+            "sqrt(",
+            "exp(",
+        ]
+        .iter()
+        .any(|start| value.starts_with(start));
+    (is_value && lines.len() <= value.lines().count()).then(|| value.to_owned())
 }
 
 #[cfg(test)]
@@ -152,17 +214,16 @@ mod tests {
             (read.student.as_deref(), read.exam.as_deref(), read.variant.as_deref()),
             (Some("ada"), Some("x"), Some("2"))
         );
-        let answers: Vec<(&str, &Node)> =
-            read.answers.iter().map(|given| (given.part.as_str(), &given.answer)).collect();
-        let text = |text: &str| Node::Text(text.to_owned());
+        let answers: Vec<(&str, &str)> =
+            read.answers.iter().map(|given| (given.part.as_str(), given.answer.as_str())).collect();
         assert_eq!(
             answers,
             [
-                ("1a", &text("[[1, 2],\n [3, 4]]")),
-                ("1b", &Node::Missing),
-                ("1c", &text("because")),
-                ("1d", &Node::Missing),
-                ("1e", &text("1/3"))
+                ("1a", "[[1, 2],\n [3, 4]]"),
+                ("1b", ""),
+                ("1c", "because"),
+                ("1d", ""),
+                ("1e", "1/3")
             ]
         );
     }

@@ -4,14 +4,12 @@ use std::ops::Range;
 
 use indexmap::IndexMap;
 use qkvet_prove::exact::{Real, Value};
-use qkvet_spec::syntax::Expr;
+use qkvet_spec::syntax::{Expr, ExprKind};
 
 use super::choices;
 use super::design;
 use super::earlier_steps::{self, Own};
-use super::numbers::{
-    RequestedShape, Right, beside, blocks, choice_of, is_even, is_whole, rows_of, stated,
-};
+use super::numbers::{Right, blocks, choice_of, is_even, is_whole, rows_of};
 use super::result::Verdict;
 use super::{Feedback, Unread};
 use crate::answer::{Drawn, Worked, worked_value};
@@ -19,7 +17,7 @@ use crate::expr;
 use crate::generate::{Answer, Mistaken, nothing, plain};
 use crate::key::KeyedPart;
 use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, Part};
-use crate::student_answer::{Node, ParsedNumber};
+use crate::student_answer::{ParsedNumber, RequestedShape, option, read_expression, read_numbers};
 
 /// Decimals by which exact values are called equal.
 const PLACES: usize = 6;
@@ -32,11 +30,13 @@ pub(super) struct Marked {
     pub(super) share: f64,
     pub(super) feedback: Feedback,
     pub(super) rubric: Vec<String>,
+    /// The number of the mistake that it is.
+    pub(super) mistake: Option<usize>,
 }
 
 impl Marked {
     fn of(verdict: Verdict, share: f64, feedback: Feedback) -> Self {
-        Self { verdict, share, feedback, rubric: Vec::new() }
+        Self { verdict, share, feedback, rubric: Vec::new(), mistake: None }
     }
 
     pub(super) fn right(feedback: Feedback) -> Self {
@@ -66,6 +66,8 @@ pub(super) struct WorkedQuestion<'a> {
     pub(super) question: &'a CheckedQuestion,
     pub(super) drawn: &'a Drawn,
     pub(super) worked: Worked,
+    /// Whether a comma is the decimal sign of the submission.
+    pub(super) comma: bool,
 }
 
 impl WorkedQuestion<'_> {
@@ -91,7 +93,7 @@ impl WorkedQuestion<'_> {
         &self,
         keyed: &KeyedPart,
         id: &str,
-        given: &Node,
+        given: &str,
         own: &mut Own,
     ) -> Result<Marked, Unread> {
         let Some((part, checked)) = self.written(keyed) else {
@@ -104,20 +106,27 @@ impl WorkedQuestion<'_> {
                 }
                 // A number that is typed is the value of an option, never its place.
                 let at =
-                    choices::lettered(given, choices.len()).or_else(|| choice_of(choices, given));
+                    option(given, choices.len(), &[], false).or_else(|| choice_of(choices, given));
                 Ok(self.picked(
                     keyed,
                     checked,
                     at.ok_or_else(|| choices::no_option(choices.len()))?,
                 ))
             }
-            (AnswerSpec::Shape(_), Answer::Numbers { key, .. }) => {
-                let n = key.rows.iter().map(Vec::len).sum();
-                self.numbers((keyed, part, checked), None, id, &choices::extents(given, n), own)
+            (AnswerSpec::Shape(_), Answer::Numbers { .. }) => {
+                self.numbers((keyed, part, checked), None, id, given, own)
             }
             (AnswerSpec::Largest(_), Answer::Largest(columns)) => choices::largest(columns, given),
             (AnswerSpec::Choice(choice), Answer::Choice(order)) => {
-                let at = choices::letter(given, order.len())
+                let text = |at: &usize| match at.checked_sub(1) {
+                    None => plain(&choice.right, &self.worked),
+                    Some(at) => choice
+                        .wrong
+                        .get(at)
+                        .map_or(String::new(), |wrong| plain(&wrong.says, &self.worked)),
+                };
+                let texts: Vec<String> = order.iter().map(text).collect();
+                let at = option(given, order.len(), &texts, true)
                     .ok_or_else(|| choices::no_option(order.len()))?;
                 let wrong = order.get(at).and_then(|at| choice.wrong.get(at.checked_sub(1)?));
                 Ok(match wrong {
@@ -156,7 +165,7 @@ impl WorkedQuestion<'_> {
                 design::expression(self, expression, checked, given)
             }
             (AnswerSpec::Design(property), _) => {
-                let mut marked = design::design(self, property, checked, given)?;
+                let mut marked = design::design(self, property, (keyed.part - 1, checked), given)?;
                 if marked.verdict != Verdict::Right {
                     marked.rubric = self.rubric(part);
                 }
@@ -197,7 +206,7 @@ impl WorkedQuestion<'_> {
         (keyed, part, checked): (&KeyedPart, &Part, &CheckedPart),
         places: Option<usize>,
         id: &str,
-        given: &Node,
+        answer: &str,
         own: &mut Own,
     ) -> Result<Marked, Unread> {
         let of = checked.of.as_ref().ok_or(Unread::Key)?;
@@ -212,10 +221,24 @@ impl WorkedQuestion<'_> {
                 == (cols, rows.len())
         };
         let turns = !is_shape && !keyed.mistakes.iter().any(is_of_mistake);
-        let joined = beside(given, of);
+        let mut names = Vec::new();
+        let are_blocks = match &of.kind {
+            ExprKind::Tuple(extents) => {
+                extents.iter().try_for_each(|extent| blocks(extent, &mut names))
+            }
+            _ => blocks(of, &mut names),
+        };
         let in_percent = matches!(&part.answer, AnswerSpec::Value(value) if value.percent);
-        let wanted = RequestedShape { rows: rows.len(), cols, in_percent, turns };
-        let given = stated(joined.as_ref().unwrap_or(given), wanted)?;
+        let asked = RequestedShape {
+            rows: rows.len(),
+            cols,
+            in_percent,
+            turns,
+            is_shape,
+            comma: self.comma,
+            blocks: if are_blocks.is_some() && names.len() > 1 { &names } else { &[] },
+        };
+        let given = read_numbers(answer, &asked).map_err(Unread::Numbers)?;
         let digits = places.unwrap_or(PLACES);
         let is_level = is_even(&rows, digits);
         // Where the own step makes all rows or columns equal, or a softmax saturate, nothing is
@@ -225,7 +248,7 @@ impl WorkedQuestion<'_> {
             (is_level || !is_even(own, digits)) && !(is_broken && is_whole(own, digits))
         };
         let steps = self.steps_of(of, cols);
-        let names: Vec<&str> = steps.iter().map(|(name, _)| *name).collect();
+        let own_names: Vec<&str> = steps.iter().map(|(name, _)| *name).collect();
         let rows_with = |values: &IndexMap<String, Value>| {
             let rows = rows_of(
                 &worked_value(&self.question.law, self.drawn, &nothing(), values, of).ok()?,
@@ -233,7 +256,7 @@ impl WorkedQuestion<'_> {
             is_work(&rows).then_some(rows)
         };
         let right = Right {
-            carried: &|| own.carried(&names, &rows_with),
+            carried: &|| own.carried(&own_names, &rows_with),
             is_shape,
             places,
             mistakes: keyed
@@ -245,13 +268,21 @@ impl WorkedQuestion<'_> {
             rows,
         };
         let marked = right.mark(&given);
+        // `9,792` may be 9792 or 9.792: what would be right is not called wrong.
+        let by_comma = RequestedShape { comma: true, ..asked };
+        if marked.verdict == Verdict::Wrong
+            && !self.comma
+            && answer.contains(',')
+            && read_numbers(answer, &by_comma).is_ok_and(|other| right.mark(&other).share > 0.0)
+        {
+            return Err(Unread::Comma { text: answer.trim().to_owned() });
+        }
         let rows = right.rows;
         let values: Vec<Vec<Real>> =
             given.iter().map(|row| row.iter().map(|x| x.value.clone()).collect()).collect();
-        let is_known = marked.feedback.is_mistake();
-        let is_kept = is_known || marked.verdict == Verdict::Follows || marked.share > 0.0;
+        let exact = marked.mistake.and_then(|at| keyed.mistakes.get(at)).and_then(exact_rows);
         let has_extents = given.len() == rows.len() && given.iter().all(|row| row.len() == cols);
-        if is_kept && has_extents && (is_level || !is_even(&values, digits)) {
+        if has_extents && (is_level || !is_even(&values, digits)) {
             for (name, columns) in steps {
                 let given: Vec<Vec<ParsedNumber>> =
                     given.iter().map(|row| row[columns.clone()].to_vec()).collect();
@@ -259,7 +290,12 @@ impl WorkedQuestion<'_> {
                     rows.iter().map(|row| row[columns.clone()].to_vec()).collect();
                 let is_number = matches!(value, Value::Number(_));
                 let wanted = earlier_steps::RequestedStep { name, rows: &rows, places, is_number };
-                own.note(&wanted, id, &given, (is_known, marked.verdict == Verdict::Follows));
+                let part = |rows: &Vec<Vec<Real>>| -> Vec<Vec<Real>> {
+                    rows.iter().map(|row| row[columns.clone()].to_vec()).collect()
+                };
+                let exact = exact.as_ref().map(part);
+                let follows = marked.verdict == Verdict::Follows;
+                own.note(&wanted, id, &given, (exact.as_deref(), follows));
             }
         }
         Ok(marked)
@@ -293,4 +329,10 @@ impl WorkedQuestion<'_> {
         }
         if start == cols { steps } else { Vec::new() }
     }
+}
+
+/// The exact numbers of a mistake.
+fn exact_rows(mistake: &Mistaken) -> Option<Vec<Vec<Real>>> {
+    let row = |row: &Vec<String>| row.iter().map(|x| read_expression(x).ok()).collect();
+    mistake.numbers.exact.iter().map(row).collect()
 }

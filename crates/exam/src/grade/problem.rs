@@ -96,8 +96,14 @@ pub enum Problem {
         /// What kind of value it has.
         got: &'static str,
     },
+    /// Another decimal sign.
+    #[error("decimal: expected `point` or `comma`, got `{}`", got.escape_debug())]
+    Decimal {
+        /// What is named.
+        got: String,
+    },
     /// An entry that no submission has.
-    #[error("expected `exam`, `variant`, `student` and `answers`, got `{got}`")]
+    #[error("expected `exam`, `variant`, `student`, `decimal` and `answers`, got `{got}`")]
     Entry {
         /// Its name.
         got: String,

@@ -158,7 +158,7 @@ fn enclosed(
 }
 
 /// A value as a formula.
-fn literal(value: &Value) -> Option<Expr> {
+pub(super) fn literal(value: &Value) -> Option<Expr> {
     let numbers = of_value(value, Some(0)).ok()?;
     let is_exact = |text: &String| {
         text.split(|c: char| !c.is_ascii_digit()).all(|digits| digits.len() <= EXACT)

@@ -24,7 +24,7 @@ pub enum Verdict {
     ByHand,
     /// No answer.
     Missing,
-    /// An answer that cannot be read.
+    /// Left to a person, for it is not read for certain.
     Unreadable,
 }
 
@@ -60,6 +60,13 @@ pub struct GradedPart {
     pub place: Option<Place>,
     /// What a person marks.
     pub rubric: Vec<String>,
+}
+
+impl GradedPart {
+    /// Whether its points are left to a person.
+    pub fn is_left(&self) -> bool {
+        matches!(self.verdict, Verdict::ByHand | Verdict::Unreadable)
+    }
 }
 
 impl Serialize for GradedPart {
@@ -103,7 +110,7 @@ pub struct Graded {
     pub points: f64,
     /// Points of the whole sheet.
     pub of: u32,
-    /// Points that are left to a person.
+    /// Points that are left to a person, those of answers that are not read for certain among them.
     pub by_hand: u32,
     /// The parts in the order of the sheet; none where the submission cannot be graded.
     pub parts: Vec<GradedPart>,
@@ -112,6 +119,11 @@ pub struct Graded {
 }
 
 impl Graded {
+    /// The parts that are left to a person.
+    pub fn left(&self) -> Vec<&str> {
+        self.parts.iter().filter(|part| part.is_left()).map(|part| part.part.as_str()).collect()
+    }
+
     /// A submission that cannot be graded, and why.
     pub(super) fn refused(student: &str, file: &str, trouble: Vec<Trouble>) -> Self {
         Self {

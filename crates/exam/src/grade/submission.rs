@@ -4,7 +4,6 @@ use std::path::Path;
 
 use super::{FileError, Problem, Trouble, csv, notebook, yaml};
 use crate::Place;
-use crate::student_answer::Node;
 
 /// Larger files are not read.
 pub const MAX_BYTES: usize = 16 << 20;
@@ -15,7 +14,7 @@ pub struct SubmittedAnswer {
     /// The part as it is named there.
     pub part: String,
     /// The answer.
-    pub answer: Node,
+    pub answer: String,
     /// Where it stands.
     pub place: Place,
 }
@@ -31,6 +30,8 @@ pub struct Submission {
     pub exam: Option<String>,
     /// The variant, if it is said.
     pub variant: Option<String>,
+    /// Whether a comma is its decimal sign.
+    pub comma: bool,
     /// The answers.
     pub answers: Vec<SubmittedAnswer>,
     /// What could not be read.
@@ -47,6 +48,39 @@ impl Submission {
     pub(super) fn at(file: &str, place: Place, problem: impl Into<Problem>) -> Self {
         let trouble = Trouble { place, problem: problem.into() };
         Self { file: file.to_owned(), trouble: vec![trouble], ..Self::default() }
+    }
+}
+
+/// The fields of a submission beside its answers.
+const FIELDS: [&str; 4] = ["exam", "variant", "student", "decimal"];
+
+impl Submission {
+    /// Sets a field, unless it is blank; `Err` has what kind of value stands there.
+    ///
+    /// # Errors
+    /// A list or named entries, a field that there is not, another decimal sign.
+    pub(super) fn set(
+        &mut self,
+        field: &str,
+        value: Result<String, &'static str>,
+    ) -> Result<(), Problem> {
+        let Some(field) = FIELDS.into_iter().find(|known| *known == field) else {
+            return Err(Problem::Entry { got: field.to_owned() });
+        };
+        let value = value.map_err(|got| Problem::NotText { field, got })?;
+        let value = Some(value.trim().to_owned()).filter(|text| !text.is_empty());
+        match (field, value) {
+            ("exam", value) => self.exam = value,
+            ("variant", value) => self.variant = value,
+            ("student", value) => self.student = value,
+            (_, None) => {}
+            (_, Some(sign)) => match sign.as_str() {
+                "comma" | "," => self.comma = true,
+                "point" | "." => self.comma = false,
+                _ => return Err(Problem::Decimal { got: sign }),
+            },
+        }
+        Ok(())
     }
 }
 

@@ -39,10 +39,7 @@ pub fn csv(all: &[Graded]) -> String {
             let rest = [&says.to_string(), &mistake, &hint, &place];
             line(&part.part, part.verdict.word(), points, of, rest.map(String::as_str));
         }
-        let says = match one.by_hand {
-            0 => String::new(),
-            points => format!("{points} points are left to a person"),
-        };
+        let says = left(one);
         // What was not graded has no points, not none of none.
         let total = |x: String| if one.parts.is_empty() { String::new() } else { x };
         line(
@@ -54,6 +51,21 @@ pub fn csv(all: &[Graded]) -> String {
         );
     }
     text
+}
+
+/// The points and the parts that are left to a person, in words.
+fn left(one: &Graded) -> String {
+    match one.by_hand {
+        0 => String::new(),
+        points => {
+            format!("{} left to a person: {}", counted_points(points), one.left().join(", "))
+        }
+    }
+}
+
+fn counted_points(points: u32) -> String {
+    let (s, are) = if points == 1 { ("", "is") } else { ("s", "are") };
+    format!("{points} point{s} {are}")
 }
 
 /// A cell, quoted where it has to be.
@@ -87,7 +99,7 @@ pub fn gradescope(one: &Graded) -> Result<String, ExamError> {
         lines.push(format!("{place}: {problem}{hint}"));
     }
     if one.by_hand > 0 {
-        lines.push(format!("{} points are left to a person.", one.by_hand));
+        lines.push(format!("{}.", left(one)));
     }
     written(&json!({
         "score": one.points,
@@ -95,7 +107,7 @@ pub fn gradescope(one: &Graded) -> Result<String, ExamError> {
         "output_format": "text",
         "visibility": "visible",
         "tests": one.parts.iter().map(test).collect::<Vec<Value>>(),
-        "extra_data": { "exam": one.exam, "variant": one.variant, "student": one.student, "by_hand": one.by_hand },
+        "extra_data": { "exam": one.exam, "variant": one.variant, "student": one.student, "by_hand": one.by_hand, "left": one.left() },
     }))
 }
 
@@ -114,7 +126,7 @@ fn test(part: &GradedPart) -> Value {
         "visibility": "visible",
     });
     // What a person marks is neither passed nor failed.
-    if part.verdict != Verdict::ByHand {
+    if !part.is_left() {
         test["status"] = json!(if matches!(part.verdict, Verdict::Right | Verdict::Follows) {
             "passed"
         } else {

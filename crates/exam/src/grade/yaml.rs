@@ -7,10 +7,11 @@ use qkvet_spec::{parse_json, parse_yaml_of_answers};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::lines;
 use super::problem::{Problem, Trouble};
 use super::submission::{Submission, SubmittedAnswer};
 use crate::question::line_of;
-use crate::student_answer::{Node, YamlNode};
+use crate::student_answer::{YamlNode, json_entries, of_json};
 use crate::{Place, Spot};
 
 #[derive(Deserialize)]
@@ -23,43 +24,43 @@ struct SubmissionDocument {
     #[serde(default)]
     student: Option<YamlNode>,
     #[serde(default)]
+    decimal: Option<YamlNode>,
+    #[serde(default)]
     answers: Option<IndexMap<String, YamlNode>>,
 }
 
 pub(super) fn read(file: &str, text: &str) -> Submission {
     let written: SubmissionDocument = match parse_yaml_of_answers(file, text) {
         Ok(written) => written,
+        // A colon, a tab or a `*` in one answer is no reason to lose the others.
         Err(error) => {
-            let at = error.place.map_or(Spot::All, |(line, column)| Spot::Sign(line, column));
-            return Submission::at(file, Place::new(file, at), Problem::Yaml(error));
+            return lines::read(file, text).unwrap_or_else(|| {
+                let at = error.place.map_or(Spot::All, |(line, column)| Spot::Sign(line, column));
+                Submission::at(file, Place::new(file, at), Problem::Yaml(error))
+            });
         }
     };
     let place = |node: &YamlNode| Place::new(file, Spot::Line(line_of(text, node.offset())));
-    let mut trouble = Vec::new();
-    let mut word = |field, node: &Option<YamlNode>| {
-        let node = node.as_ref()?;
-        scalar(field, &node.node(text)).unwrap_or_else(|problem| {
-            trouble.push(Trouble { place: place(node), problem });
-            None
-        })
-    };
-    Submission {
-        student: word("student", &written.student),
-        file: file.to_owned(),
-        exam: word("exam", &written.exam),
-        variant: word("variant", &written.variant),
-        answers: written
-            .answers
-            .unwrap_or_default()
-            .iter()
-            .map(|(part, node)| SubmittedAnswer {
-                part: part.clone(),
-                answer: node.node(text),
-                place: place(node),
-            })
-            .collect(),
-        trouble,
+    let mut submission = Submission { file: file.to_owned(), ..Submission::default() };
+    for (field, node) in [
+        ("student", &written.student),
+        ("exam", &written.exam),
+        ("variant", &written.variant),
+        ("decimal", &written.decimal),
+    ] {
+        let Some(node) = node else { continue };
+        let value = if node.is_scalar() { Ok(node.text(text)) } else { Err(node.kind()) };
+        if let Err(problem) = submission.set(field, value) {
+            submission.trouble.push(Trouble { place: place(node), problem });
+        }
     }
+    let answer = |(part, node): (&String, &YamlNode)| SubmittedAnswer {
+        part: part.clone(),
+        answer: node.text(text),
+        place: place(node),
+    };
+    submission.answers = written.answers.unwrap_or_default().iter().map(answer).collect();
+    submission
 }
 
 /// One submission, or a list of them.
@@ -74,57 +75,52 @@ pub(super) fn read_json(file: &str, text: &str) -> Vec<Submission> {
     let many = all.len() > 1;
     let one = |(at, raw): (usize, &&RawValue)| {
         let entry = many.then_some(at + 1);
-        let node = Node::from_json(raw).map_err(|error| Arc::new(error).into());
-        node.and_then(|node| of_json(file, entry, node)).unwrap_or_else(|problem| {
+        of_object(file, entry, raw).unwrap_or_else(|problem| {
             Submission::at(file, Place::new(file, Spot::Answer(entry, None)), problem)
         })
     };
     all.iter().enumerate().map(one).collect()
 }
 
-fn of_json(file: &str, entry: Option<usize>, node: Node) -> Result<Submission, Problem> {
-    let Node::Named(entries) = node else {
-        return Err(Problem::NoObject { got: node.kind() });
-    };
+/// What kind of value it is: `a list`.
+fn kind(raw: &RawValue) -> &'static str {
+    match raw.get().as_bytes().first() {
+        Some(b'[') => "a list",
+        Some(b'{') => "named entries",
+        Some(b'n') => "nothing",
+        _ => "a text",
+    }
+}
+
+fn of_object(file: &str, entry: Option<usize>, raw: &RawValue) -> Result<Submission, Problem> {
+    let value = |error: serde_json::Error| Problem::from(Arc::new(error));
+    if kind(raw) != "named entries" {
+        return Err(Problem::NoObject { got: kind(raw) });
+    }
     let mut submission = Submission { file: file.to_owned(), ..Submission::default() };
     let mut problems = Vec::new();
-    for (name, node) in entries {
-        let mut word = |field, node: &Node| {
-            scalar(field, node).unwrap_or_else(|problem| {
-                problems.push(problem);
-                None
-            })
-        };
-        match (name.as_str(), node) {
-            ("exam", node) => submission.exam = word("exam", &node),
-            ("variant", node) => submission.variant = word("variant", &node),
-            ("student", node) => submission.student = word("student", &node),
-            ("answers", Node::Named(answers)) => {
-                for (part, answer) in answers {
-                    let spot = Spot::Answer(entry, Some(part.clone()));
-                    let place = Place::new(file, spot);
+    for (name, raw) in json_entries(raw).map_err(value)? {
+        let kind = kind(raw);
+        match (name.as_str(), kind) {
+            ("answers", "named entries") => {
+                for (part, answer) in json_entries(raw).map_err(value)? {
+                    let place = Place::new(file, Spot::Answer(entry, Some(part.clone())));
+                    let answer = of_json(answer).map_err(value)?;
                     submission.answers.push(SubmittedAnswer { part, answer, place });
                 }
             }
-            ("answers", Node::Missing) => {}
-            ("answers", node) => problems.push(Problem::NoAnswers { got: node.kind() }),
-            _ => problems.push(Problem::Entry { got: name }),
+            ("answers", "nothing") => {}
+            ("answers", got) => problems.push(Problem::NoAnswers { got }),
+            (field, "a list" | "named entries") => {
+                problems.extend(submission.set(field, Err(kind)).err());
+            }
+            (field, _) => {
+                problems.extend(submission.set(field, Ok(of_json(raw).map_err(value)?)).err());
+            }
         }
     }
     let place = Place::new(file, Spot::Answer(entry, None));
     let trouble = |problem| Trouble { place: place.clone(), problem };
     submission.trouble = problems.into_iter().map(trouble).collect();
     Ok(submission)
-}
-
-/// The text of a field, unless it is blank.
-///
-/// # Errors
-/// A list or named entries.
-fn scalar(field: &'static str, node: &Node) -> Result<Option<String>, Problem> {
-    match node {
-        Node::Missing => Ok(None),
-        Node::Text(text) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),
-        Node::List(_) | Node::Named(_) => Err(Problem::NotText { field, got: node.kind() }),
-    }
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::names::{STEPS, Step};
 use crate::plural::counted;
 use crate::question::line_of;
-use crate::student_answer::{Form, Layout, ParsedNumber, ReadError, YamlNode, layout};
+use crate::student_answer::{Form, ParsedNumber, ReadError, YamlNode, is_missing, read_table};
 use crate::{Place, Spot};
 
 /// Rows and columns of one matrix.
@@ -25,8 +25,6 @@ pub const TEMPLATE: &str = include_str!("template.yaml");
 enum Misfit {
     #[error(transparent)]
     Unread(#[from] ReadError),
-    #[error("row {row}, column {column}: {reason}")]
-    Entry { row: usize, column: usize, reason: ReadError },
     #[error("expected 1 to {} rows and columns, got {rows} × {cols}", MAX_EXTENT)]
     Extents { rows: usize, cols: usize },
     #[error("row {row}: expected {expected} numbers as in the first, got {got}")]
@@ -42,13 +40,10 @@ enum Misfit {
 impl Misfit {
     /// The error at the numbers of this name.
     fn at(&self, (path, source): (&str, &str), name: &str, node: &YamlNode) -> SpecError {
-        let hint = matches!(
-            self,
-            Self::Unread(_) | Self::Entry { .. } | Self::Extents { .. } | Self::Ragged { .. }
-        )
-        .then_some(
-            "write a matrix by rows, [[1, 2], [3, 4]], and numbers as 0.25, 5/2 or exp(1/2)",
-        );
+        let hint = matches!(self, Self::Unread(_) | Self::Extents { .. } | Self::Ragged { .. })
+            .then_some(
+                "write a matrix by rows, [[1, 2], [3, 4]], and numbers as 0.25, 5/2 or exp(1/2)",
+            );
         let at = node.offset();
         SpecError::at(path, source, at..at + 1, &format!("`{name}`: {self}"), hint)
     }
@@ -200,32 +195,17 @@ fn entry(
     node: &YamlNode,
 ) -> Result<Option<Entry>, SpecError> {
     let wrong = |misfit: Misfit| misfit.at((path, source), name, node);
-    let read = node.node(source);
-    if read.is_missing() {
+    let text = node.text(source);
+    if is_missing(&text) {
         return Ok(None);
     }
-    let texts = match layout(&read).map_err(|reason| wrong(reason.into()))? {
-        Layout::One(text) => vec![vec![text]],
-        Layout::Flat(row) => vec![row],
-        Layout::Rows(rows) => rows,
-    };
-    let cols = texts.first().map_or(0, Vec::len);
-    if texts.len() > MAX_EXTENT || cols > MAX_EXTENT || cols == 0 {
-        return Err(wrong(Misfit::Extents { rows: texts.len(), cols }));
+    let rows = read_table(&text).map_err(|reason| wrong(reason.into()))?;
+    let cols = rows.first().map_or(0, Vec::len);
+    if rows.len() > MAX_EXTENT || cols > MAX_EXTENT || cols == 0 {
+        return Err(wrong(Misfit::Extents { rows: rows.len(), cols }));
     }
-    let mut rows = Vec::new();
-    for (i, texts) in texts.iter().enumerate() {
-        if texts.len() != cols {
-            let (row, got) = (i + 1, texts.len());
-            return Err(wrong(Misfit::Ragged { row, expected: cols, got }));
-        }
-        let mut row = Vec::new();
-        for (j, text) in texts.iter().enumerate() {
-            let x = ParsedNumber::read(text)
-                .map_err(|reason| wrong(Misfit::Entry { row: i + 1, column: j + 1, reason }))?;
-            row.push(x);
-        }
-        rows.push(row);
+    if let Some(at) = rows.iter().position(|row| row.len() != cols) {
+        return Err(wrong(Misfit::Ragged { row: at + 1, expected: cols, got: rows[at].len() }));
     }
     let line = line_of(source, node.offset());
     Ok(Some(Entry { rows, place: Place::new(path, Spot::Line(line)) }))

@@ -1,13 +1,13 @@
-//! Why text is not read as numbers.
+//! Why an answer is not read for certain.
 
 use std::fmt;
 
 use qkvet_prove::exact::NotExact;
 
 use super::Token;
-use super::expression::{MAX_POWER, MAX_SCALE};
+use super::value::{MAX_POWER, MAX_SCALE};
 
-/// Why text is no number, or an answer none of numbers.
+/// Why an answer is left to a person.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ReadError {
     /// More of something than is read.
@@ -40,42 +40,52 @@ pub enum ReadError {
         /// What stands there.
         got: Token,
     },
+    /// A word that may change what is meant.
+    #[error("expected an answer without `{}`", got.escape_debug())]
+    Word {
+        /// The word.
+        got: String,
+    },
+    /// Several numbers for one, or one for several.
+    #[error("expected the numbers that are asked for, got {got}")]
+    Several {
+        /// How many.
+        got: usize,
+    },
+    /// Members of a chain of equations that are not the same number.
+    #[error("expected equal numbers on both sides of `=`")]
+    Chain,
+    /// A side of an equation that is no name.
+    #[error("expected a name before `=`, got {got}")]
+    NoLabel {
+        /// What stands there.
+        got: Token,
+    },
+    /// Rows of different length, or names that leave gaps.
+    #[error("expected rows of the same length")]
+    Ragged,
+    /// As many numbers as asked, in other rows.
+    #[error("expected {rows} rows of {cols} numbers, got as many in another layout")]
+    Layout {
+        /// Rows asked.
+        rows: usize,
+        /// Columns asked.
+        cols: usize,
+    },
     /// Digits above the line that are no exponent.
     #[error("expected an exponent, got `{got}`")]
     NoExponent {
         /// The same on the line.
         got: String,
     },
-    /// An exponent of ten that is too large.
-    #[error("expected an exponent from -90 to 90, got {got}")]
-    LargeExponent {
-        /// The exponent.
-        got: String,
-    },
-    /// A fraction of one sign behind a number and a space.
-    #[error(
-        "expected an operator between two numbers (2 + {fraction} or 2{fraction}, not 2 {fraction})"
-    )]
-    Apart {
-        /// The fraction.
-        fraction: char,
-    },
     /// A fraction of one sign behind what is no whole number.
-    #[error("expected a whole number before `{fraction}`, got {got}")]
+    #[error("expected a whole number before a fraction, got {got}")]
     NotWhole {
-        /// The fraction.
-        fraction: char,
         /// What stands before it.
         got: Token,
     },
-    /// `log2`, `log10`.
-    #[error("expected the natural logarithm, `ln(x)`, got one to another base")]
-    OtherBase,
-    /// A decimal comma.
-    #[error("expected a decimal point, got a comma")]
-    Comma,
     /// Two numbers side by side.
-    #[error("expected an operator between two numbers (5/2, not 2 1/2)")]
+    #[error("expected a sign between two numbers")]
     NoOperator,
     /// `1/2e`.
     #[error("expected brackets or `*` behind a division, as in 1/(2*e)")]
@@ -111,24 +121,31 @@ pub enum ReadError {
     /// `e^999`.
     #[error("expected a power of e from -230 to 230")]
     PowerOfE,
-    /// `nan`, `inf`.
-    #[error("expected a finite number, got `{got}`")]
-    NotFinite {
-        /// The word.
-        got: String,
-    },
     /// No exact form.
     #[error(transparent)]
     NotExact(#[from] NotExact),
     /// No answer.
-    #[error("expected numbers, got nothing")]
+    #[error("expected an answer, got nothing")]
     Nothing,
-    /// Entries with names.
-    #[error("expected numbers, got named entries")]
-    Named,
     /// Lists that are no rows.
     #[error("expected rows of numbers, got lists of different depth")]
     Depth,
+    /// A name that the question does not have.
+    #[error("expected one of {}, got `{}`", names.join(", "), got.escape_debug())]
+    UnknownName {
+        /// The name.
+        got: String,
+        /// Those of the question.
+        names: Vec<String>,
+    },
+    /// Letters that may be several names.
+    #[error("expected one name, got `{got}`, which may be {} or {}", ways[0].join(" "), ways[1].join(" "))]
+    Ambiguous {
+        /// The letters.
+        got: String,
+        /// Two ways to read them.
+        ways: [Vec<String>; 2],
+    },
 }
 
 /// What an exponent belongs to.

@@ -1,25 +1,32 @@
-//! What people wrote: numbers and matrices read as exact numbers, with the precision that they were
-//! stated with.
+//! What people wrote, read for certain or not at all.
 //!
-//! An answer is a [`Node`] whatever file it came from; its leaves are the text as it was typed, so
-//! that `0.70` keeps its second digit.
+//! An answer is text, whatever file it came from. One lexer and one parser make a tree of it, an
+//! expression of the law language whose lists are tuples; `reading` takes names, chains and words
+//! off first. What is not read for certain is an error, and left to a person.
 
-mod digits;
 mod error;
-mod expression;
-mod layout;
+mod formula;
+mod lexer;
+mod names;
 mod node;
 mod number;
+mod parser;
+mod picks;
+mod reading;
+mod table;
+mod understood;
+mod value;
+mod vocabulary;
 
-pub use digits::{ungrouped, unlabelled, with_unit};
 pub use error::{Raised, ReadError};
-pub(crate) use expression::is_fraction_sign;
-pub use expression::{Token, read_expression};
-pub use layout::{Layout, MAX_CELLS, layout, lists};
-pub use node::Node;
-pub(crate) use node::YamlNode;
-pub use number::{Form, ParsedNumber};
+pub use formula::{fitted, read_formula};
+pub use lexer::Token;
+pub(crate) use names::known;
+pub use node::is_missing;
+pub(crate) use node::{YamlNode, entries as json_entries, of_json};
+pub use number::{Form, ParsedNumber, read_expression};
 pub(crate) use number::{approximate, ends_within, half_unit, is_within, rounded};
-
-/// Longest text of one number that is read.
-pub const MAX_TEXT: usize = 512;
+pub(crate) use picks::{Picks, option, picks};
+pub use reading::{Entry, Label, Notation, RequestedShape, entries, read_numbers, read_table};
+pub use understood::{Understood, understood};
+pub use value::{MAX_CELLS, MAX_TEXT};

@@ -1,4 +1,4 @@
-//! An answer as it stands in a file: text, lists and names, without a meaning yet.
+//! Answers as they stand in files: text, whatever it is written as there.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,103 +8,62 @@ use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::ReadError;
-
 /// Lists in lists.
 const MAX_DEPTH: usize = 16;
 
-/// Text, a list, named entries, or nothing.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Node {
-    /// Nothing.
-    Missing,
-    /// A scalar as it was typed, without quotes.
-    Text(String),
-    /// A list.
-    List(Vec<Node>),
-    /// Named entries in order.
-    Named(Vec<(String, Node)>),
+/// Whether nothing stands in an answer, or only empty brackets.
+pub fn is_missing(answer: &str) -> bool {
+    answer.chars().all(|c| c.is_whitespace() || "[](){},;".contains(c))
 }
 
-impl Node {
-    /// What kind of value it is: `a list`.
-    pub(crate) fn kind(&self) -> &'static str {
-        match self {
-            Self::Missing => "nothing",
-            Self::Text(_) => "a text",
-            Self::List(_) => "a list",
-            Self::Named(_) => "named entries",
-        }
-    }
-
-    /// Whether there is nothing in it.
-    pub fn is_missing(&self) -> bool {
-        match self {
-            Self::Missing => true,
-            Self::Text(text) => text.trim().is_empty(),
-            Self::List(all) => all.iter().all(Self::is_missing),
-            Self::Named(all) => all.iter().all(|(_, node)| node.is_missing()),
-        }
-    }
-
-    /// The same with signs of ordinary width: `０．５` is `0.5`.
-    #[must_use]
-    pub fn half_width(&self) -> Self {
-        match self {
-            Self::Missing => Self::Missing,
-            Self::Text(text) => Self::Text(text.chars().map(half_width).collect()),
-            Self::List(all) => Self::List(all.iter().map(Self::half_width).collect()),
-            Self::Named(all) => Self::Named(
-                all.iter().map(|(name, node)| (name.clone(), node.half_width())).collect(),
-            ),
-        }
-    }
-
-    /// A value of JSON; numbers keep their digits.
-    ///
-    /// # Errors
-    /// What is no JSON, or lists too deep.
-    pub fn from_json(raw: &RawValue) -> Result<Self, serde_json::Error> {
-        Self::json(raw, MAX_DEPTH)
-    }
-
-    fn json(raw: &RawValue, depth: usize) -> Result<Self, serde_json::Error> {
-        let text = raw.get();
-        if depth == 0 {
-            return Err(serde_json::Error::custom(ReadError::More {
-                most: MAX_DEPTH,
-                what: "lists in each other",
-            }));
-        }
-        Ok(match text.as_bytes().first() {
-            Some(b'[') => {
-                let all: Vec<&RawValue> = serde_json::from_str(text)?;
-                Self::List(
-                    all.into_iter()
-                        .map(|raw| Self::json(raw, depth - 1))
-                        .collect::<Result<_, _>>()?,
-                )
-            }
-            Some(b'{') => {
-                let JsonEntries(all) = serde_json::from_str(text)?;
-                let entry =
-                    |(name, raw): (String, &RawValue)| Ok((name, Self::json(raw, depth - 1)?));
-                Self::Named(all.into_iter().map(entry).collect::<Result<_, serde_json::Error>>()?)
-            }
-            Some(b'"') => Self::Text(serde_json::from_str(text)?),
-            Some(b'n') => Self::Missing,
-            _ => Self::Text(text.to_owned()),
-        })
-    }
+/// A list as text.
+fn list(items: &[String]) -> String {
+    format!("[{}]", items.join(", "))
 }
 
-/// The sign of ordinary width, U+FF01 to U+FF5E being those of ASCII in the same order.
-fn half_width(c: char) -> char {
-    match c {
-        '\u{3000}' => ' ',
-        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
-        c => c,
+/// Named values as text.
+fn named(entries: impl Iterator<Item = (String, String)>) -> String {
+    let all: Vec<String> = entries.map(|(name, value)| format!("{name}: {value}")).collect();
+    format!("{{{}}}", all.join(", "))
+}
+
+/// A value of JSON as text; numbers keep their digits.
+///
+/// # Errors
+/// What is no JSON, or lists too deep.
+pub(crate) fn of_json(raw: &RawValue) -> Result<String, serde_json::Error> {
+    json(raw, MAX_DEPTH)
+}
+
+fn json(raw: &RawValue, depth: usize) -> Result<String, serde_json::Error> {
+    let text = raw.get();
+    if depth == 0 {
+        let most = format!("expected at most {MAX_DEPTH} lists in each other, got more");
+        return Err(serde_json::Error::custom(most));
     }
+    Ok(match text.as_bytes().first() {
+        Some(b'[') => {
+            let all: Vec<&RawValue> = serde_json::from_str(text)?;
+            list(&all.into_iter().map(|raw| json(raw, depth - 1)).collect::<Result<Vec<_>, _>>()?)
+        }
+        Some(b'{') => {
+            let entry = |(name, raw): (String, &RawValue)| Ok((name, json(raw, depth - 1)?));
+            let all = entries(raw)?.into_iter().map(entry);
+            named(all.collect::<Result<Vec<_>, serde_json::Error>>()?.into_iter())
+        }
+        Some(b'"') => serde_json::from_str(text)?,
+        Some(b'n') => String::new(),
+        _ => text.to_owned(),
+    })
+}
+
+/// The entries of a JSON object in order.
+///
+/// # Errors
+/// What is none, or names one twice.
+pub(crate) fn entries(raw: &RawValue) -> Result<Vec<(String, &RawValue)>, serde_json::Error> {
+    let JsonEntries(all) = serde_json::from_str(raw.get())?;
+    Ok(all)
 }
 
 /// Entries of a JSON object in order, none named twice.
@@ -189,23 +148,38 @@ impl YamlNode {
         }
     }
 
-    /// The node, its scalars as they stand in `source`.
-    pub(crate) fn node(&self, source: &str) -> Node {
+    /// What kind of value it is: `a list`.
+    pub(crate) fn kind(&self) -> &'static str {
         match &self.0.value {
-            Any::Missing => Node::Missing,
-            Any::Text(text) => Node::Text(text.clone()),
+            Any::Missing => "nothing",
+            Any::Text(_) | Any::Scalar(_) => "a text",
+            Any::List(_) => "a list",
+            Any::Named(_) => "named entries",
+        }
+    }
+
+    /// Whether it is neither a list nor named entries.
+    pub(crate) fn is_scalar(&self) -> bool {
+        !matches!(self.0.value, Any::List(_) | Any::Named(_))
+    }
+
+    /// Its text, scalars as they stand in `source`.
+    pub(crate) fn text(&self, source: &str) -> String {
+        match &self.0.value {
+            Any::Missing => String::new(),
+            Any::Text(text) => text.clone(),
             Any::Scalar(read) => {
                 let typed = source.get(span(&self.0)).map_or("", str::trim);
                 // An alias points elsewhere, and a span may be of another kind of text.
                 let is_typed = typed.starts_with(|c: char| {
                     c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.')
                 });
-                Node::Text(if is_typed { typed.to_owned() } else { read.clone() })
+                if is_typed { typed.to_owned() } else { read.clone() }
             }
-            Any::List(all) => Node::List(all.iter().map(|node| node.node(source)).collect()),
-            Any::Named(all) => Node::Named(
-                all.iter().map(|(name, node)| (name.value.clone(), node.node(source))).collect(),
-            ),
+            Any::List(all) => list(&all.iter().map(|node| node.text(source)).collect::<Vec<_>>()),
+            Any::Named(all) => {
+                named(all.iter().map(|(name, node)| (name.value.clone(), node.text(source))))
+            }
         }
     }
 }

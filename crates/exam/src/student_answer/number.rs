@@ -4,8 +4,10 @@ use std::cmp::Ordering;
 
 use qkvet_prove::exact::{Exact, NotExact, Real};
 
-use super::expression::{TIMES, decimal, lowered, read_expression, ten_to};
-use super::{MAX_TEXT, ReadError};
+use super::lexer::lex;
+use super::parser::Parser;
+use super::value::{Value, decimal, ten_to, value};
+use super::{Notation, ReadError};
 
 /// How a number was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,25 +30,17 @@ pub struct ParsedNumber {
 }
 
 impl ParsedNumber {
-    /// Reads a number. One that is nothing but digits may have an exponent: `6.9e-13`.
+    /// Reads a number that stands alone, in plain text or LaTeX: digits, `+ - * / ^`, brackets, `e`,
+    /// `exp`, `sqrt`, `ln`. Factors may stand side by side.
     ///
     /// # Errors
     /// What is no number.
     pub fn read(text: &str) -> Result<Self, ReadError> {
-        let text = text.trim();
-        if text.len() > MAX_TEXT {
-            let got = text.len();
-            return Err(ReadError::TooMany { most: MAX_TEXT, what: "characters", got });
+        let (tokens, text) = lex(text, Notation::default())?;
+        match value(&Parser::new(&tokens, None).scalar(true).all()?, &text)? {
+            Value::One(x) => Ok(*x),
+            Value::List(items) => Err(ReadError::Several { got: items.len() }),
         }
-        let word = text.trim_start_matches(['-', '+', '.']).to_ascii_lowercase();
-        if ["nan", "inf", "infinity"].contains(&word.as_str()) {
-            return Err(ReadError::NotFinite { got: text.to_owned() });
-        }
-        let stated = |value, form| Self { text: text.to_owned(), value, form };
-        Ok(match scientific(text).as_deref().map_or_else(|| plain(text), plain)? {
-            Some((value, decimals)) => stated(value, Form::Decimal(decimals)),
-            None => stated(read_expression(text)?, Form::Expression),
-        })
     }
 
     /// Whether it is at most half a unit of the given decimal from a value; undecided counts as no.
@@ -54,10 +48,23 @@ impl ParsedNumber {
         is_within(&self.value, value, &half_unit(places))
     }
 
+    /// Whether it is at most a unit of the given decimal from a value.
+    pub(super) fn is_within_unit(&self, value: &Real, places: usize) -> bool {
+        is_within(&self.value, value, &(&half_unit(places) + &half_unit(places)))
+    }
+
     /// Whether both are the same number.
     pub fn is(&self, value: &Real) -> bool {
         self.value.compare(value).is_ok_and(Ordering::is_eq)
     }
+}
+
+/// The value of a number that stands alone.
+///
+/// # Errors
+/// What is no number.
+pub fn read_expression(text: &str) -> Result<Real, ReadError> {
+    ParsedNumber::read(text).map(|x| x.value)
 }
 
 /// `½ · 10^−places`.
@@ -70,9 +77,6 @@ pub(crate) fn half_unit(places: usize) -> Exact {
 pub(crate) fn ends_within(value: &Real, places: usize) -> bool {
     rounded(value, places).is_ok_and(|rounded| rounded.compare(value).is_ok_and(Ordering::is_eq))
 }
-
-/// Digits of a number that is nothing else.
-const MAX_DIGITS: usize = 60;
 
 /// Decimals that tell numbers apart before exact arithmetic has to.
 const ENOUGH: usize = 40;
@@ -110,62 +114,6 @@ pub(crate) fn is_within(x: &Real, y: &Real, most: &Exact) -> bool {
     at_most(x, y) == Some(true) && at_most(y, x) == Some(true)
 }
 
-/// `1.05 x 10^-1` and what else is written with a power of ten, as `1.05e-1`.
-fn scientific(text: &str) -> Option<String> {
-    text.match_indices("10").find_map(|(at, ten)| {
-        let (before, power) = (text[..at].trim_end(), text[at + ten.len()..].trim_start());
-        let mantissa = TIMES
-            .iter()
-            .chain(&["x", "X"])
-            .find_map(|times| before.strip_suffix(times))?
-            .trim_end();
-        let power: String = match power.strip_prefix('^').or_else(|| power.strip_prefix("**")) {
-            Some(power) => power.replace('−', "-"),
-            None => power.chars().map(lowered).collect::<Option<_>>()?,
-        };
-        let power = power.trim();
-        let inner = |open: char, close: char| power.strip_prefix(open)?.strip_suffix(close);
-        let power = inner('{', '}').or_else(|| inner('(', ')')).unwrap_or(power).trim();
-        let is_whole = !power.is_empty()
-            && power.trim_start_matches(['-', '+']).chars().all(|c| c.is_ascii_digit());
-        let is_plain =
-            mantissa.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '−' | '+'));
-        (is_whole && is_plain).then(|| format!("{mantissa}e{power}"))
-    })
-}
-
-/// Digits with a sign, a point and an exponent, all optional; `None` for anything else.
-fn plain(text: &str) -> Result<Option<(Real, usize)>, ReadError> {
-    let unsigned = text.strip_prefix(['-', '−', '+']).unwrap_or(text);
-    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
-        None => (unsigned, None),
-    };
-    let is_digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    if !is_digits(&format!("{whole}{fraction}")) {
-        return Ok(None);
-    }
-    let exponent: i32 = match exponent {
-        None => 0,
-        Some(text) if is_digits(text.strip_prefix(['-', '+']).unwrap_or(text)) => {
-            let exponent = text.parse().ok().filter(|n| (-90..=90).contains(n));
-            exponent.ok_or_else(|| ReadError::LargeExponent { got: text.to_owned() })?
-        }
-        Some(_) => return Ok(None),
-    };
-    if mantissa.len() > MAX_DIGITS {
-        let got = mantissa.len();
-        return Err(ReadError::TooMany { most: MAX_DIGITS, what: "digits", got });
-    }
-    let power = ten_to(usize::try_from(exponent.unsigned_abs()).unwrap_or(0));
-    let power = if exponent < 0 { power.inverse()? } else { power };
-    let value = decimal(mantissa)?.times(&power.into())?;
-    let value = if text.starts_with(['-', '−']) { value.negated()? } else { value };
-    let decimals = i64::try_from(fraction.len()).unwrap_or(0) - i64::from(exponent);
-    Ok(Some((value, usize::try_from(decimals).unwrap_or(0))))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,7 +146,7 @@ mod tests {
         }
         assert!(ParsedNumber::read("1e999999999").is_err());
         for text in ["nan", ".nan", "-.inf", "Infinity"] {
-            assert!(matches!(ParsedNumber::read(text), Err(ReadError::NotFinite { .. })), "{text}");
+            assert!(ParsedNumber::read(text).is_err(), "{text}");
         }
         assert!(ParsedNumber::read(&"1".repeat(600)).is_err());
     }

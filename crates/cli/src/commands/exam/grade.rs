@@ -59,7 +59,26 @@ pub(super) fn grade(args: &ExamGradeArgs) -> Result<ExitCode, Failure> {
         counted(graded.len(), "submission"),
         graded.len() - refused
     );
+    let left: Vec<String> = graded
+        .iter()
+        .filter(|one| one.by_hand > 0)
+        .map(|one| format!("{} {}", one.student.escape_debug(), one.left().join(", ")))
+        .collect();
+    if !left.is_empty() {
+        let points: u32 = graded.iter().map(|one| one.by_hand).sum();
+        tell!("left to a person: {points} points: {}", shortened(&left));
+    }
     Ok(ExitCode::from(if refused == graded.len() { NOTHING } else { HELD }))
+}
+
+/// The first of many.
+fn shortened(all: &[String]) -> String {
+    const SHOWN: usize = 8;
+    let shown = all[..all.len().min(SHOWN)].join("; ");
+    match all.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown}; and {more} more"),
+    }
 }
 
 /// The keys and their files: one file, a folder of them, or the folder of an exam.

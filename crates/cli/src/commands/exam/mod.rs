@@ -8,6 +8,7 @@ mod grade;
 mod list;
 mod new;
 mod open;
+mod read;
 mod results;
 mod verify;
 
@@ -23,6 +24,7 @@ pub(super) fn exam(command: &ExamCommand) -> Result<ExitCode, Failure> {
         ExamCommand::Verify { folder } => verify::verify(folder),
         ExamCommand::List => list::list(),
         ExamCommand::New(args) => new::new(args),
+        ExamCommand::Read(args) => read::read(args),
         ExamCommand::Grade(args) => grade::grade(args),
         ExamCommand::CheckSolution(args) => check_solution::check_solution(args),
     }
