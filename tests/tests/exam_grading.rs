@@ -70,6 +70,12 @@ fn a_modelled_mistake_is_named_with_its_share_of_the_points() {
     assert!(line("Ada Lovelace,tiny-head,2,1d,").contains(",missing,0,1,"), "{}", csv.stdout);
     assert!(line("Ada Lovelace,tiny-head,2,1e,").contains(",by-hand,0,2,"), "{}", csv.stdout);
     assert!(line("Ada Lovelace,tiny-head,2,total,").contains(",4,"), "{}", csv.stdout);
+    // An answer that is not read for certain is counted and listed beside what a person marks.
+    assert!(
+        line("Ada Lovelace,tiny-head,2,total,").contains("5 points are left to a person: 1b, 1e")
+    );
+    csv.expect(0, &["left to a person: 5 points: Ada Lovelace 1b, 1e"]);
+    run(at, &["exam", "read", "in/ada.yaml"]).expect(0, &["Ada Lovelace", " numbers: [["]);
     assert!(
         csv.stdout.contains("trouble,,,part `9z`: expected one of the sheet"),
         "{}",
@@ -181,7 +187,7 @@ fn a_table_and_a_notebook_are_graded_too() {
         &[
             "'=HYPERLINK(1),tiny-head,1,1a,right,2,2",
             "'=HYPERLINK(1),tiny-head,1,1d,right,1,1",
-            "Bob,tiny-head,1,1a,wrong,0,2",
+            "Bob,tiny-head,1,1a,unreadable,0,2",
         ],
     );
     let notebook = serde_json::json!({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [

@@ -167,13 +167,14 @@ impl<'a> Parser<'a> {
     fn rows(&mut self, end: &Token) -> Result<Vec<Row>, ReadError> {
         let mut rows: Vec<Row> = Vec::new();
         let mut row: Row = Vec::new();
-        let mut is_open = true;
+        let (mut is_open, outer) = (true, self.operators);
         loop {
             let token = self.peek();
             if token == end || matches!((token, end), (Token::Close(_), Token::Close(_))) {
                 break;
             }
-            self.operators = 0;
+            // Elements side by side nest no deeper than each of them.
+            self.operators = outer;
             match token {
                 Token::End => return Err(ReadError::Unclosed),
                 // `[≈1, ≈2]`

@@ -140,3 +140,73 @@ fn every_way_to_write_an_answer_is_read_truly_or_left_to_a_person() {
     }
     assert!(wrong.is_empty(), "{wrong}{counts:?}");
 }
+
+/// What is natural in the template is read there, and one answer that is no YAML loses no other.
+#[test]
+fn the_template_is_read_by_lines_where_it_is_no_yaml() {
+    let (grader, variant, _) = asked();
+    let is_right = |file: &str, text: &str, id: &str| {
+        let all = grader.grade(&read(file, text.as_bytes())[0]);
+        assert!(all.trouble.is_empty(), "{text}: {:?}", all.trouble);
+        let part = all.parts.iter().find(|part| part.part == id).expect("the part");
+        assert!(part.verdict == Verdict::Right && all.student == "Ada", "{text}: {part:?}");
+    };
+    for (id, answer) in [
+        ("1f", "[2.935 8.296]"),
+        ("1d", "[[2 -2 -2], [2 -1 -1], [-3 -1 -1]]"),
+        ("1d", "[2 -2 -2; 2 -1 -1; -3 -1 -1]"),
+        ("1d", "\n    2 -2 -2\n    2 -1 -1\n    -3 -1 -1"),
+        ("1a", "c = 162.5"),
+    ] {
+        for broken in
+            ["", "  1b: a: b: c\n", "\t1b: 1\n", "  1b: *X\n", "  1b: [1\n", "  1b: \"1\n"]
+        {
+            let text = format!(
+                "exam: x\nvariant: {variant}\nstudent: Ada\nanswers:\n  {id}: {answer}\n{broken}"
+            );
+            let text = if broken.starts_with('\t') { text.replace("\n\t", "\n  \t") } else { text };
+            // A block of plain lines is one text in YAML, and lines where it is none.
+            if broken.is_empty() && answer.starts_with('\n') {
+                continue;
+            }
+            is_right("ada.yaml", &text, id);
+        }
+    }
+    for (decimal, id, answer) in
+        [("comma", "1b", "9,792"), ("comma", "1f", "[2,935; 8,296]"), ("point", "1b", "9.792")]
+    {
+        let text = format!(
+            "variant: {variant}\nstudent: Ada\ndecimal: {decimal}\nanswers:\n  {id}: \"{answer}\"\n"
+        );
+        is_right("ada.yaml", &text, id);
+    }
+}
+
+/// A cell that computes is read by what it printed, one that was not touched is no answer.
+#[test]
+fn what_a_notebook_printed_is_read() {
+    let (grader, variant, _) = asked();
+    let cell = |source: &str, output: &str| {
+        serde_json::json!({"cell_type": "code", "metadata": {"qkvet": {"part": "1f"}}, "source": source,
+            "outputs": [{"output_type": "execute_result", "data": {"text/plain": output}}]})
+    };
+    let graded = |cells: Vec<serde_json::Value>| {
+        let notebook =
+            serde_json::json!({"metadata": {"qkvet": {"variant": variant}}, "cells": cells});
+        let all = grader.grade(&read("ada.ipynb", notebook.to_string().as_bytes())[0]);
+        all.parts.iter().find(|part| part.part == "1f").map(|part| part.verdict)
+    };
+    let computed = "A = np.exp(S)\nanswer_1f = A @ V\nanswer_1f";
+    for (source, output, verdict) in [
+        (computed, "array([2.9351, 8.2964])", Verdict::Right),
+        ("answer_1f = [2.935, 8.296]", "", Verdict::Right),
+        (computed, "", Verdict::Missing),
+        ("raise NotImplementedError()", "", Verdict::Missing),
+        (computed, "array([8.2964, 2.9351])", Verdict::Wrong),
+    ] {
+        assert_eq!(graded(vec![cell(source, output)]), Some(verdict), "{source} {output}");
+    }
+    let printed = serde_json::json!({"cell_type": "code", "metadata": {"qkvet": {"answers": true}}, "source": "",
+        "outputs": [{"output_type": "stream", "text": ["1a: 1\n", "1f: [2.9351 8.2964]\n"]}]});
+    assert_eq!(graded(vec![cell(computed, ""), printed]), Some(Verdict::Right));
+}

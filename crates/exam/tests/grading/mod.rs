@@ -1,6 +1,7 @@
 //! Submissions of all kinds against keys: what is right, what earns a part of the points, and what
 //! cannot be read.
 
+mod chains;
 mod computed;
 mod corpus;
 mod fewer;
