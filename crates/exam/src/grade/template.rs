@@ -10,7 +10,7 @@ use crate::question::{AnswerSpec, ProblemSet};
 pub fn template(set: &ProblemSet, posed: &[Instance<'_>], variant: usize) -> String {
     let mut text = format!(
         "# Your answers, a line each. Leave what you do not answer empty; keep the names of the parts.\n\
-         # Numbers with a decimal point: 0.25, 1/4, exp(1/2), sqrt(2), (e^{{sqrt(2)/2}} + 1)/2. A matrix by rows: [[1, 2], [3, 4]].\n\
+         # Numbers, alone and without units: 0.25, 1/4, exp(1/2), sqrt(2), (e^{{sqrt(2)/2}} + 1)/2. A matrix by rows: [[1, 2], [3, 4]].\n\
          exam: {}\nvariant: {variant}\nstudent: \"\"\nanswers:\n",
         set.exam
     );

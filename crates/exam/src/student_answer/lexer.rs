@@ -243,7 +243,7 @@ impl<'a> Lexer<'a> {
                 let inner = quoted(rest).unwrap_or_default();
                 self.push(Token::Text(inner.to_owned()), inner.len() + 2);
             }
-            '$' | '"' | '`' => self.skip(len),
+            '$' | '"' | '`' | '“' | '”' | '„' => self.skip(len),
             c if c.is_whitespace() || c == '\u{feff}' => self.skip(len),
             '0'..='9' => self.number()?,
             '.' if !self.notation.comma && rest[1..].starts_with(|c: char| c.is_ascii_digit()) => {
@@ -410,8 +410,9 @@ impl<'a> Lexer<'a> {
         let behind = &rest[first.len_utf8()..];
         let is_times = matches!(first, 'x' | 'X')
             && behind.trim_start().starts_with(|c: char| c.is_ascii_digit());
-        if is_times && matches!(self.tokens.last().map(|last| &last.token), Some(Token::Number(_)))
-        {
+        // `0x10` is no product.
+        let is_number = |token: &Token| matches!(token, Token::Number(digits) if digits != "0");
+        if is_times && self.tokens.last().is_some_and(|last| is_number(&last.token)) {
             self.push(Token::Op('*'), 1);
             return;
         }
@@ -424,6 +425,14 @@ impl<'a> Lexer<'a> {
         };
         let len = rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
         let (word, behind) = rest.split_at(len);
+        // `sqrt2`; `log2` may have another base.
+        for function in ["sqrt", "ln"] {
+            let digits = word.strip_prefix(function).unwrap_or_default();
+            if !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit()) {
+                self.push(Token::Name(function.to_owned()), function.len());
+                return;
+            }
+        }
         if LIBRARIES.contains(&word) && behind.starts_with('.') {
             self.at += len + 1;
             return;

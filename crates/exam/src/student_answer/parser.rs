@@ -178,7 +178,16 @@ impl<'a> Parser<'a> {
             match token {
                 Token::End => return Err(ReadError::Unclosed),
                 // `[≈1, ≈2]`
-                Token::Relation if is_open && self.names.is_none() => self.at += 1,
+                Token::Relation if is_open && self.names.is_none() && self.is_in_list() => {
+                    self.at += 1;
+                }
+                // `(1 | 2)`
+                Token::Op('|') if !is_open => {
+                    self.at += 1;
+                    is_open = true;
+                }
+                // Of `[1,,2]` something is missing.
+                Token::Comma if is_open => return Err(ReadError::Nothing),
                 Token::Comma => {
                     self.at += 1;
                     is_open = true;
@@ -264,6 +273,12 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Whether a square bracket or a comma stands before.
+    fn is_in_list(&self) -> bool {
+        let before = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
+        before.is_some_and(|before| matches!(before.token, Token::Open('[') | Token::Comma))
+    }
+
     /// Whether a list behind a list is the next one, and no factor of it.
     fn begins_element(&self, left: &Expr) -> bool {
         is_list(left)
@@ -291,6 +306,10 @@ impl<'a> Parser<'a> {
         self.deeper(|reader| {
             let start = reader.span().start;
             if reader.takes(&Token::Op('-')) {
+                // `--3` is a slip of the pen.
+                if *reader.peek() == Token::Op('-') {
+                    return Err(ReadError::NoOperator);
+                }
                 let x = reader.factor()?;
                 let span = start..x.span.end;
                 return Ok(tree(ExprKind::Unary(UnaryOp::Neg, Box::new(x)), span));

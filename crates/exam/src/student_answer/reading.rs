@@ -213,6 +213,8 @@ fn without_words(tokens: Vec<Lexed>) -> Result<Vec<Lexed>, ReadError> {
             "times" | "x" | "by"
                 if kept.last().is_some_and(|last| {
                     matches!(last.token, Token::Number(_) | Token::Close(_))
+                }) && rest.peek().is_some_and(|next| {
+                    matches!(next.token, Token::Number(_) | Token::Open(_) | Token::Half(..))
                 }) =>
             {
                 lexed.token = Token::Op('*');
@@ -297,7 +299,7 @@ fn label(tokens: &[Lexed]) -> Result<Label, ReadError> {
     };
     match kinds.as_slice() {
         // `-x = 3`, `2 x = 3`, `x^2 = 3`: no value of x.
-        [Token::Op('-' | '+'), ..]
+        [Token::Op(_), ..]
         | [Token::Number(_), Token::Name(_)]
         | [Token::Name(_), Token::Op('^' | '/'), ..] => Err(no_label()),
         [Token::Number(_), Token::Op('-' | '/'), ..] => Err(no_label()),
@@ -366,6 +368,8 @@ impl Entry {
         {
             let Ok(before) = one(member) else { continue };
             let is_same = match last.form {
+                // A whole number may be exact.
+                Form::Decimal(0) => before.is(&last.value),
                 Form::Decimal(places) => before.is_within_unit(&last.value, places),
                 Form::Expression => {
                     before.is(&last.value)

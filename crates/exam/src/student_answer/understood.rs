@@ -1,7 +1,9 @@
 //! How an answer is understood by whoever does not know what is asked.
 
 use super::reading::entries;
-use super::{Notation, ParsedNumber, Picks, RequestedShape, is_missing, picks, read_numbers};
+use super::{
+    Notation, ParsedNumber, Picks, ReadError, RequestedShape, is_missing, picks, read_numbers,
+};
 
 /// What an answer is read as.
 #[derive(Clone, Debug)]
@@ -26,10 +28,21 @@ pub fn understood(text: &str, comma: bool) -> Understood {
         return Understood::Missing;
     }
     let one = RequestedShape { rows: 1, cols: 1, comma, ..RequestedShape::default() };
-    if let Ok(rows) = read_numbers(text, &one)
-        && let Some(x) = rows.into_iter().flatten().next()
-    {
-        return Understood::Number(Box::new(x));
+    match read_numbers(text, &one) {
+        Ok(mut rows) if rows.len() == 1 && rows[0].len() == 1 => {
+            return Understood::Number(Box::new(rows.remove(0).remove(0)));
+        }
+        Ok(_)
+        | Err(
+            ReadError::Several { .. }
+            | ReadError::Ragged
+            | ReadError::NoLabel { .. }
+            | ReadError::Depth
+            | ReadError::NoNumber { .. }
+            | ReadError::NotTheEnd { .. },
+        ) => {}
+        // With `or`, or two numbers that are set equal, it is no list either.
+        Err(_) => return Understood::Words,
     }
     if let Ok(all) = entries(text, Notation { comma, grouped: false }) {
         let named = all.iter().map(|entry| {
@@ -51,6 +64,10 @@ pub fn understood(text: &str, comma: bool) -> Understood {
     let is_letter = |word: &String| word.len() == 1;
     for kind in [Picks::Truths(usize::MAX), Picks::Lines(26)] {
         let words = picks(text, kind);
+        let is_one = words.len() < 2 && !text.trim().chars().all(char::is_uppercase);
+        if is_one || text.contains(|c: char| c.is_ascii_digit()) {
+            continue;
+        }
         let are_truths =
             kind != Picks::Lines(26) && words.iter().all(|word| word == "true" || word == "false");
         if are_truths || kind == Picks::Lines(26) && words.iter().all(is_letter) {

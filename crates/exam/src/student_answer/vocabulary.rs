@@ -12,7 +12,7 @@ pub(super) const SIGNS: [(&str, Token); 45] = [
     (":=", Token::Relation),
     ("==", Token::Relation),
     ("<=", Token::AtMost),
-    ("|", Token::Comma),
+    ("|", Token::Op('|')),
     (",", Token::Comma),
     ("&", Token::Comma),
     (";", Token::Row),
