@@ -149,10 +149,10 @@ fn write_run(rows: &mut Rows, summary: &Summary) {
     let worst = summary.coverage.margins.values().copied().fold(f64::NAN, f64::max);
     let worst = match worst.is_nan() {
         true => String::new(),
-        false => format!(" · worst passing error {} of the allowed one", ratio(worst)),
+        false => format!(" · worst error {} of its bound", ratio(worst)),
     };
     let (target, suite) = (visible_line(target), visible_line(suite));
-    rows.row("run", &format!("{target} · suite {suite}, seed {seed}{declared}{worst}"));
+    rows.told("run", &format!("{target} · suite {suite}, seed {seed}{declared}{worst}"));
 }
 
 /// The command that goes on from the first finding.
