@@ -169,11 +169,7 @@ impl<'a> Pool<'a> {
 
     /// Puts calls that the candidate has to foretell, half of them where it says something. How
     /// many were put, and what it did not foretell.
-    pub(super) fn confirm(
-        &mut self,
-        known: &Known<'_>,
-        candidate: &Candidate,
-    ) -> (usize, Vec<Record>, Vec<Record>) {
+    pub(super) fn confirm(&mut self, known: &Known<'_>, candidate: &Candidate) -> Confirmed {
         let layer = candidate.layer();
         let applies = |record: &Record| {
             known.concerns(&candidate.word, record)
@@ -182,9 +178,10 @@ impl<'a> Pool<'a> {
         };
         let inside: Vec<usize> =
             self.open().filter(|(_, record)| applies(record)).map(|(at, _)| at).collect();
+        let said = inside.clone();
         let outside: Vec<usize> =
             self.open().map(|(at, _)| at).filter(|at| !inside.contains(at)).collect();
-        let (mut put, mut seen, mut missed) = (0, Vec::new(), Vec::new());
+        let (mut put, mut told, mut seen, mut missed) = (0, 0, Vec::new(), Vec::new());
         let (mut inside, mut outside) = (inside.into_iter(), outside.into_iter());
         while put < CONFIRMING[0] {
             let next = if put % 2 == 0 {
@@ -200,6 +197,7 @@ impl<'a> Pool<'a> {
                 continue;
             };
             put += 1;
+            told += usize::from(said.contains(&at));
             let layers: Vec<&Layer> = known.layers.iter().chain([&layer]).collect();
             let is_foretold = record.on(self.base, &layers).is_some_and(|after| !after.is_wrong());
             if is_foretold { &mut seen } else { &mut missed }.push(record);
@@ -207,13 +205,24 @@ impl<'a> Pool<'a> {
                 break;
             }
         }
-        (put, seen, missed)
+        Confirmed { put, told, seen, missed }
     }
 
     /// What was put since the last finding, by reason.
     pub(super) fn take_asked(&mut self) -> BTreeMap<Reason, usize> {
         std::mem::take(&mut self.asked)
     }
+}
+
+/// What came of calls that a candidate had to foretell.
+pub(super) struct Confirmed {
+    pub(super) put: usize,
+    /// How many of them it says something of.
+    pub(super) told: usize,
+    /// What it foretold.
+    pub(super) seen: Vec<Record>,
+    /// What it did not.
+    pub(super) missed: Vec<Record>,
 }
 
 /// The same candidates after more calls.

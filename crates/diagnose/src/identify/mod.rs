@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use qkvet_engine::law::CallRecord;
 use qkvet_spec::{Call, Contract, Deviation, Meaning, Reason, Standing};
 
-use self::fresh::{CONFIRMING, Pool, again};
+use self::fresh::{CONFIRMING, Confirmed, Pool, again};
 pub use self::fresh::{Came, FreshCalls};
 use self::layer::Layer;
 use self::record::{Record, cost};
@@ -43,6 +43,8 @@ const MAX_COST: usize = 6_000_000;
 const MAX_COST_OF_ALL: usize = 150_000_000;
 /// Findings on top of each other.
 const MAX_FINDINGS: usize = 3;
+/// Fresh calls at least of which a name has to say something.
+const MIN_TOLD: usize = 4;
 /// How often the search begins again after a call that was not foretold.
 const MAX_ROUNDS: usize = 3;
 /// While calls are left unexplained, a line that explains fewer than so many times as many is no
@@ -128,13 +130,15 @@ fn decided(
         pool.settle(known, candidates);
         pool.narrow(known, candidates);
         let best = candidates.first().filter(|best| best.score >= 1.0)?.clone();
-        let (put, seen, missed) = pool.confirm(known, &best);
+        let Confirmed { put, told, seen, missed } = pool.confirm(known, &best);
         let foretold = seen.len();
         let is_done = missed.is_empty();
         known.records.extend(seen.into_iter().chain(missed));
         let renewed = again(known, candidates);
         let best = if is_done { known.candidate(best.word.clone()).unwrap_or(best) } else { best };
-        last = Some((best, put, foretold));
+        // A candidate that had nothing to say was not confirmed.
+        let put = if told < MIN_TOLD { put.min(CONFIRMING[1] - 1) } else { put };
+        last = Some((best, put, foretold.min(put)));
         if is_done {
             break;
         }

@@ -129,11 +129,13 @@ fn group<'a>(state: &RunState<'_, 'a>, found: Identified, cases: &[usize]) -> Gr
             && deviation.formula.twist.is_none()
             && fault.execution.is_empty()
             && fault.behavior.is_none()
-            && fault.when.is_none()
             && fault.meaning == deviation.formula.meaning
     };
     let faults: Vec<&Fault> = state.config.catalog.faults.values().collect();
-    let faults = faults.iter().find(is_same).map(|fault| FaultRef::from(*fault));
+    // The plainest of several: the others have a condition of their own.
+    let length = |fault: &&&'a Fault| fault.when.as_ref().map_or(0, |when| when.text().len());
+    let faults = faults.iter().filter(is_same).min_by_key(length);
+    let faults = faults.map(|fault| FaultRef::from(*fault));
     let cause =
         Cause::Deviation { deviation: Box::new(deviation), faults: faults.into_iter().collect() };
     Group::new(Verdict::Fail, cause, members.into_iter().map(|at| cases[at]).collect())

@@ -29,8 +29,14 @@ fn maps(x: &str, n: &str, tiles: &[usize]) -> Vec<(String, f64)> {
     for k in 2..=4 {
         all.push((format!("{x} % (({n} + {}) / {k})", k - 1), 7.0));
     }
-    for other in ["b", "h_q", "h_k", "n_q", "n_k", "d_k", "d_v"].iter().filter(|other| **other != n)
-    {
+    // Items and heads know nothing of lengths and widths: a remainder by those would be a condition
+    // in the guise of a map.
+    let others: &[&str] = match x {
+        "item" => &["h_q", "h_k"],
+        "h" => &["b", "h_k"],
+        _ => &["b", "h_q", "h_k", "n_q", "n_k", "d_k", "d_v"],
+    };
+    for other in others.iter().filter(|other| **other != n) {
         all.push((format!("{x} % {other}"), 7.0));
         all.push((format!("{x} / {other}"), 8.0));
     }
