@@ -25,7 +25,7 @@ pub(super) fn write_finding(rows: &mut Rows, finding: &Finding, source: Option<&
     // Of a fault the hint says what it does.
     let hint = match &finding.cause {
         Cause::Faults { .. } => "",
-        Cause::Convention { .. } => "fix",
+        Cause::Convention { .. } | Cause::Precision { .. } => "fix",
         _ => "hint",
     };
     for (label, shown) in [("hint", hint), ("fix", "fix"), ("look", "look")] {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use qkvet_spec::{Finding, RunInfo, Summary, Verdict};
+use qkvet_spec::{Cause, Finding, RunInfo, Summary, Verdict};
 
 pub use self::coverage::coverage;
 pub use self::finding::finding;
@@ -157,11 +157,13 @@ fn write_run(rows: &mut Rows, summary: &Summary) {
 
 /// The command that goes on from the first finding.
 fn next(summary: &Summary, finding: &Finding) -> String {
-    match finding.cause.convention() {
-        Some(convention) => {
-            format!("qkvet check {} --convention {convention}", summary.run.target)
+    let target = &summary.run.target;
+    match &finding.cause {
+        Cause::Convention { field, value, .. } => {
+            format!("qkvet check {target} --convention {field}={value}")
         }
-        None => "qkvet report --report html".to_owned(),
+        Cause::Precision { contract, .. } => format!("qkvet check {target} --contract {contract}"),
+        _ => "qkvet report --report html".to_owned(),
     }
 }
 
