@@ -177,7 +177,7 @@ fn unknown_names_get_the_nearest_known_one() {
         ("--contract bf16-flas", "`bf16-flash`?"),
         ("--contract bf16-flash+split-vk", "`split-kv`?"),
         ("--contract f32+f16-accumulation", "float16"),
-        ("--contract tile-64", "bf16-flash+tile-64"),
+        ("--contract tile-64", "bf16+tile-64"),
         ("--contract +split-kv", "bf16-flash+split-kv"),
         ("--timeout -1", "timeout"),
     ] {
@@ -275,7 +275,7 @@ fn a_contract_of_eight_bits_is_refused_with_what_to_write_instead() {
     };
     let formats = "(float64, float32, bfloat16, float16)";
     for contracts in ["--contract e4m3-flash", "--contract f32 --contract e4m3-flash"] {
-        declare(contracts).expect(2, &["`e4m3-flash`", formats, "bf16-flash+e4m3-operands"]);
+        declare(contracts).expect(2, &["`e4m3-flash`", formats, "bf16+e4m3-operands"]);
     }
     let report = declare("--contract f32+e4m3-operands").finds(&[]);
     assert_eq!(report["run"]["contracts"]["float32"], "f32+e4m3-operands");
@@ -303,7 +303,7 @@ fn lists_and_explanations_name_everything() {
         ("f32+depth-16", &["contract f32+depth-16", " 16 "]),
         ("QK221", &["gqa-modulo", "grouped-heads"]),
         ("row-stochasticity", &["law row-stochasticity"]),
-        ("tile-64", &["modifier +tile-64", " 64 ", "bf16-flash+tile-64"]),
+        ("tile-64", &["modifier +tile-64", " 64 ", "bf16+tile-64"]),
         ("tile-N", &["modifier +tile-N"]),
         ("causal=upper-left", &["--convention causal=upper-left"]),
         ("long", &["suite long", "n_k 2040–16385", "future-cannot-matter", "552"]),

@@ -7,9 +7,9 @@ use crate::sample_evenly::sample_evenly;
 
 /// A fault is named when it explains at least one in this many of the failures looked at.
 pub const MIN_SHARE: usize = 3;
-/// Two faults of which neither is known from other failures are named when they explain at least
-/// one in this many: there are so many pairs that one of them explains a third of anything.
-const MIN_SHARE_OF_TWO: usize = 2;
+/// Two faults of which neither is known from other failures are named when they explain so many of
+/// so many: there are so many pairs that one of them explains a half of anything.
+const MIN_SHARE_OF_TWO: (usize, usize) = (3, 4);
 /// Failures looked at in search of a fault.
 const MAX: usize = 60;
 
@@ -43,11 +43,13 @@ pub fn named<'a>(
     let mut found: Vec<Named<'a>> = Vec::new();
     while !left.is_empty() {
         let looked_at: Vec<_> = sample_evenly(&left, MAX).map(|at| failures[*at]).collect();
-        let explain = |causes: &Vec<Cause<'a>>, share: usize| {
-            causes.first().is_some_and(|best| best.explained.len() * share >= looked_at.len())
+        let explained =
+            |causes: &Vec<Cause<'a>>| causes.first().map_or(0, |best| best.explained.len());
+        let is_enough = |causes: &Vec<Cause<'a>>| explained(causes) * MIN_SHARE >= looked_at.len();
+        let is_most = |causes: &Vec<Cause<'a>>| {
+            let (some, of) = MIN_SHARE_OF_TWO;
+            explained(causes) * of >= looked_at.len() * some
         };
-        let is_enough = |causes: &Vec<Cause<'a>>| explain(causes, MIN_SHARE);
-        let is_most = |causes: &Vec<Cause<'a>>| explain(causes, MIN_SHARE_OF_TWO);
         let known: Vec<&'a Fault> =
             found.iter().flat_map(|named| named.faults.iter().copied()).collect();
         let all = || faults.iter().copied();

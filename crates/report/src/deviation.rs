@@ -18,10 +18,10 @@ pub(crate) fn title(deviation: &Deviation) -> String {
     format!("{partly}{}{}", formula(&deviation.formula), only(deviation))
 }
 
-/// `, where n_q < n_k and bias`, or nothing.
+/// `, only where n_q < n_k and bias`, or nothing.
 pub(crate) fn only(deviation: &Deviation) -> String {
     let when = deviation.when.as_ref();
-    when.map_or_else(String::new, |when| format!(", where {}", condition(when)))
+    when.map_or_else(String::new, |when| format!(", only where {}", condition(when)))
 }
 
 /// What was counted.

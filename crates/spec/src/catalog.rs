@@ -451,7 +451,7 @@ mod tests {
             ),
             (
                 "tile-64",
-                "contract `tile-64`: expected a contract in front of its modifiers, got modifiers alone\nhint: behind the contract that they change, such as bf16-flash+tile-64",
+                "contract `tile-64`: expected a contract in front of its modifiers, got modifiers alone\nhint: behind the contract that they change, such as bf16+tile-64",
             ),
             (
                 "+split-kv+tile-64",

@@ -8,12 +8,21 @@ use crate::exit::{FINDINGS, HELD, NOTHING, TARGET};
 /// Words of reports and what they say.
 pub(super) fn words() -> impl Iterator<Item = (&'static str, &'static str)> {
     let verdicts = Verdict::ALL.into_iter().map(|verdict| (verdict.word(), meaning(verdict)));
-    verdicts.chain([("CONVENTION", CONVENTION), ("FIXED", FIXED), ("UNSEEN", UNSEEN)])
+    verdicts.chain([
+        ("CONVENTION", CONVENTION),
+        ("PRECISION", PRECISION),
+        ("FIXED", FIXED),
+        ("UNSEEN", UNSEEN),
+    ])
 }
 
 const CONVENTION: &str = "\
 The target consistently follows a legitimate convention that it does not declare. One finding, however many cases show it; all else is judged under the convention.
 To do: declare it with the --convention of the hint, or in qkvet.yaml; or change the target";
+
+const PRECISION: &str = "\
+The target computes in a narrower format than that of the call: every number that it returns is one of that format, and what is wrong is right under its contract. One finding, however many cases show it. Everything else is judged under that contract.
+To do: declare it with the --contract of the hint, or in qkvet.yaml; or compute in the format of the call";
 
 const FIXED: &str = "\
 Of `qkvet replay`: the case showed a finding when it was stored, and what the target answers now is right.";

@@ -29,11 +29,11 @@ fn maps(x: &str, n: &str, tiles: &[usize]) -> Vec<(String, f64)> {
     for k in 2..=4 {
         all.push((format!("{x} % (({n} + {}) / {k})", k - 1), 7.0));
     }
-    // Items and heads know nothing of lengths and widths: a remainder by those would be a condition
-    // in the guise of a map.
+    // Items know of nothing else, heads of the number of key heads alone: a remainder by another
+    // extent would be a condition in the guise of a map.
     let others: &[&str] = match x {
-        "item" => &["h_q", "h_k"],
-        "h" => &["b", "h_k"],
+        "item" => &[],
+        "h" => &["h_k"],
         _ => &["b", "h_q", "h_k", "n_q", "n_k", "d_k", "d_v"],
     };
     for other in others.iter().filter(|other| **other != n) {

@@ -17,6 +17,8 @@ use super::case::JudgedCase;
 use super::state::{RunState, failing};
 use layout::by_layout;
 
+/// Right results contradict a fault if they are one to so many wrong ones.
+const MUCH: usize = 10;
 /// Cases beside a fault that are named.
 const MAX_BESIDE: usize = 3;
 /// What a target says may be long.
@@ -30,7 +32,8 @@ pub(super) struct Group<'a> {
     /// What explains every member: nothing, a fault, or two together.
     pub(super) faults: Vec<&'a Fault>,
     pub(super) members: Vec<usize>,
-    /// Whether results that came out right contradict its faults.
+    /// Whether more than a few results that came out right contradict its faults. Bounds of a right
+    /// target stand for its own there, so that one or two may by accident.
     pub(super) is_contradicted: bool,
     /// Whether it is about what views gave beside a fault that contiguous inputs show.
     pub(super) on_views: bool,
@@ -71,7 +74,7 @@ impl<'a> Group<'a> {
     fn of_faults(named: &Named<'a>, members: Vec<usize>) -> Self {
         Self {
             faults: named.faults.clone(),
-            is_contradicted: named.contradicted > 0,
+            is_contradicted: MUCH * named.contradicted > members.len(),
             ..Self::new(Verdict::Fail, cause_of(named), members)
         }
     }
