@@ -178,7 +178,7 @@ fn unknown_names_get_the_nearest_known_one() {
         ("--contract bf16-flash+split-vk", "`split-kv`?"),
         ("--contract f32+f16-accumulation", "float16"),
         ("--contract tile-64", "bf16+tile-64"),
-        ("--contract +split-kv", "bf16-flash+split-kv"),
+        ("--contract +split-kv", "bf16+split-kv"),
         ("--timeout -1", "timeout"),
     ] {
         check(&format!("check builtin:flash {flags}"), part);
@@ -279,7 +279,7 @@ fn a_contract_of_eight_bits_is_refused_with_what_to_write_instead() {
     }
     let report = declare("--contract f32+e4m3-operands").finds(&[]);
     assert_eq!(report["run"]["contracts"]["float32"], "f32+e4m3-operands");
-    folder.run("explain e5m2-flash").expect(0, &["--contract bf16-flash+e5m2-operands"]);
+    folder.run("explain e5m2-flash").expect(0, &["--contract bf16+e5m2-operands"]);
 }
 
 #[test]

@@ -455,7 +455,7 @@ mod tests {
             ),
             (
                 "+split-kv+tile-64",
-                "contract `+split-kv+tile-64`: expected a contract in front of its modifiers, got modifiers alone\nhint: behind the contract that they change, such as bf16-flash+split-kv+tile-64",
+                "contract `+split-kv+tile-64`: expected a contract in front of its modifiers, got modifiers alone\nhint: behind the contract that they change, such as bf16+split-kv+tile-64",
             ),
             (
                 "f16-accumulation",

@@ -91,6 +91,7 @@ fn manner(args: &CheckArgs, target: NamedTarget) -> Manner<'_> {
         fail_fast: args.fail_fast,
         time: args.time,
         until: args.until.map(|n| n as usize),
+        identifies: !args.no_identify,
         store: Some(PathBuf::from(setup::STORE)),
         shard: args.shard,
         shard_file: args.shard_file.clone(),

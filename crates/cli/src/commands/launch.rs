@@ -37,6 +37,7 @@ pub(super) struct Manner<'a> {
     pub(super) time: Option<Duration>,
     /// Run the first so many cases alone.
     pub(super) until: Option<usize>,
+    pub(super) identifies: bool,
     /// Folder for cases.
     pub(super) store: Option<PathBuf>,
     /// Run only this part of the cases, and write what `merge` needs.
@@ -86,6 +87,7 @@ pub(super) fn launch(
             .shard
             .map(|shard| Sharding { shard, recording: Recording::until(Arc::clone(&stop)) }),
         digests: expected.exact,
+        identifies: manner.identifies && manner.shard.is_none(),
         ..RunConfig::of(&English, catalog, &target, subject.cases, &stop)
     };
     if is_foreign {

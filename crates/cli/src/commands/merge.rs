@@ -115,6 +115,7 @@ pub(super) fn judge(
         fail_fast: if header.fail_fast { FailFast::FirstBut(&may_settle) } else { FailFast::Off },
         store: Some(PathBuf::from(setup::STORE)),
         digests: expected.exact,
+        identifies: false,
         ..RunConfig::of(&English, &catalog, &target, cases, stop)
     };
     let mut summary = run(&config, &mut |event| {

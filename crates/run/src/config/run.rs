@@ -46,6 +46,9 @@ pub struct RunConfig<'a> {
     pub sharding: Option<Sharding>,
     /// Hash what comes back, for a comparison of bits.
     pub digests: bool,
+    /// Whether what no fault of the atlas explains is identified, by a few more calls. Joined shards
+    /// have nobody to ask.
+    pub identifies: bool,
     /// What makes sentences of findings, for scripts that show them.
     pub words: &'a dyn Words,
     /// Set from outside to stop early with a partial report.
@@ -77,6 +80,7 @@ impl<'a> RunConfig<'a> {
             store: None,
             sharding: None,
             digests: false,
+            identifies: true,
             words,
             stop,
         }

@@ -30,7 +30,8 @@ pub(super) fn identified<'a>(
     mut groups: Vec<Group<'a>>,
 ) -> Vec<Group<'a>> {
     // A fresh call is one more combination for which a compiled target is compiled.
-    let is_asked = state.config.cases.most_shapes().is_none()
+    let is_asked = state.config.identifies
+        && state.config.cases.most_shapes().is_none()
         && !matches!(state.stopped, Some(Stopped::Interrupted | Stopped::Gone(_)));
     if !is_asked || !groups.iter().any(is_doubtful) {
         return groups;
