@@ -72,7 +72,7 @@ impl Failure {
                 _ => TARGET,
             },
             Self::Target(_) => TARGET,
-            Self::Run(RunError::SelfTest(_) | RunError::Contradiction { .. }) => CONTRADICTION,
+            Self::Run(RunError::SelfTest(_) | RunError::Contradiction(_)) => CONTRADICTION,
             _ => USAGE,
         })
     }

@@ -459,7 +459,7 @@ mod tests {
             ),
             (
                 "f16-accumulation",
-                "contract `f16-accumulation`: expected a contract in front of its modifiers, got modifiers alone\nhint: behind the contract that they change, such as f16-flash+f16-accumulation",
+                "contract `f16-accumulation`: expected a contract in front of its modifiers, got modifiers alone\nhint: behind the contract that they change, such as f16+f16-accumulation",
             ),
             (
                 "unmerged+split-kv",

@@ -38,24 +38,29 @@ pub enum RunError {
     #[error("self-test: {0}")]
     SelfTest(#[from] SelfTestError),
     /// The two routes to one exact number differ: this machine or this build cannot be trusted.
-    #[error(
-        "{case}, {result} of {call} at [b={}, h={}, i={}, c={column}]: expected {:e} ± {:e} as the enclosure says, got {:e} ± {:e} in arbitrary precision; this is an error of qkvet, not of the target: please report it with the case",
-        place[0], place[1], place[2], enclosed.mid, enclosed.rad, precise.mid, precise.rad
-    )]
-    Contradiction {
-        /// The id of the case.
-        case: String,
-        /// The call, as the law names it.
-        call: String,
-        /// Which result.
-        result: &'static str,
-        /// Item, head and query.
-        place: [usize; 3],
-        /// Column.
-        column: usize,
-        /// What the verdict rests on.
-        enclosed: Ball,
-        /// What came by the other route.
-        precise: Ball,
-    },
+    #[error(transparent)]
+    Contradiction(Box<Contradiction>),
+}
+
+/// What the enclosure and arbitrary precision say of one number.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{case}, {result} of {call} at [b={}, h={}, i={}, c={column}]: expected {:e} ± {:e} as the enclosure says, got {:e} ± {:e} in arbitrary precision; this is an error of qkvet, not of the target: please report it with the case",
+    place[0], place[1], place[2], enclosed.mid, enclosed.rad, precise.mid, precise.rad
+)]
+pub struct Contradiction {
+    /// The id of the case.
+    pub case: String,
+    /// The call, as the law names it.
+    pub call: String,
+    /// Which result.
+    pub result: &'static str,
+    /// Item, head and query.
+    pub place: [usize; 3],
+    /// Column.
+    pub column: usize,
+    /// What the verdict rests on.
+    pub enclosed: Ball,
+    /// What came by the other route.
+    pub precise: Ball,
 }

@@ -15,7 +15,7 @@ use qkvet_spec::{
 };
 
 use crate::run::case::JudgedCase;
-use crate::run::error::RunError;
+use crate::run::error::{Contradiction, RunError};
 use crate::run::group::Group;
 use crate::run::state::RunState;
 
@@ -106,7 +106,7 @@ pub(super) fn confirm(judged: &JudgedCase<'_>, telling: &Telling<'_>) -> Result<
     if enclosed.meets(precise) {
         return Ok(());
     }
-    Err(RunError::Contradiction {
+    Err(RunError::Contradiction(Box::new(Contradiction {
         case: judged.record.id.clone(),
         call: farthest.record.label.clone(),
         result: farthest.want.name(),
@@ -114,7 +114,7 @@ pub(super) fn confirm(judged: &JudgedCase<'_>, telling: &Telling<'_>) -> Result<
         column,
         enclosed,
         precise,
-    })
+    })))
 }
 
 /// Distance over what is allowed; infinite where no error is allowed, and for NaN.
