@@ -23,7 +23,7 @@ use crate::head::{Alibi, Head, RealScale, Visible};
 pub use qkvet_spec::ResultName;
 
 /// Numbers of a result for each query, before the meaning has its say.
-pub(crate) fn width_of(want: ResultName, dims: Dims) -> usize {
+pub fn width_of(want: ResultName, dims: Dims) -> usize {
     match want {
         ResultName::Output => dims.d_v,
         ResultName::Weights => dims.n_k,

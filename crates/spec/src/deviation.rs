@@ -320,9 +320,6 @@ pub struct Deviation {
     /// Calls that were put on the way, by reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub asked: BTreeMap<Reason, usize>,
-    /// Other formulas that no call that was put tells from it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ties: Vec<DeviationFormula>,
 }
 
 /// Why a target is asked once more.

@@ -469,7 +469,8 @@ pub(crate) struct CheckArgs {
     /// (torch.compile, jax.jit, Triton) is compiled for each
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["cases", "engine"])]
     pub(crate) shapes: Option<u32>,
-    /// Look for no formula where no known fault explains wrong results: call the target for the cases of the suite alone
+    /// Look for no formula where no known fault explains wrong results: call the target for the
+    /// cases of the suite alone
     #[arg(long)]
     pub(crate) no_identify: bool,
     /// Begin no case after this time (30s, 2m); the report says how far it came

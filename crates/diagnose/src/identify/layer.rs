@@ -1,6 +1,6 @@
 //! What is thought to be computed: a meaning and, over it, formulas with the places where they hold.
 
-use qkvet_engine::lowering::{call_env, item_env};
+use qkvet_engine::lowering::{call_env, item_env, width_of};
 use qkvet_engine::plain::{Extent, Plain, plain};
 use qkvet_spec::{
     Call, DeviationFormula, Dims, IndexEnv, IndexExpr, IndexName, Meaning, ResultName, Twist,
@@ -97,7 +97,7 @@ fn mixed(
     if with.values.len() != without.values.len() {
         return None;
     }
-    let width = width_of(call, want);
+    let width = width_of(want, call.dims());
     for at in 0..with.values.len() {
         if !when.holds(&element_env(call, width, extent, at)) {
             with.values[at] = without.values[at];
@@ -105,14 +105,4 @@ fn mixed(
         }
     }
     Some(with)
-}
-
-/// Numbers of a result for each query.
-pub(super) fn width_of(call: &Call, want: ResultName) -> usize {
-    let dims = call.dims();
-    match want {
-        ResultName::Output => dims.d_v,
-        ResultName::Weights => dims.n_k,
-        ResultName::Lse => 1,
-    }
 }

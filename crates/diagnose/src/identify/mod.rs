@@ -224,7 +224,6 @@ fn described(failures: &Records<'_>, base: &Meaning, found: Vec<Found>) -> Vec<I
             foretold,
             fresh: put,
             asked,
-            ties: Vec::new(),
         };
         if !members.is_empty() {
             all.push(Identified { deviation, members });

@@ -1,12 +1,12 @@
 //! The search: every word is tried on a few small wrong calls, and what survives meets all.
 
-use qkvet_engine::lowering::call_env;
+use qkvet_engine::lowering::{call_env, width_of};
 use qkvet_engine::plain::{Extent, Plain};
 use qkvet_spec::{Call, DeviationFormula, Dims, IndexEnv, Meaning, ResultName};
 
 use super::condition::{Rule, Sample, rules};
 use super::language::{Family, Scope, Word, families, shortest, words};
-use super::layer::{Layer, element_env, predict, width_of};
+use super::layer::{Layer, element_env, predict};
 use super::record::{Bearing, Record, ResultRecord, is_near};
 
 /// Wrong calls that every word is tried on.
@@ -310,7 +310,7 @@ pub(super) fn places(call: &Call, most: usize) -> impl Iterator<Item = usize> {
 fn element_samples(record: &Record, predicted: &[Plain], most: usize) -> Vec<Sample> {
     let mut samples = Vec::new();
     for (one, other) in record.results.iter().zip(predicted) {
-        let width = width_of(&record.call, one.want);
+        let width = width_of(one.want, record.call.dims());
         let mut add = |is_gain: bool| {
             let all: Vec<usize> = (0..one.got.len())
                 .filter(|at| {
@@ -342,7 +342,7 @@ fn part_of(
         return (Extent::Whole, 0..one.got.len());
     }
     let Dims { h_q, n_q, .. } = call.dims();
-    let size = n_q * width_of(call, one.want);
+    let size = n_q * width_of(one.want, call.dims());
     let head = first / size.max(1);
     (Extent::Head { item: head / h_q, h: head % h_q }, head * size..(head + 1) * size)
 }

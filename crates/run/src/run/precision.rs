@@ -98,11 +98,11 @@ pub(super) fn precisions<'a>(
             let planned = &state.cases[*at].planned;
             judged.push((*at, judge_again(workers, planned, basis, Attempt::Same)?));
         }
-        let mut settled = one.on_grid.clone();
-        let is_right = |at: &usize| {
-            judged.iter().any(|(other, case)| other == at && case.verdict() != Verdict::Fail)
+        // Those on the grid are in the order of all.
+        let is_settled = |(at, case): &&(usize, JudgedCase<'a>)| {
+            case.verdict() != Verdict::Fail && one.on_grid.binary_search(at).is_ok()
         };
-        settled.retain(is_right);
+        let settled: Vec<usize> = judged.iter().filter(is_settled).map(|(at, _)| *at).collect();
         if settled.len() >= MIN_SETTLED && MIN_SHARE * settled.len() >= one.failing.len() {
             let group = Group::new(Verdict::Fail, one.cause(settled.len()), settled);
             found.push(Precision { dtype: one.dtype, contract: one.contract, group, judged });

@@ -39,7 +39,7 @@ pub(super) struct Telling<'s> {
 }
 
 /// A result of a call that the target answered in the right form, and its place farthest out.
-struct Farthest<'c> {
+pub(super) struct Farthest<'c> {
     record: &'c CallRecord,
     want: ResultName,
     tensor: &'c Tensor,
@@ -50,7 +50,7 @@ struct Farthest<'c> {
 
 impl Farthest<'_> {
     /// The result of the calls that is farthest out, one that is refuted before any other.
-    fn of<'c>(calls: &'c [CallRecord], telling: &Telling<'_>) -> Option<Farthest<'c>> {
+    pub(super) fn of<'c>(calls: &'c [CallRecord], telling: &Telling<'_>) -> Option<Farthest<'c>> {
         let mut best: Option<(f64, Farthest<'c>)> = None;
         for record in calls.iter().filter(|record| record.call.misfit().is_none()) {
             for result in record.results() {
@@ -95,8 +95,11 @@ impl Farthest<'_> {
 ///
 /// # Errors
 /// [`RunError::Contradiction`] where no number is what both say.
-pub(super) fn confirm(judged: &JudgedCase<'_>, telling: &Telling<'_>) -> Result<(), RunError> {
-    let Some(farthest) = Farthest::of(&judged.calls, telling) else { return Ok(()) };
+pub(super) fn confirm(
+    case: &str,
+    farthest: &Farthest<'_>,
+    telling: &Telling<'_>,
+) -> Result<(), RunError> {
     let (place, column) = (farthest.place(), farthest.worst % farthest.width());
     let call = &farthest.record.call;
     let Some(row) = second_opinion(telling.meaning, call, farthest.want, place) else {
@@ -107,7 +110,7 @@ pub(super) fn confirm(judged: &JudgedCase<'_>, telling: &Telling<'_>) -> Result<
         return Ok(());
     }
     Err(RunError::Contradiction(Box::new(Contradiction {
-        case: judged.record.id.clone(),
+        case: case.to_owned(),
         call: farthest.record.label.clone(),
         result: farthest.want.name(),
         place,
@@ -159,8 +162,7 @@ fn simulated(telling: &Telling<'_>, farthest: &Farthest<'_>) -> Option<Tensor> {
 }
 
 /// One query of the witness: the one whose result is farthest out.
-pub(super) fn example(calls: &[CallRecord], telling: &Telling<'_>) -> Option<WorkedExample> {
-    let farthest = Farthest::of(calls, telling)?;
+pub(super) fn example(farthest: &Farthest<'_>, telling: &Telling<'_>) -> WorkedExample {
     let call = &farthest.record.call;
     let Dims { h_q, n_q, n_k, .. } = call.dims();
     let [item, head, query] = farthest.place();
@@ -195,9 +197,9 @@ pub(super) fn example(calls: &[CallRecord], telling: &Telling<'_>) -> Option<Wor
     let pick = |number: &dyn Fn(usize) -> f64| {
         Numbers(columns.iter().map(|c| number(row * width + c)).collect())
     };
-    let simulated = simulated(telling, &farthest);
+    let simulated = simulated(telling, farthest);
     let values = |j: &usize| Numbers(columns.iter().map(|c| own_steps.values[*j][*c]).collect());
-    Some(WorkedExample {
+    WorkedExample {
         call: farthest.record.label.clone(),
         result: farthest.want.name().to_owned(),
         item,
@@ -220,7 +222,7 @@ pub(super) fn example(calls: &[CallRecord], telling: &Telling<'_>) -> Option<Wor
         got: pick(&|at| farthest.tensor.data[at]),
         simulated: simulated.map(|tensor| pick(&|at| tensor.data[at])),
         columns,
-    })
+    }
 }
 
 /// At most `most` of `0..n`, those of the largest keys, in their order.

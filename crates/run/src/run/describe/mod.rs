@@ -14,7 +14,7 @@ use super::call::Workers;
 use super::error::RunError;
 use super::shrink::{Depth, Shown};
 use super::state::RunState;
-use example::{Telling, confirm, example, picture};
+use example::{Farthest, Telling, confirm, example, picture};
 use patterns::{boundary_of, keep_member, reading, structure_of};
 pub(super) use replay::keep_undecided;
 use replay::{Seen, Trace, trace};
@@ -41,8 +41,11 @@ pub(super) fn describe(
         faults: &group.faults,
         convention: convention.as_ref(),
     });
-    if let Some(telling) = telling.as_ref().filter(|_| group.verdict == Verdict::Fail) {
-        confirm(&judged, telling)?;
+    let is_fail = group.verdict == Verdict::Fail;
+    let telling = telling.filter(|_| is_fail || depth == Depth::Numbers);
+    let farthest = telling.as_ref().and_then(|telling| Farthest::of(&judged.calls, telling));
+    if let (Some(telling), Some(farthest), true) = (&telling, &farthest, is_fail) {
+        confirm(&judged.record.id, farthest, telling)?;
     }
     let telling = telling.filter(|_| depth == Depth::Numbers);
     let picture = telling.as_ref().and_then(|telling| picture(state, &group, telling));
@@ -60,7 +63,10 @@ pub(super) fn describe(
         condition: boundary_of(state, &group),
         reading: is_read.then(|| reading(state, workers, &group)).flatten(),
         structure: structure_of(state, workers, &group),
-        example: telling.as_ref().and_then(|telling| example(&judged.calls, telling)).map(Box::new),
+        example: telling
+            .as_ref()
+            .zip(farthest)
+            .map(|(telling, farthest)| Box::new(example(&farthest, telling))),
         picture: picture.map(|(_, picture)| Box::new(picture)),
         notes: group.notes.into_iter().chain(once).chain(views).collect(),
         cause: group.cause,
