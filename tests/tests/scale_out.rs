@@ -30,9 +30,9 @@ fn lines(folder: &TempDir, set: &str, lines: &str) -> Finished {
     shell(folder.path(), &format!("export QKVET_PYTHON='{python}' {set}\n{lines}"))
 }
 
-/// The whole, which the recipes join to.
+/// The whole, which the recipes join to: where they ask the target at the end.
 fn whole(folder: &TempDir) -> Finished {
-    let whole = folder.run("check attention.py:attention --suite smoke --no-identify -q");
+    let whole = folder.run("check attention.py:attention --suite smoke -q");
     whole.expect(1, &["FAIL"]);
     whole
 }

@@ -87,7 +87,7 @@ pub(super) fn launch(
             .shard
             .map(|shard| Sharding { shard, recording: Recording::until(Arc::clone(&stop)) }),
         digests: expected.exact,
-        identifies: manner.identifies && manner.shard.is_none(),
+        identifies: manner.identifies,
         ..RunConfig::of(&English, catalog, &target, subject.cases, &stop)
     };
     if is_foreign {

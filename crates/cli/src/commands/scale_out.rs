@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use qkvet_spec::Unexpected;
+use qkvet_spec::{Finding, Unexpected, Verdict};
 use serde_json::Value;
 
 use super::expected::Expected;
@@ -54,10 +54,12 @@ pub(super) fn scale_out(args: &CheckArgs, expected: &Expected) -> Result<Ended, 
         process: args.on.process.clone(),
     };
     let mut live = Live::silent(args.report.output.format);
-    let mut judged = judge(&merge(false), &stop, &mut live, Some(expected))?;
-    if judged.unanswered > 0 {
-        // What looks for smaller witnesses has asked what no shard did.
-        match judge(&merge(true), &stop, &mut live, Some(expected)) {
+    let mut judged = judge(&merge(false), false, &stop, &mut live, Some(expected))?;
+    // What looks for smaller witnesses, and for formulas, asks what no shard did.
+    let identifies = !args.no_identify;
+    let is_wrong = |finding: &Finding| finding.verdict == Verdict::Fail;
+    if judged.unanswered > 0 || identifies && judged.summary.findings.iter().any(is_wrong) {
+        match judge(&merge(true), identifies, &stop, &mut live, Some(expected)) {
             Ok(complete) => judged = complete,
             Err(Failure::Target(why)) => {
                 judged.tell_unanswered(&format!("hint: the target cannot be asked here: {why}"))
@@ -237,6 +239,7 @@ mod tests {
             "time",
             "until",
             "shapes",
+            "no_identify",
             "shard",
             "shard_file",
             "cases",

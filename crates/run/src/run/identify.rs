@@ -29,8 +29,10 @@ pub(super) fn identified<'a>(
     workers: &mut Workers<'_, 'a>,
     mut groups: Vec<Group<'a>>,
 ) -> Vec<Group<'a>> {
-    // A fresh call is one more combination for which a compiled target is compiled.
+    // A fresh call is one more combination for which a compiled target is compiled; a shard has
+    // not seen what the others have.
     let is_asked = state.config.identifies
+        && state.config.sharding.is_none()
         && state.config.cases.most_shapes().is_none()
         && !matches!(state.stopped, Some(Stopped::Interrupted | Stopped::Gone(_)));
     if !is_asked || !groups.iter().any(is_doubtful) {
