@@ -3,6 +3,7 @@
 //! One program, for each one is linked with all that it tests.
 
 mod adequacy;
+mod axes;
 mod cheats;
 mod circles;
 mod command_line;

@@ -9,8 +9,7 @@ use qkvet_engine::law::{CallRecord, CallResult, confirms, explains};
 use qkvet_engine::lowering::ResultName;
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{
-    Behavior, Call, CallOptions, Contract, Dtype, Execution, Fault, Meaning, Response, Target,
-    Tensor,
+    Behavior, Call, CallOptions, Contract, Execution, Fault, Meaning, Response, Target, Tensor,
 };
 
 use crate::sample_evenly::sample_evenly;
@@ -67,8 +66,7 @@ pub fn cause<'a>(
     // Only what explains as much as the best has to be told from it.
     let most = causes.first().map_or(0, |best| best.explained.len());
     for cause in causes.iter_mut().take_while(|cause| cause.explained.len() == most) {
-        cause.contradicted =
-            passing.iter().filter(|case| contradicts(case, base, &cause.faults)).count();
+        cause.contradicted = contradicting(passing, base, &cause.faults, Room::None).count();
     }
     // Whatever is wrong in some rows looks as if they had not been written, and NaN for whatever
     // reason as if something had overflowed, so that what is right in them counts.
@@ -109,7 +107,9 @@ pub(crate) fn pairs<'a>(
 ) -> Vec<Cause<'a>> {
     let is_possible = |fault: &&'a Fault| {
         fault.behavior.is_none()
-            && !passing.iter().any(|case| contradicts(case, base, std::slice::from_ref(fault)))
+            && contradicting(passing, base, std::slice::from_ref(fault), Room::None)
+                .next()
+                .is_none()
     };
     pair::pairs(
         &Evidence::new(failures, passing, base),
@@ -205,6 +205,7 @@ fn contradicts(
     (calls, contract): &(&[CallRecord], &Contract),
     base: &Meaning,
     faults: &[&Fault],
+    room: Room,
 ) -> bool {
     let is_wrong = |record: &CallRecord| {
         let seen = Seen { record, contract, is_right: true };
@@ -217,7 +218,11 @@ fn contradicts(
         }
         if !faults.iter().any(|fault| !fault.execution.is_empty()) {
             let is_of_meaning = faults.iter().any(|fault| !fault.meaning.is_empty());
-            return is_of_meaning && !explains(record, |want| expected(base, faults, &seen, want));
+            let faulty = |want| match room {
+                Room::None => expected(base, faults, &seen, want),
+                Room::OfRight => near_right(base, faults, &seen, want),
+            };
+            return is_of_meaning && !explains(record, faulty);
         }
         let Response::Output(output) = faulty_target(base, faults).call(&record.call) else {
             return false;
@@ -235,6 +240,38 @@ fn faulty_target(base: &Meaning, faults: &[&Fault]) -> Simulator {
 
 fn expected(base: &Meaning, faults: &[&Fault], seen: &Seen<'_>, want: ResultName) -> Expected {
     faulty(base, faults, &seen.record.call, seen.contract, want)
+}
+
+/// What a result that came out right may differ by from the right one, which is all that is known of
+/// it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// Nothing: then a call or two speak against any fault by accident.
+    None,
+    /// As much as the contract allows: what speaks against a fault is certain to.
+    OfRight,
+}
+
+/// The cases that came out right and would not have with the faults.
+pub(crate) fn contradicting<'a>(
+    passing: &'a Records<'a>,
+    base: &'a Meaning,
+    faults: &'a [&'a Fault],
+    room: Room,
+) -> impl Iterator<Item = &'a (&'a [CallRecord], &'a Contract)> {
+    passing.iter().filter(move |case| contradicts(case, base, faults, room))
+}
+
+/// What the faults give, with room for a result that is anywhere near the right one: of a call that
+/// came out right no more is known.
+fn near_right(base: &Meaning, faults: &[&Fault], seen: &Seen<'_>, want: ResultName) -> Expected {
+    let mut faulty = expected(base, faults, seen, want);
+    let right = interpret(base, &seen.record.call, seen.contract, want);
+    if right.shape == faulty.shape {
+        let room = right.hard.iter().zip(&right.exact).map(|(hard, exact)| hard + exact.rad);
+        faulty.hard.iter_mut().zip(room).for_each(|(hard, room)| *hard += room);
+    }
+    faulty
 }
 
 fn is_struck(faults: &[&Fault], seen: &Seen<'_>) -> bool {
@@ -347,8 +384,7 @@ fn behaves(behavior: Behavior, fault: &Fault, seen: &Seen<'_>, base: &Meaning) -
         Behavior::MisfitAnswered(_) => true,
         Behavior::WideOutput => {
             let expected = right();
-            got.dtype == Dtype::Float32
-                && got.dtype != expected.dtype
+            got.dtype.precision() > expected.dtype.precision()
                 && got.shape == expected.shape
                 && got.data.iter().enumerate().all(|(at, x)| expected.holds(at, *x))
         }

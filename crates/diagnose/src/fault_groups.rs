@@ -2,7 +2,7 @@
 
 use qkvet_spec::{Fault, Meaning};
 
-use crate::cause::{Cause, Records, cause, pairs, together};
+use crate::cause::{Cause, Records, Room, cause, contradicting, pairs, together};
 use crate::sample_evenly::sample_evenly;
 
 /// A fault is named when it explains at least one in this many of the failures looked at.
@@ -22,7 +22,7 @@ pub struct Named<'a> {
     pub members: Vec<usize>,
     /// How many failures no other fault explained before.
     pub of: usize,
-    /// How many of the calls that came out right contradict it.
+    /// How many of the calls that came out right contradict it for certain.
     pub contradicted: usize,
     /// What comes next to it: a fault, or two, and of how many failures that were looked at it
     /// explains how many.
@@ -73,7 +73,10 @@ pub fn named<'a>(
         faults.sort_by_key(|fault| known.iter().any(|named| named.fault == fault.fault));
         let of = left.len();
         left.retain(|at| !members.contains(at));
-        let contradicted = best.contradicted;
+        let contradicted = match best.contradicted {
+            0 => 0,
+            _ => contradicting(passing, base, &best.faults, Room::OfRight).count(),
+        };
         found.push(Named { faults, members, of, contradicted, rival });
     }
     found

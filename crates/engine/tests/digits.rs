@@ -442,6 +442,7 @@ fn contract() -> Contract {
         title: String::new(),
         dtype: Dtype::Float32,
         output: None,
+        wider_output: false,
         lse: None,
         default: true,
         frozen: false,

@@ -32,6 +32,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check::check, module)?)?;
     module.add_function(wrap_pyfunction!(check::declared, module)?)?;
     module.add_function(wrap_pyfunction!(check::merge, module)?)?;
+    module.add_function(wrap_pyfunction!(own::layout, module)?)?;
     module.add_function(wrap_pyfunction!(check::probe, module)?)?;
     module.add_function(wrap_pyfunction!(known::find_known, module)?)?;
     module.add_function(wrap_pyfunction!(known::outcome, module)?)?;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use qkvet_run::adapters::python::{PythonInfo, gets_views};
+use qkvet_run::adapters::python::{PythonInfo, gets_views, layout_of};
 use qkvet_run::adapters::{Again, NamedTarget, OpenTarget, OwnTarget};
 use qkvet_spec::{Call, Handling, Output, Response, Strides, Target};
 
@@ -38,7 +38,7 @@ impl OwnFunction {
             return Response::NotAsked("interrupted".into());
         }
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let beside = (self.case.as_deref(), lies);
+        let beside = (self.case.as_deref(), lies, None);
         Python::attach(|py| {
             answer(py, &self.answered, call, beside)
                 .unwrap_or_else(|error| Response::Error(error.to_string().into()))
@@ -66,6 +66,18 @@ impl Target for OwnFunction {
     fn begin(&mut self, case: &str) {
         self.case = Some(case.to_owned());
     }
+}
+
+/// The order of axes in which the function takes a call, where `info` declares none.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "as Python passes them")]
+pub(crate) fn layout(py: Python<'_>, answered: Py<PyAny>, info: String) -> PyResult<&'static str> {
+    let info: PythonInfo = serde_json::from_str(&info).map_err(invalid)?;
+    let found = layout_of(&info, |layout, call| {
+        answer(py, &answered, call, (None, None, Some(layout.name())))
+            .unwrap_or_else(|error| Response::Error(error.to_string().into()))
+    });
+    Ok(found.name())
 }
 
 /// The target of this name.
@@ -129,7 +141,7 @@ fn answer(
     py: Python<'_>,
     answered: &Py<PyAny>,
     call: &Call,
-    (case, lies): (Option<&str>, Option<&str>),
+    beside: (Option<&str>, Option<&str>, Option<&str>),
 ) -> PyResult<Response> {
     let tensors = PyDict::new(py);
     for (name, dtype, shape, bits) in qkvet_run::tensors(call) {
@@ -137,7 +149,8 @@ fn answer(
         tensors.set_item(name, tensor)?;
     }
     let params = serde_json::to_string(&qkvet_run::params(call)).map_err(invalid)?;
-    let answer = answered.bind(py).call1((tensors, params, case, lies))?;
+    let (case, lies, layout) = beside;
+    let answer = answered.bind(py).call1((tensors, params, case, lies, layout))?;
     let answer = answer.cast_into::<PyDict>()?;
     let item = |name: &str| answer.get_item(name).map(|item| item.filter(|item| !item.is_none()));
     let reason = || item("reason")?.map_or_else(|| Ok(String::new()), |reason| reason.extract());

@@ -11,3 +11,9 @@ pub(crate) fn family_of(fault: &FaultRef) -> Option<&'static FaultFamily> {
     let catalog = CATALOG.as_ref()?;
     catalog.families.get(&catalog.faults.get(&fault.fault)?.family)
 }
+
+/// What is right instead of a fault: as its own file says, else as its family does.
+pub(crate) fn fix_of(fault: &FaultRef, family: &FaultFamily) -> String {
+    let own = || CATALOG.as_ref()?.faults.get(&fault.fault)?.fix.clone();
+    own().unwrap_or_else(|| family.fix.clone())
+}

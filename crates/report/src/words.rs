@@ -9,7 +9,7 @@ use qkvet_spec::{
 };
 
 use crate::deviation;
-use crate::repair::family_of;
+use crate::repair::{family_of, fix_of};
 
 /// English.
 #[derive(Clone, Copy, Debug, Default)]
@@ -84,7 +84,7 @@ fn repair(cause: &Cause) -> [Option<String>; 2] {
         Some(families.iter().map(one).collect::<Vec<_>>().join("\n"))
     };
     [
-        joined(|(_, family)| family.fix.clone()),
+        joined(|(fault, family)| fix_of(fault, family)),
         joined(|(fault, family)| format!("{} (`qkvet explain {}`)", family.look, fault.code)),
     ]
 }

@@ -69,7 +69,7 @@ pub struct TargetEntry {
     pub arrays: Option<Arrays>,
     /// Order of axes.
     #[serde(default)]
-    pub layout: Layout,
+    pub layout: Option<Layout>,
     /// The argument for the mask takes the bias too, one of the two at a time.
     #[serde(default)]
     pub mask_takes_bias: bool,
@@ -93,7 +93,7 @@ impl TargetEntry {
     pub(crate) fn settings(&self) -> CallSettings {
         CallSettings {
             arrays: self.arrays,
-            layout: Some(self.layout).filter(|layout| *layout != Layout::default()),
+            layout: self.layout,
             device: self.device.clone(),
             call: self.call.clone(),
             constants: self.constants.clone(),

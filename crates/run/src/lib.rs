@@ -14,6 +14,7 @@ pub mod record;
 mod repro;
 pub mod run;
 pub mod runtime;
+mod small;
 pub mod store;
 mod wire;
 

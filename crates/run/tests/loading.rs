@@ -300,7 +300,7 @@ fn layouts_and_modules() {
          query.flags.writeable = False\n    return query\n",
     );
     let mut config = config_in(&fixture, "pkg.attn:attention");
-    config.layout = Layout::Bnhd;
+    config.layout = Some(Layout::Bnhd);
     let mut target = PythonTarget::start(&config, &Limits::default()).expect("starts");
     let call = small_call();
     let got = output(target.call(&call));

@@ -8,5 +8,6 @@ mod flash;
 mod loading;
 mod programs;
 mod python;
+mod right;
 mod strides;
 mod torch;

@@ -358,7 +358,7 @@ fn results_come_in_their_order() {
     let fixture = Fixture::new(TELLS);
     let start = |function: &str, layout| {
         let mut config = fixture.config(function);
-        config.layout = layout;
+        config.layout = Some(layout);
         PythonTarget::start(&config, &Limits::default()).expect("starts")
     };
     let call = |return_weights, return_lse| Call { return_weights, return_lse, ..small_call() };

@@ -16,7 +16,7 @@ fn calls() -> impl Iterator<Item = Call> {
 
 fn start(fixture: &Fixture, function: &str, layout: Layout) -> PythonTarget {
     let mut config = fixture.config(function);
-    config.layout = layout;
+    config.layout = Some(layout);
     PythonTarget::start(&config, &Limits::default()).expect(function)
 }
 

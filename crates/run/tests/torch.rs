@@ -42,7 +42,7 @@ fn tensors_in_every_form() {
     }
     let fixture = Fixture::new(MODES);
     let mut config = fixture.config("attention");
-    config.layout = Layout::Bnhd;
+    config.layout = Some(Layout::Bnhd);
     let mut target = PythonTarget::start(&config, &Limits::default()).expect("starts");
     let mut ask = |mode: i32, dtype| {
         let mut call = random_call(small_call().dims(), dtype, 1);

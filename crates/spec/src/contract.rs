@@ -20,6 +20,9 @@ pub struct Contract {
     /// Format of the output; absent: that of the inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Dtype>,
+    /// Whether the output may come back in a wider format, as it is there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wider_output: bool,
     /// Format of the log-sum-exp, where it is returned; absent: the softmax format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lse: Option<Dtype>,

@@ -137,6 +137,8 @@ fn bits(value: &Option<u32>) -> f64 {
 }
 
 contract_patch! {
+    /// Whether the output may come back in a wider format.
+    wider_output: bool, wider_output, |x| x, bool::looseness;
     /// Narrower format in which everything on the way is stored.
     storage: Dtype, storage, Some, if_any;
     /// Format to which query, key, weights and values are rounded before they are multiplied.

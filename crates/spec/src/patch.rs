@@ -94,6 +94,9 @@ pub struct Fault {
     pub seen: Vec<String>,
     /// How it shows and what is right instead.
     pub tell: String,
+    /// What is right, where its family says too little; absent: what that says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
     /// Whether students make it.
     #[serde(default)]
     pub student: bool,

@@ -413,8 +413,9 @@ pub(crate) struct TargetArgs {
     /// Array library of a Python target; default: what its module imports
     #[arg(long, value_parser = PossibleValuesParser::new(["numpy", "torch", "jax"]).try_map(|name| serde_json::from_value::<Arrays>(name.into())))]
     pub(crate) arrays: Option<Arrays>,
-    /// Axis order of query, key, value and output
-    #[arg(long, value_parser = PossibleValuesParser::new(["bhnd", "bnhd"]).try_map(|name| serde_json::from_value::<Layout>(name.into())))]
+    /// Axes of query, key, value and output; default: of a Python function the first of bhnd, bnd
+    /// and nd that it takes, else bhnd
+    #[arg(long, value_parser = PossibleValuesParser::new(Layout::ALL.map(Layout::name)).try_map(|name| serde_json::from_value::<Layout>(name.into())))]
     pub(crate) layout: Option<Layout>,
     /// Device of torch and jax arrays, such as cuda:0
     #[arg(long)]

@@ -171,6 +171,7 @@ mod tests {
             title: String::new(),
             dtype,
             output: None,
+            wider_output: false,
             lse: None,
             default: true,
             frozen: false,

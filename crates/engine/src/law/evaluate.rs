@@ -14,6 +14,7 @@ use super::relation::Decision;
 use super::session::{Outcome, Session};
 use super::undefined::{EvaluationError, Undefined};
 use super::value::Value;
+use super::wider_output::WiderOutput;
 use crate::ball::Ball;
 use crate::interpret::{Expected, interpret};
 use crate::lowering::ResultName;
@@ -86,6 +87,13 @@ fn evaluate_with(
     target: &mut dyn Target,
 ) -> Result<Outcome, EvaluationError> {
     let error = |cause| EvaluationError::on(&law.law.law, case, cause);
+    let mut wider;
+    let target: &mut dyn Target = if judge.contract.wider_output {
+        wider = WiderOutput { target, narrow: judge.contract.output() };
+        &mut wider
+    } else {
+        target
+    };
     if let Some(call) = refused_call(law, case).map_err(error)? {
         return Ok(refusal(call, target));
     }

@@ -18,6 +18,7 @@ mod same;
 mod session;
 mod undefined;
 mod value;
+mod wider_output;
 
 pub use attempt::{Attempt, Came, Inquiry, Question};
 pub use call::{CallRecord, CallResult};

@@ -29,7 +29,7 @@ _MEANT = {
     "logits_soft_cap": "softcap=",
     "cache_seqlens": "key_lengths=",
     "key_padding_mask": "mask= of four axes, true attends, or key_lengths=",
-    "tensor_layout": 'layout="bhnd" or layout="bnhd"',
+    "tensor_layout": 'layout="bhnd", "bnhd", "bnd" or "nd"',
     "rtol": "leave it out: what is allowed is derived, contract= says from what",
     "atol": "leave it out: what is allowed is derived, contract= says from what",
     "conventions": "convention=",

@@ -11,7 +11,7 @@ from typing import Any
 
 from . import _native
 from ._arguments import named
-from ._caller import bits, listed, numbers, source
+from ._caller import bits, known_layout, listed, numbers, source
 
 __all__ = ["Verdict", "assert_attention", "judge_attention", "reference"]
 
@@ -48,11 +48,8 @@ class Verdict:
 
 def _call(options: dict[str, Any]) -> tuple[_native.Call, list[str]]:
     """The call of these arguments, and the conventions that they declare."""
-    layout = options["layout"]
-    if layout not in ("bhnd", "bnhd"):
-        raise ValueError(f"layout: expected bhnd or bnhd, got {layout}")
-    swap = layout == "bnhd"
-    tensors = {name: bits(name, options[name], swap) for name in ("query", "key", "value")}
+    layout = known_layout(options["layout"])
+    tensors = {name: bits(name, options[name], layout) for name in ("query", "key", "value")}
     for name in ("mask", "bias", "sinks", "alibi_slopes"):
         if options[name] is not None:
             tensors[name] = bits(name, options[name])
@@ -78,7 +75,7 @@ def _call(options: dict[str, Any]) -> tuple[_native.Call, list[str]]:
 
 def _judged(out: Any, options: dict[str, Any], *, measured: bool) -> Verdict:
     call, conventions = _call(options)
-    found = call.judge(bits("out", out, options["layout"] == "bnhd"), conventions, options["contract"], measured)
+    found = call.judge(bits("out", out, options["layout"]), conventions, options["contract"], measured)
     return Verdict(**json.loads(found))
 
 
@@ -99,7 +96,7 @@ def judge_attention(
     alibi_slopes: Any = None,
     key_lengths: Any = None,
     query_lengths: Any = None,
-    layout: str = "bhnd",
+    layout: str | None = None,
     contract: str | None = None,
     convention: str | Iterable[str] = (),
 ) -> Verdict:
@@ -124,7 +121,7 @@ def assert_attention(
     alibi_slopes: Any = None,
     key_lengths: Any = None,
     query_lengths: Any = None,
-    layout: str = "bhnd",
+    layout: str | None = None,
     contract: str | None = None,
     convention: str | Iterable[str] = (),
     strict: bool = False,
@@ -132,7 +129,7 @@ def assert_attention(
     """Asserts that `out` can be the attention of these inputs, as computed under a contract.
 
     Shapes: `query (b, h_q, n_q, d_k)`, `key (b, h_k, n_k, d_k)`, `value (b, h_k, n_k, d_v)`, `out (b, h_q, n_q, d_v)`;
-    with `layout="bnhd"` heads come after positions. `causal` is aligned lower right; `"upper-left"` declares the other
+    with `layout="bnhd"` heads come after positions; arrays of three axes have one head, of two one item besides. `causal` is aligned lower right; `"upper-left"` declares the other
     one. `mask` is boolean, true attends; `bias` is added to the scaled scores; both broadcast to `(b, h_q, n_q, n_k)`
     from two or four axes.
 
@@ -166,7 +163,7 @@ def reference(
     alibi_slopes: Any = None,
     key_lengths: Any = None,
     query_lengths: Any = None,
-    layout: str = "bhnd",
+    layout: str | None = None,
     convention: str | Iterable[str] = (),
 ) -> tuple[Any, Any]:
     """Midpoint and radius of the exact attention: `|exact - midpoint| <= radius`, element by element, proved.
@@ -176,6 +173,8 @@ def reference(
     """
     call, conventions = _call(locals())
     mid, rad, shape = call.reference(conventions)
+    axes = len(getattr(query, "shape", shape))
+    shape = shape if axes == 4 else [*shape[: axes - 2], *shape[2:]]
     return tuple(_array(raw, shape, query, layout == "bnhd") for raw in (mid, rad))  # type: ignore[return-value]
 
 

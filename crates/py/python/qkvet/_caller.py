@@ -32,19 +32,35 @@ def listed(value: str | Iterable[str] | None) -> list[str]:
     return [value] if isinstance(value, str) else [str(one) for one in value]
 
 
-def bits(name: str, value: Any, swap: bool = False) -> _native.Bits:
-    """Format, shape and storage bits of an array; axes 1 and 2 exchanged if `swap`."""
+LAYOUTS = ("bhnd", "bnhd", "bnd", "nd")
+
+
+def known_layout(layout: str | None) -> str | None:
+    """A layout, or none: what the axes tell."""
+    if layout is not None and layout not in LAYOUTS:
+        raise ValueError(f"layout: expected one of {', '.join(LAYOUTS)}, got {layout}")
+    return layout
+
+
+def bits(name: str, value: Any, layout: str | None = "bhnd") -> _native.Bits:
+    """Format, shape and storage bits of an array, in axes `bhnd`. Without a layout three axes are `bnd` and two are `nd`."""
     array = _known(name, value)
+    swap = layout == "bnhd"
     if isinstance(array, memoryview):
         dtype, shape, raw = _of_buffer(name, array)
         if swap:
             raise TypeError(f"{name}: expected an array of a library for layout bnhd, got a buffer")
-        return dtype, shape, raw
-    dtype, shape = source.shape_of(array)
-    swap = swap and len(shape) == 4
+    else:
+        dtype, shape = source.shape_of(array)
+        swap = swap and len(shape) == 4
+        raw = source.read(array, swap)
     if swap:
         shape[1], shape[2] = shape[2], shape[1]
-    return dtype, shape, source.read(array, swap)
+    gone = source.DROPPED.get(layout or {3: "bnd", 2: "nd"}.get(len(shape)), ())
+    if len(shape) + len(gone) == 4:
+        for axis in gone:
+            shape.insert(axis, 1)
+    return dtype, shape, raw
 
 
 def _known(name: str, value: Any) -> Any:
@@ -116,21 +132,23 @@ def bound(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     hello = dict(options)
     if hello.get("arrays") is None:
         hello["arrays"] = arrays_of(function)
-    layout = hello.get("layout", "bhnd")
-    if layout not in ("bhnd", "bnhd"):
-        raise ValueError(f"layout: expected bhnd or bnhd, got {layout}")
+    known_layout(hello.get("layout"))
     try:
-        return source.Caller(function, getattr(function, "__name__", type(function).__name__), os.getcwd(), hello)
+        caller = source.Caller(function, getattr(function, "__name__", type(function).__name__), os.getcwd(), hello)
     except source.LoadError as error:
         hint = f"\nhint: {error.hint}" if error.hint else ""
         raise ValueError(f"target: {error.message}{hint}") from None
+    caller.layout = _native.layout(answered(caller), info_of(caller))
+    return caller
 
 
 def answered(caller: Any) -> Callable[..., Any]:
     """What the bindings call: tensors and, as JSON, numbers and what is wanted in, an answer out."""
 
-    def asked(tensors: dict[str, _native.Bits], params: str, case: str | None, lies: str | None) -> dict[str, Any]:
-        return source.answered(caller, tensors, *json.loads(params), case, lies)
+    def asked(
+        tensors: dict[str, _native.Bits], params: str, case: str | None, lies: str | None, layout: str | None
+    ) -> dict[str, Any]:
+        return source.answered(caller, tensors, *json.loads(params), case, lies, layout)
 
     return asked
 

@@ -107,7 +107,7 @@ def check(
     fail_fast: bool = False,
     arrays: str | None = None,
     device: str | None = None,
-    layout: str = "bhnd",
+    layout: str | None = None,
     supports: Iterable[str] | None = None,
     mask_takes_bias: bool = False,
 ) -> Report:
@@ -157,7 +157,7 @@ def probe(
     contract: str | Iterable[str] = (),
     arrays: str | None = None,
     device: str | None = None,
-    layout: str = "bhnd",
+    layout: str | None = None,
     supports: Iterable[str] | None = None,
     mask_takes_bias: bool = False,
 ) -> Probe:
@@ -172,7 +172,7 @@ def probe(
 
 
 def target_options(
-    arrays: str | None, device: str | None, layout: str, supports: Iterable[str] | None, mask_takes_bias: bool
+    arrays: str | None, device: str | None, layout: str | None, supports: Iterable[str] | None, mask_takes_bias: bool
 ) -> dict[str, Any]:
     """How a function is called."""
     return {

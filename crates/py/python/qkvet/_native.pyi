@@ -55,6 +55,7 @@ def check(
     fail_fast: bool,
     shard: tuple[str, str] | None = None,
 ) -> tuple[str, str]: ...
+def layout(answered: Callable[..., Any], info: str) -> str: ...
 def merge(
     answered: Callable[..., Any],
     name: str,

@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         group.addoption(f"--qkvet-{name}", action="append", default=[], metavar=name.upper(), help=what)
     group.addoption("--qkvet-arrays", choices=("numpy", "torch", "jax"), help="library of the arrays")
     group.addoption("--qkvet-device", metavar="DEVICE", help="device of torch and jax arrays, such as cuda:0")
-    group.addoption("--qkvet-layout", choices=("bhnd", "bnhd"), default="bhnd", help="order of the axes (bhnd)")
+    group.addoption("--qkvet-layout", choices=("bhnd", "bnhd", "bnd", "nd"), help="order of the axes (found by a call)")
     group.addoption(
         "--qkvet-known", metavar="FILE", help="known deviations (qkvet.known.yaml beside qkvet.yaml, or here or above)"
     )

@@ -1,5 +1,6 @@
 //! How a target is called, as far as flags, a stored case and `qkvet.yaml` say.
 
+use qkvet_spec::Unexpected;
 use serde::{Deserialize, Serialize};
 
 use super::python::{Arrays, Layout};
@@ -91,7 +92,8 @@ pub struct StoredCall {
     /// `--arrays`.
     pub arrays: Option<Arrays>,
     /// `--layout`.
-    pub layout: Layout,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<Layout>,
     /// `--device`.
     pub device: Option<String>,
     /// `--constant`.
@@ -102,9 +104,24 @@ pub struct StoredCall {
     pub prototype: Option<String>,
 }
 
+impl CallSettings {
+    /// The order of four axes, for a kind of target that has no other.
+    ///
+    /// # Errors
+    /// A layout of fewer axes.
+    pub(super) fn layout_of_four(&self, place: String) -> Result<Layout, Unexpected> {
+        let layout = self.layout.unwrap_or_default();
+        if layout.has_heads() {
+            return Ok(layout);
+        }
+        let hint = "layouts of fewer axes are for Python functions";
+        Err(Unexpected::at(place, "bhnd or bnhd").got(layout.name()).hint(hint))
+    }
+}
+
 impl From<StoredCall> for CallSettings {
     fn from(stored: StoredCall) -> Self {
         let StoredCall { arrays, layout, device, constants, prototype } = stored;
-        Self { arrays, layout: Some(layout), device, call: prototype, constants, ..Self::default() }
+        Self { arrays, layout, device, call: prototype, constants, ..Self::default() }
     }
 }

@@ -15,12 +15,14 @@ mod judge;
 mod order;
 mod plan;
 mod precision;
+mod preflight;
 mod propose;
 mod settle;
 mod shrink;
 mod state;
 mod stop;
 mod summary;
+mod wider;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,6 +49,7 @@ use settle::settle;
 use shrink::{shown, shown_convention, shown_precision};
 use state::RunState;
 use stop::Deadline;
+use wider::{Wider, wider};
 
 /// Tests what every verdict rests on: rounding, subnormal numbers, the exponential, matrix
 /// products.
@@ -66,8 +69,8 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     let deadline = config.time.and_then(Deadline::after);
     self_test()?;
     let is_compiled = Arc::new(AtomicBool::new(false));
-    let first = call::open(config, &is_compiled)?;
-    let fit = first.fit.clone().filter(|fit| config.cases.is_changed_by(fit));
+    let mut first = call::open(config, &is_compiled)?;
+    let fit = preflight::fit(config, &mut first).filter(|fit| config.cases.is_changed_by(fit));
     let mut plan = Plan::of(config, fit.as_ref())?;
     let targets = call::open_others(config, first, plan.cases.len())?;
     let store = config.store.as_deref().map(|folder| Store::open(folder, config));
@@ -114,13 +117,19 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
         conventions: &conventions,
         stopped: stopped.as_ref(),
     };
-    let mut narrower = Vec::new();
-    let mut judged_again = Vec::new();
+    let (mut instead, mut judged_again) = (Vec::new(), Vec::new());
+    if let Some(Wider { contracts, group, judged }) = wider(&as_declared, &mut workers)? {
+        if let Some(shown) = shown(&as_declared, &mut workers, group)? {
+            findings.extend(describe(&as_declared, &workers, shown)?);
+        }
+        instead.extend(contracts);
+        judged_again.extend(judged);
+    }
     for Precision { dtype, contract, group, judged } in precisions(&as_declared, &mut workers)? {
         if let Some(shown) = shown_precision(&as_declared, &mut workers, group, &contract)? {
             findings.extend(describe(&as_declared, &workers, shown)?);
         }
-        narrower.push((dtype, contract));
+        instead.push((dtype, contract));
         judged_again.extend(judged);
     }
     for (at, case) in judged_again {
@@ -128,7 +137,7 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     }
     // Everything else is judged, and put again, by what holds.
     let mut contracts = config.contracts.clone();
-    contracts.extend(narrower.iter().map(|(dtype, contract)| (*dtype, contract)));
+    contracts.extend(instead.iter().map(|(dtype, contract)| (*dtype, contract)));
     run.contracts = named(&contracts);
     let config = &RunConfig { contracts, ..config.clone() };
     let mut workers = Workers { config, ..workers };

@@ -181,7 +181,20 @@ def read(value, swap):
     return (np.swapaxes(value, 1, 2) if swap else value).tobytes()
 
 
-def result_tensor(name, value, swap):
+# Axes of (batch, heads, positions, width) that hold one and that arrays go without, by layout.
+DROPPED = {"bnd": (1,), "nd": (0, 1)}
+
+
+def dropped(shape, layout):
+    """The shape of an input without the axes that the layout goes without."""
+    first = 4 - len(shape)
+    gone = [axis for axis in DROPPED.get(layout, ()) if axis >= first]
+    if any(shape[axis - first] != 1 for axis in gone):
+        raise Unsupported("layout %s holds one head%s" % (layout, " of one item" if len(gone) > 1 else ""))
+    return [n for axis, n in enumerate(shape, first) if axis not in gone]
+
+
+def result_tensor(name, value, layout):
     """Format, shape and storage bits of one array that the function returned."""
     form = shape_of(value)
     if form is None:
@@ -192,7 +205,11 @@ def result_tensor(name, value, swap):
     size = math.prod(shape) * SIZES[dtype]
     if size > MOST:
         raise Malformed("%s: %d bytes of shape %s are too many to be checked" % (name, size, shape))
-    swap = swap and len(shape) == 4
+    swap = layout == "bnhd" and len(shape) == 4 and name == "output"
     if swap:
         shape[1], shape[2] = shape[2], shape[1]
+    gone = DROPPED.get(layout, ())
+    if len(shape) + len(gone) == (3 if name == "lse" else 4):
+        for axis in gone:
+            shape.insert(axis, 1)
     return dtype, shape, read(value, swap)

@@ -37,7 +37,8 @@ def is_poisoned():
 
 
 class Caller:
-    """A function with what it takes. `hello`: arrays, device, layout, supports; or arguments, where they are known."""
+    """A function with what it takes. `hello`: arrays, device, layout, supports; or arguments, where they are known. A call may say
+    another layout, which holds from then on."""
 
     def __init__(self, function, name, folder, hello):
         self.function, self.folder, self.case, self.kept, self.held = function, folder, None, None, {}
@@ -50,12 +51,12 @@ class Caller:
         self.notes = [note] if note else []
         if others:
             self.notes.append("no option of qkvet, left at its default: " + ", ".join(others))
-        self.swapped = hello.get("layout") == "bnhd"
+        self.layout = hello.get("layout")
         kind = layer_of(function)
         self.is_layer = kind is not None
         if kind:
-            if self.swapped:
-                raise LoadError("layout", "a layer has no axis of heads, got layout bnhd", "leave --layout out")
+            if self.layout not in (None, "bhnd"):
+                raise LoadError("layout", "a layer has axes of its own, got layout " + self.layout, "leave --layout out")
             if "Layer" not in globals():
                 # The worker gets it with its request: not all of them need it, and a command line
                 # is only so long.
@@ -74,6 +75,7 @@ class Caller:
             "arguments": self.arguments,
             "always": self.always,
             "layer": self.is_layer,
+            "layout": self.layout,
             "notes": self.notes,
         }
 
@@ -109,8 +111,9 @@ class Caller:
         named.update({self.arguments[option]: value for option, value in given.items()})
         return named
 
-    def call(self, given, params, want, case, lies):
+    def call(self, given, params, want, case, lies, layout):
         """The answer to one call; a tensor is `(dtype, shape, bits)` here and there."""
+        self.layout = layout or self.layout
         if case != self.case:
             self.case, self.kept, self.held = case, None, {}
         if lies == "contiguous" or self.is_layer or self.library.name == "jax" or not (lies or gets_views(given)):
@@ -121,13 +124,15 @@ class Caller:
         return self.once(given, params, want, "declined")
 
     def once(self, given, params, want, strides):
-        raws, tensors = {}, {}
+        raws, tensors, swapped = {}, {}, self.layout == "bnhd"
         for name, (dtype, shape, raw) in given.items():
             if dtype == "int64":
                 dtype, raw = "int32", narrowed(name, raw)
+            if name in INPUTS or name in ("mask", "bias"):
+                shape = dropped(shape, self.layout)
             raws[name], tensors[name] = raw, self.library.make(dtype, shape, raw)
             if name in INPUTS:
-                if self.swapped != (strides == "transposed"):
+                if swapped != (strides == "transposed"):
                     tensors[name] = self.library.swap(tensors[name])
                 if strides == "transposed":
                     tensors[name] = tensors[name].swapaxes(1, 2)
@@ -194,19 +199,17 @@ class Caller:
                 raise Malformed("output: expected an array, got a %s of %s" % (type(result).__name__, first))
         else:
             result = [result]
-        found = {"output": result_tensor("output", result[0], self.swapped)}
-        found.update({name: result_tensor(name, value, False) for name, value in zip(beside, result[1:])})
-        return found
+        return {name: result_tensor(name, value, self.layout) for name, value in zip(["output", *beside], result)}
 
     def reuses(self, result, raw):
         """Whether the result replaced the one before, held here."""
         array = result[0] if isinstance(result, (tuple, list)) else result
         kept = self.kept
         self.kept = (array, raw) if len(raw) <= INLINE_LIMIT else None
-        return kept is not None and share(array, kept[0]) and read(kept[0], self.swapped) != kept[1]
+        return kept is not None and share(array, kept[0]) and read(kept[0], self.layout == "bnhd") != kept[1]
 
     def unchanged(self, name, array, form, raw):
-        swap = self.swapped and name in INPUTS
+        swap = self.layout == "bnhd" and name in INPUTS
         try:
             return (array.dtype, tuple(array.shape)) == form and read(array, swap) == raw
         except (Malformed, RuntimeError):  # a jax array that was donated is gone
@@ -220,10 +223,10 @@ def load(hello):
     return Caller(find_function(module, name), name, folder, hello)
 
 
-def answered(caller, given, params, want, case=None, lies=None):
+def answered(caller, given, params, want, case=None, lies=None, layout=None):
     """The answer of the caller, whatever happens before the call."""
     try:
-        return caller.call(given, params, want, case, lies)
+        return caller.call(given, params, want, case, lies, layout)
     except Unsupported as error:
         return {"status": "unsupported", "reason": str(error)}
     except BaseException as error:

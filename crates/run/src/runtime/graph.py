@@ -110,5 +110,5 @@ class Graph:
             name, heads, swap = output["role"], output.get("heads"), bool(output.get("swap"))
             if heads and getattr(result, "ndim", None) == 3 and result.shape[2] % heads == 0:
                 result, swap = result.reshape(*result.shape[:2], heads, -1), True
-            found[name] = result_tensor(name, result, swap)
+            found[name] = result_tensor(name, result, "bnhd" if swap else None)
         return found

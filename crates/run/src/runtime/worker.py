@@ -79,7 +79,8 @@ class Target:
         set_threads(request)
         given = {name: (x["dtype"], x["shape"], self.bits(x)) for name, x in request["tensors"].items()}
         params, want = request.get("params", {}), request.get("want", ())
-        return answered(self.caller, given, params, want, request.get("case"), request.get("lies"))
+        beside = (request.get(name) for name in ("case", "lies", "layout"))
+        return answered(self.caller, given, params, want, *beside)
 
     def run(self, request):
         self.forget()

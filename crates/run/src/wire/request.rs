@@ -83,6 +83,9 @@ pub(crate) struct WorkerFields<'a> {
     /// How query, key and value lie in memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lies: Option<&'static str>,
+    /// Order of the axes of query, key, value and output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) layout: Option<&'static str>,
     /// What is fed to a graph in place of the tensors of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) onnx: Option<Changed<'a>>,

@@ -57,7 +57,8 @@ fn of_shards(args: &SnapshotFromArgs, shards: &[PathBuf]) -> Result<Summary, Fai
     };
     let expected = Expected::default().and_snapshot(None, args.exact);
     let stop = Arc::new(AtomicBool::new(false));
-    let judged = judge(&merge, false, &stop, &mut Live::silent(ReportFormat::Human), Some(&expected))?;
+    let judged =
+        judge(&merge, false, &stop, &mut Live::silent(ReportFormat::Human), Some(&expected))?;
     for name in &judged.gone {
         tell!(
             "notice: {}: expected what the shards ran, got no file\nhint: it is gone since: its cases stand for what it was",

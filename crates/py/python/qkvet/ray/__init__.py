@@ -47,7 +47,7 @@ def check(
     fail_fast: bool = False,
     arrays: str | None = None,
     device: str | None = None,
-    layout: str = "bhnd",
+    layout: str | None = None,
     supports: Iterable[str] | None = None,
     mask_takes_bias: bool = False,
 ) -> Report:

@@ -30,7 +30,7 @@ pub(in super::super) const KIND: Kind = Kind {
             Unexpected::at(named.target(), "the path of the qkvet binary").error(error)
         })?;
         let mut config = LibraryConfig::new(named.rest, named.base, binary);
-        config.layout = settings.layout.unwrap_or_default();
+        config.layout = settings.layout_of_four(named.place_of(CallSetting::Layout))?;
         if let Some(prototype) = &settings.call {
             config.declare(prototype, named.dtypes)?;
         }
@@ -137,7 +137,7 @@ impl Adapter for LibraryConfig {
 
     fn stored_call(&self) -> StoredCall {
         let (layout, prototype) = (self.layout, self.prototype.clone());
-        StoredCall { layout, prototype, ..StoredCall::default() }
+        StoredCall { layout: Some(layout), prototype, ..StoredCall::default() }
     }
 
     fn files(&self) -> Vec<PathBuf> {
@@ -152,13 +152,9 @@ impl Adapter for LibraryConfig {
 impl NativeWorker {
     /// The words of a command line that [`from_arguments`](Self::from_arguments) reads.
     fn to_arguments(&self) -> Vec<OsString> {
-        let layout = match self.layout {
-            Layout::Bhnd => "bhnd",
-            Layout::Bnhd => "bnhd",
-        };
         vec![
             self.library.clone().into(),
-            layout.into(),
+            self.layout.name().into(),
             self.prototype.clone().unwrap_or_default().into(),
         ]
     }

@@ -227,8 +227,8 @@ impl Taken {
                 let sent = &call.tensors[parameter.role.name()];
                 self.has_format(sent.dtype)?;
                 let bytes = match self.layout {
-                    Layout::Bhnd => sent.bytes.clone(),
                     Layout::Bnhd => exchanged(&sent.bytes, &sent.shape, call.dtype.size()),
+                    _ => sent.bytes.clone(),
                 };
                 return Ok(Argument::Buffer(prepared.input(&parameter.name, bytes)));
             }

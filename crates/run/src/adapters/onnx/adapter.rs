@@ -28,7 +28,7 @@ pub(in super::super) const MODEL: Kind = Kind {
             return Err(Unexpected::at(named.target(), expected).into());
         }
         let mut config = OnnxConfig::new(named.rest, named.base, named.python);
-        config.layout = settings.layout.unwrap_or_default();
+        config.layout = settings.layout_of_four(named.place_of(CallSetting::Layout))?;
         config.device = settings.device;
         let declared = config.declare(&settings.constants);
         declared.map_err(|error| error.inside(named.place_of(CallSetting::Constants)))?;
@@ -71,7 +71,12 @@ impl Adapter for OnnxConfig {
 
     fn stored_call(&self) -> StoredCall {
         let (layout, device) = (self.layout, self.device.clone());
-        StoredCall { layout, device, constants: self.declared.clone(), ..StoredCall::default() }
+        StoredCall {
+            layout: Some(layout),
+            device,
+            constants: self.declared.clone(),
+            ..StoredCall::default()
+        }
     }
 
     fn fills_masks(&self) -> bool {

@@ -224,7 +224,7 @@ impl Model {
         let laid_out = |tensor: &Tensor| match (input.rank(), layout) {
             (3, _) => side_by_side(tensor),
             (_, Layout::Bnhd) => axes_exchanged(tensor),
-            (_, Layout::Bhnd) => tensor.clone(),
+            _ => tensor.clone(),
         };
         let options = &call.options;
         Ok(match role {

@@ -37,7 +37,7 @@ pub(in super::super) const KIND: Kind = Kind {
         Ok(Box::new(PythonConfig {
             folder: Some(named.base.to_owned()),
             arrays: settings.arrays,
-            layout: settings.layout.unwrap_or_default(),
+            layout: settings.layout,
             device: settings.device,
             supports: settings.supports,
             mask_takes_bias: settings.mask_takes_bias,
@@ -53,7 +53,7 @@ impl PythonConfig {
             target: self.target.to_string(),
             folder: self.folder.clone().unwrap_or_default(),
             device: self.device.clone(),
-            layout: self.layout,
+            layout: info.layout.or(self.layout).unwrap_or_default(),
             info,
             limit_s: limits.timeout.as_secs_f64(),
         })

@@ -98,6 +98,47 @@ pub enum Layout {
     Bhnd,
     /// Batch, positions, heads, width.
     Bnhd,
+    /// Batch, positions, width: one head. Of a Python function, masks, biases, weights and
+    /// log-sum-exps go without the axis of heads too.
+    Bnd,
+    /// Positions, width: one item and one head. Masks and their like as in [`Layout::Bnd`].
+    Nd,
+}
+
+impl Layout {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Bhnd, Self::Bnhd, Self::Bnd, Self::Nd];
+
+    /// As flags and files write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bhnd => "bhnd",
+            Self::Bnhd => "bnhd",
+            Self::Bnd => "bnd",
+            Self::Nd => "nd",
+        }
+    }
+
+    /// The axes, one after the other.
+    pub fn axes(self) -> &'static str {
+        match self {
+            Self::Bhnd => "batch, heads, positions, width",
+            Self::Bnhd => "batch, positions, heads, width",
+            Self::Bnd => "batch, positions, width",
+            Self::Nd => "positions, width",
+        }
+    }
+
+    /// Whether arrays have an axis for heads.
+    pub fn has_heads(self) -> bool {
+        matches!(self, Self::Bhnd | Self::Bnhd)
+    }
+
+    /// The shape of an array of that many items and heads, as near as the layout comes to it.
+    pub(super) fn fit(self) -> Fit {
+        let heads = (!self.has_heads()).then_some(1);
+        Fit { b: (self == Self::Nd).then_some(1), h_q: heads, h_k: heads, ..Fit::default() }
+    }
 }
 
 /// How to start and call a Python target.
@@ -114,8 +155,9 @@ pub struct PythonConfig {
     pub arrays: Option<Arrays>,
     /// Device of torch and jax arrays, such as `cuda:1`.
     pub device: Option<String>,
-    /// Order of axes.
-    pub layout: Layout,
+    /// Order of axes; if absent, the first of [`Layout::Bhnd`], [`Layout::Bnd`] and
+    /// [`Layout::Nd`] in which the function takes a call.
+    pub layout: Option<Layout>,
     /// Options that the function offers, for a function with `**kwargs` or without a signature.
     pub supports: Option<Vec<String>>,
     /// The argument for the mask takes the bias too, one of the two at a time.
@@ -125,7 +167,7 @@ pub struct PythonConfig {
 }
 
 impl PythonConfig {
-    /// Defaults: arrays by import, layout `bhnd`, 10 restarts.
+    /// Defaults: arrays by import, layout by a call, 10 restarts.
     pub fn new(python: impl Into<PathBuf>, target: PythonRef) -> Self {
         Self {
             python: python.into(),
@@ -133,7 +175,7 @@ impl PythonConfig {
             folder: None,
             arrays: None,
             device: None,
-            layout: Layout::default(),
+            layout: None,
             supports: None,
             mask_takes_bias: false,
             max_restarts: MAX_RESTARTS,
@@ -170,13 +212,16 @@ pub struct PythonInfo {
     /// Whether it is a multi-head layer, which takes weights besides.
     #[serde(default)]
     pub layer: bool,
+    /// Order of axes, if it was declared or is found.
+    #[serde(default)]
+    pub layout: Option<Layout>,
     /// Remarks for the user.
     #[serde(default)]
     pub notes: Vec<Quoted>,
 }
 
 impl PythonInfo {
-    /// Versions, argument mapping and remarks: one line each.
+    /// Versions, argument mapping, axes if there are fewer than four, and remarks: one line each.
     pub fn describe(&self) -> Vec<Quoted> {
         let versions = self
             .versions
@@ -190,8 +235,12 @@ impl PythonInfo {
         let kind = if self.layer { "a layer; " } else { "" };
         let takes =
             format!("{kind}takes {}", if arguments.is_empty() { "no options" } else { &arguments });
+        let layout = self.layout.filter(|layout| !layout.has_heads());
+        let axes = layout
+            .map(|layout| format!("arrays of axes {} (layout {})", layout.axes(), layout.name()));
         [versions.join(", "), takes]
             .into_iter()
+            .chain(axes)
             .map(Quoted::new)
             .chain(self.notes.clone())
             .collect()
@@ -220,7 +269,8 @@ impl PythonInfo {
         };
         let always = CallOption::ALL.into_iter().filter(is_required).collect();
         let results = Some(results.collect());
-        Fit { alike, options, always, results, ..Fit::default() }.if_any()
+        let of_layout = self.layout.unwrap_or_default().fit();
+        Fit { alike, options, always, results, ..of_layout }.if_any()
     }
 
     /// Whether each option of the call, and each result that it asks for, has an argument of its
@@ -238,7 +288,7 @@ impl PythonInfo {
     /// Whether query, key and value may be handed over as views: arrays of JAX have no strides, and
     /// layers get arrays of their own.
     pub fn takes_views(&self) -> bool {
-        self.arrays != Arrays::Jax && !self.layer
+        self.arrays != Arrays::Jax && !self.layer && self.layout.unwrap_or_default().has_heads()
     }
 }
 

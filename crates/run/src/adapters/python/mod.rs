@@ -3,6 +3,7 @@
 mod adapter;
 mod arguments;
 mod config;
+mod layout;
 mod place;
 mod script;
 mod target;
@@ -12,6 +13,7 @@ pub use crate::process::{LoadKind, StartError};
 pub(super) use adapter::KIND;
 pub use arguments::argument_names;
 pub use config::{Arrays, Layout, PythonConfig, PythonInfo, PythonRef, PythonSource, find_python};
+pub use layout::layout_of;
 pub use place::repository_of;
 pub(super) use place::source_place;
 pub(crate) use script::{CalledPython, PythonCaller};

@@ -123,6 +123,7 @@ mod tests {
             .map(|(option, argument)| ((*option).to_owned(), (*argument).to_owned()));
         PythonInfo {
             layer: false,
+            layout: None,
             arrays: Arrays::Torch,
             versions: BTreeMap::new(),
             arguments: arguments.collect(),
@@ -204,7 +205,11 @@ mod tests {
             "{\"module\": \"pkg.mod\"},\n    \"folder\": os.path.join(os.path.dirname(os.path.abspath(__file__)), \"../..\"),",
         );
         check(
-            &PythonConfig { layout: Layout::Bnhd, device: Some("cuda:1".into()), ..config("a:f") },
+            &PythonConfig {
+                layout: Some(Layout::Bnhd),
+                device: Some("cuda:1".into()),
+                ..config("a:f")
+            },
             "/here",
             "\"device\": \"cuda:1\",\n    \"layout\": \"bnhd\",",
         );

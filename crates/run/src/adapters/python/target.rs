@@ -5,6 +5,7 @@ use qkvet_spec::{Call, Response, Target, Threads};
 use serde::Serialize;
 
 use super::config::{Arrays, Layout, PythonConfig, PythonInfo, PythonSource};
+use super::layout::layout_of;
 use super::views::gets_views;
 use crate::process::{Launch, Limits, ProcessTarget, Program, StartError};
 use crate::runtime::{function_worker, layers};
@@ -18,7 +19,7 @@ struct Load<'a> {
     folder: Option<&'a str>,
     arrays: Option<Arrays>,
     device: Option<&'a str>,
-    layout: Layout,
+    layout: Option<Layout>,
     supports: Option<&'a [String]>,
     mask_takes_bias: bool,
     layers: String,
@@ -38,7 +39,8 @@ pub struct PythonTarget {
 }
 
 impl PythonTarget {
-    /// Starts the worker and loads the function.
+    /// Starts the worker and loads the function. Where no layout is declared, up to nine small
+    /// calls find it.
     ///
     /// # Errors
     /// [`StartError`] if the interpreter does not run, the function cannot be loaded or called, or
@@ -54,18 +56,24 @@ impl PythonTarget {
                 WireError::new("python", error, quoted(told.to_string().as_bytes()).display()),
             )
         })?;
-        Ok(Self { process, info })
+        let mut target = Self { process, info };
+        let found = layout_of(&target.info.clone(), |layout, call| {
+            target.info.layout = Some(layout);
+            target.call(call)
+        });
+        target.info.layout = Some(found);
+        Ok(target)
     }
 
-    /// What the target told when it was loaded.
+    fn put(&mut self, call: &Call, lies: Option<&'static str>, work: &mut dyn FnMut()) -> Response {
+        let layout = self.info.layout.filter(|_| !self.info.layer).map(Layout::name);
+        let ours = WorkerFields { lies, layout, ..WorkerFields::default() };
+        self.process.call_with(call, ours, work)
+    }
+
+    /// What the target told when it was loaded, and the layout that was found.
     pub fn info(&self) -> &PythonInfo {
         &self.info
-    }
-
-    /// Puts a call whose query, key and value lie so in memory.
-    fn lying(&mut self, lies: &'static str, call: &Call) -> Response {
-        let ours = WorkerFields { lies: Some(lies), ..WorkerFields::default() };
-        self.process.call_with(call, ours, &mut || ())
     }
 
     /// How often the child was replaced.
@@ -76,23 +84,23 @@ impl PythonTarget {
 
 impl Target for PythonTarget {
     fn call(&mut self, call: &Call) -> Response {
-        self.process.call(call)
+        self.put(call, None, &mut || ())
     }
 
     fn call_meanwhile(&mut self, call: &Call, work: &mut dyn FnMut()) -> Response {
         // What the function has no argument for is declined at once, and nobody needs its answer.
         match self.info.takes(call) {
-            true => self.process.call_meanwhile(call, work),
-            false => self.process.call(call),
+            true => self.put(call, None, work),
+            false => self.call(call),
         }
     }
 
     fn call_contiguous(&mut self, call: &Call) -> Response {
-        self.lying("contiguous", call)
+        self.put(call, Some("contiguous"), &mut || ())
     }
 
     fn call_transposed(&mut self, call: &Call) -> Option<Response> {
-        self.info.takes_views().then(|| self.lying("transposed", call))
+        self.info.takes_views().then(|| self.put(call, Some("transposed"), &mut || ()))
     }
 
     fn puts_views(&self, call: &Call) -> bool {

@@ -184,7 +184,8 @@ fn command(
         Arrays::Jax => "jax",
     });
     flags.extend(arrays.map(|arrays| ("--arrays", arrays.to_owned())));
-    flags.extend((layout == Layout::Bnhd).then(|| ("--layout", "bnhd".to_owned())));
+    let layout = layout.filter(|layout| *layout != Layout::default());
+    flags.extend(layout.map(|layout| ("--layout", layout.name().to_owned())));
     flags.extend(device.map(|device| ("--device", device)));
     flags.extend(prototype.map(|prototype| ("--call", prototype)));
     flags.extend(constants.into_iter().map(|constant| ("--constant", constant)));
