@@ -22,7 +22,10 @@ pub use canned::CannedTarget;
 pub use cause::{Cause, Records, cause, together};
 pub use convention::{applied, conventions_that_explain, explained, followed};
 pub use fault_groups::{MIN_SHARE, Named, named};
-pub use identify::{Came, FreshCalls, Identified, deviation_explains, identify};
+pub use identify::{
+    Came, ExplainedBy, FreshCalls, Identified, deviation_explains, explained_by, foretells,
+    identify,
+};
 pub use probe::{MAX_CALLS, Probed, probe};
 pub use sample_evenly::sample_evenly;
 pub use structure::structure;

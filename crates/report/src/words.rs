@@ -196,8 +196,9 @@ impl Words for English {
     fn title(&self, cause: &Cause) -> Sentence {
         let one = |fault: &FaultRef| format!("{} {}", fault.code, lower_first(&fault.title));
         Sentence::new(match cause {
-            Cause::Faults { faults, .. } => {
-                faults.iter().map(one).collect::<Vec<_>>().join(", with ")
+            Cause::Faults { faults, contradicted, .. } => {
+                let names = faults.iter().map(one).collect::<Vec<_>>().join(", with ");
+                if *contradicted == 0 { names } else { format!("at times as if {names}") }
             }
             Cause::Deviation { deviation, faults } => match faults.as_slice() {
                 [] => deviation::title(deviation),
@@ -238,10 +239,15 @@ impl Words for English {
 
     fn cause(&self, cause: &Cause, notes: &[Note]) -> Option<Sentence> {
         let own = match cause {
-            Cause::Faults { faults, explained, of, rival } => {
+            Cause::Faults { faults, explained, of, contradicted, rival } => {
                 let ids: Vec<&str> = faults.iter().map(|fault| fault.fault.as_str()).collect();
                 let rival = rival.as_ref().map_or_else(String::new, next_best);
-                Some(format!("{}: {}{rival}", together(&ids), share(*explained, *of)))
+                let against = match contradicted {
+                    0 => String::new(),
+                    1 => "; 1 right case speaks against it".to_owned(),
+                    n => format!("; {n} right cases speak against it"),
+                };
+                Some(format!("{}: {}{against}{rival}", together(&ids), share(*explained, *of)))
             }
             Cause::Deviation { deviation, .. } => Some(deviation::evidence(deviation)),
             Cause::Convention { standard, .. } => Some(format!(

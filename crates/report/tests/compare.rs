@@ -31,7 +31,7 @@ fn cause(text: &str) -> Cause {
     if faults.is_empty() {
         return Cause::Broken { how: Breakage::Said(text.into()) };
     }
-    Cause::Faults { faults, explained: 1, of: 1, rival: None }
+    Cause::Faults { faults, explained: 1, of: 1, contradicted: 0, rival: None }
 }
 
 fn finding(title: &str, verdict: Verdict) -> Finding {

@@ -165,6 +165,10 @@ pub enum Cause {
         explained: usize,
         /// How many there were.
         of: usize,
+        /// How many right results speak against it for certain: what is wrong is like the fault in
+        /// the failing cases alone.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        contradicted: usize,
         /// What comes next to them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rival: Option<Rival>,

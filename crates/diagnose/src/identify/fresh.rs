@@ -167,9 +167,14 @@ impl<'a> Pool<'a> {
         }
     }
 
-    /// Puts calls that the candidate has to foretell, half of them where it says something. How
-    /// many were put, and what it did not foretell.
-    pub(super) fn confirm(&mut self, known: &Known<'_>, candidate: &Candidate) -> Confirmed {
+    /// Puts so many calls that the candidate has to foretell, half of them where it says something.
+    /// How many were put, and what it did not foretell.
+    pub(super) fn confirm(
+        &mut self,
+        known: &Known<'_>,
+        candidate: &Candidate,
+        most: usize,
+    ) -> Confirmed {
         let layer = candidate.layer();
         let applies = |record: &Record| {
             known.concerns(&candidate.word, record)
@@ -183,7 +188,7 @@ impl<'a> Pool<'a> {
             self.open().map(|(at, _)| at).filter(|at| !inside.contains(at)).collect();
         let (mut put, mut told, mut seen, mut missed) = (0, 0, Vec::new(), Vec::new());
         let (mut inside, mut outside) = (inside.into_iter(), outside.into_iter());
-        while put < CONFIRMING[0] {
+        while put < most {
             let next = if put % 2 == 0 {
                 inside.next().or_else(|| outside.next())
             } else {

@@ -15,7 +15,7 @@ mod search;
 use std::collections::{BTreeMap, BTreeSet};
 
 use qkvet_engine::law::CallRecord;
-use qkvet_spec::{Call, Contract, Deviation, Meaning, Reason, Standing};
+use qkvet_spec::{Call, Contract, Deviation, DeviationFormula, Fault, Meaning, Reason, Standing};
 
 use self::fresh::{CONFIRMING, Confirmed, Pool, again};
 pub use self::fresh::{Came, FreshCalls};
@@ -94,6 +94,64 @@ pub fn identify(
     described(failures, base, found)
 }
 
+/// Fresh calls by which a fault of the atlas is confirmed.
+const CONFIRMING_FAULT: usize = 8;
+
+/// Whether a fault foretells fresh calls: how many were put, and how many of them it foretold. The
+/// failures are some that it explains.
+pub fn foretells(
+    failures: &Records<'_>,
+    base: &Meaning,
+    fault: &Fault,
+    fresh: &mut dyn FreshCalls,
+) -> (usize, usize) {
+    let Some((_, contract)) = failures.first() else { return (0, 0) };
+    let records: Vec<Record> = failures
+        .iter()
+        .flat_map(|(calls, contract)| calls.iter().map(move |record| (record, *contract)))
+        .filter(|(record, _)| cost(&record.call) < MAX_COST)
+        .filter_map(|(record, contract)| Record::new(record, contract, base))
+        .take(CONFIRMING_FAULT)
+        .collect();
+    let looseness = records.iter().map(Record::looseness).fold(1.0, f64::max);
+    let formula = DeviationFormula { meaning: fault.meaning.clone(), twist: None };
+    let candidate = Candidate::of(formula, fault.when.clone());
+    let known = Known { base, layers: Vec::new(), records };
+    let mut pool = Pool::new(fresh, base, contract, looseness);
+    let Confirmed { put, seen, .. } = pool.confirm(&known, &candidate, CONFIRMING_FAULT);
+    (put, seen.len())
+}
+
+/// What a deviation explains of failures, numbers of each.
+#[derive(Clone, Debug, Default)]
+pub struct ExplainedBy {
+    /// Failures of which it explains every wrong call.
+    pub members: Vec<usize>,
+    /// Failures of which no call tells anything: their bounds are too wide.
+    pub untold: Vec<usize>,
+    /// How many wrong calls it explains.
+    pub calls: usize,
+}
+
+/// What a deviation that is known from elsewhere explains of these failures.
+pub fn explained_by(failures: &Records<'_>, base: &Meaning, deviation: &Deviation) -> ExplainedBy {
+    let layer = Layer { formula: deviation.formula.clone(), when: deviation.when.clone() };
+    let mut found = ExplainedBy::default();
+    for (at, (calls, contract)) in failures.iter().enumerate() {
+        let records = calls.iter().filter_map(|record| Record::new(record, contract, base));
+        let wrong: Vec<Record> = records.filter(Record::is_wrong).collect();
+        let explains =
+            |record: &Record| record.on(base, &[&layer]).is_some_and(|after| !after.is_wrong());
+        if wrong.is_empty() {
+            found.untold.push(at);
+        } else if wrong.iter().all(explains) {
+            found.members.push(at);
+            found.calls += wrong.len();
+        }
+    }
+    found
+}
+
 /// Whether a deviation explains every wrong call of a failure.
 pub fn deviation_explains(
     calls: &[CallRecord],
@@ -130,7 +188,7 @@ fn decided(
         pool.settle(known, candidates);
         pool.narrow(known, candidates);
         let best = candidates.first().filter(|best| best.score >= 1.0)?.clone();
-        let Confirmed { put, told, seen, missed } = pool.confirm(known, &best);
+        let Confirmed { put, told, seen, missed } = pool.confirm(known, &best, CONFIRMING[0]);
         let foretold = seen.len();
         let is_done = missed.is_empty();
         known.records.extend(seen.into_iter().chain(missed));

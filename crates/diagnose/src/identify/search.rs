@@ -2,7 +2,7 @@
 
 use qkvet_engine::lowering::{call_env, width_of};
 use qkvet_engine::plain::{Extent, Plain};
-use qkvet_spec::{Call, DeviationFormula, Dims, IndexEnv, Meaning, ResultName};
+use qkvet_spec::{Call, DeviationFormula, Dims, IndexEnv, IndexExpr, Meaning, ResultName};
 
 use super::condition::{Rule, Sample, rules};
 use super::language::{Family, Scope, Word, families, shortest, words};
@@ -40,6 +40,13 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
+    /// A formula where a rule holds, of which nothing is counted.
+    pub(super) fn of(formula: DeviationFormula, when: Option<IndexExpr>) -> Self {
+        let word = Word { formula, bits: 0.0, needs: Vec::new(), without: None, of_lse: false };
+        let rules = vec![Rule { when, bits: 0.0 }];
+        Self { word, rules, explained: 0, left: 0, outside: 0, score: 0.0 }
+    }
+
     /// The formula where its shortest rule holds.
     pub(super) fn layer(&self) -> Layer {
         let when = self.rules.first().and_then(|rule| rule.when.clone());
@@ -168,17 +175,22 @@ impl Known<'_> {
             of_lse: false,
         };
         let probe = word(1.0, 0.0);
-        let mut tried = self.wrong().filter(|record| self.concerns(&probe, record));
-        tried.by_ref().take(TRIED).find_map(|record| {
-            let one = record.results.iter().find(|one| one.wrong().next().is_some())?;
-            let first = one.wrong().next()?;
-            family.starts.iter().find_map(|start| {
-                let (low, high) = self.fit(family, *start, record, one, first)?;
-                let (number, bits) = shortest(low, high)?;
-                let word = word(number, bits);
-                self.survives(&word).then_some(word)
-            })
-        })
+        // In formats of 16 bits one call leaves wide limits, and several together narrow ones.
+        let tried = self.wrong().filter(|record| self.concerns(&probe, record)).take(TRIED);
+        let (mut limits, mut words) = ((f64::NEG_INFINITY, f64::INFINITY), Vec::new());
+        for record in tried {
+            let Some(one) = record.results.iter().find(|one| one.wrong().next().is_some()) else {
+                continue;
+            };
+            let Some(first) = one.wrong().next() else { continue };
+            let fit = |start: &f64| self.fit(family, *start, record, one, first);
+            let Some((low, high)) = family.starts.iter().find_map(fit) else { continue };
+            let both = (limits.0.max(low), limits.1.min(high));
+            // What does not fit the calls before may fit those of another condition.
+            limits = if both.0 <= both.1 { both } else { (low, high) };
+            words.extend(shortest(limits.0, limits.1).map(|(number, bits)| word(number, bits)));
+        }
+        words.into_iter().rev().find(|word| self.survives(word))
     }
 
     /// Limits of the number that holds every element of a head, by Gauss and Newton.

@@ -1,7 +1,11 @@
 //! What no fault of the atlas explains, or explains against evidence, is identified: as a formula
 //! with a condition, confirmed by fresh calls.
 
-use qkvet_diagnose::{Came, FreshCalls, Identified, identify, sample_evenly};
+use std::collections::BTreeSet;
+
+use qkvet_diagnose::{
+    Came, ExplainedBy, FreshCalls, Identified, explained_by, foretells, identify, sample_evenly,
+};
 use qkvet_engine::law::{Attempt, Judge, evaluate};
 use qkvet_gen::{CasePlan, case_seed};
 use qkvet_spec::{
@@ -35,7 +39,11 @@ pub(super) fn identified<'a>(
         && state.config.sharding.is_none()
         && state.config.cases.most_shapes().is_none()
         && !matches!(state.stopped, Some(Stopped::Interrupted | Stopped::Gone(_)));
-    if !is_asked || !groups.iter().any(is_doubtful) {
+    if !is_asked {
+        return groups;
+    }
+    groups.iter_mut().for_each(|group| doubt(state, workers, group));
+    if !groups.iter().any(is_doubtful) {
         return groups;
     }
     let members: Vec<usize> = groups
@@ -44,12 +52,16 @@ pub(super) fn identified<'a>(
         .flat_map(|it| it.members.clone())
         .collect();
     let mut found: Vec<Group<'a>> = Vec::new();
-    for dtype in Dtype::ALL {
+    let mut formats = Dtype::ALL;
+    // What is narrow tells less: it is held against what was found before.
+    formats.sort_by_key(|dtype| std::cmp::Reverse(dtype.precision()));
+    for dtype in formats {
         let mut of_format: Vec<usize> = members.clone();
         of_format.retain(|at| {
             let case = &state.cases[*at];
             case.planned.dtype() == dtype && !case.planned.is_frozen() && !case.calls.is_empty()
         });
+        carry_over(state, &mut found, &mut of_format);
         if of_format.is_empty() {
             continue;
         }
@@ -60,6 +72,10 @@ pub(super) fn identified<'a>(
             }
         }
     }
+    // What too few cases of a wider format told is told by those of a narrower one.
+    let mut left = members;
+    left.retain(|at| !found.iter().any(|group| group.members.contains(at)));
+    carry_over(state, &mut found, &mut left);
     // Who is named, and explains nearly all that a group of the atlas does, takes its place.
     for group in groups.iter_mut().filter(|group| is_of_values(group)) {
         let share = |other: &Group<'a>| {
@@ -84,6 +100,49 @@ pub(super) fn identified<'a>(
     found.retain(|group| !group.members.is_empty());
     found.sort_by_key(|group| std::cmp::Reverse(group.members.len()));
     found.into_iter().chain(groups).collect()
+}
+
+/// Puts fresh calls that the fault of a group has to foretell: other sizes and options than those of
+/// the suite tell it from what is like it in all cases. What it does not foretell speaks against
+/// it.
+fn doubt<'a>(state: &RunState<'_, 'a>, workers: &mut Workers<'_, 'a>, group: &mut Group<'a>) {
+    let Cause::Faults { contradicted, .. } = &mut group.cause else { return };
+    let [fault] = group.faults[..] else { return };
+    let is_formula = !fault.meaning.is_empty() && fault.execution.is_empty();
+    let is_open = group.verdict == Verdict::Fail && !group.on_views && !group.is_contradicted;
+    if !is_open || !is_formula || fault.behavior.is_some() {
+        return;
+    }
+    let of = |at: &usize| state.cases[*at].planned.dtype();
+    let Some(dtype) = group.members.iter().map(of).max_by_key(|dtype| dtype.precision()) else {
+        return;
+    };
+    let is_put = |at: &usize| of(at) == dtype && !state.cases[*at].planned.is_frozen();
+    let members: Vec<usize> = group.members.iter().copied().filter(is_put).collect();
+    let failures = state.evidence(&members);
+    let mut fresh = Fresh { state, workers, dtype, members: &members, plans: Vec::new(), round: 0 };
+    let (put, foretold) = foretells(&failures, state.meaning, fault, &mut fresh);
+    *contradicted += put - foretold;
+    group.is_contradicted = put > foretold;
+}
+
+/// Adds the failures of another format to the formulas that explain them, and leaves the others.
+fn carry_over<'a>(state: &RunState<'_, 'a>, found: &mut [Group<'a>], left: &mut Vec<usize>) {
+    for group in found {
+        let Cause::Deviation { deviation, .. } = &mut group.cause else { continue };
+        if deviation.standing != Standing::Named || left.is_empty() {
+            continue;
+        }
+        let ExplainedBy { members, untold, calls } =
+            explained_by(&state.evidence(left), state.meaning, deviation);
+        let is_all = members.len() + untold.len() == left.len();
+        let taken = members.iter().chain(untold.iter().filter(|_| is_all && !members.is_empty()));
+        let taken: BTreeSet<usize> = taken.map(|at| left[*at]).collect();
+        left.retain(|at| !taken.contains(at));
+        group.members.extend(taken);
+        deviation.explained += calls;
+        deviation.of += calls;
+    }
 }
 
 /// Whether wrong values are what a group is about.
@@ -281,7 +340,10 @@ fn varied(own: &CasePlan, other: &CasePlan, seed: u64) -> CasePlan {
             8 => d.d_v = near(d.d_v, bits + 8),
             9 => d.d_v = d.d_k,
             10 => d.b = 1 + d.b % 3,
-            11 => (d.h_q, d.h_k) = (other.dims.h_q, other.dims.h_k),
+            11 => {
+                let heads = 1 + pick(bits + 8, 4);
+                (d.h_q, d.h_k) = (heads * (1 + pick(bits + 12, 4)), heads);
+            }
             12 => plan.causal = other.causal,
             13 => (plan.mask, plan.bias) = (other.mask, other.bias),
             14 => (plan.scale, plan.softcap) = (other.scale, other.softcap),

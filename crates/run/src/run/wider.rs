@@ -59,7 +59,7 @@ pub(super) fn wider<'a>(
     let members =
         if settled.is_empty() { judged.iter().map(|(at, _)| *at).collect() } else { settled };
     let faults = vec![FaultRef::from(fault)];
-    let cause = Cause::Faults { faults, explained: of, of, rival: None };
+    let cause = Cause::Faults { faults, explained: of, of, contradicted: 0, rival: None };
     let group = Group { faults: vec![fault], ..Group::new(Verdict::Fail, cause, members) };
     Ok(Some(Wider { contracts, group, judged }))
 }

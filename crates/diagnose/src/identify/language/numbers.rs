@@ -75,8 +75,11 @@ pub(crate) fn families() -> Vec<Family> {
     ]
 }
 
-/// Limits that are wider, as a share of the number, tell nothing.
-const MAX_WIDTH: f64 = 0.02;
+/// Limits that are wider, as a share of the number, tell only fractions of the smallest numbers,
+/// and still wider ones nothing.
+const MAX_WIDTH: [f64; 2] = [0.02, 0.25];
+/// Those smallest numbers: below and above.
+const SMALLEST: [i32; 2] = [4, 8];
 
 /// Constants that stand in programs by accident.
 const CONSTANTS: [f64; 8] = [
@@ -98,11 +101,17 @@ pub(crate) fn shortest(low: f64, high: f64) -> Option<(f64, f64)> {
         || high.is_nan()
         || low > high
         || !size.is_finite()
-        || high - low > MAX_WIDTH * size.max(1e-6)
+        || high - low > MAX_WIDTH[1] * size.max(1e-6)
     {
         return None;
     }
     let is_in = |x: f64| low <= x && x <= high;
+    if high - low > MAX_WIDTH[0] * size.max(1e-6) {
+        let [most, above] = SMALLEST;
+        let mut fractions =
+            (1..=most).flat_map(|n| (-above..=above).map(move |m| f64::from(m) / f64::from(n)));
+        return fractions.find(|x| *x != 0.0 && is_in(*x)).map(|x| (x, 8.0));
+    }
     if let Some(x) = CONSTANTS.iter().flat_map(|x| [*x, -x]).find(|x| is_in(*x)) {
         return Some((x, 5.0));
     }
@@ -137,6 +146,8 @@ mod tests {
         assert_eq!(near(1.0 / 3.0), Some(1.0 / 3.0));
         assert_eq!(near(0.731_2), Some(0.731_2));
         assert_eq!(shortest(1.0, 2.0), None);
+        assert_eq!(shortest(0.46, 0.54), Some((0.5, 8.0)));
+        assert_eq!(shortest(0.55, 0.62), None);
         assert_eq!(shortest(f64::NAN, 2.0), None);
     }
 }

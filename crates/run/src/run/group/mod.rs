@@ -74,7 +74,7 @@ impl<'a> Group<'a> {
     fn of_faults(named: &Named<'a>, members: Vec<usize>) -> Self {
         Self {
             faults: named.faults.clone(),
-            is_contradicted: MUCH * named.contradicted > members.len(),
+            is_contradicted: is_contradicted(named, members.len()),
             ..Self::new(Verdict::Fail, cause_of(named), members)
         }
     }
@@ -99,6 +99,15 @@ impl<'a> Group<'a> {
     }
 }
 
+/// Whether right results speak against what is named: one is enough where it is a formula, for then
+/// it is certain; what a simulated execution does may differ.
+fn is_contradicted(named: &Named<'_>, members: usize) -> bool {
+    let is_formula = named.faults.iter().all(|fault| {
+        !fault.meaning.is_empty() && fault.execution.is_empty() && fault.behavior.is_none()
+    });
+    named.contradicted > 0 && (is_formula || MUCH * named.contradicted > members)
+}
+
 /// What explains failures: a fault, or two together.
 pub(crate) fn cause_of(named: &Named<'_>) -> Cause {
     let rival = named.rival.as_ref().map(|(faults, explained, of)| Rival {
@@ -110,6 +119,11 @@ pub(crate) fn cause_of(named: &Named<'_>) -> Cause {
         faults: named.faults.iter().map(|fault| FaultRef::from(*fault)).collect(),
         explained: named.members.len(),
         of: named.of,
+        contradicted: if is_contradicted(named, named.members.len()) {
+            named.contradicted
+        } else {
+            0
+        },
         rival,
     }
 }
