@@ -184,8 +184,17 @@ impl<'a> Pool<'a> {
         let inside: Vec<usize> =
             self.open().filter(|(_, record)| applies(record)).map(|(at, _)| at).collect();
         let said = inside.clone();
-        let outside: Vec<usize> =
-            self.open().map(|(at, _)| at).filter(|at| !inside.contains(at)).collect();
+        // Outside, those come first where the formula would change something if it held: they show
+        // whether the condition ends where it says.
+        let always = Layer::always(&candidate.word.formula);
+        let others = self.open().filter(|(at, _)| !inside.contains(at));
+        let would = |record: &Record| {
+            known.concerns(&candidate.word, record) && matters(known, &always, record)
+        };
+        let mut outside: Vec<(bool, usize)> =
+            others.map(|(at, record)| (!would(record), at)).collect();
+        outside.sort_unstable();
+        let outside: Vec<usize> = outside.into_iter().map(|(_, at)| at).collect();
         let (mut put, mut told, mut seen, mut missed) = (0, 0, Vec::new(), Vec::new());
         let (mut inside, mut outside) = (inside.into_iter(), outside.into_iter());
         while put < most {

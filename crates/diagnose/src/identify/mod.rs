@@ -194,8 +194,8 @@ fn decided(
         known.records.extend(seen.into_iter().chain(missed));
         let renewed = again(known, candidates);
         let best = if is_done { known.candidate(best.word.clone()).unwrap_or(best) } else { best };
-        // A candidate that had nothing to say was not confirmed.
-        let put = if told < MIN_TOLD { put.min(CONFIRMING[1] - 1) } else { put };
+        // A candidate that had nothing to say was not confirmed, not even in part.
+        let put = if told < MIN_TOLD { 0 } else { put };
         last = Some((best, put, foretold.min(put)));
         if is_done {
             break;
