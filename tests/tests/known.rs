@@ -277,7 +277,7 @@ fn what_nobody_looked_at_is_not_known() {
     add(folder, "").expect(0, &["float32", "1 added"]);
     assert!(folder.read(FILE).contains("dtype: float32"), "{}", folder.read(FILE));
     comes_to(&check(folder, FAULT, "--dtype float32"), &[], HOLDS);
-    check(folder, FAULT, "--dtype float16").finds(&["QK301"]);
+    check(folder, FAULT, "--dtype float16 --law rotation-invariance").finds(&["QK301"]);
     // It is gone as soon as a run of that format does not show it.
     check(folder, "builtin:flash", "--dtype float16").ends(0);
 }
@@ -330,16 +330,16 @@ fn what_has_no_cause_is_known_by_what_its_cases_share() {
         add(folder, "--from r.json").expect(0, &[FAULT_NAME, part, "1 added"]);
         remove(folder);
     };
-    let is_causal = |one: &CaseRecord| one.call.contains(" causal");
+    let is_masked = |one: &CaseRecord| one.call.contains(" mask");
     let is_half = |one: &CaseRecord| one.dtype == "float16";
-    let both = |one: &CaseRecord| is_causal(one) && is_half(one);
+    let both = |one: &CaseRecord| is_masked(one) && is_half(one);
     let said = Some("cause b");
     added(said, &|_| true, "law value: fail:cause-b");
     added(said, &is_half, "law value, format float16: fail:cause-b");
-    added(said, &is_causal, "law value, option causal: fail:cause-b");
-    added(said, &both, "law value, option causal, format float16: fail:cause-b");
+    added(said, &is_masked, "law value, option mask: fail:cause-b");
+    added(said, &both, "law value, option mask, format float16: fail:cause-b");
     // A fault is the same wherever it shows.
-    added(None, &is_causal, &format!("{FAULT_NAME}: QK301"));
+    added(None, &is_masked, &format!("{FAULT_NAME}: QK301"));
 }
 
 #[test]

@@ -27,6 +27,7 @@ mod frozen;
 mod frozen_arrays;
 mod frozen_command;
 mod harness;
+mod identification;
 mod implementations;
 mod interactions;
 mod known;

@@ -188,16 +188,21 @@ fn a_cache_by_content_is_shown_by_its_script() {
     }
     let folder = temp();
     let words = format!("--call 'void attn_by_content({PARAMETERS})' {FLOAT32}");
-    for finding in check_in(folder.path(), library(), &words).report(1).findings() {
+    let report = check_in(folder.path(), library(), &words).report(1);
+    // What comes of the case before is not seen again by one case alone.
+    let own = report.findings().filter(|finding| finding.name() != "intermittent");
+    let shown = own.map(|finding| {
         folder.replay(&finding).ends(1);
         folder.play(&finding, "").ends(1);
-    }
+    });
+    assert!(shown.count() > 0, "{:?}", report.names());
 }
 
 #[test]
 fn an_error_code_is_a_refusal() {
+    // What has to be alike is found by it.
     let report = function("int", "attn_declines", SMOKE).finds(&[]);
-    assert!(report.declines("attn_declines returned -7"), "{}", report["coverage"]);
+    assert_eq!(report["run"]["fit"]["alike"][0], "heads", "{}", report["run"]);
     // 22 for heads that do not fit is what the law of refusal wants.
     let law = "--law head-counts-must-divide --suite smoke";
     assert!(by_prototype(WHOLE, &format!("--dtype float64 {law}")).finds(&[]).count("PASS") > 0);

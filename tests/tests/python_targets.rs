@@ -348,7 +348,7 @@ fn an_interrupt_ends_a_hanging_call_and_leaves_the_report() {
     let folder = numpy_with("if CALLS > 1: time.sleep(1000)\nreturn o");
     let mut command = qkvet(folder.path());
     command.args(["check", "target.py:attention", "--dtype", "float32", "--format", "json"]);
-    command.args(["--law", "self-attention-permutation-equivariance"]);
+    command.args(["--law", "self-attention-permutation-equivariance", "--timeout", "10"]);
     // The file is there as soon as the first case is about to be called.
     let report =
         interrupted("a case on disk", &mut command, || folder.has(".qkvet/running-0.json"))

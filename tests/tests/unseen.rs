@@ -28,9 +28,10 @@ fn what_came_once_is_not_called_fixed() {
     if !has_python() {
         return;
     }
-    let once = "mark = __file__ + '.seen'\n    if not os.path.exists(mark): open(mark, 'w').close(); o = o + work(1)";
+    // Calls that find what it takes are no wider than 8.
+    let once = "mark = __file__ + '.seen'\n    if query.shape[-1] > 8 and not os.path.exists(mark): open(mark, 'w').close(); o = o + work(1)";
     // Wrong however often it is put, until another one was.
-    let until = "last = getattr(attention, 'last', None)\n    if CALLS == 1: last = key.tobytes()\n    attention.last = last if last == key.tobytes() else None\n    if attention.last: o = o + work(1)";
+    let until = "last = getattr(attention, 'last', key.tobytes() if query.shape[-1] > 8 else '')\n    if last != '': attention.last = last if last == key.tobytes() else None\n    if getattr(attention, 'last', None): o = o + work(1)";
     for (fault, verdict, kind) in
         [(once, "NONDET", "nondeterministic"), (until, "FAIL", "intermittent")]
     {
@@ -56,7 +57,7 @@ fn a_crash_or_a_hang_that_came_once_is_not_called_fixed() {
     }
     for (fault, verdict) in [("os.abort()", "CRASH"), ("__import__('time').sleep(60)", "TIMEOUT")] {
         let once = format!(
-            "mark = __file__ + '.seen'\n    if not os.path.exists(mark): open(mark, 'w').close(); {fault}"
+            "mark = __file__ + '.seen'\n    if query.shape[-1] > 8 and not os.path.exists(mark): open(mark, 'w').close(); {fault}"
         );
         let place = place(NUMPY, &once);
         let finding = found(&place, "--law value --timeout 2");

@@ -9,6 +9,7 @@ mod compiled;
 mod describe;
 mod error;
 mod few;
+mod fresh;
 mod group;
 mod identify;
 mod judge;

@@ -21,7 +21,8 @@ pub(super) fn fit(config: &RunConfig<'_>, open: &mut OpenTarget) -> Option<Fit> 
     // What was recorded cannot be asked; for a compiled target each shape costs a compilation.
     let is_asked = is_foreign && open.unanswered.is_none() && config.cases.most_shapes().is_none();
     let told = open.fit.clone();
-    if !is_asked || matches!(config.cases, CaseSource::Frozen { .. }) {
+    // Who died or hung when its axes were looked for would do so again.
+    if !is_asked || matches!(config.cases, CaseSource::Frozen { .. }) || open.target.take_ended() {
         return told;
     }
     let fit = told.unwrap_or_default();
@@ -29,7 +30,10 @@ pub(super) fn fit(config: &RunConfig<'_>, open: &mut OpenTarget) -> Option<Fit> 
     if !fit.always.iter().all(can_be_put) {
         return fit.if_any();
     }
-    asked(open.target.as_mut(), fit, &config.dtypes).if_any()
+    let found = asked(open.target.as_mut(), fit, &config.dtypes).if_any();
+    // A process that died of it is no case's.
+    let _ = open.target.take_ended();
+    found
 }
 
 fn asked(target: &mut dyn Target, fit: Fit, dtypes: &[Dtype]) -> Fit {

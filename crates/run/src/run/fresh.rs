@@ -1,0 +1,195 @@
+//! Fresh calls: like those of the run, with other numbers, extents and options.
+
+use qkvet_diagnose::{Came, FreshCalls, sample_evenly};
+use qkvet_engine::law::{Attempt, Judge, evaluate};
+use qkvet_gen::{AlibiChoice, CasePlan, SinkChoice, SoftcapChoice, case_seed};
+use qkvet_spec::{
+    BroadcastForm, Call, CallOption, Dims, Dtype, Extent, MaskPattern, OptionSet, Reason, Response,
+    Target, Verdict, Window,
+};
+
+use super::call::Workers;
+use super::case::PlannedCase;
+use super::judge::judge_again;
+use super::state::RunState;
+
+/// The law whose only call is any call.
+const VALUE: &str = "value";
+/// Fresh calls that are drawn.
+const DRAWN: usize = 160;
+
+/// A target that declines every call, and keeps the first.
+#[derive(Default)]
+struct FirstCall(Option<Call>);
+
+impl Target for FirstCall {
+    fn call(&mut self, call: &Call) -> Response {
+        self.0.get_or_insert_with(|| call.clone());
+        Response::Unsupported(String::new().into())
+    }
+}
+
+/// The first call of a plan.
+pub(super) fn first_call(state: &RunState<'_, '_>, planned: &PlannedCase<'_>) -> Option<Call> {
+    let (case, law) = (planned.case(state.config).ok()?, planned.checked_law(state.config).ok()?);
+    let contract = *state.config.contracts.get(&planned.dtype())?;
+    let mut target = FirstCall::default();
+    evaluate(law, &case, Judge { meaning: state.meaning, contract }, &mut target).ok()?;
+    target.0.filter(|call| call.misfit().is_none())
+}
+
+/// Calls like those of the run, with other numbers, extents and options.
+pub(super) struct Fresh<'s, 'w, 'r, 'a> {
+    state: &'s RunState<'s, 'a>,
+    workers: &'w mut Workers<'r, 'a>,
+    dtype: Dtype,
+    members: &'s [usize],
+    plans: Vec<PlannedCase<'a>>,
+    round: u64,
+}
+
+impl<'s, 'w, 'r, 'a> Fresh<'s, 'w, 'r, 'a> {
+    /// Calls of one format like those of these cases, and like those that came out right.
+    pub(super) fn new(
+        state: &'s RunState<'s, 'a>,
+        workers: &'w mut Workers<'r, 'a>,
+        dtype: Dtype,
+        members: &'s [usize],
+    ) -> Self {
+        Self { state, workers, dtype, members, plans: Vec::new(), round: 0 }
+    }
+}
+
+impl FreshCalls for Fresh<'_, '_, '_, '_> {
+    fn draw(&mut self, sizes: &[(Extent, usize)]) -> Vec<Call> {
+        let templates = |is_wrong: bool| -> Vec<CasePlan> {
+            let is_template = |at: &usize| {
+                let case = &self.state.cases[*at];
+                let right = !is_wrong && case.verdict() == Verdict::Pass;
+                case.planned.dtype() == self.dtype
+                    && (right || is_wrong && self.members.contains(at))
+            };
+            let all: Vec<usize> = (0..self.state.cases.len()).filter(is_template).collect();
+            let plan = |at: &usize| {
+                let case = &self.state.cases[*at];
+                let mut plan = case.planned.plan()?.clone();
+                let calls = case.calls.iter().map(|record| record.call.options.on());
+                calls.for_each(|on| switch_on(&mut plan, on, *at));
+                Some(plan)
+            };
+            sample_evenly(&all, DRAWN / 2).filter_map(plan).collect()
+        };
+        let (wrong, right) = (templates(true), templates(false));
+        let mut calls = Vec::new();
+        self.plans.clear();
+        for number in 0..DRAWN {
+            let own = if number % 2 == 0 || right.is_empty() { &wrong } else { &right };
+            let other = if right.is_empty() { &wrong } else { &right };
+            let index = usize::try_from(self.round).unwrap_or(0) * DRAWN + number;
+            let seed = case_seed(self.state.config.cases.seed(), VALUE, self.dtype, FIRST + index);
+            let mut plan = varied(&own[number / 2 % own.len()], &other[number % other.len()], seed);
+            // Half of them stay as they are: a condition may end elsewhere than is thought.
+            let size = sizes.get(number / 4 % sizes.len().max(1)).filter(|_| number % 4 < 2);
+            if let Some((extent, size)) = size {
+                set(&mut plan.dims, *extent, *size);
+            }
+            let planned = PlannedCase::Plan(plan);
+            if let Some(call) = first_call(self.state, &planned) {
+                self.plans.push(planned);
+                calls.push(call);
+            }
+        }
+        self.round += 1;
+        calls
+    }
+
+    fn put(&mut self, at: usize, _: Reason) -> Option<Came> {
+        let planned = self.plans.get(at)?.clone();
+        let case = judge_again(self.workers, &planned, self.state.meaning, Attempt::Same).ok()?;
+        match case.verdict() {
+            Verdict::Pass | Verdict::Suspect => Some(Came::Right),
+            Verdict::Fail => case.calls.into_iter().next().map(|call| Came::Wrong(Box::new(call))),
+            _ => None,
+        }
+    }
+}
+
+/// Numbers of fresh cases start here: no suite has as many.
+const FIRST: usize = 1 << 30;
+
+/// Sizes on both sides of the tiles that kernels have.
+const SIZES: [usize; 14] = [1, 2, 3, 5, 8, 15, 16, 17, 31, 33, 48, 63, 65, 97];
+
+/// Gives an extent a size; heads of queries stay a multiple of those of keys.
+fn set(dims: &mut Dims, extent: Extent, size: usize) {
+    match extent {
+        Extent::B => dims.b = size,
+        Extent::HQ => {
+            (dims.h_q, dims.h_k) = (size, if size.is_multiple_of(dims.h_k) { dims.h_k } else { 1 })
+        }
+        Extent::HK => (dims.h_q, dims.h_k) = (size * (dims.h_q / dims.h_k).max(1), size),
+        Extent::NQ => dims.n_q = size,
+        Extent::NK => dims.n_k = size,
+        Extent::DK => dims.d_k = size,
+        Extent::DV => dims.d_v = size,
+    }
+}
+
+/// Switches options on in a plan that a law sets in its calls.
+fn switch_on(plan: &mut CasePlan, on: OptionSet, number: usize) {
+    let is_new = |option: CallOption| on.contains(option);
+    let form = BroadcastForm::Shared;
+    plan.causal |= is_new(CallOption::Causal);
+    let mask = is_new(CallOption::Mask).then_some((MaskPattern::Random, form));
+    plan.mask = plan.mask.or(mask);
+    plan.bias = plan.bias.or(is_new(CallOption::Bias).then_some(form));
+    let softcaps = SoftcapChoice::ALL;
+    let softcap = is_new(CallOption::Softcap).then(|| softcaps[number % softcaps.len()]);
+    plan.softcap = plan.softcap.or(softcap);
+    let sinks = is_new(CallOption::Sinks).then(|| SinkChoice::ALL[number % SinkChoice::ALL.len()]);
+    plan.sinks = plan.sinks.or(sinks);
+    let alibi =
+        is_new(CallOption::AlibiSlopes).then(|| AlibiChoice::ALL[number % AlibiChoice::ALL.len()]);
+    plan.alibi = plan.alibi.or(alibi);
+    let window = Window { left: Some(number % 4), right: Some(number / 4 % 4) };
+    plan.window = plan.window.or(is_new(CallOption::Window).then_some(window));
+}
+
+/// A plan of the law whose only call is any call: as one, with up to two places of another.
+fn varied(own: &CasePlan, other: &CasePlan, seed: u64) -> CasePlan {
+    let mut plan =
+        CasePlan { law: VALUE.to_owned(), law_dims: Vec::new(), tiny: false, seed, ..own.clone() };
+    let pick = |bits: u32, n: usize| usize::try_from(seed >> bits & 0xff).unwrap_or(0) % n;
+    let near = |n: usize, bits: u32| match pick(bits, 5) {
+        0 => n + 1,
+        1 => n.saturating_sub(1).max(1),
+        2 => SIZES[pick(bits + 3, SIZES.len())],
+        3 => 2 * n,
+        _ => n.div_ceil(2),
+    };
+    let d = &mut plan.dims;
+    for bits in [0, 24].into_iter().take(1 + pick(56, 2)) {
+        match pick(bits, 16) {
+            0..=2 => d.n_k = near(d.n_k, bits + 8),
+            3 | 4 => d.n_q = near(d.n_q, bits + 8),
+            5 => d.n_q = d.n_k,
+            6 => d.n_q = 1,
+            7 => d.d_k = near(d.d_k, bits + 8),
+            8 => d.d_v = near(d.d_v, bits + 8),
+            9 => d.d_v = d.d_k,
+            10 => d.b = 1 + d.b % 3,
+            11 => {
+                let heads = 1 + pick(bits + 8, 4);
+                (d.h_q, d.h_k) = (heads * (1 + pick(bits + 12, 4)), heads);
+            }
+            12 => plan.causal = other.causal,
+            13 => (plan.mask, plan.bias) = (other.mask, other.bias),
+            14 => (plan.scale, plan.softcap) = (other.scale, other.softcap),
+            _ => {
+                (plan.window, plan.sinks) = (other.window, other.sinks);
+                (plan.alibi, plan.sequences) = (other.alibi, other.sequences);
+            }
+        }
+    }
+    plan
+}

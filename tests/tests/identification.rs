@@ -1,0 +1,76 @@
+//! Faults of the atlas that strike under a condition which no file has: whole runs in every format
+//! come to one finding, with the fault and the condition.
+
+use std::sync::atomic::AtomicBool;
+
+use qkvet_engine::simulate::Simulator;
+use qkvet_report::English;
+use qkvet_run::adapters::{NamedTarget, OpenTarget, OwnTarget};
+use qkvet_run::config::{CaseSource, RunConfig};
+use qkvet_run::run::run;
+use qkvet_spec::{
+    Catalog, Cause, Execution, Fault, IndexExpr, Meaning, Standing, Summary, Verdict,
+};
+
+fn check(catalog: &Catalog, fault: &Fault) -> Summary {
+    let fault = fault.clone();
+    let open = move || {
+        let right = Simulator::new(Meaning::standard(), Execution::standard());
+        OpenTarget::live(right.with_fault(fault.clone()), Vec::new())
+    };
+    let own = OwnTarget::new(open, |_| String::new());
+    let target = NamedTarget::new("faulty".to_owned(), own);
+    let suite = &catalog.suites["smoke"];
+    let (cases, stop) = (CaseSource::Suite { suite, seed: 0 }, AtomicBool::new(false));
+    let contracts = suite
+        .dtypes
+        .iter()
+        .map(|dtype| (*dtype, catalog.default_contract(*dtype).expect("a contract")));
+    let config = RunConfig {
+        laws: catalog.suite_laws(suite).expect("known laws"),
+        dtypes: suite.dtypes.clone(),
+        contracts: contracts.collect(),
+        ..RunConfig::of(&English, catalog, &target, cases, &stop)
+    };
+    run(&config, &mut |_| {}).expect("a run")
+}
+
+/// Wrong numbers. Calls that nobody should make are another matter.
+fn causes(summary: &Summary) -> Vec<&Cause> {
+    let wrong = summary.findings.iter().filter(|finding| finding.verdict == Verdict::Fail);
+    wrong.map(|finding| &finding.cause).collect()
+}
+
+#[test]
+fn a_fault_under_a_condition_is_one_finding_in_all_formats() {
+    let catalog = Catalog::embedded().expect("a catalog");
+    for (fault, when) in [
+        // No case of the suite tells it from one of more queries than keys: fresh calls do.
+        ("causal-ignored", "n_k % 4 == 0"),
+        ("causal-upper-left", "n_q < 2"),
+        ("keys-of-first-item", "n_q < 2"),
+        ("window-ignored", "not mask and not causal"),
+    ] {
+        let when = IndexExpr::new(when).expect("a condition");
+        let faulty = Fault { when: Some(when.clone()), ..catalog.faults[fault].clone() };
+        let summary = check(&catalog, &faulty);
+        let [Cause::Deviation { deviation, faults }] = causes(&summary)[..] else {
+            panic!("{fault} where {}: {:#?}", when.text(), causes(&summary));
+        };
+        assert_eq!(faults.iter().map(|one| &one.fault).collect::<Vec<_>>(), [fault]);
+        assert_eq!(deviation.standing, Standing::Named, "{fault}");
+        assert_eq!(deviation.when.as_ref().map(IndexExpr::text), Some(when.text()), "{fault}");
+    }
+}
+
+#[test]
+fn a_fault_without_a_condition_keeps_its_name() {
+    let catalog = Catalog::embedded().expect("a catalog");
+    for fault in ["scale-inverse-d", "causal-open-for-more-queries", "window-lost-without-mask"] {
+        let summary = check(&catalog, &catalog.faults[fault]);
+        let [Cause::Faults { faults, contradicted: 0, .. }] = causes(&summary)[..] else {
+            panic!("{fault}: {:#?}", causes(&summary));
+        };
+        assert_eq!(faults.iter().map(|one| &one.fault).collect::<Vec<_>>(), [fault]);
+    }
+}
