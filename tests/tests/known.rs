@@ -330,16 +330,16 @@ fn what_has_no_cause_is_known_by_what_its_cases_share() {
         add(folder, "--from r.json").expect(0, &[FAULT_NAME, part, "1 added"]);
         remove(folder);
     };
-    let is_masked = |one: &CaseRecord| one.call.contains(" mask");
+    let has_bias = |one: &CaseRecord| one.call.contains(" bias");
     let is_half = |one: &CaseRecord| one.dtype == "float16";
-    let both = |one: &CaseRecord| is_masked(one) && is_half(one);
+    let both = |one: &CaseRecord| has_bias(one) && is_half(one);
     let said = Some("cause b");
     added(said, &|_| true, "law value: fail:cause-b");
     added(said, &is_half, "law value, format float16: fail:cause-b");
-    added(said, &is_masked, "law value, option mask: fail:cause-b");
-    added(said, &both, "law value, option mask, format float16: fail:cause-b");
+    added(said, &has_bias, "law value, option bias: fail:cause-b");
+    added(said, &both, "law value, option bias, format float16: fail:cause-b");
     // A fault is the same wherever it shows.
-    added(None, &is_masked, &format!("{FAULT_NAME}: QK301"));
+    added(None, &has_bias, &format!("{FAULT_NAME}: QK301"));
 }
 
 #[test]

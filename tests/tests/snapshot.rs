@@ -84,7 +84,7 @@ fn a_broken_target_fails_and_a_mended_one_improves() {
 
     target(folder, "1");
     let broken = check("--report github --report junit=j.xml");
-    let annotations = ["::error ", "PASS → FAIL QK301", "UNSUPPORTED → FAIL QK301, 28 "];
+    let annotations = ["::error ", "PASS → FAIL QK301", "UNSUPPORTED → FAIL QK301, 27 "];
     broken.expect(1, &annotations);
     let report = broken.finds(&["QK301"]);
     assert!(report.changes().contains(&"worse"), "{:?}", report.changes());

@@ -237,8 +237,13 @@ fn caused<'a>(state: &RunState<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
         right.iter().map(|(calls, contract)| (calls.as_slice(), *contract)).collect();
     let faults: Vec<&Fault> = state.config.catalog.faults.values().collect();
     let found = named(&state.evidence(failing), &passing, state.meaning, &faults);
+    // What right results speak against, and most of the wrong ones do not bear out, is no name.
+    let is_borne_out = |named: &Named<'_>| {
+        2 * named.members.len() >= named.of || !is_contradicted(named, named.members.len())
+    };
     found
         .into_iter()
+        .filter(is_borne_out)
         .map(|named| {
             Group::of_faults(&named, named.members.iter().map(|at| failing[*at]).collect())
         })
