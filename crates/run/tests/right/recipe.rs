@@ -1,7 +1,7 @@
 //! Right ways to compute attention: orders of sums, rules of rescaling, exponentials, masks.
 
 use qkvet_engine::format::round;
-use qkvet_spec::{Call, Dims, Dtype, Output, Tensor};
+use qkvet_spec::{Call, Dims, Dtype, Handling, Output, Tensor};
 
 use crate::common::{behind, position};
 
@@ -49,6 +49,8 @@ pub(super) enum Exponential {
     Polynomial,
     /// `(e^(x/2))²`.
     Squared,
+    /// Of `x (1 + 2⁻¹⁰)`, which no default contract allows.
+    Coarse,
 }
 
 /// What hides a key.
@@ -241,6 +243,7 @@ impl Arithmetic<'_> {
                 self.r(half * half)
             }
             Exponential::Polynomial => self.polynomial(x),
+            Exponential::Coarse => plain(x + x / 1024.0),
         };
         self.step(y)
     }
@@ -312,7 +315,7 @@ impl Recipe {
         }
         let output = Tensor { dtype: stored, shape: vec![b, h_q, n_q, d_v], data };
         let (weights, lse, inputs_unchanged) = (None, None, true);
-        Output { output, weights, lse, inputs_unchanged, handling: Default::default() }
+        Output { output, weights, lse, inputs_unchanged, handling: Handling::default() }
     }
 
     /// The score of a key; `None` if it is hidden.
