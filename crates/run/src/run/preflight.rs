@@ -101,7 +101,7 @@ fn takes(target: &mut dyn Target, fit: &Fit, dims: Dims, dtype: Dtype) -> Option
 
 #[cfg(test)]
 mod tests {
-    use qkvet_spec::{Call, Output};
+    use qkvet_spec::{Call, Handling, Output};
 
     use super::*;
 
@@ -114,7 +114,7 @@ mod tests {
                 return Response::Refused("not this one".into());
             }
             let output = call.value.clone();
-            let handling = Default::default();
+            let handling = Handling::default();
             let (weights, lse, inputs_unchanged) = (None, None, true);
             Response::Output(Box::new(Output { output, weights, lse, inputs_unchanged, handling }))
         }

@@ -44,7 +44,7 @@ pub fn layout_of(info: &PythonInfo, mut ask: impl FnMut(Layout, &Call) -> Respon
 
 #[cfg(test)]
 mod tests {
-    use qkvet_spec::Output;
+    use qkvet_spec::{Handling, Output};
 
     use super::*;
 
@@ -62,7 +62,7 @@ mod tests {
             weights: None,
             lse: None,
             inputs_unchanged: true,
-            handling: Default::default(),
+            handling: Handling::default(),
         }))
     }
 
