@@ -169,12 +169,12 @@ def what_cannot_be_had():
         ["runtime_env: expected no folder, for Ray is connected already, got .", "hint: ray.init"],
         lambda: check(right, runtime_env={"working_dir": "."}, **few),
     )
-    # Its axes are said: it would die of being asked for them.
+    # It dies of the call that finds its axes.
     dies = lambda query, key, value: os._exit(3)  # noqa: E731
     expected(
         RuntimeError,
-        ["shard", "expected a worker that lives, got 2 that died", "hint: "],
-        lambda: check(dies, num_workers=1, shards=2, retries=1, layout="bhnd", **few),
+        ["workers: expected to start, got 2 that did not"],
+        lambda: check(dies, num_workers=1, shards=2, retries=1, **few),
     )
     asked = ["ray_target.py:attention", "--suite", "smoke", "--engine", "ray"]
     never = command(*asked, "--resources", "unicorn=1", "--patience", "1")

@@ -81,7 +81,7 @@ fn both_doors_survive_a_killed_worker(environment: &Environment) {
             "ray_target.py:crashing the report of one machine, ['CRASH'] 1",
             "TypeError function at",
             "TimeoutError resources: ",
-            "RuntimeError shard 1 of 2: ",
+            "RuntimeError workers: expected to start",
             "commands: 3 error: resources: ",
         ],
     );
