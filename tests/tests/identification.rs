@@ -1,16 +1,11 @@
 //! Faults of the atlas that strike under a condition which no file has: whole runs in every format
 //! come to one finding, with the fault and the condition.
 
-use std::sync::atomic::AtomicBool;
-
 use qkvet_engine::simulate::Simulator;
-use qkvet_report::English;
-use qkvet_run::adapters::{NamedTarget, OpenTarget, OwnTarget};
-use qkvet_run::config::{CaseSource, RunConfig};
-use qkvet_run::run::run;
-use qkvet_spec::{
-    Catalog, Cause, Execution, Fault, IndexExpr, Meaning, Standing, Summary, Verdict,
-};
+use qkvet_run::adapters::OpenTarget;
+use qkvet_spec::{Catalog, Cause, Dtype, Execution, Fault, IndexExpr, Meaning, Standing, Summary};
+
+use crate::in_process::{self, causes};
 
 fn check(catalog: &Catalog, fault: &Fault) -> Summary {
     let fault = fault.clone();
@@ -18,27 +13,11 @@ fn check(catalog: &Catalog, fault: &Fault) -> Summary {
         let right = Simulator::new(Meaning::standard(), Execution::standard());
         OpenTarget::live(right.with_fault(fault.clone()), Vec::new())
     };
-    let own = OwnTarget::new(open, |_| String::new());
-    let target = NamedTarget::new("faulty".to_owned(), own);
     let suite = &catalog.suites["smoke"];
-    let (cases, stop) = (CaseSource::Suite { suite, seed: 0 }, AtomicBool::new(false));
-    let contracts = suite
-        .dtypes
-        .iter()
-        .map(|dtype| (*dtype, catalog.default_contract(*dtype).expect("a contract")));
-    let config = RunConfig {
-        laws: catalog.suite_laws(suite).expect("known laws"),
-        dtypes: suite.dtypes.clone(),
-        contracts: contracts.collect(),
-        ..RunConfig::of(&English, catalog, &target, cases, &stop)
-    };
-    run(&config, &mut |_| {}).expect("a run")
-}
-
-/// Wrong numbers. Calls that nobody should make are another matter.
-fn causes(summary: &Summary) -> Vec<&Cause> {
-    let wrong = summary.findings.iter().filter(|finding| finding.verdict == Verdict::Fail);
-    wrong.map(|finding| &finding.cause).collect()
+    let contract = |dtype: &Dtype| catalog.default_contract(*dtype).expect("a contract");
+    let contracts: Vec<_> = suite.dtypes.iter().map(|dtype| (*dtype, contract(dtype))).collect();
+    let laws = catalog.suite_laws(suite).expect("known laws");
+    in_process::check(catalog, open, laws, &contracts)
 }
 
 #[test]

@@ -29,6 +29,7 @@ mod frozen_command;
 mod harness;
 mod identification;
 mod implementations;
+mod in_process;
 mod interactions;
 mod known;
 mod layers;

@@ -1,18 +1,15 @@
 //! A format that is narrower than that of the call is one finding, and hides no other; a small error
 //! that no format explains is not excused by it.
 
-use std::sync::atomic::AtomicBool;
-
 use qkvet_engine::format::round;
 use qkvet_engine::simulate::Simulator;
-use qkvet_report::English;
-use qkvet_run::adapters::{NamedTarget, OpenTarget, OwnTarget};
-use qkvet_run::config::{CaseSource, RunConfig};
-use qkvet_run::run::run;
+use qkvet_run::adapters::OpenTarget;
 use qkvet_spec::{
     Call, Catalog, Cause, Contract, Dims, Dtype, Execution, FindingKind, Meaning, Output, Quoted,
-    Response, Summary, Target, Tensor, Verdict,
+    Response, Summary, Target, Tensor,
 };
+
+use crate::in_process::{self, causes};
 
 /// What is done to calls and results of a target that is right otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -125,23 +122,8 @@ fn check(catalog: &Catalog, doing: Doing, dtype: Dtype, contract: &Contract) -> 
         let right = fault.iter().cloned().fold(right, Simulator::with_fault);
         OpenTarget::live(Odd { right, doing }, Vec::new())
     };
-    let own = OwnTarget::new(open, |_| String::new());
-    let target = NamedTarget::new("odd".to_owned(), own);
-    let suite = &catalog.suites["smoke"];
-    let (cases, stop) = (CaseSource::Suite { suite, seed: 0 }, AtomicBool::new(false));
-    let config = RunConfig {
-        laws: LAWS.map(|law| &catalog.laws[law]).to_vec(),
-        dtypes: vec![dtype],
-        contracts: [(dtype, contract)].into(),
-        ..RunConfig::of(&English, catalog, &target, cases, &stop)
-    };
-    run(&config, &mut |_| {}).expect("a run")
-}
-
-/// What is wrong with the numbers. Calls that nobody should make are another matter.
-fn causes(summary: &Summary) -> Vec<&Cause> {
-    let wrong = summary.findings.iter().filter(|finding| finding.verdict == Verdict::Fail);
-    wrong.map(|finding| &finding.cause).collect()
+    let laws = LAWS.map(|law| &catalog.laws[law]).to_vec();
+    in_process::check(catalog, open, laws, &[(dtype, contract)])
 }
 
 #[test]

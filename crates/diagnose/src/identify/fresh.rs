@@ -213,7 +213,7 @@ impl<'a> Pool<'a> {
             put += 1;
             told += usize::from(said.contains(&at));
             let layers: Vec<&Layer> = known.layers.iter().chain([&layer]).collect();
-            let is_foretold = record.on(self.base, &layers).is_some_and(|after| !after.is_wrong());
+            let is_foretold = record.is_explained(self.base, &layers);
             if is_foretold { &mut seen } else { &mut missed }.push(record);
             if missed.len() >= 3 {
                 break;

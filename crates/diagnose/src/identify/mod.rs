@@ -138,13 +138,10 @@ pub fn explained_by(failures: &Records<'_>, base: &Meaning, deviation: &Deviatio
     let layer = Layer { formula: deviation.formula.clone(), when: deviation.when.clone() };
     let mut found = ExplainedBy::default();
     for (at, (calls, contract)) in failures.iter().enumerate() {
-        let records = calls.iter().filter_map(|record| Record::new(record, contract, base));
-        let wrong: Vec<Record> = records.filter(Record::is_wrong).collect();
-        let explains =
-            |record: &Record| record.on(base, &[&layer]).is_some_and(|after| !after.is_wrong());
+        let wrong: Vec<Record> = Record::wrong_of(calls, contract, base).collect();
         if wrong.is_empty() {
             found.untold.push(at);
-        } else if wrong.iter().all(explains) {
+        } else if wrong.iter().all(|record| record.is_explained(base, &[&layer])) {
             found.members.push(at);
             found.calls += wrong.len();
         }
@@ -160,10 +157,8 @@ pub fn deviation_explains(
     deviation: &Deviation,
 ) -> bool {
     let layer = Layer { formula: deviation.formula.clone(), when: deviation.when.clone() };
-    let records = calls.iter().filter_map(|record| Record::new(record, contract, base));
-    let mut wrong = records.filter(Record::is_wrong).peekable();
-    wrong.peek().is_some()
-        && wrong.all(|record| record.on(base, &[&layer]).is_some_and(|after| !after.is_wrong()))
+    let mut wrong = Record::wrong_of(calls, contract, base).peekable();
+    wrong.peek().is_some() && wrong.all(|record| record.is_explained(base, &[&layer]))
 }
 
 /// What was found, and how.
@@ -242,15 +237,9 @@ fn described(failures: &Records<'_>, base: &Meaning, found: Vec<Found>) -> Vec<I
         let mut untold = Vec::new();
         for at in &left {
             let (calls, contract) = &failures[*at];
-            let wrong: Vec<Record> = calls
-                .iter()
-                .filter(|_| affordable.contains(at))
-                .filter_map(|record| Record::new(record, contract, base))
-                .filter(Record::is_wrong)
-                .collect();
-            let explains =
-                |record: &Record| record.on(base, &under).is_some_and(|after| !after.is_wrong());
-            let count = wrong.iter().filter(|record| explains(record)).count();
+            let calls = if affordable.contains(at) { *calls } else { &[] };
+            let wrong: Vec<Record> = Record::wrong_of(calls, contract, base).collect();
+            let count = wrong.iter().filter(|record| record.is_explained(base, &under)).count();
             let applies = |record: &&Record| {
                 layer.when.as_ref().is_none_or(|when| holds_somewhere(when, &record.call))
             };

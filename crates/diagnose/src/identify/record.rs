@@ -115,6 +115,20 @@ impl Record {
         Some(Self { tiny: smallest_subnormal(call.dtype()), call: call.clone(), results })
     }
 
+    /// Those of the calls of a failure in which something that tells is wrong.
+    pub(super) fn wrong_of(
+        calls: &[CallRecord],
+        contract: &Contract,
+        base: &Meaning,
+    ) -> impl Iterator<Item = Self> {
+        calls.iter().filter_map(|record| Self::new(record, contract, base)).filter(Self::is_wrong)
+    }
+
+    /// Whether nothing that tells is wrong under the layers.
+    pub(super) fn is_explained(&self, base: &Meaning, layers: &[&Layer]) -> bool {
+        self.on(base, layers).is_some_and(|after| !after.is_wrong())
+    }
+
     /// Whether something that tells is wrong.
     pub(super) fn is_wrong(&self) -> bool {
         self.results.iter().any(|it| it.wrong().next().is_some())

@@ -129,8 +129,8 @@ def assert_attention(
     """Asserts that `out` can be the attention of these inputs, as computed under a contract.
 
     Shapes: `query (b, h_q, n_q, d_k)`, `key (b, h_k, n_k, d_k)`, `value (b, h_k, n_k, d_v)`, `out (b, h_q, n_q, d_v)`;
-    with `layout="bnhd"` heads come after positions; arrays of three axes have one head, of two one item besides. `causal` is aligned lower right; `"upper-left"` declares the other
-    one. `mask` is boolean, true attends; `bias` is added to the scaled scores; both broadcast to `(b, h_q, n_q, n_k)`
+    with `layout="bnhd"` heads come after positions; arrays of three axes have one head, of two one item besides. `causal`
+    is aligned lower right; `"upper-left"` declares the other one. `mask` is boolean, true attends; `bias` is added to the scaled scores; both broadcast to `(b, h_q, n_q, n_k)`
     from two or four axes.
 
     There is no tolerance. The exact result is enclosed, and `contract` (the loosest ordinary one of the format if absent)

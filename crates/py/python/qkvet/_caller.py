@@ -56,11 +56,7 @@ def bits(name: str, value: Any, layout: str | None = "bhnd") -> _native.Bits:
         raw = source.read(array, swap)
     if swap:
         shape[1], shape[2] = shape[2], shape[1]
-    gone = source.DROPPED.get(layout or {3: "bnd", 2: "nd"}.get(len(shape)), ())
-    if len(shape) + len(gone) == 4:
-        for axis in gone:
-            shape.insert(axis, 1)
-    return dtype, shape, raw
+    return dtype, source.whole(shape, layout or {3: "bnd", 2: "nd"}.get(len(shape))), raw
 
 
 def _known(name: str, value: Any) -> Any:

@@ -44,16 +44,12 @@ pub(super) fn identified<'a>(
     // What is narrow tells less: it is held against what was found before.
     formats.sort_by_key(|dtype| std::cmp::Reverse(dtype.precision()));
     for dtype in formats {
-        let mut of_format: Vec<usize> = members.clone();
-        of_format.retain(|at| {
-            let case = &state.cases[*at];
-            case.planned.dtype() == dtype && !case.planned.is_frozen() && !case.calls.is_empty()
-        });
-        carry_over(state, &mut found, &mut of_format);
-        if of_format.is_empty() {
+        let mut own = of_format(state, &members, dtype);
+        carry_over(state, &mut found, &mut own);
+        if own.is_empty() {
             continue;
         }
-        for group in of_one_format(state, workers, dtype, &of_format) {
+        for group in of_one_format(state, workers, dtype, &own) {
             match found.iter_mut().find(|known| known.cause.is_like(&group.cause)) {
                 Some(known) => known.members.extend(group.members),
                 None => found.push(group),
@@ -97,21 +93,26 @@ fn doubt<'a>(state: &RunState<'_, 'a>, workers: &mut Workers<'_, 'a>, group: &mu
     let Cause::Faults { contradicted, .. } = &mut group.cause else { return };
     let [fault] = group.faults[..] else { return };
     let is_formula = !fault.meaning.is_empty() && fault.execution.is_empty();
-    let is_open = group.verdict == Verdict::Fail && !group.on_views && !group.is_contradicted;
+    let is_open = group.verdict == Verdict::Fail && !group.on_views && *contradicted == 0;
     if !is_open || !is_formula || fault.behavior.is_some() {
         return;
     }
-    let of = |at: &usize| state.cases[*at].planned.dtype();
-    let Some(dtype) = group.members.iter().map(of).max_by_key(|dtype| dtype.precision()) else {
-        return;
-    };
-    let is_put = |at: &usize| of(at) == dtype && !state.cases[*at].planned.is_frozen();
-    let members: Vec<usize> = group.members.iter().copied().filter(is_put).collect();
+    let formats = group.members.iter().map(|at| state.cases[*at].planned.dtype());
+    let Some(dtype) = formats.max_by_key(|dtype| dtype.precision()) else { return };
+    let members = of_format(state, &group.members, dtype);
     let failures = state.evidence(&members);
     let mut fresh = Fresh::new(state, workers, dtype, &members);
     let (put, foretold) = foretells(&failures, state.meaning, fault, &mut fresh);
-    *contradicted += put - foretold;
-    group.is_contradicted = put > foretold;
+    *contradicted = put - foretold;
+}
+
+/// Those of the cases that can be put in other forms, of one format.
+fn of_format(state: &RunState<'_, '_>, members: &[usize], dtype: Dtype) -> Vec<usize> {
+    let is_put = |at: &usize| {
+        let case = &state.cases[*at];
+        case.planned.dtype() == dtype && !case.planned.is_frozen() && !case.calls.is_empty()
+    };
+    members.iter().copied().filter(is_put).collect()
 }
 
 /// Adds the failures of another format to the formulas that explain them, and leaves the others.
@@ -156,7 +157,7 @@ fn is_doubtful(group: &Group<'_>) -> bool {
     };
     is_of_values(group)
         && (group.faults.is_empty()
-            || group.is_contradicted
+            || group.is_contradicted()
             || group.faults.iter().any(|it| remembers(it)))
 }
 

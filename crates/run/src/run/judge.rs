@@ -17,6 +17,7 @@ use super::call::{Workers, threads_of};
 use super::case::{JudgedCase, PlannedCase};
 use super::error::RunError;
 use super::plan::Plan;
+use super::state::RunState;
 use super::stop::{Count, Deadline};
 use crate::adapters::OpenTarget;
 use crate::config::RunConfig;
@@ -226,6 +227,19 @@ impl<'s> From<&'s Meaning> for Basis<'s> {
     fn from(meaning: &'s Meaning) -> Self {
         Self { meaning, contract: None }
     }
+}
+
+/// The cases of these numbers, put again and judged by another contract.
+pub(super) fn judge_under<'a>(
+    state: &RunState<'_, 'a>,
+    workers: &mut Workers<'_, 'a>,
+    members: &[usize],
+    contract: &Contract,
+) -> Result<Vec<(usize, JudgedCase<'a>)>, RunError> {
+    let basis = Basis { meaning: state.meaning, contract: Some(contract) };
+    let mut again =
+        |at: &usize| judge_again(workers, &state.cases[*at].planned, basis, Attempt::Same);
+    members.iter().map(|at| Ok((*at, again(at)?))).collect()
 }
 
 /// Judges one case once more, on the first target.

@@ -2,15 +2,14 @@
 //! narrower format, and what is wrong is right under the contract of that format.
 
 use qkvet_engine::format::is_representable;
-use qkvet_engine::law::Attempt;
 use qkvet_spec::{Cause, Contract, Dtype, Verdict};
 
 use super::call::Workers;
 use super::case::JudgedCase;
 use super::error::RunError;
 use super::group::Group;
-use super::judge::{Basis, judge_again};
-use super::state::{RunState, failing};
+use super::judge::judge_under;
+use super::state::{RunState, failing_of};
 
 /// Formats that may hide in wider ones, the narrowest first.
 const NARROW: [Dtype; 3] = [Dtype::Bfloat16, Dtype::Float16, Dtype::Float32];
@@ -56,10 +55,8 @@ impl Suspected {
 
 /// Formats whose wrong results lie on the grid of a narrower one.
 pub(super) fn suspected(state: &RunState<'_, '_>) -> Vec<Suspected> {
-    let all = failing(state.cases);
     let of = |(dtype, contract): (&Dtype, &&Contract)| {
-        let is_of = |at: &usize| state.cases[*at].planned.dtype() == *dtype;
-        let failing: Vec<usize> = all.iter().copied().filter(is_of).collect();
+        let failing = failing_of(state.cases, *dtype);
         let (narrow, on_grid) = NARROW
             .into_iter()
             .filter(|narrow| narrow.precision() < contract.storage().precision())
@@ -92,12 +89,7 @@ pub(super) fn precisions<'a>(
         return Ok(found);
     }
     for one in suspected(state) {
-        let basis = Basis { meaning: state.meaning, contract: Some(&one.contract) };
-        let mut judged = Vec::with_capacity(one.failing.len());
-        for at in &one.failing {
-            let planned = &state.cases[*at].planned;
-            judged.push((*at, judge_again(workers, planned, basis, Attempt::Same)?));
-        }
+        let judged = judge_under(state, workers, &one.failing, &one.contract)?;
         // Those on the grid are in the order of all.
         let is_settled = |(at, case): &&(usize, JudgedCase<'a>)| {
             case.verdict() != Verdict::Fail && one.on_grid.binary_search(at).is_ok()

@@ -1,7 +1,7 @@
 //! What is known of a run: its judged cases, and by what they were judged.
 
 use qkvet_engine::law::CallRecord;
-use qkvet_spec::{Contract, Convention, Meaning, Stopped, Verdict};
+use qkvet_spec::{Contract, Convention, Dtype, Meaning, Stopped, Verdict};
 
 use super::case::JudgedCase;
 use crate::config::RunConfig;
@@ -39,6 +39,13 @@ pub(super) fn evidence<'c, 'a>(
     case: &'c JudgedCase<'_>,
 ) -> Option<(&'c [CallRecord], &'a Contract)> {
     Some((case.calls.as_slice(), *config.contracts.get(&case.planned.dtype())?))
+}
+
+/// Those of [`failing`] of one format.
+pub(super) fn failing_of(cases: &[JudgedCase<'_>], dtype: Dtype) -> Vec<usize> {
+    let mut failing = failing(cases);
+    failing.retain(|at| cases[*at].planned.dtype() == dtype);
+    failing
 }
 
 /// Numbers of the cases that failed, but for those whose inputs were only to lie otherwise in

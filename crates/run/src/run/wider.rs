@@ -1,15 +1,14 @@
 //! Outputs that come back in a wider format than the call: one finding, and everything else is
 //! judged by the numbers as they are.
 
-use qkvet_engine::law::Attempt;
 use qkvet_spec::{Behavior, Cause, Contract, Dtype, FaultRef, Form, ResultName, Verdict};
 
 use super::call::Workers;
 use super::case::JudgedCase;
 use super::error::RunError;
 use super::group::Group;
-use super::judge::{Basis, judge_again};
-use super::state::{RunState, failing};
+use super::judge::judge_under;
+use super::state::{RunState, failing_of};
 
 /// Formats whose outputs are wider.
 pub(super) struct Wider<'a> {
@@ -30,24 +29,18 @@ pub(super) fn wider<'a>(
     let mut faults = catalog.faults.values();
     let fault = faults.find(|fault| fault.behavior == Some(Behavior::WideOutput));
     let Some(fault) = fault.filter(|_| state.stopped.is_none()) else { return Ok(None) };
-    let all = failing(state.cases);
     let (mut contracts, mut judged) = (Vec::new(), Vec::new());
     for (dtype, contract) in &state.config.contracts {
-        let of_format = all.iter().filter(|at| state.cases[**at].planned.dtype() == *dtype);
-        let of_format: Vec<usize> = of_format.copied().collect();
+        let failing = failing_of(state.cases, *dtype);
         let is_wider = |at: &usize| is_wider(&state.cases[*at], contract);
-        let wide: Vec<usize> = of_format.iter().copied().filter(is_wider).collect();
-        if wide.is_empty() || 2 * wide.len() < of_format.len() {
+        let wide: Vec<usize> = failing.iter().copied().filter(is_wider).collect();
+        if wide.is_empty() || 2 * wide.len() < failing.len() {
             continue;
         }
         let Ok(granted) = catalog.contract(&format!("{}+wider-output", contract.contract)) else {
             continue;
         };
-        let basis = Basis { meaning: state.meaning, contract: Some(&granted) };
-        for at in wide {
-            let planned = &state.cases[at].planned;
-            judged.push((at, judge_again(workers, planned, basis, Attempt::Same)?));
-        }
+        judged.extend(judge_under(state, workers, &wide, &granted)?);
         contracts.push((*dtype, granted));
     }
     if contracts.is_empty() {

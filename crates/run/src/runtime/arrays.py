@@ -194,6 +194,15 @@ def dropped(shape, layout):
     return [n for axis, n in enumerate(shape, first) if axis not in gone]
 
 
+def whole(shape, layout, axes=4):
+    """The shape with the axes that the layout goes without, if it has all others."""
+    gone = DROPPED.get(layout, ())
+    if len(shape) + len(gone) == axes:
+        for axis in gone:
+            shape.insert(axis, 1)
+    return shape
+
+
 def result_tensor(name, value, layout):
     """Format, shape and storage bits of one array that the function returned."""
     form = shape_of(value)
@@ -208,8 +217,4 @@ def result_tensor(name, value, layout):
     swap = layout == "bnhd" and len(shape) == 4 and name == "output"
     if swap:
         shape[1], shape[2] = shape[2], shape[1]
-    gone = DROPPED.get(layout, ())
-    if len(shape) + len(gone) == (3 if name == "lse" else 4):
-        for axis in gone:
-            shape.insert(axis, 1)
-    return dtype, shape, read(value, swap)
+    return dtype, whole(shape, layout, 3 if name == "lse" else 4), read(value, swap)

@@ -1,6 +1,6 @@
 //! How many axes a function takes, found by calling it.
 
-use qkvet_spec::{Call, CallOption, Dims, Dtype, Response};
+use qkvet_spec::{Call, Dims, Dtype, Response};
 
 use super::config::{Layout, PythonInfo};
 use crate::small::small_call;
@@ -17,8 +17,7 @@ pub fn layout_of(info: &PythonInfo, mut ask: impl FnMut(Layout, &Call) -> Respon
     if let Some(layout) = unasked {
         return layout;
     }
-    let is_always = |option: &CallOption| info.always.iter().any(|one| one == option.name());
-    let always: Vec<CallOption> = CallOption::ALL.into_iter().filter(is_always).collect();
+    let always = info.fit().unwrap_or_default().always;
     let mut is_taken = |layout: Layout, dtype| {
         let call = small_call(layout.fit().apply(&DIMS), dtype, &always);
         match ask(layout, &call) {

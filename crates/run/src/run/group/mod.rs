@@ -32,9 +32,6 @@ pub(super) struct Group<'a> {
     /// What explains every member: nothing, a fault, or two together.
     pub(super) faults: Vec<&'a Fault>,
     pub(super) members: Vec<usize>,
-    /// Whether more than a few results that came out right contradict its faults. Bounds of a right
-    /// target stand for its own there, so that one or two may by accident.
-    pub(super) is_contradicted: bool,
     /// Whether it is about what views gave beside a fault that contiguous inputs show.
     pub(super) on_views: bool,
     /// Further cases that its cause speaks of.
@@ -51,11 +48,15 @@ impl<'a> Group<'a> {
             notes: Vec::new(),
             faults: Vec::new(),
             members,
-            is_contradicted: false,
             on_views: false,
             beside: Vec::new(),
             rank: 0,
         }
+    }
+
+    /// Whether right results speak against its faults.
+    pub(super) fn is_contradicted(&self) -> bool {
+        matches!(self.cause, Cause::Faults { contradicted: 1.., .. })
     }
 
     /// Whether nothing says what explains the cases.
@@ -72,11 +73,7 @@ impl<'a> Group<'a> {
 
     /// The failing cases that a fault explains, or two together.
     fn of_faults(named: &Named<'a>, members: Vec<usize>) -> Self {
-        Self {
-            faults: named.faults.clone(),
-            is_contradicted: is_contradicted(named, members.len()),
-            ..Self::new(Verdict::Fail, cause_of(named), members)
-        }
+        Self { faults: named.faults.clone(), ..Self::new(Verdict::Fail, cause_of(named), members) }
     }
 
     /// Notes that further cases use the same options and are explained by nothing.
