@@ -4,7 +4,9 @@
 use qkvet_tests::{
     Finished, Folder, Words, has_python, interrupted, is_thorough, qkvet, root, temp, wait_until,
 };
+use std::path::Path;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A folder with one Python file `target.py`.
@@ -379,7 +381,8 @@ fn a_run_that_is_killed_leaves_the_case_that_ran() {
         return;
     }
     let hang = "while scale is not None and os.path.exists('hang'):
-    open('hangs', 'w').close()
+    open('hanging', 'w').write(str(os.getpid()))
+    os.replace('hanging', 'hangs')
     time.sleep(0.01)
 return o + 1";
     let folder = numpy_with(hang);
@@ -391,6 +394,13 @@ return o + 1";
     wait_until("a case with a scale", &mut run, || folder.has("hangs"));
     run.kill().expect("it runs");
     run.wait().expect("it has ended");
+    // Nothing outlives it, though nobody was left to end it.
+    let worker = Path::new("/proc").join(folder.read("hangs"));
+    let start = Instant::now();
+    while worker.exists() && cfg!(target_os = "linux") {
+        assert!(start.elapsed() < Duration::from_secs(30), "the worker lives on");
+        std::thread::sleep(Duration::from_millis(10));
+    }
     std::fs::remove_file(folder.path().join("hang")).expect("the file");
     let running = ".qkvet/running-0.json";
     folder.run(format!("replay {running}")).expect(1, &["FAIL", "scale="]);
@@ -399,6 +409,29 @@ return o + 1";
     let other = folder.read(running).replace(r#""drawn":{"id":"c-"#, r#""drawn":{"id":"c-0"#);
     folder.write("other.json", other);
     folder.run("replay other.json").expect(2, &["expected case c-0", "another version"]);
+}
+
+/// A process that takes more memory than it may is ended, and the finding says why.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_target_that_takes_too_much_memory_is_ended() {
+    if !has_python() {
+        return;
+    }
+    let folder = numpy_with(
+        "if scale is not None:\n    held = b'x' * (600 << 20)\n    time.sleep(1000)\nreturn o",
+    );
+    let check =
+        "check target.py:attention --suite smoke --dtype float32 --law value -q --memory 400";
+    let report = folder.run(format!("{check} --format json")).report(1);
+    let causes: Vec<&str> = report["findings"]
+        .as_array()
+        .expect("findings")
+        .iter()
+        .filter_map(|finding| finding["name"].as_str())
+        .collect();
+    assert_eq!(causes, ["crash:memory"], "{report:?}");
+    folder.run(check).expect(1, &["took more than 400 MiB of memory (--memory)"]);
 }
 
 /// Each worker takes every so manyth case, whoever is free: a function that is wrong once in a

@@ -477,6 +477,44 @@ fn a_failure_that_was_not_recorded_is_new() {
     with("check", FLASH, "").expect(2, &["`VERDICT BAND FINDING`"]);
 }
 
+/// Cases of another version of a suite are carried over by one command, and nothing that was wrong
+/// is forgotten.
+#[test]
+fn another_version_of_a_suite_is_carried_over() {
+    let folder = temp();
+    let of = |words: &str, suite: &str| {
+        folder.at_home(format!(
+            "snapshot {words} --suite {suite} --law value --dtype float32 -q --snapshot {FILE}"
+        ))
+    };
+    let suites = || {
+        let parts = read(folder.path(), FILE).parts;
+        parts.into_iter().map(|part| part.suite).collect::<Vec<_>>()
+    };
+    of(&format!("record {FAULT}"), "smoke@1").ends(0);
+    assert_eq!(suites(), ["smoke@1"]);
+    // A file that names no version is of the first.
+    folder.write(FILE, folder.read(FILE).replace("suite: smoke@1", "suite: smoke"));
+    of(&format!("check {FAULT}"), "smoke@1").ends(0);
+    let other = of(&format!("check {FAULT}"), "smoke");
+    other.expect(2, &["smoke@2", "smoke@1", "`qkvet snapshot upgrade builtin:fault/"]);
+    of(&format!("upgrade {FAULT}"), "smoke").expect(0, &["smoke@2 in place of those of smoke@1"]);
+    assert_eq!(suites(), ["smoke@2"]);
+    of(&format!("check {FAULT}"), "smoke").ends(0);
+    of(&format!("upgrade {FAULT}"), "smoke").expect(0, &["no cases of another version"]);
+
+    // What the old cases showed and the new ones do not stays.
+    folder.write(FILE, "");
+    std::fs::remove_file(folder.path().join(FILE)).expect("the file");
+    of(&format!("record {FAULT}"), "smoke@1").ends(0);
+    folder.write(FILE, folder.read(FILE).replace(FAULT, FLASH));
+    let upgraded = of(&format!("upgrade {FLASH}"), "smoke");
+    upgraded.expect(1, &["does not show what smoke@1 showed: QK301"]);
+    assert_eq!(suites(), ["smoke@1", "smoke@2"]);
+    of(&format!("upgrade {FLASH} --prune"), "smoke").expect(0, &["in place"]);
+    assert_eq!(suites(), ["smoke@2"]);
+}
+
 #[cfg(unix)]
 #[test]
 fn formats_that_are_recorded_at_once_are_all_there() {

@@ -314,6 +314,7 @@ mod tests {
         "merge x",
         "onnx run --backend x",
         "snapshot record x",
+        "snapshot upgrade x",
         "snapshot check x",
         "snapshot diff",
         "snapshot accept",

@@ -10,13 +10,13 @@ use qkvet_spec::{
     Variables,
 };
 
-use crate::choice::SoftcapChoice;
+use crate::choice::{SequenceChoice, SoftcapChoice};
 use crate::draw::{Family, Role};
 use crate::exact::{Exact, Live, default_scale};
 use crate::extent::Extents;
 use crate::margin::{Margin, largest_margin};
 use crate::options::{bias_by, draw_bias, draw_mask, draw_sinks, slopes};
-use crate::sequences::{draw_lengths, draw_packed};
+use crate::sequences::{draw_ends, draw_lengths, draw_packed};
 use crate::source::Source;
 use crate::usage::Usage;
 use crate::validate::{check_case, check_dims, check_plan, check_size};
@@ -138,7 +138,10 @@ impl<'a> Draft<'a> {
             plan.sinks.map(|choice| draw_sinks(choice, dims, dtype, is_exact, self.source));
         self.options.alibi_slopes = plan.alibi.map(|choice| slopes(choice, dims, dtype));
         let lengths = |option: CallOption, n: usize| {
-            plan.has(option).then(|| draw_lengths(option.name(), dims.b, n, self.source))
+            let at_ends = [SequenceChoice::KeyEnds, SequenceChoice::BothEnds];
+            let is_at_ends = plan.sequences.is_some_and(|one| at_ends.contains(&one));
+            let draw = if is_at_ends { draw_ends } else { draw_lengths };
+            plan.has(option).then(|| draw(option.name(), dims.b, n, self.source))
         };
         self.options.key_lengths = lengths(CallOption::KeyLengths, dims.n_k);
         self.options.query_lengths = lengths(CallOption::QueryLengths, dims.n_q);

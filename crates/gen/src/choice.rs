@@ -46,14 +46,29 @@ pub enum ScaleChoice {
     One,
     /// 0, which is not "none given": every visible key weighs the same.
     Zero,
+    /// 1/1024: every visible key weighs nearly the same.
+    Tiny,
+    /// 128: the largest score decides.
+    Large,
     /// The one that a target has.
     Own(Number),
 }
 
 impl ScaleChoice {
     /// Every choice, simplest first.
-    pub const ALL: [Self; 6] =
-        [Self::Default, Self::Half, Self::Small, Self::Negative, Self::One, Self::Zero];
+    pub const ALL: [Self; 8] = [
+        Self::Default,
+        Self::Half,
+        Self::Small,
+        Self::Negative,
+        Self::One,
+        Self::Zero,
+        Self::Tiny,
+        Self::Large,
+    ];
+
+    /// Those of suites of version 1.
+    pub(crate) const FIRST: &[Self] = Self::ALL.split_at(6).0;
 
     /// The factor given to the call.
     pub fn value(self) -> Option<f64> {
@@ -63,6 +78,8 @@ impl ScaleChoice {
             Self::Small => Some(0.093_75),
             Self::Negative => Some(-0.375),
             Self::One => Some(1.0),
+            Self::Tiny => Some(1.0 / 1024.0),
+            Self::Large => Some(128.0),
             Self::Zero => Some(0.0),
             Self::Own(number) => Some(number.value()),
         }
@@ -200,19 +217,34 @@ pub enum SequenceChoice {
     BothLengths,
     /// Several sequences in one.
     Packed,
+    /// Numbers of keys at their ends: all, all but one, none.
+    KeyEnds,
+    /// The same of queries and keys.
+    BothEnds,
 }
 
 impl SequenceChoice {
     /// Every choice, simplest first.
-    pub const ALL: [Self; 4] =
-        [Self::KeyLengths, Self::QueryLengths, Self::BothLengths, Self::Packed];
+    pub const ALL: [Self; 6] = [
+        Self::KeyLengths,
+        Self::QueryLengths,
+        Self::BothLengths,
+        Self::Packed,
+        Self::KeyEnds,
+        Self::BothEnds,
+    ];
+
+    /// Those of suites of version 1.
+    pub(crate) const FIRST: &[Self] = Self::ALL.split_at(4).0;
 
     /// Options that it switches on.
     pub fn options(self) -> &'static [CallOption] {
         match self {
-            Self::KeyLengths => &[CallOption::KeyLengths],
+            Self::KeyLengths | Self::KeyEnds => &[CallOption::KeyLengths],
             Self::QueryLengths => &[CallOption::QueryLengths],
-            Self::BothLengths => &[CallOption::KeyLengths, CallOption::QueryLengths],
+            Self::BothLengths | Self::BothEnds => {
+                &[CallOption::KeyLengths, CallOption::QueryLengths]
+            }
             Self::Packed => &[CallOption::Packed],
         }
     }

@@ -158,6 +158,11 @@ impl Family {
             (Values::Exact | Values::Routed, _) => draws.symmetric(8) / 8.0,
             (Values::Peaked, Role::Query) => self.normal(draws) * self.spread,
             (Values::Small, Role::Value) => self.normal(draws) / 64.0,
+            (Values::Large, Role::Value) => {
+                // Sums of several such values stay within float16.
+                let power = if self.dtype == Dtype::Float16 { 11 } else { 17 };
+                self.normal(draws) * f64::from(1u32 << power)
+            }
             (Values::Offset, Role::Key) => self.normal(draws) + self.offset,
             (Values::Offset, Role::Value) => self.normal(draws) + 16.0,
             (Values::Heavy, _) => {

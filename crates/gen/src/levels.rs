@@ -71,7 +71,8 @@ impl Levels {
         let own = fit
             .and_then(|fit| fit.scale)
             .filter(|x| has(CallOption::Scale) && (*x != 0.0 || !usage.margin));
-        let all = own.map_or(ScaleChoice::ALL.to_vec(), |x| vec![ScaleChoice::Own(Number::new(x))]);
+        let drawn = if suite.version > 1 { &ScaleChoice::ALL[..] } else { ScaleChoice::FIRST };
+        let all = own.map_or(drawn.to_vec(), |x| vec![ScaleChoice::Own(Number::new(x))]);
         let softcap = fit
             .and_then(|fit| fit.softcap)
             .filter(|_| has(CallOption::Softcap))
@@ -192,7 +193,11 @@ impl Levels {
     /// others off. `n` numbers rows that are otherwise alike.
     pub(crate) fn with(&self, shape: usize, on: OptionSet, n: usize) -> Row {
         let factors = self.factors();
-        let pick = |at: usize, levels: usize| (n / (at + 1) + n + at) % levels.max(1);
+        // Neighbouring numbers give other levels, and two factors every pair of theirs.
+        let pick = |at: usize, levels: usize| {
+            let levels = levels.max(1);
+            (n + at + n / levels * (at + 1)) % levels
+        };
         let is_on = |at: usize| {
             let option = match at {
                 SCALE => CallOption::Scale,
@@ -210,16 +215,41 @@ impl Levels {
         let level = |(at, factor): (usize, &Factor)| match (at, factor.needs) {
             (SHAPE, _) => Some(shape),
             (VALUES, _) => Some(pick(at, factor.levels)),
-            // Several kinds exclude each other: the last is the one with most.
+            // Several kinds exclude each other: one of those with the most options.
             (SEQUENCES, _) => {
                 let is_on = |one: &SequenceChoice| one.options().iter().all(|x| on.contains(*x));
-                Some(sequences.iter().rposition(is_on).map_or(0, |kind| 1 + kind))
+                let on = || (0..sequences.len()).filter(|kind| is_on(&sequences[*kind]));
+                let n_options = |kind: usize| sequences[kind].options().len();
+                let most = on().map(n_options).max();
+                let kinds: Vec<usize> =
+                    on().filter(|kind| Some(n_options(*kind)) == most).collect();
+                Some(kinds.get(pick(at, kinds.len())).map_or(0, |kind| 1 + kind))
             }
-            (_, Some(needs)) => (is_on(needs) && factors[needs].levels > 1).then_some(0),
+            (at, Some(needs)) => {
+                (is_on(needs) && factors[needs].levels > 1).then(|| pick(at, factor.levels))
+            }
             (at, None) if is_on(at) && factor.levels > 1 => Some(1 + pick(at, factor.levels - 1)),
             (_, None) => Some(0),
         };
         factors.iter().enumerate().map(level).collect()
+    }
+
+    /// Whether a case may have the option on.
+    pub(crate) fn takes(&self, option: CallOption) -> bool {
+        let Others { softcaps, windows, sinks, slopes, sequences } = &self.others;
+        match option {
+            CallOption::Scale => self.scales.iter().any(|scale| scale.value().is_some()),
+            CallOption::Causal => self.causal.contains(&true),
+            CallOption::Mask => !self.masks.is_empty(),
+            CallOption::Bias => !self.bias_forms.is_empty(),
+            CallOption::Softcap => self.softcap.is_some() || !softcaps.is_empty(),
+            CallOption::Window => !windows.is_empty(),
+            CallOption::Sinks => !sinks.is_empty(),
+            CallOption::AlibiSlopes => !slopes.is_empty(),
+            CallOption::KeyLengths | CallOption::QueryLengths | CallOption::Packed => {
+                sequences.iter().any(|one| one.options().contains(&option))
+            }
+        }
     }
 
     /// How many shapes there are.
@@ -290,7 +320,12 @@ impl Others {
             windows: allowed_in(suite, law, &WindowChoice::all(), |_| &[CallOption::Window]),
             sinks: allowed_in(suite, law, &SinkChoice::ALL, |_| &[CallOption::Sinks]),
             slopes: allowed_in(suite, law, &AlibiChoice::ALL, |_| &[CallOption::AlibiSlopes]),
-            sequences: allowed_in(suite, law, &SequenceChoice::ALL, |choice| choice.options()),
+            sequences: allowed_in(
+                suite,
+                law,
+                if suite.version > 1 { &SequenceChoice::ALL } else { SequenceChoice::FIRST },
+                |choice| choice.options(),
+            ),
         }
     }
 }

@@ -25,6 +25,7 @@ mod routing;
 mod sequences;
 mod shrink;
 mod source;
+mod together;
 mod token;
 mod usage;
 mod validate;

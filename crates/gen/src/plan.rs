@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use qkvet_spec::{
-    BroadcastForm, CallOption, CheckedLaw, Dims, Dtype, MaskPattern, OptionSet, Suite, Values,
-    Window,
+    BroadcastForm, CallOption, CheckedLaw, Dims, Dtype, MaskPattern, OptionSet, Suite, Together,
+    VALUE_LAW, Values, Window,
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -13,6 +13,8 @@ use sha2::{Digest, Sha256};
 use crate::choice::{AlibiChoice, ScaleChoice, SequenceChoice, SinkChoice, SoftcapChoice};
 use crate::cover::{Factor, Row, covering_array, sample_evenly};
 use crate::levels::Levels;
+use crate::source::Source;
+use crate::together::{Meeting, Meetings};
 
 /// A law gets at least this many cases per format, if the limit lets it: its variables are drawn
 /// anew for each.
@@ -26,6 +28,12 @@ const FIRST_EXTENDED: usize = 1 << 28;
 
 /// Case numbers of rows with one extended option alone start here.
 const FIRST_EXTENDED_ALONE: usize = 1 << 24 | FIRST_EXTENDED;
+
+/// Case numbers of rows in which options meet start here.
+const FIRST_TOGETHER: usize = 1 << 30;
+
+/// Rows of such cases that are alike in shape and options have one of so many values each.
+const APART: usize = 1 << 12;
 
 /// Case numbers of rows with chosen options start here.
 const FIRST_WITH: usize = 1 << 29;
@@ -69,6 +77,12 @@ pub struct CasePlan {
 }
 
 impl CasePlan {
+    /// Which options and extents meet in its calls.
+    fn meeting(&self) -> Meeting {
+        let on = CallOption::ALL.into_iter().filter(|option| self.has(*option));
+        Meeting::of(on.collect(), self.window, self.scale.value(), &self.dims)
+    }
+
     /// Whether the option is on.
     pub fn has(&self, option: CallOption) -> bool {
         match option {
@@ -111,7 +125,8 @@ pub fn case_seed(seed: u64, law: &str, dtype: Dtype, index: usize) -> u64 {
 ///
 /// Where the suite is extended, plans with softcap, window, sinks, ALiBi, lengths, packed sequences
 /// or further value families follow, from a covering array over all options. They are numbered
-/// apart, so that they shift no other plan.
+/// apart, so that they shift no other plan. So are the plans of the law `value` that follow until
+/// options meet as often as the suite asks.
 ///
 /// Laws of refusal come last, for a target may die of a call that does not fit, and have few plans,
 /// for they are about shapes alone.
@@ -136,6 +151,10 @@ pub fn plans(suite: &Suite, laws: &[&CheckedLaw], dtypes: &[Dtype], seed: u64) -
             if let (Some(array), Some(section)) = (&extended, &suite.extended) {
                 group.rows(suite, array, section.limit, FIRST_EXTENDED, &mut plans);
                 group.alone(array, suite.alone, FIRST_EXTENDED_ALONE, &mut plans);
+            }
+            let asked = suite.together.filter(|_| law.law.law == VALUE_LAW);
+            if let (Some(array), Some(quota)) = (extended.as_ref().or(plain.as_ref()), asked) {
+                group.together(array, quota, &mut plans);
             }
         }
     }
@@ -245,6 +264,26 @@ impl Group<'_> {
                     first + round * period + index,
                 ));
             }
+        }
+    }
+
+    /// Plans until options meet as often as asked; those that the group has count.
+    fn together(&self, array: &Array, quota: Together, plans: &mut Vec<CasePlan>) {
+        let levels = &array.levels;
+        let mut meetings = Meetings::asked(quota, |option| levels.takes(option));
+        let is_own = |plan: &&CasePlan| plan.law == self.law.law.law && plan.dtype == self.dtype;
+        plans.iter().filter(is_own).for_each(|plan| meetings.add(plan.meeting()));
+        let source = Source(case_seed(0, &self.law.law.law, self.dtype, FIRST_TOGETHER));
+        let mut draws = source.draws("together");
+        for number in FIRST_TOGETHER.. {
+            let next = meetings.next(&mut draws, |on, draws| {
+                let row = levels.with(draws.below(levels.shapes()), on, draws.below(APART));
+                let plan = self.plan(array, &row, number);
+                (plan.meeting(), plan)
+            });
+            let Some(plan) = next else { break };
+            meetings.add(plan.meeting());
+            plans.push(plan);
         }
     }
 

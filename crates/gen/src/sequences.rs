@@ -20,6 +20,18 @@ pub(crate) fn draw_lengths(variable: &str, items: usize, n: usize, source: Sourc
     lengths
 }
 
+/// The same of lengths at their ends: all of `n`, all but one and none, beginning anywhere; once in
+/// four times all of them in every item.
+pub(crate) fn draw_ends(variable: &str, items: usize, n: usize, source: Source) -> Vec<usize> {
+    let mut draws = source.draws(variable);
+    let mut ends = [n, n - n.min(1), 0];
+    draws.shuffle(&mut ends);
+    if draws.one_in(4) {
+        ends = [n; 3];
+    }
+    (0..items).map(|item| ends[item % ends.len()]).collect()
+}
+
 /// Two to four sequences whose lengths differ, as far as rows go round; of three or four one is
 /// empty: it lacks queries, or keys, or both.
 pub(crate) fn draw_packed(dims: &Dims, source: Source) -> Packed {

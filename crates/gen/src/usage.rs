@@ -168,7 +168,7 @@ impl Usage {
         let matters = |values: &Values| match values {
             Values::Normal | Values::Grid | Values::Heavy => any,
             Values::Peaked => reads(Role::Query),
-            Values::Small => reads(Role::Value),
+            Values::Small | Values::Large => reads(Role::Value),
             Values::Offset => reads(Role::Key) || reads(Role::Value),
             Values::Lofty => reads(Role::Key),
             Values::Exact | Values::Deep | Values::Stair => self.reads("Q") && reads(Role::Key),

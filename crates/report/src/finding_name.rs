@@ -95,6 +95,7 @@ fn name_of_end(how: &Breakage) -> Cow<'static, str> {
         Breakage::Closed(Pipe::Input) => CLOSED[0].into(),
         Breakage::Closed(Pipe::Output) => CLOSED[1].into(),
         Breakage::Silent { .. } => SILENT.into(),
+        Breakage::Memory { .. } => "memory".into(),
         Breakage::Later(_) => "later".into(),
     }
 }

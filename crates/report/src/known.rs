@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use qkvet_spec::{
     CallOption, CaseRecord, Catalog, Chosen, Dtype, Finding, KnownDeviation, KnownFile,
     KnownOutcome, KnownState, KnownStatus, Redirects, SpecError, Summary, Unexpected, Verdict,
-    Warning, name_hint, nearest, parse_yaml,
+    Warning, name_hint, nearest, parse_yaml, suite_id,
 };
 
 use crate::finding_name::{Pattern, finding_name, is_fault_meant, is_meant};
@@ -323,7 +323,8 @@ fn asked(entry: &KnownDeviation, summary: &Summary, scope: &[usize]) -> AskedCas
     let fits = |pattern: &Option<String>, text: &str| {
         pattern.as_deref().is_none_or(|pattern| matches(pattern, text))
     };
-    if !is_about_target(entry, &target_names(summary)) || !fits(&entry.suite, &run.suite) {
+    if !is_about_target(entry, &target_names(summary)) || !fits(&entry.suite, suite_id(&run.suite))
+    {
         return AskedCases::Part;
     }
     if !summary.was_finished() || run.chosen.contains(&Chosen::Shard) {

@@ -92,9 +92,9 @@ pub use progress::Progress;
 pub use sarif::sarif;
 #[cfg(feature = "formats")]
 pub use snapshot::{
-    AcceptedChanges, ChangeGroup, DAMAGED_HINT, PLAIN_DEVICE, accept, change_groups, compare,
-    is_about, new_snapshot, read_snapshot, snapshot_diff, snapshot_line, snapshot_text,
-    write_snapshot,
+    AcceptedChanges, ChangeGroup, DAMAGED_HINT, PLAIN_DEVICE, Upgrade, accept, change_groups,
+    compare, is_about, new_snapshot, other_version, read_snapshot, snapshot_diff, snapshot_line,
+    snapshot_text, upgrade, write_snapshot,
 };
 #[cfg(feature = "formats")]
 pub use stream::{LiveStream, ndjson, write_ndjson, write_ndjson_end};

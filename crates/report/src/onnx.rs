@@ -157,6 +157,7 @@ mod tests {
             environment: vec!["onnx 1".into()],
             source: None,
             suite: "core".to_owned(),
+            suite_version: 1,
             seed: 0,
             conventions: Vec::new(),
             contracts: BTreeMap::new(),

@@ -182,8 +182,9 @@ const NO_OTHER_FORMATS: &str =
 
 const LATER: &str = "a later version of qkvet wrote this, which says more of it";
 
-const WRONG_ON_VIEWS: &str = "query, key and value were views of which heads and positions lie exchanged in memory; contiguous, they give";
-const WRONG_CONTIGUOUS: &str = "query, key and value lay contiguous in memory; as views of which heads and positions lie exchanged in memory, they give a right result";
+const WRONG_ON_VIEWS: &str =
+    "the inputs were views whose axes lie in another order in memory; contiguous, they give";
+const WRONG_CONTIGUOUS: &str = "the inputs lay contiguous in memory; as views whose axes lie in another order, they give a right result";
 const READ_STRIDES: &str = "Read through the strides, or copy what is not contiguous; a function that takes none of it raises an exception. `qkvet explain memory-layout` says more";
 const ASK_STRIDES: &str = "Ask the arrays for their strides; the order that positions come before heads in memory is not that of every caller. `qkvet explain memory-layout` says more";
 const DECLINE: &str = "A call that is not offered is declined: NotImplementedError in Python, status `unsupported` of the protocol. `qkvet explain UNSUPPORTED` says more";
@@ -388,8 +389,8 @@ fn note(note: &Note) -> String {
         ),
         Note::Later => LATER.to_owned(),
         Note::Once => "it did not come when the same case was put again".to_owned(),
-        Note::Views { maybe_contiguous: false } => "in the case shown query, key and value were views of which heads and positions lie exchanged in memory".to_owned(),
-        Note::Views { maybe_contiguous: true } => "in the case shown query, key and value were views of which heads and positions lie exchanged in memory, or contiguous if those raised an exception; whether that is the reason was not tried".to_owned(),
+        Note::Views { maybe_contiguous: false } => "in the case shown the inputs were views whose axes lie in another order in memory".to_owned(),
+        Note::Views { maybe_contiguous: true } => "in the case shown the inputs were views whose axes lie in another order in memory, or contiguous if those raised an exception; whether that is the reason was not tried".to_owned(),
     }
 }
 

@@ -101,6 +101,7 @@ fn summary(findings: Vec<Finding>, records: Vec<CaseRecord>) -> Summary {
             target: "builtin:x".to_owned(),
             environment: Vec::new(),
             suite: "smoke".to_owned(),
+            suite_version: 1,
             seed: 0,
             conventions: Vec::new(),
             contracts: BTreeMap::from([("float32".to_owned(), "f32".to_owned())]),

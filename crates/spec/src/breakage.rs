@@ -30,6 +30,11 @@ pub enum Breakage {
         /// The time.
         milliseconds: u64,
     },
+    /// The process took more memory than it may, and was ended.
+    Memory {
+        /// What it may take.
+        mebibytes: u64,
+    },
     /// A message is not of the protocol.
     Protocol {
         /// The field that is wrong; empty if it is the message as a whole.

@@ -48,6 +48,9 @@ pub struct RunInfo {
     pub environment: Vec<Quoted>,
     /// Suite id.
     pub suite: String,
+    /// Version of the suite.
+    #[serde(default = "one")]
+    pub suite_version: usize,
     /// Seed of the suite.
     pub seed: u64,
     /// Conventions declared, `field=value`.
@@ -71,6 +74,17 @@ pub struct RunInfo {
     /// What every case of the suite was made to fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fit: Option<Fit>,
+}
+
+fn one() -> usize {
+    1
+}
+
+impl RunInfo {
+    /// The suite with its version: `core@2`.
+    pub fn suite_name(&self) -> String {
+        crate::suite_name(&self.suite, self.suite_version)
+    }
 }
 
 /// By what only some of a suite's cases were chosen.
@@ -176,6 +190,9 @@ pub struct Coverage {
     /// Cases checked with each option on.
     #[serde(deserialize_with = "tally")]
     pub options: BTreeMap<String, usize>,
+    /// Pairs of options that were checked, but in no case together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub apart: Vec<(CallOption, CallOption)>,
     /// Smallest and largest of each extent checked.
     pub sizes: BTreeMap<String, (usize, usize)>,
     /// What was declined, by reason.

@@ -14,7 +14,8 @@ pub enum Strides {
     Contiguous,
     /// The same, after the function raised an exception on transposed views.
     Declined,
-    /// Views of which positions and heads are exchanged in memory.
+    /// Views whose axes lie in another order in memory: positions and heads exchanged, of masks,
+    /// biases and every second key the last two axes.
     Transposed,
 }
 

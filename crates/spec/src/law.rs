@@ -77,8 +77,16 @@ impl fmt::Display for CallOption {
 }
 
 /// Options that are on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OptionSet([bool; CallOption::ALL.len()]);
+
+impl CallOption {
+    /// Whether no call has both: packed sequences say by themselves how long they are.
+    pub fn excludes(self, other: Self) -> bool {
+        let is_lengths = |option| matches!(option, Self::KeyLengths | Self::QueryLengths);
+        self == Self::Packed && is_lengths(other) || other == Self::Packed && is_lengths(self)
+    }
+}
 
 impl OptionSet {
     /// Whether the option is on.
@@ -99,6 +107,9 @@ impl FromIterator<CallOption> for OptionSet {
         set
     }
 }
+
+/// The law of the definition: a single call, with any options, has the value that it should have.
+pub const VALUE_LAW: &str = "value";
 
 /// How the law is known to be true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -88,7 +88,7 @@ pub use index::{IndexEnv, IndexExpr, IndexName, UNLIMITED};
 pub use json::{JsonError, parse_json};
 pub use judgment::Judgment;
 pub use known::{KnownDeviation, KnownFile, KnownOutcome, KnownState, KnownStatus};
-pub use law::{CallOption, Law, Observation, OptionSet, Proof};
+pub use law::{CallOption, Law, Observation, OptionSet, Proof, VALUE_LAW};
 pub use meaning::{
     Alibi, Anchor, Arithmetic, Bias, Causal, DefaultScale, EmptyLse, EmptyRow, Execution,
     ExecutionPatch, ExplicitScale, HiddenKeys, LengthAnchor, LseBase, Mask, Meaning, MeaningPatch,
@@ -119,7 +119,9 @@ pub use source::{SpecError, located, parse_large_yaml, parse_yaml, parse_yaml_of
 pub use spans::{span, spans};
 pub use stop_reason::{Stopped, StoppedShard};
 pub use stream::{Outcome, StreamLine};
-pub use suite::{BroadcastForm, Extended, Frozen, MaskPattern, Suite, Values};
+pub use suite::{
+    BroadcastForm, Extended, Frozen, MaskPattern, Suite, Together, Values, suite_id, suite_name,
+};
 pub use unexpected::Unexpected;
 pub use verdict::{Verdict, Witness, format_ratio};
 pub use warning::{Notice, UnknownOffer, Warning};

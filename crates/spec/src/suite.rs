@@ -17,6 +17,8 @@ pub enum Values {
     Peaked,
     /// Normal, values scaled by 1/64: errors that an absolute tolerance hides.
     Small,
+    /// Normal, values scaled by 2¹⁷, in float16 by 2¹¹: what is added to them or capped shows.
+    Large,
     /// Heavy tails (log-normal magnitudes, random signs).
     Heavy,
     /// Normal plus a common offset in keys and values.
@@ -103,6 +105,10 @@ impl BroadcastForm {
 pub struct Suite {
     /// The id, equal to the file name.
     pub suite: String,
+    /// How its cases are drawn, 1 or 2; absent: 1, and the cases stay as they are. Version 2 has
+    /// scales of 1/1024 and 128, and lengths of all, all but one and none.
+    #[serde(default = "one")]
+    pub version: usize,
     /// One sentence: what it is for.
     pub title: String,
     /// Law ids, `*` for all.
@@ -129,6 +135,9 @@ pub struct Suite {
     /// Cases beyond scale, causal, mask and bias; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extended: Option<Extended>,
+    /// Further cases in which options meet; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<Together>,
     /// How many combinations of extents, format and options the calls have at most; absent: any
     /// number. A compiled function is compiled once for each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -143,6 +152,23 @@ pub struct Suite {
     /// Cases of the value law whose certified answers are kept; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen: Option<Frozen>,
+}
+
+impl Suite {
+    /// The id, with the version behind it: `core@2`.
+    pub fn full_name(&self) -> String {
+        suite_name(&self.suite, self.version)
+    }
+}
+
+/// The name of a version of a suite, `core@2`; a name that has a version keeps it.
+pub fn suite_name(suite: &str, version: usize) -> String {
+    if suite.contains('@') { suite.to_owned() } else { format!("{suite}@{version}") }
+}
+
+/// The name of a suite without its version.
+pub fn suite_id(name: &str) -> &str {
+    name.split_once('@').map_or(name, |(suite, _)| suite)
 }
 
 /// Cases of a suite with softcap, window, sinks, ALiBi, lengths or packed sequences, or with
@@ -160,6 +186,22 @@ pub struct Extended {
     /// Value families beside those of the suite.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<Values>,
+}
+
+/// How often options meet in cases of the law `value`, for each format and among the options that a
+/// target takes. Cases are added until it is so.
+///
+/// A window counts once as itself and once as what it is: open on a side, closed, or beyond all
+/// keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Together {
+    /// Every two options.
+    pub pairs: usize,
+    /// Every three; every two in calls of one query, and in calls with other numbers of queries and
+    /// keys; every option with a scale of 0 and with a negative one.
+    pub triples: usize,
 }
 
 /// Which cases of a suite are frozen: single calls with certified answers, the same on every

@@ -171,6 +171,9 @@ impl Breakage {
             Self::Silent { milliseconds } => {
                 format!("no answer within {} s", Duration::from_millis(*milliseconds).as_secs_f64())
             }
+            Self::Memory { mebibytes } => {
+                format!("took more than {mebibytes} MiB of memory (--memory)")
+            }
             Self::Protocol { field } if field.0.is_empty() => "broke the protocol".to_owned(),
             Self::Protocol { field } => format!("broke the protocol: {}", field.0),
             Self::Later(_) => "broke in a way that a later version of qkvet knows".to_owned(),

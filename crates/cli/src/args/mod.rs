@@ -9,8 +9,10 @@ mod snapshot;
 
 use std::convert::Infallible;
 use std::ffi::OsString;
+use std::hash::{BuildHasher, RandomState};
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use clap::builder::{BoolishValueParser, PossibleValuesParser, TypedValueParser};
@@ -44,6 +46,22 @@ pub(crate) fn current(name: &str) -> Result<String, Infallible> {
     Ok(Redirects::embedded().current(name).into_owned())
 }
 
+/// A number, or one that is drawn and told where the word is `random`.
+fn seed(text: &str) -> Result<u64, Unexpected> {
+    static DRAWN: OnceLock<u64> = OnceLock::new();
+    if text == "random" {
+        return Ok(*DRAWN.get_or_init(|| {
+            let drawn = RandomState::new().hash_one("seed of a suite") >> 32;
+            // A notice that cannot be written changes nothing.
+            let told = format!("notice: seed {drawn}; `--seed {drawn}` draws the same cases again");
+            let _ = writeln!(anstream::stderr(), "{told}");
+            drawn
+        }));
+    }
+    let wrong = || Unexpected::at("--seed", "a number from 0 to 2^64 - 1, or `random`").got(text);
+    text.parse().map_err(|_| wrong())
+}
+
 /// `30s`, `2m`, `1.5h`; a number alone is of seconds.
 fn duration(text: &str) -> Result<Duration, Unexpected> {
     let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
@@ -62,6 +80,9 @@ fn duration(text: &str) -> Result<Duration, Unexpected> {
 }
 
 /// Decides, with proof, whether an implementation of attention computes what it claims.
+/// The command of the process that ends what a killed one leaves behind.
+pub(crate) const GUARD: &str = "guard";
+
 #[derive(Debug, Parser)]
 #[command(
     name = "qkvet",
@@ -172,6 +193,9 @@ pub(crate) enum Command {
         #[arg(allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
+    /// End what a `qkvet` that was killed leaves behind: what the process of each run starts
+    #[command(name = GUARD, hide = true)]
+    Guard,
     /// Print the completion script of a shell
     #[command(
         after_help = "bash:  qkvet completions bash > ~/.local/share/bash-completion/completions/qkvet\nzsh:   qkvet completions zsh > ~/.zfunc/_qkvet   (a folder of fpath)\nfish:  qkvet completions fish > ~/.config/fish/completions/qkvet.fish"
@@ -378,6 +402,9 @@ pub(crate) struct ProcessArgs {
     /// Longest time for loading the target, in seconds
     #[arg(long, default_value_t = Limits::START_TIMEOUT.as_secs_f64(), value_name = "SECONDS", allow_negative_numbers = true)]
     pub(crate) start_timeout: f64,
+    /// Memory that a process of the target may hold, in MiB; it is ended beyond it (Linux)
+    #[arg(long, default_value_t = Limits::MEMORY, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) memory: u64,
     /// Configuration file [default: qkvet.yaml in the folder of the target or a parent]
     #[arg(long, env = "QKVET_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
@@ -447,8 +474,8 @@ pub(crate) struct CheckArgs {
     /// Only these formats: float64, float32, bfloat16, float16
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub(crate) dtype: Vec<String>,
-    /// Seed of the suite
-    #[arg(long, default_value_t = 0)]
+    /// Seed of the suite; `random` draws one and says which
+    #[arg(long, default_value_t = 0, value_parser = seed)]
     pub(crate) seed: u64,
     /// Workers, each with a target of its own [default: cores for built-in targets, 1 for others]
     #[arg(short, long)]

@@ -13,6 +13,12 @@ pub(crate) enum SnapshotCommand {
         after_help = "What is recorded for cases that this run does not have stays. Refused under CI.\nExit codes: 0 written, 2 usage, 3 target could not be started, 4 nothing was checked, 130 interrupted."
     )]
     Record(SnapshotRecordArgs),
+    /// Run a target on the suite of now, and put what its cases came to in place of those of another
+    /// version of the suite
+    #[command(
+        after_help = "What the other version showed and this one does not is named, and stays in the file. Refused under CI.\nExit codes: 0 done, 1 something of the other version is not shown, 2 usage, 3 target could not be started,\n4 nothing was checked, 130 interrupted."
+    )]
+    Upgrade(SnapshotRecordArgs),
     /// Run a target, or join shards of it, and compare with its snapshot; nothing is written
     #[command(
         after_help = "Regressions: a worse verdict, a new finding, an error more than one power of two up and above all that was recorded\nfor its law and format; with --exact other bits. Exit codes: 0 no regression (with --strict: no change), 1 regressions,\n2 usage or no snapshot, 3 target could not be started, 4 nothing was compared, 130 interrupted."

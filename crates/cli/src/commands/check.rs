@@ -46,6 +46,7 @@ fn by_suite(
     expected: &Expected,
 ) -> Result<Ended, Failure> {
     let mut suite = setup::suite(catalog, &args.suite)?;
+    expected.refuse_other_version(&suite.full_name(), &args.target)?;
     let laws = laws(catalog, &suite, &args.law)?;
     let (target, dtypes) = target(args, home, &suite.dtypes, catalog)?;
     let most_shapes = args.shapes.map(|n| n as usize).or(target.entry.shapes);

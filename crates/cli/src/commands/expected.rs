@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use qkvet_report::{
-    DAMAGED_HINT, apply_known, compare, is_about_known, is_day, read_known, read_snapshot,
+    DAMAGED_HINT, apply_known, compare, is_about_known, is_day, other_version, read_known,
+    read_snapshot, visible,
 };
 use qkvet_run::adapters::{mistyped_target, other_names};
 use qkvet_run::config::{Home, Seen};
@@ -91,6 +92,20 @@ impl Expected {
             .filter(|part| part.dtype == dtype)
             .filter_map(|part| part.cases.get(law)?.get(case));
         is_known || recorded.any(|entry| entry.verdict.is_finding())
+    }
+
+    /// Refuses a snapshot that has cases of another version of the suite and none of this one: they
+    /// could not be compared.
+    pub(super) fn refuse_other_version(&self, suite: &str, target: &str) -> Result<(), Failure> {
+        let Some(Comparison { path, snapshot, .. }) = &self.snapshot else { return Ok(()) };
+        let Some(other) = other_version(snapshot, suite) else { return Ok(()) };
+        let hint = format!(
+            "`qkvet snapshot upgrade {}` records anew and says what changed; `--suite {other}` runs the cases of then",
+            visible(target)
+        );
+        let expected = format!("cases of suite {suite}");
+        let wrong = Unexpected::at_path("snapshot", shown(path), expected);
+        Err(wrong.got(format!("those of {other}")).hint(hint).into())
     }
 
     /// Says in the summary what is known and what is different.

@@ -13,7 +13,7 @@ use crate::exit::Failure;
 
 /// The law that every frozen case belongs to.
 pub(super) fn law(catalog: &Catalog) -> Result<&CheckedLaw, Failure> {
-    Ok(Catalog::find("law", &catalog.laws, "value")?)
+    Ok(Catalog::find("law", &catalog.laws, qkvet_spec::VALUE_LAW)?)
 }
 
 /// Frozen cases as a run takes them.

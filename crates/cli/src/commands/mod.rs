@@ -29,7 +29,9 @@ mod snapshot;
 
 use std::process::ExitCode;
 
-use crate::args::{Args, Begun, Command, InitArgs, Onnx};
+use qkvet_spec::Unexpected;
+
+use crate::args::{Args, Begun, Command, GUARD, InitArgs, Onnx};
 use crate::exit::Failure;
 
 pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
@@ -54,6 +56,11 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
         Command::Init(InitArgs { what: Some(Begun::Ci(args)), .. }) => init::ci(&args),
         Command::Init(args) => init::config(&args),
         Command::Completions { shell } => completions::completions(shell),
+        Command::Guard => {
+            qkvet_run::process::guard(&mut std::io::stdin().lock())
+                .map_err(|error| Unexpected::at(GUARD, "to read what there is").error(error))?;
+            Ok(ExitCode::SUCCESS)
+        }
         Command::NativeWorker { words } => Ok(native_worker::native_worker(&words)?),
         Command::Schema { name, list } => schema::schema(name.as_deref(), list),
     }

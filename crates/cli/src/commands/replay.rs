@@ -274,7 +274,7 @@ fn show(again: &Again, contract: &Contract, outcome: &Outcome, now: Option<Repla
     for record in
         outcome.calls.iter().filter(|record| record.output.handling.strides == Strides::Transposed)
     {
-        say!("  views     {}: heads and positions lie exchanged in memory", record.label);
+        say!("  views     {}: the axes lie in another order in memory", record.label);
     }
     if let (Some(Replayed::Fixed | Replayed::Unseen(_)), Some(evidence)) = (now, &outcome.evidence)
     {

@@ -171,7 +171,7 @@ fn check_words(args: &CheckArgs) -> Vec<OsString> {
     let TargetArgs { declared, arrays, layout, device, call, constant, process } = on;
     let DeclaredArgs { convention, contract } = declared;
     // The interpreter is that of the node.
-    let ProcessArgs { python: _, timeout, start_timeout, config, profile: _ } = process;
+    let ProcessArgs { python: _, timeout, start_timeout, memory, config, profile: _ } = process;
     let mut words: Vec<OsString> = Vec::new();
     let mut say =
         |flag: &str, value: OsString| words.push([OsString::from(flag), value].join("=".as_ref()));
@@ -196,6 +196,7 @@ fn check_words(args: &CheckArgs) -> Vec<OsString> {
     constant.iter().for_each(|one| say("--constant", one.into()));
     say("--timeout", timeout.to_string().into());
     say("--start-timeout", start_timeout.to_string().into());
+    say("--memory", memory.to_string().into());
     config.iter().for_each(|path| say("--config", path.into()));
     // What a profile says is in the words already.
     say("--profile", "".into());
@@ -257,7 +258,7 @@ mod tests {
             let flag = argument.get_long().expect("a flag");
             let value = match id {
                 "fail_fast" => None,
-                "seed" => Some("7".to_owned()),
+                "seed" | "memory" => Some("7".to_owned()),
                 "timeout" => Some("1.25".to_owned()),
                 "start_timeout" => Some("0.1".to_owned()),
                 _ => argument

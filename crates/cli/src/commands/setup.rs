@@ -92,7 +92,7 @@ pub(super) fn only_target(home: &Home) -> Result<String, Failure> {
 pub(super) fn limits(args: &ProcessArgs) -> Result<Limits, Unexpected> {
     let timeout = seconds("--timeout", args.timeout)?;
     let start_timeout = seconds("--start-timeout", args.start_timeout)?;
-    Ok(Limits { timeout, start_timeout, ..Limits::default() })
+    Ok(Limits { timeout, start_timeout, memory: args.memory, ..Limits::default() })
 }
 
 fn seconds(flag: &str, value: f64) -> Result<Duration, Unexpected> {

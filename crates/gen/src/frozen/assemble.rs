@@ -3,11 +3,11 @@
 
 use indexmap::IndexMap;
 use qkvet_engine::digits::{Answer, Decimal};
-use qkvet_spec::{BoolTensor, Call, CallOptions, Dims, Dtype, Tensor};
+use qkvet_spec::{BoolTensor, Call, CallOptions, Dims, Dtype, Tensor, VALUE_LAW};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::call::{VALUE, call_of, case_of};
+use super::call::{call_of, case_of};
 use super::names::{Unique, check_id, check_word};
 use super::{FROZEN_FORMAT, FrozenCase};
 use crate::validate::check_dims;
@@ -95,11 +95,11 @@ pub(super) fn assemble(facts: Facts, tensors: Tensors) -> Result<FrozenCase, Gen
 
 fn checked(facts: Facts, tensors: Tensors) -> Result<FrozenCase, GenError> {
     check_format(facts.format)?;
-    if facts.law != VALUE {
+    if facts.law != VALUE_LAW {
         return Err(GenError::new(
             "law",
             "`law`",
-            format!("`{VALUE}`"),
+            format!("`{VALUE_LAW}`"),
             format!("`{:.64}`", facts.law),
         ));
     }

@@ -1,14 +1,11 @@
 //! Between a call and the case of the law `value` that stands for it.
 
 use indexmap::IndexMap;
-use qkvet_spec::{Binding, Call, Case, Matrices, Tensor};
+use qkvet_spec::{Binding, Call, Case, Matrices, Tensor, VALUE_LAW};
 
 use crate::GenError;
 use crate::choice::is_extended;
 use crate::validate::{check_dims, check_elements, check_option_values};
-
-/// The law of single calls.
-pub(super) const VALUE: &str = "value";
 
 /// The one call of a case of the law `value`: `Q`, `K`, `V` and the options as they are.
 ///
@@ -16,11 +13,11 @@ pub(super) const VALUE: &str = "value";
 /// A case of another law, other options than scale, causal, mask and bias, other variables than
 /// `Q`, `K` and `V`, shapes that do not fit the extents, elements that the format does not have.
 pub fn call_of(case: &Case) -> Result<Call, GenError> {
-    if case.law != VALUE {
+    if case.law != VALUE_LAW {
         return Err(GenError::new(
             "law",
             "case",
-            format!("`{VALUE}`, a single call"),
+            format!("`{VALUE_LAW}`, a single call"),
             format!("`{:.64}`", case.law),
         ));
     }
@@ -87,7 +84,7 @@ pub fn case_of(call: &Call) -> Case {
     let bindings: IndexMap<String, Binding> =
         named.into_iter().map(|(name, tensor)| (name.to_owned(), matrices(tensor))).collect();
     Case {
-        law: VALUE.to_owned(),
+        law: VALUE_LAW.to_owned(),
         dtype: call.dtype(),
         dims: call.dims(),
         options: call.options.clone(),

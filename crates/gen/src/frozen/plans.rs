@@ -1,8 +1,7 @@
 //! Which cases a suite freezes.
 
-use qkvet_spec::{Catalog, Dtype, Suite};
+use qkvet_spec::{Catalog, Dtype, Suite, VALUE_LAW};
 
-use super::call::VALUE;
 use crate::{CasePlan, GenError, check_suite, plans};
 
 /// Seed of every frozen case: there is one set of them.
@@ -33,10 +32,10 @@ pub fn frozen_plans(
 ) -> Result<FrozenPlans, GenError> {
     check_suite(suite)?;
     let Some(frozen) = &suite.frozen else { return Ok(FrozenPlans::default()) };
-    let law = catalog.laws.get(VALUE).ok_or_else(|| {
-        GenError::new("law", "catalog", format!("`{VALUE}`, a single call"), "none")
+    let law = catalog.laws.get(VALUE_LAW).ok_or_else(|| {
+        GenError::new("law", "catalog", format!("`{VALUE_LAW}`, a single call"), "none")
     })?;
-    let plain = Suite { rounds: 1, extended: None, ..suite.clone() };
+    let plain = Suite { rounds: 1, extended: None, together: None, ..suite.clone() };
     let small = Suite { shapes: frozen.shapes.clone(), limit: frozen.limit, ..plain.clone() };
     let large = Suite { limit: Some(frozen.larger), alone: 0, ..plain };
     let larger = if frozen.larger == 0 { Vec::new() } else { plans(&large, &[law], dtypes, seed) };

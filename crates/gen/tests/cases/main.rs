@@ -9,6 +9,7 @@ mod frozen_files;
 mod frozen_text;
 mod margin;
 mod masks;
+mod meetings;
 mod missed_by_allclose;
 mod plan_strategy;
 mod shrinking;

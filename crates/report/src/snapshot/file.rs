@@ -6,7 +6,7 @@ use std::fmt::Write;
 use indexmap::IndexMap;
 use qkvet_spec::{
     Redirects, SNAPSHOT_FORMAT, Snapshot, SnapshotEntry, SnapshotPart, SpecError, Unexpected,
-    parse_large_yaml,
+    parse_large_yaml, suite_name,
 };
 
 use super::parts::n_cases;
@@ -61,7 +61,8 @@ pub fn read_snapshot(path: &str, source: &str) -> Result<Snapshot, SpecError> {
 /// Gives laws, suite and findings the names that they have now: a new name is no change of a case.
 fn rename(part: &mut SnapshotPart) {
     let current = |name: &str| Redirects::embedded().current(name).into_owned();
-    part.suite = current(&part.suite);
+    // A name without a version is of the first.
+    part.suite = suite_name(&current(&part.suite), 1);
     part.findings = part.findings.drain(..).map(|(code, title)| (current(&code), title)).collect();
     let mut cases = IndexMap::<String, IndexMap<_, _>>::new();
     for (law, mut entries) in part.cases.drain(..) {

@@ -1,7 +1,9 @@
 //! The parts of a snapshot that a run makes.
 
 use indexmap::IndexMap;
-use qkvet_spec::{Band, CaseRecord, PartCount, SnapshotEntry, SnapshotPart, Summary, Verdict};
+use qkvet_spec::{
+    Band, CaseRecord, PartCount, SnapshotEntry, SnapshotPart, Summary, Verdict, suite_id,
+};
 
 use super::PLAIN_DEVICE;
 use crate::finding_name::finding_name;
@@ -38,7 +40,7 @@ fn empty(summary: &Summary, device: &str, dtype: &str) -> SnapshotPart {
     conventions.sort();
     SnapshotPart {
         device: device.to_owned(),
-        suite: run.suite.clone(),
+        suite: run.suite_name(),
         seed: run.seed,
         dtype: dtype.to_owned(),
         contract: run.contracts.get(dtype).cloned().unwrap_or_default(),
@@ -72,6 +74,12 @@ pub(super) fn is_same(x: &SnapshotPart, y: &SnapshotPart) -> bool {
     key(x) == key(y)
 }
 
+/// Whether the second has cases of another version of the first one's suite, run in the same way.
+pub(super) fn is_other_version(x: &SnapshotPart, y: &SnapshotPart) -> bool {
+    let renamed = SnapshotPart { suite: y.suite.clone(), cases: IndexMap::new(), ..x.clone() };
+    x.suite != y.suite && suite_id(&x.suite) == suite_id(&y.suite) && is_same(&renamed, y)
+}
+
 /// How many cases it has.
 pub(super) fn n_cases(part: &SnapshotPart) -> usize {
     part.cases.values().map(IndexMap::len).sum()
@@ -85,7 +93,7 @@ pub(super) fn part_count(part: &SnapshotPart, summary: &Summary, run_device: &st
     if device != run_device {
         words.push(format!("device {device}"));
     }
-    if *suite != run.suite {
+    if *suite != run.suite_name() {
         words.push(format!("suite {suite}"));
     }
     if *seed != run.seed {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use qkvet_spec::{CaseRecord, Declined, Summary, Verdict};
+use qkvet_spec::{CaseRecord, Chosen, Declined, Summary, Verdict};
 
 use super::laws as laws_of;
 use super::rows::Rows;
@@ -65,7 +65,11 @@ pub(super) fn write_coverage(rows: &mut Rows, summary: &Summary) {
     }
     write_advice(rows, summary);
     write_warnings(rows, summary);
-    rows.told("unchecked", &format!("{} (not in this version)", covered.unchecked.join(", ")));
+    let apart = apart(summary, usize::MAX);
+    rows.told(
+        "unchecked",
+        &format!("{apart}{} (not in this version)", covered.unchecked.join(", ")),
+    );
 }
 
 /// What nobody decided, and what should be known: no run is silent about that.
@@ -110,8 +114,22 @@ pub(super) fn write_gaps(rows: &mut Rows, summary: &Summary) {
         n => format!("laws {shown} and {} more; ", n - MAX_REASONS),
     };
     let unchecked = summary.coverage.unchecked.join(", ");
-    rows.wrapped("unchecked", &format!("{laws}{unchecked}"));
+    rows.wrapped("unchecked", &format!("{laws}{}{unchecked}", apart(summary, MAX_REASONS)));
     write_advice(rows, summary);
+}
+
+/// Options that were checked, but not together; where laws were left out by choice that is no news.
+fn apart(summary: &Summary, most: usize) -> String {
+    let pairs = &summary.coverage.apart;
+    if pairs.is_empty() || summary.run.chosen.contains(&Chosen::Laws) {
+        return String::new();
+    }
+    let mut named: Vec<String> =
+        pairs.iter().take(most).map(|(one, two)| format!("{one} with {two}")).collect();
+    if pairs.len() > most {
+        named.push(more(pairs.len() - most, "pair"));
+    }
+    format!("{}; ", named.join(", "))
 }
 
 fn write_advice(rows: &mut Rows, summary: &Summary) {

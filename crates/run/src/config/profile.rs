@@ -46,6 +46,9 @@ pub struct Profile {
     /// `--start-timeout`, in seconds.
     #[serde(default, serialize_with = "as_text")]
     pub start_timeout: Option<f64>,
+    /// `--memory`, in MiB.
+    #[serde(default)]
+    pub memory: Option<u64>,
     /// `--python`: a command, or a path from this file.
     #[serde(default)]
     pub python: Option<String>,

@@ -32,17 +32,26 @@ pub const CALLING: &[&str] = &[
     "merge",
     "onnx run",
     "snapshot record",
+    "snapshot upgrade",
     "snapshot check",
     "snapshot diff",
     "snapshot accept",
 ];
-const TARGET: &[&str] =
-    &["check", "probe", "replay", "doctor", "snapshot record", "snapshot check"];
-const CHECK: &[&str] = &["check", "snapshot record", "snapshot check"];
-const JUDGING: &[&str] = &["check", "merge", "snapshot record", "snapshot check"];
+const TARGET: &[&str] = &[
+    "check",
+    "probe",
+    "replay",
+    "doctor",
+    "snapshot record",
+    "snapshot upgrade",
+    "snapshot check",
+];
+const CHECK: &[&str] = &["check", "snapshot record", "snapshot upgrade", "snapshot check"];
+const JUDGING: &[&str] =
+    &["check", "merge", "snapshot record", "snapshot upgrade", "snapshot check"];
 
 /// All of them, in the order in which they are told.
-pub static SETTINGS: [Setting; 14] = [
+pub static SETTINGS: [Setting; 15] = [
     Setting { key: "suite", flag: "suite", is_list: false, commands: CHECK },
     Setting { key: "laws", flag: "law", is_list: true, commands: CHECK },
     Setting { key: "dtypes", flag: "dtype", is_list: true, commands: CHECK },
@@ -50,6 +59,7 @@ pub static SETTINGS: [Setting; 14] = [
     Setting { key: "jobs", flag: "jobs", is_list: false, commands: CHECK },
     Setting { key: "timeout", flag: "timeout", is_list: false, commands: CALLING },
     Setting { key: "start_timeout", flag: "start-timeout", is_list: false, commands: CALLING },
+    Setting { key: "memory", flag: "memory", is_list: false, commands: CALLING },
     Setting { key: "python", flag: "python", is_list: false, commands: CALLING },
     Setting { key: "device", flag: "device", is_list: false, commands: TARGET },
     Setting { key: "fail_fast", flag: "fail-fast", is_list: false, commands: CHECK },

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use qkvet_spec::{Breakage, Pipe, Quoted, Trouble};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
+use super::launch::Limits;
 use super::pipes::Pipes;
 use super::registry;
-use super::watch::Watch;
 use crate::wire::quoted;
 
 /// How often a silent child is looked after.
@@ -84,11 +84,11 @@ impl Child {
     }
 
     /// The next message within `limit`; a user who wants to stop counts as the end of it. Five
-    /// seconds of silence are told to `silent`.
+    /// seconds of silence are told to `silent`. A child that holds too much memory is ended.
     pub(crate) fn receive(
         &mut self,
         limit: Duration,
-        watch: &Watch,
+        limits: &Limits,
         silent: &dyn Fn(),
     ) -> Received {
         let start = Instant::now();
@@ -104,14 +104,21 @@ impl Child {
                 return self.ended();
             }
             let elapsed = start.elapsed();
-            if elapsed >= limit || watch.is_stopped() {
+            if elapsed >= limit || limits.watch.is_stopped() {
                 return Received::Late(self.late(limit));
             }
             if elapsed >= SILENCE && !told {
                 told = true;
                 silent();
             }
-            if !self.pipes.turn(GLANCE.min(limit - elapsed)) && self.has_exited() {
+            let is_silent = !self.pipes.turn(GLANCE.min(limit - elapsed));
+            if is_silent && self.resident() > limits.memory {
+                self.kill();
+                let how = Breakage::Memory { mebibytes: limits.memory };
+                let stderr = self.last_words();
+                return Received::Ended(Trouble { how, detail: None, stderr });
+            }
+            if is_silent && self.has_exited() {
                 // It may have answered before; a grandchild may keep the pipe open for ever.
                 self.pipes.drain();
                 return match self.pipes.lines.next() {
@@ -120,6 +127,15 @@ impl Child {
                 };
             }
         }
+    }
+
+    /// Memory that the process holds, in MiB; 0 where the system does not say.
+    fn resident(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.group.as_raw_nonzero());
+        let status = std::fs::read_to_string(path).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        kibibytes.unwrap_or(0) / 1024
     }
 
     /// A message beyond the one that was asked for, if it is there already.

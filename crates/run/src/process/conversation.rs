@@ -295,7 +295,7 @@ fn receive(
             limits.watch.warn(Warning::Silence { message });
         }
     };
-    child.receive(limit, &limits.watch, &silent)
+    child.receive(limit, limits, &silent)
 }
 
 fn heard(child: &Child, stderr: Option<Quoted>) -> Box<Heard> {

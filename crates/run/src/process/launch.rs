@@ -17,6 +17,8 @@ pub struct Limits {
     pub timeout: Duration,
     /// Longest time from the start to the answer to `hello`.
     pub start_timeout: Duration,
+    /// Memory that a process may hold, in MiB, where the system says how much it holds (Linux).
+    pub memory: u64,
     /// What is heeded and told meanwhile.
     pub watch: Watch,
 }
@@ -30,6 +32,9 @@ impl Limits {
     /// Longest time for loading, unless another is chosen.
     pub const START_TIMEOUT: Duration = Duration::from_secs(180);
 
+    /// Memory of a process, unless another is chosen: 16 GiB.
+    pub const MEMORY: u64 = 16 << 10;
+
     /// After how many calls without an answer a run is stopped: as many as make five minutes, three
     /// at least, and not more than there are restarts. A number of calls, not a time, so that it is
     /// the same everywhere.
@@ -39,12 +44,12 @@ impl Limits {
     }
 }
 
-/// [`TIMEOUT`](Limits::TIMEOUT) a call, [`START_TIMEOUT`](Limits::START_TIMEOUT) to start, nobody
-/// to tell.
+/// [`TIMEOUT`](Limits::TIMEOUT) a call, [`START_TIMEOUT`](Limits::START_TIMEOUT) to start,
+/// [`MEMORY`](Limits::MEMORY), nobody to tell.
 impl Default for Limits {
     fn default() -> Self {
         let (timeout, start_timeout) = (Self::TIMEOUT, Self::START_TIMEOUT);
-        Self { timeout, start_timeout, watch: Watch::default() }
+        Self { timeout, start_timeout, memory: Self::MEMORY, watch: Watch::default() }
     }
 }
 

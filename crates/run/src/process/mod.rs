@@ -21,6 +21,6 @@ pub use error::{Heard, LoadKind, StartError};
 pub use launch::Limits;
 pub(crate) use launch::{Launch, Program, limits_threads};
 pub(crate) use offers::{describe, offered};
-pub use registry::end_all;
+pub use registry::{end_all, guard, guard_by};
 pub use target::ProcessTarget;
 pub use watch::Watch;

@@ -245,7 +245,7 @@ fn call_literal(
     let call = &judged.call;
     let mut out = format!("    {{\n        \"label\": {},\n", string(&judged.label));
     if judged.strided {
-        out += "        \"strided\": True,  # views: heads and positions lie exchanged in memory\n";
+        out += "        \"strided\": True,  # views: the axes lie in another order in memory\n";
     }
     for (name, one) in [("query", &call.query), ("key", &call.key), ("value", &call.value)] {
         out += &format!("        \"{name}\": {},\n", tensor(one, style));

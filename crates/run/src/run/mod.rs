@@ -210,6 +210,7 @@ fn info(
         target: target.name.clone(),
         environment: open.environment.clone(),
         suite: config.cases.name().to_owned(),
+        suite_version: config.cases.version(),
         seed: config.cases.seed(),
         conventions: names(&config.conventions),
         contracts: named(&config.contracts),

@@ -19,6 +19,14 @@ impl<'a> CaseSource<'a> {
         }
     }
 
+    /// The version of the suite; stored cases are what they are.
+    pub(super) fn version(&self) -> usize {
+        match self {
+            Self::Suite { suite, .. } => suite.version,
+            Self::Frozen { .. } => 1,
+        }
+    }
+
     /// The seed behind the cases.
     pub(super) fn seed(&self) -> u64 {
         match self {

@@ -1,10 +1,10 @@
 //! What was checked, counted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use qkvet_spec::{
-    CallOption, Chosen, Coverage, Declined, Finding, Quoted, REPORT_FORMAT, RunInfo, Stopped,
-    Strides, Summary, Verdict, Warning,
+    CallOption, Chosen, Coverage, Declined, Finding, OptionSet, Quoted, REPORT_FORMAT, RunInfo,
+    Stopped, Strides, Summary, Verdict, Warning,
 };
 
 use super::case::JudgedCase;
@@ -64,6 +64,7 @@ pub(super) fn summary(
     for option in CallOption::ALL {
         coverage.options.insert(option.to_string(), 0);
     }
+    let mut met = BTreeSet::new();
     for case in &cases {
         let verdict = case.verdict();
         *counts.entry(verdict.word().to_owned()).or_default() += 1;
@@ -81,8 +82,10 @@ pub(super) fn summary(
         }
         if verdict.is_checked() {
             cover(&mut coverage, case);
+            met.insert(on(case));
         }
     }
+    coverage.apart = apart(&met);
     for (number, (_, members)) in findings.iter().enumerate() {
         // Undeclared conventions come first: a case shows what is wrong with it besides, if
         // something is.
@@ -112,11 +115,27 @@ pub(super) fn summary(
     }
 }
 
+/// The options that a case has.
+fn on(case: &JudgedCase<'_>) -> OptionSet {
+    CallOption::ALL.into_iter().filter(|option| case.planned.uses(*option)).collect()
+}
+
+/// Pairs of options that some of these sets have, and none both.
+fn apart(met: &BTreeSet<OptionSet>) -> Vec<(CallOption, CallOption)> {
+    let have = |one: CallOption, two: CallOption| {
+        met.iter().any(|on| on.contains(one) && on.contains(two))
+    };
+    let all: Vec<CallOption> = CallOption::ALL.into_iter().filter(|one| have(*one, *one)).collect();
+    let pairs =
+        all.iter().enumerate().flat_map(|(at, one)| all[..at].iter().map(move |two| (*two, *one)));
+    pairs.filter(|(one, two)| !one.excludes(*two) && !have(*one, *two)).collect()
+}
+
 fn cover(coverage: &mut Coverage, case: &JudgedCase<'_>) {
     let JudgedCase { planned, record, .. } = case;
     *coverage.laws.entry(record.law.clone()).or_default() += 1;
     *coverage.dtypes.entry(record.dtype.clone()).or_default() += 1;
-    for option in CallOption::ALL.into_iter().filter(|option| planned.uses(*option)) {
+    for option in on(case).iter() {
         *coverage.options.entry(option.to_string()).or_default() += 1;
     }
     for (reference, rows) in case.references.iter() {

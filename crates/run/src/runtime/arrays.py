@@ -46,8 +46,8 @@ class Numpy:
             kind = KINDS[dtype] = self.dtype(dtype)
         return self.np.frombuffer(raw, kind).reshape(shape).copy()  # writable and aligned
 
-    def swap(self, array):
-        return self.np.ascontiguousarray(self.np.swapaxes(array, 1, 2))
+    def swap(self, array, one=1, other=2):
+        return self.np.ascontiguousarray(self.np.swapaxes(array, one, other))
 
     def overwrite(self, array, other):
         """Puts the numbers of another array into this one, if it is laid out alike; whether it did."""
@@ -78,8 +78,8 @@ class Torch:
         array = flat.reshape(shape).clone()  # in memory that torch aligns
         return array if self.device is None else array.to(self.device)
 
-    def swap(self, array):
-        return array.transpose(1, 2).contiguous()
+    def swap(self, array, one=1, other=2):
+        return array.transpose(one, other).contiguous()
 
     def overwrite(self, array, other):
         if array.requires_grad or array.grad_fn is not None or array.device != other.device:

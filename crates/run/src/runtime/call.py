@@ -9,6 +9,14 @@ def gets_views(given):
     return (query[1] > 1 < query[2] or key[1] > 1 < key[2]) and zlib.crc32(str((query, key)).encode()) >> 31
 
 
+def exchanged(name, shape):
+    """Which two axes of an input lie exchanged in memory where it is a view: heads and positions; of a mask, a bias and the
+    keys of every second shape the last two, so that query and key lie in different orders."""
+    if name in ("mask", "bias") or name == "key" and zlib.crc32(str(shape).encode()) & 1:
+        return -2, -1
+    return 1, 2
+
+
 def share(array, other):
     """Whether two arrays may share memory."""
     kind = shape_of(array) and LIBRARY_OF[type(array)]
@@ -131,11 +139,11 @@ class Caller:
             if name in INPUTS or name in ("mask", "bias"):
                 shape = dropped(shape, self.layout)
             raws[name], tensors[name] = raw, self.library.make(dtype, shape, raw)
-            if name in INPUTS:
-                if swapped != (strides == "transposed"):
-                    tensors[name] = self.library.swap(tensors[name])
-                if strides == "transposed":
-                    tensors[name] = tensors[name].swapaxes(1, 2)
+            if name in INPUTS and swapped:
+                tensors[name] = self.library.swap(tensors[name])
+            if strides == "transposed" and name in INPUTS + ("mask", "bias"):
+                one, other = exchanged(name, shape)
+                tensors[name] = self.library.swap(tensors[name], one, other).swapaxes(one, other)
             if not self.is_layer and len(raw) <= INLINE_LIMIT:
                 tensors[name] = self.placed(name, tensors[name])
         forms = {name: (array.dtype, tuple(array.shape)) for name, array in tensors.items()}

@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use qkvet_report::{
-    AcceptedChanges, accept, compare, new_snapshot, plain, snapshot_diff, snapshot_line,
-    snapshot_text, titles, visible, write_snapshot,
+    AcceptedChanges, Upgrade, accept, compare, new_snapshot, plain, snapshot_diff, snapshot_line,
+    snapshot_text, titles, upgrade, visible, write_snapshot,
 };
 use qkvet_run::adapters::other_names;
 use qkvet_run::atomic_write::hold;
@@ -32,22 +32,25 @@ use crate::args::{
     MergeArgs, SnapshotAcceptArgs, SnapshotCheckArgs, SnapshotCommand, SnapshotDiffArgs,
     SnapshotFromArgs, SnapshotRecordArgs,
 };
-use crate::exit::{Ended, Failure, HELD, INTERRUPTED, NOTHING, code};
+use crate::exit::{Ended, FINDINGS, Failure, HELD, INTERRUPTED, NOTHING, code};
 use crate::out::columns;
 use crate::out::write_text;
 
 pub(super) fn snapshot(command: &SnapshotCommand) -> Result<ExitCode, Failure> {
     match command {
-        SnapshotCommand::Record(args) => record(args),
+        SnapshotCommand::Record(args) => record(args, "snapshot record"),
+        SnapshotCommand::Upgrade(args) => record(args, UPGRADE),
         SnapshotCommand::Check(args) => check(args),
         SnapshotCommand::Diff(args) => diff(args),
         SnapshotCommand::Accept(args) => take_over(args),
     }
 }
 
-fn record(args: &SnapshotRecordArgs) -> Result<ExitCode, Failure> {
+const UPGRADE: &str = "snapshot upgrade";
+
+fn record(args: &SnapshotRecordArgs, command: &str) -> Result<ExitCode, Failure> {
     refuse_under_ci(
-        "snapshot record",
+        command,
         "`qkvet snapshot check` compares there; record on a developer's machine and commit the file",
     )?;
     let target = &args.check.target;
@@ -80,13 +83,40 @@ fn record(args: &SnapshotRecordArgs) -> Result<ExitCode, Failure> {
         let what = if n == 1 { "1 finding is".to_owned() } else { format!("{n} findings are") };
         tell!("notice: {what} recorded; `qkvet snapshot check` fails on what is worse or new");
     }
+    let unseen =
+        command == UPGRADE && tell_upgrade(&mut snapshot, &summary, &outcome.device, args.prune);
     save(&path, &snapshot, written, &outcome, args.prune)?;
     let checked = summary.records.iter().any(|record| record.verdict.is_checked());
     Ok(ExitCode::from(match (summary.interrupted, checked) {
         (true, _) => INTERRUPTED,
+        (false, true) if unseen => FINDINGS,
         (false, true) => HELD,
         (false, false) => NOTHING,
     }))
+}
+
+/// Takes the parts of other versions of the suite out, and says what became of them; whether they
+/// show something that the run does not.
+fn tell_upgrade(snapshot: &mut Snapshot, summary: &Summary, device: &str, prune: bool) -> bool {
+    let Upgrade { gone, kept, unseen } = upgrade(snapshot, summary, device, prune);
+    let now = summary.run.suite_name();
+    for name in &gone {
+        tell!("snapshot: cases of {now} in place of those of {name}");
+    }
+    if gone.is_empty() && kept.is_empty() {
+        tell!("notice: the snapshot has no cases of another version of {now}");
+    }
+    for name in &kept {
+        let shown: Vec<&str> = unseen
+            .iter()
+            .map(|name| if name.is_empty() { "wrong results" } else { name.as_str() })
+            .collect();
+        tell!(
+            "notice: {now} does not show what {name} showed: {}\nhint: `--suite {name}` runs those cases again; --prune removes them from the snapshot",
+            shown.join(", ")
+        );
+    }
+    !kept.is_empty()
 }
 
 fn check(args: &SnapshotCheckArgs) -> Result<ExitCode, Failure> {
@@ -123,7 +153,9 @@ fn check(args: &SnapshotCheckArgs) -> Result<ExitCode, Failure> {
             target: false,
             process: check.on.process.clone(),
         };
-        Ended::Run(Box::new(run_merge(&merge, Some(&expected))?))
+        let summary = run_merge(&merge, Some(&expected))?;
+        expected.refuse_other_version(&summary.run.suite_name(), &check.target)?;
+        Ended::Run(Box::new(summary))
     };
     Ok(ExitCode::from(match ended {
         Ended::Run(summary) => code(&summary, check.report.strict),
