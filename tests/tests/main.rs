@@ -27,6 +27,7 @@ mod frozen;
 mod frozen_arrays;
 mod frozen_command;
 mod harness;
+mod hostile;
 mod identification;
 mod implementations;
 mod in_process;
