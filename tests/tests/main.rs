@@ -51,6 +51,7 @@ mod replay;
 mod reports;
 mod review;
 mod robustness;
+mod same_report;
 mod scale_out;
 mod shards;
 mod snapshot;
