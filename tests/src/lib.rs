@@ -101,31 +101,73 @@ pub fn python() -> Option<String> {
     std::env::var("QKVET_TEST_PYTHON").ok()
 }
 
-/// Whether there is one. Under CI its absence is a failure, not a silent pass.
+/// What a test needs, where it is. Under CI its absence is a failure, not a silent pass.
+///
+/// # Panics
+/// Under CI, when there is none: `missing` says what, and how to get it.
+#[must_use]
+pub fn needed<T>(found: Option<T>, missing: &str) -> Option<T> {
+    needed_where(std::env::var_os("CI").is_some(), found, missing)
+}
+
+fn needed_where<T>(is_ci: bool, found: Option<T>, missing: &str) -> Option<T> {
+    if found.is_none() {
+        assert!(!is_ci, "{missing}");
+        println!("passed over: {missing}");
+    }
+    found
+}
+
+/// Whether there is an interpreter.
 ///
 /// # Panics
 /// Under CI, when there is none.
 #[must_use]
 pub fn has_python() -> bool {
-    assert!(
-        python().is_some() || std::env::var_os("CI").is_none(),
-        "no QKVET_TEST_PYTHON: run `cargo xtask test`"
-    );
-    python().is_some()
+    needed(python(), "no QKVET_TEST_PYTHON: run `cargo xtask test`").is_some()
 }
 
-/// A Chromium of this machine. Under CI its absence is a failure, not a silent pass.
+/// Whether the interpreter of the tests imports a module.
+///
+/// # Panics
+/// Under CI, when it does not.
+#[must_use]
+pub fn has_module(name: &str) -> bool {
+    let Some(python) = python().filter(|_| has_python()) else { return false };
+    let mut import = Command::new(python);
+    import.args(["-c", &format!("import {name}")]).env("KERAS_BACKEND", "jax");
+    let imported = finish(&mut import);
+    let missing = format!("the Python of the tests has no {name}: {}", imported.stderr);
+    needed((imported.code == Some(0)).then_some(()), &missing).is_some()
+}
+
+/// Whether a program of the system starts; `words` make it end at once.
+///
+/// # Panics
+/// Under CI, when it does not.
+#[must_use]
+pub fn has_program(name: &str, words: &str) -> bool {
+    let started = Command::new(name).arg(words).output().ok();
+    needed(started, &format!("no {name} in PATH")).is_some()
+}
+
+/// The Node.js that `cargo xtask test` found.
+///
+/// # Panics
+/// Under CI, when there is none.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "the test runner says where its Node.js is")]
+pub fn node() -> Option<String> {
+    needed(std::env::var("QKVET_TEST_NODE").ok(), "no QKVET_TEST_NODE: run `cargo xtask test`")
+}
+
+/// A Chromium of this machine.
 ///
 /// # Panics
 /// Under CI, when there is none.
 #[must_use]
 pub fn browser() -> Option<PathBuf> {
-    let found = installed_browser();
-    assert!(
-        found.is_some() || std::env::var_os("CI").is_none(),
-        "no Chromium: install the package `chromium` of the system"
-    );
-    found
+    needed(installed_browser(), "no Chromium: install the package `chromium` of the system")
 }
 
 fn installed_browser() -> Option<PathBuf> {
@@ -321,6 +363,14 @@ pub fn interrupted(what: &str, command: &mut Command, is_so: impl Fn() -> bool) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[should_panic(expected = "no cobol")]
+    fn what_is_missing_under_ci_is_a_failure() {
+        assert_eq!(needed_where(true, Some(1), ""), Some(1));
+        assert_eq!(needed_where::<u8>(false, None, "no cobol"), None);
+        needed_where::<u8>(true, None, "no cobol");
+    }
 
     #[test]
     #[cfg(unix)]

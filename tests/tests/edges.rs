@@ -3,6 +3,7 @@
 //! it has to reject.
 #![expect(clippy::disallowed_methods, reason = "reads the sources, which is the point")]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -149,21 +150,57 @@ fn a_long_file_and_an_empty_name_are_found() {
 #[test]
 fn every_file_of_tests_is_run() {
     let files = tracked_files();
-    let programs: Vec<&Path> = files
-        .iter()
-        .filter(|path| path.ends_with("tests/main.rs"))
-        .filter_map(|path| path.parent())
-        .collect();
-    assert!(programs.len() >= 6, "{programs:?}");
+    let is_of_tests = |path: &&PathBuf| {
+        let mut folders = path.ancestors().skip(1).take(2);
+        path.ends_with("main.rs") && folders.any(|folder| folder.ends_with("tests"))
+    };
+    let programs: Vec<&Path> =
+        files.iter().filter(is_of_tests).filter_map(|path| path.parent()).collect();
+    assert!(programs.len() >= 7, "{programs:?}");
     let mut found = Vec::new();
     for folder in programs {
-        let read = |path: PathBuf| std::fs::read_to_string(root().join(path)).expect("a text");
-        let main = read(folder.join("main.rs"));
-        let manifest = read(folder.with_file_name("Cargo.toml"));
+        let read = |path: PathBuf| std::fs::read_to_string(root().join(path)).ok();
+        let main = read(folder.join("main.rs")).expect("a text");
+        let manifest = folder.ancestors().find_map(|folder| read(folder.join("Cargo.toml")));
+        let manifest = manifest.expect("a manifest");
         let beside = files.iter().filter(|path| path.parent() == Some(folder));
         found.extend(beside.filter_map(|path| left_out(path, &main, &manifest)));
     }
+    let folders: BTreeSet<&Path> = files.iter().filter_map(|path| tests_of(path)).collect();
+    assert!(folders.len() >= 8, "{folders:?}");
+    for folder in folders {
+        let manifest = root().join(folder).with_file_name("Cargo.toml");
+        let manifest = std::fs::read_to_string(manifest).expect("a manifest");
+        found.extend(surplus(folder, &files, &manifest));
+    }
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// The folder of a test program that Cargo finds by itself.
+fn tests_of(path: &Path) -> Option<&Path> {
+    let folder = path.parent()?;
+    let folder = if path.ends_with("main.rs") && !folder.ends_with("tests") {
+        folder.parent()?
+    } else {
+        folder
+    };
+    (folder.ends_with("tests") && path.extension()? == "rs").then_some(folder)
+}
+
+/// A complaint about a package whose files of tests are programs of their own.
+fn surplus(folder: &Path, files: &[PathBuf], manifest: &str) -> Option<String> {
+    let programs = files.iter().filter(|path| tests_of(path) == Some(folder)).count();
+    let is_listed = manifest.lines().any(|line| line == "autotests = false");
+    (programs > 1 && !is_listed).then(|| format!("{}: {programs} programs", folder.display()))
+}
+
+#[test]
+fn a_second_program_of_tests_is_found() {
+    let files = ["crates/a/tests/one.rs", "crates/a/tests/more/main.rs"].map(PathBuf::from);
+    let folder = Path::new("crates/a/tests");
+    assert!(surplus(folder, &files, "[package]\n").is_some());
+    assert_eq!(surplus(folder, &files, "[package]\nautotests = false\n"), None);
+    assert_eq!(surplus(folder, &files[..1], "[package]\n"), None);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! `docs/libraries.md` shows, and `qkvet check` finds nothing under what they declare.
 
 use qkvet_tests::libraries::{CANDLE_FORMS, Library, WHEELS, candle, probes, surprises, tables};
-use qkvet_tests::{Folder, has_python, is_thorough, root, text};
+use qkvet_tests::{Folder, has_python, is_thorough, needed, root, text};
 use serde_json::Value;
 
 /// Laws that a library is checked by: every value, and what the options have to do with each other.
@@ -77,16 +77,22 @@ fn no_wheel_fails_under_what_it_declares() {
     assert!(n_numbers >= least, "{n_numbers} numbers");
 }
 
+/// It takes minutes to build.
+fn has_candle() -> bool {
+    let missing = "no QKVET_TEST_CANDLE: run `cargo xtask test --all`";
+    is_thorough() && needed(candle(), missing).is_some()
+}
+
 #[test]
 fn probe_says_what_candle_does() {
-    if candle().is_some() {
+    if has_candle() {
         page_is_what_probe_says(&CANDLE_FORMS, "`cargo xtask libraries --candle`");
     }
 }
 
 #[test]
 fn candle_does_not_fail() {
-    if candle().is_none() {
+    if !has_candle() {
         return;
     }
     // `AttnMask::causal()` means different corners in different calls: docs/libraries.md.

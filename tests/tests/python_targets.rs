@@ -433,32 +433,3 @@ fn a_target_that_takes_too_much_memory_is_ended() {
     assert_eq!(causes, ["crash:memory"], "{report:?}");
     folder.run(check).expect(1, &["took more than 400 MiB of memory (--memory)"]);
 }
-
-/// Each worker takes every so manyth case, whoever is free: a function that is wrong once in a
-/// while is wrong for the same cases in every run.
-#[test]
-fn a_target_that_counts_its_calls_sees_the_same_ones_in_every_run() {
-    if !has_python() {
-        return;
-    }
-    let folder = temp();
-    let right = root().read("examples/numpy_attention.py").replace("def attention(", "def right(");
-    let signature = right.split_once("def right(").and_then(|(_, rest)| rest.split_once("):\n"));
-    let (parameters, _) = signature.expect("parameters");
-    let names = parameters.split(',').filter_map(|one| one.split('=').next()).map(str::trim);
-    let arguments = names.collect::<Vec<_>>().join(", ");
-    let counting = format!(
-        "{right}\n\nCALLS = 0\n\n\ndef attention({parameters}):\n    global CALLS\n    CALLS += 1\n    \
-         {arguments} = {arguments}\n    found = right({arguments})\n    \
-         return found if CALLS % 23 or isinstance(found, tuple) else found + 1\n"
-    );
-    folder.write("counting.py", counting);
-    let check = "check counting.py:attention --suite smoke --dtype float32 -j 2 --format json -q";
-    let first = folder.run(check);
-    assert!(
-        first.report(1).count("NONDET") + first.report(1).count("FAIL") > 10,
-        "{}",
-        first.stdout
-    );
-    assert_eq!(folder.run(check).stdout, first.stdout);
-}

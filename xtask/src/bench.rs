@@ -6,6 +6,8 @@ mod doors;
 mod numerics;
 mod server;
 
+pub(crate) use build::{NOTES, compile};
+
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -60,11 +62,14 @@ pub(crate) fn build() -> Result<(), Failure> {
 /// Checks beside their targets.
 pub(crate) fn check() -> Result<(), Failure> {
     let python = python::environment()?;
-    let program = c_program()?;
+    let (program, library) = (c_program()?, c_library()?);
+    // `cargo bench` starts it in the folder of its package.
+    let root = step::root().display();
     let targets = [
-        // `cargo bench` starts it in the folder of its package.
-        format!("{}/examples/numpy_attention.py:attention", step::root().display()),
-        format!("{}/examples/torch_sdpa.py:attention", step::root().display()),
+        format!("{root}/examples/numpy_attention.py:attention"),
+        format!("{root}/tests/fixtures/faulty/mask_inverted.py:attention"),
+        format!("{root}/examples/torch_sdpa.py:attention"),
+        format!("lib:{}", library.display()),
         format!("exec:{}", program.display()),
     ];
     let bench = ["bench", "--package", "qkvet-cli", "--bench", "check", "--"];
@@ -108,10 +113,19 @@ fn wire() -> Result<(), Failure> {
 
 /// The example in C as a program.
 fn c_program() -> Result<PathBuf, Failure> {
-    let program = step::target_dir()?.join("attention-c");
-    let flags = ["-std=c99", "-O2", PROGRAM, "-lm", "-o"];
-    step::run(step::command("cc").args(flags).arg(&program))?;
-    Ok(program)
+    c("attention-c", &[PROGRAM])
+}
+
+/// The same as a library.
+fn c_library() -> Result<PathBuf, Failure> {
+    c("libattention-c.so", &["-shared", "-fPIC", "tests/fixtures/native/abi.c"])
+}
+
+fn c(name: &str, words: &[&str]) -> Result<PathBuf, Failure> {
+    let made = step::target_dir()?.join(name);
+    let mut compiler = step::command("cc");
+    step::run(compiler.args(["-std=c99", "-O2", "-o"]).arg(&made).args(words).arg("-lm"))?;
+    Ok(made)
 }
 
 /// The least time of `runs` runs, from start to exit, and the output of the last.

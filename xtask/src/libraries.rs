@@ -59,7 +59,7 @@ fn write(name: &str, marker: &str, program: &mut Command) -> Result<(), Failure>
 }
 
 /// The program of `tests/libraries/candle`, built: a workspace of its own, with its own lock file.
-fn candle() -> Result<PathBuf, Failure> {
+pub(crate) fn candle() -> Result<PathBuf, Failure> {
     let folder = step::target_dir()?.join("candle");
     let manifest =
         ["build", "--release", "--locked", "--manifest-path", "tests/libraries/candle/Cargo.toml"];

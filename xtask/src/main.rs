@@ -25,6 +25,7 @@ mod tools;
 mod wheel;
 mod wild;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use step::Failure;
@@ -40,7 +41,7 @@ usage: cargo xtask TASK
   regen          write the generated files again
   bench          measure the release binary
   bench build    measure the first command from an empty target folder, by package
-  bench check    measure a check beside its target: NumPy, PyTorch, a program in C
+  bench check    measure a check beside its target: NumPy, PyTorch, a library and a program in C
   bench numerics [--quick] [--json FILE]
                  measure enclosures beside plain attention, PyTorch, NumPy and Arb
   bench doors    measure what a call costs beside the function, and an assertion beside PyTorch
@@ -60,6 +61,9 @@ usage: cargo xtask TASK
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    if let Some(notes) = std::env::var_os(bench::NOTES) {
+        return bench::compile(&args, Path::new(&notes)).unwrap_or_else(told);
+    }
     let outcome = match args.as_slice() {
         ["test"] => test::run(test::Tier::Standard),
         ["test", "--all"] => test::run(test::Tier::All),
@@ -93,9 +97,11 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("error: {failure}");
-            failure.exit_code()
-        }
+        Err(failure) => told(failure),
     }
+}
+
+fn told(failure: Failure) -> ExitCode {
+    eprintln!("error: {failure}");
+    failure.exit_code()
 }

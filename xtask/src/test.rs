@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::step::{self, Failure};
-use crate::{node, python, tools};
+use crate::{libraries, node, python, tools};
 
 /// Packages whose tests start the binary and the examples, from Python and Node.js too.
 const NEED_ALL: [&str; 2] = ["qkvet-run", "qkvet-tests"];
@@ -32,7 +32,7 @@ pub(crate) fn run(tier: Tier) -> Result<(), Failure> {
     }
     // Packages are downloaded while others are compiled.
     let environment = std::thread::scope(|scope| {
-        let environment = scope.spawn(Environment::make);
+        let environment = scope.spawn(|| Environment::make(tier));
         step::build()?;
         environment.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
@@ -60,7 +60,7 @@ pub(crate) fn of_crate(name: &str) -> Result<(), Failure> {
     if !needs_all && package != NEEDS_PYTHON {
         return step::run(&mut runner(Tier::Fast, &which)?);
     }
-    let environment = Environment::make()?;
+    let environment = Environment::make(Tier::Standard)?;
     if needs_all {
         step::build()?;
     }
@@ -71,15 +71,19 @@ pub(crate) fn of_crate(name: &str) -> Result<(), Failure> {
 struct Environment {
     python: PathBuf,
     node: PathBuf,
+    /// Of the slow tests.
+    candle: Option<PathBuf>,
 }
 
 impl Environment {
-    fn make() -> Result<Self, Failure> {
-        Ok(Self { python: python::environment()?, node: node::program()? })
+    fn make(tier: Tier) -> Result<Self, Failure> {
+        let candle = (tier == Tier::All).then(libraries::candle).transpose()?;
+        Ok(Self { python: python::environment()?, node: node::program()?, candle })
     }
 
     fn tell<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        command.env("QKVET_TEST_PYTHON", &self.python).env("QKVET_TEST_NODE", &self.node)
+        command.env("QKVET_TEST_PYTHON", &self.python).env("QKVET_TEST_NODE", &self.node);
+        command.envs(self.candle.iter().map(|candle| ("QKVET_TEST_CANDLE", candle)))
     }
 }
 

@@ -1,5 +1,5 @@
 //! What a check costs beside its target: `cargo bench -p qkvet-cli --bench check -- SUITE DTYPE
-//! PYTHON TARGET...`. Numbers, never a verdict.
+//! PYTHON TARGET...`. Numbers, never a verdict. The program is the worker of libraries, too.
 //!
 //! Each target is checked once, and its calls are noted. They are put again, alone, to a target
 //! that was opened anew: what that takes is the target's own, with the way there and back.
@@ -11,11 +11,13 @@
 )]
 
 use std::error::Error;
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use qkvet_run::adapters::library::{NativeWorker, WORKER_COMMAND};
 use qkvet_run::adapters::{Adapter, CallSettings, Finder, NamedTarget, OpenTarget, StoredCall};
 use qkvet_run::config::{CaseSource, Home, RunConfig};
 use qkvet_run::process::{Limits, StartError};
@@ -96,6 +98,12 @@ impl Target for Noting {
 fn main() -> Result<(), Box<dyn Error>> {
     // Cargo adds `--bench`.
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    if let [WORKER_COMMAND, words @ ..] = &words.iter().map(String::as_str).collect::<Vec<_>>()[..]
+    {
+        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        let worker = NativeWorker::from_arguments(&words).ok_or("a library, as it is started")?;
+        return Ok(worker.serve()?);
+    }
     let [suite, dtype, python, targets @ ..] = words.as_slice() else {
         println!("check: no target to measure; give SUITE DTYPE PYTHON TARGET... after `--`");
         return Ok(());
@@ -106,12 +114,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         "all" => suite.dtypes.clone(),
         name => vec![Dtype::from_name(name).ok_or("DTYPE: expected a format, or all")?],
     };
-    println!("{:>9} {:>9} {:>9} {:>9}  target", "check", "calls", "beside", "first");
+    let columns = ["check", "calls", "beside", "proposed", "final"];
+    columns.iter().for_each(|column| print!("{column:>9} "));
+    println!(" target");
     targets.iter().try_for_each(|target| measure(&catalog, suite, &dtypes, python, target))
 }
 
-/// Prints what a check takes, what its calls take alone, what it takes beside them, and when the
-/// first finding is told, in seconds.
+/// Prints what a check takes, what its calls take alone, what it takes beside them, and when
+/// findings are first proposed and final, in seconds.
 fn measure(
     catalog: &Catalog,
     suite: &Suite,
@@ -138,13 +148,17 @@ fn measure(
         laws: catalog.suite_laws(suite)?,
         dtypes: dtypes.to_vec(),
         contracts: dtypes.iter().map(contract).collect::<Result<_, Unexpected>>()?,
+        proposes: true,
         ..RunConfig::of(&qkvet_report::English, catalog, &target, cases, &stop)
     };
     let start = Instant::now();
-    let mut first = None;
+    let (mut proposed, mut last) = (None, None);
     run(&config, &mut |event| {
-        if matches!(event, Event::Proposal(_)) {
-            first.get_or_insert_with(|| start.elapsed().as_secs_f64());
+        let now = start.elapsed().as_secs_f64();
+        match event {
+            Event::Proposal(_) => drop(proposed.get_or_insert(now)),
+            Event::Finished(summary) if !summary.findings.is_empty() => last = Some(now),
+            _ => {}
         }
     })?;
     let check = start.elapsed().as_secs_f64();
@@ -155,7 +169,9 @@ fn measure(
         open.target.call(call);
     }
     let own = start.elapsed().as_secs_f64();
-    let first = first.map_or_else(|| "none".to_owned(), |first| format!("{first:.2}"));
-    println!("{check:9.2} {own:9.2} {:9.2} {first:>9}  {}", check - own, target.name);
+    let shown = |at: Option<f64>| at.map_or_else(|| "none".to_owned(), |at| format!("{at:.2}"));
+    let [proposed, last] = [proposed, last].map(shown);
+    let beside = check - own;
+    println!("{check:9.2} {own:9.2} {beside:9.2} {proposed:>9} {last:>9}  {}", target.name);
     Ok(())
 }

@@ -1,17 +1,19 @@
 //! `cargo xtask bench build`: what the first command takes from an empty target folder, in seconds
 //! of the processors, and which packages they go to.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, ExitCode};
 use std::time::Instant;
-
-use serde_json::Value;
 
 use crate::step::{self, Failure};
 
 /// Packages that are shown by name.
 const SHOWN: usize = 25;
-/// Where `cargo build --timings` keeps its numbers, in a page that shows them.
-const UNITS: &str = "const UNIT_DATA = ";
+/// Where this program, as cargo starts it in place of rustc, notes what a compilation took.
+pub(crate) const NOTES: &str = "QKVET_BENCH_BUILD";
 /// Clock ticks of `/proc`, which Linux fixes for programs.
 const TICKS: f64 = 100.0;
 
@@ -20,28 +22,31 @@ pub(super) fn run() -> Result<(), Failure> {
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(failed)?;
     }
+    fs::create_dir_all(&folder).map_err(failed)?;
+    let notes = folder.join("processor-seconds.txt");
+    fs::write(&notes, "").map_err(failed)?;
     let (start, before) = (Instant::now(), processor_seconds());
     step::run(
-        step::cargo(&["run", "--release", "--timings", "--", "check", "builtin:flash", "--quiet"])
-            .env("CARGO_TARGET_DIR", &folder),
+        step::cargo(&["run", "--release", "--", "check", "builtin:flash", "--quiet"])
+            .env("CARGO_TARGET_DIR", &folder)
+            .env("RUSTC_WRAPPER", std::env::current_exe().map_err(failed)?)
+            .env(NOTES, &notes),
     )?;
     let elapsed = start.elapsed().as_secs_f64();
-    match before.zip(processor_seconds()) {
-        Some((before, after)) => {
-            println!("first command: {:.0} CPU-s, {elapsed:.0} s", after - before);
-        }
-        None => println!("first command: {elapsed:.0} s (CPU-s are read on Linux alone)"),
-    }
-    let page =
-        fs::read_to_string(folder.join("cargo-timings/cargo-timing.html")).map_err(failed)?;
-    let mut units = units(&page)?;
-    units.sort_by(|x, y| y.1.total_cmp(&x.1));
-    println!("seconds from start to end of each package, others beside it:");
-    for (name, seconds) in units.iter().take(SHOWN) {
+    let Some((before, after)) = before.zip(processor_seconds()) else {
+        println!("first command: {elapsed:.0} s (CPU-s are read on Linux alone)");
+        return Ok(());
+    };
+    println!("first command: {:.0} CPU-s, {elapsed:.0} s", after - before);
+    let packages = packages(&fs::read_to_string(&notes).map_err(failed)?);
+    println!("CPU-s of compiling and linking, by package:");
+    for (name, seconds) in packages.iter().take(SHOWN) {
         println!("{seconds:7.1}  {name}");
     }
-    let rest: f64 = units.iter().skip(SHOWN).map(|(_, seconds)| seconds).sum();
-    println!("{rest:7.1}  {} more", units.len().saturating_sub(SHOWN));
+    let sum = |some: &[(String, f64)]| some.iter().map(|(_, seconds)| seconds).sum::<f64>();
+    let rest = &packages[SHOWN.min(packages.len())..];
+    println!("{:7.1}  {} more", sum(rest), rest.len());
+    println!("{:7.1}  build scripts, cargo and the check", after - before - sum(&packages));
     Ok(())
 }
 
@@ -49,7 +54,26 @@ fn failed(error: std::io::Error) -> Failure {
     Failure::Setup(format!("bench build: {error}"))
 }
 
-/// Seconds that all processes took that this one started and that have ended.
+/// Runs the compiler that cargo names first among `words`, and notes the package and the seconds
+/// that it and its linker took.
+pub(crate) fn compile(words: &[&str], notes: &Path) -> Result<ExitCode, Failure> {
+    let [program, words @ ..] = words else {
+        return Err(Failure::Setup("bench build: expected a compiler".to_owned()));
+    };
+    let status = Command::new(program).args(words).status().map_err(failed)?;
+    // What cargo asks a compiler beforehand is of no package.
+    let package = ["CARGO_PKG_NAME", "CARGO_PKG_VERSION"].map(std::env::var_os);
+    if let ([Some(name), Some(version)], Some(seconds)) = (package, processor_seconds()) {
+        let line = format!("{seconds:.2} {} {}\n", name.display(), version.display());
+        let file = fs::OpenOptions::new().append(true).open(notes);
+        file.and_then(|mut file| file.write_all(line.as_bytes())).map_err(failed)?;
+    }
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
+/// Seconds that all processes took that this one started and that have ended, and those that they
+/// waited for.
 fn processor_seconds() -> Option<f64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     // Behind the name, which may hold anything, stand the state and 49 numbers.
@@ -58,18 +82,16 @@ fn processor_seconds() -> Option<f64> {
     Some((ticks(13)? + ticks(14)?) / TICKS)
 }
 
-/// Name and seconds of each package that was compiled.
-fn units(page: &str) -> Result<Vec<(String, f64)>, Failure> {
-    let wrong = || Failure::Step("the page of `cargo build --timings` has another form".to_owned());
-    let data = page.split_once(UNITS).ok_or_else(wrong)?.1;
-    let mut values = serde_json::Deserializer::from_str(data).into_iter::<Value>();
-    let units = values.next().and_then(Result::ok).ok_or_else(wrong)?;
-    let unit = |unit: &Value| {
-        let [name, version, target] = ["name", "version", "target"].map(|key| unit[key].as_str());
-        let name = format!("{} {}{}", name?, version?, target?);
-        Some((name, unit["duration"].as_f64()?))
-    };
-    units.as_array().and_then(|all| all.iter().map(unit).collect()).ok_or_else(wrong)
+/// Packages and the sum of the seconds that were noted for each, the largest first.
+fn packages(notes: &str) -> Vec<(String, f64)> {
+    let mut sums = BTreeMap::<&str, f64>::new();
+    let lines = notes.lines().filter_map(|line| line.split_once(' '));
+    for (seconds, package) in lines {
+        *sums.entry(package).or_default() += seconds.parse::<f64>().unwrap_or(0.0);
+    }
+    let mut sums: Vec<_> = sums.into_iter().map(|(name, sum)| (name.to_owned(), sum)).collect();
+    sums.sort_by(|x, y| y.1.total_cmp(&x.1));
+    sums
 }
 
 #[cfg(test)]
@@ -77,11 +99,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_are_read_out_of_the_page() {
-        let page = "<script>const UNIT_DATA = [{\"name\": \"a\", \"version\": \"1\", \
-                    \"target\": \"\", \"duration\": 2.5}];\nconst X = 1;";
-        let found = units(page).unwrap_or_else(|failure| panic!("{failure}"));
-        assert_eq!(found, [("a 1".to_owned(), 2.5)]);
-        assert!(units("nothing").is_err());
+    fn seconds_of_a_package_are_summed() {
+        let found = packages("0.50 a 1.0\n2.00 b 0.1\n0.75 a 1.0\n0.25 a 2.0\n");
+        let names = [("b 0.1", 2.0), ("a 1.0", 1.25), ("a 2.0", 0.25)];
+        assert_eq!(found, names.map(|(name, seconds)| (name.to_owned(), seconds)));
+    }
+
+    #[test]
+    fn a_compiler_is_run_and_its_package_noted() {
+        let folder = std::env::temp_dir().join(format!("qkvet-bench-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let notes = folder.join("notes");
+        fs::write(&notes, "").expect("a file");
+        let code = |words: &[&str]| compile(words, &notes).unwrap_or_else(|one| panic!("{one}"));
+        assert_eq!(code(&["true"]), ExitCode::SUCCESS);
+        assert_eq!(code(&["sh", "-c", "exit 3"]), ExitCode::from(3));
+        let noted = fs::read_to_string(&notes).expect("notes");
+        // Cargo and nextest name the package of a test as cargo does that of a compilation.
+        assert!(noted.lines().all(|line| line.contains(" xtask ")), "{noted}");
+        assert_eq!(noted.lines().count(), if cfg!(target_os = "linux") { 2 } else { 0 });
+        fs::remove_dir_all(&folder).expect("removed");
     }
 }

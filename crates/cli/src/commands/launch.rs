@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use qkvet_report::{English, Progress};
+use qkvet_report::{English, Progress, ReportFormat};
 use qkvet_run::adapters::NamedTarget;
 use qkvet_run::config::{CaseSource, Declared, FailFast, RunConfig, Seen};
 use qkvet_run::process::{Watch, end_all};
@@ -88,6 +88,7 @@ pub(super) fn launch(
             .map(|shard| Sharding { shard, recording: Recording::until(Arc::clone(&stop)) }),
         digests: expected.exact,
         identifies: manner.identifies,
+        proposes: !manner.silent || manner.report.output.format == ReportFormat::Ndjson,
         ..RunConfig::of(&English, catalog, &target, subject.cases, &stop)
     };
     if is_foreign {

@@ -133,10 +133,18 @@ impl<'a> Session<'a> {
     ) -> Decision {
         let kind = std::mem::discriminant(&response);
         let decision = no_result(label.clone(), response);
-        if yields(decision.verdict) && self.answers_other_numbers(&call) {
-            let expected = Expectation::ResultAsOthers;
-            let evidence = decision.evidence.map(|evidence| Evidence { expected, ..evidence });
-            return Decision { verdict: Verdict::Error, evidence, ..decision };
+        let other = if yields(decision.verdict) { self.with_other_numbers(&call) } else { None };
+        match other {
+            Some(Response::Output(_)) => {
+                let expected = Expectation::ResultAsOthers;
+                let evidence = decision.evidence.map(|evidence| Evidence { expected, ..evidence });
+                return Decision { verdict: Verdict::Error, evidence, ..decision };
+            }
+            // Whoever broke has declined nothing.
+            Some(other @ (Response::Crash(_) | Response::Timeout(_) | Response::Broken(_))) => {
+                return no_result(label, other);
+            }
+            _ => {}
         }
         if yields(decision.verdict) || !self.target.puts_views(&call) {
             return decision;
@@ -167,10 +175,10 @@ impl<'a> Session<'a> {
         Decision { evidence, ..decision }
     }
 
-    /// Whether the call gets a result with other numbers in query, key and value. What is declined
-    /// may depend on extents, options and the format, and on nothing else: else whoever declines
-    /// what it would get wrong is right.
-    fn answers_other_numbers(&mut self, call: &Call) -> bool {
+    /// What the call comes to with other numbers in query, key and value. What is declined may
+    /// depend on extents, options and the format, and on nothing else: else whoever declines what
+    /// it would get wrong is right.
+    fn with_other_numbers(&mut self, call: &Call) -> Option<Response> {
         let plain = |tensor: &Tensor, start: usize| {
             // Exact in every format, and small.
             let data = (start..).take(tensor.data.len()).map(|at| (at * 7 % 5) as f64 / 4.0 - 0.5);
@@ -179,7 +187,7 @@ impl<'a> Session<'a> {
         let (query, key, value) =
             (plain(&call.query, 0), plain(&call.key, 1), plain(&call.value, 2));
         let other = Call { query, key, value, ..call.clone() };
-        other != *call && matches!(self.target.call(&other), Response::Output(_))
+        (other != *call).then(|| self.target.call(&other))
     }
 
     /// Every call so far must have left its arguments as they were.

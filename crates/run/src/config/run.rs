@@ -49,6 +49,9 @@ pub struct RunConfig<'a> {
     /// Whether what no fault of the atlas explains is identified, by a few more calls. Joined shards
     /// have nobody to ask.
     pub identifies: bool,
+    /// Whether findings are proposed while the run goes on, for someone who reads them. What is
+    /// found in the end does not depend on it.
+    pub proposes: bool,
     /// What makes sentences of findings, for scripts that show them.
     pub words: &'a dyn Words,
     /// Set from outside to stop early with a partial report.
@@ -81,6 +84,7 @@ impl<'a> RunConfig<'a> {
             sharding: None,
             digests: false,
             identifies: true,
+            proposes: false,
             words,
             stop,
         }

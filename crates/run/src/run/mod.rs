@@ -99,7 +99,9 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
         }
         let (meaning, conventions) = (&declared, &config.conventions[..]);
         let so_far = RunState { config, cases, meaning, conventions, stopped: None };
-        proposals.after(&so_far, events);
+        if config.proposes {
+            proposals.after(&so_far, events);
+        }
     };
     let (mut cases, mut stopped) =
         judge::judge(&mut workers, &mut plan, &declared, deadline.as_ref(), &mut follow)?;

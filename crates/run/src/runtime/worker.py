@@ -17,7 +17,7 @@ class Target:
 
     def connect(self, request):
         """Opens what tensors travel by."""
-        self.scratch, self.answered, self.memory = request["scratch"], [], None
+        self.scratch, self.answered, self.memory, self.process = request["scratch"], [], None, os.getpid()
         paths = request.get("memory")
         if paths:
             try:
@@ -40,10 +40,19 @@ class Target:
         if "data" in tensor:
             return base64.b64decode(tensor["data"])
         if "file" not in tensor:
-            return os.pread(self.memory[0], math.prod(tensor["shape"]) * SIZES[tensor["dtype"]], tensor["offset"])
+            return self.from_memory(math.prod(tensor["shape"]) * SIZES[tensor["dtype"]], tensor["offset"])
         with open(os.path.join(self.scratch, tensor["file"]), "rb") as file:
             file.seek(tensor.get("offset", 0))
             return file.read(math.prod(tensor["shape"]) * SIZES[tensor["dtype"]])
+
+    def from_memory(self, length, offset):
+        try:
+            raw = os.pread(self.memory[0], length, offset)
+        except OSError:
+            raw = b""
+        if len(raw) != length:
+            raise OSError("the memory of the inputs is gone: a call closed or replaced a file descriptor of the worker")
+        return raw
 
     def tensor(self, name, seq, dtype, shape, raw):
         """The wire form: in memory, or by file what is large, as long as there is room."""
@@ -75,6 +84,14 @@ class Target:
                 pass
         self.answered = []
 
+    def leave(self):
+        """Without a farewell: qkvet was killed, and removes nothing."""
+        self.forget()
+        try:
+            os.rmdir(self.scratch)
+        except OSError:  # it has files that are not of this process
+            pass
+
     def answer(self, request):
         set_threads(request)
         given = {name: (x["dtype"], x["shape"], self.bits(x)) for name, x in request["tensors"].items()}
@@ -85,7 +102,12 @@ class Target:
     def run(self, request):
         self.forget()
         self.end = 0
-        answer = self.answer(request)
+        try:
+            answer = self.answer(request)
+        finally:
+            # A forked copy that came back from the function would write over the answers of later calls.
+            if os.getpid() != self.process:
+                os._exit(0)
         if "tensors" in answer:
             found = answer["tensors"].items()
             answer["tensors"] = {name: self.tensor(name, request["seq"], *tensor) for name, tensor in found}
@@ -126,10 +148,19 @@ def main(kind):
         else:
             answer = answer_line(target, request)
         if os.getpid() != process:
-            os._exit(0)  # a forked copy that came back from the function has no say
+            os._exit(0)  # a forked copy has no say
         # The line break before ends whatever else was written there.
-        sink.write(b"\n" + json.dumps(answer).encode("ascii") + b"\n")
-        sink.flush()
+        try:
+            sink.write(b"\n" + json.dumps(answer).encode("ascii") + b"\n")
+            sink.flush()
+        except BrokenPipeError:
+            target.leave()
+            os._exit(0)
+        except OSError as error:
+            os.write(2, b"%r: a call closed or replaced a file descriptor of the worker\n" % error)
+            os._exit(1)
+    else:
+        target.leave()
     # Taking a library down in good order can take seconds, and nobody waits for it.
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -142,6 +142,21 @@ fn what_is_declined_for_its_numbers_is_an_error() {
     check(0.0, unsupported, Verdict::Unsupported);
 }
 
+/// A call that is declined is put once more with other numbers. Who breaks there is broken.
+#[test]
+fn what_breaks_where_it_is_asked_why_it_declines_has_declined_nothing() {
+    let trouble = || Trouble::from(Breakage::Exited(1));
+    for (response, verdict) in [
+        (Response::Crash(trouble()), Verdict::Crash),
+        (Response::Timeout(trouble()), Verdict::Timeout),
+        (Response::Broken(trouble()), Verdict::Error),
+        (Response::NotAsked(Quoted::default()), Verdict::Refused),
+        (Response::Error("no".into()), Verdict::Refused),
+    ] {
+        check(&[Response::Refused("no".into()), response], verdict, "attention(Q, K, V)", 0);
+    }
+}
+
 #[test]
 fn a_wrong_form_fails_before_the_value() {
     let output = tensor([1, 1, 2, 1], &[2.0, 2.0]);

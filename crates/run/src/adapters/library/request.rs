@@ -101,7 +101,7 @@ pub(super) enum NoBytes {
     Base64(#[from] base64::DecodeError),
     #[error("file {name}: {error}")]
     File { name: String, error: std::io::Error },
-    #[error("memory: {error}")]
+    #[error("memory is gone: {error}; a call closed or replaced a file descriptor of the worker")]
     Memory { error: std::io::Error },
     #[error("expected data, or a file of the scratch folder")]
     NoSource,

@@ -70,6 +70,8 @@ impl NativeWorker {
         loop {
             message.clear();
             if requests.read_until(b'\n', &mut message)? == 0 {
+                // Without a farewell: qkvet was killed, and removes nothing.
+                let _ = std::fs::remove_dir(&session.room.scratch);
                 return Ok(());
             }
             let answer = match serde_json::from_slice(&message) {
