@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: what the release binary takes, measured here and now. A number, never a
 //! verdict.
 
+mod bars;
 mod build;
 mod doors;
 mod numerics;

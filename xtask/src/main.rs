@@ -8,6 +8,7 @@
 )]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "tasks talk to whoever started them")]
 
+mod assembly;
 mod bench;
 mod check;
 mod corpus;
@@ -39,11 +40,13 @@ usage: cargo xtask TASK
   test CRATE     the tests of one crate: spec, engine, prove, gen, diagnose, run, report, exam, ...
   check          formatting, clippy, docs, dependencies, generated files, prose
   regen          write the generated files again
+  assembly       look whether the inner loops of the engine keep their sums in registers
   bench          measure the release binary
   bench build    measure the first command from an empty target folder, by package
   bench check    measure a check beside its target: NumPy, PyTorch, a library and a program in C
-  bench numerics [--quick] [--json FILE]
-                 measure enclosures beside plain attention, PyTorch, NumPy and Arb
+  bench numerics [--quick] [--gate] [--width avx2] [--json FILE]
+                 measure enclosures beside the peak of the machine, their products, PyTorch, NumPy and Arb
+                 (--gate: fail where a bar is not met; --width avx2: hide AVX-512 from all of them)
   bench doors    measure what a call costs beside the function, and an assertion beside PyTorch
   bench memory   measure what enclosures of long contexts keep in memory
   bench exams [QUESTION...]
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         ["test", name] if !name.starts_with('-') => test::of_crate(name),
         ["check"] => check::run(),
         ["regen"] => regen::run(),
+        ["assembly"] => assembly::run(),
         ["bench"] => bench::run(),
         ["bench", "build"] => bench::build(),
         ["bench", "check"] => bench::check(),

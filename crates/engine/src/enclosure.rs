@@ -15,12 +15,14 @@ mod rows;
 mod stages;
 mod sweep;
 mod table;
+mod together;
 mod visibility;
 
 pub use exact::ExactRow;
 pub use lse::Lse;
 pub(crate) use lse::logarithm;
 pub(crate) use table::{NO_GRID, common_grid, exponent};
+pub use together::enclose_together;
 
 use crate::gemm::Products;
 use crate::head::{Head, Normalization};

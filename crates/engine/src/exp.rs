@@ -86,7 +86,7 @@ pub(crate) fn exp_vectors<S: Simd, const N: usize>(simd: S, x: [S::f64s; N]) -> 
 /// `p` is near 1 and `|k| < 867`, so the exponent field neither borrows nor ends. The bits of
 /// `MAGIC` that the shift leaves are 0.
 #[inline(always)]
-fn times_power<S: Simd>(simd: S, p: S::f64s, shifted: S::f64s) -> S::f64s {
+pub(crate) fn times_power<S: Simd>(simd: S, p: S::f64s, shifted: S::f64s) -> S::f64s {
     let mut k = simd.transmute_u64s_f64s(shifted);
     for bits in bytemuck::cast_slice_mut::<S::u64s, u64>(std::slice::from_mut(&mut k)) {
         *bits <<= 52;

@@ -1,42 +1,55 @@
-//! `cargo xtask bench numerics`: what an enclosure costs beside its own matrix products, plain
-//! attention and the peers.
+//! `cargo xtask bench numerics`: what an enclosure costs beside what bounds it from below: its fused
+//! operations at the peak of the machine, its two matrix products; and beside plain attention and
+//! the peers.
 //!
 //! Two programs measure, ours and one in Python; they are asked in turn, round by round, forwards
 //! and backwards, so that what else the machine does meets all of them. A ratio is the median over
 //! the rounds: of processor time for one thread, of time by the clock for two.
 
 use std::collections::BTreeMap;
+use std::fs;
 
 use serde_json::json;
 
 use super::NUMERICS;
+use super::bars::{self, Machine, Width};
 use super::server::{Seconds, Server, Shape};
 use crate::python;
 use crate::step::{self, Failure};
 
 const PEERS: &str = "xtask/src/bench/numerics_peers.py";
+const HIDE: &str = "xtask/src/bench/hide512.c";
 
 /// What the options say.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Options<'a> {
     quick: bool,
+    /// A bar that is not met is a failure.
+    gate: bool,
+    /// AVX-512 is hidden from every program.
+    is_avx2: bool,
     json: Option<&'a str>,
 }
 
 impl<'a> Options<'a> {
     pub(super) fn parse(words: &[&'a str]) -> Result<Self, Failure> {
-        let mut options = Self { quick: false, json: None };
+        let mut options = Self::default();
         let mut words = words.iter();
         while let Some(word) = words.next() {
             match (*word, words.as_slice()) {
                 ("--quick", _) => options.quick = true,
+                ("--gate", _) => options.gate = true,
+                ("--width", ["avx2", ..]) => {
+                    options.is_avx2 = true;
+                    words.next();
+                }
                 ("--json", [file, ..]) => {
                     options.json = Some(file);
                     words.next();
                 }
                 (other, _) => {
                     return Err(Failure::Setup(format!(
-                        "option: expected --quick or --json FILE, got {other}"
+                        "option: expected --quick, --gate, --width avx2 or --json FILE, got {other}"
                     )));
                 }
             }
@@ -45,15 +58,11 @@ impl<'a> Options<'a> {
     }
 }
 
-/// A bar of the project, by the name of a ratio.
-struct Bar {
-    ratio: String,
-    limit: f64,
-    is_least: bool,
-}
+/// What is measured, and on how many threads.
+type Kind = (&'static str, usize);
 
-/// Seconds of every round, by what was run and on how many threads.
-type Rounds = BTreeMap<(&'static str, usize), Vec<Seconds>>;
+/// Seconds of every round.
+type Rounds = BTreeMap<Kind, Vec<Seconds>>;
 
 #[derive(Default)]
 struct Results {
@@ -61,51 +70,106 @@ struct Results {
     medians_ms: BTreeMap<String, f64>,
 }
 
+/// Ratios of a shape, by name.
+const RATIOS: [(&str, &str, &str); 12] = [
+    ("radii_over_limit", "radii", "peak"),
+    ("radii_over_products", "radii", "products"),
+    ("radii_over_torch", "radii", "torch"),
+    ("radii_over_plain", "radii", "plain"),
+    ("full_over_limit", "full", "peak"),
+    ("full_over_products", "full", "products"),
+    ("full_over_torch", "full", "torch"),
+    ("products_over_limit", "products", "peak"),
+    ("products_over_torch", "products", "torch"),
+    ("torch_over_limit", "torch", "peak"),
+    ("radii_over_numpy", "radii", "numpy"),
+    ("arb_over_radii", "arb", "radii"),
+];
+
 pub(super) fn run(options: &Options<'_>) -> Result<(), Failure> {
-    let mut ours = Server::start("the engine", step::cargo(&NUMERICS).arg("serve"))?;
+    // Before anything is hidden: a compiler need not know.
+    step::run(step::cargo(&NUMERICS[..5]).arg("--no-run"))?;
+    let hidden = if options.is_avx2 { Some(hide()?) } else { None };
+    let mut ours = step::cargo(&NUMERICS);
+    let mut peers = step::command(python::environment()?);
     // NumPy stays on one thread; PyTorch is told its number with every request.
-    let environment = python::environment()?;
-    let mut peers = Server::start(
-        "the peers",
-        step::command(environment).arg(PEERS).env("OPENBLAS_NUM_THREADS", "1"),
-    )?;
+    peers.arg(PEERS).env("OPENBLAS_NUM_THREADS", "1");
+    for command in [&mut ours, &mut peers] {
+        command.envs(hidden.as_ref().map(|library| ("LD_PRELOAD", library)));
+    }
+    let mut ours = Server::start("the engine", ours.arg("serve"))?;
+    let mut peers = Server::start("the peers", &mut peers)?;
+    let machine = Machine { processor: processor(), width: width(&ours.line()?)? };
+    if options.is_avx2 && machine.width == Width::Avx512 {
+        return Err(Failure::Setup("--width avx2: this machine cannot hide AVX-512".to_owned()));
+    }
+    println!("{machine}");
     let versions = peers.line()?;
     println!("{versions}");
 
     let mut results = Results::default();
-    let mut torch = "torch-flash";
     for shape in shapes(options.quick) {
-        if shape.n <= 2048 {
-            torch = faster_torch(&mut peers, shape)?;
-        }
+        let torch = faster_torch(&mut peers, shape)?;
         let rounds = measure(&mut ours, &mut peers, torch, shape, options.quick)?;
         results.add(shape, torch, &rounds);
     }
-    print_bars(&bars(&results.ratios), &results.ratios);
-    let Some(file) = options.json else { return Ok(()) };
-    let versions: BTreeMap<_, _> =
-        versions.split(", ").filter_map(|part| part.split_once(' ')).collect();
-    let text =
-        json!({"ratios": results.ratios, "medians_ms": results.medians_ms, "versions": versions});
-    std::fs::write(file, format!("{text:#}\n"))
-        .map_err(|error| Failure::Setup(format!("{file}: {error}")))
+    let missed = bars::print(&machine, &results.ratios);
+    if let Some(file) = options.json {
+        let versions: BTreeMap<_, _> =
+            versions.split(", ").filter_map(|part| part.split_once(' ')).collect();
+        let text = json!({
+            "processor": machine.processor, "vector_bits": machine.width.bits(),
+            "ratios": results.ratios, "medians_ms": results.medians_ms, "versions": versions,
+        });
+        fs::write(file, format!("{text:#}\n"))
+            .map_err(|error| Failure::Setup(format!("{file}: {error}")))?;
+    }
+    if options.gate && missed > 0 {
+        return Err(Failure::Step(format!("bench numerics: {missed} bars are not met")));
+    }
+    Ok(())
+}
+
+/// The library that hides AVX-512 from what it is loaded into.
+fn hide() -> Result<std::path::PathBuf, Failure> {
+    let library = step::target_dir()?.join("hide512.so");
+    step::run(step::command("cc").args(["-O2", "-shared", "-fPIC", HIDE, "-o"]).arg(&library))?;
+    Ok(library)
+}
+
+/// As the system names it.
+fn processor() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let field = |name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    };
+    let unknown = || std::env::consts::ARCH.to_owned();
+    match (field("vendor_id"), field("model name")) {
+        (Some(vendor), Some(model)) => format!("{vendor}, {model}"),
+        _ => unknown(),
+    }
+}
+
+fn width(line: &str) -> Result<Width, Failure> {
+    let wrong =
+        || Failure::Step(format!("the engine: expected the bits of a vector, got {line:?}"));
+    line.parse().map_err(|_| wrong()).and_then(|bits| Width::of(bits).ok_or_else(wrong))
 }
 
 fn shapes(quick: bool) -> Vec<Shape> {
-    let shape = |n, heads, d, causal| Shape { n, heads, d, causal };
-    let causal = shape(2048, 8, 64, true);
-    if quick {
-        return vec![shape(512, 1, 64, false), shape(2048, 8, 64, false), causal];
-    }
+    let shape = |n: usize, d, causal| Shape { n, heads: if n < 1024 { 8 } else { 1 }, d, causal };
     let mut shapes = Vec::new();
-    for n in [512, 2048, 8192] {
-        for heads in [1, 8] {
-            shapes.extend([64, 128].map(|d| shape(n, heads, d, false)));
+    let (lengths, widths) = if quick {
+        (&[128, 2048][..], &[64, 128][..])
+    } else {
+        (&[128, 512, 2048, 8192][..], &[64, 128, 256][..])
+    };
+    for &n in lengths {
+        for &d in widths {
+            shapes.extend([false, true].map(|causal| shape(n, d, causal)));
         }
     }
-    shapes.push(causal);
-    // The most important ones while the machine is as warm as it gets, the longest at the end.
-    shapes.sort_by_key(|shape| (shape.n, shape.causal, shape.heads, shape.d));
     shapes
 }
 
@@ -126,31 +190,31 @@ fn measure(
     shape: Shape,
     quick: bool,
 ) -> Result<Rounds, Failure> {
-    // Bars are held against the most rounds.
-    let count = match shape.n {
-        _ if quick => 5,
-        ..1024 => 9,
-        1024..4096 if shape.heads > 1 && shape.d == 64 => 15,
-        1024..4096 => 7,
-        _ => 3,
-    };
-    let mut kinds = vec![("products", 1), ("plain", 1), ("enclosure", 1), (torch, 1), ("full", 1)];
-    kinds.extend([("plain", 2), ("enclosure", 2), (torch, 2)]);
-    if shape.n * shape.heads <= 16384 {
+    let mut kinds: Vec<Kind> = Vec::new();
+    for threads in [1, 2] {
+        kinds.extend(["peak", "products", "torch", "radii", "full"].map(|kind| (kind, threads)));
+    }
+    kinds.push(("plain", 1));
+    if shape.causal {
+        kinds.push(("whole", 1));
+    }
+    if shape.n <= 2048 {
         kinds.push(("numpy", 1));
     }
-    if shape.n * shape.heads <= 512 && shape.d == 64 {
+    if shape.n == 128 && shape.d == 64 {
         kinds.push(("arb", 1));
     }
     let mut rounds = Rounds::new();
-    for _ in 0..count {
+    for _ in 0..if quick { 5 } else { 15 } {
         for &(kind, threads) in &kinds {
-            let server = if matches!(kind, "products" | "plain" | "enclosure" | "full") {
-                &mut *ours
-            } else {
-                &mut *peers
-            };
-            rounds.entry((kind, threads)).or_default().push(server.ask(kind, shape, threads)?);
+            let seconds = match kind {
+                "torch" => peers.ask(torch, shape, threads),
+                "numpy" | "arb" => peers.ask(kind, shape, threads),
+                // The same without a mask.
+                "whole" => ours.ask("radii", Shape { causal: false, ..shape }, threads),
+                _ => ours.ask(kind, shape, threads),
+            }?;
+            rounds.entry((kind, threads)).or_default().push(seconds);
         }
         // What comes before another in one round comes behind it in the next.
         kinds.reverse();
@@ -165,39 +229,51 @@ fn suffix(threads: usize) -> &'static str {
 impl Results {
     /// Takes in the rounds of a shape and prints them.
     fn add(&mut self, shape: Shape, torch: &'static str, rounds: &Rounds) {
+        let peak = median(rounds[&("peak", 1)].iter().map(|seconds| seconds.processor).collect());
         println!(
-            "\n{shape}: medians of {} rounds, PyTorch by {torch}",
-            rounds[&("plain", 1)].len()
+            "\n{shape}: medians of {} rounds, PyTorch by {torch}, peak {:.1} G fused operations/s",
+            rounds[&("peak", 1)].len(),
+            shape.fused() / peak * 1e-9
         );
         for ((kind, threads), seconds) in rounds {
             let ms = 1e3 * median(seconds.iter().map(|seconds| of(*seconds, *threads)).collect());
-            let name = if *kind == torch { "torch_f64" } else { kind };
-            println!("  {:<24} {ms:>10.2} ms", format!("{name}{}", suffix(*threads)));
-            self.medians_ms.insert(format!("{name}_{shape}{}", suffix(*threads)), ms);
+            self.medians_ms.insert(format!("{kind}_{shape}{}", suffix(*threads)), ms);
         }
-        for (name, over, under) in [
-            ("products_over_plain", "products", "plain"),
-            ("enclosure_over_plain", "enclosure", "plain"),
-            ("full_over_plain", "full", "plain"),
-            ("enclosure_over_torch_f64", "enclosure", torch),
-            ("full_over_torch_f64", "full", torch),
-            ("enclosure_over_numpy", "enclosure", "numpy"),
-            ("arb_over_enclosure", "arb", "enclosure"),
-        ] {
-            for threads in [1, 2] {
+        for threads in [1, 2] {
+            for kind in ["products", "torch", "radii", "full"] {
+                let over = |under| {
+                    paired(rounds, (kind, threads), (under, threads), |seconds| {
+                        of(seconds, threads)
+                    })
+                    .map_or_else(String::new, |ratio| format!("{ratio:.3}"))
+                };
+                let name = format!("{kind}_{shape}{}", suffix(threads));
+                println!(
+                    "  {name:<40} {:>9.3} ms, over limit {:>6}, products {:>6}, PyTorch {:>6}",
+                    self.medians_ms[&name],
+                    over("peak"),
+                    over("products"),
+                    over("torch"),
+                );
+            }
+            for (name, over, under) in RATIOS {
                 let ratio = paired(rounds, (over, threads), (under, threads), |seconds| {
                     of(seconds, threads)
                 });
                 self.ratio(format!("{name}_{shape}{}", suffix(threads)), ratio);
             }
         }
-        let speedup = paired(rounds, ("enclosure", 1), ("enclosure", 2), |seconds| seconds.clock);
-        self.ratio(format!("speedup_two_threads_{shape}"), speedup);
+        let pairs = (shape.n as f64 + 1.0) / (2.0 * shape.n as f64);
+        let causal = paired(rounds, ("radii", 1), ("whole", 1), |seconds| seconds.processor);
+        self.ratio(format!("causal_over_visible_{shape}"), causal.map(|ratio| ratio / pairs));
+        for kind in ["radii", "full"] {
+            let speedup = paired(rounds, (kind, 1), (kind, 2), |seconds| seconds.clock);
+            self.ratio(format!("speedup_of_{kind}_{shape}"), speedup);
+        }
     }
 
     fn ratio(&mut self, name: String, ratio: Option<f64>) {
         if let Some(ratio) = ratio {
-            println!("  {name:<56} {ratio:>8.3}");
             self.ratios.insert(name, ratio);
         }
     }
@@ -208,12 +284,7 @@ fn of(seconds: Seconds, threads: usize) -> f64 {
 }
 
 /// Median over the rounds of one time over another, if both were measured.
-fn paired(
-    rounds: &Rounds,
-    over: (&'static str, usize),
-    under: (&'static str, usize),
-    time: impl Fn(Seconds) -> f64,
-) -> Option<f64> {
+fn paired(rounds: &Rounds, over: Kind, under: Kind, time: impl Fn(Seconds) -> f64) -> Option<f64> {
     let pairs = rounds.get(&over)?.iter().zip(rounds.get(&under)?);
     Some(median(pairs.map(|(over, under)| time(*over) / time(*under)).collect()))
 }
@@ -224,45 +295,6 @@ fn median(mut xs: Vec<f64>) -> f64 {
     if xs.len() % 2 == 1 { xs[middle] } else { f64::midpoint(xs[middle - 1], xs[middle]) }
 }
 
-/// The bars that the measured ratios are held against.
-fn bars(ratios: &BTreeMap<String, f64>) -> Vec<Bar> {
-    let mut bars = Vec::new();
-    for ratio in ratios.keys() {
-        let is_long = ["_n2048_", "_n8192_"].iter().any(|n| ratio.contains(n));
-        let (limit, is_least) = match ratio {
-            _ if ratio.starts_with("enclosure_over_plain_") && is_long => (1.15, false),
-            // Set for heads of width 64; those of 128 are printed above and held against nothing.
-            _ if ratio.starts_with("enclosure_over_torch_f64_n2048_h8")
-                && !ratio.contains("_d128") =>
-            {
-                (0.80, false)
-            }
-            _ if ratio.starts_with("arb_over_enclosure_") => (100.0, true),
-            _ if ratio == "speedup_two_threads_n2048_h8" => (1.6, true),
-            _ => continue,
-        };
-        bars.push(Bar { ratio: ratio.clone(), limit, is_least });
-    }
-    bars
-}
-
-fn print_bars(bars: &[Bar], ratios: &BTreeMap<String, f64>) {
-    println!("\nbars");
-    for bar in bars {
-        let ratio = ratios[&bar.ratio];
-        println!("  {}", bar.line(ratio));
-    }
-}
-
-impl Bar {
-    fn line(&self, ratio: f64) -> String {
-        let is_met = if self.is_least { ratio >= self.limit } else { ratio <= self.limit };
-        let (word, verdict) =
-            (if self.is_least { "least" } else { "most" }, if is_met { "met" } else { "not met" });
-        format!("{:<56} {ratio:>8.3}, at {word} {}: {verdict}", self.ratio, self.limit)
-    }
-}
-
 #[cfg(test)]
 #[expect(clippy::float_cmp, reason = "the medians are exact")]
 mod tests {
@@ -270,10 +302,11 @@ mod tests {
 
     #[test]
     fn options_are_read() {
-        assert_eq!(Options::parse(&[]).unwrap(), Options { quick: false, json: None });
-        let both = Options { quick: true, json: Some("a.json") };
-        assert_eq!(Options::parse(&["--json", "a.json", "--quick"]).unwrap(), both);
-        for words in [&["--json"][..], &["--fast"]] {
+        assert_eq!(Options::parse(&[]).unwrap(), Options::default());
+        let all = Options { quick: true, gate: true, is_avx2: true, json: Some("a.json") };
+        let words = ["--json", "a.json", "--gate", "--width", "avx2", "--quick"];
+        assert_eq!(Options::parse(&words).unwrap(), all);
+        for words in [&["--json"][..], &["--fast"], &["--width"], &["--width", "avx512"]] {
             assert!(Options::parse(words).is_err(), "{words:?}");
         }
     }
@@ -283,34 +316,34 @@ mod tests {
         let seconds = |processor: f64| Seconds { clock: 1.0, processor };
         let rounds = Rounds::from([
             (("plain", 1), [1.0, 10.0, 100.0].map(seconds).to_vec()),
-            (("enclosure", 1), [2.0, 11.0, 120.0].map(seconds).to_vec()),
+            (("radii", 1), [2.0, 11.0, 120.0].map(seconds).to_vec()),
         ]);
         assert_eq!(
-            paired(&rounds, ("enclosure", 1), ("plain", 1), |seconds| seconds.processor),
+            paired(&rounds, ("radii", 1), ("plain", 1), |seconds| seconds.processor),
             Some(1.2)
         );
         assert_eq!(paired(&rounds, ("arb", 1), ("plain", 1), |seconds| seconds.processor), None);
         assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), 2.5);
     }
 
+    /// Half of the pairs at the speed of the whole are 1, and so is the peak's own share.
     #[test]
-    fn bars_are_met_or_not() {
-        let ratios = BTreeMap::from(
-            [
-                ("enclosure_over_plain_n512_h1", 2.0),
-                ("enclosure_over_plain_n8192_h1", 1.2),
-                ("arb_over_enclosure_n512_h1", 150.0),
-            ]
-            .map(|(name, ratio)| (name.to_owned(), ratio)),
-        );
-        let lines: Vec<String> =
-            bars(&ratios).iter().map(|bar| bar.line(ratios[&bar.ratio])).collect();
-        assert_eq!(lines.len(), 2, "{lines:?}");
-        assert!(
-            lines[0].starts_with("arb") && lines[0].ends_with("at least 100: met"),
-            "{}",
-            lines[0]
-        );
-        assert!(lines[1].ends_with("at most 1.15: not met"), "{}", lines[1]);
+    fn a_causal_head_is_measured_by_the_pairs_that_it_sees() {
+        let rounds = |names: &[&'static str], causal: f64| {
+            let seconds = |name: &&str| if **name == *"radii" { causal } else { 1.0 };
+            names
+                .iter()
+                .map(|name| ((*name, 1), vec![Seconds { clock: 1.0, processor: seconds(name) }]))
+                .collect::<Rounds>()
+        };
+        let shape = Shape { n: 3, heads: 1, d: 64, causal: true };
+        let mut results = Results::default();
+        let mut all = rounds(&["peak", "products", "torch", "radii", "full", "whole"], 2.0 / 3.0);
+        let two: Rounds =
+            all.iter().map(|((name, _), seconds)| ((*name, 2), seconds.clone())).collect();
+        all.extend(two);
+        results.add(shape, "torch-flash", &all);
+        assert_eq!(results.ratios["causal_over_visible_n3_h1_causal"], 1.0);
+        assert_eq!(shape.fused(), 6.0 * 128.0);
     }
 }

@@ -15,6 +15,15 @@ pub(super) struct Shape {
     pub(super) causal: bool,
 }
 
+impl Shape {
+    /// Fused operations of both products, over the keys that rows see.
+    pub(super) fn fused(self) -> f64 {
+        let n = self.n as f64;
+        let pairs = if self.causal { n * (n + 1.0) / 2.0 } else { n * n };
+        pairs * (2 * self.d * self.heads) as f64
+    }
+}
+
 /// `n2048_h8`, with `_d128` or `_causal` behind it where it is not 64 and not.
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

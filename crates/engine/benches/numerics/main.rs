@@ -1,9 +1,9 @@
 //! What enclosures cost: `cargo xtask bench numerics` and `cargo xtask bench memory` start this
 //! program.
 //!
-//! As `serve` it answers requests on its standard input, one a line:
-//! `KIND N HEADS D CAUSAL THREADS` → the seconds of one run, by the clock and of the processor. As
-//! `memory` it measures what long contexts keep in memory. A number, never a verdict.
+//! As `serve` it says the bits of a vector first and answers requests on its standard input, one a
+//! line: `KIND N HEADS D CAUSAL THREADS` → the seconds of one run, by the clock and of the
+//! processor. As `memory` it measures what long contexts keep in memory. A number, never a verdict.
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -12,6 +12,7 @@
 )]
 
 mod memory;
+mod peak;
 
 use std::collections::HashMap;
 use std::fs;
@@ -62,6 +63,8 @@ fn main() -> ExitCode {
 fn serve() -> Result<(), String> {
     let mut inputs = HashMap::new();
     let mut pools = HashMap::new();
+    println!("{}", peak::vector_bits());
+    std::io::stdout().flush().map_err(|error| error.to_string())?;
     for line in std::io::stdin().lock().lines() {
         let line = line.map_err(|error| error.to_string())?;
         let request = Request::parse(&line)
@@ -89,6 +92,8 @@ fn pool(threads: usize) -> Result<ThreadPool, String> {
 
 #[derive(Clone, Copy)]
 enum Kind {
+    /// The fused operations of both products and nothing else, at the speed of the machine.
+    Peak,
     Products,
     Enclosure(Detail),
 }
@@ -107,9 +112,10 @@ impl Request {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [kind, n, heads, d, causal, threads] = words[..] else { return None };
         let kind = match kind {
+            "peak" => Kind::Peak,
             "products" => Kind::Products,
             "plain" => Kind::Enclosure(Detail::Midpoints),
-            "enclosure" => Kind::Enclosure(Detail::Radii),
+            "radii" => Kind::Enclosure(Detail::Radii),
             "full" => Kind::Enclosure(Detail::Full),
             _ => return None,
         };
@@ -122,6 +128,13 @@ impl Request {
             causal: causal == "true",
             threads: number(threads)?,
         })
+    }
+
+    /// Fused operations of both products, over the keys that rows see.
+    fn fused(&self) -> f64 {
+        let n = self.n as f64;
+        let pairs = if self.causal { n * (n + 1.0) / 2.0 } else { n * n };
+        pairs * 2.0 * self.d as f64 * self.heads as f64
     }
 }
 
@@ -178,8 +191,16 @@ fn measure(request: &Request, inputs: &Inputs) -> (f64, f64) {
     let (started, processor) = (Instant::now(), processor_seconds());
     let mut runs = 0.0;
     while runs == 0.0 || started.elapsed().as_secs_f64() < MIN_SECONDS {
-        (0..request.heads).into_par_iter().for_each(|h| run(request, inputs, &spans, h));
-        runs += 1.0;
+        runs += match request.kind {
+            Kind::Peak => {
+                let done: f64 = (0..request.threads).into_par_iter().map(|_| peak::fused()).sum();
+                done / request.fused()
+            }
+            _ => {
+                (0..request.heads).into_par_iter().for_each(|h| run(request, inputs, &spans, h));
+                1.0
+            }
+        };
     }
     let clock = started.elapsed().as_secs_f64();
     (
@@ -205,6 +226,7 @@ fn run(request: &Request, inputs: &Inputs, spans: &[Span], h: usize) {
                 detail,
             ));
         }
+        Kind::Peak => {}
         Kind::Products => {
             let blocks = (0..n).step_by(TILE.0).collect::<Vec<_>>();
             blocks.into_par_iter().for_each(|start| {

@@ -5,13 +5,13 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use pulp::Arch;
-use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
-use super::element::{self, Element, Factors, RadiiByRange, Sums};
-use super::one_pass;
+use super::element::{self, Element, Factors, Normalized, RadiiByRange};
+use super::one_pass::OnePass;
 use super::rows::{Row, Tables, empty, weigh};
 use super::stages::Stages;
-use super::sweep::Buffers;
+use super::sweep::{Buffers, Panels};
 use super::table::{ColumnStats, Columns, KeyTable, ValueTable};
 use super::visibility::VisibleKeys;
 use super::{Detail, HeadEnclosure, RowStats};
@@ -22,6 +22,9 @@ use crate::head::{Head, Normalization};
 /// Largest number of rows in a block; heads of few queries have smaller ones, for the sake of other
 /// threads.
 const ROW_BLOCK: usize = 384;
+
+/// Rows of a block at least: a group of `f32` on the widest vectors.
+const MIN_ROWS: usize = 48;
 
 /// Scores that a thread holds at most, but for those of a single row: 4 MiB.
 const MAX_SCORES: usize = 1 << 19;
@@ -47,13 +50,31 @@ pub(super) struct Block<'a> {
     stats: &'a mut [RowStats],
 }
 
-/// What a thread needs while it works on a block, kept from block to block.
+/// What a thread needs while it works on a block, kept from block to block and from head to head.
 #[derive(Default)]
 pub(super) struct Scratch {
     scores: Vec<f64>,
     pub(super) sweep: Buffers,
-    pub(super) windows: Vec<Range<usize>>,
     pub(super) sums: ValueSums,
+    pub(super) panels: Panels,
+}
+
+/// What no thread works on. Only its room is kept: whatever is in it is written before it is read.
+static SPARE: Mutex<Vec<Scratch>> = Mutex::new(Vec::new());
+
+impl Scratch {
+    /// One that is kept, or a new one.
+    pub(super) fn take() -> Self {
+        SPARE.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    /// Keeps it, but for what a row of extraordinary length has needed.
+    pub(super) fn give_back(mut self) {
+        if self.scores.len() > MAX_SCORES {
+            self.scores = Vec::new();
+        }
+        SPARE.lock().unwrap_or_else(PoisonError::into_inner).push(self);
+    }
 }
 
 /// Products of the exponentials of some rows with the values of the keys so far.
@@ -134,13 +155,10 @@ impl ValueSums {
         [&mut self.values, &mut self.abs, &mut self.squares, &mut self.weighted_squares]
     }
 
-    fn element(&self, index: usize) -> Sums {
-        Sums {
-            values: self.values[index],
-            abs: self.abs[index],
-            squares: self.squares[index],
-            weighted_squares: self.weighted_squares[index],
-        }
+    /// Sums of each kind.
+    fn of_elements(&self, elements: Range<usize>) -> [&[f64]; 4] {
+        [&self.values, &self.abs, &self.squares, &self.weighted_squares]
+            .map(|sums| &sums[elements.clone()])
     }
 }
 
@@ -159,25 +177,24 @@ pub(super) fn enclose(
     };
     let job = Job { head, by, detail, tables: &tables };
     let blocks = blocks(head, enclosure);
-    let spare = Mutex::new(Vec::new());
-    let work = |mut block: Block<'_>| {
-        let taken = spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut scratch = taken.unwrap_or_default();
-        if !one_pass::enclose(job, &mut scratch, &mut block) {
-            enclose_block(job, &mut scratch, &mut block);
-        }
-        spare.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
-    };
-    if blocks.len() > 1 {
-        blocks.into_par_iter().with_max_len(1).for_each(work);
+    match OnePass::new(job) {
+        Some(one_pass) => one_pass.enclose(blocks),
+        None => each(&mut { blocks }, |block| enclose_block(job, block)),
+    }
+}
+
+/// Does the same with each, on the threads of the pool where there are several.
+pub(super) fn each<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Send + Sync) {
+    if let [one] = items {
+        work(one);
     } else {
-        blocks.into_iter().for_each(work);
+        items.par_iter_mut().with_max_len(1).for_each(work);
     }
 }
 
 /// Blocks of rows; where they end depends on the head alone.
 fn blocks<'a>(head: &Head<'_>, enclosure: &'a mut HeadEnclosure) -> Vec<Block<'a>> {
-    let size = head.n_q.div_ceil(8).next_multiple_of(24).clamp(24, ROW_BLOCK);
+    let size = head.n_q.div_ceil(8).next_multiple_of(MIN_ROWS).clamp(MIN_ROWS, ROW_BLOCK);
     let mut rest = Block {
         rows: 0..head.n_q,
         mid: &mut enclosure.mid,
@@ -238,20 +255,28 @@ impl<'a> Block<'a> {
                     *mid = if is_divided(job.head) { sum / row.sum } else { *sum }
                 });
             }
-            (Detail::Radii | Detail::Rows, Row::Weighted(row)) if is_divided(job.head) => {
-                Arch::new().dispatch(RadiiByRange {
-                    row,
-                    columns,
-                    sums: values,
-                    mid: &mut self.mid[elements.clone()],
-                    rad: &mut self.rad[elements.clone()],
-                });
+            (_, Row::Weighted(row)) if is_divided(job.head) => {
+                let (mid, rad) = (&mut self.mid[elements.clone()], &mut self.rad[elements.clone()]);
+                if job.detail == Detail::Full {
+                    Arch::new().dispatch(Normalized {
+                        factors: &Factors::new(row, job.tables.values.square_exponent),
+                        columns,
+                        sums: sums.of_elements((i - first) * d_v..(i - first + 1) * d_v),
+                        mid,
+                        rad,
+                        abar: &mut self.abar[elements.clone()],
+                        deviation: &mut self.deviation[elements.clone()],
+                        product_norm: &mut self.product_norm[elements.clone()],
+                    });
+                } else {
+                    Arch::new().dispatch(RadiiByRange { row, columns, sums: values, mid, rad });
+                }
                 if stats.exact.is_some() {
                     for (c, rad) in self.rad[elements.clone()].iter_mut().enumerate() {
                         *rad = certain_radius(&stats, columns, c).unwrap_or(*rad);
                     }
                 }
-                if job.detail == Detail::Rows {
+                if job.detail >= Detail::Rows {
                     let sums = self.value_abs_sum[elements].iter_mut().enumerate();
                     sums.for_each(|(c, sum)| *sum = columns.abs_sum(c));
                 }
@@ -318,7 +343,7 @@ fn is_divided(head: &Head<'_>) -> bool {
     matches!(head.normalization, Normalization::OverKeys)
 }
 
-/// Element `index` of the sums, in column `c`.
+/// Element `index` of the sums, in column `c`, where nothing is divided.
 fn weighted(
     job: Job<'_>,
     factors: &Factors<'_>,
@@ -327,14 +352,11 @@ fn weighted(
     sums: &ValueSums,
     (index, c): (usize, usize),
 ) -> Element {
-    let general = match job.detail {
-        Detail::Full if is_divided(job.head) => {
-            element::normalized(factors, &sums.element(index), columns, c)
-        }
-        Detail::Full => element::unnormalized(factors, &sums.element(index), columns, c),
-        Detail::Midpoints | Detail::Radii | Detail::Rows => {
-            element::unnormalized_by_range(factors, sums.values[index], columns, c)
-        }
+    let general = if job.detail == Detail::Full {
+        let [values, abs, _, weighted_squares] = sums.of_elements(index..index + 1);
+        element::unnormalized(factors, [values[0], abs[0], weighted_squares[0]], columns, c)
+    } else {
+        element::unnormalized_by_range(factors, sums.values[index], columns, c)
     };
     certain_radius(stats, columns, c).map_or(general, |rad| Element { rad, ..general })
 }
@@ -352,8 +374,9 @@ fn certain_radius(stats: &RowStats, columns: &ColumnStats, c: usize) -> Option<f
 
 /// The general way: all scores of a row at once, so that their largest is known before the first
 /// exponential.
-fn enclose_block(job: Job<'_>, scratch: &mut Scratch, block: &mut Block<'_>) {
+pub(super) fn enclose_block(job: Job<'_>, block: &mut Block<'_>) {
     let Job { head, by, detail, tables } = job;
+    let mut scratch = Scratch::take();
     let (d_k, d_v) = (head.d_k, head.d_v);
     let width = tables.visibility.window_of_rows(block.rows.clone()).len();
     let rows_at_once = (MAX_SCORES / width.max(1)).clamp(1, ROW_BLOCK);
@@ -404,4 +427,5 @@ fn enclose_block(job: Job<'_>, scratch: &mut Scratch, block: &mut Block<'_>) {
             block.set_row(job, columns.of_row(i), (i, stats, &outcome), &scratch.sums, start);
         }
     }
+    scratch.give_back();
 }

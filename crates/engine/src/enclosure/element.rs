@@ -3,6 +3,7 @@
 use pulp::{Simd, WithSimd};
 
 use super::rows::RowWeights;
+use super::sweep;
 use super::table::ColumnStats;
 use crate::exp::U;
 use crate::format::pow2;
@@ -11,6 +12,9 @@ use crate::gemm::gamma;
 /// Covers the rounding of the bound expressions themselves: some dozens of operations on
 /// non-negative numbers.
 pub(crate) const INFLATION: f64 = 1.0 + 1.0 / 1024.0;
+
+/// Unit roundoff of `f32`.
+const SMALL_U: f64 = f32::EPSILON as f64 / 2.0;
 
 /// Underflow unit; the smallest normal number also covers processes that flush subnormals to zero.
 pub(super) const UNDERFLOW: f64 = f64::MIN_POSITIVE;
@@ -54,18 +58,6 @@ impl Element {
     }
 }
 
-/// Products of one row of computed exponentials `ê` with one column.
-pub(super) struct Sums {
-    /// `Σ ê v`.
-    pub(super) values: f64,
-    /// `Σ ê |v|`.
-    pub(super) abs: f64,
-    /// `Σ ê (v·2^−e)²`, `e` the square exponent of the values.
-    pub(super) squares: f64,
-    /// `Σ ê² (v·2^−e)²`.
-    pub(super) weighted_squares: f64,
-}
-
 /// What all elements of a row share.
 pub(super) struct Factors<'a> {
     row: &'a RowWeights,
@@ -77,70 +69,159 @@ pub(super) struct Factors<'a> {
     logits: f64,
     /// `(1 + τ)/(1 − τ)`.
     growth: f64,
-    /// `2^−e` and `2^e` of [`Sums::squares`].
+    /// Relative error of `Σ ê |v| / L̂`, plus 1.
+    sizes: f64,
+    /// What else `Σ ê |v| / L̂`, or `Σ ê (v·2^−e)² / L̂`, may be off by where a value is not 0.
+    lost: (f64, f64),
+    /// `2^−e` and `2^e`, `e` the square exponent of the values.
     powers: (f64, f64),
 }
 
 impl<'a> Factors<'a> {
     pub(super) fn new(row: &'a RowWeights, square_exponent: i32) -> Self {
+        let (gamma_sum, gamma_product) = (gamma(row.sum_depth, U), gamma(row.product_depth, U));
+        let in_f64 = 1.0 + 2.0 * gamma_product + 2.0 * gamma_sum + 8.0 * U;
+        let powers = (pow2(-square_exponent), pow2(square_exponent));
+        let (sizes, lost) = if row.sizes_are_small {
+            let keys = row.keys as f64;
+            let lost = keys * sweep::SMALL_UNDERFLOW;
+            (in_f64 + 2.0 * gamma(sweep::SMALL_DEPTH, SMALL_U), (lost * powers.1, 4.0 * lost))
+        } else {
+            (in_f64, (0.0, 0.0))
+        };
         Self {
             row,
-            gamma_sum: gamma(row.sum_depth, U),
-            gamma_product: gamma(row.product_depth, U),
+            gamma_sum,
+            gamma_product,
             underflow: row.underflow(),
             spread: row.spread(),
             logits: row.tau / (1.0 - row.tau),
             growth: (1.0 + row.tau) / (1.0 - row.tau),
-            powers: (pow2(-square_exponent), pow2(square_exponent)),
+            sizes,
+            lost,
+            powers,
         }
     }
 }
 
-/// Element of attention: the sums divided by the row sum `L̂`.
-pub(super) fn normalized(
-    factors: &Factors<'_>,
-    sums: &Sums,
-    columns: &ColumnStats,
-    c: usize,
-) -> Element {
-    let Factors { row, gamma_sum, gamma_product, underflow, growth, .. } = *factors;
-    let (l, (down, up)) = (row.sum, factors.powers);
-    let relative = 1.0 + 2.0 * gamma_product + 2.0 * gamma_sum + 8.0 * U;
+/// A row of attention: its sums divided by the row sum `L̂`.
+///
+/// # Shapes
+/// Everything `(d_v)`.
+pub(super) struct Normalized<'a> {
+    pub(super) factors: &'a Factors<'a>,
+    pub(super) columns: &'a ColumnStats,
+    /// Products of one row of computed exponentials `ê` with the columns: `Σ ê v`, `Σ ê |v|`,
+    /// `Σ ê (v·2^−e)²`, `Σ ê² (v·2^−e)²`, `e` the square exponent of the values.
+    pub(super) sums: [&'a [f64]; 4],
+    pub(super) mid: &'a mut [f64],
+    pub(super) rad: &'a mut [f64],
+    pub(super) abar: &'a mut [f64],
+    pub(super) deviation: &'a mut [f64],
+    pub(super) product_norm: &'a mut [f64],
+}
 
-    let mid = sums.values / l;
-    let abar_computed = sums.abs / l * relative + underflow;
-    let summation = gamma_product * abar_computed + (gamma_sum + 2.0 * U) * mid.abs() + underflow;
+impl WithSimd for Normalized<'_> {
+    type Output = ();
 
-    let deviation_computed = {
-        let by_triangle = abar_computed + mid.abs() + summation;
-        // The value of a sink is 0.
-        let (low, high) = (columns.low[c], columns.high[c]);
-        let (low, high) = if row.has_sink { (low.min(0.0), high.max(0.0)) } else { (low, high) };
-        let range = (high - low) * (1.0 + 2.0 * U);
-        let by_range = range * factors.spread;
-        let mean = ((mid.abs() - summation) * down).max(0.0) * (1.0 - 4.0 * U);
-        let second_moment = sums.squares / l * (relative + 8.0 * U) + underflow;
-        let variance = second_moment - mean * mean * (1.0 - 4.0 * U) + 4.0 * U * second_moment;
-        let by_variance = variance.max(0.0).sqrt() * up;
-        // An overflow makes one of them infinite or NaN; `min` then takes the others.
-        by_triangle.min(by_range).min(by_variance) * (1.0 + 16.0 * U)
-    };
-
-    let dropped = if row.has_dropped {
-        4.0 * row.keys as f64 * DROPPED_WEIGHT * columns.abs_sum(c)
-    } else {
-        0.0
-    };
-    let logits = factors.logits * deviation_computed;
-    let rad = INFLATION * (logits + summation) + dropped;
-    Element {
-        mid,
-        rad,
-        abar: INFLATION * growth * abar_computed + dropped,
-        deviation: INFLATION * (growth * deviation_computed + logits) + 2.0 * dropped,
-        product_norm: sums.weighted_squares.sqrt() / l * up,
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) {
+        let Self { factors, columns, sums, mid, rad, abar, deviation, product_norm } = self;
+        let inputs = [sums[0], sums[1], sums[2], sums[3], &columns.low, &columns.high];
+        let mut outputs = [mid, rad, abar, deviation, product_norm];
+        let n = outputs[0].len();
+        for first in (0..n).step_by(WIDTH) {
+            let len = WIDTH.min(n - first);
+            // Copies: of so many slices it would not be known that none is another, and one number
+            // would be computed after the other.
+            let mut of_columns = [[0.0; WIDTH]; 7];
+            for (to, from) in of_columns.iter_mut().zip(inputs) {
+                match from[first..].first_chunk() {
+                    Some(whole) => *to = *whole,
+                    None => to[..len].copy_from_slice(&from[first..]),
+                }
+            }
+            if factors.row.has_dropped {
+                for (c, abs_sum) in of_columns[6].iter_mut().enumerate().take(len) {
+                    *abs_sum = columns.abs_sum(first + c);
+                }
+            }
+            let of_elements = if factors.row.sizes_are_small {
+                factors.elements::<true>(&of_columns)
+            } else {
+                factors.elements::<false>(&of_columns)
+            };
+            for (to, from) in outputs.iter_mut().zip(&of_elements) {
+                match to[first..].first_chunk_mut() {
+                    Some(whole) => *whole = *from,
+                    None => to[first..].copy_from_slice(&from[..len]),
+                }
+            }
+        }
     }
-    .or_unknown()
+}
+
+/// Columns of [`Normalized`] that are worked on together.
+const WIDTH: usize = 32;
+
+impl Factors<'_> {
+    /// Midpoints, radii, `Ā`, `D` and `√(Σ w² v²)` from sums of each kind, lowest and highest value
+    /// and sum of sizes; the last is read only where keys were dropped. Where sizes are `SMALL` they
+    /// are multiplied by `1/L̂`: one rounding more.
+    #[inline(always)]
+    fn elements<const SMALL: bool>(
+        &self,
+        [values, abs, squares, weighted_squares, low, high, abs_sum]: &[[f64; WIDTH]; 7],
+    ) -> [[f64; WIDTH]; 5] {
+        let Self { row, gamma_sum, gamma_product, underflow, growth, .. } = *self;
+        let Self { spread, logits: of_logits, sizes, lost, powers: (down, up), .. } = *self;
+        let l = row.sum;
+        // The value of a sink is 0.
+        let reaches = if row.has_sink { (0.0, 0.0) } else { (f64::INFINITY, f64::NEG_INFINITY) };
+        let of_dropped = 4.0 * row.keys as f64 * DROPPED_WEIGHT;
+        let inverse = 1.0 / l;
+        let over_l = |x: f64| if SMALL { x * inverse } else { x / l };
+        let mut mids = [0.0; WIDTH];
+        let [mut rads, mut abars, mut deviations, mut product_norms] = [mids; 4];
+        for c in 0..WIDTH {
+            let mid = values[c] / l;
+            let has_values = (low[c] < 0.0) | (high[c] > 0.0);
+            let (lost, lost_of_squares) = if has_values { lost } else { (0.0, 0.0) };
+            let abar_computed = over_l(abs[c]) * sizes + underflow + lost;
+            let summation =
+                gamma_product * abar_computed + (gamma_sum + 2.0 * U) * mid.abs() + underflow;
+
+            let by_triangle = abar_computed + mid.abs() + summation;
+            let low = if reaches.0 < low[c] { reaches.0 } else { low[c] };
+            let high = if reaches.1 > high[c] { reaches.1 } else { high[c] };
+            let range = (high - low) * (1.0 + 2.0 * U);
+            let by_range = range * spread;
+            let mean = ((mid.abs() - summation) * down).max(0.0) * (1.0 - 4.0 * U);
+            let second_moment =
+                over_l(squares[c]) * (sizes + 8.0 * U) + underflow + lost_of_squares;
+            let variance = second_moment - mean * mean * (1.0 - 4.0 * U) + 4.0 * U * second_moment;
+            let by_variance = variance.max(0.0).sqrt() * up;
+            // An overflow makes one of them infinite or NaN; `min` then takes the others.
+            let deviation_computed = by_triangle.min(by_range).min(by_variance) * (1.0 + 16.0 * U);
+
+            let dropped = if row.has_dropped { of_dropped * abs_sum[c] } else { 0.0 };
+            let logits = of_logits * deviation_computed;
+            let rad = INFLATION * (logits + summation) + dropped;
+            let abar = INFLATION * growth * abar_computed + dropped;
+            let deviation = INFLATION * (growth * deviation_computed + logits) + 2.0 * dropped;
+            let product_norm = over_l(weighted_squares[c].sqrt()) * up;
+            // As `Element::or_unknown`: 0 times a number is 0 of finite ones alone.
+            let is_known = mid * 0.0 + rad * 0.0 + abar * 0.0 + deviation * 0.0 == 0.0;
+            let known = |x: f64| if is_known { x } else { f64::INFINITY };
+            mids[c] = if is_known { mid } else { 0.0 };
+            // Values that are all 0 add up to 0.
+            rads[c] = if has_values { known(rad) } else { 0.0 };
+            abars[c] = known(abar);
+            deviations[c] = known(deviation);
+            product_norms[c] = known(product_norm);
+        }
+        [mids, rads, abars, deviations, product_norms]
+    }
 }
 
 /// Midpoints and radii of a row of attention from `Σ ê v` and the range of each column, without
@@ -150,7 +231,7 @@ pub(super) fn normalized(
 /// `sums: (d_v)` → `mid: (d_v)`, `rad: (d_v)`.
 ///
 /// # Error bound
-/// That of [`normalized`] with `Ã ≤ max|v_c|`, and `D̂` the least of `Ã + |Õ|` and the bound by the
+/// That of [`Normalized`] with `Ã ≤ max|v_c|`, and `D̂` the least of `Ã + |Õ|` and the bound by the
 /// range.
 pub(super) struct RadiiByRange<'a> {
     pub(super) row: &'a RowWeights,
@@ -202,14 +283,14 @@ impl WithSimd for RadiiByRange<'_> {
 /// full.
 pub(super) fn unnormalized(
     factors: &Factors<'_>,
-    sums: &Sums,
+    [values, abs, weighted_squares]: [f64; 3],
     columns: &ColumnStats,
     c: usize,
 ) -> Element {
     let row = factors.row;
     let gamma_product = gamma(row.product_depth, U);
     let underflow = 8.0 * (row.keys as f64 + 4.0) * UNDERFLOW;
-    let abar_computed = sums.abs * (1.0 + 2.0 * gamma_product + 8.0 * U) + underflow;
+    let abar_computed = abs * (1.0 + 2.0 * gamma_product + 8.0 * U) + underflow;
     let dropped = if row.has_dropped {
         4.0 * row.keys as f64 * DROPPED_WEIGHT * columns.abs_sum(c)
     } else {
@@ -217,11 +298,11 @@ pub(super) fn unnormalized(
     };
     let abar = INFLATION * (1.0 + row.tau) * abar_computed + dropped;
     Element {
-        mid: sums.values,
+        mid: values,
         rad: INFLATION * (row.tau + gamma_product) * abar_computed + underflow + dropped,
         abar,
         deviation: abar,
-        product_norm: sums.weighted_squares.sqrt() * factors.powers.1,
+        product_norm: weighted_squares.sqrt() * factors.powers.1,
     }
     .or_unknown()
 }
@@ -237,8 +318,7 @@ pub(super) fn unnormalized_by_range(
     let row = factors.row;
     let abs_max = columns.low[c].abs().max(columns.high[c].abs());
     let row_sum = row.sum * (1.0 + 2.0 * gamma(row.sum_depth, U));
-    let sums = Sums { values: sum, abs: row_sum * abs_max, squares: 0.0, weighted_squares: 0.0 };
-    unnormalized(factors, &sums, columns, c)
+    unnormalized(factors, [sum, row_sum * abs_max, 0.0], columns, c)
 }
 
 /// Mean of all values of a column, of which `Σ v` and `Σ |v|` are given as plain sums.

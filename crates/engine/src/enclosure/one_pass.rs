@@ -1,19 +1,19 @@
-//! Rows whose logits are bounded beforehand: scale, exponential and sums in one pass over a block
-//! of scores, which is never needed again. Derivation: `docs/bounds.md#streaming`.
+//! Rows whose logits are bounded beforehand: dot products, exponentials and products with the
+//! values in passes over the keys, of which nothing is kept. Derivation: `docs/bounds.md#streaming`.
+
+use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{Detail, RowStats};
-use std::ops::Range;
-
-use super::blocks::{Block, Job, Scratch};
+use super::blocks::{Block, Job, Scratch, each, enclose_block};
 use super::logits::{Dots, Facts, PlainLine, are_plain};
 use super::lse::Lse;
 use super::rows::{Row, RowWeights};
-use super::sweep::{RowSums, Sweep};
+use super::sweep::{self, RowSums, Sweep};
 use super::table::{Columns, norms_and_grids};
+use super::{Detail, RowStats};
 use crate::exp::{EXP_ERROR, FACTOR_ERROR, U, base_2_factor, sum_depth};
-use crate::gemm::{Products, gamma, times_depth};
+use crate::gemm::{Products, gamma};
 use crate::head::{Head, Normalization};
 
 /// Largest bound of a logit at which its exponential needs no shift: squares of exponentials stay
@@ -22,6 +22,9 @@ const MAX_LOGIT: f64 = 100.0;
 
 /// Dot products below this are finite whatever the order of their sums.
 const MAX_DOT: f64 = 1e300;
+
+/// Numbers of keys and values that are copied at a time, 4 MiB: all of most heads.
+const MAX_COPIED: usize = 1 << 19;
 
 /// What is known of a row before its scores.
 struct Bounded {
@@ -33,45 +36,128 @@ struct Bounded {
     logit: f64,
 }
 
-/// Fills the block, or returns false where this way is not open.
-///
-/// It is not when logits have more than a scale, or may be large, a row has a mask, a row could be
-/// exact, or an overflow is met; nor for [`Products::FixedOrder`], whose results are kept by
-/// others.
-pub(super) fn enclose(job: Job<'_>, scratch: &mut Scratch, block: &mut Block<'_>) -> bool {
-    let Job { head, by, detail, tables } = job;
-    let is_softmax = matches!(head.normalization, Normalization::OverKeys) && head.sink.is_none();
-    if by == Products::FixedOrder || !is_softmax || !are_plain(head) {
-        return false;
-    }
-    let Some((rows, factor)) = bounded(job, block).zip(base_2_factor(head.factor().value)) else {
-        return false;
-    };
-    let (n, d_k, d_v) = (rows.len(), head.d_k, head.d_v);
-    let Scratch { sweep, windows, sums, .. } = scratch;
-    windows.clear();
-    windows.extend(rows.iter().map(|row| row.window.clone()));
-    sums.make_room(n * d_v, detail);
-    let query = &head.query[block.rows.start * d_k..block.rows.end * d_k];
-    Arch::new().dispatch(Sweep {
-        query,
-        windows,
-        factor,
-        table: &tables.values,
-        detail,
-        buffers: sweep,
-        sums,
-    });
+/// A head whose rows may need no shift.
+pub(super) struct OnePass<'a> {
+    job: Job<'a>,
+    factor: f64,
+}
 
-    let mut columns = Columns::new(&tables.values, &tables.visibility);
-    for ((i, row), row_sums) in block.rows.clone().zip(&rows).zip(&sweep.rows) {
-        let Some((stats, outcome)) = weigh(head, detail, row, row_sums) else {
-            return false;
-        };
-        block.set_row(job, columns.of_row(i), (i, stats, &outcome), sums, block.rows.start);
+/// A block of rows on its way.
+struct Task<'a> {
+    block: Block<'a>,
+    open: Option<Open>,
+}
+
+/// Rows that need no shift.
+struct Open {
+    rows: Vec<Bounded>,
+    windows: Vec<Range<usize>>,
+    /// From the first pass to the last.
+    scratch: Option<Scratch>,
+}
+
+impl<'a> OnePass<'a> {
+    /// `None` when logits have more than a scale, when values are too far apart for `f32`, and for
+    /// [`Products::FixedOrder`], whose results are kept by others.
+    pub(super) fn new(job: Job<'a>) -> Option<Self> {
+        let Job { head, by, tables, .. } = job;
+        let is_softmax = matches!(head.normalization, Normalization::OverKeys);
+        let is_open = by == Products::Faer
+            && is_softmax
+            && head.sink.is_none()
+            && are_plain(head)
+            && !tables.values.are_far_apart();
+        let factor = base_2_factor(head.factor().value)?;
+        is_open.then_some(Self { job, factor })
     }
-    let results: &[f64] = if detail == Detail::Midpoints { &sums.values } else { block.rad };
-    Arch::new().dispatch(AllFinite(results))
+
+    /// Fills the blocks, in the general way where a row has a mask, could be exact or may have large
+    /// logits, or an overflow is met.
+    pub(super) fn enclose(&self, blocks: Vec<Block<'_>>) {
+        let Job { head, detail, tables, .. } = self.job;
+        let mut tasks: Vec<_> =
+            blocks.into_iter().map(|block| Task { block, open: None }).collect();
+        each(&mut tasks, |task| {
+            task.open = bounded(self.job, &task.block);
+            if task.open.is_none() {
+                enclose_block(self.job, &mut task.block);
+            }
+        });
+        tasks.retain(|task| task.open.is_some());
+        let copied = (MAX_COPIED / (head.d_k + head.d_v).max(1)).next_multiple_of(sweep::BLOCK);
+        // What the blocks of a wave have come to is kept from pass to pass.
+        let wave =
+            if head.n_k <= copied { tasks.len() } else { 2 * rayon::current_num_threads().max(3) };
+        let mut packer = Scratch::take();
+        for tasks in tasks.chunks_mut(wave.max(1)) {
+            let windows =
+                tasks.iter().map(|task| tables.visibility.window_of_rows(task.block.rows.clone()));
+            let seen = windows
+                .filter(|window| !window.is_empty())
+                .reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))
+                .unwrap_or(0..0);
+            let mut keys = seen.start / sweep::BLOCK * sweep::BLOCK..seen.end;
+            let mut is_first = true;
+            loop {
+                let pass = keys.start..keys.end.min(keys.start + copied);
+                keys.start = pass.end;
+                let is_last = keys.is_empty();
+                packer.panels.pack(&tables.values, pass, detail == Detail::Full);
+                let panels = &packer.panels;
+                each(tasks, |task| self.pass(task, panels, (is_first, is_last)));
+                is_first = false;
+                if is_last {
+                    break;
+                }
+            }
+        }
+        packer.give_back();
+    }
+
+    /// One pass over some keys; the last one fills the block.
+    fn pass(&self, task: &mut Task<'_>, panels: &sweep::Panels, (is_first, is_last): (bool, bool)) {
+        let Job { head, detail, tables, .. } = self.job;
+        let Task { block, open: Some(open) } = task else { return };
+        let mut scratch = open.scratch.take().unwrap_or_else(Scratch::take);
+        let Scratch { sweep, sums, .. } = &mut scratch;
+        Arch::new().dispatch(Sweep {
+            query: &head.query[block.rows.start * head.d_k..block.rows.end * head.d_k],
+            windows: &open.windows,
+            factor: self.factor,
+            table: &tables.values,
+            detail,
+            panels,
+            is_first,
+            is_last,
+            buffers: sweep,
+            sums,
+        });
+        if !is_last {
+            open.scratch = Some(scratch);
+            return;
+        }
+        let is_known = self.fill(block, &open.rows, &scratch);
+        scratch.give_back();
+        if !is_known {
+            enclose_block(self.job, block);
+        }
+    }
+
+    /// Whether the rows are what was expected of them; fills the block.
+    fn fill(&self, block: &mut Block<'_>, rows: &[Bounded], scratch: &Scratch) -> bool {
+        let Job { head, detail, tables, .. } = self.job;
+        let Scratch { sweep, sums, .. } = scratch;
+        let mut columns = Columns::new(&tables.values, &tables.visibility);
+        for ((i, row), row_sums) in block.rows.clone().zip(rows).zip(&sweep.rows) {
+            let Some((stats, outcome)) = weigh(head, detail, row, row_sums) else {
+                return false;
+            };
+            let first = block.rows.start;
+            block.set_row(self.job, columns.of_row(i), (i, stats, &outcome), sums, first);
+        }
+        let results: &[f64] = if detail == Detail::Midpoints { &sums.values } else { block.rad };
+        Arch::new().dispatch(AllFinite(results))
+    }
 }
 
 /// Whether no number is infinite or NaN.
@@ -89,7 +175,7 @@ impl WithSimd for AllFinite<'_> {
 
 /// Bounds of the logits of every row of the block; `None` if one of them is too large, or if there
 /// can be something exact.
-fn bounded(job: Job<'_>, block: &Block<'_>) -> Option<Vec<Bounded>> {
+fn bounded(job: Job<'_>, block: &Block<'_>) -> Option<Open> {
     let Job { head, tables, .. } = job;
     let query = &head.query[block.rows.start * head.d_k..block.rows.end * head.d_k];
     let norms = norms_and_grids(query, block.rows.len(), head.d_k);
@@ -109,7 +195,8 @@ fn bounded(job: Job<'_>, block: &Block<'_>) -> Option<Vec<Bounded>> {
         }
         rows.push(Bounded { window, dots, query_norm: query.0, key_norm: keys.0, logit });
     }
-    Some(rows)
+    let windows = rows.iter().map(|row| row.window.clone()).collect();
+    Some(Open { rows, windows, scratch: None })
 }
 
 /// The error of the exponentials of a row; `None` if all its logits are 0, or the error is no use.
@@ -127,12 +214,13 @@ fn weigh(
         sum: sums.sum,
         tau: 0.0,
         sum_depth: sum_depth(n),
-        product_depth: times_depth(n),
+        product_depth: sweep::product_depth(n),
         keys: n,
         has_dropped: false,
         has_sink: false,
         sum_is_exact: n == 1,
         heaviest: 1.0,
+        sizes_are_small: detail == Detail::Full,
     };
     let outcome =
         |weights| if n == 1 { Row::OneKey(row.window.start) } else { Row::Weighted(weights) };

@@ -35,6 +35,8 @@ pub(super) struct RowWeights {
     pub(super) sum_is_exact: bool,
     /// The exponential of the largest logit.
     pub(super) heaviest: f64,
+    /// Whether products with sizes of values and their squares are taken in `f32`.
+    pub(super) sizes_are_small: bool,
 }
 
 impl RowWeights {
@@ -194,6 +196,7 @@ pub(super) fn weigh(
         has_sink: sink.is_some(),
         sum_is_exact: is_exact || exponentials.kept + usize::from(is_kept) <= 1,
         heaviest: 1.0,
+        sizes_are_small: false,
     };
     // A sum without division has its own logarithm: there the shift counts once.
     let lse = Lse::of_row(&weights, shift, logit_error + U * lowest.abs() + exp_error);

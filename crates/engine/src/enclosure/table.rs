@@ -193,7 +193,9 @@ pub(super) struct ValueTable<'a> {
     seen: Vec<bool>,
     /// Keeps the squares of [`ValueTable::abs_and_squares`] from overflow.
     pub(super) square_exponent: i32,
-    /// Statistics of the keys below each multiple of [`KEY_BLOCK`]; none where rows have masks.
+    are_far_apart: bool,
+    /// Statistics of the keys below each multiple of [`KEY_BLOCK`], and of all that rows see; none
+    /// where rows have masks.
     checkpoints: Vec<ColumnStats>,
     /// Statistics of runs of keys; none unless there are windows that begin behind the first key.
     runs: Vec<ColumnStats>,
@@ -237,7 +239,20 @@ impl ColumnStats {
     fn add(&mut self, head: &Head<'_>, j: usize) {
         self.keys += 1;
         let value = head.value_row(j);
-        for ((low, high), v) in self.low.iter_mut().zip(&mut self.high).zip(value) {
+        // All of a few columns before any is written: one by one, only those that change would be,
+        // and the next key would wait for them.
+        let (lows, low) = self.low.as_chunks_mut::<LANES>();
+        let (highs, high) = self.high.as_chunks_mut::<LANES>();
+        let (values, rest) = value.as_chunks::<LANES>();
+        for ((low, high), v) in lows.iter_mut().zip(highs).zip(values) {
+            let (mut least, mut most) = (*low, *high);
+            for c in 0..LANES {
+                least[c] = if v[c] < least[c] { v[c] } else { least[c] };
+                most[c] = if v[c] > most[c] { v[c] } else { most[c] };
+            }
+            (*low, *high) = (least, most);
+        }
+        for ((low, high), v) in low.iter_mut().zip(high).zip(rest) {
             *low = if *v < *low { *v } else { *low };
             *high = if *v > *high { *v } else { *high };
         }
@@ -277,6 +292,32 @@ impl<F: Fn(usize) -> bool> WithSimd for AddKeys<'_, F> {
     }
 }
 
+/// The smallest size but 0, `+∞` if there is none, and the largest, of the values that are seen.
+struct Sizes<'a> {
+    values: &'a [f64],
+    seen: &'a [bool],
+    d_v: usize,
+}
+
+impl WithSimd for Sizes<'_> {
+    type Output = (f64, f64);
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) -> (f64, f64) {
+        let mut lanes = ([f64::INFINITY; WIDE], [0.0f64; WIDE]);
+        for (value, is_seen) in self.values.chunks_exact(self.d_v.max(1)).zip(self.seen) {
+            for value in value.chunks(WIDE).take(if *is_seen { value.len() } else { 0 }) {
+                for ((low, high), v) in lanes.0.iter_mut().zip(&mut lanes.1).zip(value) {
+                    let size = if *v == 0.0 { *low } else { v.abs() };
+                    *low = if size < *low { size } else { *low };
+                    *high = if v.abs() > *high { v.abs() } else { *high };
+                }
+            }
+        }
+        (lanes.0.into_iter().fold(f64::INFINITY, f64::min), lanes.1.into_iter().fold(0.0, f64::max))
+    }
+}
+
 impl<'a> ValueTable<'a> {
     pub(super) fn new(head: &Head<'a>, visibility: &VisibleKeys<'_>) -> Self {
         let seen = visibility.seen_keys(head.n_q);
@@ -298,19 +339,18 @@ impl<'a> ValueTable<'a> {
         let finite = (!is_finite).then(finite);
         let sizes = stats.low.iter().chain(&stats.high).filter(|v| v.is_finite());
         let largest = sizes.fold(0.0f64, |max, v| max.max(v.abs()));
-        if visibility.is_spans() && end.is_multiple_of(KEY_BLOCK) {
+        let square_exponent = exponent(largest).clamp(-1000, 1000);
+        let values = finite.as_deref().unwrap_or(head.value);
+        let (smallest, largest) =
+            Arch::new().dispatch(Sizes { values, seen: &seen, d_v: head.d_v });
+        let power = pow2(-square_exponent);
+        let are_far_apart = smallest * power < pow2(-60) || largest * power >= 2.0;
+        if visibility.is_spans() {
             checkpoints.push(stats);
         }
         let has_windows = visibility.is_spans() && windows().any(|window| window.start > 0);
         let runs = if has_windows { runs_of_keys(head) } else { Vec::new() };
-        Self {
-            head: *head,
-            finite,
-            seen,
-            square_exponent: exponent(largest).clamp(-1000, 1000),
-            checkpoints,
-            runs,
-        }
+        Self { head: *head, finite, seen, are_far_apart, square_exponent, checkpoints, runs }
     }
 
     /// The head that the values belong to.
@@ -329,6 +369,17 @@ impl<'a> ValueTable<'a> {
     /// of `|v|` is not.
     pub(super) fn are_finite(&self) -> bool {
         self.finite.is_none()
+    }
+
+    /// Whether some row sees key `j`.
+    pub(super) fn is_seen(&self, j: usize) -> bool {
+        self.seen[j]
+    }
+
+    /// Whether a value but 0 is so much smaller than another that its scaled square may be no normal
+    /// number of `f32`: `|v|·2^−square_exponent` is not in `[2^−60, 2)`.
+    pub(super) fn are_far_apart(&self) -> bool {
+        self.are_far_apart
     }
 
     /// `|v_jc|` and `(v_jc · 2^−square_exponent)²` of a block of keys; 0 for keys that no row sees.
@@ -402,8 +453,10 @@ impl<'a> Columns<'a> {
             let last = self.window.take().filter(|last| last.start == 0 && last.end <= window.end);
             let mut end = last.map_or(0, |last| last.end);
             if end == 0 || end + KEY_BLOCK <= window.end {
-                end = window.end / KEY_BLOCK * KEY_BLOCK;
-                self.stats.clone_from(&self.values.checkpoints[window.end / KEY_BLOCK]);
+                let whole = self.values.checkpoints.last().filter(|all| all.keys == window.end);
+                let below = whole.unwrap_or(&self.values.checkpoints[window.end / KEY_BLOCK]);
+                end = below.keys;
+                self.stats.clone_from(below);
             }
             self.stats.add_keys(head, end..window.end, |_| true);
             self.window = Some(window);

@@ -1,13 +1,12 @@
 //! An answer that certainly keeps its contract, without the numbers that measure how well.
 
 use qkvet_spec::{Call, Contract, Meaning, Tensor};
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use super::heads_at_once;
+use super::{heads_at_once, mapped};
 use crate::bound::certainly_keeps;
-use crate::enclosure::{Detail, enclose_as};
+use crate::enclosure::{Detail, HeadEnclosure, enclose_together};
 use crate::gemm::Products;
-use crate::lowering::{Maps, ResultName, lower};
+use crate::lowering::{LoweredHead, Maps, ResultName, lower};
 use crate::selftest::rounds_conventionally;
 
 /// Whether an output certainly passes: the verdict that [`interpret`](super::interpret)'s numbers
@@ -39,22 +38,25 @@ pub fn certainly_passes(
         return false;
     }
     let size = dims.n_q * dims.d_v;
-    let keeps = |at: usize| {
-        let lowered = lower(meaning, call, at / dims.h_q, at % dims.h_q, ResultName::Output);
-        let head = lowered.head();
-        let enclosure = enclose_as(&head, Products::Faer, Detail::Rows);
+    let keeps = |(at, (lowered, enclosure)): (usize, (&LoweredHead<'_>, &HeadEnclosure))| {
         !lowered.is_rounded()
             && rounds_conventionally()
             && certainly_keeps(
-                &head,
-                &enclosure,
+                &lowered.head(),
+                enclosure,
                 contract,
                 &output.data[at * size..(at + 1) * size],
             )
     };
     let (heads, at_once) = (dims.b * dims.h_q, heads_at_once(dims));
-    (0..heads).step_by(at_once).all(|first| match at_once {
-        1 => keeps(first),
-        _ => (first..heads.min(first + at_once)).into_par_iter().all(keeps),
+    (0..heads).step_by(at_once).all(|first| {
+        let heads = first..heads.min(first + at_once);
+        let lowered = mapped(heads.clone().collect(), dims, |at| {
+            lower(meaning, call, at / dims.h_q, at % dims.h_q, ResultName::Output)
+        });
+        let problems: Vec<_> = lowered.iter().map(LoweredHead::head).collect();
+        let enclosures = enclose_together(&problems, Products::Faer, Detail::Rows);
+        let each: Vec<_> = heads.zip(lowered.iter().zip(&enclosures)).collect();
+        mapped(each, dims, keeps).into_iter().all(|keeps| keeps)
     })
 }

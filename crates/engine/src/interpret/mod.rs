@@ -6,7 +6,7 @@ mod reference;
 mod second_opinion;
 
 use qkvet_spec::{Call, Contract, Dims, Dtype, EmptyLse, LseBase, Meaning};
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use self::fallback::{Budget, MAX_WEIGHTS, recompute};
 pub use self::keeps::certainly_passes;
@@ -15,9 +15,9 @@ pub use self::second_opinion::second_opinion;
 
 use crate::ball::Ball;
 use crate::bound::{Bound, bound, lse_bound_in};
-use crate::enclosure::{HeadEnclosure, Lse, RowStats, enclose_with};
+use crate::enclosure::{Detail, HeadEnclosure, Lse, RowStats, enclose_together};
 use crate::gemm::Products;
-use crate::lowering::{Maps, ResultName, lower, width_of};
+use crate::lowering::{LoweredHead, Maps, ResultName, lower, width_of};
 use crate::selftest::rounds_conventionally;
 
 /// The exact output of a call, enclosed, and how far an implementation under a contract may be from
@@ -64,9 +64,24 @@ impl Expected {
 const MIN_WEIGHTS: usize = 1 << 12;
 
 /// As many heads at a time as there are threads: what a head takes need not be there for all of
-/// them.
+/// them. Heads that share keys and values are never apart.
 fn heads_at_once(dims: Dims) -> usize {
-    if dims.n_q * dims.n_k < MIN_WEIGHTS { 1 } else { rayon::current_num_threads() }
+    let group = dims.h_q / dims.h_k.max(1);
+    let least = if dims.n_q * dims.n_k < MIN_WEIGHTS { 1 } else { rayon::current_num_threads() };
+    least.next_multiple_of(group.max(1))
+}
+
+/// What comes of each item, on the threads of the pool unless heads are small.
+fn mapped<T: Send, R: Send>(
+    items: Vec<T>,
+    dims: Dims,
+    what: impl Fn(T) -> R + Send + Sync,
+) -> Vec<R> {
+    if items.len() == 1 || dims.n_q * dims.n_k < MIN_WEIGHTS {
+        items.into_iter().map(what).collect()
+    } else {
+        items.into_par_iter().map(what).collect()
+    }
 }
 
 /// Encloses what `call` means and bounds what an implementation under `contract` may return for it.
@@ -120,23 +135,21 @@ pub fn interpret_with(
     let mut budget = Budget(MAX_WEIGHTS);
     let heads: Vec<(usize, usize)> =
         (0..dims.b).flat_map(|item| (0..dims.h_q).map(move |h| (item, h))).collect();
-    let bounded = |(item, h): &(usize, usize)| {
-        let lowered = lower(meaning, call, *item, *h, want);
-        let mut enclosure = enclose_with(&lowered.head(), products);
+    let bounded = |(lowered, mut enclosure): (&LoweredHead<'_>, HeadEnclosure)| {
         let mut allowed = bound(&lowered.head(), &enclosure, contract);
         // Threads are others' too: a library may have changed how they round.
         let is_known = !lowered.is_rounded() && rounds_conventionally();
         if !is_known {
             unknown(&mut enclosure, &mut allowed);
         }
-        (lowered, enclosure, allowed, is_known)
+        (enclosure, allowed, is_known)
     };
     for heads in heads.chunks(heads_at_once(dims)) {
-        let bounded: Vec<_> = match heads {
-            [one] => vec![bounded(one)],
-            _ => heads.par_iter().map(bounded).collect(),
-        };
-        for (lowered, mut enclosure, mut allowed, is_known) in bounded {
+        let lowered = mapped(heads.to_vec(), dims, |(item, h)| lower(meaning, call, item, h, want));
+        let problems: Vec<_> = lowered.iter().map(LoweredHead::head).collect();
+        let enclosures = enclose_together(&problems, products, Detail::Full);
+        let bounded = mapped(lowered.iter().zip(enclosures).collect(), dims, bounded);
+        for (lowered, (mut enclosure, mut allowed, is_known)) in lowered.iter().zip(bounded) {
             let head = lowered.head();
             let mut none = Budget(0);
             let budget = if is_known { &mut budget } else { &mut none };

@@ -1,54 +1,58 @@
-//! Rows that are worked on together, each in a lane of its own.
+//! Rows side by side: groups of vectors, where they lie, and the keys that each of their rows sees.
 
 use std::ops::Range;
 
 use pulp::Simd;
 
-/// One number of every row of a group, in `V` vectors.
-pub(super) type Group<S, const V: usize> = [<S as Simd>::f64s; V];
+use super::float::Float;
+
+/// `V` vectors, so many rows of which one number each is in them.
+pub(super) type Group<F, S, const V: usize> = [<F as Float>::Vector<S>; V];
 
 /// Numbers as groups; the lanes of a group lie side by side.
 #[inline(always)]
-pub(super) fn groups<S: Simd, const V: usize>(numbers: &[f64]) -> &[Group<S, V>] {
-    S::as_simd_f64s(numbers).0.as_chunks().0
+pub(super) fn groups<F: Float, S: Simd, const V: usize>(numbers: &[F]) -> &[Group<F, S, V>] {
+    F::vectors::<S>(numbers).as_chunks().0
 }
 
 /// [`groups`], to be written.
 #[inline(always)]
-pub(super) fn groups_mut<S: Simd, const V: usize>(numbers: &mut [f64]) -> &mut [Group<S, V>] {
-    S::as_mut_simd_f64s(numbers).0.as_chunks_mut().0
+pub(super) fn groups_mut<F: Float, S: Simd, const V: usize>(
+    numbers: &mut [F],
+) -> &mut [Group<F, S, V>] {
+    F::vectors_mut::<S>(numbers).as_chunks_mut().0
 }
 
 /// Numbers that begin where a cache line does, so that no vector of them lies on two.
 #[derive(Default)]
-pub(super) struct Aligned {
-    numbers: Vec<f64>,
+pub(super) struct Aligned<F> {
+    numbers: Vec<F>,
     len: usize,
 }
 
-/// Numbers of a cache line, and of the widest vector.
-const LINE: usize = 8;
+/// Bytes of a cache line, and of the widest vector.
+const LINE: usize = 64;
 
-impl Aligned {
+impl<F: Float> Aligned<F> {
     /// Room for `len` numbers, whatever is in it.
-    pub(super) fn fit(&mut self, len: usize) -> &mut [f64] {
+    pub(super) fn fit(&mut self, len: usize) -> &mut [F] {
         self.len = len;
-        self.numbers.resize(len + LINE, 0.0);
+        self.numbers.resize(len + LINE / size_of::<F>(), F::ZERO);
         self.get_mut()
     }
 
-    pub(super) fn get(&self) -> &[f64] {
+    pub(super) fn get(&self) -> &[F] {
         &self.numbers[self.start()..][..self.len]
     }
 
-    pub(super) fn get_mut(&mut self) -> &mut [f64] {
+    pub(super) fn get_mut(&mut self) -> &mut [F] {
         let start = self.start();
         &mut self.numbers[start..][..self.len]
     }
 
     fn start(&self) -> usize {
-        // Where the machine cannot say, any place will do.
-        self.numbers.as_ptr().align_offset(LINE * size_of::<f64>()).min(LINE)
+        // Where the machine cannot say, any place will do. Nothing is there before the first `fit`.
+        self.numbers.as_ptr().align_offset(LINE).min(self.numbers.len() - self.len)
     }
 }
 
@@ -58,8 +62,8 @@ pub(super) struct Windows<S: Simd, const V: usize> {
     pub(super) any: Range<usize>,
     /// Every row sees the keys in this.
     all: Range<usize>,
-    start: Group<S, V>,
-    end: Group<S, V>,
+    start: Group<f64, S, V>,
+    end: Group<f64, S, V>,
 }
 
 impl<S: Simd, const V: usize> Windows<S, V> {
@@ -97,9 +101,9 @@ impl<S: Simd, const V: usize> Windows<S, V> {
         &self,
         simd: S,
         key: usize,
-        seen: Group<S, V>,
+        seen: Group<f64, S, V>,
         hidden: f64,
-    ) -> Group<S, V> {
+    ) -> Group<f64, S, V> {
         let (key, hidden) = (simd.splat_f64s(key as f64), simd.splat_f64s(hidden));
         let mut chosen = seen;
         for m in 0..V {

@@ -1,19 +1,16 @@
-//! From queries and keys to exponentials, a tile of rows and keys at a time: the scores never leave
-//! the registers.
+//! From dot products to exponentials, a block of keys of one group of rows at a time.
 
 use pulp::Simd;
 
 use super::group::{Group, Windows};
 use crate::exp::exp_product_vectors;
 
-/// Elements of a dot product between two checks of where it ends.
-const DIMENSIONS: usize = 4;
-
 /// Keys whose exponentials are computed together.
 pub(super) const PAIR: usize = 2;
 
-/// Keys whose exponentials are summed up before they join the sum of their block.
-pub(super) const RUN: usize = 16;
+/// Keys whose exponentials are summed up before they join the sum of their block;
+/// [`CHAIN`](super::products::CHAIN) is a multiple.
+const RUN: usize = 24;
 
 /// How many [`Facts`] there are; which is which follows.
 pub(super) const FACTS: usize = 5;
@@ -25,7 +22,7 @@ pub(super) const HEAVIEST: usize = 4;
 
 /// What is known of the rows of a group, over the keys seen so far: sums of exponentials, and dot
 /// products.
-pub(super) struct Facts<'a, S: Simd, const V: usize>(pub(super) &'a mut [Group<S, V>; FACTS]);
+pub(super) struct Facts<'a, S: Simd, const V: usize>(pub(super) &'a mut [Group<f64, S, V>; FACTS]);
 
 impl<S: Simd, const V: usize> Facts<'_, S, V> {
     /// No key yet.
@@ -45,12 +42,8 @@ impl<S: Simd, const V: usize> Facts<'_, S, V> {
     }
 }
 
-/// Dot products of the rows of a group with some keys that lie side by side.
+/// Which dot products of a group of rows become exponentials, and how.
 pub(super) struct Scores<'a, S: Simd, const V: usize> {
-    /// `(d_k)`.
-    pub(super) query: &'a [Group<S, V>],
-    /// `(keys, d_k)`.
-    pub(super) key: &'a [f64],
     pub(super) first_key: usize,
     /// `|scale|·log₂e`, rounded.
     pub(super) factor: S::f64s,
@@ -58,27 +51,22 @@ pub(super) struct Scores<'a, S: Simd, const V: usize> {
 }
 
 impl<S: Simd, const V: usize> Scores<'_, S, V> {
-    /// Writes `exp_product(q·k, factor)`, or 0 where the row does not see the key, `N` keys at a
-    /// time, and takes all in.
+    /// Replaces dot products by `exp_product(q·k, factor)`, or by 0 where the row does not see the
+    /// key, and takes all in.
     ///
     /// The logits must be within the interval of [`exp_product`](crate::exp::exp_product).
     ///
     /// # Shapes
-    /// `tile: (keys)`.
+    /// `tile: (keys)`, an even number; the first is a multiple of [`RUN`].
     ///
     /// # Error bound
-    /// A dot product is `d_k` fused operations from 0 on. The sum of the exponentials: [`RUN`]
-    /// keys, the runs of the tile, the tiles, each one after the other.
+    /// The sum of the exponentials: [`RUN`] keys, the runs of the tile, the tiles, each one after
+    /// the other.
     #[inline(always)]
-    pub(super) fn weigh<
-        const N: usize,
-        const M: usize,
-        const WITH_LARGEST: bool,
-        const WITH_ALL: bool,
-    >(
+    pub(super) fn weigh<const M: usize, const WITH_LARGEST: bool, const WITH_ALL: bool>(
         &self,
         simd: S,
-        tile: &mut [Group<S, V>],
+        tile: &mut [Group<f64, S, V>],
         facts: Facts<'_, S, V>,
     ) {
         let mut taken = Taken {
@@ -86,22 +74,16 @@ impl<S: Simd, const V: usize> Scores<'_, S, V> {
             run: [simd.splat_f64s(0.0); V],
             block: [simd.splat_f64s(0.0); V],
         };
-        let (several, single) = tile.as_chunks_mut::<N>();
-        let mut k = 0;
-        for exponentials in several {
-            self.step::<N, M, WITH_LARGEST, WITH_ALL>(simd, k, exponentials, &mut taken);
-            k += N;
+        let mut first = self.first_key;
+        for run in tile.chunks_mut(RUN) {
+            if self.windows.sees_all(first, run.len()) {
+                self.settle::<M, WITH_LARGEST, WITH_ALL, false>(simd, first, run, &mut taken);
+            } else {
+                self.settle::<M, WITH_LARGEST, WITH_ALL, true>(simd, first, run, &mut taken);
+            }
+            taken.end_run(simd);
+            first += RUN;
         }
-        for exponentials in single {
-            self.step::<1, M, WITH_LARGEST, WITH_ALL>(
-                simd,
-                k,
-                std::array::from_mut(exponentials),
-                &mut taken,
-            );
-            k += 1;
-        }
-        taken.end_run(simd);
         let Taken { facts: mut all, block, .. } = taken;
         for m in 0..V {
             let sum = &mut all[SUM][m];
@@ -110,78 +92,17 @@ impl<S: Simd, const V: usize> Scores<'_, S, V> {
         *facts.0 = all;
     }
 
-    #[inline(always)]
-    fn step<const N: usize, const M: usize, const WITH_LARGEST: bool, const WITH_ALL: bool>(
-        &self,
-        simd: S,
-        k: usize,
-        exponentials: &mut [Group<S, V>; N],
-        taken: &mut Taken<S, V>,
-    ) {
-        let first = self.first_key + k;
-        self.dots(simd, k, exponentials);
-        if self.windows.sees_all(first, N) {
-            self.settle::<M, WITH_LARGEST, WITH_ALL, false>(simd, first, exponentials, taken);
-        } else {
-            self.settle::<M, WITH_LARGEST, WITH_ALL, true>(simd, first, exponentials, taken);
-        }
-        if (k + N).is_multiple_of(RUN) {
-            taken.end_run(simd);
-        }
-    }
-
-    /// Dot products with the `N` keys from `k` on.
-    #[inline(always)]
-    fn dots<const N: usize>(&self, simd: S, k: usize, dots: &mut [Group<S, V>; N]) {
-        let d = self.query.len();
-        let (several, single) = self.query.as_chunks::<DIMENSIONS>();
-        let mut keys: [(&[[f64; DIMENSIONS]], &[f64]); N] = [(&[], &[]); N];
-        for (n, key) in keys.iter_mut().enumerate() {
-            *key = self.key[(k + n) * d..][..d].as_chunks();
-        }
-        let mut sums = [[simd.splat_f64s(0.0); V]; N];
-        for (c, queries) in several.iter().enumerate() {
-            let mut key = [&[0.0; DIMENSIONS]; N];
-            for (key, (chunks, _)) in key.iter_mut().zip(&keys) {
-                *key = &chunks[c];
-            }
-            for t in 0..DIMENSIONS {
-                for n in 0..N {
-                    let key = simd.splat_f64s(key[n][t]);
-                    for m in 0..V {
-                        sums[n][m] = simd.mul_add_f64s(queries[t][m], key, sums[n][m]);
-                    }
-                }
-            }
-        }
-        for (t, query) in single.iter().enumerate() {
-            for n in 0..N {
-                let key = simd.splat_f64s(keys[n].1[t]);
-                for m in 0..V {
-                    sums[n][m] = simd.mul_add_f64s(query[m], key, sums[n][m]);
-                }
-            }
-        }
-        for n in 0..N {
-            for m in 0..V {
-                dots[n][m] = sums[n][m];
-            }
-        }
-    }
-
-    /// Exponentials in place of the dot products of a tile, a pair of keys at a time, which has
-    /// `M = 2·V` vectors.
+    /// A run, a pair of keys at a time, which has `M = 2·V` vectors.
     #[inline(always)]
     fn settle<const M: usize, const WITH_LARGEST: bool, const WITH_ALL: bool, const HIDES: bool>(
         &self,
         simd: S,
         first: usize,
-        tile: &mut [Group<S, V>],
+        run: &mut [Group<f64, S, V>],
         taken: &mut Taken<S, V>,
     ) {
-        let (pairs, single) = tile.as_chunks_mut::<PAIR>();
         let mut key = first;
-        for pair in pairs {
+        for pair in run.as_chunks_mut::<PAIR>().0 {
             let mut dots = [simd.splat_f64s(0.0); M];
             for m in 0..M {
                 dots[m] = pair[m / V][m % V];
@@ -201,12 +122,6 @@ impl<S: Simd, const V: usize> Scores<'_, S, V> {
                 key += 1;
             }
         }
-        for dot in single {
-            let exponential = exp_product_vectors(simd, *dot, self.factor);
-            *dot =
-                self.take::<WITH_LARGEST, WITH_ALL, HIDES>(simd, key, (*dot, exponential), taken);
-            key += 1;
-        }
     }
 
     /// Takes in what is known of a key; its exponential, or 0 where it is hidden.
@@ -215,9 +130,9 @@ impl<S: Simd, const V: usize> Scores<'_, S, V> {
         &self,
         simd: S,
         key: usize,
-        (dot, mut exponential): (Group<S, V>, Group<S, V>),
+        (dot, mut exponential): (Group<f64, S, V>, Group<f64, S, V>),
         taken: &mut Taken<S, V>,
-    ) -> Group<S, V> {
+    ) -> Group<f64, S, V> {
         if HIDES {
             exponential = self.windows.choose(simd, key, exponential, 0.0);
         }
@@ -234,9 +149,9 @@ impl<S: Simd, const V: usize> Scores<'_, S, V> {
 
 /// [`Facts`] in the making, and the sums that have not joined them.
 struct Taken<S: Simd, const V: usize> {
-    facts: [Group<S, V>; FACTS],
-    run: Group<S, V>,
-    block: Group<S, V>,
+    facts: [Group<f64, S, V>; FACTS],
+    run: Group<f64, S, V>,
+    block: Group<f64, S, V>,
 }
 
 impl<S: Simd, const V: usize> Taken<S, V> {
@@ -245,8 +160,8 @@ impl<S: Simd, const V: usize> Taken<S, V> {
     fn take<const WITH_LARGEST: bool, const WITH_ALL: bool>(
         &mut self,
         simd: S,
-        (low, high): (Group<S, V>, Group<S, V>),
-        exponential: Group<S, V>,
+        (low, high): (Group<f64, S, V>, Group<f64, S, V>),
+        exponential: Group<f64, S, V>,
     ) {
         for m in 0..V {
             self.run[m] = simd.add_f64s(self.run[m], exponential[m]);
