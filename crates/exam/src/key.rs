@@ -127,6 +127,7 @@ impl Key {
             library.add(path, text, catalog).map_err(in_copy)?;
         }
         let set = ProblemSet::from_yaml(&self.set.path, &self.set.text).map_err(in_copy)?;
+        library.adapt(&self.set.path, &self.set.text, &set).map_err(in_copy)?;
         Ok((set, library))
     }
 }

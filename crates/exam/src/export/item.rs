@@ -10,7 +10,10 @@ use crate::print::{
     with_names,
 };
 use crate::proofs::Proofs;
-use crate::question::{AnswerSpec, Choice, Credit, Ordering, Statement, Statements};
+use crate::question::{
+    AnswerSpec, Choice, Credit, Ordering, Statement, Statements, Tolerance,
+};
+use crate::student_answer::read_expression;
 
 /// A part of a question of one variant.
 #[derive(Clone, Debug)]
@@ -155,6 +158,10 @@ fn item(
     if let (ItemKind::Numbers(_), Some(how)) = (&asked, how(&written.answer)) {
         ask.push(Block::Paragraph(vec![Inline::text(how)]));
     }
+    let full = written.tolerance().0.iter().find(|band| band.share >= 1.0);
+    if let (ItemKind::Numbers(_), Some(band)) = (&asked, full) {
+        ask.push(Block::Paragraph(vec![Inline::text(format!("Here {band}."))]));
+    }
     if let ItemKind::Shape(_) = asked {
         ask.push(Block::Paragraph(vec![Inline::text(
             "Write it as numbers in parentheses, such as (2, 3).",
@@ -205,14 +212,17 @@ fn whole(numbers: &Numbers) -> Vec<Vec<Entry>> {
 }
 
 fn asked(posed: &Instance<'_>, part: &InstancePart, shares: &[f64]) -> ItemKind {
-    match (&posed.written(part).0.answer, &part.answer) {
+    let (written, _) = posed.written(part);
+    match (&written.answer, &part.answer) {
         (AnswerSpec::Shape(_), Answer::Numbers { key, .. }) => {
             ItemKind::Shape(shape(key, &part.mistakes, shares))
         }
         (_, Answer::Numbers { key, choices }) if !choices.is_empty() => {
             ItemKind::One(offered(key, choices, &part.mistakes, shares))
         }
-        (_, Answer::Numbers { key, .. }) => ItemKind::Numbers(cells(key, &part.mistakes, shares)),
+        (_, Answer::Numbers { key, .. }) => {
+            ItemKind::Numbers(cells((key, written.tolerance()), &part.mistakes, shares))
+        }
         (_, Answer::Largest(columns)) => {
             let cell = |(at, column): (usize, &usize)| {
                 let right = entry(&column.to_string(), None);
@@ -234,8 +244,21 @@ fn asked(posed: &Instance<'_>, part: &InstancePart, shares: &[f64]) -> ItemKind 
     }
 }
 
-fn cells(key: &Numbers, mistakes: &[Mistaken], shares: &[f64]) -> Vec<Vec<Cell>> {
-    let right = whole(key);
+fn cells(
+    (key, tolerance): (&Numbers, &Tolerance),
+    mistakes: &[Mistaken],
+    shares: &[f64],
+) -> Vec<Vec<Cell>> {
+    let mut right = whole(key);
+    for (entry, exact) in right.iter_mut().flatten().zip(key.exact.iter().flatten()) {
+        let allowed = read_expression(exact).ok().and_then(|exact| {
+            tolerance.full(&exact, key.places)
+        });
+        if let Some(allowed) = allowed {
+            entry.widen(&allowed);
+        }
+    }
+    let right = right;
     let n_cells: usize = right.iter().map(Vec::len).sum();
     let shape = |rows: &[Vec<Entry>]| rows.iter().map(Vec::len).collect::<Vec<_>>();
     let comparable = |(one, share): (&Mistaken, &f64)| {

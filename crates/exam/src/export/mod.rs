@@ -25,7 +25,7 @@ use crate::error::{ExamError, KeyError};
 pub use crate::file::Exported;
 use crate::generate::{Instance, InstancePart, Which};
 use crate::key::Key;
-use crate::proofs::{Proofs, proofs};
+use crate::proofs::proofs;
 use crate::question::{Library, ProblemSet};
 use crate::verify::verify;
 use item::{Item, items};
@@ -118,7 +118,8 @@ pub fn export(
     let first = keys.first().ok_or(KeyError::None)?;
     credit.fits(target)?;
     let (set, library) = first.sources(catalog)?;
-    let (mut variants, mut proven) = (Vec::new(), Proofs::new());
+    let proven = proofs(&library.of_set(&first.set.path, &first.set.text, &set)?, catalog)?;
+    let mut variants = Vec::new();
     for key in keys {
         if (&key.set, &key.own, key.seed) != (&first.set, &first.own, first.seed) {
             return Err(KeyError::OtherExam { exam: set.exam }.into());
@@ -127,11 +128,6 @@ pub fn export(
             return Err(ExamError::Untrue { variant: key.variant, reason: reason.into() });
         }
         let posed = posed(key, &library)?;
-        if variants.is_empty() {
-            // All variants have the same questions.
-            let questions: Vec<_> = posed.iter().map(|posed| posed.question).collect();
-            proven = proofs(&questions, catalog)?;
-        }
         let width = key.variants.to_string().len();
         let name = format!("{}-{:0width$}", set.exam, key.variant);
         variants.push(Variant { number: key.variant, name, items: items(&posed, &proven, credit) });
@@ -187,7 +183,8 @@ fn posed<'a>(key: &Key, library: &'a Library) -> Result<Vec<Instance<'a>>, ExamE
             mistakes: part.mistakes.clone(),
         };
         let parts = keyed.parts.iter().map(part).collect();
-        all.push(Instance { question, drawn: keyed.drawn.clone(), worked, parts });
+        let (drawn, thrown) = (keyed.drawn.clone(), Vec::new());
+        all.push(Instance { question, drawn, worked, parts, thrown });
     }
     Ok(all)
 }

@@ -6,6 +6,7 @@ mod instantiate;
 mod load;
 mod mistake;
 mod prose;
+mod report;
 mod stream;
 mod workspace;
 
@@ -17,4 +18,5 @@ pub use load::load;
 pub use mistake::Mistaken;
 pub(crate) use mistake::{PLACES, nothing};
 pub(crate) use prose::plain;
+pub use report::{Draws, Report};
 pub use stream::Stream;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use qkvet_prove::exact::{NoValue, Real, Value as Exactly};
+use qkvet_prove::exact::{Exact, NoValue, Real, Value as Exactly};
 use qkvet_spec::syntax::{BinaryOp, Expr};
 use qkvet_spec::{Catalog, Formula};
 
@@ -17,7 +17,8 @@ use crate::answer::{
     AnswerError, Drawn, Numbers, Printed, Worked, agrees, ball_of, enclosed_all, of_value, standard,
 };
 use crate::expr::binary;
-use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, MistakeEffect, Size, prose};
+use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, MistakeEffect, Part, Size, prose};
+use crate::student_answer::{half_unit, is_within, read_expression};
 
 /// An instance while it is tried.
 pub(super) struct Workspace<'a> {
@@ -136,6 +137,11 @@ impl Workspace<'_> {
             if !nearly || places.is_some_and(|places| is_near(key.rows(), gives.rows(), places)) {
                 return Err(Reject::Key { of: of(), nearly }.into());
             }
+        }
+        if let Some(key) = &found.key
+            && admits(part, mistake.credit, key, gives.rows())
+        {
+            return Err(Reject::Admitted { of: of() }.into());
         }
         let alike = found
             .mistakes
@@ -366,6 +372,29 @@ impl Workspace<'_> {
             _ => Contradiction::Expression,
         })
     }
+}
+
+/// Whether the tolerance of a part gives what a mistake leads to, or a number that is taken for it,
+/// more than the mistake earns.
+fn admits(part: &Part, own: Option<f64>, key: &Printed, gives: &[Vec<String>]) -> bool {
+    let (tolerance, places) = (part.tolerance(), part.places());
+    if tolerance.0.is_empty() || key.rows().len() != gives.len() {
+        return false;
+    }
+    let share = own.unwrap_or(part.credit.mistake);
+    // Decimals of the mistake are half a unit from it at most, and numbers half a unit from these
+    // are taken for it.
+    let unit = places.map_or(Exact::from(0), |places| {
+        let half = half_unit(places);
+        &half + &half
+    });
+    let is_near = |(right, gives): (&Real, &String)| {
+        let widest = tolerance.widest(share, right, places);
+        let (Some(widest), Ok(gives)) = (widest, read_expression(gives)) else { return false };
+        is_within(&gives, right, &(&widest + &unit))
+    };
+    key.data().len() == gives.iter().map(Vec::len).sum::<usize>()
+        && key.data().iter().zip(gives.iter().flatten()).all(is_near)
 }
 
 fn wrong(part: usize, reason: impl Into<Contradiction>) -> Rejected {

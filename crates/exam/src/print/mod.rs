@@ -28,7 +28,7 @@ pub use sheet::sheet_document;
 pub(crate) use sheet::{ask, how, number};
 pub use solution::key_document;
 pub(crate) use solution::{rubric_lines, solution};
-pub(crate) use words::{blocks, line, part_letter, with_names};
+pub(crate) use words::{PRINTED_PLACES, blocks, line, part_letter, with_names};
 
 /// The document in a format.
 pub fn print(document: &Document, format: Format) -> String {

@@ -5,7 +5,7 @@ use super::words::{blocks, line, of_numbers, part_letter};
 use crate::answer::Numbers;
 use crate::generate::{Answer, Instance, InstancePart};
 use crate::plural::{counted, of_points};
-use crate::question::{AnswerSpec, ProblemSet};
+use crate::question::{AnswerSpec, ProblemSet, Tolerance};
 
 /// The sheet of a variant.
 pub fn sheet_document(set: &ProblemSet, posed: &[Instance<'_>], variant: usize) -> Document {
@@ -27,14 +27,36 @@ pub fn sheet_document(set: &ProblemSet, posed: &[Instance<'_>], variant: usize) 
             .blocks
             .push(Block::Paragraph(vec![Inline::text("Write numbers alone, without units.")]));
     }
+    let asks_decimals = |part: &&InstancePart, posed: &Instance<'_>| {
+        posed.written(part).0.places().is_some() && is_number(posed, part)
+    };
+    if posed.iter().any(|posed| posed.parts.iter().any(|part| asks_decimals(&part, posed))) {
+        let text = rule(set.tolerance.as_ref());
+        document.blocks.push(Block::Paragraph(vec![Inline::text(text)]));
+    }
     for (at, question) in posed.iter().enumerate() {
         document.blocks.extend(head(question, at));
         for (at, part) in question.parts.iter().enumerate() {
             document.blocks.extend(asked(question, part, at));
+            let own = question.written(part).0.tolerance.as_ref();
+            if own.is_some() && own != set.tolerance.as_ref() {
+                let text = format!("Here {}.", own.map_or_else(String::new, Tolerance::rule));
+                document.blocks.push(Block::Paragraph(vec![Inline::text(text)]));
+            }
             document.blocks.push(room(question, part));
         }
     }
     document
+}
+
+/// How near to the right number an answer in decimals has to be, for the student.
+fn rule(tolerance: Option<&Tolerance>) -> String {
+    let rounded = "A number earns full points if it is right after rounding to the decimals asked";
+    let printed = "Numbers that this sheet prints rounded count as exact.";
+    match tolerance {
+        Some(tolerance) => format!("{rounded}. Otherwise {}. {printed}", tolerance.rule()),
+        None => format!("{rounded}. {printed}"),
+    }
 }
 
 /// Whether a number or a matrix is to be written.

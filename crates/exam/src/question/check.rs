@@ -15,7 +15,7 @@ use super::error::Misfit;
 use super::place::line_of;
 use super::room;
 use super::{
-    AnswerSpec, CheckedMistake, Choice, Domain, MistakeEffect, Ordering, Paragraph, Part, Piece,
+    AnswerSpec, CheckedMistake, Choice, Domain, Keep, MistakeEffect, Ordering, Paragraph, Part, Piece,
     Property, Question, Size, Statement, Statements, prose,
 };
 
@@ -31,7 +31,7 @@ pub struct CheckedQuestion {
     /// Its parameters and abbreviations as those of a law.
     pub law: CheckedLaw,
     /// Its conditions.
-    pub keep: Vec<Expr>,
+    pub keep: Vec<Keep>,
     /// The band of its load.
     pub load: Option<Size>,
     /// Its parts.
@@ -119,6 +119,53 @@ impl CheckedQuestion {
     }
 }
 
+impl CheckedQuestion {
+    /// Parameters that no answer, mistake, option or condition of an answer depends on, by name.
+    pub fn unused(&self) -> Vec<&str> {
+        let mut used = BTreeSet::new();
+        let mut note = |expr: &Expr| each_name(expr, &mut |name, _| {
+            used.insert(name.to_owned());
+        });
+        for (part, checked) in self.question.parts.iter().zip(&self.parts) {
+            checked.of.iter().chain(&checked.beside).for_each(&mut note);
+            for mistake in &checked.mistakes {
+                if let MistakeEffect::Answer(gives) = &mistake.slip {
+                    note(gives);
+                }
+            }
+            let mut texts = vec![&part.prompt];
+            match &part.answer {
+                AnswerSpec::Choice(choice) => {
+                    texts.push(&choice.right);
+                    texts.extend(choice.wrong.iter().map(|one| &one.says));
+                }
+                AnswerSpec::Statements(bank) => {
+                    texts.extend(bank.right.iter().chain(&bank.wrong).map(|one| &one.says));
+                }
+                _ => {}
+            }
+            for text in texts {
+                let read = prose(text).unwrap_or_default();
+                let pieces = read.iter().flat_map(|paragraph| &paragraph.pieces);
+                pieces.flat_map(Piece::values).for_each(&mut note);
+            }
+        }
+        for (name, expr) in self.law.lets.iter().rev() {
+            if used.contains(name) {
+                each_name(expr, &mut |name, _| {
+                    used.insert(name.to_owned());
+                });
+            }
+        }
+        for (name, domain) in self.draw.iter().rev() {
+            if used.contains(name) && let Domain::Index { not, .. } = domain {
+                used.extend(not.iter().cloned());
+            }
+        }
+        self.draw.iter().map(|(name, _)| name.as_str()).filter(|name| !used.contains(*name)).collect()
+    }
+}
+
 /// Calls `with` for each name in a formula and where it stands.
 fn each_name(expr: &Expr, with: &mut dyn FnMut(&str, Range<usize>)) {
     if let ExprKind::Name(name) = &expr.kind {
@@ -182,15 +229,25 @@ impl Checker<'_> {
         }
         let given = self.given(&sizes, &draw);
         let law = self.law(&given, &question.lets, None)?;
-        let mut keep = Vec::new();
-        for formula in &question.keep {
-            keep.extend(self.law(&given, &question.lets, Some(formula))?.expect);
+        let (mut keep, mut values) = (Vec::new(), Lets::new());
+        for (number, formula) in question.keep.iter().enumerate() {
+            let place = format!("keep.{}", number + 1);
+            let parsed = formula.parse().map_err(at(place.clone(), formula))?;
+            let Some((word, args)) = Keep::word(&parsed) else {
+                keep.extend(self.law(&given, &question.lets, Some(formula))?.expect.map(Keep::Holds));
+                continue;
+            };
+            for (at, arg) in args.iter().enumerate() {
+                let text = formula.text.get(arg.span.clone()).unwrap_or_default().to_owned();
+                let offset = located(self.source, formula, arg.span.clone()).map(|at| at.start);
+                values.insert(format!("{place} argument {}", at + 1), Formula { text, offset });
+            }
+            keep.push(Keep::Word(word, args.to_vec()));
         }
         let load = match &question.load {
             Some(band) => Some(Size::parse(band).map_err(at("load".to_owned(), band))?),
             None => None,
         };
-        let mut values = Lets::new();
         self.prose_of("prompt", question.prompt.as_ref(), &mut values)?;
         let mut parts = Vec::new();
         for (number, part) in question.parts.iter().enumerate() {
@@ -281,6 +338,11 @@ impl Checker<'_> {
         if let Some((name, got)) = part.credit.misfit() {
             let place = place(&format!("credit.{name}"));
             return Err(self.plain(&place, &Misfit::NoShare { got }));
+        }
+        if let Some(misfit) =
+            part.tolerance.as_ref().and_then(|bands| bands.misfit(part.places().is_some()))
+        {
+            return Err(self.plain(&place("tolerance"), &misfit));
         }
         let mut checked = CheckedPart::default();
         let mut typed = |what: &str, formula: &Formula| -> Result<Expr, SpecError> {

@@ -332,7 +332,7 @@ fn divide(x: &Real, y: &Real) -> Result<Real, ReadError> {
 }
 
 /// Digits with or without a point, exactly; other signs are skipped.
-pub(super) fn decimal(text: &str) -> Result<Real, NotExact> {
+pub(crate) fn decimal(text: &str) -> Result<Real, NotExact> {
     let ten = Exact::from(10);
     let digits = text.chars().filter_map(|c| c.to_digit(10));
     let value = digits
@@ -342,7 +342,7 @@ pub(super) fn decimal(text: &str) -> Result<Real, NotExact> {
 }
 
 /// `10^n`.
-pub(super) fn ten_to(n: usize) -> Exact {
+pub(crate) fn ten_to(n: usize) -> Exact {
     let ten = Exact::from(10);
     (0..n).fold(Exact::from(1), |power, _| &power * &ten)
 }
