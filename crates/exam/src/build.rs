@@ -196,9 +196,8 @@ fn posed<'a>(
     let mut all = Vec::new();
     let items: Vec<_> = set.items().collect();
     let number = variant.to_string();
-    let shuffled = |name: &str, n| {
-        Stream::new(seed, &[set.exam.as_str(), number.as_str(), name]).shuffled(n)
-    };
+    let shuffled =
+        |name: &str, n| Stream::new(seed, &[set.exam.as_str(), number.as_str(), name]).shuffled(n);
     for at in set.asked(&shuffled) {
         let question = questions[at];
         let (parts, place) = (items[at].asked_of(question.parts.len()), (at + 1).to_string());

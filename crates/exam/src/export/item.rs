@@ -10,9 +10,7 @@ use crate::print::{
     with_names,
 };
 use crate::proofs::Proofs;
-use crate::question::{
-    AnswerSpec, Choice, Credit, Ordering, Statement, Statements, Tolerance,
-};
+use crate::question::{AnswerSpec, Choice, Credit, Ordering, Statement, Statements, Tolerance};
 use crate::student_answer::read_expression;
 
 /// A part of a question of one variant.
@@ -251,9 +249,8 @@ fn cells(
 ) -> Vec<Vec<Cell>> {
     let mut right = whole(key);
     for (entry, exact) in right.iter_mut().flatten().zip(key.exact.iter().flatten()) {
-        let allowed = read_expression(exact).ok().and_then(|exact| {
-            tolerance.full(&exact, key.places)
-        });
+        let allowed =
+            read_expression(exact).ok().and_then(|exact| tolerance.full(&exact, key.places));
         if let Some(allowed) = allowed {
             entry.widen(&allowed);
         }

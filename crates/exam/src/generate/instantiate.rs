@@ -232,13 +232,7 @@ pub fn pose_drawn<'a>(
         .map_err(|error| unfit(Rejected::Question(Which::Steps, error.into())))?;
     let mut bench = Workspace { question, drawn, worked, catalog, strict: false };
     let parts = bench.parts(&all, (0, &["example"])).map_err(unfit)?;
-    Ok(Instance {
-        question,
-        drawn: bench.drawn,
-        worked: bench.worked,
-        parts,
-        thrown: Vec::new(),
-    })
+    Ok(Instance { question, drawn: bench.drawn, worked: bench.worked, parts, thrown: Vec::new() })
 }
 
 /// What makes two instances the same.
@@ -283,13 +277,7 @@ fn instance<'a>(
     let mut bench = Workspace { question, drawn, worked, catalog, strict: true };
     let parts = bench.parts(parts, stream)?;
     bench.worked.work_for_all(&question.law)?;
-    Ok(Instance {
-        question,
-        drawn: bench.drawn,
-        worked: bench.worked,
-        parts,
-        thrown: Vec::new(),
-    })
+    Ok(Instance { question, drawn: bench.drawn, worked: bench.worked, parts, thrown: Vec::new() })
 }
 
 impl Instance<'_> {

@@ -90,6 +90,15 @@ impl Workspace<'_> {
         };
         let key = self.value(checked.of.as_ref()).and_then(|value| Printed::new(value, places));
         let key = key.map_err(|reason| wrong(at, reason))?;
+        if let Some(places) =
+            places.filter(|places| !key.data().iter().all(|x| x.is_certain(*places)))
+        {
+            let printed = format!("{places} decimals");
+            return Err(Reject::Undecided {
+                reason: AnswerError::Wide { row: 1, column: 1, printed },
+            }
+            .into());
+        }
         if self.strict && !tiny && key.vanishes() {
             return Err(Reject::Vanishes { part: at }.into());
         }

@@ -63,7 +63,8 @@ pub(super) fn tolerate(
     if tolerance.0.is_empty() {
         return;
     }
-    for (fit, (x, right)) in fits.iter_mut().zip(given.iter().flatten().zip(rows.iter().flatten())) {
+    for (fit, (x, right)) in fits.iter_mut().zip(given.iter().flatten().zip(rows.iter().flatten()))
+    {
         let Some(share) = tolerance.share(&x.value, right, places) else { continue };
         if share > fit.share(coarse) {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 1")]

@@ -67,7 +67,10 @@ fn may_be(mistake: &Numbers, given: &[Vec<ParsedNumber>], places: Option<usize>)
 
 /// A shape with as many leading extents of 1 as the right one has: `(3, 2)` and `(1, 1, 3, 2)` are
 /// the same answer.
-fn without_ones(right: &[Vec<Real>], given: &[Vec<ParsedNumber>]) -> Option<Vec<Vec<ParsedNumber>>> {
+fn without_ones(
+    right: &[Vec<Real>],
+    given: &[Vec<ParsedNumber>],
+) -> Option<Vec<Vec<ParsedNumber>>> {
     let ([right], [row]) = (right, given) else { return None };
     let one = Real::from(1);
     let extra = row.len().saturating_sub(right.len());
@@ -320,8 +323,8 @@ impl Right<'_> {
             return Marked::wrong(says);
         }
         #[expect(clippy::cast_precision_loss, reason = "at most some thousands")]
-        let share = fits.iter().map(|fit| fit.share(self.credit.coarse)).sum::<f64>()
-            / fits.len() as f64;
+        let share =
+            fits.iter().map(|fit| fit.share(self.credit.coarse)).sum::<f64>() / fits.len() as f64;
         Marked::partial(self.credit.entries * share, says)
     }
 

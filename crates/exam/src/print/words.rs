@@ -111,8 +111,11 @@ pub(crate) fn blocks(posed: &Instance<'_>, text: &Formula) -> Vec<Block> {
 
 /// A matrix to be drawn; nothing where it has no numbers.
 fn figure(posed: &Instance<'_>, plot: &Plot, expr: &Expr) -> Option<Block> {
-    let numbers =
-        posed.worked.value(expr).ok().and_then(|value| of_value(&value, Some(PRINTED_PLACES)).ok())?;
+    let numbers = posed
+        .worked
+        .value(expr)
+        .ok()
+        .and_then(|value| of_value(&value, Some(PRINTED_PLACES)).ok())?;
     Some(Block::Figure(Figure { plot: plot.clone(), of: expr.clone(), numbers }))
 }
 

@@ -81,11 +81,11 @@ impl KeepWord {
         let zero = Real::from(0);
         for value in values {
             let Value::Matrices(m) = value else { continue };
-            let mut lines: Vec<Vec<Real>> = m.data.chunks(m.cols.max(1)).map(<[_]>::to_vec).collect();
+            let mut lines: Vec<Vec<Real>> =
+                m.data.chunks(m.cols.max(1)).map(<[_]>::to_vec).collect();
             if matches!(self, Self::DistinctCols | Self::NonzeroCols) {
-                lines = (0..m.cols)
-                    .map(|j| lines.iter().map(|row| row[j].clone()).collect())
-                    .collect();
+                lines =
+                    (0..m.cols).map(|j| lines.iter().map(|row| row[j].clone()).collect()).collect();
             }
             let holds = match self {
                 Self::DistinctRows | Self::DistinctCols => distinct(&lines)?,

@@ -83,7 +83,9 @@ impl Library {
         let (asked, got) = (item.asked_of(n).len(), item.points.len());
         if got != 0 && got != asked {
             return Err(place(
-                format!("points of question `{id}`: expected {asked}, one for each part, got {got}"),
+                format!(
+                    "points of question `{id}`: expected {asked}, one for each part, got {got}"
+                ),
                 None,
             ));
         }
@@ -121,7 +123,8 @@ impl Library {
             if let Some(title) = &item.title {
                 question.question.title.clone_from(title);
             }
-            for (part, points) in item.asked_of(question.parts.len()).into_iter().zip(&item.points) {
+            for (part, points) in item.asked_of(question.parts.len()).into_iter().zip(&item.points)
+            {
                 question.question.parts[part].points = *points;
             }
             let in_decimals =

@@ -92,7 +92,12 @@ impl ProblemSet {
                 (None, n) if n > 1 && is_bare => {
                     let pick = item.pick.unwrap_or(1);
                     if !(1..n).contains(&pick) {
-                        return wrong(Misfit::Range { low: 1, high: n - 1, of: " for `pick`", got: pick });
+                        return wrong(Misfit::Range {
+                            low: 1,
+                            high: n - 1,
+                            of: " for `pick`",
+                            got: pick,
+                        });
                     }
                     if item.pool.iter().any(|one| one.question.is_none() || !one.pool.is_empty()) {
                         return wrong(Misfit::Item);

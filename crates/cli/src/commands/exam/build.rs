@@ -96,7 +96,11 @@ fn say_report(report: &Report) {
     for draws in report.questions() {
         let thrown = draws.n_thrown();
         let (kept, (low, high)) = (draws.kept, draws.load);
-        say!("  {}: {thrown} of {} draws thrown away; load {low} to {high}", draws.question, kept + thrown);
+        say!(
+            "  {}: {thrown} of {} draws thrown away; load {low} to {high}",
+            draws.question,
+            kept + thrown
+        );
         for (reason, n) in draws.thrown.iter().take(MAX_REASONS) {
             say!("    {n}: {reason}");
         }
