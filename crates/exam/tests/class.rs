@@ -155,7 +155,7 @@ fn keys(set: &str, variants: usize) -> Vec<Key> {
     let texts = Catalog::texts("exams");
     let (path, text) = texts
         .into_iter()
-        .find(|(path, _)| path.ends_with(&format!("/{set}.yaml")))
+        .find(|(path, _)| path.ends_with(&format!("exams/{set}.yaml")))
         .unwrap_or_else(|| panic!("no set {set}"));
     let set = Source { path, text: text.to_owned() };
     let request = Request { set, own: Vec::new(), variants, seed: 2_026 };

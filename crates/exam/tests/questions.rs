@@ -345,7 +345,7 @@ fn keys_name_rows_and_say_what_they_prove() {
         ("attention-map", &["w = \\operatorname{row}_{"]),
         (
             "tiny-head",
-            &["adds up each row of the weights", "the scores were scaled by 1/√$d_{k}$"],
+            &["adds up each row of the weights", "$ instead of 1/√"],
         ),
         ("outer-products", &["scaled by $\\sqrt{d_{k}}$"]),
     ] {

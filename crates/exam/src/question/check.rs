@@ -344,7 +344,7 @@ impl Checker<'_> {
             sources: Vec::new(),
         };
         let mut law =
-            check_law(law).map_err(|error| SpecError::in_law(self.path, self.source, &error))?;
+            check_law(law).map_err(|error| self.in_question(error))?;
         let parsed = |formula: &Formula, place: String| {
             formula.parse().map_err(|error| self.misplaced(place, formula.clone(), error))
         };
@@ -357,6 +357,19 @@ impl Checker<'_> {
             law.expect = Some(parsed(&statement, "keep".to_owned())?);
         }
         Ok(law)
+    }
+
+    /// An error of a law in the words of questions, whose variables are extents and parameters.
+    fn in_question(&self, mut error: LawError) -> SpecError {
+        if let Some(name) = error.place.strip_prefix("given.") {
+            let field = if self.question.sizes.contains_key(name) { "sizes" } else { "draw" };
+            if field == "draw" && DIMENSIONS.contains(&name) {
+                let hint = format!("`{name}` is an extent in every formula: choose another name");
+                error.error = error.error.hint(hint);
+            }
+            error.place = format!("{field}.{name}");
+        }
+        SpecError::in_law(self.path, self.source, &error)
     }
 
     fn part(
