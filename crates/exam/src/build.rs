@@ -76,7 +76,7 @@ pub fn build_each<E: From<ExamError>>(
                 secret: true,
             });
         }
-        let answers = crate::grade::template(&set, &posed, variant);
+        let answers = crate::print::template(&set, &posed, variant);
         files.push(File {
             path: format!("student/{name}.answers.yaml"),
             text: answers,

@@ -29,6 +29,7 @@ pub mod question;
 pub mod solution;
 mod spreadsheet;
 pub mod student_answer;
+mod target;
 mod taught;
 pub mod verify;
 mod words;

@@ -4,9 +4,10 @@ use std::fmt;
 
 use crate::grade::{
     Extents, Failure, Feedback, FileError, List, Nature, Problem, TurnedVector, Undecided, Unread,
-    WrongStatement, sample,
+    WrongStatement,
 };
 use crate::plural::counted;
+use crate::print::sample;
 use crate::solution::{Base, Cause, Remark};
 use crate::student_answer::{ParsedNumber, ReadError, Understood};
 

@@ -139,9 +139,11 @@ fn answer(kind: usize, part: &KeyedPart, slips: bool) -> Option<(String, Earns)>
             let far = match key.places {
                 Some(places) => {
                     units(&key.rows, &given, places) > 2.0
-                        && rows.iter().flatten().zip(given.iter().flatten()).any(|(right, x)| {
-                            (right - x).abs() > 0.02 * right.abs().max(0.01)
-                        })
+                        && rows
+                            .iter()
+                            .flatten()
+                            .zip(given.iter().flatten())
+                            .any(|(right, x)| (right - x).abs() > 0.02 * right.abs().max(0.01))
                 }
                 None => rows != given,
             };
@@ -170,7 +172,8 @@ fn a_class_of_25_kinds_of_students_gets_what_it_has_earned() {
     let kinds = 8 + SLIPS.len();
     assert_eq!(kinds, 25);
     let class = if std::env::var("QKVET_TEST_TIER").as_deref() == Ok("all") { 300 } else { kinds };
-    for set in ["tiny-head", "cs189-discussion-10", "csci5922-problem-set-4", "attention-in-depth"] {
+    for set in ["tiny-head", "cs189-discussion-10", "csci5922-problem-set-4", "attention-in-depth"]
+    {
         let keys = keys(set, 5);
         let grader = Grader::new(keys.clone(), catalog()).unwrap_or_else(|error| panic!("{error}"));
         for student in 0..class {

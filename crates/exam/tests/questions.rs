@@ -343,10 +343,7 @@ fn keys_name_rows_and_say_what_they_prove() {
     for (question, marks) in [
         ("token-attention", &["{row}_{", "In the letters of the law `score-entry`"][..]),
         ("attention-map", &["w = \\operatorname{row}_{"]),
-        (
-            "tiny-head",
-            &["adds up each row of the weights", "$ instead of 1/√"],
-        ),
+        ("tiny-head", &["adds up each row of the weights", "instead of 1/$\\sqrt{d_{k}}$"]),
         ("outer-products", &["scaled by $\\sqrt{d_{k}}$"]),
     ] {
         let set = format!("exam: x\ntitle: X\nquestions:\n  - question: {question}\n");

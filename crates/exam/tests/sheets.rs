@@ -200,10 +200,7 @@ fn proofs_say_what_their_derivations_leave_out() {
         ("tiny-head", ["adds up each row of the weights", "So the weights of the row sum to"]),
         ("rank-of-scores", ["Matrix products are associative", "scores of the basis vectors"]),
         ("convex-hull", ["queries and $n_{k}$ keys", "the index attended"]),
-        (
-            "outer-products",
-            ["$\\frac{t}{t + 2}$ with $t = e^{\\beta^{2}}$", "so the weight is"],
-        ),
+        ("outer-products", ["$\\frac{t}{t + 2}$ with $t = e^{\\beta^{2}}$", "so the weight is"]),
         ("dot-product-moments", ["counts the entries from 0", "does not depend on"]),
         ("softmax-saturation", ["adds up each row", "which the statement writes as"]),
     ] {

@@ -65,7 +65,8 @@ fn degenerate(posed: &Instance<'_>) -> Option<String> {
         if (1..rows.len()).any(|at| rows[..at].contains(&rows[at])) {
             return Some(format!("{name} has equal rows"));
         }
-        let is_zero = |row: &&[String]| row.iter().all(|x| x.trim_matches(['0', '.', '-']).is_empty());
+        let is_zero =
+            |row: &&[String]| row.iter().all(|x| x.trim_matches(['0', '.', '-']).is_empty());
         if ["X", "Q", "K"].contains(&name) && rows.iter().any(is_zero) {
             return Some(format!("{name} has a row of zeros"));
         }
@@ -85,7 +86,7 @@ fn unfit(posed: &Instance<'_>) -> Option<String> {
             part.mistakes.iter().map(|mistake| &mistake.numbers.rows).chain([&key.rows]).collect();
         let offered: BTreeSet<_> = choices.iter().map(|choice| &choice.rows).collect();
         if given.len() != part.mistakes.len() + 1 || offered.len() != choices.len() {
-            return Some(format!("part {}: two answers look alike", part.at + 1));
+            return Some(format!("part {}: two answers look alike", part.part));
         }
         // Canvas takes smaller numbers for 0.
         let value = |x: &str| match x.split_once('/') {
@@ -94,7 +95,7 @@ fn unfit(posed: &Instance<'_>) -> Option<String> {
         };
         let small = |x: &&String| value(x).is_some_and(|x| x != 0.0 && x.abs() < 1e-4);
         if let Some(x) = key.rows.iter().flatten().find(small) {
-            return Some(format!("part {}: {x} is too small to be entered", part.at + 1));
+            return Some(format!("part {}: {x} is too small to be entered", part.part));
         }
     }
     let load = posed.load();
@@ -144,7 +145,7 @@ fn variants_are_clear_and_their_keys_are_derived_again() {
                             Answer::Largest(columns) => format!("{columns:?}"),
                             _ => continue,
                         };
-                        run.answers.entry(part.at + 1).or_default().insert(answer);
+                        run.answers.entry(part.part).or_default().insert(answer);
                     }
                     let key = key(&posed, variant);
                     let verified = verify(&key, &library, catalog());

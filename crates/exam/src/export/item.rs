@@ -4,7 +4,7 @@
 use super::Credit as Wish;
 use super::decimal::{Entry, entry};
 use crate::answer::Numbers;
-use crate::generate::{Answer, Instance, InstancePart, Mistaken};
+use crate::generate::{Answer, Instance, KeyedPart, Mistaken};
 use crate::print::{
     Block, Inline, ask, blocks, how, letter, line, number, part_letter, rubric_lines, solution,
     with_names,
@@ -132,9 +132,8 @@ pub(super) struct Placed {
 /// Every part of a variant, in order; with another share for all mistakes where that is wished.
 pub(super) fn items(posed: &[Instance<'_>], proofs: &Proofs, wish: Wish) -> Vec<Item> {
     let of_question = |(at, posed): (usize, &Instance<'_>)| {
-        let of_part = |(part_at, part): (usize, &InstancePart)| {
-            item(posed, part, (at, part_at), proofs, wish)
-        };
+        let of_part =
+            |(part_at, part): (usize, &KeyedPart)| item(posed, part, (at, part_at), proofs, wish);
         posed.parts.iter().enumerate().map(of_part).collect::<Vec<_>>()
     };
     posed.iter().enumerate().flat_map(of_question).collect()
@@ -142,7 +141,7 @@ pub(super) fn items(posed: &[Instance<'_>], proofs: &Proofs, wish: Wish) -> Vec<
 
 fn item(
     posed: &Instance<'_>,
-    part: &InstancePart,
+    part: &KeyedPart,
     (at, part_at): (usize, usize),
     proofs: &Proofs,
     wish: Wish,
@@ -191,7 +190,7 @@ fn item(
 }
 
 /// The share of the points that each mistake of a part leaves.
-fn shares(posed: &Instance<'_>, part: &InstancePart, wish: Wish) -> Vec<f64> {
+fn shares(posed: &Instance<'_>, part: &KeyedPart, wish: Wish) -> Vec<f64> {
     let (written, checked) = posed.written(part);
     let Credit { mistake, .. } = written.credit;
     let share = |own: Option<f64>| {
@@ -209,7 +208,7 @@ fn whole(numbers: &Numbers) -> Vec<Vec<Entry>> {
         .collect()
 }
 
-fn asked(posed: &Instance<'_>, part: &InstancePart, shares: &[f64]) -> ItemKind {
+fn asked(posed: &Instance<'_>, part: &KeyedPart, shares: &[f64]) -> ItemKind {
     let (written, _) = posed.written(part);
     match (&written.answer, &part.answer) {
         (AnswerSpec::Shape(_), Answer::Numbers { key, .. }) => {

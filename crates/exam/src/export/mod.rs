@@ -23,57 +23,13 @@ use qkvet_spec::Catalog;
 use crate::answer::work;
 use crate::error::{ExamError, KeyError};
 pub use crate::file::Exported;
-use crate::generate::{Instance, InstancePart, Which};
+use crate::generate::{Instance, Which};
 use crate::key::Key;
 use crate::proofs::proofs;
 use crate::question::{Library, ProblemSet};
+pub use crate::target::Target;
 use crate::verify::verify;
 use item::{Item, items};
-
-/// A format of others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// Moodle's XML.
-    Moodle,
-    /// QTI 1.2 as Canvas reads it.
-    Qti12,
-    /// QTI 2.1.
-    Qti21,
-    /// Folders of `PrairieLearn`.
-    PrairieLearn,
-    /// Jupyter notebooks with nbgrader's metadata.
-    Notebook,
-    /// An outline of an assignment with rubrics, as Gradescope has it.
-    Gradescope,
-    /// A table.
-    Csv,
-}
-
-impl Target {
-    /// Every format.
-    pub const ALL: [Self; 7] = [
-        Self::Moodle,
-        Self::Qti12,
-        Self::Qti21,
-        Self::PrairieLearn,
-        Self::Notebook,
-        Self::Gradescope,
-        Self::Csv,
-    ];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Moodle => "moodle",
-            Self::Qti12 => "qti12",
-            Self::Qti21 => "qti21",
-            Self::PrairieLearn => "prairielearn",
-            Self::Notebook => "notebook",
-            Self::Gradescope => "gradescope",
-            Self::Csv => "csv",
-        }
-    }
-}
 
 /// What a modelled mistake earns, in percent, where a format can say so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -177,12 +133,7 @@ fn posed<'a>(key: &Key, library: &'a Library) -> Result<Vec<Instance<'a>>, ExamE
                 reason: Box::new(error.into()),
             }
         })?;
-        let part = |part: &crate::key::KeyedPart| InstancePart {
-            at: part.part - 1,
-            answer: part.answer.clone(),
-            mistakes: part.mistakes.clone(),
-        };
-        let parts = keyed.parts.iter().map(part).collect();
+        let parts = keyed.parts.clone();
         let (drawn, thrown) = (keyed.drawn.clone(), Vec::new());
         all.push(Instance { question, drawn, worked, parts, thrown });
     }

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::draw::{chosen, draw};
-use super::error::{Contradiction, NoVariant, Reject, Rejected, Which};
 use super::load::load;
 use super::mistake::{Mistaken, nothing};
 use super::stream::Odometer;
 use super::workspace::Workspace;
 use crate::answer::{Drawn, Numbers, Worked, work};
 use crate::error::ExamError;
+use crate::error::{Contradiction, NoVariant, Reject, Rejected, Which};
 use crate::question::{CheckedPart, CheckedQuestion, Part, line_of};
 
 /// Draws that are thrown away before a question is given up.
@@ -34,16 +34,19 @@ pub struct Instance<'a> {
     /// Its worked steps.
     pub worked: Worked,
     /// The parts that are asked.
-    pub parts: Vec<InstancePart>,
+    pub parts: Vec<KeyedPart>,
     /// Why numbers that were drawn before these were thrown away.
     pub thrown: Vec<Reject>,
 }
 
-/// A part that is asked.
-#[derive(Clone, Debug, PartialEq)]
-pub struct InstancePart {
-    /// Its number in the question, from 0.
-    pub at: usize,
+/// A part that is asked, as it stands in a key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyedPart {
+    /// Its number in the question, from 1.
+    pub part: usize,
+    /// What it is worth.
+    pub points: u32,
     /// The answer.
     pub answer: Answer,
     /// What mistakes give.
@@ -291,7 +294,7 @@ impl Instance<'_> {
     }
 
     /// The part as it is written.
-    pub fn written(&self, part: &InstancePart) -> (&Part, &CheckedPart) {
-        (&self.question.question.parts[part.at], &self.question.parts[part.at])
+    pub fn written(&self, part: &KeyedPart) -> (&Part, &CheckedPart) {
+        (&self.question.question.parts[part.part - 1], &self.question.parts[part.part - 1])
     }
 }

@@ -1,7 +1,6 @@
 //! Generation: numbers drawn from a seed until a question is a good one.
 
 mod draw;
-mod error;
 mod instantiate;
 mod load;
 mod mistake;
@@ -10,10 +9,10 @@ mod report;
 mod stream;
 mod workspace;
 
+pub use crate::error::{Contradiction, DrawError, MistakeOf, NoVariant, Reject, Which};
 pub(crate) use draw::draw;
 pub use draw::{fits, written};
-pub use error::{Contradiction, DrawError, MistakeOf, NoVariant, Reject, Which};
-pub use instantiate::{Answer, Instance, InstancePart, instantiate, pose_drawn};
+pub use instantiate::{Answer, Instance, KeyedPart, instantiate, pose_drawn};
 pub use load::load;
 pub use mistake::Mistaken;
 pub(crate) use mistake::{PLACES, nothing};

@@ -47,7 +47,7 @@ impl Report {
             if !matches!(part.answer, Answer::Numbers { .. } | Answer::Largest(_)) {
                 continue;
             }
-            let number = part.at + 1;
+            let number = part.part;
             match self.answers.entry((id.clone(), number)) {
                 Entry::Vacant(first) => {
                     first.insert(part.answer.clone());

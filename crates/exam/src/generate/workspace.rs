@@ -7,8 +7,7 @@ use qkvet_prove::exact::{Exact, NoValue, Real, Value as Exactly};
 use qkvet_spec::syntax::{BinaryOp, Expr};
 use qkvet_spec::{Catalog, Formula};
 
-use super::error::{Contradiction, MistakeOf, Reject, Rejected, Which};
-use super::instantiate::{Answer, InstancePart};
+use super::instantiate::{Answer, KeyedPart};
 use super::load::load;
 use super::mistake::{Gives, Mistaken, PLACES, gives, is_near};
 use super::prose::plain;
@@ -16,6 +15,7 @@ use super::stream::Stream;
 use crate::answer::{
     AnswerError, Drawn, Numbers, Printed, Worked, agrees, ball_of, enclosed_all, of_value, standard,
 };
+use crate::error::{Contradiction, MistakeOf, Reject, Rejected, Which};
 use crate::expr::binary;
 use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, MistakeEffect, Part, Size, prose};
 use crate::student_answer::{half_unit, is_within, read_expression};
@@ -45,7 +45,7 @@ impl Workspace<'_> {
         &mut self,
         parts: &[usize],
         stream: (u64, &[&str]),
-    ) -> Result<Vec<InstancePart>, Rejected> {
+    ) -> Result<Vec<KeyedPart>, Rejected> {
         let mut all: Vec<Found> = parts.iter().map(|_| Found::default()).collect();
         // Rows without a largest entry are seen before anything is worked out to the end.
         for is_largest in [true, false] {
@@ -197,7 +197,7 @@ impl Workspace<'_> {
         at: usize,
         found: Found,
         (seed, label): (u64, &[&str]),
-    ) -> Result<InstancePart, Rejected> {
+    ) -> Result<KeyedPart, Rejected> {
         let question = self.question;
         let (part, checked) = (&question.question.parts[at], &question.parts[at]);
         let number = format!("part {}", at + 1);
@@ -295,7 +295,7 @@ impl Workspace<'_> {
             }
             AnswerSpec::Proof(_) | AnswerSpec::Text(_) => Answer::AsWritten,
         };
-        Ok(InstancePart { at, answer, mistakes })
+        Ok(KeyedPart { part: at + 1, points: part.points, answer, mistakes })
     }
 
     /// Whether texts that stand side by side differ with the numbers in them.

@@ -3,7 +3,7 @@
 use super::document::{Block, Document, Inline, Marker};
 use super::words::{blocks, line, of_numbers, part_letter};
 use crate::answer::Numbers;
-use crate::generate::{Answer, Instance, InstancePart};
+use crate::generate::{Answer, Instance, KeyedPart};
 use crate::plural::{counted, of_points};
 use crate::question::{AnswerSpec, ProblemSet, Tolerance};
 
@@ -27,7 +27,7 @@ pub fn sheet_document(set: &ProblemSet, posed: &[Instance<'_>], variant: usize) 
             .blocks
             .push(Block::Paragraph(vec![Inline::text("Write numbers alone, without units.")]));
     }
-    let asks_decimals = |part: &&InstancePart, posed: &Instance<'_>| {
+    let asks_decimals = |part: &&KeyedPart, posed: &Instance<'_>| {
         posed.written(part).0.places().is_some() && is_number(posed, part)
     };
     if posed.iter().any(|posed| posed.parts.iter().any(|part| asks_decimals(&part, posed))) {
@@ -60,7 +60,7 @@ fn rule(tolerance: Option<&Tolerance>) -> String {
 }
 
 /// Whether a number or a matrix is to be written.
-fn is_number(posed: &Instance<'_>, part: &InstancePart) -> bool {
+fn is_number(posed: &Instance<'_>, part: &KeyedPart) -> bool {
     matches!(&posed.written(part).0.answer, AnswerSpec::Value(value) if !value.choices)
 }
 
@@ -83,12 +83,12 @@ pub(super) fn head(posed: &Instance<'_>, at: usize) -> Vec<Block> {
 }
 
 /// The words of a part, without its options.
-pub(crate) fn ask(posed: &Instance<'_>, part: &InstancePart) -> Vec<Block> {
+pub(crate) fn ask(posed: &Instance<'_>, part: &KeyedPart) -> Vec<Block> {
     blocks(posed, &posed.written(part).0.prompt)
 }
 
 /// A part as it is asked, with its options.
-pub(super) fn asked(posed: &Instance<'_>, part: &InstancePart, at: usize) -> Vec<Block> {
+pub(super) fn asked(posed: &Instance<'_>, part: &KeyedPart, at: usize) -> Vec<Block> {
     let (written, _) = posed.written(part);
     let mut all = ask(posed, part);
     let text = match all.first_mut() {
@@ -137,7 +137,7 @@ pub(crate) fn how(answer: &AnswerSpec) -> Option<String> {
     })
 }
 
-fn options(posed: &Instance<'_>, part: &InstancePart) -> Option<Block> {
+fn options(posed: &Instance<'_>, part: &KeyedPart) -> Option<Block> {
     let (written, _) = posed.written(part);
     Some(match (&written.answer, &part.answer) {
         (AnswerSpec::Value(_), Answer::Numbers { choices, .. }) if !choices.is_empty() => {
@@ -179,14 +179,14 @@ pub(crate) fn number(numbers: &Numbers) -> Vec<Inline> {
 }
 
 /// How many numbers are asked for.
-fn entries(part: &InstancePart) -> usize {
+fn entries(part: &KeyedPart) -> usize {
     match &part.answer {
         Answer::Numbers { key, .. } => key.rows.iter().map(Vec::len).sum(),
         _ => 1,
     }
 }
 
-fn room(posed: &Instance<'_>, part: &InstancePart) -> Block {
+fn room(posed: &Instance<'_>, part: &KeyedPart) -> Block {
     match &posed.written(part).0.answer {
         AnswerSpec::Value(value) if value.choices => Block::Room(3),
         AnswerSpec::Value(_) => Block::Room((4 + entries(part)).clamp(6, 24)),

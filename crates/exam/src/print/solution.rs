@@ -10,7 +10,7 @@ use super::sheet::{asked, head, number, points};
 use super::words::{PRINTED_PLACES, blocks, chain, equation, line, of_numbers, shown, with_names};
 use crate::answer::{Numbers, bounded};
 use crate::expr::{self, binary};
-use crate::generate::{Answer, Instance, InstancePart, Mistaken};
+use crate::generate::{Answer, Instance, KeyedPart, Mistaken};
 use crate::plural::of_points;
 use crate::proofs::{Proofs, Proven};
 use crate::question::{AnswerSpec, Choice, Ordering, ProblemSet, Statement, Statements};
@@ -54,7 +54,7 @@ pub fn key_document(
 }
 
 /// Answer, steps, proof, rubric, and what mistakes give.
-pub(crate) fn solution(posed: &Instance<'_>, part: &InstancePart, proofs: &Proofs) -> Vec<Block> {
+pub(crate) fn solution(posed: &Instance<'_>, part: &KeyedPart, proofs: &Proofs) -> Vec<Block> {
     let (written, checked) = posed.written(part);
     let mut all = vec![Block::Label("Answer".to_owned())];
     match (&written.answer, &part.answer) {

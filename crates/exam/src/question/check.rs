@@ -137,7 +137,7 @@ impl CheckedQuestion {
                     note(gives);
                 }
             }
-            let mut texts = vec![&part.prompt];
+            let mut texts: Vec<&Formula> = part.because.iter().chain([&part.prompt]).collect();
             match &part.answer {
                 AnswerSpec::Choice(choice) => {
                     texts.push(&choice.right);
@@ -343,8 +343,7 @@ impl Checker<'_> {
             catches: Vec::new(),
             sources: Vec::new(),
         };
-        let mut law =
-            check_law(law).map_err(|error| self.in_question(error))?;
+        let mut law = check_law(law).map_err(|error| self.in_question(error))?;
         let parsed = |formula: &Formula, place: String| {
             formula.parse().map_err(|error| self.misplaced(place, formula.clone(), error))
         };
@@ -360,12 +359,12 @@ impl Checker<'_> {
     }
 
     /// An error of a law in the words of questions, whose variables are extents and parameters.
-    fn in_question(&self, mut error: LawError) -> SpecError {
+    fn in_question(&self, mut error: Box<LawError>) -> SpecError {
         if let Some(name) = error.place.strip_prefix("given.") {
             let field = if self.question.sizes.contains_key(name) { "sizes" } else { "draw" };
             if field == "draw" && DIMENSIONS.contains(&name) {
                 let hint = format!("`{name}` is an extent in every formula: choose another name");
-                error.error = error.error.hint(hint);
+                error.error = error.error.clone().hint(hint);
             }
             error.place = format!("{field}.{name}");
         }

@@ -96,13 +96,16 @@ fn a_tolerance_is_one_distance_and_a_share() {
 
 /// Rows of decimals of a key.
 fn rows(key: &Key, part: usize) -> Vec<Vec<f64>> {
-    let Answer::Numbers { key, .. } = &key.questions[0].parts[part].answer else { panic!("numbers") };
+    let Answer::Numbers { key, .. } = &key.questions[0].parts[part].answer else {
+        panic!("numbers")
+    };
     let value = |x: &String| x.parse::<f64>().unwrap_or_else(|_| panic!("{x}"));
     key.rows.iter().map(|row| row.iter().map(value).collect()).collect()
 }
 
 fn product(x: &[Vec<f64>], y: &[Vec<f64>]) -> String {
-    let entry = |row: &Vec<f64>, j: usize| -> f64 { row.iter().zip(y).map(|(a, y)| a * y[j]).sum() };
+    let entry =
+        |row: &Vec<f64>, j: usize| -> f64 { row.iter().zip(y).map(|(a, y)| a * y[j]).sum() };
     let row = |row: &Vec<f64>| {
         (0..y[0].len()).map(|j| format!("{:.4}", entry(row, j))).collect::<Vec<_>>().join(", ")
     };
@@ -121,7 +124,10 @@ fn outputs_from_weights_rounded_as_asked_are_right() {
             let row = |row: &Vec<f64>| {
                 row.iter().map(|x| format!("{x:.4}")).collect::<Vec<_>>().join(", ")
             };
-            format!("[{}]", x.iter().map(|one| format!("[{}]", row(one))).collect::<Vec<_>>().join(", "))
+            format!(
+                "[{}]",
+                x.iter().map(|one| format!("[{}]", row(one))).collect::<Vec<_>>().join(", ")
+            )
         };
         let answers = format!(
             "variant: {}\nanswers:\n  1b: {}\n  1c: {}\n",
@@ -146,17 +152,26 @@ fn numbers_that_the_sheet_prints_rounded_count_as_exact() {
         let rounds = [("a".to_owned(), 4)].into_iter().collect();
         let worked = qkvet_exam::answer::work(&question.law, drawn, &rounds).expect("steps");
         let output = qkvet_spec::syntax::parse("o").expect("a name");
-        let qkvet_prove::exact::Value::Matrices(m) = worked.value(&output).expect("an output") else {
+        let qkvet_prove::exact::Value::Matrices(m) = worked.value(&output).expect("an output")
+        else {
             panic!("a row")
         };
         let output: Vec<String> = m.data.iter().map(|x| x.digits(3)).collect();
-        off += usize::from([output.clone()].as_slice() != {
-            let Answer::Numbers { key, .. } = &key.questions[0].parts[3].answer else { panic!("o") };
-            key.rows.as_slice()
-        });
+        off += usize::from(
+            [output.clone()].as_slice() != {
+                let Answer::Numbers { key, .. } = &key.questions[0].parts[3].answer else {
+                    panic!("o")
+                };
+                key.rows.as_slice()
+            },
+        );
         let text = format!("variant: {}\nanswers:\n  1d: [{}]\n", key.variant, output.join(", "));
         let all = grader.grade(&read("ada.yaml", text.as_bytes())[0]);
-        assert_eq!((part(&all, "1d").verdict, part(&all, "1d").points), (Verdict::Right, 3.0), "{text}");
+        assert_eq!(
+            (part(&all, "1d").verdict, part(&all, "1d").points),
+            (Verdict::Right, 3.0),
+            "{text}"
+        );
     }
     assert!(off > 0, "the printed weights never make a difference");
 }

@@ -183,7 +183,7 @@ pub enum Reject {
 
 impl Reject {
     /// The reason without the numbers of one draw.
-    pub(super) fn kind(&self) -> String {
+    pub(crate) fn kind(&self) -> String {
         match self {
             Self::Load { low, high, .. } => format!("the load is not {low} to {high}"),
             Self::Equal { part, .. } => {
@@ -309,7 +309,7 @@ impl NoVariant {
 }
 
 /// Why an instance is not used.
-pub(super) enum Rejected {
+pub(crate) enum Rejected {
     /// Other numbers may do.
     Numbers(Reject),
     /// No numbers will: the question is wrong.
