@@ -7,11 +7,11 @@ use qkvet_spec::{Catalog, SpecError};
 use crate::answer::AnswerError;
 use crate::error::ExamError;
 pub use crate::file::File;
-use crate::generate::{Contradiction, Instance, Which, instantiate};
+use crate::generate::{Contradiction, Instance, Report, Stream, Which, instantiate};
 use crate::key::{FORMAT, Key, KeyedQuestion, Source};
 use crate::print::{Format, key_document, print, sheet_document};
 use crate::proofs::proofs;
-use crate::question::{CheckedQuestion, Library, Misfit, ProblemSet, span_of};
+use crate::question::{CheckedQuestion, Library, Misfit, ProblemSet, line_of, span_of};
 
 /// What is to be built.
 #[derive(Clone, Debug)]
@@ -39,7 +39,8 @@ pub fn build(request: &Request, catalog: &Catalog) -> Result<Vec<File>, ExamErro
     Ok(files)
 }
 
-/// The same, one variant after the other, so that no more than one has to be held.
+/// The same, one variant after the other, so that no more than one has to be held. Gives what was
+/// thrown away on the way.
 ///
 /// # Errors
 /// As [`build`], and what `take` says of the files of a variant.
@@ -47,13 +48,15 @@ pub fn build_each<E: From<ExamError>>(
     request: &Request,
     catalog: &Catalog,
     take: &mut dyn FnMut(Vec<File>) -> Result<(), E>,
-) -> Result<(), E> {
+) -> Result<Report, E> {
+    let mut report = Report::default();
     let (set, library) = sources(request, catalog)?;
     let questions = of_set(request, &set, &library)?;
     let proofs = proofs(&questions, catalog)?;
     let draws = Draws::new(request, &set, &questions, catalog);
     for drawn in draws {
         let (posed, key) = drawn?;
+        posed.iter().for_each(|posed| report.note(posed));
         let variant = key.variant;
         let width = request.variants.to_string().len();
         let name = format!("{}-{variant:0width$}", set.exam);
@@ -73,7 +76,7 @@ pub fn build_each<E: From<ExamError>>(
                 secret: true,
             });
         }
-        let answers = crate::grade::template(&set, &posed, variant);
+        let answers = crate::print::template(&set, &posed, variant);
         files.push(File {
             path: format!("student/{name}.answers.yaml"),
             text: answers,
@@ -82,7 +85,7 @@ pub fn build_each<E: From<ExamError>>(
         files.push(File { path: format!("key/{name}.json"), text: key.json()?, secret: true });
         take(files)?;
     }
-    Ok(())
+    Ok(report)
 }
 
 /// The keys of the first variants, without their sheets.
@@ -109,7 +112,10 @@ fn sources(request: &Request, catalog: &Catalog) -> Result<(ProblemSet, Library)
                 .into());
         }
     }
-    Ok((ProblemSet::from_yaml(&request.set.path, &request.set.text)?, library))
+    let Source { path, text } = &request.set;
+    let set = ProblemSet::from_yaml(path, text)?;
+    library.adapt(path, text, &set)?;
+    Ok((set, library))
 }
 
 fn of_set<'a>(
@@ -188,15 +194,15 @@ fn posed<'a>(
     (own, catalog): (&[Source], &Catalog),
 ) -> Result<Vec<Instance<'a>>, ExamError> {
     let mut all = Vec::new();
-    for (at, ((question, item), seen)) in questions.iter().zip(&set.questions).zip(seen).enumerate()
-    {
-        let parts: Vec<usize> = match item.parts.as_slice() {
-            [] => (0..question.parts.len()).collect(),
-            parts => parts.iter().map(|part| part - 1).collect(),
-        };
-        let (place, number) = ((at + 1).to_string(), variant.to_string());
+    let items: Vec<_> = set.items().collect();
+    let number = variant.to_string();
+    let shuffled =
+        |name: &str, n| Stream::new(seed, &[set.exam.as_str(), number.as_str(), name]).shuffled(n);
+    for at in set.asked(&shuffled) {
+        let question = questions[at];
+        let (parts, place) = (items[at].asked_of(question.parts.len()), (at + 1).to_string());
         let name = [set.exam.as_str(), number.as_str(), place.as_str()];
-        let posed = instantiate(question, &parts, (seed, &name, variant), seen, catalog);
+        let posed = instantiate(question, &parts, (seed, &name, variant), &mut seen[at], catalog);
         all.push(posed.map_err(|error| placed(error, question, own))?);
     }
     Ok(all)
@@ -227,18 +233,32 @@ fn placed(error: ExamError, question: &CheckedQuestion, own: &[Source]) -> ExamE
     SpecError::at(&source.path, &source.text, span, &message, hint.as_deref()).into()
 }
 
-/// Names in the prose of questions of one's own that they do not define: path, line and name.
+/// What stands out in questions of one's own: names in their prose that they do not define, and
+/// parameters that no answer depends on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// Path, line and name.
+    pub strangers: Vec<(String, usize, String)>,
+    /// Path, line and name.
+    pub unused: Vec<(String, usize, String)>,
+}
+
+/// Looks for what stands out in questions of one's own that the set asks.
 ///
 /// # Errors
 /// A question that does not fit.
-pub fn strangers(
-    request: &Request,
-    catalog: &Catalog,
-) -> Result<Vec<(String, usize, String)>, ExamError> {
-    let mut all = Vec::new();
+pub fn notes(request: &Request, catalog: &Catalog) -> Result<Notes, ExamError> {
+    let (set, library) = sources(request, catalog)?;
+    let asked = of_set(request, &set, &library)?;
+    let mut notes = Notes::default();
     for Source { path, text } in &request.own {
-        let question = CheckedQuestion::from_yaml(path, text, catalog)?;
-        all.extend(question.strangers().into_iter().map(|(line, name)| (path.clone(), line, name)));
+        let Some(question) = asked.iter().find(|question| question.source == *text) else {
+            continue;
+        };
+        let at = |line: usize, name: &str| (path.clone(), line, name.to_owned());
+        notes.strangers.extend(question.strangers().iter().map(|(line, name)| at(*line, name)));
+        let line = |name: &str| line_of(text, span_of(text, &format!("draw.{name}")).start);
+        notes.unused.extend(question.unused().iter().map(|name| at(line(name), name)));
     }
-    Ok(all)
+    Ok(notes)
 }

@@ -5,14 +5,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::answer::Drawn;
 use crate::error::{ExamError, KeyError};
-use crate::generate::{Answer, Instance, Mistaken};
+use crate::generate::Instance;
+pub use crate::generate::KeyedPart;
 use crate::question::{Library, ProblemSet};
 
 /// What the first field of a key says.
 pub const FORMAT: &str = "qkvet-exam-key-1";
 
-/// Variants of one exam.
-pub const MAX_VARIANTS: usize = 100_000;
+pub use crate::error::MAX_VARIANTS;
+
+/// The name of a part on the sheet, `1a`: of its question and of itself, from 0.
+pub fn part_id(question: usize, part: usize) -> String {
+    let letter =
+        u8::try_from(part).ok().filter(|part| *part < 26).map(|part| char::from(b'a' + part));
+    match letter {
+        Some(letter) => format!("{}{letter}", question + 1),
+        None => format!("{}.{}", question + 1, part + 1),
+    }
+}
 
 /// The key of one variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,34 +70,14 @@ pub struct KeyedQuestion {
     pub parts: Vec<KeyedPart>,
 }
 
-/// A part of a question.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct KeyedPart {
-    /// Its number in the question, from 1.
-    pub part: usize,
-    /// What it is worth.
-    pub points: u32,
-    /// The answer.
-    pub answer: Answer,
-    /// What mistakes give.
-    pub mistakes: Vec<Mistaken>,
-}
-
 impl KeyedQuestion {
     /// The key of a question that was posed.
     pub fn of(posed: &Instance<'_>) -> Self {
-        let part = |part: &crate::generate::InstancePart| KeyedPart {
-            part: part.at + 1,
-            points: posed.written(part).0.points,
-            answer: part.answer.clone(),
-            mistakes: part.mistakes.clone(),
-        };
         Self {
             question: posed.question.question.question.clone(),
             drawn: posed.drawn.clone(),
             load: posed.load(),
-            parts: posed.parts.iter().map(part).collect(),
+            parts: posed.parts.clone(),
         }
     }
 }
@@ -127,6 +117,7 @@ impl Key {
             library.add(path, text, catalog).map_err(in_copy)?;
         }
         let set = ProblemSet::from_yaml(&self.set.path, &self.set.text).map_err(in_copy)?;
+        library.adapt(&self.set.path, &self.set.text, &set).map_err(in_copy)?;
         Ok((set, library))
     }
 }

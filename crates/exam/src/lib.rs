@@ -29,6 +29,8 @@ pub mod question;
 pub mod solution;
 mod spreadsheet;
 pub mod student_answer;
+mod target;
+mod taught;
 pub mod verify;
 mod words;
 

@@ -4,9 +4,10 @@ use std::fmt;
 
 use crate::grade::{
     Extents, Failure, Feedback, FileError, List, Nature, Problem, TurnedVector, Undecided, Unread,
-    WrongStatement, sample,
+    WrongStatement,
 };
 use crate::plural::counted;
+use crate::print::sample;
 use crate::solution::{Base, Cause, Remark};
 use crate::student_answer::{ParsedNumber, ReadError, Understood};
 
@@ -149,10 +150,16 @@ impl fmt::Display for Feedback {
                     write!(f, "; with so few it may also be a mistake: {mistake}")
                 })
             }
+            Self::Tolerated { perhaps } => {
+                f.write_str("within the tolerance of the right number")?;
+                perhaps
+                    .iter()
+                    .try_for_each(|mistake| write!(f, "; it may also be a mistake: {mistake}"))
+            }
+            Self::Printed => f.write_str("right from the rounded numbers that the sheet prints"),
             Self::NotNearest => f.write_str("the last digit is wrong: not rounded to the nearest"),
-            Self::Extents { expected, got, is_end } => {
-                let end = if *is_end { ": the first, which are 1, are left out" } else { "" };
-                write!(f, "expected {expected} extents, got {got}{end}")
+            Self::Extents { expected, got } => {
+                write!(f, "expected {expected} extents, got {got}")
             }
             Self::Turned => f.write_str("right, but rows and columns are exchanged"),
             Self::Matrix { expected, got } => {

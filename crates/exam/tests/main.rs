@@ -2,6 +2,7 @@
 //!
 //! One program, for each one is linked with all that it tests.
 
+mod class;
 mod corrupted;
 mod designs;
 mod fractions;

@@ -165,10 +165,9 @@ fn verdicts(question: &str, id: &str, answers: impl Fn(&Drawn) -> Vec<String>) {
     }
 }
 
-/// Two heads balance to within what the key says, and the answers to the last question are
-/// different outputs.
+/// Two heads balance to within what the key says.
 #[test]
-fn two_heads_balance_and_a_key_turned_round_gives_another_output() {
+fn two_heads_balance() {
     each_variant("several-heads", |posed| {
         let drawn = &posed.drawn;
         let [beta, gamma] = ["beta", "gamma"].map(|name| number(drawn, name));
@@ -181,13 +180,6 @@ fn two_heads_balance_and_a_key_turned_round_gives_another_output() {
             (average - 0.5).abs() < 0.03 && (average - key_of(posed, 2)[0][0]).abs() < 6e-5,
             "{drawn:?}"
         );
-        let (values, a, c) = (matrix(drawn, "V"), index(drawn, "a"), index(drawn, "c"));
-        let mean: Vec<f64> = (0..2)
-            .map(|j| (0..n).filter(|i| *i != a).map(|i| values[i][j]).sum::<f64>() / others)
-            .collect();
-        let is_other =
-            |sign: f64, at: usize| (0..2).any(|j| (mean[j] - sign * values[at][j]).abs() > 0.99);
-        assert!(is_other(1.0, a) && is_other(1.0, c) && is_other(-1.0, a), "{drawn:?}");
     });
 }
 
@@ -351,10 +343,7 @@ fn keys_name_rows_and_say_what_they_prove() {
     for (question, marks) in [
         ("token-attention", &["{row}_{", "In the letters of the law `score-entry`"][..]),
         ("attention-map", &["w = \\operatorname{row}_{"]),
-        (
-            "tiny-head",
-            &["over the sum of all", "Scores are divided by $d_{k}$, not by its square root"],
-        ),
+        ("tiny-head", &["adds up each row of the weights", "instead of 1/$\\sqrt{d_{k}}$"]),
         ("outer-products", &["scaled by $\\sqrt{d_{k}}$"]),
     ] {
         let set = format!("exam: x\ntitle: X\nquestions:\n  - question: {question}\n");
@@ -409,7 +398,7 @@ fn a_formula_in_a_text_that_is_too_deep_to_be_written_again_is_an_error() {
     let source = include_str!("../../../specs/exams/questions/tiny-head.yaml");
     let read = |n: usize| {
         let product = vec!["d_k"; n].join(" * ");
-        let text = source.replace("scaled by $1 / sqrt(d_k)$", &format!("scaled by $={product}$"));
+        let text = source.replace("scores by $1 / sqrt(d_k)$", &format!("scores by $={product}$"));
         assert_ne!(text, source);
         CheckedQuestion::from_yaml("deep.yaml", &text, catalog())
             .map(|_| ())

@@ -197,14 +197,11 @@ fn a_file_that_is_missing_is_said_to_be() {
 fn proofs_say_what_their_derivations_leave_out() {
     for (question, says) in [
         ("token-attention", ["the weighted sum of the values", "stands for"]),
-        ("tiny-head", ["only names this fact", "adds up each row of the weights"]),
-        ("rank-of-scores", ["Matrix products are associative", "scores of the other vectors"]),
+        ("tiny-head", ["adds up each row of the weights", "So the weights of the row sum to"]),
+        ("rank-of-scores", ["Matrix products are associative", "scores of the basis vectors"]),
         ("convex-hull", ["queries and $n_{k}$ keys", "the index attended"]),
-        (
-            "outer-products",
-            ["$\\frac{t}{t + 2}$ with $t = e^{\\beta^{2}}$", "so that the weight is"],
-        ),
-        ("dot-product-moments", ["counts the entries from 0", "as sheets count"]),
+        ("outer-products", ["$\\frac{t}{t + 2}$ with $t = e^{\\beta^{2}}$", "so the weight is"]),
+        ("dot-product-moments", ["counts the entries from 0", "does not depend on"]),
         ("softmax-saturation", ["adds up each row", "which the statement writes as"]),
     ] {
         let files = files(question);

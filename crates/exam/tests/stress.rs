@@ -5,7 +5,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the runner says which tier it is")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use qkvet_exam::ExamError;
 use qkvet_exam::export::{Credit, Target, export};
@@ -13,6 +13,8 @@ use qkvet_exam::generate::{Answer, Instance, instantiate};
 use qkvet_exam::key::{FORMAT, Key, KeyedQuestion, Source};
 use qkvet_exam::question::CheckedQuestion;
 use qkvet_exam::verify::verify;
+use qkvet_prove::exact::Value;
+use qkvet_spec::syntax::parse;
 
 use crate::{catalog, library};
 
@@ -28,6 +30,8 @@ struct Run<'a> {
     loads: (usize, usize),
     /// The first few, which are exported.
     keys: Vec<Key>,
+    /// Different answers to each part that has numbers.
+    answers: BTreeMap<usize, BTreeSet<String>>,
     /// Whether there are no more, and whether all that exist were made.
     is_over: bool,
     is_complete: bool,
@@ -50,6 +54,30 @@ fn key(posed: &Instance<'_>, variant: usize) -> Key {
     }
 }
 
+/// Rows that make a question trivial: two that are equal, or one of zeros that compares with nothing.
+fn degenerate(posed: &Instance<'_>) -> Option<String> {
+    for name in ["X", "Y", "Q", "K", "V"] {
+        let Ok(Value::Matrices(m)) = posed.worked.value(&parse(name).expect("a name")) else {
+            continue;
+        };
+        let digits: Vec<String> = m.data.iter().map(|x| x.digits(9)).collect();
+        let rows: Vec<&[String]> = digits.chunks(m.cols).collect();
+        if (1..rows.len()).any(|at| rows[..at].contains(&rows[at])) {
+            return Some(format!("{name} has equal rows"));
+        }
+        let is_zero =
+            |row: &&[String]| row.iter().all(|x| x.trim_matches(['0', '.', '-']).is_empty());
+        if ["X", "Q", "K"].contains(&name) && rows.iter().any(is_zero) {
+            return Some(format!("{name} has a row of zeros"));
+        }
+    }
+    let sizes: Vec<&usize> = posed.drawn.sizes.values().collect();
+    let are_distinct = (1..sizes.len()).all(|at| !sizes[..at].contains(&sizes[at]));
+    let is_of_shapes = ["heads-and-shapes", "cross-attention", "layer-in-code", "which-products"]
+        .contains(&posed.question.question.question.as_str());
+    (is_of_shapes && !are_distinct).then(|| format!("two extents are equal: {sizes:?}"))
+}
+
 /// What is wrong with a variant before its key is derived again.
 fn unfit(posed: &Instance<'_>) -> Option<String> {
     for part in &posed.parts {
@@ -58,7 +86,7 @@ fn unfit(posed: &Instance<'_>) -> Option<String> {
             part.mistakes.iter().map(|mistake| &mistake.numbers.rows).chain([&key.rows]).collect();
         let offered: BTreeSet<_> = choices.iter().map(|choice| &choice.rows).collect();
         if given.len() != part.mistakes.len() + 1 || offered.len() != choices.len() {
-            return Some(format!("part {}: two answers look alike", part.at + 1));
+            return Some(format!("part {}: two answers look alike", part.part));
         }
         // Canvas takes smaller numbers for 0.
         let value = |x: &str| match x.split_once('/') {
@@ -67,7 +95,7 @@ fn unfit(posed: &Instance<'_>) -> Option<String> {
         };
         let small = |x: &&String| value(x).is_some_and(|x| x != 0.0 && x.abs() < 1e-4);
         if let Some(x) = key.rows.iter().flatten().find(small) {
-            return Some(format!("part {}: {x} is too small to be entered", part.at + 1));
+            return Some(format!("part {}: {x} is too small to be entered", part.part));
         }
     }
     let load = posed.load();
@@ -89,6 +117,7 @@ fn variants_are_clear_and_their_keys_are_derived_again() {
         derived: (0, 0),
         loads: (usize::MAX, 0),
         keys: Vec::new(),
+        answers: BTreeMap::new(),
         is_over: false,
         is_complete: false,
     };
@@ -110,6 +139,14 @@ fn variants_are_clear_and_their_keys_are_derived_again() {
                 Ok(posed) => {
                     run.made = variant;
                     run.loads = (run.loads.0.min(posed.load()), run.loads.1.max(posed.load()));
+                    for part in &posed.parts {
+                        let answer = match &part.answer {
+                            Answer::Numbers { key, .. } => format!("{:?}", key.rows),
+                            Answer::Largest(columns) => format!("{columns:?}"),
+                            _ => continue,
+                        };
+                        run.answers.entry(part.part).or_default().insert(answer);
+                    }
                     let key = key(&posed, variant);
                     let verified = verify(&key, &library, catalog());
                     run.derived =
@@ -120,6 +157,7 @@ fn variants_are_clear_and_their_keys_are_derived_again() {
                             .iter()
                             .map(ToString::to_string)
                             .chain(unfit(&posed))
+                            .chain(degenerate(&posed))
                             .map(|why| format!("{id}, {variant}: {why}")),
                     );
                     if run.keys.len() < 3 {
@@ -146,6 +184,15 @@ fn variants_are_clear_and_their_keys_are_derived_again() {
             run.loads.0,
             run.loads.1,
         );
+        failures.extend(run.answers.iter().filter(|(_, answers)| answers.len() < 3).map(
+            |(part, answers)| {
+                let id = &run.question.question.question;
+                format!("{id}: part {part} has {} different answers", answers.len())
+            },
+        ));
+        failures.extend(run.question.unused().iter().map(|name| {
+            format!("{}: no answer depends on `{name}`", run.question.question.question)
+        }));
         let is_numeric = !run.question.draw.is_empty()
             || run.question.sizes.iter().any(|(_, size)| size.low < size.high);
         if is_numeric && run.seen.len() != run.made {

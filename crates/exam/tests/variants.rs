@@ -23,17 +23,17 @@ fn unclear(posed: &Instance<'_>) -> Option<String> {
         all.push(&key.rows);
         for (at, one) in all.iter().enumerate() {
             if all[..at].contains(one) {
-                return Some(format!("part {}: {one:?} twice", part.at + 1));
+                return Some(format!("part {}: {one:?} twice", part.part));
             }
         }
         if choices.iter().filter(|choice| choice.rows == key.rows).count()
             != usize::from(!choices.is_empty())
         {
-            return Some(format!("part {}: the key is not one of the options", part.at + 1));
+            return Some(format!("part {}: the key is not one of the options", part.part));
         }
         let tiny = matches!(&posed.written(part).0.answer, AnswerSpec::Value(value) if value.tiny);
         if !tiny && key.vanishes() {
-            return Some(format!("part {}: a number rounds to 0", part.at + 1));
+            return Some(format!("part {}: a number rounds to 0", part.part));
         }
     }
     None

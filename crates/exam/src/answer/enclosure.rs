@@ -5,11 +5,12 @@ use std::sync::LazyLock;
 use qkvet_engine::ball::Ball;
 use qkvet_engine::law::{Enclosed, Judge, enclose, enclose_all};
 use qkvet_spec::syntax::Expr;
-use qkvet_spec::{Catalog, CheckedLaw, Dtype, Meaning, SpecError};
+use qkvet_spec::{Binding, Catalog, CheckedLaw, Dtype, Meaning, SpecError};
 
 use super::form::read;
 use super::numbers::unsigned_zero;
 use super::{AnswerError, Drawn, Numbers};
+use crate::taught::{is_taught, named_rows, plain, row_name};
 
 /// Rows of balls, and whether they are one number.
 pub(crate) type Balls = (bool, Vec<Vec<Ball>>);
@@ -48,9 +49,24 @@ pub(crate) fn enclosed_all(
     catalog: &Catalog,
 ) -> Result<Vec<Result<Balls, AnswerError>>, SpecError> {
     let contract = catalog.default_contract(Dtype::Float64)?;
-    let case = drawn.case(&law.law.law);
-    let all = enclose_all(law, exprs, &case, Judge { meaning, contract });
-    Ok(all.into_iter().map(|one| Ok(balls(one?))).collect())
+    let mut case = drawn.case(&law.law.law);
+    let judge = Judge { meaning, contract };
+    let balls =
+        |all: Vec<Result<Enclosed, _>>| all.into_iter().map(|one| Ok(balls(one?))).collect();
+    if !exprs.iter().copied().chain(law.lets.iter().map(|(_, expr)| expr)).any(is_taught) {
+        return Ok(balls(enclose_all(law, exprs, &case, judge)));
+    }
+    // The engine knows rows by name alone.
+    let mut numbers = Vec::new();
+    let mut known = |expr: &Expr| named_rows(&plain(expr), &mut numbers);
+    let mut own = law.clone();
+    own.lets.iter_mut().for_each(|(_, expr)| *expr = known(expr));
+    let exprs: Vec<Expr> = exprs.iter().map(|expr| known(expr)).collect();
+    for n in numbers {
+        case.bindings.insert(row_name(n), Binding::Index(n - 1));
+    }
+    let exprs: Vec<&Expr> = exprs.iter().collect();
+    Ok(balls(enclose_all(&own, &exprs, &case, judge)))
 }
 
 fn balls(enclosed: Enclosed) -> Balls {
@@ -187,6 +203,11 @@ static LAW_OF_NUMBERS: LazyLock<Option<CheckedLaw>> = LazyLock::new(|| {
 /// The value of a number written in the law language, enclosed; `None` for what is no number, all
 /// reals where it has more digits than binary64 holds.
 pub(crate) fn ball_of(text: &str, catalog: &Catalog) -> Option<Ball> {
+    // What has no exact form stands with fifty decimals, of which binary64 holds the nearest number.
+    if let Some(near) = text.strip_prefix('~') {
+        let near: f64 = near.parse().ok()?;
+        return Some(Ball::between(near.next_down(), near.next_up()));
+    }
     let expr = read(text).ok()?;
     if text.split(|c: char| !c.is_ascii_digit()).any(|digits| digits.len() > 15) {
         return Some(Ball::between(f64::NEG_INFINITY, f64::INFINITY));

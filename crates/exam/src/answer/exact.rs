@@ -7,6 +7,7 @@ use qkvet_spec::syntax::Expr;
 
 use super::Drawn;
 use crate::expr::name;
+use crate::taught::plain;
 
 /// Parameters and the values of abbreviations.
 #[derive(Clone, Debug)]
@@ -111,7 +112,7 @@ impl Worked {
             if !is_needed || self.sheet.has(name) {
                 continue;
             }
-            let value = self.sheet.value(expr)?;
+            let value = self.sheet.value(&plain(expr))?;
             let value =
                 rounds.get(name).map_or(Ok(value.clone()), |places| round(value, *places))?;
             self.sheet.set(name, value);
@@ -166,7 +167,7 @@ impl Worked {
     /// # Errors
     /// A formula without an exact value.
     pub fn value(&self, expr: &Expr) -> Result<Value, NoValue> {
-        self.sheet.value(expr)
+        self.sheet.value(&plain(expr))
     }
 
     /// Rows and columns of a step that is a matrix.
@@ -182,7 +183,7 @@ impl Worked {
     /// # Errors
     /// One that is not decided.
     pub fn holds(&self, condition: &Expr) -> Result<bool, NoValue> {
-        match self.sheet.decide(condition) {
+        match self.sheet.decide(&plain(condition)) {
             Decision::Holds => Ok(true),
             Decision::Fails(_) => Ok(false),
             Decision::Undecided(reason) => Err(reason),

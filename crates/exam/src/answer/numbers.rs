@@ -67,6 +67,11 @@ impl Printed {
         Ok(Self { scalar, places, cols, data, rows })
     }
 
+    /// The exact values, row after row.
+    pub(crate) fn data(&self) -> &[Real] {
+        &self.data
+    }
+
     /// What is printed, by rows.
     pub(crate) fn rows(&self) -> &[Vec<String>] {
         &self.rows

@@ -65,6 +65,16 @@ fn digits(text: &str) -> usize {
 }
 
 impl Entry {
+    /// Raises the tolerance of a decimal to a distance.
+    pub(super) fn widen(&mut self, distance: &str) {
+        if let Self::Decimal { tolerance, .. } = self {
+            let most = digits(distance).max(digits(tolerance));
+            if scaled(distance, most) > scaled(tolerance, most) {
+                distance.clone_into(tolerance);
+            }
+        }
+    }
+
     /// The texts that are one answer: a decimal as it is; a fraction in lowest terms, with spaces
     /// round its line, and with both its numbers 2 to 12 times as large, `4/15` and `8/30` to
     /// `48/180`.

@@ -4,13 +4,14 @@
 use super::Credit as Wish;
 use super::decimal::{Entry, entry};
 use crate::answer::Numbers;
-use crate::generate::{Answer, Instance, InstancePart, Mistaken};
+use crate::generate::{Answer, Instance, KeyedPart, Mistaken};
 use crate::print::{
     Block, Inline, ask, blocks, how, letter, line, number, part_letter, rubric_lines, solution,
     with_names,
 };
 use crate::proofs::Proofs;
-use crate::question::{AnswerSpec, Choice, Credit, Ordering, Statement, Statements};
+use crate::question::{AnswerSpec, Choice, Credit, Ordering, Statement, Statements, Tolerance};
+use crate::student_answer::read_expression;
 
 /// A part of a question of one variant.
 #[derive(Clone, Debug)]
@@ -131,9 +132,8 @@ pub(super) struct Placed {
 /// Every part of a variant, in order; with another share for all mistakes where that is wished.
 pub(super) fn items(posed: &[Instance<'_>], proofs: &Proofs, wish: Wish) -> Vec<Item> {
     let of_question = |(at, posed): (usize, &Instance<'_>)| {
-        let of_part = |(part_at, part): (usize, &InstancePart)| {
-            item(posed, part, (at, part_at), proofs, wish)
-        };
+        let of_part =
+            |(part_at, part): (usize, &KeyedPart)| item(posed, part, (at, part_at), proofs, wish);
         posed.parts.iter().enumerate().map(of_part).collect::<Vec<_>>()
     };
     posed.iter().enumerate().flat_map(of_question).collect()
@@ -141,7 +141,7 @@ pub(super) fn items(posed: &[Instance<'_>], proofs: &Proofs, wish: Wish) -> Vec<
 
 fn item(
     posed: &Instance<'_>,
-    part: &InstancePart,
+    part: &KeyedPart,
     (at, part_at): (usize, usize),
     proofs: &Proofs,
     wish: Wish,
@@ -154,6 +154,10 @@ fn item(
     // How options and lines are answered is a matter of the format.
     if let (ItemKind::Numbers(_), Some(how)) = (&asked, how(&written.answer)) {
         ask.push(Block::Paragraph(vec![Inline::text(how)]));
+    }
+    let full = written.tolerance().0.iter().find(|band| band.share >= 1.0);
+    if let (ItemKind::Numbers(_), Some(band)) = (&asked, full) {
+        ask.push(Block::Paragraph(vec![Inline::text(format!("Here {band}."))]));
     }
     if let ItemKind::Shape(_) = asked {
         ask.push(Block::Paragraph(vec![Inline::text(
@@ -186,7 +190,7 @@ fn item(
 }
 
 /// The share of the points that each mistake of a part leaves.
-fn shares(posed: &Instance<'_>, part: &InstancePart, wish: Wish) -> Vec<f64> {
+fn shares(posed: &Instance<'_>, part: &KeyedPart, wish: Wish) -> Vec<f64> {
     let (written, checked) = posed.written(part);
     let Credit { mistake, .. } = written.credit;
     let share = |own: Option<f64>| {
@@ -204,15 +208,18 @@ fn whole(numbers: &Numbers) -> Vec<Vec<Entry>> {
         .collect()
 }
 
-fn asked(posed: &Instance<'_>, part: &InstancePart, shares: &[f64]) -> ItemKind {
-    match (&posed.written(part).0.answer, &part.answer) {
+fn asked(posed: &Instance<'_>, part: &KeyedPart, shares: &[f64]) -> ItemKind {
+    let (written, _) = posed.written(part);
+    match (&written.answer, &part.answer) {
         (AnswerSpec::Shape(_), Answer::Numbers { key, .. }) => {
             ItemKind::Shape(shape(key, &part.mistakes, shares))
         }
         (_, Answer::Numbers { key, choices }) if !choices.is_empty() => {
             ItemKind::One(offered(key, choices, &part.mistakes, shares))
         }
-        (_, Answer::Numbers { key, .. }) => ItemKind::Numbers(cells(key, &part.mistakes, shares)),
+        (_, Answer::Numbers { key, .. }) => {
+            ItemKind::Numbers(cells((key, written.tolerance()), &part.mistakes, shares))
+        }
         (_, Answer::Largest(columns)) => {
             let cell = |(at, column): (usize, &usize)| {
                 let right = entry(&column.to_string(), None);
@@ -234,8 +241,20 @@ fn asked(posed: &Instance<'_>, part: &InstancePart, shares: &[f64]) -> ItemKind 
     }
 }
 
-fn cells(key: &Numbers, mistakes: &[Mistaken], shares: &[f64]) -> Vec<Vec<Cell>> {
-    let right = whole(key);
+fn cells(
+    (key, tolerance): (&Numbers, &Tolerance),
+    mistakes: &[Mistaken],
+    shares: &[f64],
+) -> Vec<Vec<Cell>> {
+    let mut right = whole(key);
+    for (entry, exact) in right.iter_mut().flatten().zip(key.exact.iter().flatten()) {
+        let allowed =
+            read_expression(exact).ok().and_then(|exact| tolerance.full(&exact, key.places));
+        if let Some(allowed) = allowed {
+            entry.widen(&allowed);
+        }
+    }
+    let right = right;
     let n_cells: usize = right.iter().map(Vec::len).sum();
     let shape = |rows: &[Vec<Entry>]| rows.iter().map(Vec::len).collect::<Vec<_>>();
     let comparable = |(one, share): (&Mistaken, &f64)| {

@@ -23,57 +23,13 @@ use qkvet_spec::Catalog;
 use crate::answer::work;
 use crate::error::{ExamError, KeyError};
 pub use crate::file::Exported;
-use crate::generate::{Instance, InstancePart, Which};
+use crate::generate::{Instance, Which};
 use crate::key::Key;
-use crate::proofs::{Proofs, proofs};
+use crate::proofs::proofs;
 use crate::question::{Library, ProblemSet};
+pub use crate::target::Target;
 use crate::verify::verify;
 use item::{Item, items};
-
-/// A format of others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// Moodle's XML.
-    Moodle,
-    /// QTI 1.2 as Canvas reads it.
-    Qti12,
-    /// QTI 2.1.
-    Qti21,
-    /// Folders of `PrairieLearn`.
-    PrairieLearn,
-    /// Jupyter notebooks with nbgrader's metadata.
-    Notebook,
-    /// An outline of an assignment with rubrics, as Gradescope has it.
-    Gradescope,
-    /// A table.
-    Csv,
-}
-
-impl Target {
-    /// Every format.
-    pub const ALL: [Self; 7] = [
-        Self::Moodle,
-        Self::Qti12,
-        Self::Qti21,
-        Self::PrairieLearn,
-        Self::Notebook,
-        Self::Gradescope,
-        Self::Csv,
-    ];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Moodle => "moodle",
-            Self::Qti12 => "qti12",
-            Self::Qti21 => "qti21",
-            Self::PrairieLearn => "prairielearn",
-            Self::Notebook => "notebook",
-            Self::Gradescope => "gradescope",
-            Self::Csv => "csv",
-        }
-    }
-}
 
 /// What a modelled mistake earns, in percent, where a format can say so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -118,7 +74,8 @@ pub fn export(
     let first = keys.first().ok_or(KeyError::None)?;
     credit.fits(target)?;
     let (set, library) = first.sources(catalog)?;
-    let (mut variants, mut proven) = (Vec::new(), Proofs::new());
+    let proven = proofs(&library.of_set(&first.set.path, &first.set.text, &set)?, catalog)?;
+    let mut variants = Vec::new();
     for key in keys {
         if (&key.set, &key.own, key.seed) != (&first.set, &first.own, first.seed) {
             return Err(KeyError::OtherExam { exam: set.exam }.into());
@@ -127,11 +84,6 @@ pub fn export(
             return Err(ExamError::Untrue { variant: key.variant, reason: reason.into() });
         }
         let posed = posed(key, &library)?;
-        if variants.is_empty() {
-            // All variants have the same questions.
-            let questions: Vec<_> = posed.iter().map(|posed| posed.question).collect();
-            proven = proofs(&questions, catalog)?;
-        }
         let width = key.variants.to_string().len();
         let name = format!("{}-{:0width$}", set.exam, key.variant);
         variants.push(Variant { number: key.variant, name, items: items(&posed, &proven, credit) });
@@ -181,13 +133,9 @@ fn posed<'a>(key: &Key, library: &'a Library) -> Result<Vec<Instance<'a>>, ExamE
                 reason: Box::new(error.into()),
             }
         })?;
-        let part = |part: &crate::key::KeyedPart| InstancePart {
-            at: part.part - 1,
-            answer: part.answer.clone(),
-            mistakes: part.mistakes.clone(),
-        };
-        let parts = keyed.parts.iter().map(part).collect();
-        all.push(Instance { question, drawn: keyed.drawn.clone(), worked, parts });
+        let parts = keyed.parts.clone();
+        let (drawn, thrown) = (keyed.drawn.clone(), Vec::new());
+        all.push(Instance { question, drawn, worked, parts, thrown });
     }
     Ok(all)
 }

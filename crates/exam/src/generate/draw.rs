@@ -3,9 +3,9 @@
 use qkvet_spec::syntax::Expr;
 
 use super::Stream;
-use super::error::DrawError;
 use super::stream::{Choose, Odometer};
 use crate::answer::{Drawn, Parameter, extent};
+use crate::error::DrawError;
 use crate::question::{CheckedQuestion, Domain, ExampleValue, Size};
 
 /// Draws all extents and parameters of a question; each has its own stream.

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::draw::{chosen, draw};
-use super::error::{Contradiction, NoVariant, Reject, Rejected, Which};
 use super::load::load;
 use super::mistake::{Mistaken, nothing};
 use super::stream::Odometer;
 use super::workspace::Workspace;
 use crate::answer::{Drawn, Numbers, Worked, work};
 use crate::error::ExamError;
+use crate::error::{Contradiction, NoVariant, Reject, Rejected, Which};
 use crate::question::{CheckedPart, CheckedQuestion, Part, line_of};
 
 /// Draws that are thrown away before a question is given up.
@@ -34,14 +34,19 @@ pub struct Instance<'a> {
     /// Its worked steps.
     pub worked: Worked,
     /// The parts that are asked.
-    pub parts: Vec<InstancePart>,
+    pub parts: Vec<KeyedPart>,
+    /// Why numbers that were drawn before these were thrown away.
+    pub thrown: Vec<Reject>,
 }
 
-/// A part that is asked.
-#[derive(Clone, Debug, PartialEq)]
-pub struct InstancePart {
-    /// Its number in the question, from 0.
-    pub at: usize,
+/// A part that is asked, as it stands in a key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyedPart {
+    /// Its number in the question, from 1.
+    pub part: usize,
+    /// What it is worth.
+    pub points: u32,
     /// The answer.
     pub answer: Answer,
     /// What mistakes give.
@@ -71,6 +76,16 @@ pub enum Answer {
     AsWritten,
 }
 
+impl Answer {
+    /// Whether both have the same right answer, in whatever order options stand.
+    pub fn looks_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Numbers { key, .. }, Self::Numbers { key: other, .. }) => key.looks_like(other),
+            _ => self == other,
+        }
+    }
+}
+
 /// Variant `variant` (from 1) of a question; `name` tells its streams from those of others, `seen`
 /// holds the notes of variants that exist.
 ///
@@ -84,7 +99,7 @@ pub fn instantiate<'a>(
     catalog: &Catalog,
 ) -> Result<Instance<'a>, ExamError> {
     let id = &question.question.question;
-    let mut last = Reject::Seen;
+    let mut thrown: Vec<Reject> = Vec::new();
     // Whether all draws of which the conditions hold are thrown away for the same reason.
     let (mut reached, mut is_always) = (None, true);
     let contradiction = |(what, reason)| {
@@ -97,21 +112,22 @@ pub fn instantiate<'a>(
         let drawn = match draw(question, seed, &label) {
             Ok(drawn) => drawn,
             Err(reason) => {
-                last = reason.into();
+                thrown.push(reason.into());
                 continue;
             }
         };
         // Numbers that were asked before need not be worked out again.
         if has_numbers(question) && seen.contains(&numbers_note(&drawn)) {
-            last = Reject::Seen;
+            thrown.push(Reject::Seen);
             continue;
         }
         match instance(question, parts, drawn, (seed, &label), catalog) {
             Ok(posed) => {
                 let is_new = seen.insert(note(&posed));
                 if is_new || (!has_numbers(question) && tries >= TRIES_FOR_NEW_WORDS) {
-                    return Ok(posed);
+                    return Ok(Instance { thrown, ..posed });
                 }
+                thrown.push(Reject::Seen);
             }
             Err(Rejected::Numbers(reason)) => {
                 // Conditions come before mistakes: what they throw away says nothing of these.
@@ -119,14 +135,14 @@ pub fn instantiate<'a>(
                     is_always &= reached.as_ref().is_none_or(|other| *other == reason);
                     reached = Some(reason.clone());
                 }
-                last = reason;
+                thrown.push(reason);
             }
             Err(Rejected::Question(what, reason)) => return Err(contradiction((what, reason))),
         }
     }
     let label: Vec<&str> = name.iter().copied().chain([id.as_str(), "each"]).collect();
     match each(question, parts, (seed, &label), seen, catalog).map_err(contradiction)? {
-        Each::New(posed) => Ok(*posed),
+        Each::New(posed) => Ok(Instance { thrown, ..*posed }),
         Each::None if !seen.is_empty() => {
             Err(ExamError::NoMore { question: id.clone(), variant, variants: seen.len() })
         }
@@ -139,7 +155,8 @@ pub fn instantiate<'a>(
                 }
                 _ => None,
             };
-            let (last, tries) = (always.unwrap_or(last), MAX_TRIES);
+            let last = always.or(thrown.pop()).unwrap_or(Reject::Seen);
+            let tries = MAX_TRIES;
             let question = id.clone();
             let none = Box::new(NoVariant { question, variant, tries, last, line });
             Err(ExamError::NoVariant { none })
@@ -218,7 +235,7 @@ pub fn pose_drawn<'a>(
         .map_err(|error| unfit(Rejected::Question(Which::Steps, error.into())))?;
     let mut bench = Workspace { question, drawn, worked, catalog, strict: false };
     let parts = bench.parts(&all, (0, &["example"])).map_err(unfit)?;
-    Ok(Instance { question, drawn: bench.drawn, worked: bench.worked, parts })
+    Ok(Instance { question, drawn: bench.drawn, worked: bench.worked, parts, thrown: Vec::new() })
 }
 
 /// What makes two instances the same.
@@ -256,15 +273,14 @@ fn instance<'a>(
     // What rejects cheaply comes first: conditions with the steps that they need, numbers and
     // mistakes, then the engine.
     for (condition, formula) in question.keep.iter().zip(&question.question.keep) {
-        worked.work_for(&question.law, condition)?;
-        if !worked.holds(condition)? {
+        if !condition.holds(&question.law, &mut worked)? {
             return Err(Reject::Condition { condition: formula.clone() }.into());
         }
     }
     let mut bench = Workspace { question, drawn, worked, catalog, strict: true };
     let parts = bench.parts(parts, stream)?;
     bench.worked.work_for_all(&question.law)?;
-    Ok(Instance { question, drawn: bench.drawn, worked: bench.worked, parts })
+    Ok(Instance { question, drawn: bench.drawn, worked: bench.worked, parts, thrown: Vec::new() })
 }
 
 impl Instance<'_> {
@@ -278,7 +294,7 @@ impl Instance<'_> {
     }
 
     /// The part as it is written.
-    pub fn written(&self, part: &InstancePart) -> (&Part, &CheckedPart) {
-        (&self.question.question.parts[part.at], &self.question.parts[part.at])
+    pub fn written(&self, part: &KeyedPart) -> (&Part, &CheckedPart) {
+        (&self.question.question.parts[part.part - 1], &self.question.parts[part.part - 1])
     }
 }

@@ -1,20 +1,21 @@
 //! Generation: numbers drawn from a seed until a question is a good one.
 
 mod draw;
-mod error;
 mod instantiate;
 mod load;
 mod mistake;
 mod prose;
+mod report;
 mod stream;
 mod workspace;
 
+pub use crate::error::{Contradiction, DrawError, MistakeOf, NoVariant, Reject, Which};
 pub(crate) use draw::draw;
 pub use draw::{fits, written};
-pub use error::{Contradiction, DrawError, MistakeOf, NoVariant, Reject, Which};
-pub use instantiate::{Answer, Instance, InstancePart, instantiate, pose_drawn};
+pub use instantiate::{Answer, Instance, KeyedPart, instantiate, pose_drawn};
 pub use load::load;
 pub use mistake::Mistaken;
 pub(crate) use mistake::{PLACES, nothing};
 pub(crate) use prose::plain;
+pub use report::{Draws, Report};
 pub use stream::Stream;

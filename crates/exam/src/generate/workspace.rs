@@ -3,12 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use qkvet_prove::exact::{NoValue, Real, Value as Exactly};
+use qkvet_prove::exact::{Exact, NoValue, Real, Value as Exactly};
 use qkvet_spec::syntax::{BinaryOp, Expr};
 use qkvet_spec::{Catalog, Formula};
 
-use super::error::{Contradiction, MistakeOf, Reject, Rejected, Which};
-use super::instantiate::{Answer, InstancePart};
+use super::instantiate::{Answer, KeyedPart};
 use super::load::load;
 use super::mistake::{Gives, Mistaken, PLACES, gives, is_near};
 use super::prose::plain;
@@ -16,8 +15,10 @@ use super::stream::Stream;
 use crate::answer::{
     AnswerError, Drawn, Numbers, Printed, Worked, agrees, ball_of, enclosed_all, of_value, standard,
 };
+use crate::error::{Contradiction, MistakeOf, Reject, Rejected, Which};
 use crate::expr::binary;
-use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, MistakeEffect, Size, prose};
+use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, MistakeEffect, Part, Size, prose};
+use crate::student_answer::{half_unit, is_within, read_expression};
 
 /// An instance while it is tried.
 pub(super) struct Workspace<'a> {
@@ -44,7 +45,7 @@ impl Workspace<'_> {
         &mut self,
         parts: &[usize],
         stream: (u64, &[&str]),
-    ) -> Result<Vec<InstancePart>, Rejected> {
+    ) -> Result<Vec<KeyedPart>, Rejected> {
         let mut all: Vec<Found> = parts.iter().map(|_| Found::default()).collect();
         // Rows without a largest entry are seen before anything is worked out to the end.
         for is_largest in [true, false] {
@@ -89,6 +90,15 @@ impl Workspace<'_> {
         };
         let key = self.value(checked.of.as_ref()).and_then(|value| Printed::new(value, places));
         let key = key.map_err(|reason| wrong(at, reason))?;
+        if let Some(places) =
+            places.filter(|places| !key.data().iter().all(|x| x.is_certain(*places)))
+        {
+            let printed = format!("{places} decimals");
+            return Err(Reject::Undecided {
+                reason: AnswerError::Wide { row: 1, column: 1, printed },
+            }
+            .into());
+        }
         if self.strict && !tiny && key.vanishes() {
             return Err(Reject::Vanishes { part: at }.into());
         }
@@ -137,6 +147,11 @@ impl Workspace<'_> {
                 return Err(Reject::Key { of: of(), nearly }.into());
             }
         }
+        if let Some(key) = &found.key
+            && admits(part, mistake.credit, key, gives.rows())
+        {
+            return Err(Reject::Admitted { of: of() }.into());
+        }
         let alike = found
             .mistakes
             .iter()
@@ -182,7 +197,7 @@ impl Workspace<'_> {
         at: usize,
         found: Found,
         (seed, label): (u64, &[&str]),
-    ) -> Result<InstancePart, Rejected> {
+    ) -> Result<KeyedPart, Rejected> {
         let question = self.question;
         let (part, checked) = (&question.question.parts[at], &question.parts[at]);
         let number = format!("part {}", at + 1);
@@ -280,7 +295,7 @@ impl Workspace<'_> {
             }
             AnswerSpec::Proof(_) | AnswerSpec::Text(_) => Answer::AsWritten,
         };
-        Ok(InstancePart { at, answer, mistakes })
+        Ok(KeyedPart { part: at + 1, points: part.points, answer, mistakes })
     }
 
     /// Whether texts that stand side by side differ with the numbers in them.
@@ -366,6 +381,29 @@ impl Workspace<'_> {
             _ => Contradiction::Expression,
         })
     }
+}
+
+/// Whether the tolerance of a part gives what a mistake leads to, or a number that is taken for it,
+/// more than the mistake earns.
+fn admits(part: &Part, own: Option<f64>, key: &Printed, gives: &[Vec<String>]) -> bool {
+    let (tolerance, places) = (part.tolerance(), part.places());
+    if tolerance.0.is_empty() || key.rows().len() != gives.len() {
+        return false;
+    }
+    let share = own.unwrap_or(part.credit.mistake);
+    // Decimals of the mistake are half a unit from it at most, and numbers half a unit from these
+    // are taken for it.
+    let unit = places.map_or(Exact::from(0), |places| {
+        let half = half_unit(places);
+        &half + &half
+    });
+    let is_near = |(right, gives): (&Real, &String)| {
+        let widest = tolerance.widest(share, right, places);
+        let (Some(widest), Ok(gives)) = (widest, read_expression(gives)) else { return false };
+        is_within(&gives, right, &(&widest + &unit))
+    };
+    key.data().len() == gives.iter().map(Vec::len).sum::<usize>()
+        && key.data().iter().zip(gives.iter().flatten()).all(is_near)
 }
 
 fn wrong(part: usize, reason: impl Into<Contradiction>) -> Rejected {

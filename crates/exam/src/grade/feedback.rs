@@ -54,14 +54,19 @@ pub enum Feedback {
     },
     /// Off in its last digit.
     NotNearest,
+    /// Off, but within the tolerance.
+    Tolerated {
+        /// A mistake that it may be as well.
+        perhaps: Option<String>,
+    },
+    /// What follows from the rounded numbers that the sheet prints.
+    Printed,
     /// More or fewer extents than asked.
     Extents {
         /// How many are asked.
         expected: usize,
         /// How many were given.
         got: usize,
-        /// Whether only the first, which are 1, are left out.
-        is_end: bool,
     },
     /// Rows for columns.
     Turned,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use qkvet_prove::exact::Real;
 
+use crate::question::Tolerance;
 use crate::student_answer::{Form, ParsedNumber, ends_within, half_unit, is_within};
 
 /// How a number stands to the right one.
@@ -19,6 +20,8 @@ pub(super) enum Fit {
     /// It is right to so many decimals, which are fewer than half of those asked: nearly any answer
     /// is.
     Vague(usize),
+    /// It is in a band of the tolerance, which leaves so many millionths of the points.
+    Band(u32),
     /// It is less than a unit of the last asked digit away, and the right one goes on behind that
     /// digit.
     LastDigit,
@@ -28,12 +31,46 @@ pub(super) enum Fit {
 
 impl Fit {
     pub(super) fn is_right(self) -> bool {
-        matches!(self, Self::Exact | Self::Rounded)
+        matches!(self, Self::Exact | Self::Rounded | Self::Band(ALL))
+    }
+
+    /// The share of the points of a number; `coarse` is that of fewer digits.
+    pub(super) fn share(self, coarse: f64) -> f64 {
+        match self {
+            Self::Band(millionths) => f64::from(millionths) / f64::from(ALL),
+            _ if self.is_right() => 1.0,
+            Self::Coarse(_) | Self::LastDigit => coarse,
+            _ => 0.0,
+        }
     }
 
     /// Whether it is right as far as it goes, and goes far enough to say something.
     pub(super) fn is_about(self) -> bool {
         !matches!(self, Self::Vague(_) | Self::Difference)
+    }
+}
+
+/// All of the points, in millionths.
+const ALL: u32 = 1_000_000;
+
+/// Raises how numbers stand to the right ones to what a tolerance gives them, where that is more.
+pub(super) fn tolerate(
+    fits: &mut [Fit],
+    (given, rows): (&[Vec<ParsedNumber>], &[Vec<Real>]),
+    places: Option<usize>,
+    (tolerance, coarse): (&Tolerance, f64),
+) {
+    if tolerance.0.is_empty() {
+        return;
+    }
+    for (fit, (x, right)) in fits.iter_mut().zip(given.iter().flatten().zip(rows.iter().flatten()))
+    {
+        let Some(share) = tolerance.share(&x.value, right, places) else { continue };
+        if share > fit.share(coarse) {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 1")]
+            let millionths = (share * f64::from(ALL)).round() as u32;
+            *fit = Fit::Band(millionths);
+        }
     }
 }
 

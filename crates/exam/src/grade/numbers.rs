@@ -4,12 +4,12 @@ use qkvet_prove::exact::{Real, Value};
 use qkvet_spec::syntax::{Expr, ExprKind};
 
 use super::earlier_steps::Carried;
-use super::fit::{Fit, fit, fits, have_same_extents};
+use super::fit::{Fit, fit, fits, have_same_extents, tolerate};
 use super::part::Marked;
 use super::{Extents, Feedback, Nature};
 use crate::answer::{Numbers, unsigned_zero};
 use crate::generate::Mistaken;
-use crate::question::Credit;
+use crate::question::{Credit, Tolerance};
 use crate::student_answer::{
     Form, ParsedNumber, RequestedShape, half_unit, is_within, read_expression, read_numbers,
 };
@@ -65,6 +65,28 @@ fn may_be(mistake: &Numbers, given: &[Vec<ParsedNumber>], places: Option<usize>)
     same && cells.all(|(exact, x)| read_expression(exact).is_ok_and(|exact| is_near(x, &exact)))
 }
 
+/// A shape with as many leading extents of 1 as the right one has: `(3, 2)` and `(1, 1, 3, 2)` are
+/// the same answer.
+fn without_ones(
+    right: &[Vec<Real>],
+    given: &[Vec<ParsedNumber>],
+) -> Option<Vec<Vec<ParsedNumber>>> {
+    let ([right], [row]) = (right, given) else { return None };
+    let one = Real::from(1);
+    let extra = row.len().saturating_sub(right.len());
+    if extra > 0 {
+        let is_padded = row[..extra].iter().all(|x| x.is(&one));
+        return is_padded.then(|| vec![row[extra..].to_vec()]);
+    }
+    let missing = right.len() - row.len();
+    let is_one = |x: &Real| x.compare(&one).is_ok_and(std::cmp::Ordering::is_eq);
+    if missing == 0 || row.is_empty() || !right[..missing].iter().all(is_one) {
+        return None;
+    }
+    let one = ParsedNumber::read("1").ok()?;
+    Some(vec![std::iter::repeat_n(one, missing).chain(row.iter().cloned()).collect()])
+}
+
 /// Whether a matrix says little: all of its rows are equal to some decimals, or all of its columns.
 pub(super) fn is_even(rows: &[Vec<Real>], places: usize) -> bool {
     let printed: Vec<Vec<String>> = rows
@@ -98,18 +120,34 @@ pub(super) struct Right<'a> {
     pub(super) mistakes: Vec<(&'a Mistaken, Option<f64>)>,
     /// The rule.
     pub(super) credit: Credit,
+    /// How far numbers may be off.
+    pub(super) tolerance: &'a Tolerance,
+    /// What the numbers that the sheet prints make of the answer, where it rounds them.
+    pub(super) printed: &'a dyn Fn() -> Option<Vec<Vec<Real>>>,
     /// What the student's own earlier answers make of it; only asked of what is not right.
     pub(super) carried: &'a dyn Fn() -> Vec<Carried>,
 }
 
 impl Right<'_> {
     pub(super) fn mark(&self, given: &[Vec<ParsedNumber>]) -> Marked {
+        let trimmed = if self.is_shape { without_ones(&self.rows, given) } else { None };
+        let given = trimmed.as_deref().unwrap_or(given);
         let is_same_shape = have_same_extents(&self.rows, given);
-        let fits: Vec<Fit> =
-            if is_same_shape { fits(given, &self.rows, self.places) } else { Vec::new() };
+        let fits = if is_same_shape { self.fits(given, &self.rows) } else { Vec::new() };
         if is_same_shape && fits.iter().all(|fit| fit.is_right()) {
             let all_exact = self.places.is_some() && fits.iter().all(|fit| *fit == Fit::Exact);
-            return Marked::right(if all_exact { Feedback::Exact } else { Feedback::Nothing });
+            let is_off = fits.iter().any(|fit| matches!(fit, Fit::Band(_)));
+            return Marked::right(match (all_exact, is_off) {
+                (true, _) => Feedback::Exact,
+                (_, true) => Feedback::Tolerated { perhaps: None },
+                _ => Feedback::Nothing,
+            });
+        }
+        if is_same_shape
+            && let Some(rows) = (self.printed)()
+            && self.fits(given, &rows).iter().all(|fit| fit.is_right())
+        {
+            return Marked::right(Feedback::Printed);
         }
         let carried = (self.carried)();
         if let Some(from) = self.follows(&carried, given) {
@@ -133,17 +171,20 @@ impl Right<'_> {
             return self.other_extents(given);
         }
         if is_about {
+            let share = fits.iter().map(|fit| fit.share(self.credit.coarse)).fold(1.0, f64::min);
             let fewest = fits
                 .iter()
                 .filter_map(|fit| if let Fit::Coarse(stated) = fit { Some(*stated) } else { None })
                 .min();
-            let Some(stated) = fewest else {
-                return Marked::partial(self.credit.coarse, Feedback::NotNearest);
-            };
+            let is_off = fits.iter().any(|fit| matches!(fit, Fit::Band(_)));
+            if fewest.is_none() && !is_off {
+                return Marked::partial(share, Feedback::NotNearest);
+            }
             // What may be a mistake as well earns no more than the mistake does; an answer that is
             // off in its last asked digit alone is told apart by it.
             let alike = |(mistake, _): &&(&Mistaken, Option<f64>)| {
                 may_be(&mistake.numbers, given, self.places)
+                    || is_off && self.is_near(&mistake.numbers, given, share)
             };
             let of = |(mistake, share): &(&Mistaken, Option<f64>)| {
                 (share.unwrap_or(self.credit.mistake), mistake.says.clone())
@@ -151,15 +192,38 @@ impl Right<'_> {
             let least =
                 self.mistakes.iter().filter(alike).map(of).min_by(|(x, _), (y, _)| x.total_cmp(y));
             let (share, perhaps) = match least {
-                Some((share, mistake)) => (share.min(self.credit.coarse), Some(mistake)),
-                None => (self.credit.coarse, None),
+                Some((least, mistake)) => (share.min(least), Some(mistake)),
+                None => (share, None),
             };
             return Marked::partial(
                 share,
-                Feedback::Coarse { stated, asked: self.places, perhaps },
+                match fewest {
+                    Some(stated) if !is_off => {
+                        Feedback::Coarse { stated, asked: self.places, perhaps }
+                    }
+                    _ => Feedback::Tolerated { perhaps },
+                },
             );
         }
         self.coarse_mistake(given).unwrap_or_else(|| self.some(&fits, given))
+    }
+
+    /// How the entries stand to others of the same extents.
+    fn fits(&self, given: &[Vec<ParsedNumber>], rows: &[Vec<Real>]) -> Vec<Fit> {
+        let mut fits = fits(given, rows, self.places);
+        tolerate(&mut fits, (given, rows), self.places, (self.tolerance, self.credit.coarse));
+        fits
+    }
+
+    /// Whether an answer is as near to what a mistake gives as the right one may be for a share.
+    fn is_near(&self, mistake: &Numbers, given: &[Vec<ParsedNumber>], share: f64) -> bool {
+        let is_near = |(x, exact): (&ParsedNumber, &String)| {
+            let Ok(exact) = read_expression(exact) else { return false };
+            let earns = self.tolerance.share(&x.value, &exact, self.places);
+            earns.is_some_and(|earned| earned >= share)
+        };
+        have_same_extents(&mistake.exact, given)
+            && given.iter().flatten().zip(mistake.exact.iter().flatten()).all(is_near)
     }
 
     /// The parts from whose answers it follows.
@@ -203,17 +267,8 @@ impl Right<'_> {
     fn other_extents(&self, given: &[Vec<ParsedNumber>]) -> Marked {
         let n: usize = given.iter().map(Vec::len).sum();
         match (self.rows.as_slice(), given) {
-            ([right], [row]) if self.is_shape => {
-                let one = Real::from(1);
-                let missing = right.len().saturating_sub(row.len());
-                let is_one = |x: &Real| x.compare(&one).is_ok_and(std::cmp::Ordering::is_eq);
-                // `(3, 2)` for `(1, 1, 3, 2)`: what is said is right.
-                let is_end = missing > 0
-                    && right[..missing].iter().all(is_one)
-                    && right[missing..].iter().zip(row).all(|(right, x)| x.is(right));
-                let is_end = is_end && !row.is_empty();
-                let says = Feedback::Extents { expected: right.len(), got: n, is_end };
-                if is_end { Marked::partial(self.credit.coarse, says) } else { Marked::wrong(says) }
+            ([right], [_]) if self.is_shape => {
+                Marked::wrong(Feedback::Extents { expected: right.len(), got: n })
             }
             _ => {
                 let (expected, got) = (Extents::of(&self.rows), Extents::of(given));
@@ -238,7 +293,10 @@ impl Right<'_> {
     /// A step from rounded numbers may be off by a unit.
     fn follows_from(&self, right: &Real, x: &ParsedNumber) -> bool {
         match self.places {
-            Some(places) => is_within(&x.value, right, &(&half_unit(places) + &half_unit(places))),
+            Some(places) => {
+                is_within(&x.value, right, &(&half_unit(places) + &half_unit(places)))
+                    || self.tolerance.share(&x.value, right, self.places) == Some(1.0)
+            }
             None => fit(x, right, None) == Fit::Exact,
         }
     }
@@ -265,7 +323,8 @@ impl Right<'_> {
             return Marked::wrong(says);
         }
         #[expect(clippy::cast_precision_loss, reason = "at most some thousands")]
-        let share = (right as f64 + self.credit.coarse * about as f64) / fits.len() as f64;
+        let share =
+            fits.iter().map(|fit| fit.share(self.credit.coarse)).sum::<f64>() / fits.len() as f64;
         Marked::partial(self.credit.entries * share, says)
     }
 

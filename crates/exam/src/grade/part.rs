@@ -12,11 +12,12 @@ use super::earlier_steps::{self, Own};
 use super::numbers::{Right, blocks, choice_of, is_even, is_whole, rows_of};
 use super::result::Verdict;
 use super::{Feedback, Unread};
-use crate::answer::{Drawn, Worked, worked_value};
+use crate::answer::{Drawn, Worked, of_value, worked_value};
 use crate::expr;
 use crate::generate::{Answer, Mistaken, nothing, plain};
 use crate::key::KeyedPart;
-use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, Part};
+use crate::print::PRINTED_PLACES;
+use crate::question::{AnswerSpec, CheckedPart, CheckedQuestion, Part, prose};
 use crate::student_answer::{ParsedNumber, RequestedShape, option, read_expression, read_numbers};
 
 /// Decimals by which exact values are called equal.
@@ -257,6 +258,8 @@ impl WorkedQuestion<'_> {
         };
         let right = Right {
             carried: &|| own.carried(&own_names, &rows_with),
+            tolerance: part.tolerance(),
+            printed: &|| self.from_printed(keyed.part, of),
             is_shape,
             places,
             mistakes: keyed
@@ -299,6 +302,38 @@ impl WorkedQuestion<'_> {
             }
         }
         Ok(marked)
+    }
+
+    /// The value of a formula from the numbers that the sheet rounds and prints up to a part, from
+    /// 1; `None` where it prints none that the formula needs.
+    fn from_printed(&self, part: usize, of: &Expr) -> Option<Vec<Vec<Real>>> {
+        let law = &self.question.law;
+        let question = &self.question.question;
+        let prompts = question.parts.iter().take(part).map(|part| &part.prompt);
+        let needed = law.lets_needed_by(of);
+        let mut rounds = IndexMap::new();
+        for text in question.prompt.iter().chain(prompts) {
+            let pieces = prose(text).ok()?.into_iter().flat_map(|paragraph| paragraph.pieces);
+            for piece in pieces {
+                for expr in piece.values() {
+                    let ExprKind::Name(name) = &expr.kind else { continue };
+                    let is_needed = law
+                        .lets
+                        .iter()
+                        .zip(&needed)
+                        .any(|((step, _), is_needed)| step == name && *is_needed);
+                    let is_rounded =
+                        self.worked.value(expr).is_ok_and(|value| of_value(&value, None).is_err());
+                    if is_needed && is_rounded {
+                        rounds.insert(name.clone(), PRINTED_PLACES);
+                    }
+                }
+            }
+        }
+        if rounds.is_empty() {
+            return None;
+        }
+        rows_of(&worked_value(law, self.drawn, &rounds, &IndexMap::new(), of).ok()?)
     }
 
     /// The steps that a formula is: an abbreviation alone, or several side by side, each with its

@@ -12,6 +12,7 @@ mod rows;
 mod sheet;
 mod solution;
 mod symbols;
+mod template;
 #[cfg(feature = "pdf")]
 mod typesetter;
 mod typst;
@@ -28,7 +29,9 @@ pub use sheet::sheet_document;
 pub(crate) use sheet::{ask, how, number};
 pub use solution::key_document;
 pub(crate) use solution::{rubric_lines, solution};
-pub(crate) use words::{blocks, line, part_letter, with_names};
+pub(crate) use template::sample;
+pub use template::template;
+pub(crate) use words::{PRINTED_PLACES, blocks, line, part_letter, with_names};
 
 /// The document in a format.
 pub fn print(document: &Document, format: Format) -> String {

@@ -3,9 +3,9 @@
 use super::document::{Block, Document, Inline, Marker};
 use super::words::{blocks, line, of_numbers, part_letter};
 use crate::answer::Numbers;
-use crate::generate::{Answer, Instance, InstancePart};
+use crate::generate::{Answer, Instance, KeyedPart};
 use crate::plural::{counted, of_points};
-use crate::question::{AnswerSpec, ProblemSet};
+use crate::question::{AnswerSpec, ProblemSet, Tolerance};
 
 /// The sheet of a variant.
 pub fn sheet_document(set: &ProblemSet, posed: &[Instance<'_>], variant: usize) -> Document {
@@ -27,18 +27,40 @@ pub fn sheet_document(set: &ProblemSet, posed: &[Instance<'_>], variant: usize) 
             .blocks
             .push(Block::Paragraph(vec![Inline::text("Write numbers alone, without units.")]));
     }
+    let asks_decimals = |part: &&KeyedPart, posed: &Instance<'_>| {
+        posed.written(part).0.places().is_some() && is_number(posed, part)
+    };
+    if posed.iter().any(|posed| posed.parts.iter().any(|part| asks_decimals(&part, posed))) {
+        let text = rule(set.tolerance.as_ref());
+        document.blocks.push(Block::Paragraph(vec![Inline::text(text)]));
+    }
     for (at, question) in posed.iter().enumerate() {
         document.blocks.extend(head(question, at));
         for (at, part) in question.parts.iter().enumerate() {
             document.blocks.extend(asked(question, part, at));
+            let own = question.written(part).0.tolerance.as_ref();
+            if own.is_some() && own != set.tolerance.as_ref() {
+                let text = format!("Here {}.", own.map_or_else(String::new, Tolerance::rule));
+                document.blocks.push(Block::Paragraph(vec![Inline::text(text)]));
+            }
             document.blocks.push(room(question, part));
         }
     }
     document
 }
 
+/// How near to the right number an answer in decimals has to be, for the student.
+fn rule(tolerance: Option<&Tolerance>) -> String {
+    let rounded = "A number earns full points if it is right after rounding to the decimals asked";
+    let printed = "Numbers that this sheet prints rounded count as exact.";
+    match tolerance {
+        Some(tolerance) => format!("{rounded}. Otherwise {}. {printed}", tolerance.rule()),
+        None => format!("{rounded}. {printed}"),
+    }
+}
+
 /// Whether a number or a matrix is to be written.
-fn is_number(posed: &Instance<'_>, part: &InstancePart) -> bool {
+fn is_number(posed: &Instance<'_>, part: &KeyedPart) -> bool {
     matches!(&posed.written(part).0.answer, AnswerSpec::Value(value) if !value.choices)
 }
 
@@ -61,12 +83,12 @@ pub(super) fn head(posed: &Instance<'_>, at: usize) -> Vec<Block> {
 }
 
 /// The words of a part, without its options.
-pub(crate) fn ask(posed: &Instance<'_>, part: &InstancePart) -> Vec<Block> {
+pub(crate) fn ask(posed: &Instance<'_>, part: &KeyedPart) -> Vec<Block> {
     blocks(posed, &posed.written(part).0.prompt)
 }
 
 /// A part as it is asked, with its options.
-pub(super) fn asked(posed: &Instance<'_>, part: &InstancePart, at: usize) -> Vec<Block> {
+pub(super) fn asked(posed: &Instance<'_>, part: &KeyedPart, at: usize) -> Vec<Block> {
     let (written, _) = posed.written(part);
     let mut all = ask(posed, part);
     let text = match all.first_mut() {
@@ -115,7 +137,7 @@ pub(crate) fn how(answer: &AnswerSpec) -> Option<String> {
     })
 }
 
-fn options(posed: &Instance<'_>, part: &InstancePart) -> Option<Block> {
+fn options(posed: &Instance<'_>, part: &KeyedPart) -> Option<Block> {
     let (written, _) = posed.written(part);
     Some(match (&written.answer, &part.answer) {
         (AnswerSpec::Value(_), Answer::Numbers { choices, .. }) if !choices.is_empty() => {
@@ -157,14 +179,14 @@ pub(crate) fn number(numbers: &Numbers) -> Vec<Inline> {
 }
 
 /// How many numbers are asked for.
-fn entries(part: &InstancePart) -> usize {
+fn entries(part: &KeyedPart) -> usize {
     match &part.answer {
         Answer::Numbers { key, .. } => key.rows.iter().map(Vec::len).sum(),
         _ => 1,
     }
 }
 
-fn room(posed: &Instance<'_>, part: &InstancePart) -> Block {
+fn room(posed: &Instance<'_>, part: &KeyedPart) -> Block {
     match &posed.written(part).0.answer {
         AnswerSpec::Value(value) if value.choices => Block::Room(3),
         AnswerSpec::Value(_) => Block::Room((4 + entries(part)).clamp(6, 24)),

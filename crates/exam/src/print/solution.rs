@@ -7,10 +7,10 @@ use qkvet_spec::syntax::{BinaryOp, Expr};
 use super::document::{Block, Document, Inline, Marker, letter};
 use super::rows::numbered;
 use super::sheet::{asked, head, number, points};
-use super::words::{PLACES, blocks, chain, equation, line, of_numbers, shown, with_names};
+use super::words::{PRINTED_PLACES, blocks, chain, equation, line, of_numbers, shown, with_names};
 use crate::answer::{Numbers, bounded};
 use crate::expr::{self, binary};
-use crate::generate::{Answer, Instance, InstancePart, Mistaken};
+use crate::generate::{Answer, Instance, KeyedPart, Mistaken};
 use crate::plural::of_points;
 use crate::proofs::{Proofs, Proven};
 use crate::question::{AnswerSpec, Choice, Ordering, ProblemSet, Statement, Statements};
@@ -54,7 +54,7 @@ pub fn key_document(
 }
 
 /// Answer, steps, proof, rubric, and what mistakes give.
-pub(crate) fn solution(posed: &Instance<'_>, part: &InstancePart, proofs: &Proofs) -> Vec<Block> {
+pub(crate) fn solution(posed: &Instance<'_>, part: &KeyedPart, proofs: &Proofs) -> Vec<Block> {
     let (written, checked) = posed.written(part);
     let mut all = vec![Block::Label("Answer".to_owned())];
     match (&written.answer, &part.answer) {
@@ -160,7 +160,7 @@ fn value_line(of: Option<Expr>, key: &Numbers) -> Block {
 fn step(posed: &Instance<'_>, name: &str) -> Option<Block> {
     let (_, expr) = posed.question.law.lets.iter().find(|(own, _)| own == name)?;
     let own = expr::name(name);
-    let shown = shown(posed, &own, PLACES);
+    let shown = shown(posed, &own, PRINTED_PLACES);
     let expr = numbered(expr.clone(), &posed.drawn);
     let mut all = match shown.exact {
         Some(exact) => vec![Inline::math(chain(own, expr, exact))],

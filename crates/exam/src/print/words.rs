@@ -10,7 +10,7 @@ use crate::generate::Instance;
 use crate::question::{Paragraph, Piece, Plot, prose};
 
 /// Decimals of values in prose and in steps that are not rational.
-pub(super) const PLACES: usize = 4;
+pub(crate) const PRINTED_PLACES: usize = 4;
 
 /// `left = right`.
 pub(super) fn equation(left: Expr, right: Expr) -> Expr {
@@ -52,7 +52,7 @@ pub(super) fn of_numbers(numbers: &Numbers) -> Shown {
 
 /// One formula for a value: rational values exactly, others in decimals.
 fn one(posed: &Instance<'_>, expr: &Expr) -> Expr {
-    let shown = shown(posed, expr, PLACES);
+    let shown = shown(posed, expr, PRINTED_PLACES);
     shown.decimals.or(shown.exact).unwrap_or_else(|| expr.clone())
 }
 
@@ -111,8 +111,11 @@ pub(crate) fn blocks(posed: &Instance<'_>, text: &Formula) -> Vec<Block> {
 
 /// A matrix to be drawn; nothing where it has no numbers.
 fn figure(posed: &Instance<'_>, plot: &Plot, expr: &Expr) -> Option<Block> {
-    let numbers =
-        posed.worked.value(expr).ok().and_then(|value| of_value(&value, Some(PLACES)).ok())?;
+    let numbers = posed
+        .worked
+        .value(expr)
+        .ok()
+        .and_then(|value| of_value(&value, Some(PRINTED_PLACES)).ok())?;
     Some(Block::Figure(Figure { plot: plot.clone(), of: expr.clone(), numbers }))
 }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use indexmap::IndexMap;
 use qkvet_spec::shape::{DIMENSIONS, LawError, check_law};
-use qkvet_spec::syntax::{Expr, ExprError, ExprKind, UnaryOp, parse};
+use qkvet_spec::syntax::{Expr, ExprError, ExprKind, parse};
 use qkvet_spec::{
     Catalog, CheckedLaw, Fault, Formula, Law, Meaning, SpecError, located, parse_yaml,
 };
@@ -15,9 +15,11 @@ use super::error::Misfit;
 use super::place::line_of;
 use super::room;
 use super::{
-    AnswerSpec, CheckedMistake, Choice, Domain, MistakeEffect, Ordering, Paragraph, Part, Piece,
-    Property, Question, Size, Statement, Statements, prose,
+    AnswerSpec, CheckedMistake, Choice, Domain, Keep, MistakeEffect, Ordering, Paragraph, Part,
+    Piece, Property, Question, Size, Statement, Statements, prose,
 };
+
+use crate::taught::{row_name, stand_in, written};
 
 /// A question whose formulas fit.
 #[derive(Clone, Debug)]
@@ -31,7 +33,7 @@ pub struct CheckedQuestion {
     /// Its parameters and abbreviations as those of a law.
     pub law: CheckedLaw,
     /// Its conditions.
-    pub keep: Vec<Expr>,
+    pub keep: Vec<Keep>,
     /// The band of its load.
     pub load: Option<Size>,
     /// Its parts.
@@ -119,6 +121,61 @@ impl CheckedQuestion {
     }
 }
 
+impl CheckedQuestion {
+    /// Parameters that no answer, mistake, option or condition of an answer depends on, by name.
+    pub fn unused(&self) -> Vec<&str> {
+        let mut used = BTreeSet::new();
+        let mut note = |expr: &Expr| {
+            each_name(expr, &mut |name, _| {
+                used.insert(name.to_owned());
+            })
+        };
+        for (part, checked) in self.question.parts.iter().zip(&self.parts) {
+            checked.of.iter().chain(&checked.beside).for_each(&mut note);
+            for mistake in &checked.mistakes {
+                if let MistakeEffect::Answer(gives) = &mistake.slip {
+                    note(gives);
+                }
+            }
+            let mut texts: Vec<&Formula> = part.because.iter().chain([&part.prompt]).collect();
+            match &part.answer {
+                AnswerSpec::Choice(choice) => {
+                    texts.push(&choice.right);
+                    texts.extend(choice.wrong.iter().map(|one| &one.says));
+                }
+                AnswerSpec::Statements(bank) => {
+                    texts.extend(bank.right.iter().chain(&bank.wrong).map(|one| &one.says));
+                }
+                _ => {}
+            }
+            for text in texts {
+                let read = prose(text).unwrap_or_default();
+                let pieces = read.iter().flat_map(|paragraph| &paragraph.pieces);
+                pieces.flat_map(Piece::values).for_each(&mut note);
+            }
+        }
+        for (name, expr) in self.law.lets.iter().rev() {
+            if used.contains(name) {
+                each_name(expr, &mut |name, _| {
+                    used.insert(name.to_owned());
+                });
+            }
+        }
+        for (name, domain) in self.draw.iter().rev() {
+            if used.contains(name)
+                && let Domain::Index { not, .. } = domain
+            {
+                used.extend(not.iter().cloned());
+            }
+        }
+        self.draw
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .filter(|name| !used.contains(*name))
+            .collect()
+    }
+}
+
 /// Calls `with` for each name in a formula and where it stands.
 fn each_name(expr: &Expr, with: &mut dyn FnMut(&str, Range<usize>)) {
     if let ExprKind::Name(name) = &expr.kind {
@@ -182,15 +239,27 @@ impl Checker<'_> {
         }
         let given = self.given(&sizes, &draw);
         let law = self.law(&given, &question.lets, None)?;
-        let mut keep = Vec::new();
-        for formula in &question.keep {
-            keep.extend(self.law(&given, &question.lets, Some(formula))?.expect);
+        let (mut keep, mut values) = (Vec::new(), Lets::new());
+        for (number, formula) in question.keep.iter().enumerate() {
+            let place = format!("keep.{}", number + 1);
+            let parsed = formula.parse().map_err(at(place.clone(), formula))?;
+            let Some((word, args)) = Keep::word(&parsed) else {
+                keep.extend(
+                    self.law(&given, &question.lets, Some(formula))?.expect.map(Keep::Holds),
+                );
+                continue;
+            };
+            for (at, arg) in args.iter().enumerate() {
+                let text = formula.text.get(arg.span.clone()).unwrap_or_default().to_owned();
+                let offset = located(self.source, formula, arg.span.clone()).map(|at| at.start);
+                values.insert(format!("{place} argument {}", at + 1), Formula { text, offset });
+            }
+            keep.push(Keep::Word(word, args.to_vec()));
         }
         let load = match &question.load {
             Some(band) => Some(Size::parse(band).map_err(at("load".to_owned(), band))?),
             None => None,
         };
-        let mut values = Lets::new();
         self.prose_of("prompt", question.prompt.as_ref(), &mut values)?;
         let mut parts = Vec::new();
         for (number, part) in question.parts.iter().enumerate() {
@@ -243,15 +312,28 @@ impl Checker<'_> {
         lets: &Lets,
         expect: Option<&Formula>,
     ) -> Result<CheckedLaw, SpecError> {
+        let (mut own, mut numbers) = (Vec::new(), Vec::new());
+        let mut checked = lets.clone();
+        for (at, formula) in checked.values_mut().enumerate() {
+            if let Some(stand_in) = stand_in(formula, &mut numbers) {
+                own.push((at, std::mem::replace(formula, stand_in)));
+            }
+        }
+        let statement =
+            expect.cloned().unwrap_or(Formula { text: "1 <= 2".to_owned(), offset: None });
+        let typed = stand_in(&statement, &mut numbers);
+        let mut given = given.clone();
+        for n in numbers {
+            let text = "index(4096)".to_owned();
+            given.insert(row_name(n), Formula { text, offset: None });
+        }
         let law = Law {
             law: self.question.question.clone(),
             title: self.question.title.clone(),
-            given: given.clone(),
-            lets: lets.clone(),
+            given,
+            lets: checked,
             condition: None,
-            expect: Some(
-                expect.cloned().unwrap_or(Formula { text: "1 <= 2".to_owned(), offset: None }),
-            ),
+            expect: Some(typed.clone().unwrap_or_else(|| statement.clone())),
             through: Vec::new(),
             observe: None,
             misfit: None,
@@ -261,7 +343,32 @@ impl Checker<'_> {
             catches: Vec::new(),
             sources: Vec::new(),
         };
-        check_law(law).map_err(|error| SpecError::in_law(self.path, self.source, &error))
+        let mut law = check_law(law).map_err(|error| self.in_question(error))?;
+        let parsed = |formula: &Formula, place: String| {
+            formula.parse().map_err(|error| self.misplaced(place, formula.clone(), error))
+        };
+        for (at, formula) in own {
+            let (name, expr) = &mut law.lets[at];
+            *expr = parsed(&formula, format!("let.{name}"))?;
+            law.law.lets[at] = formula;
+        }
+        if typed.is_some() {
+            law.expect = Some(parsed(&statement, "keep".to_owned())?);
+        }
+        Ok(law)
+    }
+
+    /// An error of a law in the words of questions, whose variables are extents and parameters.
+    fn in_question(&self, mut error: Box<LawError>) -> SpecError {
+        if let Some(name) = error.place.strip_prefix("given.") {
+            let field = if self.question.sizes.contains_key(name) { "sizes" } else { "draw" };
+            if field == "draw" && DIMENSIONS.contains(&name) {
+                let hint = format!("`{name}` is an extent in every formula: choose another name");
+                error.error = error.error.clone().hint(hint);
+            }
+            error.place = format!("{field}.{name}");
+        }
+        SpecError::in_law(self.path, self.source, &error)
     }
 
     fn part(
@@ -281,6 +388,11 @@ impl Checker<'_> {
         if let Some((name, got)) = part.credit.misfit() {
             let place = place(&format!("credit.{name}"));
             return Err(self.plain(&place, &Misfit::NoShare { got }));
+        }
+        if let Some(misfit) =
+            part.tolerance.as_ref().and_then(|bands| bands.misfit(part.places().is_some()))
+        {
+            return Err(self.plain(&place("tolerance"), &misfit));
         }
         let mut checked = CheckedPart::default();
         let mut typed = |what: &str, formula: &Formula| -> Result<Expr, SpecError> {
@@ -546,25 +658,5 @@ impl Checker<'_> {
     /// An error whose message begins with the path of what is wrong: `parts.2.answer.places: …`.
     fn plain(&self, place: &str, misfit: &Misfit) -> SpecError {
         misfit.at(self.path, self.source, place)
-    }
-}
-
-/// The expression as text of the law language.
-fn written(expr: &Expr) -> String {
-    let list = |items: &[Expr]| items.iter().map(written).collect::<Vec<_>>().join(", ");
-    match &expr.kind {
-        ExprKind::Number(x) => x.to_string(),
-        ExprKind::Name(name) => name.clone(),
-        ExprKind::Unary(UnaryOp::Neg, x) => format!("(-{})", written(x)),
-        ExprKind::Unary(UnaryOp::Not, x) => format!("(not {})", written(x)),
-        ExprKind::Binary(op, x, y) => format!("({} {} {})", written(x), op.symbol(), written(y)),
-        ExprKind::Transpose(x) => format!("{}.T", written(x)),
-        ExprKind::Tuple(items) => format!("({})", list(items)),
-        ExprKind::Interval(low, high) => format!("{}..{}", written(low), written(high)),
-        ExprKind::Apply { function, args, named } => {
-            let mut all: Vec<String> = args.iter().map(written).collect();
-            all.extend(named.iter().map(|(key, value)| format!("{key}={}", written(value))));
-            format!("{function}({})", all.join(", "))
-        }
     }
 }

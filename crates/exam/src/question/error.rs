@@ -24,6 +24,20 @@ pub(crate) enum Misfit {
     NoStep { got: String, known: Vec<String> },
     #[error("expected a share from 0 to 1, got {got}")]
     NoShare { got: f64 },
+    #[error(
+        "expected one of `absolute`, `relative`, `digits` (1 to 15) and `units`, above 0, in each band"
+    )]
+    Band,
+    #[error(
+        "expected `question`, or `pool` with two questions or more (with `parts`, `points` and `title` each) and `pick`"
+    )]
+    Item,
+    #[error("expected questions worth the same in a pool, got {first} and {other} points")]
+    Pool { first: u32, other: u32 },
+    #[error("expected the same title and points wherever the set asks question `{question}`")]
+    Twice { question: String },
+    #[error("expected `units` beside `places` alone: an exact answer has no last decimal")]
+    Units,
     #[error("expected two lines from 1 to {lines}, got {pair:?}")]
     NoPair { lines: usize, pair: [usize; 2] },
     #[error(

@@ -5,6 +5,7 @@ mod check;
 mod credit;
 mod domain;
 mod error;
+mod keep;
 mod library;
 mod mistake;
 mod place;
@@ -13,6 +14,7 @@ mod room;
 #[cfg(feature = "schema")]
 mod schema;
 mod set;
+mod tolerance;
 
 use indexmap::IndexMap;
 use qkvet_spec::Formula;
@@ -26,13 +28,15 @@ pub use check::{CheckedPart, CheckedQuestion};
 pub use credit::Credit;
 pub use domain::{Domain, Size};
 pub(crate) use error::Misfit;
+pub use keep::{Keep, KeepWord};
 pub use library::Library;
 pub use mistake::{CheckedMistake, MistakeEffect, MistakeSpec};
 pub(crate) use place::{line_of, span_of};
 pub use prose::{Drawing, Paragraph, Piece, Plot, prose};
 #[cfg(feature = "schema")]
 pub use schema::generate_schemas;
-pub use set::{Item, ProblemSet};
+pub use set::{Item, Order, ProblemSet};
+pub use tolerance::{Band, Tolerance};
 
 /// One question with its parts; one file in `specs/exams/questions/`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -102,6 +106,22 @@ pub struct Part {
     /// The rule of partial credit.
     #[serde(default)]
     pub credit: Credit,
+    /// How far numbers may be off; absent: as the problem set says.
+    #[serde(default)]
+    pub tolerance: Option<Tolerance>,
+}
+
+impl Part {
+    /// Decimals that a number is asked to; absent: none, or no number.
+    pub(crate) fn places(&self) -> Option<usize> {
+        if let AnswerSpec::Value(value) = &self.answer { value.places } else { None }
+    }
+
+    /// How far numbers may be off.
+    pub(crate) fn tolerance(&self) -> &Tolerance {
+        static NONE: Tolerance = Tolerance(Vec::new());
+        self.tolerance.as_ref().unwrap_or(&NONE)
+    }
 }
 
 /// A parameter as it is written down.

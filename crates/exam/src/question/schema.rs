@@ -15,6 +15,17 @@ pub(super) enum Plain {
     Number(f64),
 }
 
+/// One, or a list.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "a schema without values")]
+pub(super) enum OneOrMore<T> {
+    /// One.
+    One(T),
+    /// Several.
+    More(Vec<T>),
+}
+
 /// The JSON Schemas of a question and of a problem set.
 pub fn generate_schemas() -> Vec<(&'static str, Schema)> {
     vec![("question", schema_for!(Question)), ("exam", schema_for!(ProblemSet))]

@@ -30,3 +30,4 @@ pub(crate) use picks::{Picks, option, picks};
 pub use reading::{Entry, Label, Notation, RequestedShape, entries, read_numbers, read_table};
 pub use understood::{Understood, understood};
 pub use value::{MAX_CELLS, MAX_TEXT};
+pub(crate) use value::{decimal, ten_to};

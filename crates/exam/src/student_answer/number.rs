@@ -59,12 +59,12 @@ impl ParsedNumber {
     }
 }
 
-/// The value of a number that stands alone.
+/// The value of a number that stands alone; one of a key that is only enclosed begins with `~`.
 ///
 /// # Errors
 /// What is no number.
 pub fn read_expression(text: &str) -> Result<Real, ReadError> {
-    ParsedNumber::read(text).map(|x| x.value)
+    ParsedNumber::read(text.strip_prefix('~').unwrap_or(text)).map(|x| x.value)
 }
 
 /// `½ · 10^−places`.

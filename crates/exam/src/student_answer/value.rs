@@ -304,12 +304,13 @@ fn exponential(x: &Real) -> Result<Real, ReadError> {
 
 /// `x · y`; a rational multiple of a logarithm is the logarithm of a power.
 fn times(x: &Real, y: &Real) -> Result<Real, ReadError> {
-    let product = match (x.times(y), x, y) {
-        (Err(_), Real::Plain(factor), Real::Log(of))
-        | (Err(_), Real::Log(of), Real::Plain(factor)) => power_of_ratio(of, factor)?.ln(),
-        (product, ..) => product,
+    let power = match (x, y) {
+        (Real::Plain(factor), Real::Log(of)) | (Real::Log(of), Real::Plain(factor)) => {
+            power_of_ratio(of, factor).and_then(|power| Ok(power.ln()?)).ok()
+        }
+        _ => None,
     };
-    bounded(product?)
+    bounded(power.map_or_else(|| x.times(y), Ok)?)
 }
 
 /// `x^(p/q)` for a positive number: of a rational one the root is taken where it is rational, else
@@ -327,12 +328,12 @@ fn power_of_ratio(x: &Exact, exponent: &Exact) -> Result<Real, ReadError> {
 }
 
 fn divide(x: &Real, y: &Real) -> Result<Real, ReadError> {
-    let inverse = y.plain().and_then(Exact::inverse)?;
-    times(x, &inverse.into())
+    let inverse = y.inverse()?;
+    times(x, &inverse)
 }
 
 /// Digits with or without a point, exactly; other signs are skipped.
-pub(super) fn decimal(text: &str) -> Result<Real, NotExact> {
+pub(crate) fn decimal(text: &str) -> Result<Real, NotExact> {
     let ten = Exact::from(10);
     let digits = text.chars().filter_map(|c| c.to_digit(10));
     let value = digits
@@ -342,7 +343,7 @@ pub(super) fn decimal(text: &str) -> Result<Real, NotExact> {
 }
 
 /// `10^n`.
-pub(super) fn ten_to(n: usize) -> Exact {
+pub(crate) fn ten_to(n: usize) -> Exact {
     let ten = Exact::from(10);
     (0..n).fold(Exact::from(1), |power, _| &power * &ten)
 }

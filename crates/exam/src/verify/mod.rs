@@ -1,8 +1,6 @@
 //! Keys derived again by another route: every number by the engine's enclosures, every picked word
 //! by the question itself.
 
-mod wrong;
-
 use indexmap::IndexMap;
 use qkvet_engine::ball::Ball;
 use qkvet_spec::syntax::Expr;
@@ -22,7 +20,7 @@ use crate::question::{
     AnswerSpec, CheckedMistake, CheckedPart, CheckedQuestion, Library, MistakeEffect,
 };
 
-pub use wrong::{Place, Untrue, Within, Wrong, WrongFile};
+pub use crate::error::{Place, Untrue, Within, Wrong, WrongFile};
 
 /// What a verification found.
 #[derive(Clone, Debug, Default, PartialEq)]

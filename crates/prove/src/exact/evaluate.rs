@@ -181,6 +181,14 @@ impl Evaluator {
         match self.value(expr)? {
             Value::Index(i) if i < limit => Ok(i),
             Value::Index(i) => Err(NoValue::unfit("index", format!("one below {limit}"), i)),
+            // Rows and columns by number are counted from 1.
+            Value::Number(x) => {
+                let number =
+                    x.plain()?.rational().and_then(|x| usize::try_from(x.into_parts().0).ok());
+                number.filter(|i| (1..=limit).contains(i)).map(|i| i - 1).ok_or_else(|| {
+                    NoValue::unfit("index", format!("a whole number from 1 to {limit}"), &x)
+                })
+            }
             other => Err(NoValue::unfit("index", "an index", other.describe())),
         }
     }
@@ -248,7 +256,7 @@ fn binary(op: BinaryOp, x: Value, y: Value) -> Result<Value, NoValue> {
         BinaryOp::Add => Real::plus,
         BinaryOp::Sub => |x, y| x.plus(&y.negated()?),
         BinaryOp::Mul => Real::times,
-        BinaryOp::Div => |x, y| x.times(&y.plain()?.inverse()?.into()),
+        BinaryOp::Div => |x, y| x.times(&y.inverse()?),
         other => return Err(not_a_value(&format!("`{}`", other.symbol()))),
     };
     Ok(match (x, y) {

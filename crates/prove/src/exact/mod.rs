@@ -15,6 +15,7 @@ mod instance;
 mod interval;
 mod margin;
 mod matrices;
+mod near;
 mod number;
 mod real;
 mod reduce;

@@ -6,6 +6,7 @@ use std::fmt;
 use dashu_int::IBig;
 use dashu_ratio::RBig;
 
+use super::near::Near;
 use super::number::{Exact, NotExact, decimal};
 use crate::rational::Rational;
 
@@ -22,6 +23,8 @@ pub enum Real {
     Plain(Exact),
     /// `ln x`; `ln 0 = −∞`.
     Log(Exact),
+    /// A number without an exact form here, enclosed.
+    Near(Near),
 }
 
 impl From<Exact> for Real {
@@ -49,8 +52,27 @@ impl Real {
     pub fn plain(&self) -> Result<&Exact, NotExact> {
         match self {
             Self::Plain(x) => Ok(x),
-            Self::Log(_) => Err(NotExact::Logarithm(self.to_string())),
+            Self::Log(_) | Self::Near(_) => Err(NotExact::Logarithm(self.to_string())),
         }
+    }
+
+    /// The number enclosed.
+    fn near(&self) -> Result<Near, NotExact> {
+        match self {
+            Self::Plain(x) if x.is_symbolic() => Err(NotExact::Indeterminate(x.to_string())),
+            Self::Log(x) if x.is_zero() || x.is_symbolic() => {
+                Err(NotExact::Logarithm(self.to_string()))
+            }
+            Self::Plain(x) => Ok(Near::exact(x)),
+            Self::Log(x) => Near::log(x),
+            Self::Near(x) => Ok(x.clone()),
+        }
+    }
+
+    /// Whether every digit of [`Real::digits`] is certain: a number that is only enclosed may lie
+    /// too near to the middle of two decimals.
+    pub fn is_certain(&self, places: usize) -> bool {
+        !matches!(self, Self::Near(x) if !x.is_certain(places))
     }
 
     /// `e^x`.
@@ -61,6 +83,7 @@ impl Real {
         match self {
             Self::Plain(x) => x.exp(),
             Self::Log(x) => Ok(x.clone()),
+            Self::Near(_) => Err(NotExact::Logarithm(self.to_string())),
         }
     }
 
@@ -83,12 +106,18 @@ impl Real {
     /// `x + y`; with a logarithm, `ln(e^x · e^y)`.
     ///
     /// # Errors
-    /// A logarithm and a number that contains exponentials; a result too long to work with.
+    /// `−∞` and a number that contains exponentials; a result too long to work with.
     pub fn plus(&self, other: &Self) -> Result<Self, NotExact> {
         match (self, other) {
             (Self::Plain(x), Self::Plain(y)) => Ok(Self::Plain((x + y).short()?)),
             (Self::Plain(zero), x) | (x, Self::Plain(zero)) if zero.is_zero() => Ok(x.clone()),
-            (x, y) => Ok(Self::log((&x.exp()? * &y.exp()?).short()?)),
+            (Self::Near(_), _) | (_, Self::Near(_)) => {
+                Ok(Self::Near(self.near()?.plus(&other.near()?)))
+            }
+            (x, y) => match (x.exp(), y.exp()) {
+                (Ok(x), Ok(y)) => Ok(Self::log((&x * &y).short()?)),
+                _ => Ok(Self::Near(x.near()?.plus(&y.near()?))),
+            },
         }
     }
 
@@ -100,13 +129,14 @@ impl Real {
         Ok(match self {
             Self::Plain(x) => Self::Plain(-x),
             Self::Log(x) => Self::log(x.inverse()?),
+            Self::Near(x) => Self::Near(x.negated()),
         })
     }
 
-    /// `x · y`; of logarithms only multiples by −1, 0 and 1.
+    /// `x · y`; other multiples of a logarithm than those by −1, 0 and 1 are enclosed.
     ///
     /// # Errors
-    /// Any other product with a logarithm; a result too long to work with.
+    /// A product with `−∞` or with indeterminates; a result too long to work with.
     pub fn times(&self, other: &Self) -> Result<Self, NotExact> {
         match (self, other) {
             // Polynomials grow with every product.
@@ -121,9 +151,21 @@ impl Real {
                 Some(one) if one.is_one() => Ok(log.clone()),
                 Some(zero) if zero.is_zero() && !x.is_zero() => Ok(0.into()),
                 Some(minus) if (-minus.clone()).is_one() => log.negated(),
-                _ => Err(NotExact::Logarithm(log.to_string())),
+                _ => Ok(Self::Near(self.near()?.times(&other.near()?))),
             },
-            (x, _) => Err(NotExact::Logarithm(x.to_string())),
+            (Self::Plain(zero), _) | (_, Self::Plain(zero)) if zero.is_zero() => Ok(0.into()),
+            (x, y) => Ok(Self::Near(x.near()?.times(&y.near()?))),
+        }
+    }
+
+    /// `1 / x`.
+    ///
+    /// # Errors
+    /// 0, and a logarithm that may be 0.
+    pub fn inverse(&self) -> Result<Self, NotExact> {
+        match self {
+            Self::Plain(x) => Ok(Self::Plain(x.inverse()?)),
+            other => Ok(Self::Near(other.near()?.inverse()?)),
         }
     }
 
@@ -135,6 +177,7 @@ impl Real {
     pub fn compare(&self, other: &Self) -> Result<Ordering, NotExact> {
         match (self, other) {
             (Self::Plain(x), Self::Plain(y)) => ordered(x, y),
+            (Self::Near(_), _) | (_, Self::Near(_)) => self.near()?.compare(&other.near()?),
             // The exponential grows with its argument.
             (x, y) => ordered(&x.exp()?, &y.exp()?),
         }
@@ -145,6 +188,7 @@ impl Real {
     pub fn digits(&self, places: usize) -> String {
         match self {
             Self::Plain(x) => x.digits(places),
+            Self::Near(x) => x.digits(places),
             Self::Log(x) if x.is_zero() => "-∞".to_owned(),
             Self::Log(x) if *x < 1.into() => match x.inverse() {
                 Ok(inverse) => decimal(&-log_digits(&inverse, places), places),
@@ -187,6 +231,7 @@ impl fmt::Display for Real {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Plain(x) => x.fmt(f),
+            Self::Near(x) => x.fmt(f),
             Self::Log(x) if x.is_zero() => f.write_str("-∞"),
             Self::Log(x) => write!(f, "ln({x})"),
         }

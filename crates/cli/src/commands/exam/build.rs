@@ -8,7 +8,8 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use qkvet_exam::build::{File, Request, build_each, strangers};
+use qkvet_exam::build::{File, Request, build_each, notes};
+use qkvet_exam::generate::Report;
 use qkvet_exam::key::Source;
 use qkvet_exam::print::{HAS_PDF, pdfs};
 use qkvet_exam::{ExamError, counted};
@@ -47,22 +48,30 @@ pub(super) fn build(args: &ExamBuildArgs) -> Result<ExitCode, Failure> {
         note();
         written.take(files)
     });
-    let built = built.and_then(|()| written.finish());
+    let built = built.and_then(|report| written.finish().map(|()| report));
     progress.end();
-    if let Err(error) = built {
-        // Half an exam is none; folders that another build made are left to it.
-        for folder in written.made {
-            let _ = fs::remove_dir_all(folder);
+    let report = match built {
+        Ok(report) => report,
+        Err(error) => {
+            // Half an exam is none; folders that another build made are left to it.
+            for folder in written.made {
+                let _ = fs::remove_dir_all(folder);
+            }
+            return Err(error);
         }
-        return Err(error);
-    }
+    };
     let Written { sheets, keys, .. } = written;
     let (variants, sheets) = (
         counted(usize::try_from(args.variants).unwrap_or(usize::MAX), "variant"),
         counted(sheets, "file"),
     );
     say!("{}: {variants} of seed {seed}; {sheets} in student/, {keys} in key/", out.display());
-    for (path, line, name) in strangers(&request, &catalog)? {
+    say_report(&report);
+    let notes = notes(&request, &catalog)?;
+    for (path, line, name) in notes.unused {
+        tell!("note: {path}:{line}: no answer depends on `{name}`");
+    }
+    for (path, line, name) in notes.strangers {
         tell!(
             "note: {path}:{line}: `{name}` in a formula of the text: expected a name that the question defines"
         );
@@ -77,6 +86,40 @@ pub(super) fn build(args: &ExamBuildArgs) -> Result<ExitCode, Failure> {
         );
     }
     Ok(ExitCode::from(HELD))
+}
+
+/// Reasons of one question that are printed.
+const MAX_REASONS: usize = 3;
+
+/// What was thrown away and why, how much work the variants are, and what the tolerance admits.
+fn say_report(report: &Report) {
+    for draws in report.questions() {
+        let thrown = draws.n_thrown();
+        let (kept, (low, high)) = (draws.kept, draws.load);
+        say!(
+            "  {}: {thrown} of {} draws thrown away; load {low} to {high}",
+            draws.question,
+            kept + thrown
+        );
+        for (reason, n) in draws.thrown.iter().take(MAX_REASONS) {
+            say!("    {n}: {reason}");
+        }
+        let more: usize = draws.thrown.iter().skip(MAX_REASONS).map(|(_, n)| n).sum();
+        if more > 0 {
+            say!("    {more}: for other reasons");
+        }
+        if kept > 1 && !draws.same.is_empty() {
+            let parts: Vec<String> = draws.same.iter().map(ToString::to_string).collect();
+            say!("    the same answer in all variants: part {}", parts.join(", "));
+        }
+        let (held, admitted) = draws.mistakes;
+        if held > 0 {
+            say!(
+                "    tolerance: admits 0 of {} modelled mistakes in these variants (0 %); {admitted} draws thrown away because it would have",
+                held - admitted
+            );
+        }
+    }
 }
 
 /// Seeds below are found in hours by who has a sheet: a variant takes about a millisecond.

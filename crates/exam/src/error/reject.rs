@@ -159,6 +159,12 @@ pub enum Reject {
         /// Whether a digit tells it from the key.
         nearly: bool,
     },
+    /// A mistake that the tolerance of the part takes for the key.
+    #[error("the tolerance admits mistake `{}`", of.says)]
+    Admitted {
+        /// The mistake.
+        of: MistakeOf,
+    },
     /// Two mistakes that cannot be told apart.
     #[error("mistakes `{}` and `{other}` give the same", of.says)]
     Same {
@@ -176,6 +182,19 @@ pub enum Reject {
 }
 
 impl Reject {
+    /// The reason without the numbers of one draw.
+    pub(crate) fn kind(&self) -> String {
+        match self {
+            Self::Load { low, high, .. } => format!("the load is not {low} to {high}"),
+            Self::Equal { part, .. } => {
+                format!("part {}: two columns of a row are equal", part + 1)
+            }
+            Self::Alike { part, .. } => format!("part {}: two options say the same", part + 1),
+            Self::Undecided { .. } => "the engine cannot confirm the key".to_owned(),
+            other => other.to_string(),
+        }
+    }
+
     /// Where its reason stands in the file of the question.
     pub(crate) fn span(&self, source: &str) -> Range<usize> {
         let part = |at: &usize| format!("parts.{}", at + 1);
@@ -187,7 +206,10 @@ impl Reject {
             Self::Load { .. } => "load".to_owned(),
             Self::Vanishes { part: at } | Self::Equal { part: at, .. } => part(at),
             Self::Alike { part: at, .. } => part(at),
-            Self::Mistake { of, .. } | Self::Key { of, .. } | Self::Same { of, .. } => {
+            Self::Mistake { of, .. }
+            | Self::Key { of, .. }
+            | Self::Admitted { of }
+            | Self::Same { of, .. } => {
                 format!("{}.mistakes.{}.says", part(&of.part), of.mistake + 1)
             }
             Self::Draw(_) | Self::Seen | Self::NoValue(_) | Self::Undecided { .. } => {
@@ -287,7 +309,7 @@ impl NoVariant {
 }
 
 /// Why an instance is not used.
-pub(super) enum Rejected {
+pub(crate) enum Rejected {
     /// Other numbers may do.
     Numbers(Reject),
     /// No numbers will: the question is wrong.

@@ -2,9 +2,8 @@
 
 use std::fmt;
 
+use super::{DrawError, ExamError};
 use crate::answer::AnswerError;
-use crate::error::ExamError;
-use crate::generate::DrawError;
 use crate::plural::counted;
 
 /// Something wrong in a key.
@@ -60,17 +59,17 @@ pub enum Within {
 
 impl Place {
     /// A question, by its number from 0.
-    pub(super) fn question(at: usize, question: &str) -> Self {
+    pub(crate) fn question(at: usize, question: &str) -> Self {
         Self { number: at + 1, question: question.to_owned(), part: None, within: None }
     }
 
     /// Something wrong there.
-    pub(super) fn is(&self, what: impl Into<Untrue>) -> Wrong {
+    pub(crate) fn is(&self, what: impl Into<Untrue>) -> Wrong {
         Wrong::At { place: self.clone(), what: what.into() }
     }
 
     /// Something wrong with what is in it.
-    pub(super) fn within(&self, within: Within, what: impl Into<Untrue>) -> Wrong {
+    pub(crate) fn within(&self, within: Within, what: impl Into<Untrue>) -> Wrong {
         Self { within: Some(within), ..self.clone() }.is(what)
     }
 }

@@ -1,11 +1,18 @@
 //! What can be wrong with an exam.
 
+mod reject;
+mod wrong;
+
 use qkvet_spec::{JsonError, SpecError};
 
-use crate::export::Target;
-use crate::generate::{Contradiction, NoVariant, Which};
-use crate::key::MAX_VARIANTS;
-use crate::verify::Wrong;
+pub(crate) use reject::Rejected;
+pub use reject::{Contradiction, DrawError, MistakeOf, NoVariant, Reject, Which};
+pub use wrong::{Place, Untrue, Within, Wrong, WrongFile};
+
+use crate::target::Target;
+
+/// Variants of one exam.
+pub const MAX_VARIANTS: usize = 100_000;
 
 /// Why there is no exam.
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! What a student fills in: the parts of a sheet by name, without answers.
 
-use super::part_id;
-use crate::generate::{Answer, Instance, InstancePart};
+use crate::generate::{Answer, Instance, KeyedPart};
+use crate::key::part_id;
 use crate::plural::counted;
 use crate::question::{AnswerSpec, ProblemSet};
 
@@ -49,7 +49,7 @@ pub(crate) fn sample(extents: Option<(usize, usize)>) -> String {
 }
 
 /// How the answer is given.
-fn how(posed: &Instance<'_>, part: &InstancePart) -> String {
+fn how(posed: &Instance<'_>, part: &KeyedPart) -> String {
     match (&posed.written(part).0.answer, &part.answer) {
         (AnswerSpec::Value(_), Answer::Numbers { choices, .. }) if !choices.is_empty() => {
             "the letter of an option".to_owned()
