@@ -482,3 +482,20 @@ fn hostile_laws_are_errors() {
         .run("check builtin:flash --law dot-product-scale")
         .expect(2, &["dot-product-scale", "qkvet prove dot-product-scale"]);
 }
+
+/// `--lf` asks what did not hold in the last run of the target here, and says so; all where nothing
+/// failed.
+#[test]
+fn what_failed_last_is_asked_alone() {
+    let folder = temp();
+    let check = "check builtin:fault/sinks-ignored --suite smoke --dtype float32 --format json -q";
+    let all = folder.run(check).report(1);
+    let failed = all.count("FAIL");
+    assert!(failed > 0 && failed < all.count("PASS"));
+    let again = folder.run(format!("{check} --lf"));
+    let report = again.report(1);
+    assert_eq!((report.count("FAIL"), report.count("PASS")), (failed, 0));
+    assert_eq!(report["run"]["chosen"][0], "failed");
+    let other = "check builtin:standard --suite smoke --dtype float32 -q --lf";
+    folder.run(other).expect(0, &["notice: no case of builtin:standard failed"]);
+}

@@ -327,7 +327,8 @@ fn asked(entry: &KnownDeviation, summary: &Summary, scope: &[usize]) -> AskedCas
     {
         return AskedCases::Part;
     }
-    if !summary.was_finished() || run.chosen.contains(&Chosen::Shard) {
+    let is_part = [Chosen::Shard, Chosen::Failed].iter().any(|part| run.chosen.contains(part));
+    if !summary.was_finished() || is_part {
         return AskedCases::Part;
     }
     // What no law of the suite is called is about nothing, whatever formats were asked.

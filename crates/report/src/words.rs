@@ -139,6 +139,9 @@ fn warning(warning: &Warning) -> String {
             let noun = if *cases == 1 { "case" } else { "cases" };
             format!("{RESULT_REUSED} (seen in {cases} {noun})")
         }
+        Warning::OnlyFailed => {
+            "only the cases that did not hold in the run before were asked (--lf)".to_owned()
+        }
         Warning::FewShapes { most } => {
             format!(
                 "calls had at most {most} combinations of extents, format and options: what shows \

@@ -98,6 +98,8 @@ pub enum Chosen {
     Dtypes,
     /// One shard of several.
     Shard,
+    /// Those that did not hold in the run before.
+    Failed,
     /// Those whose calls have few combinations of extents, format and options.
     Shapes {
         /// So many at most.

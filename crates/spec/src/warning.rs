@@ -49,6 +49,8 @@ pub enum Warning {
         /// Cases in which it did.
         cases: usize,
     },
+    /// Only the cases were asked that did not hold in the run before.
+    OnlyFailed,
     /// Calls had few combinations of extents, format and options, as the user wished.
     FewShapes {
         /// So many at most.

@@ -507,6 +507,9 @@ pub(crate) struct CheckArgs {
     /// Run the first N cases alone, in the order in which cases are put
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["shard", "engine"])]
     pub(crate) until: Option<u32>,
+    /// Run only the cases that did not hold in the last run here; all of them if there are none
+    #[arg(long, visible_alias = "last-failed", conflicts_with_all = ["shard", "engine"])]
+    pub(crate) lf: bool,
     /// Print findings and undecided cases alone, and no progress
     #[arg(short, long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, hide_possible_values = true, value_parser = BoolishValueParser::new(), value_name = "BOOL")]
     pub(crate) quiet: bool,

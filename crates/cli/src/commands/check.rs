@@ -1,8 +1,10 @@
 //! `qkvet check TARGET`: the main job.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use qkvet_report::visible;
 use qkvet_run::adapters::NamedTarget;
 use qkvet_run::config::{CaseSource, Home};
 use qkvet_run::frozen::read_cases;
@@ -11,7 +13,8 @@ use qkvet_spec::{Catalog, CheckedLaw, Dtype, Suite};
 use super::expected::Expected;
 use super::frozen_cases;
 use super::launch::{Manner, Subject, launch, tell_first};
-use super::reports::check_wishes;
+use super::report::read;
+use super::reports::{LAST, check_wishes};
 use super::{own_laws, scale_out, setup};
 use crate::args::{CheckArgs, Engine};
 use crate::exit::{Ended, Failure, code};
@@ -92,6 +95,7 @@ fn manner(args: &CheckArgs, target: NamedTarget) -> Manner<'_> {
         fail_fast: args.fail_fast,
         time: args.time,
         until: args.until.map(|n| n as usize),
+        only: args.lf.then(|| failed_before(&args.target)).flatten(),
         identifies: !args.no_identify,
         store: Some(PathBuf::from(setup::STORE)),
         shard: args.shard,
@@ -100,6 +104,20 @@ fn manner(args: &CheckArgs, target: NamedTarget) -> Manner<'_> {
         silent: args.quiet,
         report: &args.report,
     }
+}
+
+/// Ids of the cases of the target that did not hold in the last run here. Where there are none, that
+/// is said, and all cases are run.
+fn failed_before(target: &str) -> Option<BTreeSet<String>> {
+    let last = read(&Path::new(setup::STORE).join(LAST)).ok();
+    let last = last.filter(|summary| summary.run.target == target);
+    let records = last.iter().flat_map(|summary| &summary.records);
+    let failed = records.filter(|record| record.verdict.is_finding());
+    let failed: BTreeSet<String> = failed.map(|record| record.id.clone()).collect();
+    if failed.is_empty() {
+        tell!("notice: no case of {} failed in the last run here: all are run", visible(target));
+    }
+    Some(failed).filter(|failed| !failed.is_empty())
 }
 
 /// Ids of the laws to run; laws from files join the catalog.
@@ -114,7 +132,7 @@ fn laws(catalog: &mut Catalog, suite: &Suite, only: &[String]) -> Result<Vec<Str
     if only.is_empty() {
         ids = catalog.suite_laws(suite)?.iter().map(|law| law.law.law.clone()).collect();
     }
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     ids.retain(|id| seen.insert(id.clone()));
     Ok(ids)
 }

@@ -79,6 +79,7 @@ pub(super) fn judge(args: &JudgeArgs) -> Result<ExitCode, Failure> {
         fail_fast: false,
         time: None,
         until: None,
+        only: None,
         identifies: true,
         store: None,
         shard: None,

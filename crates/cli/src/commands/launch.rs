@@ -1,5 +1,6 @@
 //! One run from what was chosen to the report.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -37,6 +38,8 @@ pub(super) struct Manner<'a> {
     pub(super) time: Option<Duration>,
     /// Run the first so many cases alone.
     pub(super) until: Option<usize>,
+    /// Run the cases of these ids alone.
+    pub(super) only: Option<BTreeSet<String>>,
     pub(super) identifies: bool,
     /// Folder for cases.
     pub(super) store: Option<PathBuf>,
@@ -82,6 +85,7 @@ pub(super) fn launch(
         fail_fast: if manner.fail_fast { FailFast::FirstBut(&may_settle) } else { FailFast::Off },
         time: manner.time,
         until: manner.until,
+        only: manner.only,
         store: manner.store,
         sharding: manner
             .shard

@@ -33,7 +33,11 @@ pub fn compare(
     let device = device_of(summary, device);
     let found = parts(summary, &device);
     let is_whole = summary.was_finished()
-        && !summary.run.chosen.iter().any(|chosen| matches!(chosen, Chosen::Laws | Chosen::Shard));
+        && !summary
+            .run
+            .chosen
+            .iter()
+            .any(|chosen| matches!(chosen, Chosen::Laws | Chosen::Shard | Chosen::Failed));
     let mut outcome = SnapshotOutcome {
         file: file.to_owned(),
         device,

@@ -1,7 +1,7 @@
 //! The configuration of one run, all of it looked up: nothing that a run is made from is read or
 //! resolved later.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -40,6 +40,8 @@ pub struct RunConfig<'a> {
     pub time: Option<Duration>,
     /// Run only so many cases: the first in the order in which they are put.
     pub until: Option<usize>,
+    /// Run only the cases of these ids; absent: all.
+    pub only: Option<BTreeSet<String>>,
     /// Folder for cases; absent: nothing is written.
     pub store: Option<PathBuf>,
     /// Run only these cases, and keep what the target answers.
@@ -78,6 +80,7 @@ impl<'a> RunConfig<'a> {
             conventions: Vec::new(),
             contracts: BTreeMap::new(),
             fail_fast: FailFast::Off,
+            only: None,
             time: None,
             until: None,
             store: None,

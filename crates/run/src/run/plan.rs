@@ -64,6 +64,7 @@ impl<'a> CaseSource<'a> {
             (laws, Chosen::Laws),
             (dtypes, Chosen::Dtypes),
             (config.sharding.is_some(), Chosen::Shard),
+            (config.only.is_some(), Chosen::Failed),
         ];
         let all = all.into_iter().filter_map(|(is_so, chosen)| is_so.then_some(chosen));
         all.chain(self.most_shapes().map(|most| Chosen::Shapes { most })).collect()
@@ -116,9 +117,12 @@ impl<'a> Plan<'a> {
             }
         };
         let mut plan = Self { order: order(&cases), cases };
-        if let Some(Sharding { shard, .. }) = &config.sharding {
+        let shard = config.sharding.as_ref().map(|Sharding { shard, .. }| shard);
+        if shard.is_some() || config.only.is_some() {
             let is_own = |case: &PlannedCase<'a>| {
-                Ok::<bool, RunError>(shard.holds(&case.id(&case.case(config)?)))
+                let id = case.id(&case.case(config)?);
+                let is_asked = config.only.as_ref().is_none_or(|only| only.contains(&id));
+                Ok::<bool, RunError>(is_asked && shard.is_none_or(|shard| shard.holds(&id)))
             };
             let own = plan.cases.iter().map(is_own).collect::<Result<Vec<_>, _>>()?;
             plan.keep(&own);

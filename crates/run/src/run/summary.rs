@@ -97,6 +97,7 @@ pub(super) fn summary(
     }
     warnings.extend(run.chosen.iter().filter_map(|chosen| match chosen {
         Chosen::First { of } => Some(Warning::Cut { cases: run.cases, of: *of }),
+        Chosen::Failed => Some(Warning::OnlyFailed),
         Chosen::Shapes { most } => Some(Warning::FewShapes { most: *most }),
         _ => None,
     }));
