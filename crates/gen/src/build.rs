@@ -6,8 +6,8 @@ use qkvet_engine::lowering::visibility;
 use qkvet_spec::shape::DIMENSIONS;
 use qkvet_spec::syntax::Expr;
 use qkvet_spec::{
-    Binding, CallOption, CallOptions, Case, CheckedLaw, Dims, Domain, Matrices, Meaning, Values,
-    Variables,
+    Binding, CallOption, CallOptions, Case, CheckedLaw, Dims, Domain, Dtype, Matrices, Meaning,
+    Values, Variables,
 };
 
 use crate::choice::{SequenceChoice, SoftcapChoice};
@@ -76,7 +76,9 @@ impl<'a> Draft<'a> {
         let source = Source(plan.seed);
         let dims = &plan.dims;
         let scale = plan.scale.value().unwrap_or_else(|| default_scale(dims));
-        let reckoned = if scale == 0.0 { default_scale(dims) } else { scale };
+        // Dot products of float16 that a small scale brings back into range would overflow before.
+        let is_small = plan.dtype == Dtype::Float16 && scale.abs() < 1.0 / 16.0;
+        let reckoned = if scale == 0.0 || is_small { default_scale(dims) } else { scale };
         let family = Family::new(
             plan.values,
             plan.tiny,

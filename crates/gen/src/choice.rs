@@ -116,7 +116,7 @@ impl SoftcapChoice {
 }
 
 /// Farther than any extent.
-const FAR: usize = 1 << 20;
+pub(crate) const FAR: usize = 1 << 20;
 
 /// Windows of a call, simplest first: some keys before the query, its own key, both sides, no
 /// future, one key behind it, some keys after it, the past and a little more, all.

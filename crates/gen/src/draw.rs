@@ -42,6 +42,8 @@ pub(crate) struct Family {
     cap: f64,
     /// First coordinate of query and key that alone makes the scores lofty.
     lofty: (f64, f64),
+    /// By how much the first coordinates of lofty and deep keys differ.
+    step: f64,
     /// First element of a query, and the others, in the stair family.
     stair: (f64, f64),
 }
@@ -142,6 +144,8 @@ impl Family {
             offset: if coarse { 1.0 } else { 4.0 },
             cap: power_below((32_768.0 / d_k).sqrt()).min(64.0),
             lofty: (query.copysign(scale) * score.signum(), key),
+            // A large scale makes large differences of small ones.
+            step: if scale > 1.0 { nearest_power(1.0 / scale) / 8.0 } else { 1.0 / 8.0 },
             stair: stair_query(dtype, scale),
         }
     }
@@ -176,7 +180,7 @@ impl Family {
                 self.normal(draws).clamp(-2.0, 2.0) * self.spread
             }
             (Values::Lofty | Values::Deep, Role::Key) if t == 0 => {
-                self.lofty.1 + draws.symmetric(2) / 8.0
+                self.lofty.1 + draws.symmetric(2) * self.step
             }
             (Values::Lofty | Values::Deep, Role::Key) => self.normal(draws).clamp(-2.0, 2.0),
             (Values::Stair, Role::Query) => {

@@ -167,6 +167,7 @@ fn an_option_that_spoils_another_is_found() {
     let (law, contract) = (&catalog.laws["value"], &catalog.contracts["f32"]);
     let meaning = Meaning::standard();
     let judge = Judge { meaning: &meaning, contract };
+    let mut found = true;
     for (name, options) in SIGNATURES {
         let options: Vec<CallOption> = options.split(' ').map(option).collect();
         let fit = Some(Fit { options: Some(options.clone()), ..Fit::default() });
@@ -183,7 +184,9 @@ fn an_option_that_spoils_another_is_found() {
             for how in [How::Lost, How::LostForOneQuery, How::First] {
                 let has_value =
                     matches!(option, CallOption::Scale | CallOption::Softcap | CallOption::Window);
-                if how == How::First && !has_value {
+                // Causal masking hides nothing from the last query.
+                let is_nothing = how == How::LostForOneQuery && option == CallOption::Causal;
+                if how == How::First && !has_value || is_nothing {
                     continue;
                 }
                 let right = Simulator::new(meaning.clone(), Execution::standard());
@@ -195,6 +198,8 @@ fn an_option_that_spoils_another_is_found() {
                 green.extend((!is_red).then_some((option, beside, how)));
             }
         }
-        assert!(green.is_empty(), "{name}: {green:?}");
+        eprintln!("{name}: {green:?}");
+        found &= green.is_empty();
     }
+    assert!(found);
 }
