@@ -81,7 +81,8 @@ impl Meetings {
                 }
                 let pair = bit(*one) | bit(*two);
                 missing.insert(pair, quota.pairs);
-                missing.insert(pair | ONE_QUERY, quota.triples);
+                // Half of the options do nothing to most single queries.
+                missing.insert(pair | ONE_QUERY, 2 * quota.triples);
                 missing.insert(pair | UNEQUAL, quota.triples);
                 let others = taken[..below].iter();
                 let others = others.filter(|x| !x.excludes(*one) && !x.excludes(*two));
@@ -93,6 +94,10 @@ impl Meetings {
             ];
             for (of, kinds, times) in kinds {
                 if *one != of && taken.contains(&of) {
+                    if of == CallOption::Window {
+                        // Others hide nothing from a single query.
+                        missing.insert(bit(*one) | CLOSED | ONE_QUERY, quota.triples);
+                    }
                     missing.extend(kinds.iter().map(|kind| (bit(*one) | kind, times)));
                 }
             }

@@ -199,8 +199,8 @@ pub struct Extended {
 pub struct Together {
     /// Every two options.
     pub pairs: usize,
-    /// Every three; every two in calls of one query, and in calls with other numbers of queries and
-    /// keys; every option with a scale of 0 and with a negative one.
+    /// Every three; every two in calls with other numbers of queries and keys, and twice as often in
+    /// calls of one query; every option with a scale of 0 and with a negative one.
     pub triples: usize,
 }
 
