@@ -153,7 +153,7 @@ fn every_setting_is_told_and_documented() {
         properties.keys().cloned().collect()
     };
     let profile = keys("/$defs/Profile/properties");
-    assert_eq!(profile.len(), 15);
+    assert_eq!(profile.len(), 16);
     for key in profile.iter().filter(|key| *key != "extends") {
         let flag = match key.as_str() {
             "laws" | "dtypes" | "reports" => key.trim_end_matches('s').to_owned(),

@@ -361,7 +361,7 @@ fn wrong_files_are_told() {
         |flags: &str| folder.at_home(smoke("check", FLASH, &format!("--snapshot s.yaml {flags}")));
     check("").expect(2, &[FILE, "snapshot record"]);
     folder.at_home("snapshot diff").expect(2, &[".qkvet/last"]);
-    let part = "  - {device: cpu, suite: smoke, seed: 0, dtype: float32, contract: f32, conventions: [], qkvet: '0', cases: {value: {c-0: PASS}}}\n";
+    let part = "  - {device: cpu, suite: smoke@2, seed: 0, dtype: float32, contract: f32, conventions: [], qkvet: '0', cases: {value: {c-0: PASS}}}\n";
     let head = "format: qkvet-snapshot/1\ntarget: x\nparts:\n";
     let remove = "`qkvet snapshot record TARGET`";
     for (text, part) in [

@@ -207,6 +207,7 @@ fn of_process(process: &mut ProcessArgs, said: &Said) -> Result<(), Unexpected> 
     match said.setting.key {
         "timeout" => read(&mut process.timeout, said),
         "start_timeout" => read(&mut process.start_timeout, said),
+        "memory" => read(&mut process.memory, said),
         _ if said.values[0].is_empty() => Err(wrong(said, "a value of --python")),
         _ => read(process.python.insert(PathBuf::new()), said),
     }

@@ -288,7 +288,7 @@ fn bits_and_keys() {
     let outcome = compare(&all, &base, "s", None, false);
     let parts: Vec<&str> = outcome.not_asked.iter().map(|part| part.part.as_str()).collect();
     let told = [
-        "suite core float32 under f32",
+        "suite core@1 float32 under f32",
         "float32 under f32 conventions causal=upper-left",
         "seed 1 float32 under f32",
         "float32 under tf32",
@@ -359,7 +359,7 @@ fn a_file_that_is_cut_anywhere_is_told_to_be_cut() {
     );
     for (text, told) in [
         (conflict, "s:8: expected cases, got a merge that is not resolved"),
-        (text.replacen("    suite: smoke\n", "", 1), "suite"),
+        (text.replacen("    suite: smoke@1\n", "", 1), "suite"),
         (
             text.replacen("format: qkvet-snapshot/2", "format: qkvet-snapshot/1", 1)
                 .replace("    seed: 0\n", ""),

@@ -14,8 +14,8 @@ pub enum Strides {
     Contiguous,
     /// The same, after the function raised an exception on transposed views.
     Declined,
-    /// Views whose axes lie in another order in memory: positions and heads exchanged, of masks,
-    /// biases and every second key the last two axes.
+    /// Views whose axes lie in another order in memory: positions and heads exchanged, of masks
+    /// and biases the last two axes.
     Transposed,
 }
 

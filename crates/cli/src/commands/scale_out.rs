@@ -241,6 +241,7 @@ mod tests {
             "until",
             "shapes",
             "no_identify",
+            "lf",
             "shard",
             "shard_file",
             "cases",

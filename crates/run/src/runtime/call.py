@@ -9,12 +9,10 @@ def gets_views(given):
     return (query[1] > 1 < query[2] or key[1] > 1 < key[2]) and zlib.crc32(str((query, key)).encode()) >> 31
 
 
-def exchanged(name, shape):
-    """Which two axes of an input lie exchanged in memory where it is a view: heads and positions; of a mask, a bias and the
-    keys of every second shape the last two, so that query and key lie in different orders."""
-    if name in ("mask", "bias") or name == "key" and zlib.crc32(str(shape).encode()) & 1:
-        return -2, -1
-    return 1, 2
+def exchanged(name):
+    """Which two axes of an input lie exchanged in memory where it is a view: heads and positions, of a mask and a bias the
+    last two."""
+    return (1, 2) if name in INPUTS else (-2, -1)
 
 
 def share(array, other):
@@ -142,7 +140,7 @@ class Caller:
             if name in INPUTS and swapped:
                 tensors[name] = self.library.swap(tensors[name])
             if strides == "transposed" and name in INPUTS + ("mask", "bias"):
-                one, other = exchanged(name, shape)
+                one, other = exchanged(name)
                 tensors[name] = self.library.swap(tensors[name], one, other).swapaxes(one, other)
             if not self.is_layer and len(raw) <= INLINE_LIMIT:
                 tensors[name] = self.placed(name, tensors[name])

@@ -16,7 +16,7 @@ pub(super) const UNCODED: [Uncoded; 5] = [
         name: "memory-layout",
         kept: &[LAYOUT],
         text: "\
-A Python function gets query, key and value of about half of the shapes as views whose axes lie in another order in memory (heads and positions exchanged, as projections leave them; keys also with their last two axes exchanged, and masks and biases so), and contiguous ones else. A wrong call is put again with the other layout of the same numbers; this finding is what came out right there, or wrong in another way beside a fault that is told of contiguous inputs. A crash, a hang or a broken protocol on views is put again too, and says so where contiguous inputs are the end of it.
+A Python function gets query, key and value of about half of the shapes as views whose axes lie in another order in memory (heads and positions exchanged, as projections leave them; of masks and biases the last two axes), and contiguous ones else. A wrong call is put again with the other layout of the same numbers; this finding is what came out right there, or wrong in another way beside a fault that is told of contiguous inputs. A crash, a hang or a broken protocol on views is put again too, and says so where contiguous inputs are the end of it.
 To do: read through the strides, or copy what is not contiguous. A function that raises an exception on views is given contiguous inputs; that is not held against it",
     },
     Uncoded {

@@ -85,6 +85,8 @@ fn record(args: &SnapshotRecordArgs, command: &str) -> Result<ExitCode, Failure>
     }
     let unseen =
         command == UPGRADE && tell_upgrade(&mut snapshot, &summary, &outcome.device, args.prune);
+    let removed = written.removed + n_parts - snapshot.parts.len();
+    let written = AcceptedChanges { removed, ..written };
     save(&path, &snapshot, written, &outcome, args.prune)?;
     let checked = summary.records.iter().any(|record| record.verdict.is_checked());
     Ok(ExitCode::from(match (summary.interrupted, checked) {
