@@ -308,17 +308,18 @@ fn a_finding_of_a_library_has_a_script() {
         short.unwrap_or_else(|| report.first())
     };
     let inputs = "--dtype float32 --suite core --law inputs-unchanged";
+    let value = &format!("{FLOAT32} --law value")[..];
     for (name, flags, part) in [
-        ("attn_scale", FLOAT32, "FAIL"),
-        ("attn_segfault", FLOAT32, "signal 11"),
-        ("attn_hang", FLOAT32, "Timeout"),
-        ("attn_overrun", FLOAT32, "`out`"),
-        ("attn_underrun", FLOAT32, "`out`"),
-        ("attn_nothing", FLOAT32, "`out`"),
+        ("attn_scale", value, "FAIL"),
+        ("attn_segfault", value, "signal 11"),
+        ("attn_hang", value, "Timeout"),
+        ("attn_overrun", value, "`out`"),
+        ("attn_underrun", value, "`out`"),
+        ("attn_nothing", value, "`out`"),
         ("attn_writes_inputs", inputs, "FAIL"),
         ("attn_cached", FLOAT32, "got"),
         ("attn_kept", FLOAT32, "got"),
-        ("attn_forks", FLOAT32, "fork()"),
+        ("attn_forks", value, "fork()"),
     ] {
         let finding = check(name, PARAMETERS, flags);
         let script = folder.read(text(&finding["script"]));
@@ -334,8 +335,7 @@ fn a_finding_of_a_library_has_a_script() {
         folder.play(finding, "").expect(1, &[&finding.place(), "FAIL"]);
     };
     // A relation between results is shown at its place, the script at the wrong element.
-    let value = format!("{FLOAT32} --law value");
-    fails(&check("attn_bnhd", PARAMETERS, &value));
+    fails(&check("attn_bnhd", PARAMETERS, value));
     // Positions before heads: the script exchanges what goes in and what comes out.
     let other = check("attn", PARAMETERS, &format!("{value} --layout bnhd"));
     fails(&other);
