@@ -236,27 +236,26 @@ impl ColumnStats {
     }
 
     #[inline(always)]
-    fn add(&mut self, head: &Head<'_>, j: usize) {
+    fn add<S: Simd>(&mut self, simd: S, value: &[f64]) {
         self.keys += 1;
-        let value = head.value_row(j);
-        // All of a few columns before any is written: one by one, only those that change would be,
-        // and the next key would wait for them.
-        let (lows, low) = self.low.as_chunks_mut::<LANES>();
-        let (highs, high) = self.high.as_chunks_mut::<LANES>();
-        let (values, rest) = value.as_chunks::<LANES>();
-        for ((low, high), v) in lows.iter_mut().zip(highs).zip(values) {
-            let (mut least, mut most) = (*low, *high);
-            for c in 0..LANES {
-                least[c] = if v[c] < least[c] { v[c] } else { least[c] };
-                most[c] = if v[c] > most[c] { v[c] } else { most[c] };
-            }
-            (*low, *high) = (least, most);
+        let (values, rest) = S::as_simd_f64s(value);
+        let (low, low_rest) = S::as_mut_simd_f64s(&mut self.low);
+        let (high, high_rest) = S::as_mut_simd_f64s(&mut self.high);
+        let (abs_sum, abs_sum_rest) = S::as_mut_simd_f64s(&mut self.computed_abs_sum);
+        // Every column is written, also where nothing changes: the next key would wait for a vector
+        // of which only some are.
+        for ((low, high), v) in low.iter_mut().zip(high).zip(values) {
+            *low = simd.select_f64s(simd.less_than_f64s(*v, *low), *v, *low);
+            *high = simd.select_f64s(simd.greater_than_f64s(*v, *high), *v, *high);
         }
-        for ((low, high), v) in low.iter_mut().zip(high).zip(rest) {
+        for (abs_sum, v) in abs_sum.iter_mut().zip(values) {
+            *abs_sum = simd.add_f64s(*abs_sum, simd.abs_f64s(*v));
+        }
+        for ((low, high), v) in low_rest.iter_mut().zip(high_rest).zip(rest) {
             *low = if *v < *low { *v } else { *low };
             *high = if *v > *high { *v } else { *high };
         }
-        for (abs_sum, v) in self.computed_abs_sum.iter_mut().zip(value) {
+        for (abs_sum, v) in abs_sum_rest.iter_mut().zip(rest) {
             *abs_sum += v.abs();
         }
     }
@@ -283,10 +282,10 @@ impl<F: Fn(usize) -> bool> WithSimd for AddKeys<'_, F> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _simd: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
         for j in self.keys {
             if (self.is_seen)(j) {
-                self.stats.add(self.head, j);
+                self.stats.add(simd, self.head.value_row(j));
             }
         }
     }
@@ -471,7 +470,7 @@ impl<'a> Columns<'a> {
                 self.stats.add_all(&self.values.runs[j / RUN]);
                 j += RUN;
             } else {
-                self.stats.add(&self.values.head, j);
+                self.stats.add_keys(&self.values.head, j..j + 1, |_| true);
                 j += 1;
             }
         }

@@ -46,15 +46,20 @@ pub(super) fn products<F: Float, S: Simd, const V: usize, const N: usize>(
 /// `exponentials: (keys)`, `panel: (keys, N)` → `(N)`.
 ///
 /// # Error bound
-/// [`CHAIN`] fused operations from 0 on, and an addition for each chain.
+/// [`CHAIN`] fused operations from 0 on, and an addition for each chain but the first.
 #[inline(always)]
 pub(super) fn in_chains<F: Float, S: Simd, const V: usize, const N: usize>(
     simd: S,
     exponentials: &[Group<F, S, V>],
     panel: &[[F; N]],
 ) -> [Group<F, S, V>; N] {
-    let mut sums = [[F::splat(simd, F::ZERO); V]; N];
-    for (exponentials, panel) in exponentials.chunks(CHAIN).zip(panel.chunks(CHAIN)) {
+    // From the first chain on, not from 0: what differs is the sign of a sum that is 0, which is
+    // lost where the sum of the block is added.
+    let first = exponentials.len().min(CHAIN);
+    let mut sums = products::<F, S, V, N>(simd, &exponentials[..first], &panel[..first]);
+    for (exponentials, panel) in
+        exponentials[first..].chunks(CHAIN).zip(panel[first..].chunks(CHAIN))
+    {
         let chain = products::<F, S, V, N>(simd, exponentials, panel);
         add::<F, S, V, N>(simd, &mut sums, &chain);
     }
