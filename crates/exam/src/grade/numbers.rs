@@ -5,7 +5,7 @@ use qkvet_spec::syntax::{Expr, ExprKind};
 
 use super::earlier_steps::Carried;
 use super::fit::{Fit, fit, fits, have_same_extents, tolerate};
-use super::part::Marked;
+use super::marked::Marked;
 use super::{Extents, Feedback, Nature};
 use crate::answer::{Numbers, unsigned_zero};
 use crate::generate::Mistaken;
