@@ -503,25 +503,6 @@ def all_parts():
     return variants
 
 
-def outlines():
-    n = 0
-    for name, (number, parts) in all_parts().items():
-        outline = json.loads((FOLDER / "gradescope" / "key" / f"{name}-outline.json").read_text())
-        written = {part["number"]: part for question in outline["questions"] for part in question["parts"]}
-        assert outline["variant"] == number and list(written) == list(parts)
-        assert outline["points"] == sum(points for points, _ in parts.values())
-        for question in outline["questions"]:
-            assert question["points"] == sum(part["points"] for part in question["parts"])
-        for at, (points, answer) in parts.items():
-            part = written[at]
-            n_options = len(answer["choice"]) if isinstance(answer, dict) and "choice" in answer else None
-            assert part["points"] == points and part["prompt"].strip(), (name, at)
-            assert part["rubric"] or part["type"] == "open", (name, at)
-            assert n_options is None or len(part["options"]) == n_options, (name, at)
-            n += 1
-    print("gradescope:", n, "parts of outlines")
-
-
 def tables():
     keyed = {(number, at): answer for number, parts in all_parts().values() for at, (_, answer) in parts.items()}
     (path,) = files("csv", "key/*.csv")
@@ -559,5 +540,5 @@ def sheets():
     print("typst:", n, "accessible PDFs")
 
 
-for check in (moodle, qti12, qti21, prairielearn, notebooks, outlines, tables, sheets):
+for check in (moodle, qti12, qti21, prairielearn, notebooks, tables, sheets):
     check()

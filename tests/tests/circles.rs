@@ -11,7 +11,7 @@ use syn::{Attribute, Item, ItemUse, UseTree};
 
 /// Crates whose files still lead in circles, with how many such groups there are.
 const NOT_YET: [(&str, usize); 5] =
-    [("spec", 2), ("engine", 5), ("prove", 5), ("gen", 2), ("exam", 8)];
+    [("spec", 2), ("engine", 5), ("prove", 5), ("gen", 2), ("exam", 3)];
 
 /// Re-exports of re-exports.
 const MAX_DEPTH: usize = 20;

@@ -9,8 +9,7 @@ use std::process::Command;
 
 use qkvet_tests::{Finished, PROBLEM_SETS, finish, has_python, is_thorough, python, root, run};
 
-const FORMATS: [&str; 7] =
-    ["moodle", "qti12", "qti21", "prairielearn", "notebook", "gradescope", "csv"];
+const FORMATS: [&str; 6] = ["moodle", "qti12", "qti21", "prairielearn", "notebook", "csv"];
 const SEED: &str = "987654321";
 
 fn build(set: &str, folder: &Path) {
@@ -70,16 +69,7 @@ fn read_back(folder: &Path) {
         finish(Command::new(&base).arg(script).arg(folder).env("PYTHONDONTWRITEBYTECODE", "1"));
     read.expect(
         0,
-        &[
-            "moodle:",
-            "qti12:",
-            "qti21:",
-            "prairielearn:",
-            "notebook:",
-            "gradescope:",
-            "csv:",
-            "typst:",
-        ],
+        &["moodle:", "qti12:", "qti21:", "prairielearn:", "notebook:", "csv:", "typst:"],
     );
 }
 

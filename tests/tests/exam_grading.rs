@@ -176,9 +176,10 @@ fn a_table_and_a_notebook_are_graded_too() {
     .expect(0, &[]);
     let parts = parts(&at.join("out/key/tiny-head-1.json"));
     let rows = parts[0]["answer"]["numbers"]["key"]["rows"].to_string().replace('"', "");
+    let shape = parts[3]["answer"]["numbers"]["key"]["rows"].to_string().replace('"', "");
     fs::write(
         at.join("class.csv"),
-        format!("student,1a,1d\n=HYPERLINK(1),\"{rows}\",1 1 2 4\nBob,1,\n"),
+        format!("student,1a,1d\n=HYPERLINK(1),\"{rows}\",\"{shape}\"\nBob,1,\n"),
     )
     .expect("a table");
     let csv = run(at, &["exam", "grade", "class.csv", "--key", "out"]);

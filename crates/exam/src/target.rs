@@ -13,34 +13,46 @@ pub enum Target {
     PrairieLearn,
     /// Jupyter notebooks with nbgrader's metadata.
     Notebook,
-    /// An outline of an assignment with rubrics, as Gradescope has it.
-    Gradescope,
     /// A table.
     Csv,
 }
 
+/// Of a format: its name on the command line, whether it can give part of the points for a number
+/// that a mistake gives and for an option that a mistake gives, and what it is.
+type Row = (Target, &'static str, [bool; 2], &'static str);
+
+/// Every format.
+const TABLE: [Row; 6] = [
+    (Target::Moodle, "moodle", [true, true], "Moodle XML, a category for each variant"),
+    (Target::Qti12, "qti12", [false, false], "QTI 1.2 packages as Canvas imports them"),
+    (Target::Qti21, "qti21", [true, true], "QTI 2.1 packages"),
+    (Target::PrairieLearn, "prairielearn", [false, true], "question folders of PrairieLearn"),
+    (
+        Target::Notebook,
+        "notebook",
+        [false, false],
+        "Jupyter notebooks with nbgrader's metadata, for students and instructors",
+    ),
+    (Target::Csv, "csv", [false, false], "a table of answers"),
+];
+
 impl Target {
-    /// Every format.
-    pub const ALL: [Self; 7] = [
-        Self::Moodle,
-        Self::Qti12,
-        Self::Qti21,
-        Self::PrairieLearn,
-        Self::Notebook,
-        Self::Gradescope,
-        Self::Csv,
-    ];
+    /// Every format, with its name and what it is.
+    pub fn all() -> impl Iterator<Item = (Self, &'static str, &'static str)> {
+        TABLE.iter().map(|(target, name, _, about)| (*target, *name, *about))
+    }
+
+    fn row(self) -> &'static Row {
+        TABLE.iter().find(|(target, ..)| *target == self).unwrap_or(&TABLE[0])
+    }
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Moodle => "moodle",
-            Self::Qti12 => "qti12",
-            Self::Qti21 => "qti21",
-            Self::PrairieLearn => "prairielearn",
-            Self::Notebook => "notebook",
-            Self::Gradescope => "gradescope",
-            Self::Csv => "csv",
-        }
+        self.row().1
+    }
+
+    /// Whether it gives part of the points for numbers and for options that mistakes give.
+    pub(crate) fn gives(self) -> [bool; 2] {
+        self.row().2
     }
 }

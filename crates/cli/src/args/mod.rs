@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use clap::builder::{BoolishValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+use qkvet_exam::export::Target;
 use qkvet_prove::render::Style;
 use qkvet_run::adapters::library::WORKER_COMMAND;
 use qkvet_run::adapters::python::{Arrays, Layout};
@@ -258,7 +259,7 @@ pub(crate) enum ExamCommand {
     /// Write an exam that was built in the format of a learning management system, as notebooks or
     /// as a table
     #[command(
-        after_help = "Formats:\n  moodle        Moodle XML, a category for each variant\n  qti12         QTI 1.2 packages as Canvas imports them\n  qti21         QTI 2.1 packages\n  prairielearn  question folders of PrairieLearn\n  notebook      Jupyter notebooks with nbgrader's metadata, for students and for who teaches\n  gradescope    outlines with rubrics\n  csv           a table of answers\n\nWhat holds answers is below OUT/key, for its owner alone. An answer that a format cannot hold is an error."
+        after_help = export_formats()
     )]
     Export(ExamExportArgs),
     /// List problem sets and questions that are built in
@@ -286,7 +287,7 @@ pub(crate) struct ExamExportArgs {
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
     /// Format
-    #[arg(long, value_name = "FORMAT", value_parser = ["moodle", "qti12", "qti21", "prairielearn", "notebook", "gradescope", "csv"])]
+    #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(Target::all().map(|(_, name, _)| name)))]
     pub(crate) to: String,
     /// Percent that an entered number or shape earns that a known mistake gives (moodle, qti21;
     /// absent: as in grade)
@@ -299,6 +300,15 @@ pub(crate) struct ExamExportArgs {
     /// Folder to write to: new or empty
     #[arg(long, value_name = "OUT")]
     pub(crate) out: PathBuf,
+}
+
+/// The formats of `exam export`, a line each.
+fn export_formats() -> String {
+    let line = |(_, name, about): (Target, &str, &str)| format!("  {name:12}  {about}\n");
+    format!(
+        "Formats:\n{}\nWhat holds answers is below OUT/key, for its owner alone. An answer that a format cannot hold is an error.",
+        Target::all().map(line).collect::<String>()
+    )
 }
 
 /// Whole percents that Moodle knows.

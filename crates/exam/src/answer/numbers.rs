@@ -87,8 +87,7 @@ impl Printed {
 
     /// The same with the exact values.
     pub(crate) fn numbers(self) -> Numbers {
-        let exact: Vec<String> =
-            self.data.iter().map(|x| super::form::text(&x.to_string())).collect();
+        let exact: Vec<String> = self.data.iter().map(|x| in_laws(&x.to_string())).collect();
         let exact = exact.chunks(self.cols.max(1)).map(<[String]>::to_vec).collect();
         Numbers { scalar: self.scalar, places: self.places, rows: self.rows, exact }
     }
@@ -116,5 +115,57 @@ pub(crate) fn unsigned_zero(digits: String) -> String {
     match digits.strip_prefix('-') {
         Some(rest) if rest.chars().all(|c| matches!(c, '0' | '.')) => rest.to_owned(),
         _ => digits,
+    }
+}
+
+/// An exact number in the law language: `3·e^(√2/2)` becomes `3*exp(sqrt(2)/2)`.
+fn in_laws(exact: &str) -> String {
+    let mut text = String::new();
+    let mut rest = exact;
+    while let Some(c) = rest.chars().next() {
+        let after = &rest[c.len_utf8()..];
+        let (written, skipped) = match c {
+            '·' => ("*".to_owned(), 0),
+            '√' => {
+                let digits =
+                    after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+                (format!("sqrt({})", &after[..digits]), digits)
+            }
+            'e' => match after.strip_prefix('^') {
+                Some(power) if power.starts_with('(') => ("exp".to_owned(), 1),
+                Some(power) => {
+                    let digits =
+                        power.len() - power.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+                    (format!("exp({})", &power[..digits]), digits + 1)
+                }
+                None => ("exp(1)".to_owned(), 0),
+            },
+            'l' if after.starts_with("n(") => ("log".to_owned(), 1),
+            c => (c.to_string(), 0),
+        };
+        text += &written;
+        rest = &after[skipped..];
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use qkvet_spec::syntax::parse;
+
+    use super::in_laws;
+
+    #[test]
+    fn exact_numbers_are_formulas() {
+        for (exact, written) in [
+            ("3·e^(√2/2)/(2·e^(√2/2) + 1)", "3*exp(sqrt(2)/2)/(2*exp(sqrt(2)/2) + 1)"),
+            ("-5/2", "-5/2"),
+            ("e^12 - e", "exp(12) - exp(1)"),
+            ("2·√3/3", "2*sqrt(3)/3"),
+            ("ln(2·e^(-1))", "log(2*exp(-1))"),
+        ] {
+            assert_eq!(in_laws(exact), written);
+            assert!(parse(written).is_ok());
+        }
     }
 }

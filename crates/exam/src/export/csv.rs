@@ -3,11 +3,10 @@
 use ::csv::WriterBuilder;
 
 use super::decimal::Entry;
-use super::gradescope::{kind, options};
-use super::item::{Item, ItemKind};
+use super::item::{Item, ItemKind, Offer};
 use super::{Exam, Exported, secret};
 use crate::error::ExamError;
-use crate::print::{letter, markdown_blocks};
+use crate::print::{letter, markdown_blocks, markdown_line};
 use crate::spreadsheet::guarded;
 
 const COLUMNS: [&str; 11] = [
@@ -112,5 +111,36 @@ fn lines(item: &Item) -> Vec<Line> {
             plain(placed.iter().map(|(_, letter)| letter).collect(), Vec::new())
         }
         ItemKind::Open(_) => plain(String::new(), Vec::new()),
+    }
+}
+
+/// What a part asks for, in a word.
+fn kind(asked: &ItemKind) -> &'static str {
+    match asked {
+        ItemKind::Numbers(rows) if rows.iter().map(Vec::len).sum::<usize>() == 1 => "number",
+        ItemKind::Numbers(_) => "matrix",
+        ItemKind::Shape(_) => "shape",
+        ItemKind::One(_) => "choice",
+        ItemKind::TrueFalse(_) => "statements",
+        ItemKind::Order(_) => "ordering",
+        ItemKind::Open(_) => "open",
+    }
+}
+
+/// Options, statements and lines as on the sheet: `(A) …`; nothing where something is to be
+/// written.
+fn options(asked: &ItemKind) -> Vec<String> {
+    let lettered =
+        |(at, offer): (usize, &Offer)| format!("({}) {}", letter(at), markdown_line(&offer.says));
+    match asked {
+        ItemKind::One(offers) => offers.iter().enumerate().map(lettered).collect(),
+        ItemKind::TrueFalse(offers) => {
+            offers.iter().map(|offer| markdown_line(&offer.says)).collect()
+        }
+        ItemKind::Order(lines) => lines
+            .iter()
+            .map(|line| format!("({}) {}", line.letter, markdown_line(&line.says)))
+            .collect(),
+        _ => Vec::new(),
     }
 }

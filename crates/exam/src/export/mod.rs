@@ -7,7 +7,6 @@
 
 mod csv;
 mod decimal;
-mod gradescope;
 mod item;
 mod moodle;
 mod notebook;
@@ -96,7 +95,6 @@ pub fn export(
         Target::Qti21 => qti21::write(&exam, credit),
         Target::PrairieLearn => prairielearn::write(&exam, credit),
         Target::Notebook => notebook::write(&exam),
-        Target::Gradescope => gradescope::write(&exam),
         Target::Csv => csv::write(&exam),
     }
 }
@@ -108,8 +106,7 @@ impl Credit {
     }
 
     fn fits(self, target: Target) -> Result<(), ExamError> {
-        let entered = matches!(target, Target::Moodle | Target::Qti21);
-        let ticked = entered || target == Target::PrairieLearn;
+        let [entered, ticked] = target.gives();
         let entered = match self {
             Self { entered: Some(_), .. } if !entered => true,
             Self { ticked: Some(_), .. } if !ticked => false,

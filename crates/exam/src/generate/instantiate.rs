@@ -4,15 +4,15 @@
 use std::collections::BTreeSet;
 
 use qkvet_spec::Catalog;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::draw::{chosen, draw};
+use super::keyed::{Answer, KeyedPart};
 use super::load::load;
-use super::mistake::{Mistaken, nothing};
+use super::mistake::nothing;
 use super::stream::Odometer;
 use super::workspace::Workspace;
-use crate::answer::{Drawn, Numbers, Worked, work};
+use crate::answer::{Drawn, Worked, work};
 use crate::error::ExamError;
 use crate::error::{Contradiction, NoVariant, Reject, Rejected, Which};
 use crate::question::{CheckedPart, CheckedQuestion, Part, line_of};
@@ -37,53 +37,6 @@ pub struct Instance<'a> {
     pub parts: Vec<KeyedPart>,
     /// Why numbers that were drawn before these were thrown away.
     pub thrown: Vec<Reject>,
-}
-
-/// A part that is asked, as it stands in a key.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct KeyedPart {
-    /// Its number in the question, from 1.
-    pub part: usize,
-    /// What it is worth.
-    pub points: u32,
-    /// The answer.
-    pub answer: Answer,
-    /// What mistakes give.
-    pub mistakes: Vec<Mistaken>,
-}
-
-/// An answer, as far as it depends on the instance.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Answer {
-    /// Numbers; what is offered beside them, the right one among it, or nothing.
-    Numbers {
-        /// The right ones.
-        key: Numbers,
-        /// Options in the order of the sheet.
-        choices: Vec<Numbers>,
-    },
-    /// For each row the column of its largest entry, from 1.
-    Largest(Vec<usize>),
-    /// Options in the order of the sheet: 0 is the right one, others count from 1.
-    Choice(Vec<usize>),
-    /// Statements in the order of the sheet: whether it is a true one, and its number among those.
-    Statements(Vec<(bool, usize)>),
-    /// Lines in the order of the sheet, by their number; strangers count on behind the last line.
-    Ordering(Vec<usize>),
-    /// What the question itself says.
-    AsWritten,
-}
-
-impl Answer {
-    /// Whether both have the same right answer, in whatever order options stand.
-    pub fn looks_like(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Numbers { key, .. }, Self::Numbers { key: other, .. }) => key.looks_like(other),
-            _ => self == other,
-        }
-    }
 }
 
 /// Variant `variant` (from 1) of a question; `name` tells its streams from those of others, `seen`

@@ -2,6 +2,7 @@
 
 mod draw;
 mod instantiate;
+mod keyed;
 mod load;
 mod mistake;
 mod prose;
@@ -12,7 +13,8 @@ mod workspace;
 pub use crate::error::{Contradiction, DrawError, MistakeOf, NoVariant, Reject, Which};
 pub(crate) use draw::draw;
 pub use draw::{fits, written};
-pub use instantiate::{Answer, Instance, KeyedPart, instantiate, pose_drawn};
+pub use instantiate::{Instance, instantiate, pose_drawn};
+pub use keyed::{Answer, KeyedPart};
 pub use load::load;
 pub use mistake::Mistaken;
 pub(crate) use mistake::{PLACES, nothing};

@@ -7,7 +7,7 @@ use qkvet_prove::exact::{Exact, NoValue, Real, Value as Exactly};
 use qkvet_spec::syntax::{BinaryOp, Expr};
 use qkvet_spec::{Catalog, Formula};
 
-use super::instantiate::{Answer, KeyedPart};
+use super::keyed::{Answer, KeyedPart};
 use super::load::load;
 use super::mistake::{Gives, Mistaken, PLACES, gives, is_near};
 use super::prose::plain;

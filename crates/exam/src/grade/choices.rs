@@ -1,6 +1,6 @@
 //! Answers that are picked: options, statements, lines, columns, extents.
 
-use super::part::Marked;
+use super::marked::Marked;
 use super::{Feedback, List, Unread, WrongStatement};
 use crate::question::Ordering;
 use crate::student_answer::{Picks, picks};

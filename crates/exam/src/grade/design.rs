@@ -5,7 +5,8 @@ use qkvet_prove::exact::{ExactMatrices, NoValue, Real, Value};
 use qkvet_spec::CheckedLaw;
 use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 
-use super::part::{Marked, WorkedQuestion};
+use super::marked::Marked;
+use super::part::WorkedQuestion;
 use super::property::{Decided, decide, literal};
 use super::{Extents, Feedback, NoDesign, TurnedVector, Undecided, Unread};
 use crate::answer::work;

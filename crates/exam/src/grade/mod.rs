@@ -12,6 +12,7 @@ mod feedback;
 mod fit;
 mod grader;
 mod lines;
+mod marked;
 mod notebook;
 mod numbers;
 mod part;

@@ -5,7 +5,7 @@ use qkvet_spec::syntax::{Expr, ExprKind};
 
 use super::earlier_steps::Carried;
 use super::fit::{Fit, fit, fits, have_same_extents, tolerate};
-use super::part::Marked;
+use super::marked::Marked;
 use super::{Extents, Feedback, Nature};
 use crate::answer::{Numbers, unsigned_zero};
 use crate::generate::Mistaken;
@@ -80,7 +80,9 @@ fn without_ones(
     }
     let missing = right.len() - row.len();
     let is_one = |x: &Real| x.compare(&one).is_ok_and(std::cmp::Ordering::is_eq);
-    if missing == 0 || row.is_empty() || !right[..missing].iter().all(is_one) {
+    // Extents that are padded earn nothing by the padding.
+    let is_end = right[missing..].iter().zip(row).all(|(right, x)| x.is(right));
+    if missing == 0 || row.is_empty() || !is_end || !right[..missing].iter().all(is_one) {
         return None;
     }
     let one = ParsedNumber::read("1").ok()?;

@@ -9,6 +9,7 @@ use qkvet_spec::syntax::{Expr, ExprKind};
 use super::choices;
 use super::design;
 use super::earlier_steps::{self, Own};
+use super::marked::Marked;
 use super::numbers::{Right, blocks, choice_of, is_even, is_whole, rows_of};
 use super::result::Verdict;
 use super::{Feedback, Unread};
@@ -22,45 +23,6 @@ use crate::student_answer::{ParsedNumber, RequestedShape, option, read_expressio
 
 /// Decimals by which exact values are called equal.
 const PLACES: usize = 6;
-
-/// How an answer was marked.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Marked {
-    pub(super) verdict: Verdict,
-    /// Share of the points.
-    pub(super) share: f64,
-    pub(super) feedback: Feedback,
-    pub(super) rubric: Vec<String>,
-    /// The number of the mistake that it is.
-    pub(super) mistake: Option<usize>,
-}
-
-impl Marked {
-    fn of(verdict: Verdict, share: f64, feedback: Feedback) -> Self {
-        Self { verdict, share, feedback, rubric: Vec::new(), mistake: None }
-    }
-
-    pub(super) fn right(feedback: Feedback) -> Self {
-        Self::of(Verdict::Right, 1.0, feedback)
-    }
-
-    pub(super) fn wrong(feedback: Feedback) -> Self {
-        Self::of(Verdict::Wrong, 0.0, feedback)
-    }
-
-    pub(super) fn partial(share: f64, feedback: Feedback) -> Self {
-        let verdict = if share > 0.0 { Verdict::Partial } else { Verdict::Wrong };
-        Self::of(verdict, share.max(0.0), feedback)
-    }
-
-    pub(super) fn follows(share: f64, feedback: Feedback) -> Self {
-        Self::of(Verdict::Follows, share, feedback)
-    }
-
-    pub(super) fn by_hand(feedback: Feedback) -> Self {
-        Self::of(Verdict::ByHand, 0.0, feedback)
-    }
-}
 
 /// A question of the sheet with its numbers.
 pub(super) struct WorkedQuestion<'a> {
@@ -259,7 +221,7 @@ impl WorkedQuestion<'_> {
         let right = Right {
             carried: &|| own.carried(&own_names, &rows_with),
             tolerance: part.tolerance(),
-            printed: &|| self.from_printed(keyed.part, of),
+            printed: &|| self.rows_from_printed(keyed.part, of),
             is_shape,
             places,
             mistakes: keyed
@@ -306,7 +268,7 @@ impl WorkedQuestion<'_> {
 
     /// The value of a formula from the numbers that the sheet rounds and prints up to a part, from
     /// 1; `None` where it prints none that the formula needs.
-    fn from_printed(&self, part: usize, of: &Expr) -> Option<Vec<Vec<Real>>> {
+    fn rows_from_printed(&self, part: usize, of: &Expr) -> Option<Vec<Vec<Real>>> {
         let law = &self.question.law;
         let question = &self.question.question;
         let prompts = question.parts.iter().take(part).map(|part| &part.prompt);

@@ -4,7 +4,7 @@
 use qkvet_prove::render::{Style, render};
 
 use super::document::Figure;
-use super::html::escape;
+use super::markup::html as escape;
 use crate::question::Drawing;
 
 /// The drawing as one `<svg>` without blank lines, which Markdown keeps together.

@@ -9,6 +9,7 @@ use qkvet_spec::syntax::Expr;
 use super::document::{Block, Document, Inline, Marker, kept, letter};
 use super::figure::{caption, svg};
 use super::lines::broken;
+use super::markup::html as escape;
 use crate::plural::of_points;
 
 /// Brackets of matrices are drawn round them: those of fonts without a table for mathematics do not
@@ -168,8 +169,4 @@ fn inlines(line: &[Inline], maths: Maths) -> String {
 fn math(expr: &Expr) -> String {
     let words = escape(&render(expr, Style::Words));
     render(expr, Style::MathMl).replacen("<math ", &format!("<math alttext=\"{words}\" "), 1)
-}
-
-pub(crate) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

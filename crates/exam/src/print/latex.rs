@@ -1,8 +1,8 @@
 //! LaTeX source with amsmath, amssymb and graphicx, for any engine.
 
 use super::document::{Block, Document, Inline, Marker, kept, letter};
+use super::markup::latex as escape;
 use super::page;
-use super::symbols::with_signs;
 use crate::plural::of_points;
 
 const PREAMBLE: &str = r"\documentclass[11pt,a4paper]{article}
@@ -106,16 +106,4 @@ fn inlines(line: &[Inline]) -> String {
             Inline::Math(expr) => page::inline(expr),
         })
         .collect()
-}
-
-/// Text that LaTeX prints as it is, signs of mathematics as formulas.
-pub(super) fn escape(text: &str) -> String {
-    with_signs(text, |c| match c {
-        '&' | '%' | '$' | '#' | '_' | '{' | '}' => format!("\\{c}"),
-        '\\' => r"\textbackslash{}".to_owned(),
-        '~' => r"\textasciitilde{}".to_owned(),
-        '^' => r"\textasciicircum{}".to_owned(),
-        '…' => r"\dots{}".to_owned(),
-        c => c.to_string(),
-    })
 }

@@ -4,6 +4,7 @@ use qkvet_prove::render::{Style, render};
 
 use super::document::{Block, Document, Inline, Marker, letter};
 use super::figure::{caption, svg};
+use super::markup::markdown as escape;
 use crate::plural::of_points;
 
 pub(super) fn print(document: &Document) -> String {
@@ -75,7 +76,7 @@ fn display(line: &[Inline]) -> String {
         Inline::Text(text) if text.trim() == "≥" => r" \ge ".to_owned(),
         Inline::Text(text) if text == ", " => r",\quad ".to_owned(),
         Inline::Text(text) | Inline::Strong(text) | Inline::Code(text) => {
-            format!("\\quad\\text{{{}}}", super::latex::escape(text.trim()))
+            format!("\\quad\\text{{{}}}", super::markup::latex(text.trim()))
         }
     };
     format!("$$\n{}\n$$\n", line.iter().map(part).collect::<String>())
@@ -95,13 +96,4 @@ pub(crate) fn inlines(line: &[Inline]) -> String {
 /// Spaces before the closing stars would undo them.
 fn trailing(text: &str) -> &str {
     &text[text.trim_end().len()..]
-}
-
-fn escape(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            '\\' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '#' | '$' => format!("\\{c}"),
-            c => c.to_string(),
-        })
-        .collect()
 }

@@ -6,6 +6,7 @@ mod html;
 mod latex;
 mod lines;
 mod markdown;
+mod markup;
 mod page;
 mod pdf;
 mod rows;
@@ -21,8 +22,9 @@ mod words;
 
 pub(crate) use document::letter;
 pub use document::{Block, Document, Figure, Format, Inline, Marker};
-pub(crate) use html::{Maths, escape, fragment, line_fragment};
+pub(crate) use html::{Maths, fragment, line_fragment};
 pub(crate) use markdown::{blocks as markdown_blocks, inlines as markdown_line};
+pub(crate) use markup::html as escape;
 pub use pdf::{HAS_PDF, pdfs};
 pub(crate) use rows::{called, numbered};
 pub use sheet::sheet_document;

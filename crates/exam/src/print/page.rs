@@ -4,8 +4,8 @@ use qkvet_prove::render::{Style, render};
 use qkvet_spec::syntax::Expr;
 
 use super::document::Inline;
-use super::latex::escape;
 use super::lines::broken_where;
+use super::markup::latex as escape;
 use super::width::{text_width, width};
 
 /// The width of the text, 160 mm, in widths of a font of 10.95 points, less what alignment adds.

@@ -108,6 +108,7 @@ pub struct Part {
     pub credit: Credit,
     /// How far numbers may be off; absent: as the problem set says.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<schema::OneOrMore<Band>>"))]
     pub tolerance: Option<Tolerance>,
 }
 

@@ -24,6 +24,10 @@ pub struct ProblemSet {
     /// How far numbers that are asked in decimals may be off, in parts that do not say so
     /// themselves; absent: half a unit of the last decimal.
     #[serde(default)]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<super::schema::OneOrMore<super::Band>>")
+    )]
     pub tolerance: Option<Tolerance>,
     /// The order of the questions.
     #[serde(default)]

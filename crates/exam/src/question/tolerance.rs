@@ -39,8 +39,6 @@ fn all_points() -> f64 {
 
 /// Bands, in YAML one or a list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(with = "super::schema::OneOrMore<Band>"))]
 pub struct Tolerance(pub Vec<Band>);
 
 impl<'de> Deserialize<'de> for Tolerance {

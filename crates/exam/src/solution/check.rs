@@ -8,11 +8,12 @@ use serde::Serialize;
 use crate::Place;
 
 use super::chain::Chain;
-use super::entries::{all_stand_for, beside, broken_laws, slips, wrong};
+use super::entries::{beside, broken_laws, slips, wrong};
 use super::file::{Entry, WrittenSolution};
 use super::names::{Mistake, Step};
 use super::remark::{Base, Remark};
 use super::rounding_spans::{Carried, Difference, Span};
+use super::stands_for::all_stand_for;
 
 /// What was found in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -3,10 +3,10 @@
 use qkvet_prove::exact::Real;
 
 use super::chain::Chain;
-use super::entries::all_stand_for;
 use super::file::Entry;
 use super::names::Step;
 use super::remark::Remark;
+use super::stands_for::all_stand_for;
 
 /// Rows and columns of which pairs are tried.
 const MAX: usize = 16;

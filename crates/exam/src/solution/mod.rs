@@ -13,6 +13,7 @@ mod file;
 mod names;
 mod remark;
 mod rounding_spans;
+mod stands_for;
 
 pub use check::{CheckedSolution, CheckedStep, Found, check};
 pub use file::{Entry, TEMPLATE, WrittenSolution};

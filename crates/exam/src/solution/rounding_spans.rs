@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use qkvet_prove::exact::{Exact, Real};
 
 use super::chain::Chain;
-use super::entries::stands_for;
 use super::file::Entry;
 use super::names::{STEPS, Step};
+use super::stands_for::stands_for;
 use crate::student_answer::{Form, ParsedNumber, approximate, half_unit};
 
 /// The decimals of `approximate`.

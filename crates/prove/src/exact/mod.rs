@@ -3,7 +3,8 @@
 //!
 //! An [`Instance`] gives every variable of a law a value in [`Exact`] numbers; [`evaluate`] and
 //! [`decide`] then compute as the standard meaning of attention says. Nothing here is an
-//! approximation: what has no exact form is undecided.
+//! approximation: a number without an exact form is enclosed ([`Real::Near`]), and what an enclosure
+//! does not decide is undecided.
 
 mod algebraic;
 mod attention;
@@ -30,6 +31,7 @@ pub(crate) use draw::says_something;
 pub use evaluate::evaluate;
 pub use instance::{ExactOptions, Instance, NoValue, Value};
 pub use matrices::ExactMatrices;
+pub use near::Near;
 pub use number::{Exact, NotExact};
 pub use real::Real;
 pub use relation::{Decision, Failure, decide};

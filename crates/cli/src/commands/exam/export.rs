@@ -19,7 +19,7 @@ use crate::exit::{Failure, HELD};
 pub(super) fn export(args: &ExamExportArgs) -> Result<ExitCode, Failure> {
     let out = &args.out;
     new_or_empty(out)?;
-    let Some(target) = Target::ALL.into_iter().find(|target| target.name() == args.to) else {
+    let Some((target, ..)) = Target::all().find(|(_, name, _)| *name == args.to) else {
         return Err(Unexpected::at(format!("format `{}`", args.to), "a known one").into());
     };
     let catalog = setup::catalog()?;
