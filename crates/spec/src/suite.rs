@@ -207,8 +207,8 @@ pub struct Together {
 /// Which cases of a suite are frozen: single calls with certified answers, the same on every
 /// machine for ever.
 ///
-/// They are cases of the law `value` with the suite's formats, values, masks, broadcast forms,
-/// strength and `alone`, seed 0.
+/// They are cases of the law `value` with the suite's formats, masks, broadcast forms, strength and
+/// `alone`, drawn as in version 1 of suites, seed 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -227,9 +227,15 @@ pub struct Frozen {
     /// covering array has.
     #[serde(default)]
     pub limit: Option<usize>,
-    /// Cases for each format, over the suite's own shapes, of which only the hash is kept.
+    /// Cases for each format of which only the hash is kept.
     #[serde(default)]
     pub larger: usize,
+    /// Extents of those; absent: those of the suite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub larger_shapes: Option<Vec<Dims>>,
+    /// Value families; absent: those of the suite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub values: Option<Vec<Values>>,
 }
 
 fn one() -> usize {

@@ -35,9 +35,12 @@ pub fn frozen_plans(
     let law = catalog.laws.get(VALUE_LAW).ok_or_else(|| {
         GenError::new("law", "catalog", format!("`{VALUE_LAW}`, a single call"), "none")
     })?;
-    let plain = Suite { rounds: 1, extended: None, together: None, ..suite.clone() };
+    let values = frozen.values.as_ref().unwrap_or(&suite.values).clone();
+    let plain =
+        Suite { version: 1, rounds: 1, extended: None, together: None, values, ..suite.clone() };
     let small = Suite { shapes: frozen.shapes.clone(), limit: frozen.limit, ..plain.clone() };
-    let large = Suite { limit: Some(frozen.larger), alone: 0, ..plain };
+    let shapes = frozen.larger_shapes.as_ref().unwrap_or(&suite.shapes).clone();
+    let large = Suite { shapes, limit: Some(frozen.larger), alone: 0, ..plain };
     let larger = if frozen.larger == 0 { Vec::new() } else { plans(&large, &[law], dtypes, seed) };
     Ok(FrozenPlans { text: plans(&small, &[law], dtypes, seed), larger })
 }

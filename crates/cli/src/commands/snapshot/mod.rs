@@ -83,6 +83,7 @@ fn record(args: &SnapshotRecordArgs, command: &str) -> Result<ExitCode, Failure>
         let what = if n == 1 { "1 finding is".to_owned() } else { format!("{n} findings are") };
         tell!("notice: {what} recorded; `qkvet snapshot check` fails on what is worse or new");
     }
+    let n_parts = snapshot.parts.len();
     let unseen =
         command == UPGRADE && tell_upgrade(&mut snapshot, &summary, &outcome.device, args.prune);
     let removed = written.removed + n_parts - snapshot.parts.len();
