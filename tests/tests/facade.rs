@@ -82,11 +82,11 @@ fn a_suite_is_a_test_program() {
     let ignored = run(&["--list", "--ignored"], &[]);
     expect(&ignored, 0, &list[1..]);
     assert!(!ignored.stdout.contains("uniform-attention"), "{}", ignored.stdout);
-    expect(&run(&["single-key"], &[]), 0, &["test single-key::float32 ... ok", "1 passed"]);
+    expect(&run(&["equal-keys"], &[]), 0, &["test equal-keys::float32 ... ok", "2 passed"]);
     let wrong = ("WRONG_HEADS", "1");
-    let found = run(&["single-key::float32"], &[wrong]);
+    let found = run(&["equal-keys::float32"], &[wrong]);
     let told =
-        ["test single-key::float32 ... FAILED", "CONVENTION  ", ".convention(\"head-map=tiled\")"];
+        ["test equal-keys::float32 ... FAILED", "CONVENTION  ", ".convention(\"head-map=tiled\")"];
     expect(&found, 101, &told);
     let token = found.stdout.split("QKVET_CASE='").nth(1).and_then(|rest| rest.split('\'').next());
     let again = ("QKVET_CASE", token.expect("a line that shows the case again"));

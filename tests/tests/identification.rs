@@ -28,7 +28,7 @@ fn a_fault_under_a_condition_is_one_finding_in_all_formats() {
         ("causal-ignored", "n_k % 4 == 0"),
         ("causal-upper-left", "n_q < 2"),
         ("keys-of-first-item", "n_q < 2"),
-        ("window-ignored", "not mask and not causal"),
+        ("window-ignored", "not causal"),
     ] {
         let when = IndexExpr::new(when).expect("a condition");
         let faulty = Fault { when: Some(when.clone()), ..catalog.faults[fault].clone() };

@@ -84,7 +84,7 @@ fn a_broken_target_fails_and_a_mended_one_improves() {
 
     target(folder, "1");
     let broken = check("--report github --report junit=j.xml");
-    let annotations = ["::error ", "PASS → FAIL QK301", "UNSUPPORTED → FAIL QK301, 27 "];
+    let annotations = ["::error ", "PASS → FAIL QK301", "UNSUPPORTED → FAIL QK301, 28 "];
     broken.expect(1, &annotations);
     let report = broken.finds(&["QK301"]);
     assert!(report.changes().contains(&"worse"), "{:?}", report.changes());
@@ -494,7 +494,7 @@ fn another_version_of_a_suite_is_carried_over() {
     of(&format!("record {FAULT}"), "smoke@1").ends(0);
     assert_eq!(suites(), ["smoke@1"]);
     // A file that names no version is of the first.
-    folder.write(FILE, folder.read(FILE).replace("suite: smoke@1", "suite: smoke"));
+    folder.write(FILE, folder.read(FILE).replace("suite: \"smoke@1\"", "suite: smoke"));
     of(&format!("check {FAULT}"), "smoke@1").ends(0);
     let other = of(&format!("check {FAULT}"), "smoke");
     other.expect(2, &["smoke@2", "smoke@1", "`qkvet snapshot upgrade builtin:fault/"]);

@@ -131,6 +131,7 @@ fn set(command: &mut Command, said: &Said) -> Result<(), Unexpected> {
         | Command::Snapshot {
             what:
                 SnapshotCommand::Record(SnapshotRecordArgs { check, .. })
+                | SnapshotCommand::Upgrade(SnapshotRecordArgs { check, .. })
                 | SnapshotCommand::Check(SnapshotCheckArgs { check, .. }),
         } => of_check(check, said),
         Command::Merge(args) => match said.setting.key {

@@ -359,7 +359,7 @@ fn a_file_that_is_cut_anywhere_is_told_to_be_cut() {
     );
     for (text, told) in [
         (conflict, "s:8: expected cases, got a merge that is not resolved"),
-        (text.replacen("    suite: smoke@1\n", "", 1), "suite"),
+        (text.replacen("    suite: \"smoke@1\"\n", "", 1), "suite"),
         (
             text.replacen("format: qkvet-snapshot/2", "format: qkvet-snapshot/1", 1)
                 .replace("    seed: 0\n", ""),

@@ -139,7 +139,7 @@ class Caller:
             raws[name], tensors[name] = raw, self.library.make(dtype, shape, raw)
             if name in INPUTS and swapped:
                 tensors[name] = self.library.swap(tensors[name])
-            if strides == "transposed" and name in INPUTS + ("mask", "bias"):
+            if strides == "transposed" and name in INPUTS + ("mask", "bias") and len(shape) > 1:
                 one, other = exchanged(name)
                 tensors[name] = self.library.swap(tensors[name], one, other).swapaxes(one, other)
             if not self.is_layer and len(raw) <= INLINE_LIMIT:
