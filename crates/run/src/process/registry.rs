@@ -132,6 +132,7 @@ pub fn end_all() {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "I/O, no arithmetic")]
 mod tests {
     use std::os::unix::process::ExitStatusExt;
 
