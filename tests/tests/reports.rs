@@ -55,7 +55,7 @@ fn every_format_is_made_again_from_the_last_run() {
     // What is undecided is told in one line, and in full in the report.
     let is_told = |line: &str| lines.contains(&line) || line.starts_with("  undecided ");
     assert!(brief.lines().all(is_told), "{brief}");
-    let fine = folder.run("check builtin:standard --law value --dtype float32 -q").stdout;
+    let fine = folder.run("check builtin:standard --law value --dtype float64 -q").stdout;
     for text in [&whole, &brief, &fine] {
         assert!(!text.contains("\n\n\n"), "{text}");
     }
@@ -488,7 +488,9 @@ fn sarif_fits_the_schema_of_oasis() {
     for (name, summary) in summaries(folder.path()) {
         let text = written(ReportFormat::Sarif, &summary);
         let log: Value = serde_json::from_str(&text).expect("a document");
-        let results = log["runs"][0]["results"].as_array().expect("results");
+        let mut results = log["runs"][0]["results"].as_array().expect("results").clone();
+        // What is worse than a snapshot without a finding has a result of its own.
+        results.retain(|one| !one["ruleId"].to_string().contains("snapshot/"));
         assert_eq!(
             (results.len(), results.is_empty()),
             (summary.findings.len(), ["right", "stopped"].contains(&name)),
