@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use qkvet_spec::Formula;
-use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind, UnaryOp};
+use qkvet_spec::syntax::{BinaryOp, Expr, ExprKind};
 
 use crate::expr::{apply, binary, expr, name};
 
@@ -127,7 +127,7 @@ pub(crate) fn stand_in(formula: &Formula, numbers: &mut Vec<usize>) -> Option<Fo
     let before = numbers.len();
     let checked = named_rows(&rewritten(&parsed, &typed), numbers);
     let is_other = has_word(&parsed) || numbers.len() > before;
-    is_other.then(|| Formula { text: written(&checked), offset: formula.offset })
+    is_other.then(|| Formula { text: checked.to_string(), offset: formula.offset })
 }
 
 /// The formula with other ones in the place of words, from the inside out.
@@ -137,25 +137,5 @@ fn rewritten(of: &Expr, other: &dyn Fn(&Expr) -> Option<Expr>) -> Expr {
     match other(&new) {
         Some(other) => expr(other.kind),
         None => new,
-    }
-}
-
-/// The expression as text of the law language.
-pub(crate) fn written(expr: &Expr) -> String {
-    let list = |items: &[Expr]| items.iter().map(written).collect::<Vec<_>>().join(", ");
-    match &expr.kind {
-        ExprKind::Number(x) => x.to_string(),
-        ExprKind::Name(name) => name.clone(),
-        ExprKind::Unary(UnaryOp::Neg, x) => format!("(-{})", written(x)),
-        ExprKind::Unary(UnaryOp::Not, x) => format!("(not {})", written(x)),
-        ExprKind::Binary(op, x, y) => format!("({} {} {})", written(x), op.symbol(), written(y)),
-        ExprKind::Transpose(x) => format!("{}.T", written(x)),
-        ExprKind::Tuple(items) => format!("({})", list(items)),
-        ExprKind::Interval(low, high) => format!("{}..{}", written(low), written(high)),
-        ExprKind::Apply { function, args, named } => {
-            let mut all: Vec<String> = args.iter().map(written).collect();
-            all.extend(named.iter().map(|(key, value)| format!("{key}={}", written(value))));
-            format!("{function}({})", all.join(", "))
-        }
     }
 }

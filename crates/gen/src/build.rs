@@ -140,8 +140,7 @@ impl<'a> Draft<'a> {
             plan.sinks.map(|choice| draw_sinks(choice, dims, dtype, is_exact, self.source));
         self.options.alibi_slopes = plan.alibi.map(|choice| slopes(choice, dims, dtype));
         let lengths = |option: CallOption, n: usize| {
-            let at_ends = [SequenceChoice::KeyEnds, SequenceChoice::BothEnds];
-            let is_at_ends = plan.sequences.is_some_and(|one| at_ends.contains(&one));
+            let is_at_ends = plan.sequences.is_some_and(SequenceChoice::is_at_ends);
             let draw = if is_at_ends { draw_ends } else { draw_lengths };
             plan.has(option).then(|| draw(option.name(), dims.b, n, self.source))
         };

@@ -67,8 +67,10 @@ impl ScaleChoice {
         Self::Large,
     ];
 
-    /// Those of suites of version 1.
-    pub(crate) const FIRST: &[Self] = Self::ALL.split_at(6).0;
+    /// Those of a version of suites.
+    pub(crate) fn drawn(version: usize) -> &'static [Self] {
+        if version > 1 { &Self::ALL } else { Self::ALL.split_at(6).0 }
+    }
 
     /// The factor given to the call.
     pub fn value(self) -> Option<f64> {
@@ -234,8 +236,15 @@ impl SequenceChoice {
         Self::BothEnds,
     ];
 
-    /// Those of suites of version 1.
-    pub(crate) const FIRST: &[Self] = Self::ALL.split_at(4).0;
+    /// Those of a version of suites.
+    pub(crate) fn drawn(version: usize) -> &'static [Self] {
+        if version > 1 { &Self::ALL } else { Self::ALL.split_at(4).0 }
+    }
+
+    /// Whether the lengths are those at the ends.
+    pub(crate) fn is_at_ends(self) -> bool {
+        matches!(self, Self::KeyEnds | Self::BothEnds)
+    }
 
     /// Options that it switches on.
     pub fn options(self) -> &'static [CallOption] {

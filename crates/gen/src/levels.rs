@@ -71,8 +71,8 @@ impl Levels {
         let own = fit
             .and_then(|fit| fit.scale)
             .filter(|x| has(CallOption::Scale) && (*x != 0.0 || !usage.margin));
-        let drawn = if suite.version > 1 { &ScaleChoice::ALL[..] } else { ScaleChoice::FIRST };
-        let all = own.map_or(drawn.to_vec(), |x| vec![ScaleChoice::Own(Number::new(x))]);
+        let drawn = ScaleChoice::drawn(suite.version).to_vec();
+        let all = own.map_or(drawn, |x| vec![ScaleChoice::Own(Number::new(x))]);
         let softcap = fit
             .and_then(|fit| fit.softcap)
             .filter(|_| has(CallOption::Softcap))
@@ -320,12 +320,9 @@ impl Others {
             windows: allowed_in(suite, law, &WindowChoice::all(), |_| &[CallOption::Window]),
             sinks: allowed_in(suite, law, &SinkChoice::ALL, |_| &[CallOption::Sinks]),
             slopes: allowed_in(suite, law, &AlibiChoice::ALL, |_| &[CallOption::AlibiSlopes]),
-            sequences: allowed_in(
-                suite,
-                law,
-                if suite.version > 1 { &SequenceChoice::ALL } else { SequenceChoice::FIRST },
-                |choice| choice.options(),
-            ),
+            sequences: allowed_in(suite, law, SequenceChoice::drawn(suite.version), |choice| {
+                choice.options()
+            }),
         }
     }
 }

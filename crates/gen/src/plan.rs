@@ -282,7 +282,6 @@ impl Group<'_> {
                 (plan.meeting(), plan)
             });
             let Some(plan) = next else { break };
-            meetings.add(plan.meeting());
             plans.push(plan);
         }
     }

@@ -114,15 +114,15 @@ impl Meetings {
     }
 
     /// A further case that adds something, made by `make` from the options that are on: of some that
-    /// are drawn, the one that adds most. `None` where nothing is missing, or nothing that can be
-    /// drawn.
+    /// are drawn, the one that adds most, which is counted. `None` where nothing is missing, or
+    /// nothing that can be drawn.
     pub(crate) fn next<T>(
-        &self,
+        &mut self,
         draws: &mut Draws,
         make: impl Fn(OptionSet, &mut Draws) -> (Meeting, T),
     ) -> Option<T> {
         for _ in 0..IN_VAIN {
-            let mut best: Option<(usize, T)> = None;
+            let mut best: Option<(usize, (Meeting, T))> = None;
             for _ in 0..DRAWN {
                 // One that is missing, and every other option by a fair coin.
                 let needed = *self.missing.keys().nth(draws.below(self.missing.len()))?;
@@ -139,13 +139,15 @@ impl Meetings {
                         on.push(*option);
                     }
                 }
-                let (Meeting(has), made) = make(on.into_iter().collect(), draws);
+                let made = make(on.into_iter().collect(), draws);
+                let Meeting(has) = made.0;
                 let gain = self.missing.keys().filter(|asked| *asked & has == **asked).count();
                 if gain > best.as_ref().map_or(0, |(most, _)| *most) {
                     best = Some((gain, made));
                 }
             }
-            if let Some((_, made)) = best {
+            if let Some((_, (meeting, made))) = best {
+                self.add(meeting);
                 return Some(made);
             }
         }

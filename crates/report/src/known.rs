@@ -323,12 +323,13 @@ fn asked(entry: &KnownDeviation, summary: &Summary, scope: &[usize]) -> AskedCas
     let fits = |pattern: &Option<String>, text: &str| {
         pattern.as_deref().is_none_or(|pattern| matches(pattern, text))
     };
-    if !is_about_target(entry, &target_names(summary)) || !fits(&entry.suite, suite_id(&run.suite))
-    {
+    // A name without a version is of every version.
+    let is_of_suite =
+        [suite_id(&run.suite), &run.suite].iter().any(|name| fits(&entry.suite, name));
+    if !is_about_target(entry, &target_names(summary)) || !is_of_suite {
         return AskedCases::Part;
     }
-    let is_part = [Chosen::Shard, Chosen::Failed].iter().any(|part| run.chosen.contains(part));
-    if !summary.was_finished() || is_part {
+    if !summary.was_finished() || run.is_part() {
         return AskedCases::Part;
     }
     // What no law of the suite is called is about nothing, whatever formats were asked.

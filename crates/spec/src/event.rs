@@ -49,7 +49,7 @@ pub struct RunInfo {
     /// Suite id.
     pub suite: String,
     /// Version of the suite.
-    #[serde(default = "one")]
+    #[serde(default = "crate::suite::one")]
     pub suite_version: usize,
     /// Seed of the suite.
     pub seed: u64,
@@ -76,14 +76,16 @@ pub struct RunInfo {
     pub fit: Option<Fit>,
 }
 
-fn one() -> usize {
-    1
-}
-
 impl RunInfo {
     /// The suite with its version: `core@2`.
     pub fn suite_name(&self) -> String {
         crate::suite_name(&self.suite, self.suite_version)
+    }
+
+    /// Whether cases of every law and format may have been left out: a shard, or those that failed
+    /// before.
+    pub fn is_part(&self) -> bool {
+        self.chosen.iter().any(|chosen| matches!(chosen, Chosen::Shard | Chosen::Failed))
     }
 }
 

@@ -19,7 +19,7 @@ use super::{
     Piece, Property, Question, Size, Statement, Statements, prose,
 };
 
-use crate::taught::{row_name, stand_in, written};
+use crate::taught::{row_name, stand_in};
 
 /// A question whose formulas fit.
 #[derive(Clone, Debug)]
@@ -624,7 +624,7 @@ impl Checker<'_> {
             let start = located(self.source, text, start..start);
             // Its own text is not kept; printing it again gives one that reads the same.
             let formula = Formula {
-                text: written(expr),
+                text: expr.to_string(),
                 offset: start.map(|start| start.start).or(text.offset),
             };
             if parse(&formula.text).is_err() {

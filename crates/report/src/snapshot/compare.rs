@@ -33,11 +33,8 @@ pub fn compare(
     let device = device_of(summary, device);
     let found = parts(summary, &device);
     let is_whole = summary.was_finished()
-        && !summary
-            .run
-            .chosen
-            .iter()
-            .any(|chosen| matches!(chosen, Chosen::Laws | Chosen::Shard | Chosen::Failed));
+        && !summary.run.is_part()
+        && !summary.run.chosen.contains(&Chosen::Laws);
     let mut outcome = SnapshotOutcome {
         file: file.to_owned(),
         device,

@@ -67,17 +67,21 @@ fn entry(record: &CaseRecord, names: &[String]) -> SnapshotEntry {
 
 /// Whether two parts hold cases that were run in the same way.
 pub(super) fn is_same(x: &SnapshotPart, y: &SnapshotPart) -> bool {
-    fn key(part: &SnapshotPart) -> (&str, &str, u64, &str, &str, &[String]) {
-        let SnapshotPart { device, suite, seed, dtype, contract, conventions, .. } = part;
-        (device, suite, *seed, dtype, contract, conventions)
+    x.suite == y.suite && is_alike(x, y)
+}
+
+/// The same, of whatever suites.
+fn is_alike(x: &SnapshotPart, y: &SnapshotPart) -> bool {
+    fn key(part: &SnapshotPart) -> (&str, u64, &str, &str, &[String]) {
+        let SnapshotPart { device, seed, dtype, contract, conventions, .. } = part;
+        (device, *seed, dtype, contract, conventions)
     }
     key(x) == key(y)
 }
 
 /// Whether the second has cases of another version of the first one's suite, run in the same way.
 pub(super) fn is_other_version(x: &SnapshotPart, y: &SnapshotPart) -> bool {
-    let renamed = SnapshotPart { suite: y.suite.clone(), cases: IndexMap::new(), ..x.clone() };
-    x.suite != y.suite && suite_id(&x.suite) == suite_id(&y.suite) && is_same(&renamed, y)
+    x.suite != y.suite && suite_id(&x.suite) == suite_id(&y.suite) && is_alike(x, y)
 }
 
 /// How many cases it has.

@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 
 use qkvet_spec::{Snapshot, SnapshotPart, Summary, suite_id};
 
-use super::parts::{is_other_version, parts};
+use super::parts::{is_other_version, n_cases, parts};
 
 /// What became of the parts of another version of a suite.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Upgrade {
     /// Names of the suites whose parts went.
     pub gone: BTreeSet<String>,
+    /// How many cases went with them.
+    pub removed: usize,
     /// Names of the suites with parts that stay: the run does not show what they show.
     pub kept: BTreeSet<String>,
     /// What the parts that stay show and the run does not: names of findings, empty for wrong
@@ -37,11 +39,14 @@ pub fn upgrade(snapshot: &mut Snapshot, summary: &Summary, device: &str, prune: 
         let mut unseen = shown(part);
         let of_now = shown(now);
         unseen.retain(|name| !prune && !of_now.contains(name));
-        let names = if unseen.is_empty() { &mut done.gone } else { &mut done.kept };
-        names.insert(part.suite.clone());
-        let is_kept = !unseen.is_empty();
+        if unseen.is_empty() {
+            done.gone.insert(part.suite.clone());
+            done.removed += n_cases(part);
+            return false;
+        }
+        done.kept.insert(part.suite.clone());
         done.unseen.extend(unseen);
-        is_kept
+        true
     });
     done
 }

@@ -243,6 +243,29 @@ impl BinaryOp {
     }
 }
 
+/// Text of the language that gives the tree again, fully parenthesised.
+impl fmt::Display for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list =
+            |items: &[Self]| items.iter().map(Self::to_string).collect::<Vec<_>>().join(", ");
+        match &self.kind {
+            ExprKind::Number(x) => write!(f, "{x}"),
+            ExprKind::Name(name) => f.write_str(name),
+            ExprKind::Unary(UnaryOp::Neg, x) => write!(f, "(-{x})"),
+            ExprKind::Unary(UnaryOp::Not, x) => write!(f, "(not {x})"),
+            ExprKind::Binary(op, x, y) => write!(f, "({x} {} {y})", op.symbol()),
+            ExprKind::Transpose(x) => write!(f, "{x}.T"),
+            ExprKind::Tuple(items) => write!(f, "({})", list(items)),
+            ExprKind::Interval(low, high) => write!(f, "{low}..{high}"),
+            ExprKind::Apply { function, args, named } => {
+                let mut all: Vec<String> = args.iter().map(Self::to_string).collect();
+                all.extend(named.iter().map(|(key, value)| format!("{key}={value}")));
+                write!(f, "{function}({})", all.join(", "))
+            }
+        }
+    }
+}
+
 /// A syntax, name or shape error inside one expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExprError {

@@ -262,29 +262,8 @@ fn chain(left: Expr, op: BinaryOp, right: Expr) -> Expr {
 mod tests {
     use super::*;
 
-    /// Fully parenthesised text of a tree.
-    fn show(expr: &Expr) -> String {
-        match &expr.kind {
-            ExprKind::Number(x) => x.to_string(),
-            ExprKind::Name(name) => name.clone(),
-            ExprKind::Unary(UnaryOp::Neg, x) => format!("(-{})", show(x)),
-            ExprKind::Unary(UnaryOp::Not, x) => format!("(not {})", show(x)),
-            ExprKind::Binary(op, x, y) => format!("({} {} {})", show(x), op.symbol(), show(y)),
-            ExprKind::Transpose(x) => format!("{}.T", show(x)),
-            ExprKind::Apply { function, args, named } => {
-                let mut all: Vec<_> = args.iter().map(show).collect();
-                all.extend(named.iter().map(|(name, x)| format!("{name}={}", show(x))));
-                format!("{function}({})", all.join(", "))
-            }
-            ExprKind::Tuple(items) => {
-                format!("({})", items.iter().map(show).collect::<Vec<_>>().join(", "))
-            }
-            ExprKind::Interval(lo, hi) => format!("{}..{}", show(lo), show(hi)),
-        }
-    }
-
     fn check(text: &str, expected: &str) {
-        assert_eq!(parse(text).map(|expr| show(&expr)), Ok(expected.to_owned()), "{text}");
+        assert_eq!(parse(text).map(|expr| expr.to_string()), Ok(expected.to_owned()), "{text}");
     }
 
     fn check_error(text: &str, at: usize, part: &str) {

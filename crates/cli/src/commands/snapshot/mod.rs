@@ -38,19 +38,18 @@ use crate::out::write_text;
 
 pub(super) fn snapshot(command: &SnapshotCommand) -> Result<ExitCode, Failure> {
     match command {
-        SnapshotCommand::Record(args) => record(args, "snapshot record"),
-        SnapshotCommand::Upgrade(args) => record(args, UPGRADE),
+        SnapshotCommand::Record(args) => record(args, false),
+        SnapshotCommand::Upgrade(args) => record(args, true),
         SnapshotCommand::Check(args) => check(args),
         SnapshotCommand::Diff(args) => diff(args),
         SnapshotCommand::Accept(args) => take_over(args),
     }
 }
 
-const UPGRADE: &str = "snapshot upgrade";
-
-fn record(args: &SnapshotRecordArgs, command: &str) -> Result<ExitCode, Failure> {
+/// `record`, and `upgrade`, which takes other versions of the suite out besides.
+fn record(args: &SnapshotRecordArgs, upgrades: bool) -> Result<ExitCode, Failure> {
     refuse_under_ci(
-        command,
+        if upgrades { "snapshot upgrade" } else { "snapshot record" },
         "`qkvet snapshot check` compares there; record on a developer's machine and commit the file",
     )?;
     let target = &args.check.target;
@@ -74,7 +73,7 @@ fn record(args: &SnapshotRecordArgs, command: &str) -> Result<ExitCode, Failure>
     }
     let outcome =
         compare(&snapshot, &summary, &shown(&path), args.place.device_name.as_deref(), args.exact);
-    let written = accept(&mut snapshot, &summary, &outcome, args.prune, &|_| true);
+    let mut written = accept(&mut snapshot, &summary, &outcome, args.prune, &|_| true);
     if !outcome.changes.is_empty() && outcome.compared > 0 {
         tell!("{}", plain(&snapshot_line(&outcome)));
     }
@@ -83,33 +82,32 @@ fn record(args: &SnapshotRecordArgs, command: &str) -> Result<ExitCode, Failure>
         let what = if n == 1 { "1 finding is".to_owned() } else { format!("{n} findings are") };
         tell!("notice: {what} recorded; `qkvet snapshot check` fails on what is worse or new");
     }
-    let n_parts = snapshot.parts.len();
-    let unseen =
-        command == UPGRADE && tell_upgrade(&mut snapshot, &summary, &outcome.device, args.prune);
-    let removed = written.removed + n_parts - snapshot.parts.len();
-    let written = AcceptedChanges { removed, ..written };
+    let mut forgets = false;
+    if upgrades {
+        let upgraded = upgrade(&mut snapshot, &summary, &outcome.device, args.prune);
+        tell_upgrade(&upgraded, &summary.run.suite_name());
+        written.removed += upgraded.removed;
+        forgets = !upgraded.kept.is_empty();
+    }
     save(&path, &snapshot, written, &outcome, args.prune)?;
     let checked = summary.records.iter().any(|record| record.verdict.is_checked());
     Ok(ExitCode::from(match (summary.interrupted, checked) {
         (true, _) => INTERRUPTED,
-        (false, true) if unseen => FINDINGS,
+        (false, true) if forgets => FINDINGS,
         (false, true) => HELD,
         (false, false) => NOTHING,
     }))
 }
 
-/// Takes the parts of other versions of the suite out, and says what became of them; whether they
-/// show something that the run does not.
-fn tell_upgrade(snapshot: &mut Snapshot, summary: &Summary, device: &str, prune: bool) -> bool {
-    let Upgrade { gone, kept, unseen } = upgrade(snapshot, summary, device, prune);
-    let now = summary.run.suite_name();
-    for name in &gone {
+/// Says what became of the parts of other versions of the suite, which has this name now.
+fn tell_upgrade(Upgrade { gone, kept, unseen, .. }: &Upgrade, now: &str) {
+    for name in gone {
         tell!("snapshot: cases of {now} in place of those of {name}");
     }
     if gone.is_empty() && kept.is_empty() {
         tell!("notice: the snapshot has no cases of another version of {now}");
     }
-    for name in &kept {
+    for name in kept {
         let shown: Vec<&str> = unseen
             .iter()
             .map(|name| if name.is_empty() { "wrong results" } else { name.as_str() })
@@ -119,7 +117,6 @@ fn tell_upgrade(snapshot: &mut Snapshot, summary: &Summary, device: &str, prune:
             shown.join(", ")
         );
     }
-    !kept.is_empty()
 }
 
 fn check(args: &SnapshotCheckArgs) -> Result<ExitCode, Failure> {
