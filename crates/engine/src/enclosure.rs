@@ -22,6 +22,7 @@ pub use exact::ExactRow;
 pub use lse::Lse;
 pub(crate) use lse::logarithm;
 pub(crate) use table::{NO_GRID, common_grid, exponent};
+pub(crate) use together::MIN_WEIGHTS;
 pub use together::enclose_together;
 
 use crate::gemm::Products;

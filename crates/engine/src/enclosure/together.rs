@@ -14,7 +14,10 @@ use crate::head::{Head, Normalization, Span, Visible};
 /// results of all heads would have to be there at once.
 const MAX_ROWS: usize = 4096;
 
-/// [`enclose_as`] of each head, in parallel; neighbors that share keys and values as one.
+/// Weights of a head below which another thread is not worth its while.
+pub(crate) const MIN_WEIGHTS: usize = 1 << 12;
+
+/// [`enclose_as`] of each head, in parallel unless all are small; neighbors that share keys and values as one.
 ///
 /// Which heads are one depends on the heads alone, so results do not depend on the number of
 /// threads. With [`Products::FixedOrder`] every head is on its own.
@@ -43,9 +46,11 @@ pub fn enclose_together(
         [one] => vec![enclose_as(one, products, detail)],
         several => enclose_one(several, products, detail),
     };
-    match &runs[..] {
-        [one] => of_run(one),
-        _ => runs.par_iter().flat_map_iter(of_run).collect(),
+    let is_small = heads.iter().all(|head| head.n_q * head.n_k < MIN_WEIGHTS);
+    if is_small || runs.len() == 1 {
+        runs.iter().flat_map(of_run).collect()
+    } else {
+        runs.par_iter().flat_map_iter(of_run).collect()
     }
 }
 

@@ -15,7 +15,7 @@ pub use self::second_opinion::second_opinion;
 
 use crate::ball::Ball;
 use crate::bound::{Bound, bound, lse_bound_in};
-use crate::enclosure::{Detail, HeadEnclosure, Lse, RowStats, enclose_together};
+use crate::enclosure::{Detail, HeadEnclosure, Lse, MIN_WEIGHTS, RowStats, enclose_together};
 use crate::gemm::Products;
 use crate::lowering::{LoweredHead, Maps, ResultName, lower, width_of};
 use crate::selftest::rounds_conventionally;
@@ -59,9 +59,6 @@ impl Expected {
             || self.hard[at].is_infinite() && self.overflows[at / self.shape[3]]
     }
 }
-
-/// Weights of a head below which another thread is not worth its while.
-const MIN_WEIGHTS: usize = 1 << 12;
 
 /// As many heads at a time as there are threads: what a head takes need not be there for all of
 /// them. Heads that share keys and values are never apart.
