@@ -20,6 +20,7 @@ fn check(folder: &Path, target: &str, flags: &str) -> Finished {
         Some("suite") => "suite: small\n".to_owned(),
         Some("laws") => "laws: [rotation-invariance, value]\n".to_owned(),
         Some("dtypes") => "dtypes: [float32, float16]\n".to_owned(),
+        Some("together") => String::new(),
         _ => format!("{line}\n"),
     };
     folder.write("small.yaml", SUITE.lines().map(line).collect::<String>());

@@ -157,11 +157,12 @@ impl Place<'_> {
             }
             ResultName::Output => {
                 let inner = width_of(ResultName::Output, self.call.dims());
+                let weighed = weighed(head, row, self.meaning);
                 for c in self.columns {
                     let (value, error) = match stub(self.twist, self.call, head, row, env, *c) {
                         Some(number) => number,
                         None if *c >= inner => (0.0, 0.0),
-                        None => weighed(head, row, self.meaning, *c),
+                        None => weighed[*c],
                     };
                     let (value, error) = output_cells(self.twist, env, *c, value, error);
                     result.push(value, error);
@@ -189,15 +190,16 @@ impl<'a> Scores<'a> {
         let head = self.head;
         let (mut logits, mut errors) = (Vec::with_capacity(head.n_k), Vec::with_capacity(head.n_k));
         for j in 0..head.n_k {
-            let (mut z, mut error) = self.score(i, j);
-            twist::logit(self.place.twist, &mut z, &mut error);
             let is_seen = head.sees(i, j);
             let otherwise = open.filter(|open| !is_seen && j < open.n_k && open.sees(i, j));
-            z = match otherwise {
-                Some(_) => twist::hidden(self.place.twist, z),
-                None if is_seen => z,
-                None => f64::NEG_INFINITY,
-            };
+            let (mut z, mut error) = (f64::NEG_INFINITY, 0.0);
+            if is_seen || otherwise.is_some() {
+                (z, error) = self.score(i, j);
+                twist::logit(self.place.twist, &mut z, &mut error);
+            }
+            if otherwise.is_some() {
+                z = twist::hidden(self.place.twist, z);
+            }
             logits.push(z);
             errors.push(if z.is_finite() { error } else { 0.0 });
         }
@@ -208,11 +210,7 @@ impl<'a> Scores<'a> {
     fn score(&self, i: usize, j: usize) -> (f64, f64) {
         let head = self.head;
         let (from, to) = if self.is_transposed { (j, i) } else { (i, j) };
-        let (mut z, mut size) = (0.0, 0.0);
-        for (q, k) in head.query_row(from).iter().zip(head.key_row(to)) {
-            z += q * k;
-            size += (q * k).abs();
-        }
+        let (mut z, size) = dot(head.query_row(from), head.key_row(to));
         let mut error = size * (2.0 + head.d_k as f64);
         for stage in head.stages {
             match stage {
@@ -255,6 +253,23 @@ impl<'a> Scores<'a> {
         });
         (bias + slope, if bias.is_finite() { bias.abs() + slope.abs() } else { 0.0 })
     }
+}
+
+/// `Σ q·k` and `Σ |q·k|`, in eight chains: additions wait for each other.
+fn dot(query: &[f64], key: &[f64]) -> (f64, f64) {
+    const CHAINS: usize = 8;
+    let (mut sums, mut sizes) = ([0.0; CHAINS], [0.0; CHAINS]);
+    let mut add = |query: &[f64], key: &[f64]| {
+        for (((sum, size), q), k) in sums.iter_mut().zip(&mut sizes).zip(query).zip(key) {
+            *sum += q * k;
+            *size += (q * k).abs();
+        }
+    };
+    let (queries, keys) = (query.chunks_exact(CHAINS), key.chunks_exact(CHAINS));
+    let rest = (queries.remainder(), keys.remainder());
+    queries.zip(keys).for_each(|(query, key)| add(query, key));
+    add(rest.0, rest.1);
+    (sums.iter().sum(), sizes.iter().sum())
 }
 
 #[cfg(test)]

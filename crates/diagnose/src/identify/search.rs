@@ -92,31 +92,38 @@ impl Known<'_> {
         let mut survivors: Vec<Word> =
             words(&scope).into_iter().filter(|word| self.survives(word)).collect();
         survivors.extend(families().iter().filter_map(|family| self.fitted(family)));
-        let mut counted: Vec<(f64, Word)> = survivors
-            .into_iter()
-            .filter_map(|word| {
-                let layer = Layer::always(&word.formula);
-                let gains = |record: &&Record| match self.predicted(record, &layer) {
-                    Some(predicted) => {
-                        matches!(record.bearing(&predicted), Bearing::Gain | Bearing::Mixed)
-                    }
-                    None => false,
-                };
-                let count = self
-                    .wrong()
-                    .filter(|record| self.concerns(&word, record))
-                    .filter(gains)
-                    .count();
-                (count >= MIN_EXPLAINED.min(places.len()))
-                    .then_some((count as f64 - 0.2 * word.bits, word))
-            })
-            .collect();
-        counted.sort_by(|x, y| y.0.total_cmp(&x.0));
-        counted.truncate(MAX_WORDS);
+        let mut counted: Vec<(f64, Word)> = Vec::new();
+        for word in survivors {
+            let worst = counted.get(MAX_WORDS - 1).map(|(score, _)| *score);
+            if let Some(score) = self.count(&word, worst) {
+                let at = counted.partition_point(|(other, _)| *other >= score);
+                counted.insert(at, (score, word));
+                counted.truncate(MAX_WORDS);
+            }
+        }
         let mut found: Vec<Candidate> =
             counted.into_iter().filter_map(|(_, word)| self.candidate(word)).collect();
         found.sort_by(|x, y| y.score.total_cmp(&x.score));
         found
+    }
+
+    /// Wrong calls in which the word holds what was not held, less what its length costs; `None` where
+    /// these are too few, or too few to come above `worst`.
+    fn count(&self, word: &Word, worst: Option<f64>) -> Option<f64> {
+        let layer = Layer::always(&word.formula);
+        let concerned: Vec<&Record> =
+            self.wrong().filter(|record| self.concerns(word, record)).collect();
+        let score = |count: usize| count as f64 - 0.2 * word.bits;
+        let mut count = 0;
+        for (number, record) in concerned.iter().enumerate() {
+            let most = score(count + concerned.len() - number);
+            if worst.is_some_and(|worst| most < worst) {
+                return None;
+            }
+            let bearing = self.predicted(record, &layer).map(|it| record.bearing(&it));
+            count += usize::from(matches!(bearing, Some(Bearing::Gain | Bearing::Mixed)));
+        }
+        (count >= MIN_EXPLAINED.min(self.wrong().count())).then(|| score(count))
     }
 
     /// Whether a call can say something of the word.

@@ -112,30 +112,40 @@ impl Row {
     }
 }
 
-/// `Σ_j w_j v_jc`, and its error.
-pub(super) fn weighed(head: &Head<'_>, row: &Row, meaning: &Meaning, c: usize) -> (f64, f64) {
+/// `Σ_j w_j v_jc` of each column, and its error.
+pub(super) fn weighed(head: &Head<'_>, row: &Row, meaning: &Meaning) -> Vec<(f64, f64)> {
+    let mut all = vec![(0.0, 0.0); head.d_v];
     if row.is_empty() && head.sink.is_none() {
-        let column = || (0..head.n_k).map(|j| head.value_row(j)[c]);
-        return match meaning.empty_row {
-            EmptyRow::Zero => (0.0, 0.0),
-            EmptyRow::Nan => (f64::NAN, 0.0),
+        match meaning.empty_row {
+            EmptyRow::Zero => {}
+            EmptyRow::Nan => all.fill((f64::NAN, 0.0)),
             EmptyRow::Mean => {
                 let n = (head.n_k.max(1)) as f64;
-                (column().sum::<f64>() / n, column().map(f64::abs).sum::<f64>() / n * (n + 2.0))
+                for j in 0..head.n_k {
+                    for (one, v) in all.iter_mut().zip(head.value_row(j)) {
+                        *one = (one.0 + v, one.1 + v.abs());
+                    }
+                }
+                all.iter_mut().for_each(|one| *one = (one.0 / n, one.1 / n * (n + 2.0)));
             }
-            EmptyRow::First => (column().next().unwrap_or(0.0), 0.0),
-        };
+            EmptyRow::First if head.n_k > 0 => {
+                all.iter_mut().zip(head.value_row(0)).for_each(|(one, v)| one.0 = *v);
+            }
+            EmptyRow::First => {}
+        }
+        return all;
     }
-    let (mut value, mut error) = (0.0, 0.0);
     for (j, (weight, relative)) in row.weights.iter().zip(&row.errors).enumerate() {
         if *weight == 0.0 {
             continue;
         }
-        let v = head.value_row(j)[c];
-        value += weight * v;
-        error += (weight * v).abs() * relative;
+        for ((value, error), v) in all.iter_mut().zip(head.value_row(j)) {
+            *value += weight * v;
+            *error += (weight * v).abs() * relative;
+        }
     }
-    (value, error + 2.0 * value.abs())
+    all.iter_mut().for_each(|(value, error)| *error += 2.0 * value.abs());
+    all
 }
 
 /// What joins the row sum beside the keys.
