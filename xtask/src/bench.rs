@@ -87,7 +87,7 @@ pub(crate) fn numerics(options: &[&str]) -> Result<(), Failure> {
 
 /// What enclosures of long contexts keep in memory; each in a process of its own.
 pub(crate) fn memory() -> Result<(), Failure> {
-    for which in ["long", "causal"] {
+    for which in ["long", "million", "causal"] {
         step::run(step::cargo(&NUMERICS).args(["memory", which]))?;
     }
     Ok(())

@@ -23,3 +23,4 @@ mod numerics_options;
 mod numerics_tanh;
 mod numerics_threads;
 mod precise;
+mod some_rows;

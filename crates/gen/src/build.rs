@@ -19,7 +19,7 @@ use crate::options::{bias_by, draw_bias, draw_mask, draw_sinks, slopes};
 use crate::sequences::{draw_ends, draw_lengths, draw_packed};
 use crate::source::Source;
 use crate::usage::Usage;
-use crate::validate::{check_case, check_dims, check_plan, check_size};
+use crate::validate::{check_case, check_dims_of, check_plan, check_size};
 use crate::{CasePlan, GenError};
 
 /// Builds the case of a plan: the same plan gives the same bits on every machine.
@@ -32,7 +32,8 @@ use crate::{CasePlan, GenError};
 /// A plan that does not fit the law: an option it does not range over, extents outside its domains
 /// or its condition.
 pub fn build(law: &CheckedLaw, plan: &CasePlan) -> Result<Case, GenError> {
-    check_dims(&plan.dims, "dims")?;
+    let has_scores = plan.mask.is_some() || plan.bias.is_some();
+    check_dims_of(law, &plan.dims, (has_scores, plan.rows.is_some()), "dims")?;
     check_plan(law, plan)?;
     let mut draft = Draft::new(law, plan)?;
     draft.draw_options();
@@ -49,6 +50,11 @@ pub fn build(law: &CheckedLaw, plan: &CasePlan) -> Result<Case, GenError> {
     }
     for given in &law.given {
         draft.bind(given)?;
+    }
+    let n_q = plan.dims.n_q;
+    if let Some(n) = plan.rows.filter(|n| *n < n_q) {
+        let rows = draft.source.draws(Case::ROWS).subset(n_q, n);
+        draft.bindings.insert(Case::ROWS.to_owned(), Binding::Indices(rows));
     }
     draft.finish()
 }

@@ -43,6 +43,8 @@ pub(crate) struct Levels {
     plain_values: Option<usize>,
     /// Options that every case has.
     always: Vec<CallOption>,
+    /// How many rows are looked at, if not all.
+    rows: Option<usize>,
 }
 
 /// What an extended covering array ranges over besides.
@@ -107,6 +109,7 @@ impl Levels {
             others: Others::of(suite, law, softcap),
             plain_values: None,
             always: fit.map_or_else(Vec::new, |fit| fit.always.clone()),
+            rows: suite.rows.filter(|_| law.says_a_result()),
         }
     }
 
@@ -305,6 +308,7 @@ impl Levels {
             sequences,
             values: self.values[level(VALUES)],
             tiny: false,
+            rows: self.rows,
             seed,
         }
     }

@@ -72,6 +72,9 @@ pub struct CasePlan {
     pub values: Values,
     /// Entries 0 and 1 in place of the value family: the last step of shrinking.
     pub tiny: bool,
+    /// How many query rows of a call are looked at; absent: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<usize>,
     /// The case's seed.
     pub seed: u64,
 }
@@ -128,6 +131,9 @@ pub fn case_seed(seed: u64, law: &str, dtype: Dtype, index: usize) -> u64 {
 /// apart, so that they shift no other plan. So are the plans of the law `value` that follow until
 /// options meet as often as the suite asks.
 ///
+/// Extents that a user asks for beside those of the suite come in laws that say what a call returns,
+/// without options and causal.
+///
 /// Laws of refusal come last, for a target may die of a call that does not fit, and have few plans,
 /// for they are about shapes alone.
 pub fn plans(suite: &Suite, laws: &[&CheckedLaw], dtypes: &[Dtype], seed: u64) -> Vec<CasePlan> {
@@ -135,6 +141,11 @@ pub fn plans(suite: &Suite, laws: &[&CheckedLaw], dtypes: &[Dtype], seed: u64) -
     let (mut plain, mut extended) = (Arrays::default(), Arrays::default());
     let refusals =
         |refuses: bool| laws.iter().filter(move |law| law.law.misfit.is_some() == refuses);
+    let asked = Suite { shapes: suite.at.clone(), fit: None, ..suite.clone() };
+    let results: Vec<&CheckedLaw> =
+        laws.iter().copied().filter(|law| law.says_a_result() && !suite.at.is_empty()).collect();
+    let sets = [OptionSet::default(), OptionSet::from_iter([CallOption::Causal])];
+    plans.extend(plans_with(&asked, &results, dtypes, &sets, 1, seed));
     for law in refusals(false).chain(refusals(true)) {
         let (limit, alone) = match law.law.misfit {
             Some(_) => (Some(suite.limit.map_or(FEWEST, |limit| limit.min(FEWEST))), 0),

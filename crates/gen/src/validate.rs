@@ -15,6 +15,9 @@ use crate::{CasePlan, GenError};
 /// Largest extent of a call.
 const MAX_SIZE: usize = 1 << 16;
 
+/// The same of calls of which some rows are looked at.
+const MAX_SIZE_OF_ROWS: usize = 1 << 20;
+
 /// Largest number of elements of a tensor of a call, scores included.
 const MAX_ELEMENTS: usize = 1 << 27;
 
@@ -32,6 +35,10 @@ pub fn check_suite(suite: &Suite) -> Result<(), GenError> {
         if let Some(fit) = &suite.fit {
             check_dims(&fit.apply(dims), &place(&format!("fit, with shapes[{at}]")))?;
         }
+    }
+    for (at, dims) in suite.at.iter().enumerate() {
+        let most = if suite.rows.is_some() { MAX_SIZE_OF_ROWS } else { MAX_SIZE };
+        check_extents(dims, most, &format!("--at, number {}", at + 1))?;
     }
     let lists = [
         ("shapes", suite.shapes.len()),
@@ -109,14 +116,35 @@ pub(crate) fn is_variable(name: &str) -> bool {
         && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_')
 }
 
-/// Whether a call can have these extents.
+/// Whether a call can have these extents, and there is room for a number of each query and key.
 pub(crate) fn check_dims(dims: &Dims, place: &str) -> Result<(), GenError> {
+    check_extents(dims, MAX_SIZE, place)?;
+    check_size("scores", [dims.b, dims.h_q, dims.n_q, dims.n_k], place)
+}
+
+/// Whether a case of the law can have these extents: with a mask or a bias, or where a law speaks
+/// of more than results, scores are written down.
+pub(crate) fn check_dims_of(
+    law: &CheckedLaw,
+    dims: &Dims,
+    (has_scores, has_rows): (bool, bool),
+    place: &str,
+) -> Result<(), GenError> {
+    match law.says_a_result() && !has_scores {
+        true if has_rows => check_extents(dims, MAX_SIZE_OF_ROWS, place),
+        true => check_extents(dims, MAX_SIZE, place),
+        false => check_dims(dims, place),
+    }
+}
+
+/// Whether a call can have these extents.
+fn check_extents(dims: &Dims, most: usize, place: &str) -> Result<(), GenError> {
     for (name, n) in qkvet_spec::shape::DIMENSIONS.iter().zip(as_array(dims)) {
-        if n == 0 || n > MAX_SIZE {
+        if n == 0 || n > most {
             return Err(GenError::new(
                 format!("extent `{name}`"),
                 place,
-                format!("1 to {MAX_SIZE}"),
+                format!("1 to {most}"),
                 n.to_string(),
             ));
         }
@@ -126,12 +154,9 @@ pub(crate) fn check_dims(dims: &Dims, place: &str) -> Result<(), GenError> {
         return Err(GenError::new("heads", place, "h_q to be a multiple of h_k", got));
     }
     let Dims { b, h_q, h_k, n_q, n_k, d_k, d_v } = *dims;
-    for (tensor, shape) in [
-        ("query", [b, h_q, n_q, d_k]),
-        ("key", [b, h_k, n_k, d_k]),
-        ("value", [b, h_k, n_k, d_v]),
-        ("scores", [b, h_q, n_q, n_k]),
-    ] {
+    for (tensor, shape) in
+        [("query", [b, h_q, n_q, d_k]), ("key", [b, h_k, n_k, d_k]), ("value", [b, h_k, n_k, d_v])]
+    {
         check_size(tensor, shape, place)?;
     }
     Ok(())
@@ -186,7 +211,8 @@ pub(crate) fn check_plan(law: &CheckedLaw, plan: &CasePlan) -> Result<(), GenErr
 /// The first difference: another law, an option that the law does not range over, a variable that
 /// is missing, unknown or ill-shaped, an element that its format does not have.
 pub fn check_case(law: &CheckedLaw, case: &Case) -> Result<(), GenError> {
-    check_dims(&case.dims, "dims")?;
+    let has_scores = case.options.mask.is_some() || case.options.bias.is_some();
+    check_dims_of(law, &case.dims, (has_scores, case.rows().is_some()), "dims")?;
     if case.law != law.law.law {
         return Err(GenError::new(
             "law",
@@ -256,6 +282,9 @@ pub fn check_case(law: &CheckedLaw, case: &Case) -> Result<(), GenError> {
             extents.add(name, *n);
         }
         expected.push((name.clone(), kind));
+    }
+    if case.bindings.contains_key(Case::ROWS) && law.says_a_result() {
+        expected.push((Case::ROWS.to_owned(), Kind::Indices(n_q)));
     }
     for (name, kind) in &expected {
         let place = format!("variable `{name}`");

@@ -148,6 +148,12 @@ fn warning(warning: &Warning) -> String {
                  on others was not asked"
             )
         }
+        Warning::SomeRows { n, seed } => {
+            format!(
+                "of each call {n} query rows at most were looked at, drawn by seed {seed}: what shows \
+                 on others alone was not seen"
+            )
+        }
         Warning::Cut { cases, of } => {
             format!("{cases} of {of} cases were run; `--until {cases}` runs the same again")
         }
@@ -611,6 +617,11 @@ mod tests {
                 Warning::FewShapes { most: 12 },
                 "calls had at most 12 combinations of extents, format and options: what shows on \
                  others was not asked",
+            ),
+            (
+                Warning::SomeRows { n: 64, seed: 3 },
+                "of each call 64 query rows at most were looked at, drawn by seed 3: what shows on \
+                 others alone was not seen",
             ),
             (
                 Warning::Cut { cases: 212, of: 1051 },

@@ -49,3 +49,17 @@ pub struct Case {
     /// options.
     pub bindings: IndexMap<String, Binding>,
 }
+
+impl Case {
+    /// The name of the binding that says which query rows of a call are looked at; without it, all.
+    /// No law may have a variable of this name.
+    pub const ROWS: &str = "rows";
+
+    /// The query rows that are looked at, ascending, if not all.
+    pub fn rows(&self) -> Option<&[usize]> {
+        match self.bindings.get(Self::ROWS) {
+            Some(Binding::Indices(rows)) => Some(rows),
+            _ => None,
+        }
+    }
+}

@@ -107,6 +107,12 @@ pub enum Chosen {
         /// So many at most.
         most: usize,
     },
+    /// None: of each call only some rows are looked at, drawn by the seed, and only in laws that say
+    /// what a call returns.
+    Rows {
+        /// So many.
+        n: usize,
+    },
     /// The first ones, in the order in which they are put.
     First {
         /// How many there are in all.

@@ -152,6 +152,13 @@ pub struct Suite {
     /// Cases of the value law whose certified answers are kept; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen: Option<Frozen>,
+    /// Extents that the user asks for beside those of the suite, in laws that say what a call
+    /// returns.
+    #[serde(skip)]
+    pub at: Vec<Dims>,
+    /// How many query rows of each call such laws look at, as the user wishes; absent: all.
+    #[serde(skip)]
+    pub rows: Option<usize>,
 }
 
 impl Suite {

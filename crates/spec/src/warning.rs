@@ -56,6 +56,13 @@ pub enum Warning {
         /// So many at most.
         most: usize,
     },
+    /// Of each call only some query rows were looked at, as the user wished.
+    SomeRows {
+        /// So many, if there are more.
+        n: usize,
+        /// What they are drawn by.
+        seed: u64,
+    },
     /// The run was ended on purpose before its last case.
     Cut {
         /// Cases that were run: the first in the order in which they are put.

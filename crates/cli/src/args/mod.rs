@@ -23,7 +23,7 @@ use qkvet_run::adapters::library::WORKER_COMMAND;
 use qkvet_run::adapters::python::{Arrays, Layout};
 use qkvet_run::process::Limits;
 use qkvet_run::record::Shard;
-use qkvet_spec::{Redirects, Unexpected};
+use qkvet_spec::{Dims, Redirects, Unexpected};
 
 pub(crate) use grading::{
     ExamCheckSolutionArgs, ExamGradeArgs, ExamNewArgs, ExamReadArgs, GradeFormat, SolutionFormat,
@@ -78,6 +78,31 @@ fn duration(text: &str) -> Result<Duration, Unexpected> {
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
         .filter(|time| !time.is_zero())
         .ok_or_else(|| Unexpected::at("--time", "a time above 0, such as 30s or 2m").quoted(text))
+}
+
+/// `b=2,h=8,n=4096,d=128`; what is not said is 1, and 64 for widths.
+fn extents(text: &str) -> Result<Dims, Unexpected> {
+    let wrong = || Unexpected::at("--at", "extents such as b=2,h=8,n=4096,d=128").quoted(text);
+    let mut dims = Dims { b: 1, h_q: 1, h_k: 1, n_q: 1, n_k: 1, d_k: 64, d_v: 64 };
+    for part in text.split(',') {
+        let (name, number) = part.split_once('=').ok_or_else(wrong)?;
+        let number = number.trim().parse().map_err(|_| wrong())?;
+        let places: &mut [&mut usize] = match name.trim() {
+            "b" => &mut [&mut dims.b],
+            "h" => &mut [&mut dims.h_q, &mut dims.h_k],
+            "h_q" => &mut [&mut dims.h_q],
+            "h_k" => &mut [&mut dims.h_k],
+            "n" => &mut [&mut dims.n_q, &mut dims.n_k],
+            "n_q" => &mut [&mut dims.n_q],
+            "n_k" => &mut [&mut dims.n_k],
+            "d" => &mut [&mut dims.d_k, &mut dims.d_v],
+            "d_k" => &mut [&mut dims.d_k],
+            "d_v" => &mut [&mut dims.d_v],
+            _ => return Err(wrong()),
+        };
+        places.iter_mut().for_each(|place| **place = number);
+    }
+    Ok(dims)
 }
 
 /// Decides, with proof, whether an implementation of attention computes what it claims.
@@ -507,6 +532,14 @@ pub(crate) struct CheckArgs {
     /// (torch.compile, jax.jit, Triton) is compiled for each
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["cases", "engine"])]
     pub(crate) shapes: Option<u32>,
+    /// Ask for calls of these extents too, in laws that say what a call returns: n=8192,d=128, or
+    /// more of b, h, h_q, h_k, n, n_q, n_k, d, d_k, d_v (repeatable)
+    #[arg(long, value_name = "EXTENTS", value_parser = extents, conflicts_with_all = ["cases", "engine", "shapes"])]
+    pub(crate) at: Vec<Dims>,
+    /// Look at N query rows of each call, drawn by the seed, in the laws that say what a call
+    /// returns, and at no other law
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["cases", "engine", "shapes"])]
+    pub(crate) rows: Option<u32>,
     /// Look for no formula where no known fault explains wrong results: call the target for the
     /// cases of the suite alone
     #[arg(long)]

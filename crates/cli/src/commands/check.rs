@@ -54,8 +54,13 @@ fn by_suite(
     let (target, dtypes) = target(args, home, &suite.dtypes, catalog)?;
     let most_shapes = args.shapes.map(|n| n as usize).or(target.entry.shapes);
     suite.most_shapes = most_shapes.or(suite.most_shapes);
-    let laws: Vec<&CheckedLaw> =
+    suite.at.clone_from(&args.at);
+    suite.rows = args.rows.map(|n| n as usize);
+    let mut laws: Vec<&CheckedLaw> =
         laws.iter().map(|id| catalog.asking_law(id)).collect::<Result<_, _>>()?;
+    if args.rows.is_some() {
+        laws.retain(|law| law.says_a_result());
+    }
     let has_conventions =
         !args.on.declared.convention.is_empty() || !target.entry.conventions.is_empty();
     let notices = own_laws::notices(&laws, catalog, has_conventions)?;

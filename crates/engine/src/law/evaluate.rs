@@ -12,6 +12,7 @@ use super::matrices::BallMatrices;
 use super::refusal::{refusal, refused_call};
 use super::relation::Decision;
 use super::session::{Outcome, Session};
+use super::some_rows::{SomeRows, Whole};
 use super::undefined::{EvaluationError, Undefined};
 use super::value::Value;
 use super::wider_output::WiderOutput;
@@ -97,7 +98,17 @@ fn evaluate_with(
     if let Some(call) = refused_call(law, case).map_err(error)? {
         return Ok(refusal(call, target));
     }
+    let whole = Whole::default();
+    let mut some_rows;
+    let target: &mut dyn Target = match case.rows() {
+        Some(rows) => {
+            some_rows = SomeRows { target, whole: &whole, rows };
+            &mut some_rows
+        }
+        None => target,
+    };
     let mut evaluator = Evaluator::new(case, judge, answers, target);
+    evaluator.whole = Some(&whole);
     let decision = evaluator.law(law);
     if evaluator.session.records.is_empty() && decision.is_ok() {
         return Err(EvaluationError::NoCall { law: law.law.law.clone() });
@@ -165,6 +176,8 @@ pub(super) struct Evaluator<'a> {
     pub(super) session: Session<'a>,
     /// Whether calls of the target mean the exact ones: there is no target.
     pub(super) alone: bool,
+    /// Where whole calls are noted in place of which some rows are looked at.
+    whole: Option<&'a Whole>,
 }
 
 impl<'a> Evaluator<'a> {
@@ -193,6 +206,15 @@ impl<'a> Evaluator<'a> {
             source: String::new(),
             session: Session::new(target),
             alone: false,
+            whole: None,
+        }
+    }
+
+    /// The call, or that of the rows that are looked at.
+    pub(super) fn of_rows(&self, call: Call) -> Call {
+        match (self.whole, self.case.rows()) {
+            (Some(whole), Some(rows)) => whole.of_rows(call, rows, self.judge.meaning),
+            _ => call,
         }
     }
 

@@ -367,6 +367,7 @@ impl Evaluator<'_> {
             }
         }
         self.fit_options(&call)?;
+        let call = self.of_rows(call);
         if function.starts_with("exact") {
             Ok(Value::Matrices(self.exact(&call, want)))
         } else {

@@ -16,6 +16,7 @@ mod refusal;
 mod relation;
 mod same;
 mod session;
+mod some_rows;
 mod undefined;
 mod value;
 mod wider_output;

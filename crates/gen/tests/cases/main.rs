@@ -67,6 +67,7 @@ fn plain(law: &CheckedLaw, dims: Dims, values: Values) -> CasePlan {
         sequences: None,
         values,
         tiny: false,
+        rows: None,
         seed: 7,
     }
 }

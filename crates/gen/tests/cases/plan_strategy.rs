@@ -140,6 +140,7 @@ pub(crate) fn plan_strategy(law: &CheckedLaw) -> impl Strategy<Value = CasePlan>
                 sequences,
                 values,
                 tiny,
+                rows: None,
                 seed,
             }
         })

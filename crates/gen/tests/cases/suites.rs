@@ -231,3 +231,43 @@ fn every_option_also_occurs_alone() {
         assert!(alone >= least, "option {option}: {alone}");
     }
 }
+
+/// Extents that are asked for add calls of laws that say what a call returns, without options and
+/// causal; rows are drawn by the seed. No other plan moves, and no other law looks at some rows.
+#[test]
+fn extents_and_rows_that_are_asked_for_add_plans_and_move_none() {
+    let catalog = catalog();
+    let core = &catalog.suites["core"];
+    let laws = catalog.suite_laws(core).unwrap();
+    // More scores than there is room for, which nobody writes down.
+    let long = Dims { b: 1, h_q: 2, h_k: 1, n_q: 40_000, n_k: 40_000, d_k: 1, d_v: 1 };
+    let asked = Suite { at: vec![long], ..core.clone() };
+    check_suite(&asked).unwrap();
+    let before = plans(core, &laws, &[Dtype::Float32], 5);
+    let after = plans(&asked, &laws, &[Dtype::Float32], 5);
+    let (added, rest): (Vec<_>, Vec<_>) = after.into_iter().partition(|plan| plan.dims == long);
+    assert_eq!(rest, before);
+    let found: Vec<_> = added.iter().map(|plan| (plan.law.as_str(), plan.causal)).collect();
+    let laws_of_results = ["log-sum-exp", "value"];
+    for law in laws_of_results {
+        assert!(found.contains(&(law, false)) && found.contains(&(law, true)), "{found:?}");
+    }
+    assert_eq!(found.len(), 4);
+
+    let some = Suite { rows: Some(3), at: vec![Dims { n_q: 50, n_k: 60, ..long }], ..core.clone() };
+    let mut drawn = BTreeSet::new();
+    for plan in plans(&some, &laws, &[Dtype::Float32], 5) {
+        let law = &catalog.laws[&plan.law];
+        let case = built(law, &plan);
+        let expected = if laws_of_results.contains(&plan.law.as_str()) && plan.dims.n_q > 3 {
+            Some(3)
+        } else {
+            None
+        };
+        assert_eq!(case.rows().map(<[usize]>::len), expected, "{plan:?}");
+        drawn.extend(case.rows().filter(|_| plan.dims.n_q == 50).map(<[usize]>::to_vec));
+    }
+    assert!(drawn.len() > 1, "each call has rows of its own: {drawn:?}");
+    let zero = Suite { at: vec![Dims { n_k: 0, ..long }], ..core.clone() };
+    assert!(check_suite(&zero).unwrap_err().to_string().contains("--at, number 1"));
+}

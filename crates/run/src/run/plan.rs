@@ -67,7 +67,13 @@ impl<'a> CaseSource<'a> {
             (config.only.is_some(), Chosen::Failed),
         ];
         let all = all.into_iter().filter_map(|(is_so, chosen)| is_so.then_some(chosen));
-        all.chain(self.most_shapes().map(|most| Chosen::Shapes { most })).collect()
+        let rows = match self {
+            Self::Suite { suite, .. } => suite.rows,
+            Self::Frozen { .. } => None,
+        };
+        all.chain(self.most_shapes().map(|most| Chosen::Shapes { most }))
+            .chain(rows.map(|n| Chosen::Rows { n }))
+            .collect()
     }
 
     /// Whether the suite would be another one if it were made to fit: it says itself what it fits,

@@ -99,6 +99,7 @@ pub(super) fn summary(
         Chosen::First { of } => Some(Warning::Cut { cases: run.cases, of: *of }),
         Chosen::Failed => Some(Warning::OnlyFailed),
         Chosen::Shapes { most } => Some(Warning::FewShapes { most: *most }),
+        Chosen::Rows { n } => Some(Warning::SomeRows { n: *n, seed: run.seed }),
         _ => None,
     }));
     Summary {

@@ -25,6 +25,21 @@ pub struct CheckedLaw {
 }
 
 impl CheckedLaw {
+    /// Whether the law says what one call of the case's own numbers returns, and nothing else: each
+    /// row of it stands alone.
+    pub fn says_a_result(&self) -> bool {
+        let is = |expr: &Expr, functions: [&str; 2]| matches!(&expr.kind, ExprKind::Apply { function, named, .. } if named.is_empty() && functions.contains(&function.as_str()));
+        let is_of_itself = |expr: &Expr| match &expr.kind {
+            ExprKind::Binary(BinaryOp::Eq, left, right) => {
+                is(left, ["attention", "lse"]) && is(right, ["exact", "exact_lse"])
+            }
+            _ => false,
+        };
+        self.given.is_empty()
+            && self.lets.is_empty()
+            && self.expect.as_ref().is_some_and(is_of_itself)
+    }
+
     /// Whether the law asks a target anything: it calls `attention`, `weights` or `lse`, or
     /// observes a call. The others are about numbers alone, and proved.
     pub fn asks(&self) -> bool {
