@@ -165,8 +165,32 @@ impl<'a> Evidence<'a> {
         // Confirming costs as much as explaining: a few speak for all.
         let tried: Vec<usize> = sample_evenly(&explained, TRIED).copied().collect();
         let confirming = tried.iter().filter(|at| self.is_confirmed(**at, faults)).count();
-        let is_confirmed = confirming > 0 && confirming * MIN_CONFIRMING >= tried.len();
+        let is_confirmed = confirming > 0
+            && confirming * MIN_CONFIRMING >= tried.len()
+            && !self.is_right_later(faults, explained.len());
         is_confirmed.then(|| Cause { faults: faults.to_vec(), explained, contradicted: 0 })
+    }
+
+    /// Whether only the first call is said to be right, though more than `n` calls are that half of
+    /// the keys would make wrong.
+    fn is_right_later(&self, faults: &[&Fault], n: usize) -> bool {
+        let [Fault { behavior: Some(Behavior::RightAtFirst), .. }] = faults else { return false };
+        let contract_of = |call: &Call| {
+            let seen = self.failures.iter().flatten();
+            seen.filter(|seen| seen.record.call.dtype() == call.dtype())
+                .map(|it| it.contract)
+                .next()
+        };
+        let is_right = |record: &&&CallRecord| {
+            let call = &record.call;
+            let (Some(contract), Some(half)) = (contract_of(call), half_of_keys(call)) else {
+                return false;
+            };
+            let holds =
+                |call: &Call| explains(record, |want| interpret(self.base, call, contract, want));
+            holds(call) && !holds(&half)
+        };
+        self.others.iter().filter(is_right).nth(n).is_some()
     }
 
     /// Whether a failure that the faults explain confirms them: where bounds are wide, many faults
@@ -497,12 +521,16 @@ fn remembers(
             kept.into_iter()
                 .any(|lengths| is_of(CallOptions { key_lengths: Some(lengths), ..own() }))
         }
-        Behavior::RightAtFirst => {
-            let half = vec![call.dims().n_k.div_ceil(2); call.dims().b];
-            call.options.packed.is_none() && is_of(CallOptions { key_lengths: Some(half), ..own() })
-        }
+        Behavior::RightAtFirst => half_of_keys(call).is_some_and(|half| is_right(seen, base, half)),
         _ => false,
     }
+}
+
+/// The call that sees the first half of its keys; none for packed sequences.
+fn half_of_keys(call: &Call) -> Option<Call> {
+    let half = vec![call.dims().n_k.div_ceil(2); call.dims().b];
+    let options = CallOptions { key_lengths: Some(half), ..call.options.clone() };
+    call.options.packed.is_none().then(|| Call { options, ..call.clone() })
 }
 
 /// Element by element: not finite in both, or the same bits, or right in both. Where some elements

@@ -240,6 +240,8 @@ mod tests {
             "time",
             "until",
             "shapes",
+            "at",
+            "rows",
             "no_identify",
             "lf",
             "shard",
