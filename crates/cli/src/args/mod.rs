@@ -534,11 +534,11 @@ pub(crate) struct CheckArgs {
     pub(crate) shapes: Option<u32>,
     /// Ask for calls of these extents too, in laws that say what a call returns: n=8192,d=128, or
     /// more of b, h, h_q, h_k, n, n_q, n_k, d, d_k, d_v (repeatable)
-    #[arg(long, value_name = "EXTENTS", value_parser = extents, conflicts_with_all = ["cases", "engine", "shapes"])]
+    #[arg(long, value_name = "EXTENTS", value_parser = extents, conflicts_with_all = ["cases", "engine", "shapes", "shard"])]
     pub(crate) at: Vec<Dims>,
     /// Look at N query rows of each call, drawn by the seed, in the laws that say what a call
     /// returns, and at no other law
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["cases", "engine", "shapes"])]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["cases", "engine", "shapes", "shard"])]
     pub(crate) rows: Option<u32>,
     /// Look for no formula where no known fault explains wrong results: call the target for the
     /// cases of the suite alone
