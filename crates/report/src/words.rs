@@ -150,8 +150,8 @@ fn warning(warning: &Warning) -> String {
         }
         Warning::SomeRows { n, seed } => {
             format!(
-                "of each call {n} query rows at most were looked at, drawn by seed {seed}: what shows \
-                 on others alone was not seen"
+                "at most {n} query rows of each call were judged, drawn by seed {seed}; the others \
+                 were not looked at"
             )
         }
         Warning::Cut { cases, of } => {
@@ -620,8 +620,8 @@ mod tests {
             ),
             (
                 Warning::SomeRows { n: 64, seed: 3 },
-                "of each call 64 query rows at most were looked at, drawn by seed 3: what shows on \
-                 others alone was not seen",
+                "at most 64 query rows of each call were judged, drawn by seed 3; the others were not \
+                 looked at",
             ),
             (
                 Warning::Cut { cases: 212, of: 1051 },

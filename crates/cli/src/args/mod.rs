@@ -532,12 +532,12 @@ pub(crate) struct CheckArgs {
     /// (torch.compile, jax.jit, Triton) is compiled for each
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["cases", "engine"])]
     pub(crate) shapes: Option<u32>,
-    /// Ask for calls of these extents too, in laws that say what a call returns: n=8192,d=128, or
-    /// more of b, h, h_q, h_k, n, n_q, n_k, d, d_k, d_v (repeatable)
+    /// Add calls of these extents: `n=8192,d=128`. The names are `b`, `h`, `h_q`, `h_k`, `n`, `n_q`,
+    /// `n_k`, `d`, `d_k` and `d_v` (repeatable)
     #[arg(long, value_name = "EXTENTS", value_parser = extents, conflicts_with_all = ["cases", "engine", "shapes", "shard"])]
     pub(crate) at: Vec<Dims>,
-    /// Look at N query rows of each call, drawn by the seed, in the laws that say what a call
-    /// returns, and at no other law
+    /// Judge N query rows of each call, drawn by the seed. Only laws about the result of a single
+    /// call are asked
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["cases", "engine", "shapes", "shard"])]
     pub(crate) rows: Option<u32>,
     /// Look for no formula where no known fault explains wrong results: call the target for the
