@@ -131,3 +131,10 @@ fn rows_with_other_options_are_all_looked_at() {
     assert_eq!(outcome.verdict, Verdict::Fail);
     assert_eq!(outcome.calls[0].call.dims(), DIMS);
 }
+
+/// A law with variables may have one of that name.
+#[test]
+fn a_variable_of_another_law_chooses_no_rows() {
+    let (outcome, _) = judged("convex-hull", Some(&[1, 4]), CallOptions::default(), 5);
+    assert_eq!(outcome.verdict, Verdict::Fail);
+}

@@ -51,8 +51,8 @@ pub struct Case {
 }
 
 impl Case {
-    /// The name of the binding that says which query rows of a call are looked at; without it, all.
-    /// No law may have a variable of this name.
+    /// The name of the binding that says which query rows of a call are looked at, in a law that has
+    /// no variables of its own; without it, all.
     pub const ROWS: &str = "rows";
 
     /// The query rows that are looked at, ascending, if not all.

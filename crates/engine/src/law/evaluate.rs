@@ -98,9 +98,11 @@ fn evaluate_with(
     if let Some(call) = refused_call(law, case).map_err(error)? {
         return Ok(refusal(call, target));
     }
+    // A variable of another law may have that name.
+    let rows = case.rows().filter(|_| law.says_a_result());
     let whole = Whole::default();
     let mut some_rows;
-    let target: &mut dyn Target = match case.rows() {
+    let target: &mut dyn Target = match rows {
         Some(rows) => {
             some_rows = SomeRows { target, whole: &whole, rows };
             &mut some_rows
@@ -108,7 +110,7 @@ fn evaluate_with(
         None => target,
     };
     let mut evaluator = Evaluator::new(case, judge, answers, target);
-    evaluator.whole = Some(&whole);
+    evaluator.whole = rows.map(|rows| (&whole, rows));
     let decision = evaluator.law(law);
     if evaluator.session.records.is_empty() && decision.is_ok() {
         return Err(EvaluationError::NoCall { law: law.law.law.clone() });
@@ -177,7 +179,7 @@ pub(super) struct Evaluator<'a> {
     /// Whether calls of the target mean the exact ones: there is no target.
     pub(super) alone: bool,
     /// Where whole calls are noted in place of which some rows are looked at.
-    whole: Option<&'a Whole>,
+    whole: Option<(&'a Whole, &'a [usize])>,
 }
 
 impl<'a> Evaluator<'a> {
@@ -212,9 +214,9 @@ impl<'a> Evaluator<'a> {
 
     /// The call, or that of the rows that are looked at.
     pub(super) fn of_rows(&self, call: Call) -> Call {
-        match (self.whole, self.case.rows()) {
-            (Some(whole), Some(rows)) => whole.of_rows(call, rows, self.judge.meaning),
-            _ => call,
+        match self.whole {
+            Some((whole, rows)) => whole.of_rows(call, rows, self.judge.meaning),
+            None => call,
         }
     }
 
