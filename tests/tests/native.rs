@@ -71,7 +71,7 @@ const SMOKE: &str = "--suite smoke";
 const FLOAT32: &str = "--suite smoke --dtype float32";
 
 /// Laws that no prototype can be asked: four of the laws of refusal (pointers have no shapes), and
-/// two about weights.
+/// three about weights.
 const UNANSWERED: usize = 7;
 
 fn environment(report: &Report) -> String {

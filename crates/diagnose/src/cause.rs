@@ -176,10 +176,8 @@ impl<'a> Evidence<'a> {
     fn is_right_later(&self, faults: &[&Fault], n: usize) -> bool {
         let [Fault { behavior: Some(Behavior::RightAtFirst), .. }] = faults else { return false };
         let contract_of = |call: &Call| {
-            let seen = self.failures.iter().flatten();
-            seen.filter(|seen| seen.record.call.dtype() == call.dtype())
-                .map(|it| it.contract)
-                .next()
+            let mut seen = self.failures.iter().flatten();
+            seen.find(|seen| seen.record.call.dtype() == call.dtype()).map(|it| it.contract)
         };
         let is_right = |record: &&&CallRecord| {
             let call = &record.call;

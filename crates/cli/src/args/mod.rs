@@ -105,10 +105,10 @@ fn extents(text: &str) -> Result<Dims, Unexpected> {
     Ok(dims)
 }
 
-/// Decides, with proof, whether an implementation of attention computes what it claims.
 /// The command of the process that ends what a killed one leaves behind.
 pub(crate) const GUARD: &str = "guard";
 
+/// Decides, with proof, whether an implementation of attention computes what it claims.
 #[derive(Debug, Parser)]
 #[command(
     name = "qkvet",

@@ -77,25 +77,22 @@ impl Known<'_> {
         record.predicted(self.base, &self.under(layer))
     }
 
-    fn wrong(&self) -> impl Iterator<Item = &Record> {
-        self.records.iter().filter(|record| record.is_wrong())
-    }
-
     /// The candidates, the best first.
     pub(super) fn candidates(&self) -> Vec<Candidate> {
-        let places: Vec<_> =
-            self.wrong().map(|record| (record.call.dims(), record.call.options.on())).collect();
-        if places.is_empty() {
+        let wrong: Vec<&Record> = self.records.iter().filter(|it| it.is_wrong()).collect();
+        if wrong.is_empty() {
             return Vec::new();
         }
+        let places: Vec<_> =
+            wrong.iter().map(|record| (record.call.dims(), record.call.options.on())).collect();
         let scope = Scope::new(&places);
         let mut survivors: Vec<Word> =
-            words(&scope).into_iter().filter(|word| self.survives(word)).collect();
-        survivors.extend(families().iter().filter_map(|family| self.fitted(family)));
+            words(&scope).into_iter().filter(|word| self.survives(word, &wrong)).collect();
+        survivors.extend(families().iter().filter_map(|family| self.fitted(family, &wrong)));
         let mut counted: Vec<(f64, Word)> = Vec::new();
         for word in survivors {
             let worst = counted.get(MAX_WORDS - 1).map(|(score, _)| *score);
-            if let Some(score) = self.count(&word, worst) {
+            if let Some(score) = self.count(&word, &wrong, worst) {
                 let at = counted.partition_point(|(other, _)| *other >= score);
                 counted.insert(at, (score, word));
                 counted.truncate(MAX_WORDS);
@@ -109,10 +106,10 @@ impl Known<'_> {
 
     /// Wrong calls in which the word holds what was not held, less what its length costs; `None` where
     /// these are too few, or too few to come above `worst`.
-    fn count(&self, word: &Word, worst: Option<f64>) -> Option<f64> {
+    fn count(&self, word: &Word, wrong: &[&Record], worst: Option<f64>) -> Option<f64> {
         let layer = Layer::always(&word.formula);
         let concerned: Vec<&Record> =
-            self.wrong().filter(|record| self.concerns(word, record)).collect();
+            wrong.iter().copied().filter(|record| self.concerns(word, record)).collect();
         let score = |count: usize| count as f64 - 0.2 * word.bits;
         let mut count = 0;
         for (number, record) in concerned.iter().enumerate() {
@@ -123,7 +120,7 @@ impl Known<'_> {
             let bearing = self.predicted(record, &layer).map(|it| record.bearing(&it));
             count += usize::from(matches!(bearing, Some(Bearing::Gain | Bearing::Mixed)));
         }
-        (count >= MIN_EXPLAINED.min(self.wrong().count())).then(|| score(count))
+        (count >= MIN_EXPLAINED.min(wrong.len())).then(|| score(count))
     }
 
     /// Whether a call can say something of the word.
@@ -134,10 +131,10 @@ impl Known<'_> {
     }
 
     /// Whether the word explains one head of one of a few small wrong calls.
-    fn survives(&self, word: &Word) -> bool {
+    fn survives(&self, word: &Word, wrong: &[&Record]) -> bool {
         let layer = Layer::always(&word.formula);
         let mut kinds = Vec::new();
-        let small = self.wrong().filter(|record| self.concerns(word, record)).filter(|record| {
+        let small = wrong.iter().filter(|record| self.concerns(word, record)).filter(|record| {
             let kind = record.call.options.on();
             let is_new = !kinds.contains(&kind);
             if is_new {
@@ -173,7 +170,7 @@ impl Known<'_> {
     }
 
     /// The word of a family whose number fits a wrong call.
-    fn fitted(&self, family: &Family) -> Option<Word> {
+    fn fitted(&self, family: &Family, wrong: &[&Record]) -> Option<Word> {
         let word = |number: f64, bits: f64| Word {
             formula: (family.formula)(number),
             bits: family.bits + bits,
@@ -183,7 +180,7 @@ impl Known<'_> {
         };
         let probe = word(1.0, 0.0);
         // In formats of 16 bits one call leaves wide limits, and several together narrow ones.
-        let tried = self.wrong().filter(|record| self.concerns(&probe, record)).take(TRIED);
+        let tried = wrong.iter().filter(|record| self.concerns(&probe, record)).take(TRIED);
         let (mut limits, mut words) = ((f64::NEG_INFINITY, f64::INFINITY), Vec::new());
         for record in tried {
             let Some(one) = record.results.iter().find(|one| one.wrong().next().is_some()) else {
@@ -197,7 +194,7 @@ impl Known<'_> {
             limits = if both.0 <= both.1 { both } else { (low, high) };
             words.extend(shortest(limits.0, limits.1).map(|(number, bits)| word(number, bits)));
         }
-        words.into_iter().rev().find(|word| self.survives(word))
+        words.into_iter().rev().find(|word| self.survives(word, wrong))
     }
 
     /// Limits of the number that holds every element of a head, by Gauss and Newton.
