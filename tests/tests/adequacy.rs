@@ -4,11 +4,11 @@
 #![expect(clippy::disallowed_methods, reason = "compares a page of docs/ with what it should be")]
 
 use qkvet_diagnose::FORMATS;
+use qkvet_engine::flash::Flash;
 use qkvet_engine::law::{Judge, Outcome, evaluate};
 use qkvet_engine::simulate::Simulator;
 use qkvet_gen::{CasePlan, build, plans};
 use qkvet_report::adequacy_page;
-use qkvet_run::adapters::builtin::flash::Flash;
 use qkvet_spec::{
     AdequacyReport, Call, Case, Catalog, CheckedLaw, Dtype, Execution, Fault, FaultInFormat, Mark,
     Meaning, Response, Store, Suite, Survival, Target, Verdict,

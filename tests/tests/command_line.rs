@@ -51,7 +51,8 @@ fn a_finding_has_eighteen_lines_at_most() {
         "output-width-of-key",
         "query-overwritten",
     ] {
-        let finished = folder.run(format!("check builtin:fault/{fault} -q --suite smoke"));
+        let finished = folder
+            .run(format!("check builtin:fault/{fault} -q --suite smoke --dtype float32,bfloat16"));
         finished.expect(1, &["qkvet replay"]);
         let start = finished
             .stdout
@@ -79,14 +80,14 @@ fn seeds_change_cases_and_not_verdicts() {
 fn reports_are_the_same_bytes_whatever_the_number_of_workers() {
     let folder = temp();
     for (target, flags, jobs) in [
-        ("builtin:flash", "--suite smoke", &[1, 2][..]),
-        ("builtin:fault/gqa-modulo", "--suite smoke", &[2]),
-        ("builtin:fault/weights-not-normalized", "--suite smoke", &[2]),
+        ("builtin:flash", "", &[1, 2][..]),
+        ("builtin:fault/gqa-modulo", "", &[2]),
+        ("builtin:fault/weights-not-normalized", "", &[2]),
         // Stopped at the first finding.
-        ("builtin:fault/weights-not-normalized", "--suite smoke -x", &[2, 2]),
+        ("builtin:fault/weights-not-normalized", "-x", &[2, 2]),
     ] {
-        let report =
-            |jobs| folder.run(format!("check {target} {flags} --format json -j {jobs}")).stdout;
+        let flags = format!("--suite smoke --dtype float32,bfloat16 --format json {flags}");
+        let report = |jobs| folder.run(format!("check {target} {flags} -j {jobs}")).stdout;
         let one = report(1);
         for &jobs in jobs {
             assert_eq!(one, report(jobs), "{target} with {jobs} workers");

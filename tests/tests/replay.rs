@@ -420,7 +420,7 @@ fn bad_tokens_are_usage_errors_with_their_place() {
 #[test]
 fn a_folder_that_cannot_be_written_loses_replay_and_says_so() {
     let target = "builtin:fault/padding-counted";
-    let args = format!("check {target} --suite smoke --format json");
+    let args = format!("check {target} --suite smoke --dtype float32 --format json");
     let usual = temp();
     let finished = usual.run(&args);
     let expected = finished.report(1);

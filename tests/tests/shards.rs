@@ -76,13 +76,14 @@ const TARGET: &str = "target.py:attention";
 #[test]
 fn built_in_targets_join_to_one_run() {
     let folder = temp();
-    let whole = same_as_one_run(folder.path(), "builtin:flash", "--suite smoke", 0);
+    let formats = "--suite smoke --dtype float32,bfloat16";
+    let whole = same_as_one_run(folder.path(), "builtin:flash", formats, 0);
     // By their folder, too.
     assert_eq!(merge(folder.path(), ".qkvet/shards").report(0).0, whole.0);
     for (fault, flags) in [
         ("gqa-modulo", "--dtype float32 --law value --law grouped-heads"),
-        ("causal-upper-left", "--suite smoke"),
-        ("weights-not-normalized", "--suite smoke --seed 7 -x"),
+        ("causal-upper-left", formats),
+        ("weights-not-normalized", "--suite smoke --dtype float32 --seed 7 -x"),
     ] {
         same_as_one_run(folder.path(), &format!("builtin:fault/{fault}"), flags, 1);
     }
@@ -111,9 +112,9 @@ fn python_targets_join_to_one_run() {
     if !has_python() {
         return;
     }
-    let flags = "--suite smoke --dtype float32,float64";
-    let joined = |place: TempDir, code: i32| same_as_one_run(place.path(), TARGET, flags, code);
-    joined(target(GROUP, LOWER_RIGHT, "return o"), 0);
+    let joined = |place: TempDir, code: i32| same_as_one_run(place.path(), TARGET, SMOKE, code);
+    let right = target(GROUP, LOWER_RIGHT, "return o");
+    same_as_one_run(right.path(), TARGET, "--suite smoke --dtype float32,float64", 0);
     let upper_left = joined(target(GROUP, "0", "return o"), 1);
     assert_eq!(upper_left.names(), ["causal=upper-left"]);
     let two = "return o * (1 if scale is None or not causal else 1.5)";

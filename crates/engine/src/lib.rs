@@ -7,6 +7,7 @@ pub mod bound;
 pub mod digits;
 pub mod enclosure;
 pub mod exp;
+pub mod flash;
 pub mod format;
 mod gemm;
 pub mod head;

@@ -192,12 +192,6 @@ pub enum Declined {
         /// The list.
         list: &'static str,
     },
-    /// A format without a kernel.
-    #[error("no kernel for {dtype}")]
-    NoKernel {
-        /// Which.
-        dtype: Dtype,
-    },
 }
 
 fn constant(option: &str, asked: Option<f64>, own: Option<f64>) -> String {

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use common::*;
+use qkvet_engine::flash::Flash;
 use qkvet_run::adapters::ExecConfig;
-use qkvet_run::adapters::builtin::flash::Flash;
 use qkvet_run::adapters::python::{Arrays, PythonInfo, PythonTarget};
 use qkvet_spec::{Call, CallOptions, Dims, Dtype, Packed, Response, Target, Window};
 use serde_json::{Value, json};

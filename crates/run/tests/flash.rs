@@ -4,7 +4,7 @@
 use crate::common;
 
 use common::*;
-use qkvet_run::adapters::builtin::flash::Flash;
+use qkvet_engine::flash::Flash;
 use qkvet_spec::{Call, CallOptions, Dims, Dtype, Packed, Response, Target, Tensor, Window};
 
 /// What a call must give, in f64; masked keys are left out.

@@ -20,10 +20,10 @@ use super::literal::Style;
 use super::*;
 use crate::adapters::Called;
 use crate::adapters::ExecConfig;
-use crate::adapters::builtin::flash::Flash;
 use crate::adapters::library::LibraryConfig;
 use crate::adapters::python::{PythonConfig, PythonTarget};
 use crate::process::Limits;
+use qkvet_engine::flash::Flash;
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
 

@@ -5,11 +5,11 @@ mod recipe;
 
 use std::collections::BTreeSet;
 
+use qkvet_engine::flash::Flash;
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::{Judge, evaluate};
 use qkvet_engine::lowering::ResultName;
 use qkvet_gen::{build, call_id, plans};
-use qkvet_run::adapters::builtin::flash::Flash;
 use qkvet_spec::shape::CheckedLaw;
 use qkvet_spec::{Call, CallOption, Catalog, Dtype, Meaning, Response, Target};
 

@@ -1,10 +1,12 @@
 //! Calls that the kernel refuses.
 
-use qkvet_spec::{Call, Packed};
+use qkvet_spec::{Call, Dtype, Packed};
 
 /// What does not fit.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Rejected {
+    #[error("no kernel for {0}")]
+    Format(Dtype),
     #[error("shapes do not fit together: query {query:?}, key {key:?}, value {value:?}")]
     Shapes { query: Vec<usize>, key: Vec<usize>, value: Vec<usize> },
     #[error("{name}: {len} elements for shape {shape:?}")]

@@ -1,7 +1,6 @@
 //! `builtin:NAME`: the simulator, whole or with one fault, and a second implementation.
 
-pub mod flash;
-
+use qkvet_engine::flash::Flash;
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{Catalog, Execution, Fault, Meaning, Unexpected};
 
@@ -9,7 +8,6 @@ use super::adapter::Adapter;
 use super::kind::Kind;
 use super::open::OpenTarget;
 use crate::process::{Limits, StartError};
-use flash::Flash;
 
 pub(super) const KIND: Kind = Kind {
     prefix: "builtin:",

@@ -1,7 +1,7 @@
 //! `builtin:flash`: attention as GPU kernels compute it, in one pass over tiles of keys with a
 //! running maximum and sum.
 //!
-//! Written from the recurrence of FlashAttention-2. It shares nothing with the engine's own
+//! Written from the recurrence of FlashAttention-2. It shares nothing with the engine's other
 //! attention but the rounding of stored numbers, so that the two can be wrong in different ways
 //! only.
 
@@ -9,13 +9,12 @@ mod check;
 mod reach;
 mod real;
 
-use qkvet_engine::format::round;
 use qkvet_spec::{BoolTensor, Call, CallOptions, Dims, Dtype, Output, Response, Target, Tensor};
 
-use self::check::check_call;
+use self::check::{Rejected, check_call};
 use self::reach::Reach;
 use self::real::Real;
-use crate::Declined;
+use crate::format::round;
 
 /// Keys in a tile.
 const TILE: usize = 64;
@@ -36,7 +35,7 @@ impl Target for Flash {
             Dtype::Float64 => attention::<f64>(call),
             Dtype::Float32 | Dtype::Bfloat16 | Dtype::Float16 => attention::<f32>(call),
             narrow @ (Dtype::Float8E4m3fn | Dtype::Float8E5m2) => {
-                Response::Unsupported(Declined::NoKernel { dtype: narrow }.to_string().into())
+                Response::Unsupported(Rejected::Format(narrow).to_string().into())
             }
         }
     }
