@@ -8,6 +8,5 @@ mod flash;
 mod loading;
 mod programs;
 mod python;
-mod right;
 mod strides;
 mod torch;

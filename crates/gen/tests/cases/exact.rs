@@ -23,10 +23,10 @@ fn check(case: &Case) -> (usize, usize) {
             assert!(scale * dot <= -1100.0, "{scale} · {dot}");
         }
         if let Some(bias) = &case.options.bias {
-            let bias = bias.data[crate::offset(&bias.shape, item, head, i, j)];
+            let bias = bias.data[crate::offset(&bias.shape, [item, head, i, j])];
             assert!(bias == 0.0 || (bias == -2048.0 && dot != 0.0));
         }
-        if attends(case, item, head, i, j) {
+        if attends(&case.options, case.dims, [item, head, i, j]) {
             seen[at] += 1;
             live[at] += usize::from(dot == 0.0);
         }
@@ -100,8 +100,11 @@ fn read_off(case: &Case, item: usize, head: usize, i: usize) -> Option<Vec<usize
                 .all(|(q, k)| q * k == 0.0)
         })
         .collect();
-    let seen: Vec<usize> =
-        live.iter().copied().filter(|j| attends(case, item, head, i, *j)).collect();
+    let seen: Vec<usize> = live
+        .iter()
+        .copied()
+        .filter(|j| attends(&case.options, case.dims, [item, head, i, *j]))
+        .collect();
     let mut output = vec![0.0; case.dims.d_v];
     for j in &seen {
         output
@@ -143,7 +146,7 @@ fn the_output_of_the_routed_family_shows_which_keys_are_seen() {
                 let seen = read_off(&case, item, head, i)
                     .unwrap_or_else(|| panic!("{item} {head} {i} {plan:?}"));
                 assert!(
-                    seen.iter().all(|j| attends(&case, item, head, i, *j)),
+                    seen.iter().all(|j| attends(&case.options, case.dims, [item, head, i, *j])),
                     "{seen:?} {plan:?}"
                 );
                 rows += 1;

@@ -125,7 +125,11 @@ fn drawn_options_mean_what_they_say() {
         for (at, sees) in visible.iter().enumerate() {
             let (item, head, i, j) =
                 (at / (h_q * n_q * n_k), at / (n_q * n_k) % h_q, at / n_k % n_q, at % n_k);
-            assert_eq!(*sees, attends(&case, item, head, i, j), "{item} {head} {i} {j} {plan:?}");
+            assert_eq!(
+                *sees,
+                attends(&case.options, case.dims, [item, head, i, j]),
+                "{item} {head} {i} {j} {plan:?}"
+            );
             seen += usize::from(*sees);
             hidden += usize::from(!*sees);
         }

@@ -12,6 +12,7 @@ mod masks;
 mod meetings;
 mod missed_by_allclose;
 mod plan_strategy;
+mod right;
 mod shrinking;
 mod stored;
 mod suites;
@@ -21,7 +22,9 @@ mod values;
 use std::sync::LazyLock;
 
 use qkvet_gen::{CasePlan, GenError, ScaleChoice, build, plans};
-use qkvet_spec::{Binding, CallOption, Case, Catalog, CheckedLaw, Dims, Dtype, Matrices, Values};
+use qkvet_spec::{
+    Binding, CallOption, CallOptions, Case, Catalog, CheckedLaw, Dims, Dtype, Matrices, Values,
+};
 
 fn catalog() -> &'static Catalog {
     static CATALOG: LazyLock<Catalog> =
@@ -117,10 +120,9 @@ fn scale(case: &Case) -> f64 {
 
 /// Whether a query sees a key, from the words of the options: sequence by sequence, the last query
 /// at the last key.
-fn attends(case: &Case, item: usize, head: usize, i: usize, j: usize) -> bool {
-    let options = &case.options;
+fn attends(options: &CallOptions, dims: Dims, [item, head, i, j]: [usize; 4]) -> bool {
     let masked =
-        options.mask.as_ref().is_none_or(|mask| mask.data[offset(&mask.shape, item, head, i, j)]);
+        options.mask.as_ref().is_none_or(|mask| mask.data[offset(&mask.shape, [item, head, i, j])]);
     let spans = match &options.packed {
         Some(packed) => {
             packed.query_offsets.windows(2).zip(packed.key_offsets.windows(2)).collect()
@@ -131,8 +133,8 @@ fn attends(case: &Case, item: usize, head: usize, i: usize, j: usize) -> bool {
     let (queries, keys) = match own {
         Some((queries, keys)) => (queries[0]..queries[1], keys[0]..keys[1]),
         None => (
-            0..options.query_lengths.as_ref().map_or(case.dims.n_q, |lengths| lengths[item]),
-            0..options.key_lengths.as_ref().map_or(case.dims.n_k, |lengths| lengths[item]),
+            0..options.query_lengths.as_ref().map_or(dims.n_q, |lengths| lengths[item]),
+            0..options.key_lengths.as_ref().map_or(dims.n_k, |lengths| lengths[item]),
         ),
     };
     if !queries.contains(&i) || !keys.contains(&j) {
@@ -148,8 +150,7 @@ fn attends(case: &Case, item: usize, head: usize, i: usize, j: usize) -> bool {
 }
 
 /// Position of an entry in a tensor that broadcasts to `(b, h_q, n_q, n_k)`.
-fn offset(shape: &[usize], item: usize, head: usize, i: usize, j: usize) -> usize {
-    let index = [item, head, i, j];
+fn offset(shape: &[usize], index: [usize; 4]) -> usize {
     let index = &index[4 - shape.len()..];
     shape.iter().zip(index).fold(0, |at, (n, index)| at * n + if *n == 1 { 0 } else { *index })
 }

@@ -23,7 +23,7 @@ fn no_score_comes_near_overflow_in_float16() {
                 .options
                 .bias
                 .as_ref()
-                .map_or(0.0, |bias| bias.data[offset(&bias.shape, item, head, i, j)]);
+                .map_or(0.0, |bias| bias.data[offset(&bias.shape, [item, head, i, j])]);
             let largest = dot.abs().max((dot * scale + bias).abs());
             assert!(largest < 60_001.0 && largest < max_finite(Dtype::Float16), "{dot} {plan:?}");
         });
@@ -131,6 +131,10 @@ fn an_option_moves_no_other_draw_and_a_smaller_shape_keeps_the_leading_part() {
         for j in 0..smaller.dims.n_k {
             assert_eq!(row(matrices(&case, "K"), 0, 0, j), row(matrices(&small, "K"), 0, 0, j));
         }
-        assert!((0..plan.dims.n_k).any(|j| attends(&bare, 0, 0, plan.dims.n_q - 1, j)));
+        assert!((0..plan.dims.n_k).any(|j| attends(
+            &bare.options,
+            bare.dims,
+            [0, 0, plan.dims.n_q - 1, j]
+        )));
     }
 }

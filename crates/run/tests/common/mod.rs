@@ -195,36 +195,3 @@ pub fn answer(source: &str, function: &str) -> Response {
     let mut target = fixture.start(function).expect(function);
     target.call(&small_call())
 }
-
-/// How many keys query `i` stands behind key `j`; `None` if it does not see it, masks aside.
-pub fn behind(call: &Call, item: usize, i: usize, j: usize) -> Option<i64> {
-    let (Dims { n_q, n_k, .. }, options) = (call.dims(), &call.options);
-    let (queries, keys) = match &options.packed {
-        Some(Packed { query_offsets, key_offsets }) => {
-            let at = query_offsets.windows(2).position(|pair| pair[0] <= i && i < pair[1])?;
-            (query_offsets[at]..query_offsets[at + 1], key_offsets[at]..key_offsets[at + 1])
-        }
-        None => {
-            let length = |lengths: &Option<Vec<usize>>, n| {
-                lengths.as_ref().map_or(n, |lengths| lengths[item])
-            };
-            (0..length(&options.query_lengths, n_q), 0..length(&options.key_lengths, n_k))
-        }
-    };
-    if !queries.contains(&i) || !keys.contains(&j) {
-        return None;
-    }
-    // Both counted from the end of their sequence, where the last ones stand side by side.
-    let behind = (keys.end - j) as i64 - (queries.end - i) as i64;
-    let hidden = options.causal && behind < 0;
-    let window = options.window.unwrap_or_default();
-    let outside = window.left.is_some_and(|left| behind > left as i64)
-        || window.right.is_some_and(|right| -behind > right as i64);
-    (!hidden && !outside).then_some(behind)
-}
-
-/// Where an index lies in a tensor that broadcasts.
-pub fn position(shape: &[usize], at: [usize; 4]) -> usize {
-    let axes = shape.iter().zip(&at[4 - shape.len()..]);
-    axes.fold(0, |index, (n, i)| index * n + if *n == 1 { 0 } else { *i })
-}

@@ -3,7 +3,7 @@
 use qkvet_engine::format::round;
 use qkvet_spec::{Call, Dims, Dtype, Handling, Output, Tensor};
 
-use crate::common::{behind, position};
+use crate::{attends, offset};
 
 /// In what order the terms of a sum are added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -328,9 +328,9 @@ impl Recipe {
         k: &[f64],
     ) -> Option<f64> {
         let options = &call.options;
-        let [item, _, i, j] = at;
-        let attends = options.mask.as_ref().is_none_or(|m| m.data[position(&m.shape, at)]);
-        behind(call, item, i, j).filter(|_| attends)?;
+        if !attends(options, call.dims(), at) {
+            return None;
+        }
         let scale = options.scale.unwrap_or(1.0 / (q.len() as f64).sqrt());
         let folded = self.exponential == Exponential::Folded;
         let is_late = options.softcap.is_some() || options.bias.is_some() || self.stored_steps;
@@ -356,7 +356,7 @@ impl Recipe {
             score = a.step(cap * a.tanh(a.step(score / cap)));
         }
         if let Some(bias) = &options.bias {
-            score = a.step(score + bias.data[position(&bias.shape, at)]);
+            score = a.step(score + bias.data[offset(&bias.shape, at)]);
         }
         Some(if folded && is_late { a.r(score * log2e) } else { score })
     }
