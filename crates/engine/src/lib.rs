@@ -1,5 +1,5 @@
 //! Numeric truth of qkvet: enclosures, bounds, the interpreter of meanings, the simulator of
-//! executions, law evaluation.
+//! executions, a tiled kernel that is written apart from them, law evaluation.
 
 pub mod affects;
 pub mod ball;
