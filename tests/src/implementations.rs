@@ -42,15 +42,15 @@ pub const IMPLEMENTATIONS: [Implementation; 10] = [
         calls: "`jax.nn.dot_product_attention`",
         package: "jax",
         door: "Python function",
-        command: "check examples/jax_attention.py:attention --suite smoke --dtype float32 --convention causal=upper-left \
-            --convention empty-row=mean",
+        command: "check examples/jax_attention.py:attention --suite smoke --shapes 16 --dtype float32 \
+            --convention causal=upper-left --convention empty-row=mean",
     },
     Implementation {
         calls: "`flax.nnx.MultiHeadAttention`",
         package: "flax",
         door: "layer",
-        command: "check examples/flax_multihead.py:layer --suite even --dtype float32 --law value --law heads-apart \
-            --law causal-is-mask --convention causal=upper-left --convention empty-row=mean",
+        command: "check examples/flax_multihead.py:layer --suite even --shapes 8 --dtype float32 \
+            --convention causal=upper-left --convention empty-row=mean",
     },
     Implementation {
         calls: "`keras.layers.MultiHeadAttention` on JAX",

@@ -18,8 +18,9 @@ const WIDTHS: [usize; 5] = [DIMS.d_k, 16, 32, 64, 128];
 pub(super) fn fit(config: &RunConfig<'_>, open: &mut OpenTarget) -> Option<Fit> {
     let adapter = &config.target.adapter;
     let is_foreign = adapter.max_restarts().is_some() || adapter.in_process().is_some();
-    // What was recorded cannot be asked; for a compiled target each shape costs a compilation.
-    let is_asked = is_foreign && open.unanswered.is_none() && config.cases.most_shapes().is_none();
+    // What was recorded cannot be asked. A compiled target compiles for the few small calls that it
+    // answers: without them most of its shapes might be such as it declines.
+    let is_asked = is_foreign && open.unanswered.is_none();
     let told = open.fit.clone();
     // Who died or hung when its axes were looked for would do so again.
     if !is_asked || matches!(config.cases, CaseSource::Frozen { .. }) || open.target.take_ended() {
