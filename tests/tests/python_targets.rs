@@ -283,7 +283,7 @@ fn a_mean_is_no_sign_of_a_scale_that_was_kept() {
     let mean = numpy_with(
         "return np.broadcast_to(value.mean(-2, keepdims=True), o.shape).astype(o.dtype)",
     );
-    let flags = "--suite core --dtype float32 --format json";
+    let flags = "--suite smoke --dtype float32 --format json";
     let report = mean.run(format!("check target.py:attention {flags}")).report(1);
     assert!(report.has("deviation") && !report.has("QK605"), "{:?}", report.names());
 }

@@ -25,6 +25,9 @@ const FUNCTIONS: [(&str, &str, &str); 6] = [
     ("counts", "# here", "o = o + 1 if CALLS % 23 == 0 else o"),
 ];
 
+/// Enough of them that findings are told early.
+const LAWS: &str = "--law value --law causal-is-mask --law grouped-heads --law repeatability";
+
 /// With two workers each takes every second case, whoever is free; each has a state of its own, so
 /// that what depends on a state depends on their number.
 #[test]
@@ -37,7 +40,8 @@ fn a_report_depends_neither_on_timing_nor_on_what_is_told_early() {
         folder.write("mine.py", NUMPY.replacen(line, instead, 1));
         let report = |jobs: usize, flags: &str| {
             let words = format!(
-                "check mine.py:attention --suite smoke --dtype float32 --format json -j {jobs} {flags}"
+                "check mine.py:attention --suite smoke {LAWS} --dtype float32 --format json \
+                 -j {jobs} {flags}"
             );
             finish(in_one_process(folder.path()).args(qkvet_tests::Words::words(words)))
         };

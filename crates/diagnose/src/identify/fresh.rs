@@ -241,8 +241,7 @@ pub(super) struct Confirmed {
 
 /// The same candidates after more calls.
 pub(super) fn again(known: &Known<'_>, candidates: &[Candidate]) -> Vec<Candidate> {
-    let mut found: Vec<Candidate> =
-        candidates.iter().filter_map(|one| known.candidate(one.word.clone())).collect();
+    let mut found: Vec<Candidate> = candidates.iter().filter_map(|one| one.again(known)).collect();
     found.sort_by(|x, y| y.score.total_cmp(&x.score));
     found
 }

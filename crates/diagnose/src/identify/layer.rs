@@ -71,7 +71,9 @@ pub(super) fn predict(
                 let without: Vec<&Layer> = others(false);
                 let with = predict(base, &with, call, want, extent)?;
                 let without = predict(base, &without, call, want, extent)?;
-                return mixed(call, extent, want, when, with, &without);
+                let width = width_of(want, call.dims());
+                let is_same_form = with.values.len() == without.values.len();
+                return is_same_form.then(|| mixed(call, extent, width, when, with, &without));
             }
             Some(when) if !when.holds(&env) => continue,
             _ => {}
@@ -85,24 +87,20 @@ pub(super) fn predict(
     plain(&meaning, twist, call, want, extent)
 }
 
-/// Elements of `with` where the rule holds, else of `without`.
-fn mixed(
+/// Elements of `with` where the rule holds, else of `without`, which has as many.
+pub(super) fn mixed(
     call: &Call,
     extent: Extent,
-    want: ResultName,
+    width: usize,
     when: &IndexExpr,
     mut with: Plain,
     without: &Plain,
-) -> Option<Plain> {
-    if with.values.len() != without.values.len() {
-        return None;
-    }
-    let width = width_of(want, call.dims());
+) -> Plain {
     for at in 0..with.values.len() {
         if !when.holds(&element_env(call, width, extent, at)) {
             with.values[at] = without.values[at];
             with.errors[at] = without.errors[at];
         }
     }
-    Some(with)
+    with
 }

@@ -188,7 +188,7 @@ fn decided(
         let is_done = missed.is_empty();
         known.records.extend(seen.into_iter().chain(missed));
         let renewed = again(known, candidates);
-        let best = if is_done { known.candidate(best.word.clone()).unwrap_or(best) } else { best };
+        let best = if is_done { best.again(known).unwrap_or(best) } else { best };
         // A candidate that had nothing to say was not confirmed, not even in part.
         let put = if told < MIN_TOLD { 0 } else { put };
         last = Some((best, put, foretold.min(put)));

@@ -3,10 +3,11 @@
 use qkvet_engine::format::{smallest_subnormal, unit_roundoff};
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::CallRecord;
+use qkvet_engine::lowering::{call_env, width_of};
 use qkvet_engine::plain::{Extent, Plain};
-use qkvet_spec::{Call, Contract, Dims, Meaning, ResultName};
+use qkvet_spec::{Call, Contract, Dims, IndexExpr, Meaning, ResultName};
 
-use super::layer::{Layer, predict};
+use super::layer::{Layer, is_of_elements, mixed, predict};
 
 /// How far the bound of a contract may be above that of its format.
 const MAX_LOOSENESS: f64 = 64.0;
@@ -182,6 +183,19 @@ impl Record {
         self.results.iter().zip(predicted).all(|(one, other)| {
             (0..one.got.len()).all(|at| !one.tells[at] || one.is_same(other, at, self.tiny))
         })
+    }
+
+    /// The predictions where a rule holds, else what is thought so far.
+    pub(super) fn where_holds(&self, when: Option<&IndexExpr>, predicted: &[Plain]) -> Vec<Plain> {
+        let of = |(one, with): (&ResultRecord, &Plain)| match when {
+            Some(when) if is_of_elements(when) => {
+                let width = width_of(one.want, self.call.dims());
+                mixed(&self.call, Extent::Whole, width, when, with.clone(), &one.base)
+            }
+            Some(when) if !when.holds(&call_env(&self.call)) => one.base.clone(),
+            _ => with.clone(),
+        };
+        self.results.iter().zip(predicted).map(of).collect()
     }
 
     /// Predictions of every result.

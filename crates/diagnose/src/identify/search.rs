@@ -1,5 +1,7 @@
 //! The search: every word is tried on a few small wrong calls, and what survives meets all.
 
+use std::rc::Rc;
+
 use qkvet_engine::lowering::{call_env, width_of};
 use qkvet_engine::plain::{Extent, Plain};
 use qkvet_spec::{Call, DeviationFormula, Dims, IndexEnv, IndexExpr, Meaning, ResultName};
@@ -37,6 +39,16 @@ pub(super) struct Candidate {
     /// Right calls that it would make wrong.
     pub(super) outside: usize,
     pub(super) score: f64,
+    told: Told,
+}
+
+/// What a word predicts of records, which stays while others join them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Told {
+    /// How many of the records were looked at.
+    records: usize,
+    /// Numbers of those that it changes, with its predictions.
+    changed: Vec<(usize, Rc<[Plain]>, Bearing)>,
 }
 
 impl Candidate {
@@ -44,7 +56,13 @@ impl Candidate {
     pub(super) fn of(formula: DeviationFormula, when: Option<IndexExpr>) -> Self {
         let word = Word { formula, bits: 0.0, needs: Vec::new(), without: None, of_lse: false };
         let rules = vec![Rule { when, bits: 0.0 }];
-        Self { word, rules, explained: 0, left: 0, outside: 0, score: 0.0 }
+        let told = Told::default();
+        Self { word, rules, explained: 0, left: 0, outside: 0, score: 0.0, told }
+    }
+
+    /// The same after more calls.
+    pub(super) fn again(&self, known: &Known<'_>) -> Option<Self> {
+        known.candidate(self.word.clone(), self.told.clone())
     }
 
     /// The formula where its shortest rule holds.
@@ -98,8 +116,10 @@ impl Known<'_> {
                 counted.truncate(MAX_WORDS);
             }
         }
-        let mut found: Vec<Candidate> =
-            counted.into_iter().filter_map(|(_, word)| self.candidate(word)).collect();
+        let mut found: Vec<Candidate> = counted
+            .into_iter()
+            .filter_map(|(_, word)| self.candidate(word, Told::default()))
+            .collect();
         found.sort_by(|x, y| y.score.total_cmp(&x.score));
         found
     }
@@ -249,42 +269,46 @@ impl Known<'_> {
         None
     }
 
-    /// The word with its rules; `None` if nothing consistent can be said.
-    pub(super) fn candidate(&self, word: Word) -> Option<Candidate> {
+    /// The word with its rules; `None` if nothing consistent can be said. `told` is what was told of
+    /// the first of the records.
+    pub(super) fn candidate(&self, word: Word, mut told: Told) -> Option<Candidate> {
         let layer = Layer::always(&word.formula);
-        let mut seen: Vec<(&Record, Vec<Plain>, Bearing)> = Vec::new();
-        for record in self.records.iter().filter(|record| self.concerns(&word, record)) {
+        for (at, record) in self.records.iter().enumerate().skip(told.records) {
+            if !self.concerns(&word, record) {
+                continue;
+            }
             let Some(predicted) = self.predicted(record, &layer) else { continue };
             let bearing = record.bearing(&predicted);
             if bearing != Bearing::Equal {
-                seen.push((record, predicted, bearing));
+                told.changed.push((at, predicted.into(), bearing));
             }
         }
-        let of_elements = seen.iter().any(|(_, _, bearing)| *bearing == Bearing::Mixed);
+        told.records = self.records.len();
+        let seen =
+            || told.changed.iter().map(|(at, of, bearing)| (&self.records[*at], of, *bearing));
+        let of_elements = seen().any(|(_, _, bearing)| bearing == Bearing::Mixed);
         let mut samples = Vec::new();
-        for (record, predicted, bearing) in &seen {
+        for (record, predicted, bearing) in seen() {
             match bearing {
                 Bearing::Gain | Bearing::Loss | Bearing::Mixed if of_elements => {
-                    let most = (MAX_SAMPLES / (2 * seen.len())).clamp(2, MAX_ELEMENTS);
+                    let most = (MAX_SAMPLES / (2 * told.changed.len())).clamp(2, MAX_ELEMENTS);
                     samples.extend(element_samples(record, predicted, most));
                 }
                 Bearing::Gain | Bearing::Loss => samples.push(Sample {
                     env: call_env(&record.call),
-                    is_gain: *bearing == Bearing::Gain,
+                    is_gain: bearing == Bearing::Gain,
                 }),
                 _ => {}
             }
         }
         let rules = rules(&samples, of_elements);
         let best = rules.first()?.clone();
-        let chosen = Layer { formula: word.formula.clone(), when: best.when.clone() };
         let (mut explained, mut left, mut outside) = (0, 0, 0);
-        for (record, _, bearing) in &seen {
+        for (record, predicted, bearing) in seen() {
             match bearing {
                 Bearing::Loss => outside += 1,
                 Bearing::Gain | Bearing::Mixed if of_elements => {
-                    let predicted = self.predicted(record, &chosen)?;
-                    match record.bearing(&predicted) {
+                    match record.bearing(&record.where_holds(best.when.as_ref(), predicted)) {
                         Bearing::Gain => explained += 1,
                         Bearing::Equal => {}
                         _ => left += 1,
@@ -300,7 +324,7 @@ impl Known<'_> {
         }
         let of_elements = if of_elements { 2.0 } else { 0.0 };
         let score = explained as f64 - 0.2 * word.bits - 0.5 * best.bits - of_elements;
-        Some(Candidate { word, rules, explained, left, outside, score })
+        Some(Candidate { word, rules, explained, left, outside, score, told })
     }
 }
 
