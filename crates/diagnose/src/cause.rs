@@ -3,6 +3,8 @@
 
 mod pair;
 
+use std::sync::OnceLock;
+
 use qkvet_engine::affects::{AffectedElements, affects, faulty, touches};
 use qkvet_engine::interpret::{Expected, interpret};
 use qkvet_engine::law::{CallRecord, CallResult, confirms, explains};
@@ -33,6 +35,24 @@ struct Seen<'a> {
     record: &'a CallRecord,
     contract: &'a Contract,
     is_right: bool,
+    right: Answer,
+}
+
+/// What a call returns under one meaning, each result computed when it is first asked for.
+#[derive(Default)]
+struct Answer([OnceLock<Expected>; ResultName::ALL.len()]);
+
+impl Answer {
+    fn get(&self, want: ResultName, compute: impl FnOnce() -> Expected) -> &Expected {
+        self.0[want as usize].get_or_init(compute)
+    }
+}
+
+impl Seen<'_> {
+    /// What is right.
+    fn right(&self, base: &Meaning, want: ResultName) -> &Expected {
+        self.right.get(want, || interpret(base, &self.record.call, self.contract, want))
+    }
 }
 
 /// Calls of the same form that a result is held against.
@@ -214,12 +234,14 @@ impl<'a> Evidence<'a> {
 }
 
 fn seen<'a>((calls, contract): &(&'a [CallRecord], &'a Contract), base: &Meaning) -> Vec<Seen<'a>> {
-    let explained = |record: &CallRecord| {
-        explains(record, |want| interpret(base, &record.call, contract, want))
+    let seen = |record: &'a CallRecord| {
+        let seen = Seen { record, contract, is_right: false, right: Answer::default() };
+        // What does not fit has no right answer.
+        let is_right =
+            record.call.misfit().is_none() && explains(record, |want| seen.right(base, want));
+        Seen { is_right, ..seen }
     };
-    // What does not fit has no right answer.
-    let is_right = |record: &CallRecord| record.call.misfit().is_none() && explained(record);
-    calls.iter().map(|record| Seen { record, contract, is_right: is_right(record) }).collect()
+    calls.iter().map(seen).collect()
 }
 
 /// Whether a case that came out right would have been wrong with the fault.
@@ -230,7 +252,7 @@ fn contradicts(
     room: Room,
 ) -> bool {
     let is_wrong = |record: &CallRecord| {
-        let seen = Seen { record, contract, is_right: true };
+        let seen = Seen { record, contract, is_right: true, right: Answer::default() };
         if !faults.iter().any(|fault| touches(fault, base, &record.call)) {
             return false;
         }
@@ -310,7 +332,7 @@ fn is_of_meaning(faults: &[&Fault]) -> bool {
 /// not hold the right value as well.
 fn tells(seen: &Seen<'_>, base: &Meaning, other: impl Fn(ResultName) -> Expected) -> bool {
     seen.record.results().any(|result| {
-        let right = interpret(base, &seen.record.call, seen.contract, result.want);
+        let right = seen.right(base, result.want);
         let Some(got) = result.tensor().filter(|got| got.data.len() == right.exact.len()) else {
             return true;
         };
@@ -339,14 +361,11 @@ fn is_told_for(seen: &Seen<'_>, base: &Meaning, other: Call) -> bool {
     confirms(&of_other, expected) && tells(seen, base, expected)
 }
 
-/// Whether the faults make another answer of a call, and not just a wider bound: their exact result
+/// Whether faults make `wrong` of a call, another answer and not just a wider bound: the exact result
 /// is itself outside of what is right.
-fn moves(base: &Meaning, faults: &[&Fault], seen: &Seen<'_>) -> bool {
+fn moves<'e>(base: &Meaning, seen: &Seen<'_>, wrong: impl Fn(ResultName) -> &'e Expected) -> bool {
     seen.record.results().any(|result| {
-        let (right, wrong) = (
-            interpret(base, &seen.record.call, seen.contract, result.want),
-            expected(base, faults, seen, result.want),
-        );
+        let (right, wrong) = (seen.right(base, result.want), wrong(result.want));
         right.shape != wrong.shape
             || wrong.exact.iter().enumerate().any(|(at, x)| !right.holds(at, x.mid))
     })
@@ -376,12 +395,15 @@ fn matches(calls: &[Seen<'_>], base: &Meaning, faults: &[&Fault], others: &[&Cal
     }
     if is_of_meaning(faults) {
         // What a fault does not strike stays as right as it was.
-        let holds = |seen: &Seen<'_>| match is_struck(faults, seen) {
-            true => explains(seen.record, |want| expected(base, faults, seen, want)),
-            false => seen.is_right,
+        let holds = |seen: &Seen<'_>| {
+            let faulty = Answer::default();
+            let wrong = |want| faulty.get(want, || expected(base, faults, seen, want));
+            match is_struck(faults, seen) {
+                true => explains(seen.record, wrong) && (seen.is_right || moves(base, seen, wrong)),
+                false => seen.is_right,
+            }
         };
-        let is_moved = |seen: &Seen<'_>| seen.is_right || moves(base, faults, seen);
-        return calls.iter().all(|seen| holds(seen) && is_moved(seen));
+        return calls.iter().all(holds);
     }
     if faults.iter().all(|fault| fault.execution.is_empty()) {
         return false;
@@ -390,7 +412,8 @@ fn matches(calls: &[Seen<'_>], base: &Meaning, faults: &[&Fault], others: &[&Cal
     calls.iter().all(|seen| match simulator.call(&seen.record.call) {
         Response::Output(output) => seen.record.results().all(|result| {
             let simulated = result.want.of(&output);
-            simulated.is_some_and(|simulated| alike(result, simulated, base, seen.contract))
+            simulated
+                .is_some_and(|simulated| alike(result, simulated, seen.right(base, result.want)))
         }),
         _ => false,
     })
@@ -400,7 +423,7 @@ fn matches(calls: &[Seen<'_>], base: &Meaning, faults: &[&Fault], others: &[&Cal
 fn behaves(behavior: Behavior, fault: &Fault, seen: &Seen<'_>, base: &Meaning) -> bool {
     let (call, got) = (&seen.record.call, &seen.record.output.output);
     let dims = call.dims();
-    let right = || interpret(base, call, seen.contract, ResultName::Output);
+    let right = || seen.right(base, ResultName::Output);
     match behavior {
         // It strikes no other call, and whatever came is its sign.
         Behavior::MisfitAnswered(_) => true,
@@ -534,13 +557,12 @@ fn half_of_keys(call: &Call) -> Option<Call> {
 /// Element by element: not finite in both, or the same bits, or right in both. Where some elements
 /// overflowed in both, others may have lost their digits in different ways: there wrong in both
 /// counts too.
-fn alike(result: CallResult<'_>, simulated: &Tensor, base: &Meaning, contract: &Contract) -> bool {
+fn alike(result: CallResult<'_>, simulated: &Tensor, expected: &Expected) -> bool {
     let Some(got) =
         result.tensor().filter(|got| got.shape == simulated.shape && got.dtype == simulated.dtype)
     else {
         return false;
     };
-    let expected = interpret(base, &result.record.call, contract, result.want);
     let right = |at: usize, x: f64| expected.holds(at, x);
     let overflowed =
         got.data.iter().zip(&simulated.data).any(|(x, y)| !x.is_finite() && !y.is_finite());

@@ -1,5 +1,7 @@
 //! Conditions: the rules of one, two or three literals that hold for all gains and for no loss.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use qkvet_spec::{CallOption, Extent, IndexEnv, IndexExpr};
@@ -41,6 +43,17 @@ struct Literal {
     bits: f64,
     holds: Bits,
     is_option: bool,
+}
+
+/// The expression of a text. The same few thousand come back with every call that is put.
+fn parsed(text: &str) -> Option<IndexExpr> {
+    thread_local! {
+        static PARSED: RefCell<BTreeMap<String, Option<IndexExpr>>> = RefCell::default();
+    }
+    PARSED.with_borrow_mut(|known| match known.get(text) {
+        Some(one) => one.clone(),
+        None => known.entry(text.to_owned()).or_insert(IndexExpr::new(text).ok()).clone(),
+    })
 }
 
 fn bits(of: impl Iterator<Item = bool>) -> Bits {
@@ -107,7 +120,7 @@ fn consistent(samples: &[Sample], of_elements: bool) -> Vec<Rule> {
     let literals = literals(samples, of_elements);
     let mut found = Vec::new();
     let mut add = |text: &str, bits: f64| {
-        found.extend(IndexExpr::new(text).ok().map(|when| Rule { when: Some(when), bits }));
+        found.extend(parsed(text).map(|when| Rule { when: Some(when), bits }));
     };
     let mut both: Vec<&Literal> = Vec::new();
     let mut either: Vec<&Literal> = Vec::new();
@@ -157,7 +170,7 @@ fn behind_an_option(samples: &[Sample], of_elements: bool) -> Vec<Rule> {
     let options = literals(samples, false).into_iter().filter(|literal| literal.is_option);
     let mut found = Vec::new();
     for literal in options.filter(|literal| covers(&literal.holds, &gains)) {
-        let Ok(when) = IndexExpr::new(&literal.text) else { continue };
+        let Some(when) = parsed(&literal.text) else { continue };
         let inside: Vec<Sample> =
             samples.iter().filter(|sample| when.holds(&sample.env)).copied().collect();
         if inside.len() == samples.len() {
@@ -172,7 +185,7 @@ fn behind_an_option(samples: &[Sample], of_elements: bool) -> Vec<Rule> {
                 None => literal.text.clone(),
             };
             let bits = literal.bits + rule.bits + 1.0;
-            found.extend(IndexExpr::new(&text).ok().map(|when| Rule { when: Some(when), bits }));
+            found.extend(parsed(&text).map(|when| Rule { when: Some(when), bits }));
         }
     }
     found
@@ -236,7 +249,7 @@ fn literals(samples: &[Sample], of_elements: bool) -> Vec<Literal> {
     let mut known: Vec<Literal> = Vec::new();
     let mut seen = std::collections::BTreeSet::new();
     for (text, cost, is_option) in texts {
-        let Ok(when) = IndexExpr::new(&text) else { continue };
+        let Some(when) = parsed(&text) else { continue };
         let holds = bits(samples.iter().map(|sample| when.holds(&sample.env)));
         let n = holds.iter().map(|word| word.count_ones()).sum::<u32>();
         if n == 0 || n as usize == samples.len() || !seen.insert(text.clone()) {

@@ -1,7 +1,7 @@
 //! One `attention(...)` of a law: built from balls that must be exact, answered by the target,
 //! checked against its enclosure.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 
 use qkvet_spec::{
     Aspect, BoolTensor, Call, Dtype, Evidence, Expectation, Form, Got, Origin, Output, Place,
@@ -199,10 +199,11 @@ pub(super) fn is_element_right(result: CallResult<'_>, expected: &Expected, at: 
 
 /// Whether every verdict on the results of a call, if it returned what `expect` says, is as it
 /// should be.
-pub(super) fn all_verdicts(
+pub(super) fn all_verdicts<E: Borrow<Expected>>(
     record: &CallRecord,
-    expect: impl Fn(ResultName) -> Expected,
+    expect: impl Fn(ResultName) -> E,
     is_right: impl Fn(Verdict) -> bool,
 ) -> bool {
-    record.results().all(|result| is_right(check_value(result, &expect(result.want)).verdict))
+    let check = |result: CallResult<'_>| check_value(result, expect(result.want).borrow());
+    record.results().all(|result| is_right(check(result).verdict))
 }

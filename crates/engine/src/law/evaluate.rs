@@ -1,5 +1,6 @@
 //! Evaluation of one law on one case.
 
+use std::borrow::Borrow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -123,13 +124,19 @@ fn evaluate_with(
 }
 
 /// Whether no result of a call is refuted by what `expect` says that the call returns.
-pub fn explains(record: &CallRecord, expect: impl Fn(ResultName) -> Expected) -> bool {
+pub fn explains<E: Borrow<Expected>>(
+    record: &CallRecord,
+    expect: impl Fn(ResultName) -> E,
+) -> bool {
     all_verdicts(record, expect, |verdict| verdict != Verdict::Fail)
 }
 
 /// Whether the results of a call are what `expect` says, where the bound of the contract says
 /// something: that they are not refuted when anything is allowed proves nothing.
-pub fn confirms(record: &CallRecord, expect: impl Fn(ResultName) -> Expected) -> bool {
+pub fn confirms<E: Borrow<Expected>>(
+    record: &CallRecord,
+    expect: impl Fn(ResultName) -> E,
+) -> bool {
     all_verdicts(record, expect, |verdict| matches!(verdict, Verdict::Pass | Verdict::Suspect))
 }
 
