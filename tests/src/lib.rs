@@ -1,6 +1,7 @@
 //! Helpers of the end-to-end tests: the binary, the interpreter, the report.
 
 pub mod changed;
+mod compiled;
 mod folder;
 pub mod functions;
 pub mod implementations;
@@ -9,6 +10,7 @@ pub mod markup;
 pub mod package;
 mod report;
 
+pub use compiled::compiled;
 pub use folder::{Folder, Words, temp};
 pub use report::{Finding, Report, text};
 

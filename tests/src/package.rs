@@ -10,6 +10,9 @@ use tempfile::TempDir;
 
 use crate::{Finished, Folder, Words, binary, finish, python, root, temp};
 
+/// pytest without the plugin of Hypothesis, which takes longer than all the rest to start.
+pub const PYTEST: &str = "-m pytest -p no:cacheprovider -p no:hypothesispytest --color=no";
+
 /// A fresh environment with the wheel in it; the libraries are those of the interpreter that the
 /// tests have.
 pub struct Environment {
@@ -81,7 +84,7 @@ impl Environment {
     /// Runs pytest there.
     #[must_use]
     pub fn pytest(&self, words: &str) -> Finished {
-        self.run(format!("-m pytest -p no:cacheprovider --color=no {words}"))
+        self.run(format!("{PYTEST} {words}"))
     }
 }
 

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use qkvet_tests::{
-    Finished, Folder, Report, Words, finish, has_python, in_one_process, root, temp,
+    Finished, Folder, Report, Words, compiled, finish, has_python, in_one_process, root, temp,
 };
 use tempfile::TempDir;
 
@@ -156,11 +156,9 @@ const NATIVE: [(&str, &[&str], &str); 7] = [
 fn a_library_that_attacks_its_worker_comes_to_a_clear_end() {
     for (way, names, said) in NATIVE {
         let marked = Marked::new();
-        let mut compiler = Command::new("cc");
-        compiler.args("-std=c99 -Wall -Wextra -Wpedantic -Werror -O2 -shared -fPIC".words());
-        compiler.args([&format!("-D{way}"), "-o"]).arg(marked.0.path().join("libhostile.so"));
-        finish(compiler.arg(root().join("tests/fixtures/native/hostile.c")).arg("-lm")).ends(0);
-        let words = format!("check lib:./libhostile.so --call '{PROTOTYPE}' {SMOKE}");
+        let compiler = format!("cc -std=c99 -Wall -Wextra -Werror -O2 -shared -fPIC -D{way}");
+        let library = compiled(&compiler, "tests/fixtures/native/hostile.c", "libhostile.so");
+        let words = format!("check lib:{} --call '{PROTOTYPE}' {SMOKE}", library.display());
         let report = finish(&mut marked.command(words)).finds(names);
         assert!(report["findings"].to_string().contains(said), "{way}: {report:#?}");
         marked.assert_gone();

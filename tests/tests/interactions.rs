@@ -154,6 +154,9 @@ impl Target for Noting {
     }
 }
 
+/// Calls that ask which extents a target takes, of a shape each.
+const ASKED: usize = 4;
+
 /// Twelve shapes are enough to find most options that are lost beside another, with every law that
 /// can be asked so.
 #[test]
@@ -185,7 +188,7 @@ fn few_shapes_are_asked_and_find_what_is_lost() {
         };
         let summary = run(&config, &mut |_| {}).expect("a run");
         let met = shapes.lock().expect("no panic").len();
-        assert!(met <= most, "{name}: {met} shapes");
+        assert!(met <= most + ASKED, "{name}: {met} shapes");
         summary
     };
     // These two exclude each other.

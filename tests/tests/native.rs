@@ -5,13 +5,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 
 use qkvet_tests::{
-    Finding, Finished, Folder, Report, Words, finish, has_program, has_python, in_one_process,
-    root, shell, temp, text,
+    Finding, Finished, Folder, Report, Words, compiled, finish, has_program, has_python,
+    in_one_process, root, shell, temp, text,
 };
-use tempfile::TempDir;
 
 const PARAMETERS: &str = "const float* q, const float* k, const float* v, float* out, int b, int h_q, int h_k, \
                           int n_q, int n_k, int d_k, int d_v, float scale, bool causal";
@@ -22,27 +20,24 @@ const WHOLE: &str = "int whole(double *out, double *lse, const double *q, const 
                      size_t n_q, size_t n_k, size_t d_k, size_t d_v, double scale, double softcap, int causal, \
                      int window_left, int64_t window_right)";
 
-/// `cc`, which is what Rust links with; no warnings.
-fn compile(source: impl AsRef<Path>, macros: &str, library: &Path) {
-    let mut command = Command::new("cc");
-    command
-        .args("-std=c99 -Wall -Wextra -Wpedantic -Werror -O2 -shared -fPIC -o".words())
-        .arg(library)
-        .args(macros.words())
-        .arg(root().join(source));
-    finish(command.arg("-lm")).ends(0);
+/// What Rust links with; no warnings.
+const COMPILER: &str = "cc -std=c99 -Wall -Wextra -Wpedantic -Werror -O2 -shared -fPIC";
+
+/// A source of a test's own.
+fn compile(source: &Path, library: &Path) {
+    let words = COMPILER.words();
+    let mut command = Command::new(&words[0]);
+    finish(command.args(&words[1..]).arg("-o").arg(library).arg(source).arg("-lm")).ends(0);
 }
 
-/// The functions by prototype, compiled once.
-fn library() -> &'static Path {
-    static BUILT: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
-    let (_, library) = BUILT.get_or_init(|| {
-        let folder = temp();
-        let library = folder.path().join("libattention.so");
-        compile("tests/fixtures/native/attention.c", "", &library);
-        (folder, library)
-    });
-    library
+/// The functions by prototype.
+fn library() -> PathBuf {
+    compiled(COMPILER, "tests/fixtures/native/attention.c", "libattention.so")
+}
+
+/// The struct's library, built with macros that spoil it.
+fn abi(macros: &str) -> PathBuf {
+    compiled(&format!("{COMPILER} {macros}"), "tests/fixtures/native/abi.c", "libabi.so")
 }
 
 fn check_in(folder: &Path, library: &Path, words: &str) -> Finished {
@@ -51,7 +46,7 @@ fn check_in(folder: &Path, library: &Path, words: &str) -> Finished {
 
 /// A function of the library with a prototype.
 fn by_prototype(prototype: &str, words: &str) -> Finished {
-    check_in(temp().path(), library(), &format!("--call '{prototype}' {words}"))
+    check_in(temp().path(), &library(), &format!("--call '{prototype}' {words}"))
 }
 
 /// A function with the usual parameters.
@@ -61,10 +56,7 @@ fn function(returns: &str, name: &str, words: &str) -> Finished {
 
 /// The struct's library, built with macros that spoil it.
 fn by_struct(macros: &str, words: &str) -> Finished {
-    let folder = temp();
-    let library = folder.path().join("libabi.so");
-    compile("tests/fixtures/native/abi.c", macros, &library);
-    check_in(folder.path(), &library, words)
+    check_in(temp().path(), &abi(macros), words)
 }
 
 const SMOKE: &str = "--suite smoke";
@@ -188,7 +180,7 @@ fn a_cache_by_content_is_shown_by_its_script() {
     }
     let folder = temp();
     let words = format!("--call 'void attn_by_content({PARAMETERS})' {FLOAT32}");
-    let report = check_in(folder.path(), library(), &words).report(1);
+    let report = check_in(folder.path(), &library(), &words).report(1);
     // What comes of the case before is not seen again by one case alone.
     let own = report.findings().filter(|finding| finding.name() != "intermittent");
     let shown = own.map(|finding| {
@@ -221,7 +213,7 @@ fn what_cannot_be_loaded_is_said() {
     check("./text.so", &call).expect(3, &["text.so", "-shared -fPIC"]);
     let here = library().display().to_string();
     check(&here, &call.replace("attn(", "attnn(")).expect(3, &["`attnn`", "`attn`?"]);
-    check_in(folder.path(), library(), "")
+    check_in(folder.path(), &library(), "")
         .expect(3, &["`qkvet_attention_v1`", "--call 'C PROTOTYPE'"]);
     check(&here, "void attn(const float* q").expect(2, &["--call:1:25", "`)`"]);
     check(&here, &call.replace("scale", "skale")).expect(2, &["`skale`", "`scale`?"]);
@@ -293,7 +285,7 @@ fn a_finding_of_a_library_has_a_script() {
             + &format!("\nvoid {name}(PARAMETERS) {{ {right}(ARGUMENTS); }}\n");
         folder.write("mended.c", text);
         let library = folder.path().join(format!("{name}.so"));
-        compile(folder.path().join("mended.c"), "", &library);
+        compile(&folder.path().join("mended.c"), &library);
         library.display().to_string()
     };
     let check = |name: &str, parameters: &str, words: &str| {
@@ -353,17 +345,11 @@ fn a_finding_by_the_struct_has_a_script() {
         return;
     }
     let folder = temp();
-    let build = |name: &str, macros: &str| {
-        let library = folder.path().join(name);
-        compile("tests/fixtures/native/abi.c", macros, &library);
-        library
-    };
-    let right = build("right.so", "").display().to_string();
+    let right = abi("").display().to_string();
     for (macros, part) in
         [("-DNO_SCALE", "FAIL"), ("-DRETURNS=3", "ERROR"), ("-DRETURNS=0", "FAIL")]
     {
-        let library = build("wrong.so", macros);
-        let finding = check_in(folder.path(), &library, FLOAT32).report(1).first();
+        let finding = check_in(folder.path(), &abi(macros), FLOAT32).report(1).first();
         folder.play(&finding, "").expect(1, &[part]);
         folder.play(&finding, &right).expect(0, &["FIXED"]);
     }
@@ -428,7 +414,7 @@ fn the_page_is_run() {
     assert!(names.len() > 40, "{names:?}");
     for name in names {
         let call = format!("--call 'void f(int {name}, int {name})'");
-        let refused = check_in(folder.path(), library(), &call);
+        let refused = check_in(folder.path(), &library(), &call);
         // That it is there twice, and not that it is unknown.
         refused.expect(2, &[&format!("`{name}`")]);
         assert!(!refused.stderr.contains("hint"), "{name}\n{}", refused.stderr);

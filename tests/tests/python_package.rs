@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use qkvet_tests::package::Environment;
+use qkvet_tests::package::{Environment, PYTEST};
 use qkvet_tests::{Folder, Words, finish, has_python, root};
 
 #[test]
@@ -115,10 +115,7 @@ fn known_deviations_are_those_of_the_command(environment: &Environment) {
         let entries: String = entries.iter().map(|entry| format!("- {{{entry}}}\n")).collect();
         project.write("qkvet.known.yaml", format!("known:\n{entries}"));
         let laws = "--qkvet-law single-key --qkvet-law rotation-invariance --qkvet-dtype float32";
-        let words = format!(
-            "-m pytest -p no:cacheprovider --color=no -rfxs {laws} \
-             --qkvet-target ../kernels.py:{function} {rest}"
-        );
+        let words = format!("{PYTEST} -rfxs {laws} --qkvet-target ../kernels.py:{function} {rest}");
         finish(environment.command(words).current_dir(&below))
     };
     let tiled = "finding: 'convention:head-map=tiled', reason: heads-7";

@@ -4,9 +4,8 @@
 
 use std::fmt::Display;
 use std::path::Path;
-use std::process::Command;
 
-use qkvet_tests::{Finished, Folder, Words, finish, has_python, qkvet, root, temp, text};
+use qkvet_tests::{Finished, Folder, Words, compiled, finish, has_python, qkvet, temp, text};
 
 const PROTOTYPE: &str = "int attention(const float* q, const float* k, const float* v, float* out, \
                          int b, int h_q, int h_k, int n_q, int n_k, int d_k, int d_v, float scale, \
@@ -38,19 +37,16 @@ fn called(folder: &Path, words: impl Words, variables: &[(&str, &str)]) -> Finis
 const ONE: &[(&str, &str)] = &[("OMP_NUM_THREADS", "1")];
 
 /// A check of the library of `race.c`, whose threads share one buffer or have one each.
-fn library(folder: &Path, macros: &str) -> String {
-    let path = folder.join("libattention.so");
-    let mut command = Command::new("cc");
-    command.args("-std=c99 -Wall -Wextra -Werror -O2 -fopenmp -shared -fPIC".words());
-    command.args(macros.words()).arg("-o").arg(&path);
-    finish(command.arg(root().join("tests/fixtures/native/race.c")).arg("-lm")).ends(0);
-    format!("check lib:{} --call '{PROTOTYPE}' --dtype float32", path.display())
+fn library(macros: &str) -> String {
+    let compiler = format!("cc -std=c99 -Wall -Wextra -Werror -O2 -fopenmp -shared -fPIC {macros}");
+    let library = compiled(compiler.trim_end(), "tests/fixtures/native/race.c", "libattention.so");
+    format!("check lib:{} --call '{PROTOTYPE}' --dtype float32", library.display())
 }
 
 #[test]
 fn a_race_of_openmp_is_found_and_told_from_what_is_wrong_on_one_thread() {
     let folder = temp();
-    let library = library(folder.path(), "-DSHARED");
+    let library = library("-DSHARED");
     let found = check(folder.path(), &library, &[]).report(1).first();
     assert_eq!(found.name(), "threads");
     let wrong = found.note("threads").and_then(|note| note["wrong"].as_u64());
@@ -62,14 +58,14 @@ fn a_race_of_openmp_is_found_and_told_from_what_is_wrong_on_one_thread() {
 #[test]
 fn threads_that_share_nothing_are_right() {
     let folder = temp();
-    let library = library(folder.path(), "");
+    let library = library("");
     check(folder.path(), library + " --suite smoke", &[]).finds(&[]);
 }
 
 #[test]
 fn what_hangs_on_several_threads_alone_is_told_so() {
     let folder = temp();
-    let hangs = library(folder.path(), "-DHANGS") + " --suite smoke --timeout 1";
+    let hangs = library("-DHANGS") + " --suite smoke --timeout 1";
     let counted = |flags: &str| {
         let found = check(folder.path(), format!("{hangs} {flags}"), &[]).report(1).first();
         assert_eq!(found["verdict"], "TIMEOUT");

@@ -6,49 +6,27 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 
 use qkvet_tests::{
-    Finished, Folder, Report, Words, finish, has_program, has_python, in_one_process, node, python,
-    root, temp,
+    Finished, Folder, Report, compiled, finish, has_program, has_python, in_one_process, node,
+    python, root, temp,
 };
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 const EXAMPLE: &str = "examples/c/attention.c";
 const FAULTY: &str = "tests/fixtures/c/faulty_attention.c";
 
-/// The example in C, compiled once; `cc` is what Rust links with.
-fn c_program() -> &'static Path {
-    static BUILT: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
-    built(&BUILT, EXAMPLE)
+/// No warning, whichever language the compiler takes it for.
+const FLAGS: &str = "-Wall -Wextra -Wpedantic -Wconversion -Werror -O2";
+
+/// The example in C; `cc` is what Rust links with.
+fn c_program() -> PathBuf {
+    compiled(&format!("cc -std=c99 {FLAGS}"), EXAMPLE, "attention")
 }
 
 /// The same with faults to choose from.
-fn faulty_c_program() -> &'static Path {
-    static BUILT: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
-    built(&BUILT, FAULTY)
-}
-
-fn built(once: &'static OnceLock<(TempDir, PathBuf)>, source: &str) -> &'static Path {
-    let (_, program) = once.get_or_init(|| {
-        let folder = temp();
-        let program = folder.path().join("attention");
-        compile("cc", &["-std=c99"], source, &program);
-        (folder, program)
-    });
-    program
-}
-
-/// No warning, whichever language the compiler takes it for.
-fn compile(compiler: &str, flags: &[&str], source: &str, program: &Path) {
-    let mut command = Command::new(compiler);
-    command
-        .args(flags)
-        .args("-Wall -Wextra -Wpedantic -Wconversion -Werror -O2 -o".words())
-        .arg(program)
-        .arg(root().join(source));
-    finish(command.arg("-lm")).ends(0);
+fn faulty_c_program() -> PathBuf {
+    compiled(&format!("cc -std=c99 {FLAGS}"), FAULTY, "attention")
 }
 
 fn check(command: &str, flags: &str) -> Finished {
@@ -146,9 +124,8 @@ fn the_header_is_cpp_too() {
     if !has_program("c++", "--version") {
         return;
     }
-    let folder = temp();
     for source in [EXAMPLE, FAULTY] {
-        compile("c++", &["-x", "c++", "-std=c++11"], source, &folder.path().join("attention"));
+        let _ = compiled(&format!("c++ -x c++ -std=c++11 {FLAGS}"), source, "attention");
     }
 }
 

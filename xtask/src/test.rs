@@ -83,6 +83,8 @@ impl Environment {
 
     fn tell<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         command.env("QKVET_TEST_PYTHON", &self.python).env("QKVET_TEST_NODE", &self.node);
+        // JAX compiles for each shape, and no test is about how well.
+        command.env("JAX_DISABLE_MOST_OPTIMIZATIONS", "1");
         command.envs(self.candle.iter().map(|candle| ("QKVET_TEST_CANDLE", candle)))
     }
 }

@@ -82,7 +82,10 @@ pub(super) fn write_open_ends(rows: &mut Rows, summary: &Summary) {
         let allow = if named.len() == 1 { "allows" } else { "allow" };
         rows.wrapped(
             "undecided",
-            &format!("{n}: {} {allow} any result; try --contract", named.join(", ")),
+            &format!(
+                "{n}: at some element {} {allow} any number; try --contract",
+                named.join(", ")
+            ),
         );
     }
     write_warnings(rows, summary);
