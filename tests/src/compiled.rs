@@ -8,9 +8,9 @@ use std::process::Command;
 
 use crate::{Words, binary, finish, root};
 
-/// What a compiler, in front of its flags, makes of a source of the repository, under this name. It is made once
-/// for all tests, each of which is a process of its own, and again when a text beside it or in
-/// `examples/c` changes.
+/// What a compiler, in front of its flags, makes of a source of the repository, under this name. It
+/// is made once for all tests, each of which is a process of its own, and again when a text beside
+/// it or in `examples/c` changes.
 ///
 /// # Panics
 /// When the compiler does not take it.
@@ -35,11 +35,18 @@ pub fn compiled(compiler: &str, source: &str, name: &str) -> PathBuf {
         std::fs::create_dir_all(&made).unwrap_or_else(|e| panic!("{made:?}: {e}"));
         // Others may make it at the same time: the last one stays.
         let own = made.join(format!("{name}.{}", std::process::id()));
-        let words = compiler.words();
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).arg("-o").arg(&own).arg(&source).arg("-lm");
-        finish(&mut command).ends(0);
+        compile(compiler, &source, &own);
         std::fs::rename(&own, &program).unwrap_or_else(|e| panic!("{program:?}: {e}"));
     }
     program
+}
+
+/// Compiles a source.
+///
+/// # Panics
+/// When the compiler does not take it.
+pub fn compile(compiler: &str, source: &Path, program: &Path) {
+    let words = compiler.words();
+    let mut command = Command::new(&words[0]);
+    finish(command.args(&words[1..]).arg("-o").arg(program).arg(source).arg("-lm")).ends(0);
 }

@@ -10,7 +10,7 @@ pub mod markup;
 pub mod package;
 mod report;
 
-pub use compiled::compiled;
+pub use compiled::{compile, compiled};
 pub use folder::{Folder, Words, temp};
 pub use report::{Finding, Report, text};
 

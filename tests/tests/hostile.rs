@@ -156,7 +156,10 @@ const NATIVE: [(&str, &[&str], &str); 7] = [
 fn a_library_that_attacks_its_worker_comes_to_a_clear_end() {
     for (way, names, said) in NATIVE {
         let marked = Marked::new();
-        let compiler = format!("cc -std=c99 -Wall -Wextra -Werror -O2 -shared -fPIC -D{way}");
+        let compiler = format!(
+            "cc -std=c99 -Wall -Wextra -Wpedantic -Werror -O2 -shared -fPIC \
+             -D{way}"
+        );
         let library = compiled(&compiler, "tests/fixtures/native/hostile.c", "libhostile.so");
         let words = format!("check lib:{} --call '{PROTOTYPE}' {SMOKE}", library.display());
         let report = finish(&mut marked.command(words)).finds(names);

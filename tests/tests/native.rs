@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use qkvet_tests::{
-    Finding, Finished, Folder, Report, Words, compiled, finish, has_program, has_python,
+    Finding, Finished, Folder, Report, Words, compile, compiled, finish, has_program, has_python,
     in_one_process, root, shell, temp, text,
 };
 
@@ -22,13 +22,6 @@ const WHOLE: &str = "int whole(double *out, double *lse, const double *q, const 
 
 /// What Rust links with; no warnings.
 const COMPILER: &str = "cc -std=c99 -Wall -Wextra -Wpedantic -Werror -O2 -shared -fPIC";
-
-/// A source of a test's own.
-fn compile(source: &Path, library: &Path) {
-    let words = COMPILER.words();
-    let mut command = Command::new(&words[0]);
-    finish(command.args(&words[1..]).arg("-o").arg(library).arg(source).arg("-lm")).ends(0);
-}
 
 /// The functions by prototype.
 fn library() -> PathBuf {
@@ -285,7 +278,7 @@ fn a_finding_of_a_library_has_a_script() {
             + &format!("\nvoid {name}(PARAMETERS) {{ {right}(ARGUMENTS); }}\n");
         folder.write("mended.c", text);
         let library = folder.path().join(format!("{name}.so"));
-        compile(&folder.path().join("mended.c"), &library);
+        compile(COMPILER, &folder.path().join("mended.c"), &library);
         library.display().to_string()
     };
     let check = |name: &str, parameters: &str, words: &str| {

@@ -39,7 +39,7 @@ const ONE: &[(&str, &str)] = &[("OMP_NUM_THREADS", "1")];
 /// A check of the library of `race.c`, whose threads share one buffer or have one each.
 fn library(macros: &str) -> String {
     let compiler = format!("cc -std=c99 -Wall -Wextra -Werror -O2 -fopenmp -shared -fPIC {macros}");
-    let library = compiled(compiler.trim_end(), "tests/fixtures/native/race.c", "libattention.so");
+    let library = compiled(&compiler, "tests/fixtures/native/race.c", "libattention.so");
     format!("check lib:{} --call '{PROTOTYPE}' --dtype float32", library.display())
 }
 

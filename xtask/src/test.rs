@@ -83,8 +83,6 @@ impl Environment {
 
     fn tell<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         command.env("QKVET_TEST_PYTHON", &self.python).env("QKVET_TEST_NODE", &self.node);
-        // JAX compiles for each shape, and no test is about how well.
-        command.env("JAX_DISABLE_MOST_OPTIMIZATIONS", "1");
         command.envs(self.candle.iter().map(|candle| ("QKVET_TEST_CANDLE", candle)))
     }
 }
@@ -109,5 +107,9 @@ pub(crate) fn runner(tier: Tier, which: &[&str]) -> Result<Command, Failure> {
     let threads = std::thread::available_parallelism().map_or(2, |n| 2 * n.get()).to_string();
     command.args(["nextest", "run", "--profile", profile, "--test-threads", &threads]).args(which);
     command.env("QKVET_TEST_TIER", tier.name());
+    if tier != Tier::All {
+        // JAX compiles for each shape. The slow tests have it compile as users do.
+        command.env("JAX_DISABLE_MOST_OPTIMIZATIONS", "1");
+    }
     Ok(command)
 }

@@ -71,9 +71,8 @@ pub(super) fn predict(
                 let without: Vec<&Layer> = others(false);
                 let with = predict(base, &with, call, want, extent)?;
                 let without = predict(base, &without, call, want, extent)?;
-                let width = width_of(want, call.dims());
                 let is_same_form = with.values.len() == without.values.len();
-                return is_same_form.then(|| mixed(call, extent, width, when, with, &without));
+                return is_same_form.then(|| mixed(call, extent, want, when, with, &without));
             }
             Some(when) if !when.holds(&env) => continue,
             _ => {}
@@ -91,11 +90,12 @@ pub(super) fn predict(
 pub(super) fn mixed(
     call: &Call,
     extent: Extent,
-    width: usize,
+    want: ResultName,
     when: &IndexExpr,
     mut with: Plain,
     without: &Plain,
 ) -> Plain {
+    let width = width_of(want, call.dims());
     for at in 0..with.values.len() {
         if !when.holds(&element_env(call, width, extent, at)) {
             with.values[at] = without.values[at];

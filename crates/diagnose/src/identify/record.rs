@@ -3,7 +3,7 @@
 use qkvet_engine::format::{smallest_subnormal, unit_roundoff};
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::CallRecord;
-use qkvet_engine::lowering::{call_env, width_of};
+use qkvet_engine::lowering::call_env;
 use qkvet_engine::plain::{Extent, Plain};
 use qkvet_spec::{Call, Contract, Dims, IndexExpr, Meaning, ResultName};
 
@@ -189,8 +189,7 @@ impl Record {
     pub(super) fn where_holds(&self, when: Option<&IndexExpr>, predicted: &[Plain]) -> Vec<Plain> {
         let of = |(one, with): (&ResultRecord, &Plain)| match when {
             Some(when) if is_of_elements(when) => {
-                let width = width_of(one.want, self.call.dims());
-                mixed(&self.call, Extent::Whole, width, when, with.clone(), &one.base)
+                mixed(&self.call, Extent::Whole, one.want, when, with.clone(), &one.base)
             }
             Some(when) if !when.holds(&call_env(&self.call)) => one.base.clone(),
             _ => with.clone(),
