@@ -113,7 +113,7 @@ fn the_frozen_folders_of_the_repository_hold() {
         let cases = format!("snapshots/{suite}");
         for target in ["builtin:flash", "builtin:standard"] {
             let report = check(root(), target, &format!("--cases {cases}")).finds(&[]);
-            assert_eq!(report["run"]["suite"], format!("{suite} 1.2.0, frozen"));
+            assert_eq!(report["run"]["suite"], format!("{suite} 1.3.0, frozen"));
         }
     }
     let hunted = hunted("core");

@@ -10,6 +10,7 @@ mod command_line;
 mod configuration;
 mod continuous_integration;
 mod contracts;
+mod deviations;
 mod device;
 mod diagnosis;
 mod documents;

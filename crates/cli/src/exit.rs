@@ -118,6 +118,7 @@ fn of_records(summary: &Summary, strict: bool, is_stale: bool) -> u8 {
         TARGET
     } else if summary.findings.iter().any(|one| !one.is_known() && fails(one.verdict))
         || unknown().any(|record| fails(record.verdict))
+        || summary.claim.as_ref().is_some_and(|claim| claim.contradicted > 0)
         || is_stale
     {
         FINDINGS

@@ -182,13 +182,34 @@ impl<'a> Evidence<'a> {
     fn all_explained<'f>(&self, faults: &[&'f Fault]) -> Option<Cause<'f>> {
         let explained: Vec<usize> =
             (0..self.failures.len()).filter(|at| self.explains(*at, faults)).collect();
-        // Confirming costs as much as explaining: a few speak for all.
-        let tried: Vec<usize> = sample_evenly(&explained, TRIED).copied().collect();
+        // Confirming costs as much as explaining: a few speak for all. Where any weights are
+        // allowed nobody can.
+        let bounded: Vec<usize> =
+            explained.iter().copied().filter(|at| self.is_bounded(*at)).collect();
+        let speaking = if bounded.is_empty() { &explained } else { &bounded };
+        let tried: Vec<usize> = sample_evenly(speaking, TRIED).copied().collect();
         let confirming = tried.iter().filter(|at| self.is_confirmed(**at, faults)).count();
         let is_confirmed = confirming > 0
             && confirming * MIN_CONFIRMING >= tried.len()
             && !self.is_right_later(faults, explained.len());
         is_confirmed.then(|| Cause { faults: faults.to_vec(), explained, contradicted: 0 })
+    }
+
+    /// Whether a failure has a wrong number of which the contract bounds the weights.
+    fn is_bounded(&self, at: usize) -> bool {
+        self.failures[at].iter().filter(|seen| !seen.is_right).any(|seen| {
+            // Nothing is right of a call that does not fit.
+            if seen.record.call.misfit().is_some() {
+                return true;
+            }
+            seen.record.results().any(|result| {
+                let right = seen.right(self.base, result.want);
+                let is_shown = |(at, x): (usize, &f64)| {
+                    at >= right.exact.len() || !right.holds(at, *x) && right.bounds_weights(at)
+                };
+                result.tensor().is_none_or(|got| got.data.iter().enumerate().any(is_shown))
+            })
+        })
     }
 
     /// Whether only the first call is said to be right, though more than `n` calls are that half of
@@ -225,7 +246,7 @@ impl<'a> Evidence<'a> {
             return wrong.any(is_shown);
         }
         match faults {
-            [Fault { behavior: Some(behavior), .. }] if keeps(*behavior) => {
+            [Fault { behavior: Some(behavior), .. }] if behavior.keeps_something() => {
                 wrong.any(|seen| remembers(*behavior, seen, self.base, &self.others, is_told_for))
             }
             _ => true,
@@ -329,7 +350,8 @@ fn is_of_meaning(faults: &[&Fault]) -> bool {
 }
 
 /// Whether results of a call tell `other` from what is right: at most of the wrong elements it does
-/// not hold the right value as well.
+/// not hold the right value as well. Elements of which it says less than what is wrong with them
+/// have no say.
 fn tells(seen: &Seen<'_>, base: &Meaning, other: impl Fn(ResultName) -> Expected) -> bool {
     seen.record.results().any(|result| {
         let right = seen.right(base, result.want);
@@ -340,10 +362,14 @@ fn tells(seen: &Seen<'_>, base: &Meaning, other: impl Fn(ResultName) -> Expected
         if other.shape != right.shape {
             return true;
         }
-        let wrong = || {
-            got.data.iter().enumerate().filter(|(at, x)| !right.holds(*at, **x)).map(|(at, _)| at)
-        };
-        2 * wrong().filter(|at| !other.holds(*at, right.exact[*at].mid)).count() > wrong().count()
+        let (mut apart, mut of) = (0, 0);
+        for (at, x) in got.data.iter().enumerate().filter(|(at, x)| !right.holds(*at, **x)) {
+            let mid = right.exact[at].mid;
+            let is_vague = other.exact[at].rad + other.hard[at] >= (x - mid).abs();
+            of += usize::from(!is_vague);
+            apart += usize::from(!is_vague && !other.holds(at, mid));
+        }
+        2 * apart > of
     })
 }
 
@@ -472,12 +498,6 @@ fn behaves(behavior: Behavior, fault: &Fault, seen: &Seen<'_>, base: &Meaning) -
         }
         _ => false,
     }
-}
-
-/// Whether behavior leaves something behind that a later call finds.
-fn keeps(behavior: Behavior) -> bool {
-    use Behavior::{AnswerCached, LengthsKept, MaskKept, RightAtFirst, ScaleKept};
-    matches!(behavior, AnswerCached | ScaleKept | MaskKept | LengthsKept | RightAtFirst)
 }
 
 /// Whether a wrong result is right, as `is_right` sees it, for something that an earlier call may

@@ -8,6 +8,7 @@ mod adequacy;
 mod boundary;
 mod canned;
 mod cause;
+mod claim;
 mod convention;
 mod fault_groups;
 mod identify;
@@ -20,6 +21,7 @@ pub use adequacy::{FORMATS, adequacy};
 pub use boundary::{Place, boundary};
 pub use canned::CannedTarget;
 pub use cause::{Cause, Records, cause, together};
+pub use claim::Claim;
 pub use convention::{applied, conventions_that_explain, explained, followed};
 pub use fault_groups::{MIN_SHARE, Named, named};
 pub use identify::{

@@ -36,7 +36,8 @@ pub struct Bound {
     /// `(n_q, d_v)`.
     pub hard: Vec<f64>,
     /// Not a proof: under independent roundings of mean zero the chance to exceed it is below 10⁻¹⁵
-    /// for each element and source of error; at most `hard`, `(n_q, d_v)`.
+    /// for each element and source of error; at most `hard`, or infinite where `hard` is what any
+    /// weights leave, `(n_q, d_v)`.
     pub probable: Vec<f64>,
     /// As `hard`, for the log-sum-exp of each query, `n_q` numbers; 0 where it is −∞.
     pub lse_hard: Vec<f64>,
@@ -75,8 +76,9 @@ pub fn lse_bound_in(base: LseBase, bound: f64) -> f64 {
 /// log-sum-exp in docs/bounds.md#lse-contract.
 ///
 /// # Edge cases
-/// All are infinite where a format of the contract could overflow, and the hard ones also where an
-/// error term reaches 1 (the bound is vacuous). An empty row that is defined as zeros or NaN has
+/// All are infinite where a format of the contract could overflow. Where the errors of the logits
+/// are so large that `hard` would exceed it, it is the bound of a mean of the values with any
+/// weights (docs/bounds.md#any-weights). An empty row that is defined as zeros or NaN has
 /// bound 0.
 pub fn bound(head: &Head<'_>, enclosure: &HeadEnclosure, contract: &Contract) -> Bound {
     let formats = Formats::new(contract, head);
@@ -88,13 +90,15 @@ pub fn bound(head: &Head<'_>, enclosure: &HeadEnclosure, contract: &Contract) ->
         lse_probable: Vec::with_capacity(head.n_q),
         overflows: Vec::with_capacity(head.n_q),
     };
+    let values = Interval::of_columns(head);
     for (i, stats) in enclosure.rows.iter().enumerate() {
         let row = Row::new(head, i, stats, &formats);
         let columns = i * head.d_v..(i + 1) * head.d_v;
         for c in 0..head.d_v {
-            let (hard, probable) = row.element(c, &Element::new(enclosure, i * head.d_v + c));
-            bound.hard.push(if hard.is_nan() { f64::INFINITY } else { hard });
-            bound.probable.push(if probable.is_nan() { hard } else { probable.min(hard) });
+            let element = Element::new(enclosure, i * head.d_v + c, &values[c]);
+            let (hard, probable) = row.element(c, &element);
+            bound.hard.push(hard);
+            bound.probable.push(probable);
         }
         let is_unbounded = bound.hard[columns.clone()].iter().any(|hard| hard.is_infinite());
         bound.overflows.push(is_unbounded && row.overflows(&enclosure.value_abs_sum[columns]));
@@ -112,17 +116,54 @@ struct Element {
     deviation: f64,
     value_abs_sum: f64,
     product_norm: f64,
+    /// `max |v|` and `max |v − O|` over all keys, and over 0 where there is a sink.
+    largest: f64,
+    farthest: f64,
 }
 
 impl Element {
-    fn new(enclosure: &HeadEnclosure, index: usize) -> Self {
+    fn new(enclosure: &HeadEnclosure, index: usize, values: &Interval) -> Self {
+        let (mid, rad) = (enclosure.mid[index], enclosure.rad[index]);
         Self {
-            output: enclosure.mid[index].abs() + enclosure.rad[index],
+            output: mid.abs() + rad,
+            largest: values.largest(),
+            farthest: values.farthest(mid) + rad,
             abar: enclosure.abar[index],
             deviation: enclosure.deviation[index],
             value_abs_sum: enclosure.value_abs_sum[index],
             product_norm: enclosure.product_norm[index],
         }
+    }
+}
+
+/// Least and largest value of a column, over all keys, and over 0 where there is a sink.
+#[derive(Clone, Copy)]
+struct Interval {
+    low: f64,
+    high: f64,
+}
+
+impl Interval {
+    /// Those of each column.
+    fn of_columns(head: &Head<'_>) -> Vec<Self> {
+        let empty = Self { low: f64::INFINITY, high: f64::NEG_INFINITY };
+        let start = if head.sink.is_some() { Self { low: 0.0, high: 0.0 } } else { empty };
+        let mut columns = vec![start; head.d_v];
+        for row in head.value.chunks_exact(head.d_v.max(1)) {
+            for (column, x) in columns.iter_mut().zip(row) {
+                *column = Self { low: column.low.min(*x), high: column.high.max(*x) };
+            }
+        }
+        columns
+    }
+
+    fn largest(&self) -> f64 {
+        self.low.abs().max(self.high.abs())
+    }
+
+    /// The largest distance from `x`.
+    fn farthest(&self, x: f64) -> f64 {
+        (self.high - x).max(x - self.low)
     }
 }
 
@@ -183,19 +224,27 @@ impl<'a> Row<'a> {
         {
             return (f64::INFINITY, f64::INFINITY);
         }
-        let merging = merging::merge_error(self.factors, element);
+        let merging = merging::merge_error(self.factors, element.abar + element.output);
         if let Some(hard) = exact_bound(head, (self.i, c), stats, logits, formats, element) {
             let hard =
                 hard + merging + merging::stored_error(terms, self.factors, formats, element);
             return (hard, hard);
         }
-        // An error that is not small makes the hard bound infinite, and half of the row sum is left
-        // where the probable one is finite.
+        // Half of the row sum is left where the probable bound is finite.
         let absolute = self.absolute_error(terms, element);
         let weights = self.weights_underflow(terms, element);
         let undivided = |mass: f64| if formats.divides_last { mass } else { mass.clamp(0.0, 1.0) };
-        let hard_absolute = absolute / terms.mass.clamp(0.0, 1.0) + weights / undivided(terms.mass);
-        let hard = INFLATION * terms.hard(head, formats, element, hard_absolute) + merging;
+        // Errors are absolute beside the largest exponential, which is off by a factor itself.
+        let hard_absolute = terms.growth()
+            * (absolute / terms.mass.clamp(0.0, 1.0) + weights / undivided(terms.mass));
+        let of_weights = INFLATION * terms.hard(head, formats, element, hard_absolute) + merging;
+        // Any weights may move a mean as far as its farthest value at least.
+        let of_any_weights = if of_weights <= element.farthest {
+            f64::INFINITY
+        } else {
+            INFLATION * terms.of_any_weights(head, formats, element, absolute + weights)
+                + merging::merge_error(self.factors, 2.0 * element.largest)
+        };
         let probable_absolute = 2.0 * (absolute + weights / undivided(terms.sum_lower));
         let probable = INFLATION
             * probable::probable(head, stats, logits, terms, formats, element, probable_absolute)
@@ -203,7 +252,12 @@ impl<'a> Row<'a> {
         let fits = |error: f64| {
             if element.output + error <= max_finite(formats.output) { error } else { f64::INFINITY }
         };
-        (fits(hard), fits(probable))
+        let hard = fits(of_weights.min(of_any_weights));
+        match probable.is_finite() {
+            true => (hard, probable.min(hard)),
+            false if of_weights < of_any_weights => (hard, hard),
+            false => (hard, f64::INFINITY),
+        }
     }
 
     /// Hard and probable bound of the log-sum-exp.

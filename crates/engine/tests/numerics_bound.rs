@@ -120,7 +120,8 @@ fn falsify(rng: &mut ChaCha8Rng, contract: &Contract, trials: usize) -> Worst {
         let enclosure = enclose(&head);
         let bound = bound(&head, &enclosure, contract);
         assert!(bound.hard.iter().chain(&bound.probable).chain(&bound.lse_hard).all(|b| *b >= 0.0));
-        assert!(bound.hard.iter().zip(&bound.probable).all(|(hard, probable)| probable <= hard));
+        let is_lesser = |(hard, probable)| probable <= hard || probable == &f64::INFINITY;
+        assert!(bound.hard.iter().zip(&bound.probable).all(is_lesser));
         assert!(
             bound.lse_hard.iter().zip(&bound.lse_probable).all(|(hard, probable)| probable <= hard)
         );
@@ -158,7 +159,7 @@ fn implementations_that_keep_a_contract_stay_within_the_hard_bound() {
         println!("{}", worst.line(&contract.contract));
         // Eight bits leave little: accumulators of 14 bits and weights of 3 or 4 are far off with
         // peaked rows.
-        let enough = if contract.dtype.size() == 1 { 50 } else { 100 };
+        let enough = if contract.dtype.size() == 1 { 120 } else { 195 };
         assert!(
             worst.finite >= enough,
             "{}: only {} of 200 bounds say something",
@@ -184,7 +185,7 @@ fn implementations_that_keep_a_composed_contract_stay_within_the_hard_bound() {
     for name in COMPOSED {
         let worst = falsify(&mut rng, &contract(name), 80);
         println!("{}", worst.line(name));
-        assert!(worst.finite >= 30, "{name}: only {} of 80 bounds say something", worst.finite);
+        assert!(worst.finite >= 50, "{name}: only {} of 80 bounds say something", worst.finite);
         assert!(worst.probable <= 1.0, "{name}: {}", worst.probable);
         assert!(worst.lse_probable <= 1.0, "{name}: {}", worst.lse_probable);
     }
@@ -219,6 +220,44 @@ fn implementations_that_do_something_else_are_refuted() {
         let is_coarse = contract.score_roundings > 0 || contract.dtype.size() == 1;
         assert!(short > 1.0 || is_coarse, "{}: {short}", contract.contract);
     }
+}
+
+/// Scores so large that their roundings may change a weight by any factor: the bound is one of means
+/// with other weights, and holds for those that move the output farthest.
+#[test]
+fn errors_of_scores_that_are_not_small_are_paid_for() {
+    let contract = Contract { weights: Dtype::Float32, ..contract("bf16-unfused") };
+    let growth = (1.0 + unit_roundoff(Dtype::Bfloat16)).powi(7) - 1.0;
+    let mut reached = [0.0f64; 2];
+    for seed in 0..400 {
+        let mut problem = Problem::gaussian(seed, (1, 6, 1, 1), contract.dtype);
+        problem.scale = Scale::Given(1.0);
+        problem.query.fill(1.0);
+        // Scores that are large, or large and far apart.
+        let (size, apart) =
+            ([48.0, 100.0, 200.0][seed as usize % 3], [0.5, 64.0][seed as usize % 2]);
+        let keys = problem.key.iter_mut();
+        keys.for_each(|k| *k = round(size + apart * *k, contract.dtype));
+        let enclosure = enclose(&problem.head());
+        let bound = bound(&problem.head(), &enclosure, &contract).hard[0];
+        let values = &problem.value;
+        for (threshold, sign) in values.iter().flat_map(|v| [(*v, 1.0), (*v, -1.0)]) {
+            let score = |(k, v): (&f64, &f64)| {
+                k * (1.0 + growth * if *v >= threshold { sign } else { -sign })
+            };
+            let scores: Vec<f64> = problem.key.iter().zip(values).map(score).collect();
+            let largest = scores.iter().fold(0.0f64, |most, z| most.max(*z));
+            let weights: Vec<f64> = scores.iter().map(|z| libm::exp(z - largest)).collect();
+            let sum: f64 = weights.iter().sum();
+            let output = weights.iter().zip(values).map(|(w, v)| w * v).sum::<f64>() / sum;
+            let error = (output - enclosure.mid[0]).abs();
+            assert!(error <= bound, "{seed}: {error:e} of {bound:e}");
+            let kind = &mut reached[usize::from(bound < 0.3)];
+            *kind = kind.max(error / bound);
+        }
+    }
+    // Where any weights are allowed, and where one key has nearly all of it.
+    assert!(reached[0] > 0.9 && reached[1] > 0.4, "{reached:?}");
 }
 
 /// The logarithm of a part is as wrong as its size allows, and with it the share of the part.
@@ -345,7 +384,7 @@ fn possible_overflow_makes_the_bounds_infinite() {
         problem.query.iter_mut().for_each(|q| *q *= size);
         problem
     };
-    for (problem, is_finite) in [(with_query(1.0 / 64.0), true), (with_query(6e3), false)] {
+    for (problem, is_finite) in [(with_query(1.0 / 64.0), true), (with_query(2e4), false)] {
         let bound = bound(&problem.head(), &enclose(&problem.head()), &contract);
         assert!(bound.hard.iter().chain(&bound.probable).all(|b| b.is_finite() == is_finite));
     }

@@ -131,7 +131,7 @@ fn told(finding: &Finding) -> (String, String) {
 fn warnings(summary: &Summary) -> impl Iterator<Item = (String, String)> {
     let undecided = [
         (Verdict::Suspect, "cases are farther out than roundings of mean zero would be"),
-        (Verdict::Inconclusive, "cases are undecided: their contract allows any number there"),
+        (Verdict::Inconclusive, "cases are undecided: their contract allows any weights there"),
     ];
     let undecided = undecided.into_iter().filter_map(move |(verdict, text)| {
         let n = summary.count(verdict);

@@ -4,6 +4,7 @@
 #[cfg(feature = "formats")]
 mod adequacy;
 mod deviation;
+mod deviation_file;
 #[cfg(feature = "formats")]
 mod doctor;
 #[cfg(feature = "formats")]
@@ -58,6 +59,8 @@ mod words;
 #[cfg(feature = "formats")]
 pub use adequacy::{adequacy, adequacy_page};
 #[cfg(feature = "formats")]
+pub use deviation_file::deviation_file;
+
 pub use doctor::{DoctorText, doctor_line};
 #[cfg(feature = "formats")]
 pub use finding_name::{INTERMITTENT, LAYOUT, THREADS, UNEXPLAINED, finding_name, titles};

@@ -39,6 +39,7 @@ fn object(summary: &Summary, (most, width): (usize, usize)) -> Value {
     let (run, open) = (&summary.run, open_findings(summary));
     let worse = summary.snapshot.as_ref().map(|outcome| outcome.count(Change::is_regression));
     let n_worse = worse.unwrap_or(0);
+    let contradicted = summary.claim.as_ref().map_or(0, |claim| claim.contradicted);
     let n_stale = summary.known.as_ref().map_or(0, |known| known.stale().count());
     let first = open.iter().take(most).map(|at| finding(&summary.findings[*at], width));
     json!({
@@ -46,7 +47,7 @@ fn object(summary: &Summary, (most, width): (usize, usize)) -> Value {
         "target": short(&run.target, width),
         "suite": short(&run.suite, width),
         "seed": run.seed,
-        "fails": failing_findings(summary) > 0 || n_stale > 0 || n_worse > 0 || summary.stopped.is_some(),
+        "fails": failing_findings(summary) > 0 || n_stale > 0 || n_worse > 0 || contradicted > 0 || summary.stopped.is_some(),
         "checked": summary.checked(),
         "declined": summary.count(Verdict::Unsupported) + summary.count(Verdict::Refused),
         "undecided": summary.count(Verdict::Suspect) + summary.count(Verdict::Inconclusive),

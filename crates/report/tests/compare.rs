@@ -120,6 +120,7 @@ fn summary(findings: Vec<Finding>, records: Vec<CaseRecord>) -> Summary {
         warnings: Vec::new(),
         known: None,
         snapshot: None,
+        claim: None,
         records,
     }
 }

@@ -21,7 +21,7 @@ pub(crate) use declared::names;
 pub use declared::{Declared, meaning_of, rounded_inside};
 pub use home::{Home, KNOWN_FILE};
 pub use profile::{DEFAULT_PROFILE, Profile};
-pub use run::{CaseSource, FailFast, RunConfig, Seen};
+pub use run::{CaseSource, FailFast, NamedClaim, RunConfig, Seen};
 pub use settings::{CALLING, Origin, PREFIX, SETTINGS, Said, Setting, said};
 
 /// The file's name, looked for beside the target and upwards, then in the current folder and

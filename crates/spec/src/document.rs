@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::verdict::is_false;
 use crate::{
-    CaseRecord, Coverage, Dialect, Finding, KnownOutcome, RunInfo, Sentence, SnapshotOutcome,
-    Summary, Words,
+    CaseRecord, ClaimOutcome, Coverage, Dialect, Finding, KnownOutcome, RunInfo, Sentence,
+    SnapshotOutcome, Summary, Words,
 };
 
 /// Name and version of the format. New kinds of causes and notes do not raise it.
@@ -125,6 +125,9 @@ pub struct SummaryDocument<'a> {
     /// What is different from a snapshot, if it was compared with one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snapshot: &'a Option<SnapshotOutcome>,
+    /// What came of a file of deviations, if it was held against one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim: &'a Option<ClaimOutcome>,
     /// Every case, in order of the suite.
     pub records: &'a [CaseRecord],
 }
@@ -143,6 +146,7 @@ impl<'a> SummaryDocument<'a> {
             warnings: summary.warnings.iter().map(|warning| words.warning(warning)).collect(),
             known: &summary.known,
             snapshot: &summary.snapshot,
+            claim: &summary.claim,
             records: &summary.records,
         }
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::tally::{cases, tally};
 use crate::verdict::is_false;
 use crate::{
-    CallOption, Dims, Evidence, Finding, Fit, KnownOutcome, Notice, Proposal, Quoted,
+    CallOption, ClaimOutcome, Dims, Evidence, Finding, Fit, KnownOutcome, Notice, Proposal, Quoted,
     SnapshotOutcome, Verdict, Warning,
 };
 
@@ -250,6 +250,9 @@ pub struct Summary {
     /// What is different from a snapshot, if it was compared with one.
     #[serde(default)]
     pub snapshot: Option<SnapshotOutcome>,
+    /// What came of a file of deviations, if it was held against one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<ClaimOutcome>,
     /// Every case, in order of the suite.
     pub records: Vec<CaseRecord>,
 }

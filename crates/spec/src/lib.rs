@@ -67,8 +67,9 @@ pub use condition::{
 };
 pub use contract::{Contract, Depth};
 pub use deviation::{
-    DenominatorForm, Deviation, DeviationFormula, InputForm, LogitForm, LseForm, PartWeight,
-    Reason, SoftcapForm, Standing, StubForm, Twist, WeightForm,
+    ClaimOutcome, DenominatorForm, Deviation, DeviationFile, DeviationFormula, InputForm,
+    LogitForm, LseForm, PartWeight, Reason, SavedDeviation, SoftcapForm, Standing, StubForm, Twist,
+    WeightForm,
 };
 pub use doctor::{Diagnosis, DoctorEvent, DoctorReport};
 pub use document::{FindingDocument, Findings, REPORT_FORMAT, Sentences, SummaryDocument};

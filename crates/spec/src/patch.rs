@@ -62,8 +62,16 @@ pub enum Behavior {
     MisfitAnswered(Misfit),
 }
 
+impl Behavior {
+    /// Whether something of an earlier call is kept for later ones.
+    pub fn keeps_something(self) -> bool {
+        use Behavior::{AnswerCached, LengthsKept, MaskKept, RightAtFirst, ScaleKept};
+        matches!(self, AnswerCached | ScaleKept | MaskKept | LengthsKept | RightAtFirst)
+    }
+}
+
 /// A mistake, as a patch; one file in `specs/faults/`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Fault {

@@ -9,7 +9,7 @@ macro_rules! schemas {
 
 /// Names of the file formats, each with its JSON Schema (draft 2020-12), in the order in which they
 /// are listed.
-pub const SCHEMAS: [(&str, &str); 19] = schemas![
+pub const SCHEMAS: [(&str, &str); 20] = schemas![
     "law",
     "fault",
     "convention",
@@ -26,6 +26,7 @@ pub const SCHEMAS: [(&str, &str); 19] = schemas![
     "snapshot",
     "known",
     "known-list",
+    "deviations",
     "question",
     "exam",
     "config",
@@ -58,5 +59,6 @@ pub fn generate_schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("snapshot", schema_for!(crate::Snapshot)),
         ("known", schema_for!(crate::KnownFile)),
         ("known-list", schema_for!(crate::KnownOutcome)),
+        ("deviations", schema_for!(crate::DeviationFile)),
     ]
 }

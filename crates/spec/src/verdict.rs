@@ -15,7 +15,7 @@ pub enum Verdict {
     Pass,
     /// Within the proved bound, beyond the probabilistic one.
     Suspect,
-    /// The bound is vacuous: nothing was decided.
+    /// Every bound is infinite, or what any weights leave: nothing was decided about weights.
     Inconclusive,
     /// Proved wrong under the contract.
     Fail,

@@ -234,7 +234,7 @@ pub(crate) enum Command {
     /// Print the JSON Schema of a file format
     Schema {
         /// law, fault, convention, contract, modifier, suite, report, stream, probe, replay, doctor,
-        /// onnx-report, wire, config, snapshot, known or known-list
+        /// onnx-report, wire, config, snapshot, known, known-list or deviations
         name: Option<String>,
         /// List the names
         #[arg(long)]
@@ -553,6 +553,13 @@ pub(crate) struct CheckArgs {
     /// Run only the cases that did not hold in the last run here; all of them if there are none
     #[arg(long, visible_alias = "last-failed", conflicts_with_all = ["shard", "engine"])]
     pub(crate) lf: bool,
+    /// Write what the target computes instead of attention, as far as findings say it, to a file
+    /// for --as
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["shard", "engine"])]
+    pub(crate) save_fault: Option<PathBuf>,
+    /// Judge the target by what such a file says: exit 0 if it returns that and nothing else
+    #[arg(long = "as", value_name = "FILE", conflicts_with_all = ["shard", "engine"])]
+    pub(crate) claim: Option<PathBuf>,
     /// Print findings and undecided cases alone, and no progress
     #[arg(short, long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, hide_possible_values = true, value_parser = BoolishValueParser::new(), value_name = "BOOL")]
     pub(crate) quiet: bool,

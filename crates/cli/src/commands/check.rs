@@ -4,20 +4,23 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use qkvet_report::visible;
+use qkvet_report::{deviation_file, visible};
 use qkvet_run::adapters::NamedTarget;
-use qkvet_run::config::{CaseSource, Home};
+use qkvet_run::config::{CaseSource, Home, NamedClaim};
 use qkvet_run::frozen::read_cases;
-use qkvet_spec::{Catalog, CheckedLaw, Dtype, Suite};
+use qkvet_spec::{Catalog, CheckedLaw, Dtype, Suite, Summary};
 
-use super::expected::Expected;
+use super::expected::{Expected, read_text};
 use super::frozen_cases;
 use super::launch::{Manner, Subject, launch, tell_first};
 use super::report::read;
-use super::reports::{LAST, check_wishes};
+use super::reports::{LAST, check_wishes, write_named};
 use super::{own_laws, scale_out, setup};
 use crate::args::{CheckArgs, Engine};
 use crate::exit::{Ended, Failure, code};
+
+/// Where a file of deviations comes from.
+const SAVED_HINT: &str = "`qkvet check TARGET --save-fault FILE` writes one";
 
 pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let home = setup::home(&args.target, args.on.process.config.as_deref())?;
@@ -71,8 +74,10 @@ fn by_suite(
     }
     let cases = CaseSource::Suite { suite: &suite, seed: args.seed };
     let subject = Subject { cases, laws, dtypes, declared };
-    launch(catalog, subject, manner(args, target), expected)
-        .map(|summary| Ended::Run(Box::new(summary)))
+    let claim = claim(args, catalog)?;
+    let summary = launch(catalog, subject, manner(args, target, claim.as_ref()), expected)?;
+    save_fault(args, &summary)?;
+    Ok(Ended::Run(Box::new(summary)))
 }
 
 fn by_frozen_cases(
@@ -89,11 +94,43 @@ fn by_frozen_cases(
     tell_first(&notices, &declared);
     let (cases, laws) = (frozen_cases::source(&frozen), vec![frozen_cases::law(catalog)?]);
     let subject = Subject { cases, laws, dtypes, declared };
-    launch(catalog, subject, manner(args, target), expected)
-        .map(|summary| Ended::Run(Box::new(summary)))
+    let claim = claim(args, catalog)?;
+    let summary = launch(catalog, subject, manner(args, target, claim.as_ref()), expected)?;
+    save_fault(args, &summary)?;
+    Ok(Ended::Run(Box::new(summary)))
 }
 
-fn manner(args: &CheckArgs, target: NamedTarget) -> Manner<'_> {
+/// What the target is said to compute.
+fn claim<'a>(args: &CheckArgs, catalog: &'a Catalog) -> Result<Option<NamedClaim<'a>>, Failure> {
+    let Some(path) = &args.claim else { return Ok(None) };
+    let text = read_text("deviations", path, Some(SAVED_HINT))?;
+    Ok(Some(NamedClaim::read(&path.display().to_string(), &text, catalog)?))
+}
+
+/// Writes what findings say of the target.
+fn save_fault(args: &CheckArgs, summary: &Summary) -> Result<(), Failure> {
+    let Some(path) = &args.save_fault else { return Ok(()) };
+    let (text, unnamed) = deviation_file(summary)?;
+    let shown = path.display();
+    match (text, unnamed) {
+        (Some(text), _) => {
+            write_named("deviations", path, &text)?;
+            let target = visible(&args.target);
+            tell!(
+                "{shown} is written; `qkvet check {target} --as {shown}` holds the target against it"
+            );
+        }
+        (None, 0) => tell!("notice: there is no finding, and {shown} is not written"),
+        (None, _) => tell!("notice: no finding says what is computed, and {shown} is not written"),
+    }
+    Ok(())
+}
+
+fn manner<'a>(
+    args: &'a CheckArgs,
+    target: NamedTarget,
+    claim: Option<&'a NamedClaim<'a>>,
+) -> Manner<'a> {
     Manner {
         target,
         jobs: args.jobs,
@@ -102,6 +139,7 @@ fn manner(args: &CheckArgs, target: NamedTarget) -> Manner<'_> {
         until: args.until.map(|n| n as usize),
         only: args.lf.then(|| failed_before(&args.target)).flatten(),
         identifies: !args.no_identify,
+        claim,
         store: Some(PathBuf::from(setup::STORE)),
         shard: args.shard,
         shard_file: args.shard_file.clone(),

@@ -81,6 +81,7 @@ pub(super) fn judge(args: &JudgeArgs) -> Result<ExitCode, Failure> {
         until: None,
         only: None,
         identifies: true,
+        claim: None,
         store: None,
         shard: None,
         shard_file: None,

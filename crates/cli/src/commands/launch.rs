@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use qkvet_report::{English, Progress, ReportFormat};
 use qkvet_run::adapters::NamedTarget;
-use qkvet_run::config::{CaseSource, Declared, FailFast, RunConfig, Seen};
+use qkvet_run::config::{CaseSource, Declared, FailFast, NamedClaim, RunConfig, Seen};
 use qkvet_run::process::{Watch, end_all};
 use qkvet_run::record::{Recording, Shard, Sharding, write_shard};
 use qkvet_run::run::run;
@@ -41,6 +41,8 @@ pub(super) struct Manner<'a> {
     /// Run the cases of these ids alone.
     pub(super) only: Option<BTreeSet<String>>,
     pub(super) identifies: bool,
+    /// What the target is said to compute instead.
+    pub(super) claim: Option<&'a NamedClaim<'a>>,
     /// Folder for cases.
     pub(super) store: Option<PathBuf>,
     /// Run only this part of the cases, and write what `merge` needs.
@@ -92,6 +94,7 @@ pub(super) fn launch(
             .map(|shard| Sharding { shard, recording: Recording::until(Arc::clone(&stop)) }),
         digests: expected.exact,
         identifies: manner.identifies,
+        claim: manner.claim,
         proposes: !manner.silent || manner.report.output.format == ReportFormat::Ndjson,
         ..RunConfig::of(&English, catalog, &target, subject.cases, &stop)
     };

@@ -8,10 +8,10 @@ use qkvet_spec::{
 
 /// A formula where a rule holds.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Layer {
-    pub(super) formula: DeviationFormula,
+pub(crate) struct Layer {
+    pub(crate) formula: DeviationFormula,
     /// Absent: everywhere.
-    pub(super) when: Option<IndexExpr>,
+    pub(crate) when: Option<IndexExpr>,
 }
 
 impl Layer {
@@ -48,7 +48,7 @@ pub(super) fn element_env(call: &Call, width: usize, extent: Extent, at: usize) 
 
 /// What a call returns under a meaning and the layers over it; `None` where that is not defined, or
 /// two twists meet.
-pub(super) fn predict(
+pub(crate) fn predict(
     base: &Meaning,
     layers: &[&Layer],
     call: &Call,

@@ -78,8 +78,8 @@ impl Record {
             let unit = unit_roundoff(call.dtype());
             let looseness = |at: usize| expected.hard[at] / (unit * plain.errors[at]);
             let looseness = (0..n)
+                .filter(|at| expected.bounds_weights(*at))
                 .map(looseness)
-                .filter(|x| x.is_finite())
                 .fold(1.0, f64::max)
                 .min(MAX_LOOSENESS);
             let mut one = ResultRecord {
@@ -90,7 +90,7 @@ impl Record {
                 base: plain,
                 unit: unit * looseness,
             };
-            one.find_telling(|at| expected.hard[at].is_finite());
+            one.find_telling(|at| expected.bounds_weights(at));
             Some(one)
         };
         let results = record.results().map(|it| result(it.want)).collect::<Option<Vec<_>>>()?;
@@ -235,7 +235,7 @@ impl ResultRecord {
 }
 
 /// Whether two numbers are as near as that, or both no number.
-pub(super) fn is_near(x: f64, y: f64, allowed: f64) -> bool {
+pub(crate) fn is_near(x: f64, y: f64, allowed: f64) -> bool {
     x.to_bits() == y.to_bits()
         || x.is_nan() && y.is_nan()
         || x.is_finite() && y.is_finite() && (x - y).abs() <= allowed

@@ -2,7 +2,7 @@
 //! `docs/bounds.md#from-below`.
 
 use super::formats::Formats;
-use super::{Element, Row};
+use super::{Element, Interval, Row};
 use crate::enclosure::{HeadEnclosure, RowStats};
 use crate::exp::U;
 use crate::head::{Head, Normalization};
@@ -38,6 +38,7 @@ pub fn certainly_keeps(
     );
     let formats = Formats::new(contract, head);
     let width = head.d_v;
+    let values = Interval::of_columns(head);
     enclosure.rows.iter().enumerate().all(|(i, stats)| {
         let at = i * width..(i + 1) * width;
         let known = Known {
@@ -46,6 +47,7 @@ pub fn certainly_keeps(
             mid: &enclosure.mid[at.clone()],
             rad: &enclosure.rad[at.clone()],
             value_abs_sum: &enclosure.value_abs_sum[at.clone()],
+            values: &values,
         };
         known.keeps(&output[at])
     })
@@ -68,6 +70,7 @@ struct Known<'a> {
     mid: &'a [f64],
     rad: &'a [f64],
     value_abs_sum: &'a [f64],
+    values: &'a [Interval],
 }
 
 impl Known<'_> {
@@ -79,7 +82,10 @@ impl Known<'_> {
         // One bound for the whole row, of the least that any column has, is enough for almost all
         // of them.
         let least = self.value_abs_sum.iter().fold(f64::INFINITY, |least, sum| least.min(*sum));
-        let floor = self.limit(0, &self.element(0.0, f64::INFINITY, least));
+        // No mean is nearer than half the range to both of its ends.
+        let half = |column: &Interval| (column.high - column.low) / 2.0 * DEFLATION;
+        let reach = self.values.iter().map(half).fold(f64::INFINITY, f64::min);
+        let floor = self.limit(0, &self.element(0.0, f64::INFINITY, least, [reach; 2]));
         self.is_finite(0, 0..output.len())
             && columns.all(|(c, x)| self.distance(c, x) <= floor || self.column_keeps(c, x))
     }
@@ -91,13 +97,22 @@ impl Known<'_> {
 
     fn column_keeps(&self, c: usize, x: f64) -> bool {
         let (mid, rad) = (self.mid[c].abs(), self.rad[c]);
-        let element = self.element((mid - rad).max(0.0), mid + rad, self.value_abs_sum[c]);
+        let (least, most) = (self.mid[c] - rad, self.mid[c] + rad);
+        let farthest = (self.values[c].high - most).max(least - self.values[c].low);
+        let reach = [self.values[c].largest(), farthest.max(0.0) * DEFLATION];
+        let element = self.element((mid - rad).max(0.0), mid + rad, self.value_abs_sum[c], reach);
         self.distance(c, x) <= self.limit(c, &element)
     }
 
     /// An element of which every part is at most the true one, from `|O|` from below and above and
-    /// `Σ|v|`.
-    fn element(&self, output: f64, output_above: f64, value_abs_sum: f64) -> Element {
+    /// `Σ|v|`, and from the largest value and its largest distance from `O`.
+    fn element(
+        &self,
+        output: f64,
+        output_above: f64,
+        value_abs_sum: f64,
+        [largest, farthest]: [f64; 2],
+    ) -> Element {
         let keys = self.row.stats.visible as f64;
         let sum = value_abs_sum * DEFLATION;
         let abar = (output * DEFLATION).max(self.lightest * sum);
@@ -108,6 +123,8 @@ impl Known<'_> {
             deviation,
             value_abs_sum,
             product_norm: abar / keys.max(1.0).sqrt() * DEFLATION,
+            largest,
+            farthest,
         }
     }
 
@@ -118,20 +135,27 @@ impl Known<'_> {
     }
 
     /// Whether the bounds of these columns are finite: those of an element of which every part is
-    /// at least theirs are. Column `c` stands for them.
+    /// at least theirs are, whether any weights are said to move it far or not at all, which decides
+    /// whose bound it has. Column `c` stands for them.
     fn is_finite(&self, c: usize, columns: std::ops::Range<usize>) -> bool {
         let largest =
             |xs: &[f64]| xs[columns.clone()].iter().fold(0.0f64, |max, x| max.max(x.abs()));
         let (sum, output) = (largest(self.value_abs_sum), largest(self.mid) + largest(self.rad));
         let size = sum.max(output);
-        let ceiling = Element {
-            output,
-            abar: size,
-            deviation: 2.0 * size,
-            value_abs_sum: sum,
-            product_norm: size,
-        };
-        let (hard, probable) = self.row.element(c, &ceiling);
-        hard.is_finite() && probable.is_finite()
+        let values = self.values[columns.clone()].iter();
+        let most = values.map(Interval::largest).fold(0.0f64, f64::max) + output;
+        [0.0, 2.0 * most].into_iter().all(|reach| {
+            let ceiling = Element {
+                output,
+                abar: size,
+                deviation: 2.0 * size,
+                value_abs_sum: sum,
+                product_norm: size,
+                largest: reach,
+                farthest: reach,
+            };
+            let (hard, probable) = self.row.element(c, &ceiling);
+            hard.is_finite() && probable.is_finite()
+        })
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn lse_bound(
     formats: &Formats,
 ) -> (f64, f64) {
     let row_sum = terms.row_sum(formats);
-    let is_meaningful = terms.tau < 1.0 && terms.sum_error < 1.0 && row_sum > 0.0;
+    let is_meaningful = terms.tau.is_finite() && terms.sum_error < 1.0 && row_sum > 0.0;
     if matches!(head.normalization, Normalization::OverQueries) {
         return (f64::INFINITY, f64::INFINITY);
     }
@@ -43,13 +43,14 @@ pub(super) fn lse_bound(
     let hard = if is_meaningful {
         // The sum is at least this share of the exact one, and at most its inverse.
         let share = row_sum / terms.sum_lower * (1.0 - terms.sum_error);
-        rounded(rest((1.0 - share) / share + terms.shared), logits.terms + keys_log, formats)
+        let sum = libm::log1p((1.0 - share) / share) * (1.0 + 1e-15);
+        rounded(rest(sum + terms.shared), logits.terms + keys_log, formats)
     } else {
         f64::INFINITY
     };
     let random = probable::sources(head, logits, terms, formats);
     let size = LAMBDA * random.own + random.common;
-    let probable = if size < 0.5 {
+    let probable = if size < 0.5 && terms.tau.is_finite() {
         let depth = (formats.sum_depth(terms.kept) as f64 + terms.rescalings).sqrt();
         let rounded_weights = if formats.sum_of_rounded {
             formats.weights_unit + formats.operand_unit + formats.step_unit

@@ -29,9 +29,9 @@ pub(super) fn factor_error(
 }
 
 /// What merging may add to the bound of an element whose partial results are rounded to nothing
-/// narrower than the softmax format.
-pub(super) fn merge_error(factors: f64, element: &Element) -> f64 {
-    INFLATION * 2.0 * factors * (element.abar + element.output)
+/// narrower than the softmax format; `size` is `Ā + |O|`.
+pub(super) fn merge_error(factors: f64, size: f64) -> f64 {
+    INFLATION * 2.0 * factors * size
 }
 
 /// What storing partial outputs adds where each of them is the exact one, up to the factors: one

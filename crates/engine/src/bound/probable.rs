@@ -71,7 +71,7 @@ pub(super) fn probable(
     let (u_p, u_t) = (formats.weights_unit, std::f64::consts::SQRT_2 * formats.operand_unit);
     let Sources { own, common } = sources(head, logits, terms, formats);
     let size = LAMBDA * own + common;
-    if size >= 0.5 {
+    if size >= 0.5 || terms.tau.is_infinite() {
         return f64::INFINITY;
     }
     let sum_depth = (formats.sum_depth(terms.kept) as f64 + terms.rescalings).sqrt();

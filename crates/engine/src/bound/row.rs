@@ -14,7 +14,9 @@ const DROPPED_WEIGHT: f64 = 1e-194;
 
 /// Error terms of one row.
 pub(super) struct RowTerms {
-    /// Relative error of a weight before its rounding; infinite if it may reach 1.
+    /// Largest relative error of a weight before its rounding: an implementation's is at most
+    /// `1 + τ` times the exact one, and at least `1/(1 + τ)` times. Infinite where keys that were
+    /// dropped may matter.
     pub(super) tau: f64,
     /// Absolute error that all logits have in common, as the maximum has it.
     pub(super) shared: f64,
@@ -33,6 +35,8 @@ pub(super) struct RowTerms {
     pub(super) value_depth: usize,
     /// Error of weights and products, relative to `Σ w|v|`.
     pub(super) nu: f64,
+    /// Roundings of the softmax format that an exponential passes through in the row sum.
+    pub(super) sum_depth: usize,
     /// Error of the row sum.
     pub(super) sum_error: f64,
     /// Whether dot products, logits are free of errors.
@@ -49,14 +53,14 @@ impl RowTerms {
         logits: &Logits,
         formats: &Formats,
     ) -> Option<Self> {
-        if !logits.fit(head, row, formats)
-            || (row.dropped > 0 && !logits.dropped_is_safe(head, row, formats))
-        {
+        if !logits.fit(head, row, formats) {
             return None;
         }
         let sink = usize::from(head.sink.is_some());
         let over_queries = matches!(head.normalization, Normalization::OverQueries);
-        let kept = if over_queries { row.visible } else { row.visible - row.dropped + sink };
+        let is_known = row.dropped == 0 || logits.dropped_is_safe(head, row, formats);
+        let dropped = if is_known { row.dropped } else { 0 };
+        let kept = if over_queries { row.visible } else { row.visible - dropped + sink };
         let rescalings = if over_queries {
             formats.rescalings(head.n_q, head.n_q, false)
         } else {
@@ -74,24 +78,26 @@ impl RowTerms {
         let copies = if matches!(head.normalization, Normalization::None) { 2.0 } else { 1.0 };
         let exponentials =
             if logits_are_exact { 0.0 } else { (1.0 + rescalings as f64) * formats.exp_error };
-        let tau = expm1_upper(copies * logit_error + exponentials);
+        // `1 − ε ≥ e^(−ε/(1 − ε))`: the lower side of an exponential's error.
+        let exponent = copies * logit_error + exponentials / (1.0 - formats.exp_error);
         let terms = Self {
-            tau: if tau < 1.0 { tau } else { f64::INFINITY },
+            tau: if is_known { expm1_upper(exponent) } else { f64::INFINITY },
             shared,
             sum_lower: row.sum_lower,
             mass: 1.0,
             omega: 6.0 * formats.stale * min_normal(formats.softmax)
-                + if row.dropped > 0 { DROPPED_WEIGHT } else { 0.0 },
+                + if dropped > 0 { DROPPED_WEIGHT } else { 0.0 },
             keys: row.visible + sink,
             kept,
             rescalings: rescalings as f64,
             value_depth: formats.value_depth(head.n_k, row.visible, kept) + rescalings,
             nu: 0.0,
+            sum_depth: 0,
             sum_error: 0.0,
             dots_are_exact: logits.dots == 0.0 || formats.dot_is_exact(i, row),
             logits_are_exact,
         };
-        Some(terms.complete(head, row.dropped, formats))
+        Some(terms.complete(head, dropped, formats))
     }
 
     /// Terms of the mean over all keys.
@@ -107,6 +113,7 @@ impl RowTerms {
             rescalings: 0.0,
             value_depth: formats.value_depth(head.n_k, head.n_k, head.n_k),
             nu: 0.0,
+            sum_depth: 0,
             sum_error: 0.0,
             dots_are_exact: true,
             logits_are_exact: true,
@@ -129,18 +136,24 @@ impl RowTerms {
         };
         let sum_depth = formats.sum_depth(terms) + self.rescalings as usize;
         let adding = (1.0 + gamma(sum_depth, u_a)) * (1.0 + formats.step_unit) - 1.0;
-        let sum_error = adding + 2.0 * (dropped as f64 + 1.0) * self.omega;
+        let vanishing = 2.0 * (dropped as f64 + 1.0) * self.omega;
+        let sum_error = adding + self.growth() * self.growth() * vanishing;
         let mass = match head.normalization {
             Normalization::OverKeys => self.row_sum(formats),
             Normalization::None | Normalization::OverQueries => 1.0,
         };
-        Self { nu, sum_error, mass, ..self }
+        Self { nu, sum_depth, sum_error, mass, ..self }
+    }
+
+    /// `1 + τ`.
+    pub(super) fn growth(&self) -> f64 {
+        1.0 + self.tau
     }
 
     /// Lower bound of the sum of an implementation's weights, errors of adding up aside.
     pub(super) fn row_sum(&self, formats: &Formats) -> f64 {
         let keys = self.keys as f64;
-        let exponentials = (1.0 - self.tau) * self.sum_lower - keys * self.omega;
+        let exponentials = self.sum_lower / self.growth() - keys * self.growth() * self.omega;
         if formats.sum_of_rounded {
             exponentials
                 * (1.0 - formats.weights_unit)
@@ -161,7 +174,7 @@ impl RowTerms {
         absolute: f64,
     ) -> f64 {
         // Not the negations: a NaN must end here too.
-        let is_meaningful = self.tau < 1.0 && self.sum_error < 1.0 && self.mass > 0.0;
+        let is_meaningful = self.tau.is_finite() && self.sum_error < 1.0 && self.mass > 0.0;
         if !is_meaningful {
             return f64::INFINITY;
         }
@@ -169,32 +182,64 @@ impl RowTerms {
         let before_output = match head.normalization {
             Normalization::OverKeys => {
                 let share = self.sum_lower / self.mass;
-                let logits = self.tau * share * deviation;
+                // Factors between `1/(1 + τ)` and `1 + τ` are this far from their middle.
+                let off = self.tau * (1.0 + 1.0 / self.growth()) / 2.0;
+                let logits = off * share * deviation;
                 let spread =
                     if formats.sum_of_rounded { abar.max(deviation + logits) } else { abar };
-                let weights = self.nu * (1.0 + self.tau) * share * spread;
+                let weights = self.nu * self.growth() * share * spread;
                 (logits + weights + absolute + self.sum_error * output) / (1.0 - self.sum_error)
             }
-            Normalization::None => (self.tau + self.nu * (1.0 + self.tau)) * abar + absolute,
+            Normalization::None => (self.tau + self.nu * self.growth()) * abar + absolute,
             Normalization::OverQueries => {
-                let tau = (1.0 + self.tau) / ((1.0 - self.tau) * (1.0 - self.sum_error)) - 1.0;
+                let squared = self.tau * (2.0 + self.tau);
+                let tau = (squared + self.sum_error) / (1.0 - self.sum_error);
                 (tau + self.nu * (1.0 + tau)) * abar + absolute * (1.0 + tau)
             }
         };
-        let rounding = output_roundings(formats);
-        (1.0 + rounding) * before_output
-            + rounding * output
-            + formats.storing_underflow()
-            + min_normal(formats.softmax)
+        rounded_output(before_output, output, formats)
+    }
+
+    /// The bound of an output that is a mean of the values with any weights, errors of sums and
+    /// roundings included; infinite where weights do not sum to 1. The key of the largest score has
+    /// an exponential of 1, so that the row sum is at least that.
+    pub(super) fn of_any_weights(
+        &self,
+        head: &Head<'_>,
+        formats: &Formats,
+        element: &Element,
+        absolute: f64,
+    ) -> f64 {
+        let adding = gamma(self.sum_depth, formats.softmax_unit());
+        let rounded = if formats.sum_of_rounded { self.nu } else { formats.step_unit };
+        let sum_error = (1.0 + adding) * (1.0 + rounded) - 1.0;
+        let lost = if formats.sum_of_rounded { formats.weights_underflow } else { 0.0 };
+        let mass = (1.0 - adding) * (1.0 - rounded) - self.keys as f64 * lost;
+        let is_mean = matches!(head.normalization, Normalization::OverKeys);
+        // Not the negation: a NaN must end here too.
+        if !(is_mean && adding < 1.0 && rounded < 1.0 && mass > 0.0) {
+            return f64::INFINITY;
+        }
+        let errors = (self.nu + sum_error) * element.largest + absolute;
+        rounded_output(element.farthest + errors / mass, element.output, formats)
     }
 }
 
-/// Upper bound of `e^y − 1` for `0 ≤ y < 0.7`; infinite beyond. The Taylor series after its third
-/// term is below a geometric one.
+/// The error of an output of this size after its last roundings.
+fn rounded_output(error: f64, output: f64, formats: &Formats) -> f64 {
+    let rounding = output_roundings(formats);
+    (1.0 + rounding) * error
+        + rounding * output
+        + formats.storing_underflow()
+        + min_normal(formats.softmax)
+}
+
+/// Upper bound of `e^y − 1` for `y ≥ 0`. The Taylor series after its third term is below a
+/// geometric one; libm's error beyond is below an ulp.
 pub(super) fn expm1_upper(y: f64) -> f64 {
     if y < 0.7 {
         (y + y * y / 2.0 + y * y * y / 6.0 / (1.0 - y / 4.0)) * (1.0 + 1e-14)
     } else {
-        f64::INFINITY
+        libm::expm1(y) * (1.0 + 1e-14)
     }
 }

@@ -31,9 +31,9 @@ pub struct Expected {
     pub dtype: Dtype,
     /// The enclosure, row-major.
     pub exact: Vec<Ball>,
-    /// Proved bound of the contract, ∞ where it is vacuous.
+    /// Proved bound of the contract, ∞ where a format of it may overflow.
     pub hard: Vec<f64>,
-    /// Probabilistic bound of the contract.
+    /// Probabilistic bound of the contract, ∞ where the proved one is what any weights leave.
     pub probable: Vec<f64>,
     /// Where each row comes from, `(b, h_q, n_q)`.
     pub rows: Vec<Reference>,
@@ -50,6 +50,11 @@ impl Expected {
             return true;
         }
         (x - self.exact[at].mid).abs() <= self.exact[at].rad + self.hard[at]
+    }
+
+    /// Whether the contract says anything about the weights that made element `at`.
+    pub fn bounds_weights(&self, at: usize) -> bool {
+        self.hard[at].is_finite() && self.probable[at].is_finite()
     }
 
     /// Whether nothing speaks against NaN for element `at`: nothing is known of it, or a format may

@@ -60,7 +60,8 @@ impl Gap {
     }
 }
 
-/// Decides one entry from its excess: `distance` beyond which radius?
+/// Decides one entry from its excess: `distance` beyond which radius? An infinite `soft` radius says
+/// nothing about weights, whatever any weights leave of the `hard` one.
 fn grade(distance: f64, hard: f64, soft: f64) -> (Verdict, f64) {
     let margin = if hard > 0.0 && hard.is_finite() { distance / hard } else { 0.0 };
     // A NaN distance fails: nothing that is not a number lies within a bound. Without one nothing
@@ -70,7 +71,7 @@ fn grade(distance: f64, hard: f64, soft: f64) -> (Verdict, f64) {
             Verdict::Fail,
             if hard > 0.0 && !distance.is_nan() { distance / hard } else { f64::INFINITY },
         )
-    } else if hard.is_infinite() {
+    } else if hard.is_infinite() || soft.is_infinite() {
         (Verdict::Inconclusive, 0.0)
     } else if distance > soft {
         (Verdict::Suspect, margin)
@@ -105,7 +106,8 @@ fn at_most(x: Ball, y: Ball) -> (Verdict, f64) {
     }
     let gap = Gap::new(x, y);
     if x.mid <= y.mid {
-        if gap.hard.is_infinite() { (Verdict::Inconclusive, 0.0) } else { (Verdict::Pass, 0.0) }
+        let is_known = gap.hard.is_finite() && gap.soft.is_finite();
+        (if is_known { Verdict::Pass } else { Verdict::Inconclusive }, 0.0)
     } else {
         grade(gap.distance, gap.hard, gap.soft)
     }
@@ -130,7 +132,8 @@ pub(super) struct Sides {
     pub(super) right: Origin,
 }
 
-/// Decides a relation entry by entry; leads and extents must already agree.
+/// Decides a relation entry by entry; leads and extents must already agree. It is inconclusive where
+/// every entry is.
 pub(super) fn decide(
     relation: Relates,
     left: &BallMatrices,
@@ -149,6 +152,7 @@ pub(super) fn decide_at(
 ) -> (Decision, Option<usize>) {
     let mut shown = None;
     let (left, right) = (left.zip(right, |x, _| x), left.zip(right, |_, y| y));
+    let (mut is_decided, mut undecided) = (false, None);
     let mut decision = Decision::pass();
     for (at, (x, y)) in left.data.iter().zip(&right.data).enumerate() {
         let (verdict, margin) = match relation {
@@ -157,6 +161,11 @@ pub(super) fn decide_at(
             Relates::AtLeast => at_most(*y, *x),
             Relates::Bits => same_bits(*x, *y),
         };
+        if verdict == Verdict::Inconclusive {
+            undecided = undecided.or(Some((at, *x, *y)));
+            continue;
+        }
+        is_decided = true;
         let largest = decision.margin.max(margin);
         let worst = decision.evidence.is_none() || margin > decision.margin;
         if verdict != Verdict::Pass && (worst || verdict != decision.verdict) {
@@ -170,7 +179,14 @@ pub(super) fn decide_at(
         }
         decision.margin = largest;
     }
-    (decision, shown)
+    match undecided {
+        Some((at, x, y)) if !is_decided => {
+            let evidence = evidence(relation, (x, y), 0.0, sides, left.element(at));
+            let verdict = Verdict::Inconclusive;
+            (Decision { verdict, margin: 0.0, evidence: Some(evidence) }, Some(at))
+        }
+        _ => (decision, shown),
+    }
 }
 
 /// What one entry shows.

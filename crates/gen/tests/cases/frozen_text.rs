@@ -176,8 +176,8 @@ fn hostile_text_is_refused() {
     check(&swap("\"format\": 1", "\"format\": 2"), "document at `format`: expected 1, got 2");
     check(&swap("\"smoke\"", "\"../smoke\""), "word at `suite`");
     check(
-        &swap("\"1.2.0\"", "\"1.2\""),
-        "version at `version`: expected MAJOR.MINOR.PATCH, got `1.2`",
+        &swap("\"1.3.0\"", "\"1.3\""),
+        "version at `version`: expected MAJOR.MINOR.PATCH, got `1.3`",
     );
     check(&swap("float32-scale", "float32"), "group at `group` of case c-");
     check(&swap("\"dtype\": \"float32\"", "\"dtype\": \"float64\""), "the content's");
@@ -285,7 +285,7 @@ fn manifests_are_checked() {
     check("{", "", "document at line");
     check("\"format\": 1", "\"format\": 7", "document at `format`");
     check("\"seed\": 0", "\"seed\": -1", "expected a whole number from 0");
-    check("1.2.0", "1.2.00", "version at `version`");
+    check("1.3.0", "1.3.00", "version at `version`");
     check(".snap\"", ".snap/..\"", "file at group");
     check("c-0123456789abcdef.safetensors", "../x.safetensors", "file at c-0123456789abcdef");
     check(&manifest.groups[0].sha256, "0", "sha256 at group");

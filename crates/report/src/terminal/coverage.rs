@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use qkvet_spec::{CaseRecord, Chosen, Declined, Summary, Verdict};
+use qkvet_spec::{CaseRecord, Chosen, ClaimOutcome, Declined, Summary, Verdict};
 
 use super::laws as laws_of;
 use super::rows::Rows;
-use crate::text::{cases, count, cut, first_line, ratio};
+use crate::text::{cases, count, cut, first_line, ratio, visible_line};
 use crate::words::english_warnings;
 
 /// Reasons for declining beyond this are only counted.
@@ -53,6 +53,7 @@ pub(super) fn write_coverage(rows: &mut Rows, summary: &Summary) {
     rows.wrapped("not", &missed.join(", "));
     rows.wrapped("suspect", &suspects(summary));
     rows.wrapped("undecided", &undecided(summary));
+    write_claim(rows, summary);
     let declined = declined(summary);
     for one in declined.iter().take(MAX_REASONS) {
         rows.row("declined", &format!("{}: {}", cases(one.cases), one.display()));
@@ -72,21 +73,34 @@ pub(super) fn write_coverage(rows: &mut Rows, summary: &Summary) {
     );
 }
 
+/// What came of a file of deviations.
+fn write_claim(rows: &mut Rows, summary: &Summary) {
+    let Some(ClaimOutcome { file, explained, contradicted, first }) = &summary.claim else {
+        return;
+    };
+    let file = visible_line(file);
+    let explained = match explained {
+        0 => "explains no wrong result".to_owned(),
+        n => format!("explains {}", cases(*n)),
+    };
+    let contradicted = match (contradicted, first) {
+        (n @ 1.., Some(id)) => format!("contradicts {}, such as {id}", cases(*n)),
+        _ => "contradicts none".to_owned(),
+    };
+    rows.wrapped("as", &format!("{file} {explained} and {contradicted}"));
+}
+
 /// What nobody decided, and what should be known: no run is silent about that.
 pub(super) fn write_open_ends(rows: &mut Rows, summary: &Summary) {
+    write_claim(rows, summary);
     rows.wrapped("suspect", &suspects(summary));
     let Tally { contracts, .. } = Tally::of(summary, Verdict::Inconclusive);
     if !contracts.is_empty() {
         let n = cases(contracts.values().sum());
         let named: Vec<&str> = contracts.into_keys().collect();
         let allow = if named.len() == 1 { "allows" } else { "allow" };
-        rows.wrapped(
-            "undecided",
-            &format!(
-                "{n}: at some element {} {allow} any number; try --contract",
-                named.join(", ")
-            ),
-        );
+        let named = named.join(", ");
+        rows.wrapped("undecided", &format!("{n}: {named} {allow} any weights; try --contract"));
     }
     write_warnings(rows, summary);
 }
@@ -205,7 +219,7 @@ fn undecided(summary: &Summary) -> String {
         return String::new();
     }
     let head =
-        format!("the contract allows any number there ({}): {}", named.join(", "), laws_of(&laws));
+        format!("the contract allows any weights there ({}): {}", named.join(", "), laws_of(&laws));
     let cases =
         summary.standing_for(Verdict::Inconclusive).into_iter().filter_map(|(contract, at)| {
             let replay = summary.records[at].replay.as_ref()?;

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use qkvet_diagnose::Claim;
 use qkvet_gen::frozen::FrozenCase;
 use qkvet_spec::{
-    CallOption, Catalog, CheckedLaw, Contract, Convention, Dtype, Suite, Verdict, Words,
+    CallOption, Catalog, CheckedLaw, Contract, Convention, DeviationFile, Dtype, SpecError, Suite,
+    Verdict, Words,
 };
 
 use crate::adapters::NamedTarget;
@@ -51,6 +53,8 @@ pub struct RunConfig<'a> {
     /// Whether what no fault of the atlas explains is identified, by a few more calls. Joined shards
     /// have nobody to ask.
     pub identifies: bool,
+    /// What the target is said to compute in place of the standard. Absent: nothing else.
+    pub claim: Option<&'a NamedClaim<'a>>,
     /// Whether findings are proposed while the run goes on, for someone who reads them. What is
     /// found in the end does not depend on it.
     pub proposes: bool,
@@ -87,10 +91,32 @@ impl<'a> RunConfig<'a> {
             sharding: None,
             digests: false,
             identifies: true,
+            claim: None,
             proposes: false,
             words,
             stop,
         }
+    }
+}
+
+/// A file of deviations that a target is held against.
+#[derive(Clone, Debug)]
+pub struct NamedClaim<'a> {
+    /// The file as it was named.
+    pub file: String,
+    /// What it says.
+    pub claim: Claim<'a>,
+}
+
+impl<'a> NamedClaim<'a> {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// YAML that does not fit, what is not in the catalog, what cannot be held together.
+    pub fn read(path: &str, source: &str, catalog: &'a Catalog) -> Result<Self, SpecError> {
+        let file = DeviationFile::from_yaml(path, source)?;
+        let claim = Claim::new(&file, catalog).map_err(|error| error.inside(path))?;
+        Ok(Self { file: path.to_owned(), claim })
     }
 }
 

@@ -147,6 +147,9 @@ pub(super) struct JudgedCase<'a> {
     pub(super) once: bool,
     /// How many cases were put before it.
     pub(super) turn: usize,
+    /// Where the run is held against a file of deviations: whether that explains wrong results, or
+    /// contradicts right ones.
+    pub(super) claimed: Option<bool>,
 }
 
 impl<'a> JudgedCase<'a> {
@@ -178,6 +181,7 @@ impl<'a> JudgedCase<'a> {
             asked: 0,
             once: false,
             turn: 0,
+            claimed: None,
         }
     }
 
@@ -204,6 +208,17 @@ impl<'a> JudgedCase<'a> {
             (self.calls, self.on_views) = (calls, on_views);
         }
         Self { references, ended, ..self }
+    }
+
+    /// The same case held against a file of deviations: wrong results that it explains pass.
+    pub(super) fn claimed(mut self, claimed: Option<bool>) -> Self {
+        self.claimed = claimed;
+        if claimed == Some(true) {
+            (self.calls, self.on_views) = (Vec::new(), None);
+            (self.record.margin, self.record.evidence) = (None, None);
+            self.record.verdict = Verdict::Pass;
+        }
+        self
     }
 
     pub(super) fn verdict(&self) -> Verdict {

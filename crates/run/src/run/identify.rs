@@ -143,18 +143,7 @@ fn is_of_values(group: &Group<'_>) -> bool {
 /// Whether a group has no name, or one that speaks of what a target does besides computing, or that
 /// right results contradict.
 fn is_doubtful(group: &Group<'_>) -> bool {
-    let remembers = |fault: &Fault| {
-        matches!(
-            fault.behavior,
-            Some(
-                Behavior::AnswerCached
-                    | Behavior::MaskKept
-                    | Behavior::ScaleKept
-                    | Behavior::LengthsKept
-                    | Behavior::RightAtFirst
-            )
-        )
-    };
+    let remembers = |fault: &Fault| fault.behavior.is_some_and(Behavior::keeps_something);
     is_of_values(group)
         && (group.faults.is_empty()
             || group.is_contradicted()

@@ -301,7 +301,16 @@ fn judge_case<'a>(
     if open.take_unanswered() {
         return Ok(judged);
     }
-    Ok(judged.decided(outcome, ended, config.digests))
+    let claimed = config.claim.and_then(|named| {
+        let is_right = match outcome.verdict {
+            Verdict::Pass | Verdict::Suspect => true,
+            Verdict::Fail => false,
+            _ => return None,
+        };
+        let holds = named.claim.holds(&outcome.calls, contract, basis.meaning);
+        (holds != is_right).then_some(holds)
+    });
+    Ok(judged.decided(outcome, ended, config.digests).claimed(claimed))
 }
 
 /// For each row, whether a format may overflow on the way to it: only where there is no bound does

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use qkvet_spec::{
-    CallOption, Chosen, Coverage, Declined, Finding, OptionSet, Quoted, REPORT_FORMAT, RunInfo,
-    Stopped, Strides, Summary, Verdict, Warning,
+    CallOption, Chosen, ClaimOutcome, Coverage, Declined, Finding, OptionSet, Quoted,
+    REPORT_FORMAT, RunInfo, Stopped, Strides, Summary, Verdict, Warning,
 };
 
 use super::case::JudgedCase;
@@ -64,6 +64,7 @@ pub(super) fn summary(
     for option in CallOption::ALL {
         coverage.options.insert(option.to_string(), 0);
     }
+    let claim = config.claim.map(|named| outcome(&named.file, &cases));
     let mut met = BTreeSet::new();
     for case in &cases {
         let verdict = case.verdict();
@@ -113,7 +114,19 @@ pub(super) fn summary(
         warnings,
         known: None,
         snapshot: None,
+        claim,
         records: cases.into_iter().map(|case| case.record).collect(),
+    }
+}
+
+/// What a file of deviations explains and contradicts.
+fn outcome(file: &str, cases: &[JudgedCase<'_>]) -> ClaimOutcome {
+    let of = |says: bool| cases.iter().filter(move |case| case.claimed == Some(says));
+    ClaimOutcome {
+        file: file.to_owned(),
+        explained: of(true).count(),
+        contradicted: of(false).count(),
+        first: of(false).map(|case| case.record.id.clone()).next(),
     }
 }
 

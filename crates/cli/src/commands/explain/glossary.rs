@@ -147,7 +147,7 @@ pub(super) const GLOSSARY: [Term; 27] = [
     term(
         "undecided",
         &[],
-        "Cases with the verdict INCONCLUSIVE: at some element the data type is too coarse, so the contract allows any number there. The other elements were judged, and none is wrong. A stricter contract decides more: --contract NAME, `qkvet list contracts`. --strict lets undecided cases fail.",
+        "Cases with the verdict INCONCLUSIVE: the data type is so coarse for their scores that the contract allows any weights, at every element. What was checked is that each number is a mean of the values. A stricter contract decides more: --contract NAME, `qkvet list contracts`. --strict lets undecided cases fail.",
     ),
 ];
 

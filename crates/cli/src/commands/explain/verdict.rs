@@ -39,7 +39,7 @@ Not refuted: every number lies within its derived bound, and within what roundin
 Within the proved bound, so the contract allows it; beyond the probable one, so roundings that are independent and of mean zero would not go that far. Probable causes: a bias, a narrower format than declared, or a contract that is not the target's.
 To do: declare a contract that promises more (--contract, `qkvet list contracts`): it proves the target wrong or clears it",
         Verdict::Inconclusive => "\
-The bound is infinite: the contract allows any number there, so nothing was decided. This says nothing against the target.
+The data type is so coarse for these scores that the contract allows any weights, at every element. Each number is a mean of the values, as any weights give one; more was not decided. This says nothing against the target.
 To do: declare a contract that promises more (--contract, `qkvet list contracts`); exact cases decide under any contract",
         Verdict::Fail => "\
 Proved wrong: no implementation that keeps the contract returns this, whatever its order of summation.

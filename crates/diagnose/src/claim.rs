@@ -1,0 +1,163 @@
+//! Claims: what a target is said to compute in place of the standard, held against its calls.
+
+use qkvet_engine::affects::faulty;
+use qkvet_engine::format::smallest_subnormal;
+use qkvet_engine::interpret::interpret;
+use qkvet_engine::law::{CallRecord, CallResult, explains};
+use qkvet_engine::plain::Extent;
+use qkvet_spec::{
+    Behavior, Call, Catalog, Contract, DeviationFile, DeviationFormula, Fault, IndexExpr,
+    IndexName, Meaning, Unexpected,
+};
+
+use crate::cause::{Room, contradicting, together};
+use crate::identify::{Layer, is_near, predict};
+
+/// What a target is said to compute, all of it at once.
+#[derive(Clone, Debug)]
+pub struct Claim<'a> {
+    said: Said<'a>,
+}
+
+#[derive(Clone, Debug)]
+enum Said<'a> {
+    /// Formulas of which one at least changes more than a meaning.
+    Layers(Vec<Layer>),
+    /// Formulas that change the meaning alone, as faults.
+    Meanings(Vec<Fault>),
+    /// Faults of which one at least is more than a formula.
+    Faults(Vec<&'a Fault>),
+}
+
+impl<'a> Claim<'a> {
+    /// What the deviations of a file say.
+    ///
+    /// # Errors
+    /// No deviation, an unknown fault, one that no single call shows, an entry that is neither a fault nor a formula or both, a
+    /// formula beside a fault that is more than one.
+    pub fn new(file: &DeviationFile, catalog: &'a Catalog) -> Result<Self, Unexpected> {
+        let (mut layers, mut faults) = (Vec::new(), Vec::new());
+        for (at, one) in file.deviations.iter().enumerate() {
+            let place = || format!("deviation {}", at + 1);
+            match (&one.fault, &one.formula) {
+                (Some(name), None) if one.when.is_none() => {
+                    let by_code = catalog.faults.values().find(|fault| fault.code == *name);
+                    let found = match by_code {
+                        Some(fault) => fault,
+                        None => Catalog::find("fault", &catalog.faults, name)
+                            .map_err(|error| error.inside(place()))?,
+                    };
+                    if found.behavior.is_some_and(is_of_several_calls) {
+                        return Err(Unexpected::at(place(), "what a single call shows")
+                            .got(format!("{}, which depends on other calls", found.fault)));
+                    }
+                    faults.push(found);
+                }
+                (None, Some(formula)) if !formula.is_empty() => {
+                    layers.push(Layer { formula: formula.clone(), when: one.when.clone() });
+                }
+                _ => {
+                    let expected = "`fault:` alone, or `formula:` with `meaning:` or `twist:`";
+                    return Err(Unexpected::at(place(), expected).got("neither, or both"));
+                }
+            }
+        }
+        let is_formula = |fault: &&Fault| {
+            !fault.meaning.is_empty() && fault.execution.is_empty() && fault.behavior.is_none()
+        };
+        if !faults.iter().all(is_formula) {
+            return match layers.is_empty() {
+                true => Ok(Self { said: Said::Faults(faults) }),
+                false => Err(Unexpected::at("deviations", "formulas alone, or faults alone")
+                    .got("a fault that is no formula beside a formula")
+                    .hint("hold each against the target by a file of its own")),
+            };
+        }
+        if layers.is_empty() && faults.is_empty() {
+            return Err(Unexpected::at("deviations", "one at least").got("none"));
+        }
+        let is_of_meaning = |layer: &Layer| {
+            let is_of_columns = |when: &IndexExpr| when.mentions(IndexName::Column);
+            layer.formula.twist.is_none() && !layer.when.as_ref().is_some_and(is_of_columns)
+        };
+        let said = if layers.iter().all(is_of_meaning) {
+            let of_layer = |Layer { formula, when }| Fault {
+                meaning: formula.meaning,
+                when,
+                ..Fault::default()
+            };
+            let faults = faults.into_iter().cloned();
+            Said::Meanings(faults.chain(layers.into_iter().map(of_layer)).collect())
+        } else {
+            let of_fault = |fault: &Fault| Layer {
+                formula: DeviationFormula { meaning: fault.meaning.clone(), twist: None },
+                when: fault.when.clone(),
+            };
+            Said::Layers(faults.into_iter().map(of_fault).chain(layers).collect())
+        };
+        Ok(Self { said })
+    }
+
+    /// Whether each result of these calls is what is said.
+    ///
+    /// # Error bound
+    /// That of the contract, around an enclosure of what is said where only the meaning is another.
+    /// Other formulas are evaluated in plain float64: there it is the bound of the contract, times
+    /// as much as errors of first order grow by the formula.
+    pub fn holds(&self, calls: &[CallRecord], contract: &Contract, base: &Meaning) -> bool {
+        let is_right = |record: &CallRecord| {
+            explains(record, |want| interpret(base, &record.call, contract, want))
+        };
+        let says = |record: &CallRecord| match &self.said {
+            Said::Layers(layers) => {
+                let layers: Vec<&Layer> = layers.iter().collect();
+                record
+                    .results()
+                    .all(|result| is_said(result, &record.call, contract, base, &layers))
+            }
+            Said::Meanings(faults) => {
+                let faults: Vec<&Fault> = faults.iter().collect();
+                explains(record, |want| faulty(base, &faults, &record.call, contract, want))
+            }
+            Said::Faults(faults) => {
+                let alone = [(std::slice::from_ref(record), contract)];
+                match is_right(record) {
+                    true => contradicting(&alone, base, faults, Room::OfRight).next().is_none(),
+                    false => together(&alone, base, faults).is_some(),
+                }
+            }
+        };
+        calls.iter().filter(|record| record.call.misfit().is_none()).all(says)
+    }
+}
+
+/// Whether what a target does depends on the calls before.
+fn is_of_several_calls(behavior: Behavior) -> bool {
+    let is_unsteady = matches!(behavior, Behavior::NotRepeatable | Behavior::RowsUnwritten);
+    is_unsteady || behavior.keeps_something()
+}
+
+/// Whether a result is what formulas say, within what the contract allows.
+fn is_said(
+    result: CallResult<'_>,
+    call: &Call,
+    contract: &Contract,
+    base: &Meaning,
+    layers: &[&Layer],
+) -> bool {
+    let right = interpret(base, call, contract, result.want);
+    let of = |layers: &[&Layer]| predict(base, layers, call, result.want, Extent::Whole);
+    let (Some(got), Some(plain), Some(said)) = (result.tensor(), of(&[]), of(layers)) else {
+        return false;
+    };
+    let has_form = got.dtype == right.dtype && got.data.len() == right.exact.len();
+    let is_as_long = [&plain, &said].iter().all(|one| one.values.len() == got.data.len());
+    let tiny = smallest_subnormal(call.dtype());
+    has_form
+        && is_as_long
+        && got.data.iter().enumerate().all(|(at, x)| {
+            let growth = (said.errors[at] / plain.errors[at]).max(1.0);
+            let allowed = right.hard[at] * if growth.is_nan() { 1.0 } else { growth } + tiny;
+            is_near(*x, said.values[at], allowed)
+        })
+}

@@ -1,0 +1,77 @@
+//! What a check says that a target computes, kept in a file that the target is held against: other
+//! cases, other formats, nothing more and nothing less.
+
+use qkvet_tests::{Folder, has_python, numpy_attention, temp};
+
+/// A fault of each kind: a formula everywhere, one with a condition, a way of computing.
+#[test]
+fn what_is_named_is_what_is_computed() {
+    let folder = temp();
+    for fault in ["scale-inverse-d", "causal-off-by-one", "no-rescale"] {
+        let target = format!("builtin:fault/{fault}");
+        let suite = "--suite smoke --format json";
+        let save = format!("check {target} {suite} --dtype float32 --save-fault it.yaml");
+        folder.run(save).report(1);
+        let all = folder.run(format!("check {target} {suite} --seed 7 --as it.yaml"));
+        let claim = &all.finds(&[])["claim"];
+        assert!(claim["explained"].as_u64() > Some(20), "{fault}: {claim}");
+        assert_eq!(claim["contradicted"], 0, "{fault}");
+        // Neither a right target nor one with another fault computes that.
+        let right = folder.run(format!("check builtin:standard {suite} --as it.yaml"));
+        let claim = &right.report(1)["claim"];
+        assert_eq!(claim["explained"], 0, "{fault}");
+        assert!(claim["contradicted"].as_u64() > Some(20), "{fault}: {claim}");
+        let other = "builtin:fault/window-ignored";
+        let other = folder.run(format!("check {other} {suite} --dtype float32 --as it.yaml"));
+        assert!(!other.report(1)["findings"].as_array().expect("findings").is_empty(), "{fault}");
+    }
+}
+
+/// A formula that no fault of the atlas has.
+#[test]
+fn a_formula_is_kept_with_its_condition() {
+    if !has_python() {
+        return;
+    }
+    let folder = temp();
+    let capped = "    if softcap is not None: s = np.clip(s, -softcap, softcap)\n";
+    folder.write("mine.py", &numpy_attention(", softcap=None", capped, "sums"));
+    let check = "check mine.py:attention --suite smoke --convention empty-row=nan --format json";
+    folder.run(format!("{check} --dtype float32 --save-fault it.yaml")).report(1);
+    let kept = folder.read("it.yaml");
+    assert!(kept.contains("form: clamped") && kept.contains("# - "), "{kept}");
+    let report = folder.run(format!("{check} --seed 7 --as it.yaml")).finds(&[]);
+    assert!(report["claim"]["explained"].as_u64() > Some(5), "{}", report["claim"]);
+    // Another form is refuted by the same cases.
+    folder.write("it.yaml", &kept.replace("clamped", "rational"));
+    folder.run(format!("{check} --dtype float32 --as it.yaml")).report(1);
+    // Where it does not hold, what it says is wrong.
+    let never = format!("{kept}  when: n_q > 100000\n");
+    folder.write("it.yaml", &never);
+    folder.run(format!("{check} --dtype float32 --as it.yaml")).report(1);
+}
+
+#[test]
+fn a_file_that_says_nothing_is_refused() {
+    let folder = temp();
+    let refused = |text: &str, parts: &[&str]| {
+        folder.write("it.yaml", text);
+        folder.run("check builtin:standard --suite smoke --as it.yaml").expect(2, parts);
+    };
+    refused("", &["it.yaml"]);
+    refused("deviations: []\n", &["it.yaml", "one at least"]);
+    refused("deviations:\n- fault: causal-of-by-one\n", &["did you mean `causal-off-by-one`?"]);
+    refused("deviations:\n- when: causal\n", &["deviation 1", "`formula:`"]);
+    refused("deviations:\n- fault: scale-missing\n  when: causal\n", &["deviation 1"]);
+    refused("deviations:\n- fault: answer-cached\n", &["depends on other calls"]);
+    refused("deviations:\n- formula: {twist: softcp}\n", &["it.yaml", "softcap"]);
+    let both = "deviations:\n- fault: no-rescale\n- formula: {twist: output-times, factor: 2.0}\n";
+    refused(both, &["formulas alone, or faults alone"]);
+    let missing = "check builtin:standard --suite smoke --as none.yaml";
+    folder.run(missing).expect(2, &["none.yaml", "--save-fault"]);
+    // What has no finding has no file.
+    let right =
+        folder.run("check builtin:standard --suite smoke --law value --save-fault new.yaml");
+    assert!(right.ends(0).stderr.contains("new.yaml is not written"), "{}", right.stderr);
+    assert!(!folder.path().join("new.yaml").exists());
+}
