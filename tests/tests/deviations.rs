@@ -59,12 +59,27 @@ fn a_file_that_says_nothing_is_refused() {
         folder.run("check builtin:standard --suite smoke --as it.yaml").expect(2, parts);
     };
     refused("", &["it.yaml"]);
-    refused("deviations: []\n", &["it.yaml", "one at least"]);
+    refused("deviations: []\n", &["it.yaml", "1 to 8"]);
     refused("deviations:\n- fault: causal-of-by-one\n", &["did you mean `causal-off-by-one`?"]);
     refused("deviations:\n- when: causal\n", &["deviation 1", "`formula:`"]);
     refused("deviations:\n- fault: scale-missing\n  when: causal\n", &["deviation 1"]);
-    refused("deviations:\n- fault: answer-cached\n", &["depends on other calls"]);
+    refused("deviations:\n- fault: answer-cached\n", &["a habit besides"]);
     refused("deviations:\n- formula: {twist: softcp}\n", &["it.yaml", "softcap"]);
+    refused(
+        "deviations:\n- formula: {meaning: {causal_offset: 9223372036854775807}}\n",
+        &["6 digits"],
+    );
+    let twice = "- formula: {twist: output-times, factor: 2.0}\n".repeat(2);
+    refused(&format!("deviations:\n{twice}"), &["one with a `twist:` at most"]);
+    // What makes no difference in any case is not confirmed.
+    folder.write(
+        "never.yaml",
+        "deviations:\n- formula: {twist: output-times, factor: 2.0}\n  when: n_k > 99999\n",
+    );
+    folder.run("check builtin:standard --suite smoke --law value --as never.yaml").ends(4);
+    // Numbers that fit excuse no other habit.
+    let habit = "check builtin:fault/query-overwritten --suite smoke --law value --as never.yaml";
+    folder.run(habit).ends(1);
     let both = "deviations:\n- fault: no-rescale\n- formula: {twist: output-times, factor: 2.0}\n";
     refused(both, &["formulas alone, or faults alone"]);
     let missing = "check builtin:standard --suite smoke --as none.yaml";

@@ -8,8 +8,8 @@ use qkvet_gen::GenError;
 use qkvet_run::process::{LoadKind, StartError};
 use qkvet_run::run::RunError;
 use qkvet_spec::{
-    CaseRecord, Change, KnownOutcome, SnapshotOutcome, SpecError, Stopped, Summary, Unexpected,
-    Verdict,
+    CaseRecord, Change, ClaimOutcome, KnownOutcome, SnapshotOutcome, SpecError, Stopped, Summary,
+    Unexpected, Verdict,
 };
 
 /// Everything checked held.
@@ -122,7 +122,7 @@ fn of_records(summary: &Summary, strict: bool, is_stale: bool) -> u8 {
         || is_stale
     {
         FINDINGS
-    } else if summary.checked() == 0 {
+    } else if summary.checked() == 0 || summary.claim.as_ref().is_some_and(ClaimOutcome::is_open) {
         NOTHING
     } else if strict && [Verdict::Suspect, Verdict::Inconclusive].into_iter().any(is_undecided) {
         FINDINGS

@@ -1,17 +1,22 @@
 //! Claims: what a target is said to compute in place of the standard, held against its calls.
 
 use qkvet_engine::affects::faulty;
-use qkvet_engine::format::smallest_subnormal;
+use qkvet_engine::format::{smallest_subnormal, unit_roundoff};
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::{CallRecord, CallResult, explains};
 use qkvet_engine::plain::Extent;
 use qkvet_spec::{
-    Behavior, Call, Catalog, Contract, DeviationFile, DeviationFormula, Fault, IndexExpr,
-    IndexName, Meaning, Unexpected,
+    Call, Catalog, Contract, DeviationFile, DeviationFormula, Fault, IndexExpr, IndexName, Meaning,
+    Unexpected,
 };
 
 use crate::cause::{Room, contradicting, together};
 use crate::identify::{Layer, is_near, predict};
+
+/// Deviations of one file: every set of those that strike some rows alone is looked at.
+const MAX_DEVIATIONS: usize = 8;
+/// How far the bound of a contract may be above that of its format, where it says nothing itself.
+const MAX_LOOSENESS: f64 = 64.0;
 
 /// What a target is said to compute, all of it at once.
 #[derive(Clone, Debug)]
@@ -33,10 +38,15 @@ impl<'a> Claim<'a> {
     /// What the deviations of a file say.
     ///
     /// # Errors
-    /// No deviation, an unknown fault, one that no single call shows, an entry that is neither a fault nor a formula or both, a
+    /// No deviation or too many, an unknown fault, one that is more than what a call returns, an entry that is neither a fault nor a formula or both, a
     /// formula beside a fault that is more than one.
     pub fn new(file: &DeviationFile, catalog: &'a Catalog) -> Result<Self, Unexpected> {
         let (mut layers, mut faults) = (Vec::new(), Vec::new());
+        let n = file.deviations.len();
+        if !(1..=MAX_DEVIATIONS).contains(&n) {
+            let expected = format!("1 to {MAX_DEVIATIONS} of them");
+            return Err(Unexpected::at("deviations", expected).got(n));
+        }
         for (at, one) in file.deviations.iter().enumerate() {
             let place = || format!("deviation {}", at + 1);
             match (&one.fault, &one.formula) {
@@ -47,18 +57,22 @@ impl<'a> Claim<'a> {
                         None => Catalog::find("fault", &catalog.faults, name)
                             .map_err(|error| error.inside(place()))?,
                     };
-                    if found.behavior.is_some_and(is_of_several_calls) {
-                        return Err(Unexpected::at(place(), "what a single call shows")
-                            .got(format!("{}, which depends on other calls", found.fault)));
+                    if found.behavior.is_some() {
+                        return Err(Unexpected::at(place(), "what a call returns")
+                            .got(format!("{}, which is a habit besides", found.fault)));
                     }
                     faults.push(found);
                 }
                 (None, Some(formula)) if !formula.is_empty() => {
+                    if one.when.as_ref().is_some_and(|when| when.mentions(IndexName::Key)) {
+                        let expected = "a condition of the call, `item`, `h`, `i` and `c`";
+                        return Err(Unexpected::at(place(), expected).got("one of `j`"));
+                    }
                     layers.push(Layer { formula: formula.clone(), when: one.when.clone() });
                 }
                 _ => {
                     let expected = "`fault:` alone, or `formula:` with `meaning:` or `twist:`";
-                    return Err(Unexpected::at(place(), expected).got("neither, or both"));
+                    return Err(Unexpected::at(place(), expected).got("something else"));
                 }
             }
         }
@@ -73,8 +87,10 @@ impl<'a> Claim<'a> {
                     .hint("hold each against the target by a file of its own")),
             };
         }
-        if layers.is_empty() && faults.is_empty() {
-            return Err(Unexpected::at("deviations", "one at least").got("none"));
+        let twists = layers.iter().filter(|layer| layer.formula.twist.is_some()).count();
+        if twists > 1 {
+            let expected = "one with a `twist:` at most: two of them do not go together";
+            return Err(Unexpected::at("deviations", expected).got(twists));
         }
         let is_of_meaning = |layer: &Layer| {
             let is_of_columns = |when: &IndexExpr| when.mentions(IndexName::Column);
@@ -127,14 +143,9 @@ impl<'a> Claim<'a> {
                 }
             }
         };
-        calls.iter().filter(|record| record.call.misfit().is_none()).all(says)
+        let mut results = calls.iter().filter(|record| record.call.misfit().is_none());
+        results.all(|record| record.output.inputs_unchanged && says(record))
     }
-}
-
-/// Whether what a target does depends on the calls before.
-fn is_of_several_calls(behavior: Behavior) -> bool {
-    let is_unsteady = matches!(behavior, Behavior::NotRepeatable | Behavior::RowsUnwritten);
-    is_unsteady || behavior.keeps_something()
 }
 
 /// Whether a result is what formulas say, within what the contract allows.
@@ -152,12 +163,18 @@ fn is_said(
     };
     let has_form = got.dtype == right.dtype && got.data.len() == right.exact.len();
     let is_as_long = [&plain, &said].iter().all(|one| one.values.len() == got.data.len());
-    let tiny = smallest_subnormal(call.dtype());
+    let (tiny, unit) = (smallest_subnormal(call.dtype()), unit_roundoff(call.dtype()));
+    // How loose the contract is, from all elements: what is exact by the definition need not be by
+    // a formula.
+    let looseness = |(hard, error): (&f64, &f64)| hard / (unit * error);
+    let looseness = right.hard.iter().zip(&plain.errors).map(looseness);
+    let loose = looseness.filter(|x| x.is_finite()).fold(1.0, f64::max).min(MAX_LOOSENESS);
     has_form
         && is_as_long
         && got.data.iter().enumerate().all(|(at, x)| {
             let growth = (said.errors[at] / plain.errors[at]).max(1.0);
-            let allowed = right.hard[at] * if growth.is_nan() { 1.0 } else { growth } + tiny;
+            let scaled = if growth.is_finite() { right.hard[at] * growth } else { right.hard[at] };
+            let allowed = scaled.max(unit * loose * said.errors[at]) + tiny;
             is_near(*x, said.values[at], allowed)
         })
 }

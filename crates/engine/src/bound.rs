@@ -202,15 +202,15 @@ impl<'a> Row<'a> {
 
     /// Whether sums of the values of a column fit into the formats that hold them.
     fn values_fit(&self, value_abs_sum: f64) -> bool {
-        value_abs_sum <= max_finite(self.formats.dot) / (2.0 * self.formats.stale)
+        let growth = self.terms.as_ref().map_or(1.0, |terms| 1.0 + terms.nu);
+        value_abs_sum * growth <= max_finite(self.formats.dot) / (2.0 * self.formats.stale)
             && self.formats.partials_fit(value_abs_sum)
     }
 
     /// Whether a format may overflow before the output is there, given `Σ|v|` of each column.
     fn overflows(&self, value_abs_sums: &[f64]) -> bool {
-        let logits_fit =
-            self.stats.visible == 0 || self.logits.fit(self.head, self.stats, self.formats);
-        !(self.is_defined() || logits_fit && value_abs_sums.iter().all(|sum| self.values_fit(*sum)))
+        !(self.is_defined()
+            || self.terms.is_some() && value_abs_sums.iter().all(|sum| self.values_fit(*sum)))
     }
 
     /// Hard and probable bound of column `c`.
@@ -225,39 +225,50 @@ impl<'a> Row<'a> {
             return (f64::INFINITY, f64::INFINITY);
         }
         let merging = merging::merge_error(self.factors, element.abar + element.output);
-        if let Some(hard) = exact_bound(head, (self.i, c), stats, logits, formats, element) {
-            let hard =
-                hard + merging + merging::stored_error(terms, self.factors, formats, element);
-            return (hard, hard);
-        }
-        // Half of the row sum is left where the probable bound is finite.
         let absolute = self.absolute_error(terms, element);
         let weights = self.weights_underflow(terms, element);
+        if let Some(hard) = exact_bound(head, (self.i, c), stats, logits, formats, element) {
+            let stored = merging::stored_error(terms, self.factors, formats, element);
+            let hard = number(hard + merging + stored);
+            return self.said(terms, element, absolute + weights, (hard, hard));
+        }
+        // Half of the row sum is left where the probable bound is finite.
         let undivided = |mass: f64| if formats.divides_last { mass } else { mass.clamp(0.0, 1.0) };
         // Errors are absolute beside the largest exponential, which is off by a factor itself.
         let hard_absolute = terms.growth()
             * (absolute / terms.mass.clamp(0.0, 1.0) + weights / undivided(terms.mass));
-        let of_weights = INFLATION * terms.hard(head, formats, element, hard_absolute) + merging;
-        // Any weights may move a mean as far as its farthest value at least.
-        let of_any_weights = if of_weights <= element.farthest {
-            f64::INFINITY
-        } else {
-            INFLATION * terms.of_any_weights(head, formats, element, absolute + weights)
-                + merging::merge_error(self.factors, 2.0 * element.largest)
-        };
+        // What is merged are results, with the errors that they have.
+        let merged = |error: f64| number(INFLATION * error * (1.0 + 2.0 * self.factors) + merging);
+        let hard = merged(terms.hard(head, formats, element, hard_absolute));
         let probable_absolute = 2.0 * (absolute + weights / undivided(terms.sum_lower));
-        let probable = INFLATION
-            * probable::probable(head, stats, logits, terms, formats, element, probable_absolute)
-            + merging;
+        let probable =
+            probable::probable(head, stats, logits, terms, formats, element, probable_absolute);
+        self.said(terms, element, absolute + weights, (hard, merged(probable)))
+    }
+
+    /// The bounds that are left beside what any weights leave: the probable one is infinite where
+    /// no bound is below that, and that is no matter of roundings.
+    fn said(
+        &self,
+        terms: &RowTerms,
+        element: &Element,
+        absolute: f64,
+        (hard, probable): (f64, f64),
+    ) -> (f64, f64) {
+        let (head, formats) = (self.head, self.formats);
         let fits = |error: f64| {
             if element.output + error <= max_finite(formats.output) { error } else { f64::INFINITY }
         };
-        let hard = fits(of_weights.min(of_any_weights));
-        match probable.is_finite() {
-            true => (hard, probable.min(hard)),
-            false if of_weights < of_any_weights => (hard, hard),
-            false => (hard, f64::INFINITY),
+        let least = hard.min(probable);
+        // Any weights may move a mean as far as its farthest value at least.
+        if hard <= element.farthest {
+            return (fits(hard), fits(least));
         }
+        let of_means = INFLATION * terms.of_any_weights(head, formats, element, absolute);
+        let of_any_weights = number(of_means + INFLATION * self.factors * element.largest);
+        let is_vague = least >= of_any_weights && element.farthest >= of_any_weights / 2.0;
+        let hard = hard.min(of_any_weights);
+        (fits(hard), if is_vague { f64::INFINITY } else { fits(least.min(hard)) })
     }
 
     /// Hard and probable bound of the log-sum-exp.
@@ -296,6 +307,11 @@ impl<'a> Row<'a> {
         };
         self.formats.weights_underflow * sum
     }
+}
+
+/// A bound that is a number: what is none says nothing.
+fn number(bound: f64) -> f64 {
+    if bound.is_nan() { f64::INFINITY } else { bound }
 }
 
 /// `Σ|v| + n|O|`: what an error of 1 in every weight may do to the output.

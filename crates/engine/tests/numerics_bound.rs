@@ -9,7 +9,7 @@ use numerics_common::{Problem, Scale, Sees, rng};
 use qkvet_engine::bound::{Bound, bound, lse_bound_in};
 use qkvet_engine::enclosure::{HeadEnclosure, Lse, enclose};
 use qkvet_engine::format::{round, unit_roundoff};
-use qkvet_engine::head::{EmptyRow, Head, Normalization, RealScale, Span, Stage, Visible};
+use qkvet_engine::head::{Alibi, EmptyRow, Head, Normalization, RealScale, Span, Stage, Visible};
 use qkvet_spec::{Contract, Dtype, LseBase};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -258,6 +258,74 @@ fn errors_of_scores_that_are_not_small_are_paid_for() {
     }
     // Where any weights are allowed, and where one key has nearly all of it.
     assert!(reached[0] > 0.9 && reached[1] > 0.4, "{reached:?}");
+}
+
+/// Weights that underflow when they are rounded, beside errors of logits that are not small.
+#[test]
+fn rounded_weights_that_vanish_are_paid_for() {
+    let contract = contract("f32+e4m3-operands");
+    let n = 20_000;
+    let mut problem = Problem::gaussian(1, (1, n + 1, 16, 1), Dtype::Float32);
+    problem.scale = Scale::Given(5.9 / (16.0 * 1.0626 * 0.5313));
+    problem.query.fill(1.0626);
+    let key = |j: usize, t: usize| match (j, t < 8) {
+        (0, _) => 0.5313,
+        (_, true) => 0.5312,
+        _ => -0.5313,
+    };
+    problem.key = (0..=n).flat_map(|j| (0..16).map(move |t| key(j, t))).collect();
+    problem.key.iter_mut().chain(&mut problem.query).for_each(|x| *x = round(*x, Dtype::Float32));
+    let enclosure = enclose(&problem.head());
+    let bound = bound(&problem.head(), &enclosure, &contract);
+    // Rounded to four bits all weights but one are 0: what is left is the score of one key.
+    let lse = enclosure.rows[0].lse.mid;
+    let right = 16.0 * 1.125 * 0.5625 * 5.9 / (16.0 * 1.0626 * 0.5313);
+    assert!((lse - right).abs() <= bound.lse_hard[0], "{lse} {right} {}", bound.lse_hard[0]);
+}
+
+/// A score so large that a fused subtraction of itself is not 0: its exponential may be anything.
+#[test]
+fn a_score_that_is_far_from_itself_has_no_bound() {
+    let mut problem = Problem::gaussian(1, (1, 1, 1, 1), Dtype::Bfloat16);
+    problem.scale = Scale::Given(1.0);
+    (problem.query[0], problem.key[0], problem.value[0]) = (54_528.0, 54_528.0, 1.0);
+    let enclosure = enclose(&problem.head());
+    for name in ["bf16-flash", "bf16"] {
+        let bound = bound(&problem.head(), &enclosure, &contract(name));
+        assert!(bound.hard[0] >= 1.0 && bound.overflows[0], "{name}: {:?}", bound.hard);
+    }
+}
+
+/// A dot product that cancels is as wrong as the norms are large, however far a bias hides it.
+#[test]
+fn a_cancelling_product_behind_a_bias_is_not_dropped() {
+    let far = (2.0f64).powi(33);
+    let mut problem = Problem::gaussian(1, (1, 2, 2, 1), Dtype::Float32);
+    problem.scale = Scale::Given(round(0.400_09, Dtype::Float32));
+    problem.query = vec![3.0, 5.0];
+    problem.key = vec![0.0, 0.0, 5.0 * far, -3.0 * far];
+    problem.value = vec![-1.0, 1.0];
+    problem.bias = Some(vec![0.0, -900.0]);
+    let enclosure = enclose(&problem.head());
+    let bound = bound(&problem.head(), &enclosure, &contract("f32"));
+    assert!(bound.hard[0] >= 2.0 && bound.lse_hard[0] >= 5_000.0, "{:?}", bound.hard);
+}
+
+/// Where merging may change shares by any factor nothing is said, nor is anything NaN.
+#[test]
+fn merging_without_a_bound_says_nothing() {
+    let mut problem = Problem::gaussian(1, (1, 64, 4, 1), Dtype::Bfloat16);
+    problem.query.fill(0.0);
+    problem.value = (0..64).map(|j| f64::from(1 + j % 2)).collect();
+    let enclosure = enclose(&problem.head());
+    let coarse = bound(&problem.head(), &enclosure, &contract("bf16+bf16-softmax"));
+    assert!(coarse.probable[0].is_infinite() || coarse.probable[0] < 0.5, "{:?}", coarse.probable);
+    let mut steep = Problem::gaussian(1, (1, 1, 1, 1), Dtype::Float32);
+    steep.alibi = Some(Alibi { slope: 1e9, offset: 5 });
+    steep.value[0] = 0.0;
+    let enclosure = enclose(&steep.head());
+    let bound = bound(&steep.head(), &enclosure, &contract("f32"));
+    assert!(bound.hard.iter().chain(&bound.probable).all(|b| !b.is_nan()));
 }
 
 /// The logarithm of a part is as wrong as its size allows, and with it the share of the part.

@@ -1,6 +1,6 @@
 //! What a target computes in place of attention, as a file that it is held against.
 
-use qkvet_spec::{Cause, DeviationFile, Finding, SavedDeviation, Summary, Unexpected};
+use qkvet_spec::{Cause, DeviationFile, Finding, SavedDeviation, Standing, Summary, Unexpected};
 
 use crate::text::{count, visible_line};
 use crate::words::title;
@@ -34,16 +34,19 @@ pub fn deviation_file(summary: &Summary) -> Result<(Option<String>, usize), Unex
 /// What a cause says that is computed.
 fn deviations(cause: &Cause) -> Vec<SavedDeviation> {
     match cause {
-        Cause::Faults { faults, .. } => {
+        // What right results speak against is not what is computed.
+        Cause::Faults { faults, contradicted: 0, .. } => {
             let of =
                 |id: &String| SavedDeviation { fault: Some(id.clone()), formula: None, when: None };
             faults.iter().map(|fault| of(&fault.fault)).collect()
         }
-        Cause::Deviation { deviation, .. } => vec![SavedDeviation {
-            fault: None,
-            formula: Some(deviation.formula.clone()),
-            when: deviation.when.clone(),
-        }],
+        Cause::Deviation { deviation, .. } if deviation.standing == Standing::Named => {
+            vec![SavedDeviation {
+                fault: None,
+                formula: Some(deviation.formula.clone()),
+                when: deviation.when.clone(),
+            }]
+        }
         _ => Vec::new(),
     }
 }

@@ -11,6 +11,7 @@ mod catalog;
 mod condition;
 mod contract;
 mod deviation;
+mod deviation_file;
 mod doctor;
 mod document;
 mod dtype;
@@ -67,10 +68,10 @@ pub use condition::{
 };
 pub use contract::{Contract, Depth};
 pub use deviation::{
-    ClaimOutcome, DenominatorForm, Deviation, DeviationFile, DeviationFormula, InputForm,
-    LogitForm, LseForm, PartWeight, Reason, SavedDeviation, SoftcapForm, Standing, StubForm, Twist,
-    WeightForm,
+    ClaimOutcome, DenominatorForm, Deviation, DeviationFormula, InputForm, LogitForm, LseForm,
+    PartWeight, Reason, SoftcapForm, Standing, StubForm, Twist, WeightForm,
 };
+pub use deviation_file::{DeviationFile, SavedDeviation};
 pub use doctor::{Diagnosis, DoctorEvent, DoctorReport};
 pub use document::{FindingDocument, Findings, REPORT_FORMAT, Sentences, SummaryDocument};
 pub use dtype::Dtype;

@@ -558,7 +558,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["shard", "engine"])]
     pub(crate) save_fault: Option<PathBuf>,
     /// Judge the target by what such a file says: exit 0 if it returns that and nothing else
-    #[arg(long = "as", value_name = "FILE", conflicts_with_all = ["shard", "engine"])]
+    #[arg(long = "as", value_name = "FILE", conflicts_with_all = ["shard", "engine", "lf"])]
     pub(crate) claim: Option<PathBuf>,
     /// Print findings and undecided cases alone, and no progress
     #[arg(short, long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, hide_possible_values = true, value_parser = BoolishValueParser::new(), value_name = "BOOL")]

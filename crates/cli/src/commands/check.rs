@@ -8,7 +8,7 @@ use qkvet_report::{deviation_file, visible};
 use qkvet_run::adapters::NamedTarget;
 use qkvet_run::config::{CaseSource, Home, NamedClaim};
 use qkvet_run::frozen::read_cases;
-use qkvet_spec::{Catalog, CheckedLaw, Dtype, Suite, Summary};
+use qkvet_spec::{Catalog, CheckedLaw, Dtype, Suite, Summary, Unexpected};
 
 use super::expected::{Expected, read_text};
 use super::frozen_cases;
@@ -38,6 +38,9 @@ pub(super) fn run_check(
     expected: &Expected,
 ) -> Result<Ended, Failure> {
     check_wishes(&args.report.output)?;
+    if let Some(path) = args.save_fault.as_ref().filter(|path| path.exists() && !path.is_file()) {
+        return Err(Unexpected::at_path("deviations", path, "a file").got("something else").into());
+    }
     let mut catalog = home.catalog()?;
     match &args.cases {
         Some(folder) => by_frozen_cases(args, home, folder, &catalog, expected),
@@ -113,12 +116,17 @@ fn save_fault(args: &CheckArgs, summary: &Summary) -> Result<(), Failure> {
     let (text, unnamed) = deviation_file(summary)?;
     let shown = path.display();
     match (text, unnamed) {
-        (Some(text), _) => {
+        (Some(text), unnamed) => {
             write_named("deviations", path, &text)?;
             let target = visible(&args.target);
             tell!(
                 "{shown} is written; `qkvet check {target} --as {shown}` holds the target against it"
             );
+            if unnamed > 0 {
+                tell!(
+                    "notice: {unnamed} of the findings do not say what is computed, and are not in it"
+                );
+            }
         }
         (None, 0) => tell!("notice: there is no finding, and {shown} is not written"),
         (None, _) => tell!("notice: no finding says what is computed, and {shown} is not written"),

@@ -244,6 +244,8 @@ mod tests {
             "rows",
             "no_identify",
             "lf",
+            "save_fault",
+            "claim",
             "shard",
             "shard_file",
             "cases",

@@ -82,9 +82,7 @@ impl Known<'_> {
         // One bound for the whole row, of the least that any column has, is enough for almost all
         // of them.
         let least = self.value_abs_sum.iter().fold(f64::INFINITY, |least, sum| least.min(*sum));
-        // No mean is nearer than half the range to both of its ends.
-        let half = |column: &Interval| (column.high - column.low) / 2.0 * DEFLATION;
-        let reach = self.values.iter().map(half).fold(f64::INFINITY, f64::min);
+        let reach = self.values.iter().map(half_range).fold(f64::INFINITY, f64::min);
         let floor = self.limit(0, &self.element(0.0, f64::INFINITY, least, [reach; 2]));
         self.is_finite(0, 0..output.len())
             && columns.all(|(c, x)| self.distance(c, x) <= floor || self.column_keeps(c, x))
@@ -134,28 +132,36 @@ impl Known<'_> {
         if hard.is_nan() || probable.is_nan() { 0.0 } else { hard.min(probable) }
     }
 
-    /// Whether the bounds of these columns are finite: those of an element of which every part is
-    /// at least theirs are, whether any weights are said to move it far or not at all, which decides
-    /// whose bound it has. Column `c` stands for them.
+    /// Whether the bounds of these columns are finite and below what any weights leave: those of an
+    /// element of which every part is at least theirs are below half the range of the values, the
+    /// least that any weights leave. Column `c` stands for them.
+    #[expect(clippy::float_cmp, reason = "values are the same or not")]
     fn is_finite(&self, c: usize, columns: std::ops::Range<usize>) -> bool {
         let largest =
             |xs: &[f64]| xs[columns.clone()].iter().fold(0.0f64, |max, x| max.max(x.abs()));
         let (sum, output) = (largest(self.value_abs_sum), largest(self.mid) + largest(self.rad));
-        let size = sum.max(output);
-        let values = self.values[columns.clone()].iter();
-        let most = values.map(Interval::largest).fold(0.0f64, f64::max) + output;
-        [0.0, 2.0 * most].into_iter().all(|reach| {
-            let ceiling = Element {
-                output,
-                abar: size,
-                deviation: 2.0 * size,
-                value_abs_sum: sum,
-                product_norm: size,
-                largest: reach,
-                farthest: reach,
-            };
-            let (hard, probable) = self.row.element(c, &ceiling);
-            hard.is_finite() && probable.is_finite()
-        })
+        let values = &self.values[columns.clone()];
+        let value = values.iter().map(Interval::largest).fold(0.0f64, f64::max);
+        let is_mean = matches!(self.row.head.normalization, Normalization::OverKeys);
+        let size = if is_mean { value.max(output) } else { sum.max(output) };
+        let ceiling = Element {
+            output,
+            abar: size,
+            deviation: 2.0 * size,
+            value_abs_sum: sum,
+            product_norm: size,
+            largest: value,
+            farthest: value + output,
+        };
+        let least = values.iter().map(half_range).fold(f64::INFINITY, f64::min);
+        let (_, probable) = self.row.element(c, &ceiling);
+        // What is copied is the same under any weights.
+        let is_one = |at: usize| self.values[at].low == self.values[at].high && self.rad[at] == 0.0;
+        probable <= least || probable.is_finite() && columns.clone().all(is_one)
     }
+}
+
+/// Half the range of a column, from below: no mean is nearer to both of its ends.
+fn half_range(column: &Interval) -> f64 {
+    (column.high - column.low) / 2.0 * DEFLATION
 }

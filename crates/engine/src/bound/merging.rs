@@ -23,9 +23,11 @@ pub(super) fn factor_error(
     }
     let (keys, levels) = (terms.keys as f64, terms.rescalings + 2.0);
     let log = |x: f64| libm::log(x) * (1.0 + 1e-15);
-    let lse = logits.terms + log(keys);
+    let lse = logits.terms + terms.logit_error + log(keys);
     let functions = formats.exp_error * (2.0 + log(1.0 + (keys - 1.0) / levels));
-    expm1_upper(levels * (formats.softmax_unit() * (4.0 * lse + 16.0) + functions))
+    let exponent = levels * (formats.softmax_unit() * (4.0 * lse + 16.0) + functions);
+    // Shares that are off by a factor of 2 are none.
+    if exponent < std::f64::consts::LN_2 { expm1_upper(exponent) } else { f64::INFINITY }
 }
 
 /// What merging may add to the bound of an element whose partial results are rounded to nothing

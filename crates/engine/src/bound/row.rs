@@ -4,7 +4,7 @@ use super::formats::Formats;
 use super::logits::Logits;
 use super::{Element, output_roundings};
 use crate::enclosure::RowStats;
-use crate::format::{min_normal, unit_roundoff};
+use crate::format::{max_finite, min_normal, unit_roundoff};
 use crate::gemm::gamma;
 use crate::head::{Head, Normalization};
 
@@ -18,6 +18,9 @@ pub(super) struct RowTerms {
     /// `1 + τ` times the exact one, and at least `1/(1 + τ)` times. Infinite where keys that were
     /// dropped may matter.
     pub(super) tau: f64,
+    /// Absolute error of a logit, and how far the largest may be from itself, as the maximum.
+    pub(super) logit_error: f64,
+    pub(super) own_error: f64,
     /// Absolute error that all logits have in common, as the maximum has it.
     pub(super) shared: f64,
     /// Lower bound of `L`.
@@ -35,10 +38,12 @@ pub(super) struct RowTerms {
     pub(super) value_depth: usize,
     /// Error of weights and products, relative to `Σ w|v|`.
     pub(super) nu: f64,
-    /// Roundings of the softmax format that an exponential passes through in the row sum.
-    pub(super) sum_depth: usize,
     /// Error of the row sum.
     pub(super) sum_error: f64,
+    /// `nu`, and the roundings of an exponential on its way into the row sum, where every key may
+    /// have any weight.
+    any_nu: f64,
+    any_sum_depth: usize,
     /// Whether dot products, logits are free of errors.
     pub(super) dots_are_exact: bool,
     pub(super) logits_are_exact: bool,
@@ -67,6 +72,15 @@ impl RowTerms {
             formats.rescalings(head.n_k, kept, sink == 1)
         };
         let [logit_error, own_error] = logits.error(head, i, row, formats);
+        let of_all = logit_error;
+        // Halves of the largest numbers cover exponentials up to 2, sums of products up to twice
+        // their size, and scores that are right.
+        let is_covered = own_error < std::f64::consts::LN_2
+            && formats.dot_growth(head.d_k, formats.dot_is_exact(i, row)) < 1.0
+            && 4.0 * (logits.terms.max(logits.dots) + logit_error) <= max_finite(formats.softmax);
+        if !is_covered {
+            return None;
+        }
         let logits_are_exact = logit_error == 0.0 && logits.terms == 0.0;
         // The score of a single key is its own maximum: what is wrong with it cancels, but in the
         // log-sum-exp.
@@ -82,6 +96,8 @@ impl RowTerms {
         let exponent = copies * logit_error + exponentials / (1.0 - formats.exp_error);
         let terms = Self {
             tau: if is_known { expm1_upper(exponent) } else { f64::INFINITY },
+            logit_error: of_all,
+            own_error,
             shared,
             sum_lower: row.sum_lower,
             mass: 1.0,
@@ -92,8 +108,9 @@ impl RowTerms {
             rescalings: rescalings as f64,
             value_depth: formats.value_depth(head.n_k, row.visible, kept) + rescalings,
             nu: 0.0,
-            sum_depth: 0,
             sum_error: 0.0,
+            any_nu: 0.0,
+            any_sum_depth: 0,
             dots_are_exact: logits.dots == 0.0 || formats.dot_is_exact(i, row),
             logits_are_exact,
         };
@@ -104,6 +121,8 @@ impl RowTerms {
     pub(super) fn mean(head: &Head<'_>, formats: &Formats) -> Self {
         let terms = Self {
             tau: 0.0,
+            logit_error: 0.0,
+            own_error: 0.0,
             shared: 0.0,
             sum_lower: head.n_k.max(1) as f64,
             mass: 1.0,
@@ -113,8 +132,9 @@ impl RowTerms {
             rescalings: 0.0,
             value_depth: formats.value_depth(head.n_k, head.n_k, head.n_k),
             nu: 0.0,
-            sum_depth: 0,
             sum_error: 0.0,
+            any_nu: 0.0,
+            any_sum_depth: 0,
             dots_are_exact: true,
             logits_are_exact: true,
         };
@@ -123,12 +143,22 @@ impl RowTerms {
 
     fn complete(self, head: &Head<'_>, dropped: usize, formats: &Formats) -> Self {
         let (u_p, u_a, u_t) = (formats.weights_unit, formats.softmax_unit(), formats.operand_unit);
-        let products = gamma(self.value_depth, formats.dot_unit);
         let partial = formats.partial.map_or(0.0, unit_roundoff);
-        let nu = (1.0 + u_p) * (1.0 + products) * (1.0 + u_a) * (1.0 + u_a) * (1.0 + u_a);
         // Who writes the softmax out merges nothing.
         let stored = formats.step_unit.max(partial);
-        let nu = nu * (1.0 + u_t) * (1.0 + u_t) * (1.0 + stored) - 1.0;
+        let nu = |value_depth: usize| {
+            let products = gamma(value_depth, formats.dot_unit);
+            let nu = (1.0 + u_p) * (1.0 + products) * (1.0 + u_a) * (1.0 + u_a) * (1.0 + u_a);
+            nu * (1.0 + u_t) * (1.0 + u_t) * (1.0 + stored) - 1.0
+        };
+        let has_sink = head.sink.is_some();
+        let all = formats.rescalings(head.n_k, self.keys, has_sink);
+        let any_nu = match self.kept == self.keys {
+            true => nu(self.value_depth),
+            false => nu(formats.value_depth(head.n_k, self.keys, self.keys) + all),
+        };
+        let any_sum_depth = formats.sum_depth(self.keys) + all;
+        let nu = nu(self.value_depth);
         let terms = if matches!(head.normalization, Normalization::OverQueries) {
             head.n_q
         } else {
@@ -142,7 +172,7 @@ impl RowTerms {
             Normalization::OverKeys => self.row_sum(formats),
             Normalization::None | Normalization::OverQueries => 1.0,
         };
-        Self { nu, sum_depth, sum_error, mass, ..self }
+        Self { nu, sum_error, mass, any_nu, any_sum_depth, ..self }
     }
 
     /// `1 + τ`.
@@ -159,7 +189,7 @@ impl RowTerms {
                 * (1.0 - formats.weights_unit)
                 * (1.0 - formats.operand_unit)
                 * (1.0 - formats.step_unit)
-                - keys * formats.weights_underflow
+                - keys * self.growth() * formats.weights_underflow
         } else {
             exponentials
         }
@@ -202,7 +232,7 @@ impl RowTerms {
 
     /// The bound of an output that is a mean of the values with any weights, errors of sums and
     /// roundings included; infinite where weights do not sum to 1. The key of the largest score has
-    /// an exponential of 1, so that the row sum is at least that.
+    /// an exponential of 1, but for what it differs from itself, and the row sum is at least that.
     pub(super) fn of_any_weights(
         &self,
         head: &Head<'_>,
@@ -210,17 +240,18 @@ impl RowTerms {
         element: &Element,
         absolute: f64,
     ) -> f64 {
-        let adding = gamma(self.sum_depth, formats.softmax_unit());
-        let rounded = if formats.sum_of_rounded { self.nu } else { formats.step_unit };
+        let adding = gamma(self.any_sum_depth, formats.softmax_unit());
+        let rounded = if formats.sum_of_rounded { self.any_nu } else { formats.step_unit };
         let sum_error = (1.0 + adding) * (1.0 + rounded) - 1.0;
         let lost = if formats.sum_of_rounded { formats.weights_underflow } else { 0.0 };
-        let mass = (1.0 - adding) * (1.0 - rounded) - self.keys as f64 * lost;
+        let largest = (1.0 - self.own_error) * (1.0 - formats.exp_error);
+        let mass = (1.0 - adding) * (1.0 - rounded) * largest - self.keys as f64 * lost;
         let is_mean = matches!(head.normalization, Normalization::OverKeys);
         // Not the negation: a NaN must end here too.
         if !(is_mean && adding < 1.0 && rounded < 1.0 && mass > 0.0) {
             return f64::INFINITY;
         }
-        let errors = (self.nu + sum_error) * element.largest + absolute;
+        let errors = (self.any_nu + sum_error) * element.largest + absolute;
         rounded_output(element.farthest + errors / mass, element.output, formats)
     }
 }

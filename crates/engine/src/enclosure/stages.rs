@@ -22,6 +22,9 @@ pub(super) struct Stages {
     error: Vec<f64>,
     /// Upper bound of `|scale·q·k| + |bias| + |ALiBi|`, up to the present stage.
     terms: Vec<f64>,
+    /// The same with the norms of query and key for the dot product: what an error relative to its
+    /// products is relative to.
+    sizes: Vec<f64>,
     /// Upper bound of `|bias| + |ALiBi|`, up to the present stage.
     bias: Vec<f64>,
     /// Tangents of the present row.
@@ -83,6 +86,7 @@ impl Stages {
     fn begin(&mut self, head: &Head<'_>, keys: &KeyTable, line: &Line<'_>, row: &mut [f64]) {
         self.error.clear();
         self.terms.clear();
+        self.sizes.clear();
         self.bias.clear();
         self.bias.resize(row.len(), 0.0);
         let gamma_dot = gamma(head.d_k, U);
@@ -91,6 +95,7 @@ impl Stages {
                 *x = 0.0;
                 self.error.push(0.0);
                 self.terms.push(0.0);
+                self.sizes.push(0.0);
                 continue;
             }
             let j = line.start + k;
@@ -103,6 +108,7 @@ impl Stages {
             }
             self.error.push(error);
             self.terms.push(x.abs() + error);
+            self.sizes.push(dots.magnitude + error);
         }
     }
 
@@ -121,6 +127,7 @@ impl Stages {
             *terms = growth * *terms + UNDERFLOW;
             *bias *= growth;
         }
+        self.sizes.iter_mut().for_each(|size| *size = growth * *size + UNDERFLOW);
     }
 
     /// `c·tanh(x/c)`: every factor has a relative error, and what came before shrinks with the
@@ -178,6 +185,7 @@ impl Stages {
             }
             self.error[k] += error;
             self.terms[k] += size;
+            self.sizes[k] += size;
             self.bias[k] += size;
         }
     }
@@ -194,6 +202,7 @@ impl Stages {
         };
         for (at, z) in logits {
             let (error, terms, bias) = (self.error[at], self.terms[at], self.bias[at]);
+            let size = if self.sizes[at].is_nan() { f64::INFINITY } else { self.sizes[at] };
             if z == f64::NEG_INFINITY {
                 continue;
             }
@@ -206,7 +215,8 @@ impl Stages {
             } else {
                 let distance = (shift - z) * (1.0 - 4.0 * U);
                 facts.gap = facts.gap.min(distance - error);
-                facts.dropped_ratio = facts.dropped_ratio.max(terms / distance * (1.0 + 4.0 * U));
+                facts.dropped_ratio =
+                    facts.dropped_ratio.max(size * INFLATION / distance * (1.0 + 4.0 * U));
             }
         }
         facts
@@ -216,6 +226,7 @@ impl Stages {
     pub(super) fn append(&mut self, other: &Self) {
         self.error.extend(&other.error);
         self.terms.extend(&other.terms);
+        self.sizes.extend(&other.sizes);
         self.bias.extend(&other.bias);
     }
 }

@@ -71,7 +71,7 @@ fn grade(distance: f64, hard: f64, soft: f64) -> (Verdict, f64) {
             Verdict::Fail,
             if hard > 0.0 && !distance.is_nan() { distance / hard } else { f64::INFINITY },
         )
-    } else if hard.is_infinite() || soft.is_infinite() {
+    } else if !(hard.is_finite() && soft.is_finite()) {
         (Verdict::Inconclusive, 0.0)
     } else if distance > soft {
         (Verdict::Suspect, margin)

@@ -165,6 +165,7 @@ fn denominator(
         DenominatorForm::SinkNotShifted => libm::exp(sink?),
         DenominatorForm::PaddingAtCap { multiple } => {
             let n_k = call.dims().n_k;
+            let multiple = multiple.max(1);
             let count = (multiple - n_k % multiple) % multiple;
             tail + count as f64 * libm::exp(-head.softcap? - shift)
         }

@@ -79,6 +79,10 @@ fn write_claim(rows: &mut Rows, summary: &Summary) {
         return;
     };
     let file = visible_line(file);
+    if *explained == 0 && *contradicted == 0 {
+        rows.wrapped("as", &format!("no case tells {file} from attention: nothing was decided"));
+        return;
+    }
     let explained = match explained {
         0 => "explains no wrong result".to_owned(),
         n => format!("explains {}", cases(*n)),

@@ -250,6 +250,13 @@ pub fn exit_line(summary: &Summary) -> String {
     if checked == 0 {
         return format!("{YELLOW}nothing was checked{YELLOW:#}{declined}{stopped}{stale}");
     }
+    if let Some(claim) = summary.claim.as_ref().filter(|claim| claim.contradicted > 0) {
+        return format!(
+            "{RED}contradicted{RED:#}: {} says something else of {} that came out right{stopped}",
+            visible_line(&claim.file),
+            cases(claim.contradicted)
+        );
+    }
     let none = if settled > 0 { "no new finding" } else { "no finding" };
     let style = if worse.is_empty() && summary.stopped.is_none() { GREEN } else { YELLOW };
     format!(

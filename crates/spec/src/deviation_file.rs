@@ -1,0 +1,109 @@
+//! Files of deviations: what a target computes in place of the standard, kept to hold it against.
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::{DeviationFormula, IndexExpr, MeaningPatch, SpecError, Twist, Unexpected, parse_yaml};
+
+/// Extents are not larger, and what is made of them need not be.
+const MAX_DIGITS: usize = 6;
+
+/// What a target computes in place of the standard, in a file: all of it at once.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct DeviationFile {
+    /// The deviations.
+    pub deviations: Vec<SavedDeviation>,
+}
+
+/// A deviation in a file: a fault of the atlas, or a formula.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SavedDeviation {
+    /// Id or code of the fault; absent: `formula`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+    /// What is computed.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "formula")]
+    pub formula: Option<DeviationFormula>,
+    /// Where the formula holds, by the call, or by `item`, `h`, `i` and `c`; absent: everywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<IndexExpr>,
+}
+
+/// A formula of which no field is passed over.
+fn formula<'de, D: Deserializer<'de>>(from: D) -> Result<Option<DeviationFormula>, D::Error> {
+    let mut fields = serde_json::Map::deserialize(from)?;
+    let meaning = match fields.remove("meaning") {
+        Some(meaning) => MeaningPatch::deserialize(meaning).map_err(D::Error::custom)?,
+        None => MeaningPatch::default(),
+    };
+    let twist = match fields.is_empty() {
+        true => None,
+        false => {
+            let twist = Twist::deserialize(serde_json::Value::Object(fields));
+            Some(twist.map_err(D::Error::custom)?)
+        }
+    };
+    Ok(Some(DeviationFormula { meaning, twist }))
+}
+
+impl DeviationFile {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// YAML that does not fit, a whole number that is too long.
+    pub fn from_yaml(path: &str, source: &str) -> Result<Self, SpecError> {
+        let is_long = |digits: &str| digits.len() > MAX_DIGITS;
+        let numbers = source.split(|c: char| !c.is_ascii_digit() && c != '.');
+        let mut whole = numbers.filter(|number| !number.contains('.'));
+        if let Some(number) = whole.find(|number| is_long(number)) {
+            let expected = format!("whole numbers of {MAX_DIGITS} digits at most");
+            return Err(Unexpected::at_path("deviations", path, expected).got(number).into());
+        }
+        parse_yaml(path, source)
+    }
+
+    /// The file as text, without comments.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn to_yaml(&self) -> Result<String, Unexpected> {
+        serde_yaml::to_string(self).map_err(|error| Unexpected::within("deviations", error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{LogitForm, SoftcapForm, StubForm};
+
+    #[test]
+    fn a_file_is_read_as_it_was_written() {
+        let when = IndexExpr::new("not causal and n_k % 4 == 0").expect("a condition");
+        let formula = |twist: Twist| SavedDeviation {
+            fault: None,
+            formula: Some(DeviationFormula {
+                meaning: MeaningPatch::default(),
+                twist: Some(twist),
+            }),
+            when: Some(when.clone()),
+        };
+        let cells = IndexExpr::new("i < j").expect("cells");
+        let fault = SavedDeviation { fault: Some("x".to_owned()), formula: None, when: None };
+        let factors = [0.1, 1.0 / 3.0, -0.0, 1e-300, 5e-324, 1.797_693_134_862_315_7e308, 3.0];
+        let times = factors.map(|factor| formula(Twist::OutputTimes { factor }));
+        let others = [
+            formula(Twist::Softcap { form: SoftcapForm::Clamped }),
+            formula(Twist::Logits { form: LogitForm::Clipped { limit: -100.0 } }),
+            formula(Twist::OutputWhere { cells, value: 0.25 }),
+            formula(Twist::Stub { form: StubForm::MeanOfValues }),
+        ];
+        let deviations = [fault].into_iter().chain(times).chain(others).collect();
+        let file = DeviationFile { deviations };
+        let text = file.to_yaml().expect("a text");
+        assert_eq!(DeviationFile::from_yaml("it.yaml", &text).expect("a file"), file, "{text}");
+    }
+}
