@@ -35,7 +35,7 @@ fn a_formula_is_kept_with_its_condition() {
     }
     let folder = temp();
     let capped = "    if softcap is not None: s = np.clip(s, -softcap, softcap)\n";
-    folder.write("mine.py", &numpy_attention(", softcap=None", capped, "sums"));
+    folder.write("mine.py", numpy_attention(", softcap=None", capped, "sums"));
     let check = "check mine.py:attention --suite smoke --convention empty-row=nan --format json";
     folder.run(format!("{check} --dtype float32 --save-fault it.yaml")).report(1);
     let kept = folder.read("it.yaml");
@@ -43,7 +43,7 @@ fn a_formula_is_kept_with_its_condition() {
     let report = folder.run(format!("{check} --seed 7 --as it.yaml")).finds(&[]);
     assert!(report["claim"]["explained"].as_u64() > Some(5), "{}", report["claim"]);
     // Another form is refuted by the same cases.
-    folder.write("it.yaml", &kept.replace("clamped", "rational"));
+    folder.write("it.yaml", kept.replace("clamped", "rational"));
     folder.run(format!("{check} --dtype float32 --as it.yaml")).report(1);
     // Where it does not hold, what it says is wrong.
     let never = format!("{kept}  when: n_q > 100000\n");

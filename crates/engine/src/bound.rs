@@ -94,8 +94,8 @@ pub fn bound(head: &Head<'_>, enclosure: &HeadEnclosure, contract: &Contract) ->
     for (i, stats) in enclosure.rows.iter().enumerate() {
         let row = Row::new(head, i, stats, &formats);
         let columns = i * head.d_v..(i + 1) * head.d_v;
-        for c in 0..head.d_v {
-            let element = Element::new(enclosure, i * head.d_v + c, &values[c]);
+        for (c, column) in values.iter().enumerate() {
+            let element = Element::new(enclosure, i * head.d_v + c, column);
             let (hard, probable) = row.element(c, &element);
             bound.hard.push(hard);
             bound.probable.push(probable);
