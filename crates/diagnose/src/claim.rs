@@ -11,12 +11,10 @@ use qkvet_spec::{
 };
 
 use crate::cause::{Room, contradicting, together};
-use crate::identify::{Layer, is_near, predict};
+use crate::identify::{Layer, MAX_LOOSENESS, is_near, predict};
 
 /// Deviations of one file: every set of those that strike some rows alone is looked at.
 const MAX_DEVIATIONS: usize = 8;
-/// How far the bound of a contract may be above that of its format, where it says nothing itself.
-const MAX_LOOSENESS: f64 = 64.0;
 
 /// What a target is said to compute, all of it at once.
 #[derive(Clone, Debug)]
@@ -38,8 +36,9 @@ impl<'a> Claim<'a> {
     /// What the deviations of a file say.
     ///
     /// # Errors
-    /// No deviation or too many, an unknown fault, one that is more than what a call returns, an entry that is neither a fault nor a formula or both, a
-    /// formula beside a fault that is more than one.
+    /// No deviation or too many, an unknown fault, one that is more than what a call returns, an
+    /// entry that is neither a fault nor a formula or both, a formula beside a fault that is more
+    /// than one.
     pub fn new(file: &DeviationFile, catalog: &'a Catalog) -> Result<Self, Unexpected> {
         let (mut layers, mut faults) = (Vec::new(), Vec::new());
         let n = file.deviations.len();
@@ -76,10 +75,7 @@ impl<'a> Claim<'a> {
                 }
             }
         }
-        let is_formula = |fault: &&Fault| {
-            !fault.meaning.is_empty() && fault.execution.is_empty() && fault.behavior.is_none()
-        };
-        if !faults.iter().all(is_formula) {
+        if !faults.iter().all(|fault| fault.is_formula()) {
             return match layers.is_empty() {
                 true => Ok(Self { said: Said::Faults(faults) }),
                 false => Err(Unexpected::at("deviations", "formulas alone, or faults alone")

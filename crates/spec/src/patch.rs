@@ -113,6 +113,13 @@ pub struct Fault {
     pub family: String,
 }
 
+impl Fault {
+    /// Whether it changes the exact function and nothing else.
+    pub fn is_formula(&self) -> bool {
+        !self.meaning.is_empty() && self.execution.is_empty() && self.behavior.is_none()
+    }
+}
+
 /// What the faults of a family have in common; one file in `specs/families/`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

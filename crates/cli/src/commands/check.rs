@@ -77,10 +77,7 @@ fn by_suite(
     }
     let cases = CaseSource::Suite { suite: &suite, seed: args.seed };
     let subject = Subject { cases, laws, dtypes, declared };
-    let claim = claim(args, catalog)?;
-    let summary = launch(catalog, subject, manner(args, target, claim.as_ref()), expected)?;
-    save_fault(args, &summary)?;
-    Ok(Ended::Run(Box::new(summary)))
+    judged(args, catalog, subject, target, expected)
 }
 
 fn by_frozen_cases(
@@ -97,6 +94,17 @@ fn by_frozen_cases(
     tell_first(&notices, &declared);
     let (cases, laws) = (frozen_cases::source(&frozen), vec![frozen_cases::law(catalog)?]);
     let subject = Subject { cases, laws, dtypes, declared };
+    judged(args, catalog, subject, target, expected)
+}
+
+/// The run, held against a file of deviations and written to one where that is wished for.
+fn judged(
+    args: &CheckArgs,
+    catalog: &Catalog,
+    subject: Subject<'_>,
+    target: NamedTarget,
+    expected: &Expected,
+) -> Result<Ended, Failure> {
     let claim = claim(args, catalog)?;
     let summary = launch(catalog, subject, manner(args, target, claim.as_ref()), expected)?;
     save_fault(args, &summary)?;
@@ -115,8 +123,8 @@ fn save_fault(args: &CheckArgs, summary: &Summary) -> Result<(), Failure> {
     let Some(path) = &args.save_fault else { return Ok(()) };
     let (text, unnamed) = deviation_file(summary)?;
     let shown = path.display();
-    match (text, unnamed) {
-        (Some(text), unnamed) => {
+    match text {
+        Some(text) => {
             write_named("deviations", path, &text)?;
             let target = visible(&args.target);
             tell!(
@@ -128,8 +136,8 @@ fn save_fault(args: &CheckArgs, summary: &Summary) -> Result<(), Failure> {
                 );
             }
         }
-        (None, 0) => tell!("notice: there is no finding, and {shown} is not written"),
-        (None, _) => tell!("notice: no finding says what is computed, and {shown} is not written"),
+        None if unnamed == 0 => tell!("notice: there is no finding, and {shown} is not written"),
+        None => tell!("notice: no finding says what is computed, and {shown} is not written"),
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ use qkvet_spec::{Call, Contract, Deviation, DeviationFormula, Fault, Meaning, Re
 use self::fresh::{CONFIRMING, Confirmed, Pool, again};
 pub use self::fresh::{Came, FreshCalls};
 pub(crate) use self::layer::{Layer, predict};
-pub(crate) use self::record::is_near;
+pub(crate) use self::record::{MAX_LOOSENESS, is_near};
 use self::record::{Record, cost};
 use self::search::{Candidate, Known, MIN_EXPLAINED, holds_somewhere};
 use crate::cause::Records;

@@ -10,7 +10,7 @@ use qkvet_spec::{Call, Contract, Dims, IndexExpr, Meaning, ResultName};
 use super::layer::{Layer, is_of_elements, mixed, predict};
 
 /// How far the bound of a contract may be above that of its format.
-const MAX_LOOSENESS: f64 = 64.0;
+pub(crate) const MAX_LOOSENESS: f64 = 64.0;
 /// A bound of so much of the range of a result says nothing.
 const VACUOUS: f64 = 0.1;
 

@@ -92,9 +92,8 @@ pub(super) fn identified<'a>(
 fn doubt<'a>(state: &RunState<'_, 'a>, workers: &mut Workers<'_, 'a>, group: &mut Group<'a>) {
     let Cause::Faults { contradicted, .. } = &mut group.cause else { return };
     let [fault] = group.faults[..] else { return };
-    let is_formula = !fault.meaning.is_empty() && fault.execution.is_empty();
     let is_open = group.verdict == Verdict::Fail && !group.on_views && *contradicted == 0;
-    if !is_open || !is_formula || fault.behavior.is_some() {
+    if !is_open || !fault.is_formula() {
         return;
     }
     let formats = group.members.iter().map(|at| state.cases[*at].planned.dtype());

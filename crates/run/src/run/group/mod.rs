@@ -99,9 +99,7 @@ impl<'a> Group<'a> {
 /// Whether right results speak against what is named: one is enough where it is a formula, for then
 /// it is certain; what a simulated execution does may differ.
 fn is_contradicted(named: &Named<'_>, members: usize) -> bool {
-    let is_formula = named.faults.iter().all(|fault| {
-        !fault.meaning.is_empty() && fault.execution.is_empty() && fault.behavior.is_none()
-    });
+    let is_formula = named.faults.iter().all(|fault| fault.is_formula());
     named.contradicted > 0 && (is_formula || MUCH * named.contradicted > members)
 }
 
