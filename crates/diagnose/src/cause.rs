@@ -388,12 +388,23 @@ fn is_told_for(seen: &Seen<'_>, base: &Meaning, other: Call) -> bool {
 }
 
 /// Whether faults make `wrong` of a call, another answer and not just a wider bound: the exact result
-/// is itself outside of what is right.
+/// is itself outside of what is right, or nearer than that to all that came out wrong.
 fn moves<'e>(base: &Meaning, seen: &Seen<'_>, wrong: impl Fn(ResultName) -> &'e Expected) -> bool {
     seen.record.results().any(|result| {
         let (right, wrong) = (seen.right(base, result.want), wrong(result.want));
-        right.shape != wrong.shape
+        if right.shape != wrong.shape
             || wrong.exact.iter().enumerate().any(|(at, x)| !right.holds(at, x.mid))
+        {
+            return true;
+        }
+        let Some(got) = result.tensor().filter(|got| got.data.len() == right.exact.len()) else {
+            return false;
+        };
+        let is_refuted = |(at, x): &(usize, &f64)| !right.holds(*at, **x);
+        let distance = |expected: &Expected, at: usize, x: f64| (x - expected.exact[at].mid).abs();
+        let mut refuted = got.data.iter().enumerate().filter(is_refuted).peekable();
+        refuted.peek().is_some()
+            && refuted.all(|(at, x)| distance(wrong, at, *x) < distance(right, at, *x))
     })
 }
 
