@@ -90,3 +90,39 @@ fn a_file_that_says_nothing_is_refused() {
     assert!(right.ends(0).stderr.contains("new.yaml is not written"), "{}", right.stderr);
     assert!(!folder.path().join("new.yaml").exists());
 }
+
+/// A target that computes what a file says is found to compute that, by its calls alone.
+#[test]
+fn what_a_file_says_is_found_again() {
+    let folder = temp();
+    let counts = "twist: counts, times: '1 + (j / 16 == (n_k - 1) / 16)', of: both";
+    for (formula, part, law) in [
+        (counts, "times: 1 + (j / 16", "value"),
+        ("twist: counts, times: 'j < n_k - 1', of: sum", "of: sum", "value"),
+        (
+            "twist: tiles, size: 16, form: {tile: rescaled, values: inverse, sum: right}, at: every",
+            "values: inverse",
+            "value",
+        ),
+        (
+            "twist: tiles, size: 16, form: {tile: lazy, most: 5.545177444479562, slip: shifted}, at: every",
+            "slip: shifted",
+            "value",
+        ),
+        ("twist: alibi-distance, distance: n_k - 1 - j", "n_k - 1 - j", "value"),
+        ("twist: sink-of, head: (h * n_q + i) % h_q", "sink-of", "value"),
+        ("twist: lse, form: keys-centered", "keys-centered", "log-sum-exp"),
+        ("meaning: {mask: ignored}, result: weights", "result: weights", "weights"),
+    ] {
+        let said = format!("deviations:\n- formula: {{{formula}}}\n");
+        folder.write("it.yaml", said);
+        let check =
+            format!("check builtin:fault/it.yaml --law {law} --dtype float64 --format json");
+        let found = folder.run(format!("{check} --save-fault found.yaml"));
+        assert_eq!(found.report(1)["findings"].as_array().map(Vec::len), Some(1), "{formula}");
+        let kept = folder.read("found.yaml");
+        assert!(kept.contains(part), "{formula}: {kept}");
+        folder.run(format!("{check} --as found.yaml --seed 7")).ends(0);
+    }
+    folder.run("check builtin:fault/none.yaml").expect(2, &["none.yaml", "--save-fault"]);
+}

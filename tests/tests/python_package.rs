@@ -15,6 +15,7 @@ fn the_wheel_opens_its_doors() {
     the_command_is_there(&environment);
     three_lines_need_no_other_library(&environment);
     a_wrong_head_map_is_named(&environment);
+    calls_are_kept_and_asked(&environment);
     arguments_and_interrupts_are_told(&environment);
     pytest_tells_each_case(&environment);
     pytest_checks_a_function_without_test_code(&environment);
@@ -55,6 +56,14 @@ fn a_wrong_head_map_is_named(environment: &Environment) {
     let finished = environment.run("wrong_heads.py");
     finished
         .expect(0, &[" bf16)", "convention=\"head-map=tiled\"", "qkvet.replay(function, 'qk1:"]);
+}
+
+fn calls_are_kept_and_asked(environment: &Environment) {
+    let folder = environment.path("kept").display().to_string();
+    environment.run(&["captured.py", &folder]).expect(0, &["kept 4"]);
+    let check = "check builtin:fault/causal-ignored --inputs captured -q".words();
+    finish(Command::new(command(environment)).args(check).current_dir(environment.path("kept")))
+        .expect(1, &["causal", "arrays of captured"]);
 }
 
 fn pytest_tells_each_case(environment: &Environment) {

@@ -1,13 +1,14 @@
 //! Claims: what a target is said to compute in place of the standard, held against its calls.
 
 use qkvet_engine::affects::faulty;
-use qkvet_engine::format::{smallest_subnormal, unit_roundoff};
+use qkvet_engine::format::{round, smallest_subnormal, unit_roundoff};
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::{CallRecord, CallResult, explains};
 use qkvet_engine::plain::Extent;
+use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{
-    Call, Catalog, Contract, DeviationFile, DeviationFormula, Fault, IndexExpr, IndexName, Meaning,
-    Unexpected,
+    Call, Catalog, Contract, DeviationFile, DeviationFormula, Dims, Execution, Fault, IndexExpr,
+    IndexName, Meaning, Output, Quoted, Response, ResultName, Target, Tensor, Unexpected,
 };
 
 use crate::cause::{Room, contradicting, together};
@@ -18,28 +19,28 @@ const MAX_DEVIATIONS: usize = 8;
 
 /// What a target is said to compute, all of it at once.
 #[derive(Clone, Debug)]
-pub struct Claim<'a> {
-    said: Said<'a>,
+pub struct Claim {
+    said: Said,
 }
 
 #[derive(Clone, Debug)]
-enum Said<'a> {
+enum Said {
     /// Formulas of which one at least changes more than a meaning.
     Layers(Vec<Layer>),
     /// Formulas that change the meaning alone, as faults.
     Meanings(Vec<Fault>),
     /// Faults of which one at least is more than a formula.
-    Faults(Vec<&'a Fault>),
+    Faults(Vec<Fault>),
 }
 
-impl<'a> Claim<'a> {
+impl Claim {
     /// What the deviations of a file say.
     ///
     /// # Errors
     /// No deviation or too many, an unknown fault, one that is more than what a call returns, an
     /// entry that is neither a fault nor a formula or both, a formula beside a fault that is more
     /// than one.
-    pub fn new(file: &DeviationFile, catalog: &'a Catalog) -> Result<Self, Unexpected> {
+    pub fn new(file: &DeviationFile, catalog: &Catalog) -> Result<Self, Unexpected> {
         let (mut layers, mut faults) = (Vec::new(), Vec::new());
         let n = file.deviations.len();
         if !(1..=MAX_DEVIATIONS).contains(&n) {
@@ -60,7 +61,7 @@ impl<'a> Claim<'a> {
                         return Err(Unexpected::at(place(), "what a call returns")
                             .got(format!("{}, which is a habit besides", found.fault)));
                     }
-                    faults.push(found);
+                    faults.push(found.clone());
                 }
                 (None, Some(formula)) if !formula.is_empty() => {
                     if one.when.as_ref().is_some_and(|when| when.mentions(IndexName::Key)) {
@@ -90,7 +91,9 @@ impl<'a> Claim<'a> {
         }
         let is_of_meaning = |layer: &Layer| {
             let is_of_columns = |when: &IndexExpr| when.mentions(IndexName::Column);
-            layer.formula.twist.is_none() && !layer.when.as_ref().is_some_and(is_of_columns)
+            layer.formula.twist.is_none()
+                && layer.formula.result.is_none()
+                && !layer.when.as_ref().is_some_and(is_of_columns)
         };
         let said = if layers.iter().all(is_of_meaning) {
             let of_layer = |Layer { formula, when }| Fault {
@@ -98,14 +101,16 @@ impl<'a> Claim<'a> {
                 when,
                 ..Fault::default()
             };
-            let faults = faults.into_iter().cloned();
-            Said::Meanings(faults.chain(layers.into_iter().map(of_layer)).collect())
+            Said::Meanings(faults.into_iter().chain(layers.into_iter().map(of_layer)).collect())
         } else {
             let of_fault = |fault: &Fault| Layer {
-                formula: DeviationFormula { meaning: fault.meaning.clone(), twist: None },
+                formula: DeviationFormula {
+                    meaning: fault.meaning.clone(),
+                    ..DeviationFormula::default()
+                },
                 when: fault.when.clone(),
             };
-            Said::Layers(faults.into_iter().map(of_fault).chain(layers).collect())
+            Said::Layers(faults.iter().map(of_fault).chain(layers).collect())
         };
         Ok(Self { said })
     }
@@ -132,15 +137,77 @@ impl<'a> Claim<'a> {
                 explains(record, |want| faulty(base, &faults, &record.call, contract, want))
             }
             Said::Faults(faults) => {
+                let faults: Vec<&Fault> = faults.iter().collect();
                 let alone = [(std::slice::from_ref(record), contract)];
                 match is_right(record) {
-                    true => contradicting(&alone, base, faults, Room::OfRight).next().is_none(),
-                    false => together(&alone, base, faults).is_some(),
+                    true => contradicting(&alone, base, &faults, Room::OfRight).next().is_none(),
+                    false => together(&alone, base, &faults).is_some(),
                 }
             }
         };
         let mut results = calls.iter().filter(|record| record.call.misfit().is_none());
         results.all(|record| record.output.inputs_unchanged && says(record))
+    }
+}
+
+/// A target that computes what is said: formulas in binary64, rounded to the format of the call, and
+/// faults as the simulator has them.
+#[derive(Clone, Debug)]
+pub enum Claimed {
+    /// Formulas.
+    Formulas(Formulas),
+    /// Faults.
+    Simulated(Box<Simulator>),
+}
+
+impl From<Claim> for Claimed {
+    fn from(claim: Claim) -> Self {
+        match claim.said {
+            Said::Layers(layers) => Self::Formulas(Formulas(layers)),
+            Said::Meanings(faults) | Said::Faults(faults) => {
+                let right = Simulator::new(Meaning::standard(), Execution::standard());
+                Self::Simulated(Box::new(faults.into_iter().fold(right, Simulator::with_fault)))
+            }
+        }
+    }
+}
+
+impl Target for Claimed {
+    fn call(&mut self, call: &Call) -> Response {
+        match self {
+            Self::Formulas(formulas) => formulas.call(call),
+            Self::Simulated(simulator) => simulator.call(call),
+        }
+    }
+}
+
+/// A target that computes formulas.
+#[derive(Clone, Debug)]
+pub struct Formulas(Vec<Layer>);
+
+impl Target for Formulas {
+    fn call(&mut self, call: &Call) -> Response {
+        if call.misfit().is_some() {
+            return Response::Refused(Quoted::new("extents that do not fit together"));
+        }
+        let layers: Vec<&Layer> = self.0.iter().collect();
+        let Dims { b, h_q, n_q, .. } = call.dims();
+        let result = |want: ResultName| {
+            let plain = predict(&Meaning::standard(), &layers, call, want, Extent::Whole)?;
+            let (mut shape, mut dtype) = (vec![b, h_q, n_q], call.dtype());
+            match want {
+                ResultName::Lse => dtype = Execution::standard().arithmetic.format(dtype),
+                _ => shape.push(plain.values.len() / (b * h_q * n_q).max(1)),
+            }
+            let data = plain.values.iter().map(|x| round(*x, dtype)).collect();
+            Some(Tensor { dtype, shape, data })
+        };
+        let Some(output) = result(ResultName::Output) else {
+            return Response::Unsupported(Quoted::new("a call that the formula says nothing of"));
+        };
+        let weights = call.return_weights.then(|| result(ResultName::Weights)).flatten();
+        let lse = call.return_lse.then(|| result(ResultName::Lse)).flatten();
+        Response::Output(Box::new(Output { weights, lse, ..Output::of(output) }))
     }
 }
 

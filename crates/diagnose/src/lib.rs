@@ -21,7 +21,7 @@ pub use adequacy::{FORMATS, adequacy};
 pub use boundary::{Place, boundary};
 pub use canned::CannedTarget;
 pub use cause::{Cause, Records, cause, together};
-pub use claim::Claim;
+pub use claim::{Claim, Claimed, Formulas};
 pub use convention::{applied, conventions_that_explain, explained, followed};
 pub use fault_groups::{MIN_SHARE, Named, named};
 pub use identify::{

@@ -127,7 +127,7 @@ impl<'a> Maps<'a> {
     }
 
     fn count(&self, map: &IndexExpr) -> usize {
-        map.eval(&self.env).and_then(|value| usize::try_from(value.max(0)).ok()).unwrap_or(0)
+        count(map, &self.env)
     }
 
     /// Where something of shape `(b, h_q, n_q, n_k)` is read.
@@ -181,6 +181,10 @@ impl<'a> Maps<'a> {
     }
 }
 
+fn count(map: &IndexExpr, env: &IndexEnv) -> usize {
+    map.eval(env).and_then(|value| usize::try_from(value.max(0)).ok()).unwrap_or(0)
+}
+
 fn signed(n: usize) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
@@ -191,7 +195,18 @@ pub fn index_env(dims: Dims, dtype: Dtype, options: &CallOptions) -> IndexEnv {
         options.window.as_ref().and_then(of).map_or(UNLIMITED, signed)
     };
     let window = [side(|window| window.left), side(|window| window.right)];
-    IndexEnv { window, ..IndexEnv::new(dims, dtype, options.on()) }
+    let form = |shape: Option<&Vec<usize>>| {
+        let shape = shape.map_or(&[][..], Vec::as_slice);
+        let axes = std::iter::repeat_n(&1, 4 - shape.len().min(4)).chain(shape);
+        let mut form = [1; 4];
+        form.iter_mut().zip(axes).for_each(|(one, n)| *one = signed(*n));
+        form
+    };
+    let mask = form(options.mask.as_ref().map(|mask| &mask.shape));
+    let bias = form(options.bias.as_ref().map(|bias| &bias.shape));
+    let mask_hides = options.mask.as_ref().is_some_and(|mask| mask.data.contains(&false));
+    let env = IndexEnv::new(dims, dtype, options.on());
+    IndexEnv { window, forms: [mask, bias], mask_hides, ..env }
 }
 
 /// The same for a place of batch item `item`: its lengths are known.
@@ -236,7 +251,7 @@ pub(crate) fn lower<'a>(
     let (dims, options) = (call.dims(), &call.options);
     let maps = Maps::new(meaning, call);
     let here = IndexEnv { h: signed(h), ..item_env(&maps.env, options, item) };
-    let zero_keys = maps.count(&meaning.zero_keys);
+    let zero_keys = count(&meaning.zero_keys, &here);
     let n_k = dims.n_k + zero_keys;
     let rules = Rules::new(&maps, options, item);
 

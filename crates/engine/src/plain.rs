@@ -5,11 +5,12 @@ mod row;
 mod stub;
 mod twist;
 
-use qkvet_spec::{Call, Dims, IndexEnv, Meaning, Normalization, Twist};
+use qkvet_spec::{Call, Dims, Dtype, IndexEnv, LseForm, Meaning, Normalization, Twist};
 
 use self::row::{Row, weighed};
 use self::stub::stub;
 use self::twist::{inputs, output_cells};
+use crate::format::max_finite;
 use crate::head::{Head, Stage};
 use crate::lowering::{LoweredHead, Maps, ResultName, call_env, item_env, lower, width_of};
 
@@ -28,6 +29,12 @@ impl Plain {
         self.values.push(value);
         self.errors.push(error);
     }
+}
+
+/// Numbers beyond the largest one of a format are infinite.
+fn overflow(values: &mut [f64], dtype: Dtype) {
+    let largest = max_finite(dtype);
+    values.iter_mut().filter(|x| x.abs() > largest).for_each(|x| *x = f64::INFINITY.copysign(*x));
 }
 
 /// What of a call is computed.
@@ -72,6 +79,10 @@ pub fn plain(
     };
     let hidden = twist::without_option(twist, call);
     let env = call_env(call);
+    let format = match want {
+        ResultName::Lse => Dtype::Float64,
+        ResultName::Output | ResultName::Weights => call.dtype(),
+    };
     let place = |item: usize, h: usize| Place {
         meaning,
         twist,
@@ -82,7 +93,11 @@ pub fn plain(
         env: IndexEnv { h: i64::try_from(h).unwrap_or(0), ..item_env(&env, &call.options, item) },
     };
     match extent {
-        Extent::Head { item, h } => place(item, h).computed(item, h),
+        Extent::Head { item, h } => {
+            let mut head = place(item, h).computed(item, h)?;
+            overflow(&mut head.values, format);
+            Some(head)
+        }
         Extent::Whole => {
             let mut all = Plain::default();
             for at in 0..b * h_q {
@@ -90,6 +105,7 @@ pub fn plain(
                 all.values.extend(head.values);
                 all.errors.extend(head.errors);
             }
+            overflow(&mut all.values, format);
             let Some(rows) = maps.output_rows() else { return Some(all) };
             let width = columns.len();
             let shown = |from: &[f64]| {
@@ -147,7 +163,11 @@ impl Place<'_> {
         match self.want {
             ResultName::Lse => {
                 let (value, error) = row.lse(self.twist, self.meaning);
-                result.push(value, error);
+                let (shift, size) = match self.twist {
+                    Some(Twist::Lse { form: LseForm::KeysCentered }) => mean_score(head, i),
+                    _ => (0.0, 0.0),
+                };
+                result.push(value - shift, error + size);
             }
             ResultName::Weights => {
                 for j in self.columns {
@@ -195,7 +215,7 @@ impl<'a> Scores<'a> {
             let (mut z, mut error) = (f64::NEG_INFINITY, 0.0);
             if is_seen || otherwise.is_some() {
                 (z, error) = self.score(i, j);
-                twist::logit(self.place.twist, &mut z, &mut error);
+                twist::logit(self.place.twist, j, &mut z, &mut error);
             }
             if otherwise.is_some() {
                 z = twist::hidden(self.place.twist, z);
@@ -203,7 +223,8 @@ impl<'a> Scores<'a> {
             logits.push(z);
             errors.push(if z.is_finite() { error } else { 0.0 });
         }
-        Row::new(self.place.twist, self.place.call, head, logits, errors)
+        let env = IndexEnv { i: i64::try_from(i).unwrap_or(0), ..self.place.env };
+        Row::new(self.place.twist, (self.place.call, head), &env, logits, errors)
     }
 
     /// The score of a key behind all stages, and its error.
@@ -249,10 +270,20 @@ impl<'a> Scores<'a> {
         let slope = head.slopes_of(i).map_or(0.0, |alibi| {
             #[expect(clippy::cast_possible_wrap, reason = "extents are far below 2^63")]
             let distance = (i as i64 + alibi.offset - j as i64).unsigned_abs() as f64;
+            let distance = twist::distance(twist, &env, distance);
             -twist::times(twist, qkvet_spec::CallOption::AlibiSlopes) * alibi.slope * distance
         });
         (bias + slope, if bias.is_finite() { bias.abs() + slope.abs() } else { 0.0 })
     }
+}
+
+/// `scale · q · (mean of all keys)`, and its error.
+fn mean_score(head: &Head<'_>, i: usize) -> (f64, f64) {
+    let n = head.n_k.max(1) as f64;
+    let scores = (0..head.n_k).map(|j| dot(head.query_row(i), head.key_row(j)));
+    let (sum, size) = scores.fold((0.0, 0.0), |(sum, size), one| (sum + one.0, size + one.1));
+    let scale = head.scale.value / n;
+    (scale * sum, scale.abs() * size * (n + 4.0 + head.d_k as f64))
 }
 
 /// `Σ q·k` and `Σ |q·k|`, in eight chains: additions wait for each other.
@@ -274,7 +305,10 @@ fn dot(query: &[f64], key: &[f64]) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use qkvet_spec::{Arithmetic, CallOptions, Dtype, Execution, Merge, Rescale, Tensor, Window};
+    use qkvet_spec::{
+        Arithmetic, CallOptions, Dtype, Execution, Merge, Rescale, Tensor, TileFactor, TileForm,
+        TilePlace, Window,
+    };
 
     use super::*;
     use crate::simulate::simulate;
@@ -326,8 +360,14 @@ mod tests {
             agrees(None, &standard, &call, want);
         }
         let no_sink = Call { options: CallOptions { sinks: None, ..call.options.clone() }, ..call };
-        for rescale in [Rescale::Neither, Rescale::SumOnly, Rescale::ValuesOnly] {
-            let twist = Twist::Tiles { size: 5, rescale, last: false };
+        use TileFactor::{Missing, Right};
+        for (rescale, values, sum) in [
+            (Rescale::Neither, Missing, Missing),
+            (Rescale::SumOnly, Missing, Right),
+            (Rescale::ValuesOnly, Right, Missing),
+        ] {
+            let form = TileForm::Rescaled { values, sum };
+            let twist = Twist::Tiles { size: 5, form, at: TilePlace::Every };
             let execution = Execution { tile: 5, rescale, ..standard.clone() };
             agrees(Some(&twist), &execution, &no_sink, ResultName::Output);
         }

@@ -4,7 +4,7 @@ use qkvet_engine::format::is_representable;
 use qkvet_spec::{Call, CallOptions, Dtype, Tensor};
 
 use crate::GenError;
-use crate::validate::{check_broadcast, check_extended_values};
+use crate::validate::{at_least_binary32, check_broadcast, check_extended_values};
 
 /// Checks a call that was not made from a case: four axes each for query, key and value, of one
 /// format, that fit together, and options of fitting shapes. Numbers of query, key and value may be
@@ -85,8 +85,7 @@ fn check_numbers(
     allows_hidden: bool,
     place: &str,
 ) -> Result<(), GenError> {
-    let widest =
-        if format.precision() > Dtype::Float32.precision() { format } else { Dtype::Float32 };
+    let widest = at_least_binary32(format);
     let is_allowed = |x: f64| {
         (x.is_finite() && is_representable(x, widest)) || (allows_hidden && x == f64::NEG_INFINITY)
     };

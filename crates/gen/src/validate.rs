@@ -316,6 +316,11 @@ fn check_options(law: &CheckedLaw, case: &Case) -> Result<(), GenError> {
     check_option_values(&case.options, &case.dims, case.dtype)
 }
 
+/// The format that a number beside the tensors of a call of this format has.
+pub(crate) fn at_least_binary32(format: Dtype) -> Dtype {
+    if format.precision() > Dtype::Float32.precision() { format } else { Dtype::Float32 }
+}
+
 /// Whether every option has shape and elements that a call of these extents and this format can
 /// take.
 pub(crate) fn check_option_values(
@@ -323,13 +328,15 @@ pub(crate) fn check_option_values(
     dims: &Dims,
     format: Dtype,
 ) -> Result<(), GenError> {
-    check_elements(options.scale.as_slice(), format, "scale")?;
+    check_elements(options.scale.as_slice(), at_least_binary32(format), "scale")?;
     if let Some(BoolTensor { shape, data }) = &options.mask {
         check_broadcast(shape, data.len(), dims, "mask")?;
     }
     if let Some(Tensor { dtype, shape, data }) = &options.bias {
         check_broadcast(shape, data.len(), dims, "bias")?;
-        check_elements(data, *dtype, "bias")?;
+        let hidden = |x: &&f64| **x != f64::NEG_INFINITY;
+        let finite: Vec<f64> = data.iter().filter(hidden).copied().collect();
+        check_elements(&finite, *dtype, "bias")?;
         if *dtype != format {
             return Err(GenError::new("format", "bias", format.name(), dtype.name()));
         }
@@ -353,7 +360,7 @@ pub(crate) fn check_extended_values(
         packed,
         ..
     } = options;
-    check_elements(softcap.as_slice(), format, "softcap")?;
+    check_elements(softcap.as_slice(), at_least_binary32(format), "softcap")?;
     if let Some(cap) = softcap.filter(|cap| *cap <= 0.0) {
         return Err(GenError::new("number", "softcap", "more than 0", format!("{cap:?}")));
     }

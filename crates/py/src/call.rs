@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::lowering::ResultName;
-use qkvet_gen::check_call;
+use qkvet_gen::frozen::call_to_npz;
+use qkvet_gen::{call_id, check_call};
 use qkvet_report::English;
 use qkvet_run::answer::Criteria;
 use qkvet_run::declared::Declared;
@@ -87,6 +88,17 @@ impl NativeCall {
         let call = Call { query, key, value, options, return_weights: false, return_lse: false };
         check_call(&call).map_err(invalid)?;
         Ok(Self { call: Arc::new(call) })
+    }
+
+    /// Its id: the hash of its content.
+    #[getter]
+    fn id(&self) -> String {
+        call_id(&self.call)
+    }
+
+    /// The call as a file that `--inputs` reads.
+    fn npz<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &call_to_npz(&self.call).map_err(invalid)?))
     }
 
     /// The verdict on an output, as JSON; of a pass, its margin only if it is `measured`.

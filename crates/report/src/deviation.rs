@@ -1,15 +1,22 @@
 //! The words of deviations: a formula in one line of English.
 
 use qkvet_spec::{
-    CallOption, DenominatorForm, Deviation, DeviationFormula, IndexExpr, InputForm, LogitForm,
-    LseForm, MeaningPatch, PartWeight, Rescale, SoftcapForm, Standing, StubForm, Twist, WeightForm,
+    CallOption, CountOf, DenominatorForm, Deviation, DeviationFormula, IndexExpr, InputForm,
+    LazySlip, LogitForm, LseForm, MeaningPatch, PartWeight, ResultName, SoftcapForm, Standing,
+    StubForm, TileFactor, TileForm, TileMax, TilePlace, Twist, WeightForm,
 };
 
 /// What is computed: `the softcap is x·tanh(x/c)`.
 pub(crate) fn formula(formula: &DeviationFormula) -> String {
     let twist = formula.twist.as_ref().map(twist);
     let all: Vec<String> = meaning(&formula.meaning).into_iter().chain(twist).collect();
-    if all.is_empty() { "nothing is changed".to_owned() } else { all.join(", and ") }
+    let all = if all.is_empty() { "nothing is changed".to_owned() } else { all.join(", and ") };
+    match formula.result {
+        None => all,
+        Some(ResultName::Output) => format!("in the output alone, {all}"),
+        Some(ResultName::Weights) => format!("in the returned weights alone, {all}"),
+        Some(ResultName::Lse) => format!("in the log-sum-exp alone, {all}"),
+    }
 }
 
 /// The title: the formula and where it holds.
@@ -44,6 +51,7 @@ pub(crate) fn evidence(deviation: &Deviation) -> String {
 /// A condition as people write it.
 fn condition(when: &IndexExpr) -> String {
     when.text()
+        .replace("mask_hides", "the mask hides a key")
         .replace(" % ", " mod ")
         .replace(">=", "≥")
         .replace("<=", "≤")
@@ -255,6 +263,10 @@ fn twist(twist: &Twist) -> String {
             }
             LogitForm::Absolute => "logits are taken without their sign".to_owned(),
             LogitForm::Squared => "logits are squared".to_owned(),
+            LogitForm::TimesEachTile { factor, size } => format!(
+                "logits are multiplied by {} once more at each tile of {size} keys",
+                number(*factor)
+            ),
         },
         Twist::Times { option, factor } => {
             let what = match option {
@@ -284,6 +296,16 @@ fn twist(twist: &Twist) -> String {
             DenominatorForm::SinkNotShifted => {
                 "exp(sink) joins the row sum, not shifted by the maximum".to_owned()
             }
+            DenominatorForm::SinkAboveKeys => {
+                "exp(sink) joins the row sum, not shifted by the maximum of the keys".to_owned()
+            }
+            DenominatorForm::OwnMaxima { size, strided } => {
+                let parts = match strided {
+                    true => format!("of {size} lanes"),
+                    false => format!("of tiles of {size} keys"),
+                };
+                format!("row sums {parts}, each shifted by its own maximum, are added as they are")
+            }
             DenominatorForm::PaddingAtCap { multiple } => format!(
                 "padding up to a multiple of {multiple} keys counts in the row sum with the logit −softcap"
             ),
@@ -296,16 +318,7 @@ fn twist(twist: &Twist) -> String {
             WeightForm::Squared => "weights are squared",
         }
         .to_owned(),
-        Twist::Tiles { size, rescale, last } => {
-            let what = match rescale {
-                Rescale::Neither => "row sum and output are not rescaled",
-                Rescale::SumOnly => "the output is not rescaled",
-                Rescale::ValuesOnly => "the row sum is not rescaled",
-                _ => "the output is divided by the row sum",
-            };
-            let at = if *last { "at the last tile" } else { "between tiles" };
-            format!("{what} {at} of {size} keys")
-        }
+        Twist::Tiles { size, form, at } => tiled(*size, form, *at),
         Twist::Parts { count, size, by, .. } => {
             let parts = match count {
                 0 => format!("parts of {size} keys"),
@@ -318,11 +331,15 @@ fn twist(twist: &Twist) -> String {
                 PartWeight::Keys => "by their numbers of keys",
                 PartWeight::ExpMax => "by the exponential of their maximum",
                 PartWeight::OwnSum => "by their own row sums",
+                PartWeight::ExpOfLog2 => "by e to the power of their log-sum-exp in base 2",
                 PartWeight::TwoToLse => "by 2 to the power of their log-sum-exp",
                 PartWeight::LastOnly => "as if only the last existed",
             };
             format!("{parts} are merged {by}")
         }
+        Twist::Counts { times, of } => counted(times, *of),
+        Twist::AlibiDistance { distance } => format!("ALiBi's distance is {}", distance.text()),
+        Twist::SinkOf { head } => format!("row i of head h takes the sink {}", head.text()),
         Twist::OutputWhere { cells, value } => {
             format!("the output is {} where {}", number(*value), condition(cells))
         }
@@ -352,7 +369,63 @@ fn twist(twist: &Twist) -> String {
             LseForm::MaxOnly => "the log-sum-exp is the maximum",
             LseForm::Sum => "the log-sum-exp is the row sum",
             LseForm::Negative => "the log-sum-exp has the wrong sign",
+            LseForm::NegativeInfinity => "the log-sum-exp is −∞",
+            LseForm::KeysCentered => "the log-sum-exp is that of keys without their mean",
         }
         .to_owned(),
     }
+}
+
+/// How often keys count.
+fn counted(times: &IndexExpr, of: CountOf) -> String {
+    match of {
+        CountOf::Both => format!("key j counts {} times", times.text()),
+        CountOf::Sum => format!("the row sum has the keys {} alone", times.text()),
+        CountOf::Values => {
+            format!("the output has the values {} alone, and the row sum all keys", times.text())
+        }
+    }
+}
+
+/// What is done at tiles of so many keys.
+fn tiled(size: usize, form: &TileForm, at: TilePlace) -> String {
+    let place = match at {
+        TilePlace::Every => format!("at each tile of {size} keys"),
+        TilePlace::Last => format!("at the last tile of {size} keys"),
+        TilePlace::Diagonal => format!("at tiles of {size} keys on the causal diagonal"),
+    };
+    let inverse = "rescaled by e^(new − old), not e^(old − new)";
+    let what = match form {
+        TileForm::Rescaled { values, sum } => match (values, sum) {
+            (TileFactor::Missing, TileFactor::Missing) => {
+                "neither row sum nor weighted values are rescaled".to_owned()
+            }
+            (TileFactor::Missing, _) => "the weighted values are not rescaled".to_owned(),
+            (_, TileFactor::Missing) => "the row sum is not rescaled".to_owned(),
+            (TileFactor::Inverse, TileFactor::Inverse) => {
+                format!("row sum and weighted values are {inverse},")
+            }
+            (TileFactor::Inverse, _) => format!("the weighted values are {inverse},"),
+            (_, _) => format!("the row sum is {inverse},"),
+        },
+        TileForm::Divided => "the weighted values are divided by the row sum".to_owned(),
+        TileForm::Shifted { by: TileMax::Own } => {
+            "exponentials are shifted by the maximum of the tile alone".to_owned()
+        }
+        TileForm::Shifted { by: TileMax::Before } => {
+            "exponentials are shifted by the maximum before the tile".to_owned()
+        }
+        TileForm::Lazy { most, slip } => {
+            let what = match slip {
+                LazySlip::Shifted => "exponentials are shifted by the new maximum",
+                LazySlip::Rescaled => "row sum and weighted values are rescaled",
+                LazySlip::ValuesRescaled => "the weighted values are rescaled",
+                LazySlip::SumRescaled => "the row sum is rescaled",
+            };
+            return format!(
+                "{what} {place}, also where the old maximum is kept: for a rise of at most {most:.4}"
+            );
+        }
+    };
+    format!("{what} {place}")
 }

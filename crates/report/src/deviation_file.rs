@@ -1,6 +1,8 @@
 //! What a target computes in place of attention, as a file that it is held against.
 
-use qkvet_spec::{Cause, DeviationFile, Finding, SavedDeviation, Standing, Summary, Unexpected};
+use qkvet_spec::{
+    Cause, DeviationFile, Finding, SavedDeviation, Standing, Summary, Unexpected, Verdict,
+};
 
 use crate::text::{count, visible_line};
 use crate::words::title;
@@ -10,13 +12,13 @@ use crate::words::title;
 /// # Errors
 /// None in practice.
 pub fn deviation_file(summary: &Summary) -> Result<(Option<String>, usize), Unexpected> {
-    let said: Vec<(&Finding, Vec<SavedDeviation>)> = summary
-        .findings
-        .iter()
+    // What is answered that should be refused is no other result of a call of attention.
+    let wrong = || summary.findings.iter().filter(|one| one.verdict != Verdict::Unguarded);
+    let said: Vec<(&Finding, Vec<SavedDeviation>)> = wrong()
         .map(|finding| (finding, deviations(&finding.cause)))
         .filter(|(_, deviations)| !deviations.is_empty())
         .collect();
-    let unnamed = summary.findings.len() - said.len();
+    let unnamed = wrong().count() - said.len();
     if said.is_empty() {
         return Ok((None, unnamed));
     }

@@ -52,6 +52,7 @@ pub fn finding_name(finding: &Finding) -> String {
         Cause::Deviation { .. } => code(finding).unwrap_or_default(),
         Cause::Layout { .. } => LAYOUT.to_owned(),
         Cause::Threads => THREADS.to_owned(),
+        Cause::Declined { said } => format!("declined:{}", words_of(said)),
         Cause::Later => "of-a-later-version".to_owned(),
         Cause::Intermittent => INTERMITTENT.to_owned(),
         Cause::Nondeterministic { .. } => NONDETERMINISTIC.to_owned(),

@@ -165,6 +165,7 @@ mod tests {
             device: None,
             is_layer: false,
             chosen: Vec::new(),
+            takes: None,
             fit: None,
         };
         let few = BTreeMap::from([("rare".to_owned(), 1), ("often".to_owned(), 1204)]);

@@ -238,6 +238,9 @@ impl Words for English {
             Cause::Nondeterministic { .. } => "the same call gave different results".to_owned(),
             Cause::Form { form } => wrong_form(*form),
             Cause::Broken { how } => how.display().to_string(),
+            Cause::Declined { said } => {
+                format!("declines what it is required to answer: {}", said.display())
+            }
             Cause::Later => LATER.to_owned(),
             Cause::Unexplained { law: Some(law), .. } => format!("{UNEXPLAINED}, all of {law}"),
             Cause::Unexplained { options, .. } if options.is_empty() => UNEXPLAINED.to_owned(),
@@ -281,6 +284,7 @@ impl Words for English {
             )),
             Cause::Threads
             | Cause::Later
+            | Cause::Declined { .. }
             | Cause::Nondeterministic { .. }
             | Cause::Form { .. }
             | Cause::Broken { .. }
@@ -336,6 +340,7 @@ impl Words for English {
             Cause::Nondeterministic { .. }
             | Cause::Form { .. }
             | Cause::Later
+            | Cause::Declined { .. }
             | Cause::Faults { .. }
             | Cause::Deviation { .. } => None,
         };

@@ -110,6 +110,7 @@ fn summary(findings: Vec<Finding>, records: Vec<CaseRecord>) -> Summary {
             device: None,
             is_layer: false,
             chosen: Vec::new(),
+            takes: None,
             fit: None,
         },
         counts: BTreeMap::new(),

@@ -11,7 +11,7 @@ mod settings;
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
-use qkvet_spec::{Dtype, SpecError, Unexpected, parse_yaml};
+use qkvet_spec::{Dtype, Required, SpecError, Unexpected, parse_yaml};
 use serde::Deserialize;
 
 use crate::adapters::python::{Arrays, Layout};
@@ -86,6 +86,9 @@ pub struct TargetEntry {
     /// compiled for each.
     #[serde(default)]
     pub shapes: Option<usize>,
+    /// Calls that it is required to answer: options, `dtype=FORMAT`, extents as in `n_k=1..4096`.
+    #[serde(default)]
+    pub requires: Option<Required>,
 }
 
 impl TargetEntry {

@@ -191,7 +191,7 @@ pub(crate) fn file_names(folder: &Path) -> Result<Vec<String>, Unexpected> {
     Ok(names)
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Unexpected> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Unexpected> {
     let failed = |error| Unexpected::at_path("file", path, "a readable one").error(error);
     let size = std::fs::metadata(path).map_err(failed)?.len();
     if size > MAX_BYTES {

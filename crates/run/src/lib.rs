@@ -8,6 +8,7 @@ pub mod declared;
 mod declined;
 pub mod doctor;
 pub mod frozen;
+pub mod inputs;
 pub mod probing;
 pub mod process;
 pub mod record;

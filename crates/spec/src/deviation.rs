@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CallOption, IndexExpr, MeaningPatch, Rescale};
+use crate::{CallOption, IndexExpr, MeaningPatch, ResultName};
 
 /// A change of the computation that no field of a meaning has: between the scores and the results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,14 +55,21 @@ pub enum Twist {
         /// Which.
         form: WeightForm,
     },
-    /// Keys are taken by tiles, and what was summed is not rescaled as it should be.
+    /// Keys are taken by tiles, and exponentials or sums do not follow the maximum as they should.
     Tiles {
         /// Keys of a tile.
         size: usize,
         /// What is done instead.
-        rescale: Rescale,
-        /// Whether that is so at the last tile alone.
-        last: bool,
+        form: TileForm,
+        /// At which tiles.
+        at: TilePlace,
+    },
+    /// Keys count more than once, or not at all.
+    Counts {
+        /// How often: of `h`, `i`, `j`.
+        times: IndexExpr,
+        /// In which sums.
+        of: CountOf,
     },
     /// Keys are taken in parts, each with a softmax of its own, that are merged otherwise.
     Parts {
@@ -74,6 +81,16 @@ pub enum Twist {
         floor: bool,
         /// What weighs the result of each part.
         by: PartWeight,
+    },
+    /// ALiBi is `−slope · distance` with another distance.
+    AlibiDistance {
+        /// Which: of `i`, `j`.
+        distance: IndexExpr,
+    },
+    /// The sink of another head joins the row sum.
+    SinkOf {
+        /// Which: of `h`, `i`.
+        head: IndexExpr,
     },
     /// The output is another number where the expression is not 0.
     OutputWhere {
@@ -154,6 +171,13 @@ pub enum LogitForm {
     Absolute,
     /// `z²`.
     Squared,
+    /// `z·factor^t` in tile `t` of `size` keys.
+    TimesEachTile {
+        /// The factor.
+        factor: f64,
+        /// Keys of a tile.
+        size: usize,
+    },
 }
 
 /// Another row sum, in units of the exponential of the row's maximum.
@@ -175,6 +199,16 @@ pub enum DenominatorForm {
     SinkAsNumber,
     /// The exponential of the sink joins it, not shifted by the maximum.
     SinkNotShifted,
+    /// The same where the maximum is that of the keys alone.
+    SinkAboveKeys,
+    /// Exponentials of each part of the keys are shifted by the maximum of the part, in the row sum
+    /// alone.
+    OwnMaxima {
+        /// Keys of a part, or parts.
+        size: usize,
+        /// Whether part `t` is the keys `j` with `j % size = t`, else those with `j / size = t`.
+        strided: bool,
+    },
     /// `count` more keys of logit `−softcap` and value 0.
     PaddingAtCap {
         /// Keys up to a multiple of this number.
@@ -199,6 +233,101 @@ pub enum WeightForm {
     Squared,
 }
 
+/// What is done at a tile, where `e^(old − new)` multiplies both sums as the maximum rises, and `new`
+/// shifts the exponentials.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "tile", rename_all = "kebab-case")]
+pub enum TileForm {
+    /// Other factors multiply the sums.
+    Rescaled {
+        /// The weighted values.
+        values: TileFactor,
+        /// The row sum.
+        sum: TileFactor,
+    },
+    /// The weighted values are divided by the row sum.
+    Divided,
+    /// Another maximum shifts the exponentials of the tile.
+    Shifted {
+        /// Which.
+        by: TileMax,
+    },
+    /// The maximum stays where the tile raises it by no more than that, and something is done as if
+    /// it rose.
+    Lazy {
+        /// The largest rise that is passed over.
+        most: f64,
+        /// What is done.
+        slip: LazySlip,
+    },
+}
+
+/// What multiplies a sum as the maximum rises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum TileFactor {
+    /// `e^(old − new)`, which is right.
+    Right,
+    /// Nothing.
+    Missing,
+    /// `e^(new − old)`.
+    Inverse,
+}
+
+/// A maximum beside that of all tiles so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum TileMax {
+    /// Of the tile alone.
+    Own,
+    /// Of the tiles before it.
+    Before,
+}
+
+/// What is done at a tile whose rise of the maximum is passed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum LazySlip {
+    /// The exponentials are shifted by the maximum that is passed over.
+    Shifted,
+    /// Both sums are rescaled.
+    Rescaled,
+    /// The weighted values are.
+    ValuesRescaled,
+    /// The row sum is.
+    SumRescaled,
+}
+
+/// At which tiles a fault of tiles is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum TilePlace {
+    /// At all.
+    Every,
+    /// At the last one.
+    Last,
+    /// At those through which the causal diagonal of as many queries goes.
+    Diagonal,
+}
+
+/// Sums in which a key counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum CountOf {
+    /// The row sum and the weighted values.
+    Both,
+    /// The row sum alone.
+    Sum,
+    /// The weighted values alone.
+    Values,
+}
+
 /// What weighs the result of a part, where the exponential of its log-sum-exp is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -216,6 +345,8 @@ pub enum PartWeight {
     OwnSum,
     /// 2 to the power of its log-sum-exp.
     TwoToLse,
+    /// The exponential of its log-sum-exp in base 2.
+    ExpOfLog2,
     /// 1 for the last part.
     LastOnly,
 }
@@ -271,6 +402,10 @@ pub enum LseForm {
     Sum,
     /// Its negative.
     Negative,
+    /// −∞.
+    NegativeInfinity,
+    /// That of keys from which their mean is taken away.
+    KeysCentered,
 }
 
 /// What a deviation changes: fields of the meaning, and at most one twist beyond them.
@@ -283,6 +418,9 @@ pub struct DeviationFormula {
     /// What it changes beyond that.
     #[serde(default, skip_serializing_if = "Option::is_none", flatten)]
     pub twist: Option<Twist>,
+    /// The one result that it changes; absent: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<ResultName>,
 }
 
 impl DeviationFormula {

@@ -3,7 +3,9 @@
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{DeviationFormula, IndexExpr, MeaningPatch, SpecError, Twist, Unexpected, parse_yaml};
+use crate::{
+    DeviationFormula, IndexExpr, MeaningPatch, ResultName, SpecError, Twist, Unexpected, parse_yaml,
+};
 
 /// Extents are not larger, and what is made of them need not be.
 const MAX_DIGITS: usize = 6;
@@ -40,6 +42,10 @@ fn formula<'de, D: Deserializer<'de>>(from: D) -> Result<Option<DeviationFormula
         Some(meaning) => MeaningPatch::deserialize(meaning).map_err(D::Error::custom)?,
         None => MeaningPatch::default(),
     };
+    let result = match fields.remove("result") {
+        Some(result) => Some(ResultName::deserialize(result).map_err(D::Error::custom)?),
+        None => None,
+    };
     let twist = match fields.is_empty() {
         true => None,
         false => {
@@ -47,7 +53,7 @@ fn formula<'de, D: Deserializer<'de>>(from: D) -> Result<Option<DeviationFormula
             Some(twist.map_err(D::Error::custom)?)
         }
     };
-    Ok(Some(DeviationFormula { meaning, twist }))
+    Ok(Some(DeviationFormula { meaning, twist, result }))
 }
 
 impl DeviationFile {
@@ -86,8 +92,9 @@ mod tests {
         let formula = |twist: Twist| SavedDeviation {
             fault: None,
             formula: Some(DeviationFormula {
-                meaning: MeaningPatch::default(),
                 twist: Some(twist),
+                result: Some(ResultName::Lse),
+                ..DeviationFormula::default()
             }),
             when: Some(when.clone()),
         };

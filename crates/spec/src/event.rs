@@ -74,6 +74,9 @@ pub struct RunInfo {
     /// What every case of the suite was made to fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fit: Option<Fit>,
+    /// How much of the suite that is, where it was made to fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub takes: Option<Takes>,
 }
 
 impl RunInfo {
@@ -118,6 +121,17 @@ pub enum Chosen {
         /// How many there are in all.
         of: usize,
     },
+}
+
+/// How much of a suite the target takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Takes {
+    /// Cases of the suite that the target takes as they are.
+    pub cases: usize,
+    /// Cases of the suite, made to fit nothing.
+    pub of: usize,
 }
 
 /// A line of a source file.

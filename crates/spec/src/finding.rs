@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::verdict::{is_false, is_zero};
 use crate::{
-    Breakage, CallOption, Condition, Deviation, Dtype, Evidence, Fault, Output, Picture, Reading,
-    SeenIn, Standing, Tensor, Verdict, Witness, WorkedExample, WrongElements,
+    Breakage, CallOption, Condition, Deviation, Dtype, Evidence, Fault, Output, Picture, Quoted,
+    Reading, SeenIn, Standing, Tensor, Verdict, Witness, WorkedExample, WrongElements,
 };
 
 /// How far a finding has come. Reports and exit codes know final ones only.
@@ -197,6 +197,11 @@ pub enum Cause {
         /// How many failed.
         of: usize,
     },
+    /// The target declines calls that it is required to answer.
+    Declined {
+        /// What it said.
+        said: Quoted,
+    },
     /// What the target computes, as a formula with a condition.
     Deviation {
         /// The formula, and what speaks for it.
@@ -288,6 +293,7 @@ impl Cause {
                 x.formula == y.formula && x.when == y.when
             }
             (Self::Broken { how: x }, Self::Broken { how: y }) => x.is_like(y),
+            (Self::Declined { said: x }, Self::Declined { said: y }) => x.is_like(y),
             (Self::Layout { right: x, .. }, Self::Layout { right: y, .. }) => x == y,
             (Self::Nondeterministic { .. }, Self::Nondeterministic { .. }) => true,
             (x, y) => x == y,

@@ -31,6 +31,12 @@ pub enum IndexName {
     KeyLength,
     /// How many queries of it exist.
     QueryLength,
+    /// Extent of an axis of the mask; 1 where there is none, or all read the same.
+    MaskAxis(usize),
+    /// The same of the bias.
+    BiasAxis(usize),
+    /// 1 where the mask hides a key.
+    MaskHides,
     /// 1 in a call of this format.
     Format(Dtype),
     /// 1 where the call asks for weights.
@@ -49,7 +55,8 @@ impl IndexName {
 }
 
 /// All but the extents and the options.
-const NAMES: [(&str, IndexName); 14] = [
+const NAMES: [(&str, IndexName); 23] = [
+    ("mask_hides", IndexName::MaskHides),
     ("h", IndexName::Head),
     ("i", IndexName::Query),
     ("j", IndexName::Key),
@@ -59,6 +66,14 @@ const NAMES: [(&str, IndexName); 14] = [
     ("window_right", IndexName::WindowRight),
     ("key_length", IndexName::KeyLength),
     ("query_length", IndexName::QueryLength),
+    ("mask_items", IndexName::MaskAxis(0)),
+    ("mask_heads", IndexName::MaskAxis(1)),
+    ("mask_queries", IndexName::MaskAxis(2)),
+    ("mask_keys", IndexName::MaskAxis(3)),
+    ("bias_items", IndexName::BiasAxis(0)),
+    ("bias_heads", IndexName::BiasAxis(1)),
+    ("bias_queries", IndexName::BiasAxis(2)),
+    ("bias_keys", IndexName::BiasAxis(3)),
     ("float32", IndexName::Format(Dtype::Float32)),
     ("float16", IndexName::Format(Dtype::Float16)),
     ("bfloat16", IndexName::Format(Dtype::Bfloat16)),
@@ -113,6 +128,10 @@ pub struct IndexEnv {
     pub window: [i64; 2],
     /// How many keys and queries of the batch item exist.
     pub lengths: [i64; 2],
+    /// Extents of mask and bias: items, heads, queries, keys.
+    pub forms: [[i64; 4]; 2],
+    /// Whether the mask hides a key.
+    pub mask_hides: bool,
     /// Options of the call that are on.
     pub options: OptionSet,
     /// The format of the call.
@@ -290,6 +309,8 @@ impl IndexEnv {
             j: 0,
             c: 0,
             item: 0,
+            forms: [[1; 4]; 2],
+            mask_hides: false,
             options,
             dtype,
             return_weights,
@@ -309,6 +330,9 @@ impl IndexEnv {
             IndexName::WindowRight => self.window[1],
             IndexName::KeyLength => self.lengths[0],
             IndexName::QueryLength => self.lengths[1],
+            IndexName::MaskHides => i64::from(self.mask_hides),
+            IndexName::MaskAxis(axis) => self.forms[0][axis],
+            IndexName::BiasAxis(axis) => self.forms[1][axis],
             IndexName::Format(dtype) => i64::from(self.dtype == dtype),
             IndexName::ReturnWeights => i64::from(self.return_weights),
             IndexName::ReturnLse => i64::from(self.return_lse),

@@ -39,6 +39,7 @@ mod probe;
 mod redirect;
 mod redirects;
 mod replay;
+mod required;
 mod schema;
 pub mod shape;
 mod snapshot;
@@ -68,14 +69,17 @@ pub use condition::{
 };
 pub use contract::{Contract, Depth};
 pub use deviation::{
-    ClaimOutcome, DenominatorForm, Deviation, DeviationFormula, InputForm, LogitForm, LseForm,
-    PartWeight, Reason, SoftcapForm, Standing, StubForm, Twist, WeightForm,
+    ClaimOutcome, CountOf, DenominatorForm, Deviation, DeviationFormula, InputForm, LazySlip,
+    LogitForm, LseForm, PartWeight, Reason, SoftcapForm, Standing, StubForm, TileFactor, TileForm,
+    TileMax, TilePlace, Twist, WeightForm,
 };
 pub use deviation_file::{DeviationFile, SavedDeviation};
 pub use doctor::{Diagnosis, DoctorEvent, DoctorReport};
 pub use document::{FindingDocument, Findings, REPORT_FORMAT, Sentences, SummaryDocument};
 pub use dtype::Dtype;
-pub use event::{CaseRecord, Chosen, Coverage, Declined, Event, RunInfo, SourcePlace, Summary};
+pub use event::{
+    CaseRecord, Chosen, Coverage, Declined, Event, RunInfo, SourcePlace, Summary, Takes,
+};
 pub use evidence::{Approx, Aspect, Element, Evidence, Expectation, Got, Origin, Place, Relates};
 pub use example::{Number, Numbers, Picture, StageStep, Steps, WorkedExample};
 pub use finding::{
@@ -107,6 +111,7 @@ pub use probe::{Certainty, Measured, Probe, ProbedConvention, ProbedField};
 pub use redirect::Redirect;
 pub use redirects::Redirects;
 pub use replay::{Replay, Replayed};
+pub use required::Required;
 #[cfg(feature = "schema")]
 pub use schema::generate_schemas;
 pub use schema::{SCHEMAS, schema};

@@ -124,7 +124,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Check a target against the laws of attention
     #[command(
-        after_help = "Targets:\n  path/file.py:fn      a Python function (query, key, value, *, scale, causal, mask, bias, ...)\n  package.module:fn    the same by module\n  exec:./program args  any program that speaks qkvet-wire/1 (docs/wire.md, `qkvet doctor`)\n  lib:./libattn.so     a function of a shared library, by --call 'C PROTOTYPE' or qkvet_abi.h (docs/native.md)\n  onnx:model.onnx      a model of ONNX, by ONNX Runtime (docs/onnx.md)\n  onnx-backend:NAME    a backend of ONNX, asked by models of one node: onnxruntime, onnx.reference, MODULE:CLASS\n  NAME                 an entry of qkvet.yaml\n  builtin:standard     the simulator of the standard meaning\n  builtin:flash        an independent tiled online-softmax implementation\n  builtin:fault/ID     the simulator with one fault (`qkvet list faults`)"
+        after_help = "Targets:\n  path/file.py:fn      a Python function (query, key, value, *, scale, causal, mask, bias, ...)\n  package.module:fn    the same by module\n  exec:./program args  any program that speaks qkvet-wire/1 (docs/wire.md, `qkvet doctor`)\n  lib:./libattn.so     a function of a shared library, by --call 'C PROTOTYPE' or qkvet_abi.h (docs/native.md)\n  onnx:model.onnx      a model of ONNX, by ONNX Runtime (docs/onnx.md)\n  onnx-backend:NAME    a backend of ONNX, asked by models of one node: onnxruntime, onnx.reference, MODULE:CLASS\n  NAME                 an entry of qkvet.yaml\n  builtin:standard     the simulator of the standard meaning\n  builtin:flash        an independent tiled online-softmax implementation\n  builtin:fault/ID     the simulator with one fault (`qkvet list faults`), or FILE.yaml of --save-fault"
     )]
     Check(CheckArgs),
     /// Join the shards that `check --shard` wrote, and report as one run
@@ -503,6 +503,10 @@ pub(crate) struct CheckArgs {
     /// Judge by the frozen cases of a folder: snapshots/core, or a folder of `qkvet export`
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["suite", "law", "seed"])]
     pub(crate) cases: Option<PathBuf>,
+    /// Ask calls of your own: a file .npz or .safetensors of arrays `query`, `key`, `value` and the
+    /// options that are on, or a folder of them (docs/inputs.md)
+    #[arg(long, value_name = "FILE|FOLDER", conflicts_with_all = ["suite", "cases", "shapes", "at", "shard", "engine"])]
+    pub(crate) inputs: Option<PathBuf>,
     /// Only these laws, by id or as a YAML file (repeatable)
     #[arg(long, value_name = "ID|FILE", value_parser = current)]
     pub(crate) law: Vec<String>,
@@ -544,6 +548,10 @@ pub(crate) struct CheckArgs {
     /// cases of the suite alone
     #[arg(long)]
     pub(crate) no_identify: bool,
+    /// Fail where the target declines a call of the law `value` that lies inside: dtype=FORMAT,
+    /// extents, options beside those that it has, such as `causal,n_k=1..4096`
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["shard", "engine"])]
+    pub(crate) require: Vec<String>,
     /// Begin no case after this time (30s, 2m); the report says how far it came
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with_all = ["until", "shard", "engine"])]
     pub(crate) time: Option<Duration>,

@@ -8,7 +8,8 @@ use qkvet_report::{deviation_file, visible};
 use qkvet_run::adapters::NamedTarget;
 use qkvet_run::config::{CaseSource, Home, NamedClaim};
 use qkvet_run::frozen::read_cases;
-use qkvet_spec::{Catalog, CheckedLaw, Dtype, Suite, Summary, Unexpected};
+use qkvet_run::inputs::Inputs;
+use qkvet_spec::{Catalog, CheckedLaw, Dtype, Required, Suite, Summary, Unexpected};
 
 use super::expected::{Expected, read_text};
 use super::frozen_cases;
@@ -42,9 +43,10 @@ pub(super) fn run_check(
         return Err(Unexpected::at_path("deviations", path, "a file").got("something else").into());
     }
     let mut catalog = home.catalog()?;
-    match &args.cases {
-        Some(folder) => by_frozen_cases(args, home, folder, &catalog, expected),
-        None => by_suite(args, home, &mut catalog, expected),
+    match (&args.cases, &args.inputs) {
+        (Some(folder), _) => by_frozen_cases(args, home, folder, &catalog, expected),
+        (None, Some(path)) => by_inputs(args, home, path, &mut catalog, expected),
+        (None, None) => by_suite(args, home, &mut catalog, expected),
     }
 }
 
@@ -80,6 +82,30 @@ fn by_suite(
     judged(args, catalog, subject, target, expected)
 }
 
+fn by_inputs(
+    args: &CheckArgs,
+    home: &Home,
+    path: &Path,
+    catalog: &mut Catalog,
+    expected: &Expected,
+) -> Result<Ended, Failure> {
+    let inputs = Inputs::read(path)?;
+    let suite = setup::suite(catalog, &args.suite)?;
+    let laws = laws(catalog, &suite, &args.law)?;
+    let (target, dtypes) = target(args, home, &inputs.dtypes(), catalog)?;
+    let laws: Vec<&CheckedLaw> =
+        laws.iter().map(|id| catalog.asking_law(id)).collect::<Result<_, _>>()?;
+    let rows = args.rows.map(|n| n as usize).or_else(|| inputs.rows());
+    let own = inputs.cases(&laws, rows, args.seed)?;
+    let is_asked = |law: &&CheckedLaw| own.iter().any(|own| own.case.law == law.law.law);
+    let laws = laws.into_iter().filter(is_asked).collect();
+    let declared = setup::declared(&target, &args.on.declared, &dtypes, catalog)?;
+    tell_first(&[], &declared);
+    let cases = CaseSource::Own { name: &inputs.name, seed: args.seed, rows, cases: &own };
+    let subject = Subject { cases, laws, dtypes, declared };
+    judged(args, catalog, subject, target, expected)
+}
+
 fn by_frozen_cases(
     args: &CheckArgs,
     home: &Home,
@@ -106,13 +132,13 @@ fn judged(
     expected: &Expected,
 ) -> Result<Ended, Failure> {
     let claim = claim(args, catalog)?;
-    let summary = launch(catalog, subject, manner(args, target, claim.as_ref()), expected)?;
+    let summary = launch(catalog, subject, manner(args, target, claim.as_ref())?, expected)?;
     save_fault(args, &summary)?;
     Ok(Ended::Run(Box::new(summary)))
 }
 
 /// What the target is said to compute.
-fn claim<'a>(args: &CheckArgs, catalog: &'a Catalog) -> Result<Option<NamedClaim<'a>>, Failure> {
+fn claim(args: &CheckArgs, catalog: &Catalog) -> Result<Option<NamedClaim>, Failure> {
     let Some(path) = &args.claim else { return Ok(None) };
     let text = read_text("deviations", path, Some(SAVED_HINT))?;
     Ok(Some(NamedClaim::read(&path.display().to_string(), &text, catalog)?))
@@ -145,9 +171,14 @@ fn save_fault(args: &CheckArgs, summary: &Summary) -> Result<(), Failure> {
 fn manner<'a>(
     args: &'a CheckArgs,
     target: NamedTarget,
-    claim: Option<&'a NamedClaim<'a>>,
-) -> Manner<'a> {
-    Manner {
+    claim: Option<&'a NamedClaim>,
+) -> Result<Manner<'a>, Failure> {
+    let required = match &args.require[..] {
+        [] => target.entry.requires.clone().unwrap_or_default(),
+        parts => Required::of(parts, "--require")?,
+    };
+    Ok(Manner {
+        required,
         target,
         jobs: args.jobs,
         fail_fast: args.fail_fast,
@@ -162,7 +193,7 @@ fn manner<'a>(
         quiet: args.quiet,
         silent: args.quiet,
         report: &args.report,
-    }
+    })
 }
 
 /// Ids of the cases of the target that did not hold in the last run here. Where there are none, that

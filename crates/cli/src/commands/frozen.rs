@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use qkvet_run::adapters::NamedTarget;
 use qkvet_run::adapters::OutputFolder;
 use qkvet_run::frozen::{CaseWriter, FileFormat, read_cases};
-use qkvet_spec::Catalog;
+use qkvet_spec::{Catalog, Required};
 
 use super::expected::Expected;
 use super::frozen_cases::{Wanted, dtypes, frozen_cases, law, notices, source};
@@ -81,6 +81,7 @@ pub(super) fn judge(args: &JudgeArgs) -> Result<ExitCode, Failure> {
         until: None,
         only: None,
         identifies: true,
+        required: Required::default(),
         claim: None,
         store: None,
         shard: None,

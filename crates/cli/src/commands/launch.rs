@@ -12,7 +12,7 @@ use qkvet_run::config::{CaseSource, Declared, FailFast, NamedClaim, RunConfig, S
 use qkvet_run::process::{Watch, end_all};
 use qkvet_run::record::{Recording, Shard, Sharding, write_shard};
 use qkvet_run::run::run;
-use qkvet_spec::{Catalog, CheckedLaw, Dtype, Summary};
+use qkvet_spec::{Catalog, CheckedLaw, Dtype, Required, Summary};
 
 use super::expected::Expected;
 use super::reports::{Clock, Kept, Live, Place, write_reports};
@@ -41,8 +41,10 @@ pub(super) struct Manner<'a> {
     /// Run the cases of these ids alone.
     pub(super) only: Option<BTreeSet<String>>,
     pub(super) identifies: bool,
+    /// Calls that the target is required to answer.
+    pub(super) required: Required,
     /// What the target is said to compute instead.
-    pub(super) claim: Option<&'a NamedClaim<'a>>,
+    pub(super) claim: Option<&'a NamedClaim>,
     /// Folder for cases.
     pub(super) store: Option<PathBuf>,
     /// Run only this part of the cases, and write what `merge` needs.
@@ -94,6 +96,7 @@ pub(super) fn launch(
             .map(|shard| Sharding { shard, recording: Recording::until(Arc::clone(&stop)) }),
         digests: expected.exact,
         identifies: manner.identifies,
+        required: manner.required,
         claim: manner.claim,
         proposes: !manner.silent || manner.report.output.format == ReportFormat::Ndjson,
         ..RunConfig::of(&English, catalog, &target, subject.cases, &stop)

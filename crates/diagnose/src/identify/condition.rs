@@ -241,6 +241,13 @@ fn literals(samples: &[Sample], of_elements: bool) -> Vec<Literal> {
         texts.push((option.name().to_owned(), 3.0, true));
         texts.push((format!("not {}", option.name()), 4.0, true));
     }
+    texts.push(("mask_hides".to_owned(), 4.0, false));
+    for option in ["mask", "bias"] {
+        for axis in ["items", "heads", "queries", "keys"] {
+            texts.push((format!("{option}_{axis} == 1"), 5.0, false));
+            texts.push((format!("{option}_{axis} > 1"), 5.0, false));
+        }
+    }
     for name in ["return_lse", "return_weights"] {
         texts.push((name.to_owned(), 5.0, true));
         texts.push((format!("not {name}"), 6.0, true));
@@ -309,6 +316,12 @@ fn elements(samples: &[Sample], add: &mut dyn FnMut(String, f64)) {
         add(format!("c {r} d_k"), 8.0);
         add(format!("h {r} h_k"), 8.0);
         add(format!("h % (h_q / h_k) {r} 0"), 8.0);
+        add(format!("h % (h_q / h_k) {r} h_k"), 8.0);
+        add(format!("h / (h_q / h_k) {r} h_q / h_k"), 8.0);
+        for row in ["i", "i + n_k - n_q"] {
+            add(format!("{row} {r} key_length"), 8.0);
+            add(format!("{row} {r} query_length"), 8.0);
+        }
     }
 }
 

@@ -267,14 +267,14 @@ fn balance(candidate: &Candidate, call: &Call) -> f64 {
     let weight = |bits: f64| libm::exp2(-bits / 2.0);
     let total: f64 = candidate.rules.iter().map(|rule| weight(rule.bits)).sum();
     let env = call_env(call);
-    let dims = call.dims();
+    let element = element_env(call, call.dims().d_v, Part::Whole);
     let mut kinds: Vec<(Vec<bool>, f64)> = Vec::new();
     for rule in &candidate.rules {
         let holds = match &rule.when {
             None => vec![true],
-            Some(when) if is_of_elements(when) => places(call, MAX_PLACES)
-                .map(|at| when.holds(&element_env(call, dims.d_v, Part::Whole, at)))
-                .collect(),
+            Some(when) if is_of_elements(when) => {
+                places(call, MAX_PLACES).map(|at| when.holds(&element(at))).collect()
+            }
             Some(when) => vec![when.holds(&env)],
         };
         let is_all = |x: bool| holds.iter().all(|it| *it == x);

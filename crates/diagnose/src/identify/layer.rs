@@ -28,10 +28,18 @@ pub(super) fn is_of_elements(when: &IndexExpr) -> bool {
     ELEMENT_NAMES.into_iter().any(|name| when.mentions(name))
 }
 
-/// The names of element `at` of a result: of `(b, h_q, n_q, width)`, or of a head.
-pub(super) fn element_env(call: &Call, width: usize, extent: Extent, at: usize) -> IndexEnv {
-    let Dims { h_q, n_q, .. } = call.dims();
-    let width = width.max(1);
+/// The names of the elements of a result of a call: of `(b, h_q, n_q, width)`, or of a head.
+pub(super) fn element_env(
+    call: &Call,
+    width: usize,
+    extent: Extent,
+) -> impl Fn(usize) -> IndexEnv + '_ {
+    let base = call_env(call);
+    move |at| env_of(&base, call, width.max(1), extent, at)
+}
+
+fn env_of(base: &IndexEnv, call: &Call, width: usize, extent: Extent, at: usize) -> IndexEnv {
+    let Dims { h_q, n_q, .. } = base.dims;
     let (row, c) = (at / width, at % width);
     let [item, h] = match extent {
         Extent::Whole => [row / (h_q * n_q), row / n_q % h_q],
@@ -42,7 +50,7 @@ pub(super) fn element_env(call: &Call, width: usize, extent: Extent, at: usize) 
         h: signed(h),
         i: signed(row % n_q.max(1)),
         c: signed(c),
-        ..item_env(&call_env(call), &call.options, item)
+        ..item_env(base, &call.options, item)
     }
 }
 
@@ -59,6 +67,9 @@ pub(crate) fn predict(
     let mut meaning = base.clone();
     let mut twist: Option<&Twist> = None;
     for (number, layer) in layers.iter().enumerate() {
+        if layer.formula.result.is_some_and(|result| result != want) {
+            continue;
+        }
         match &layer.when {
             Some(when) if is_of_elements(when) => {
                 let always = Layer::always(&layer.formula);
@@ -95,9 +106,9 @@ pub(super) fn mixed(
     mut with: Plain,
     without: &Plain,
 ) -> Plain {
-    let width = width_of(want, call.dims());
+    let env = element_env(call, width_of(want, call.dims()), extent);
     for at in 0..with.values.len() {
-        if !when.holds(&element_env(call, width, extent, at)) {
+        if !when.holds(&env(at)) {
             with.values[at] = without.values[at];
             with.errors[at] = without.errors[at];
         }

@@ -15,7 +15,9 @@ mod search;
 use std::collections::{BTreeMap, BTreeSet};
 
 use qkvet_engine::law::CallRecord;
-use qkvet_spec::{Call, Contract, Deviation, DeviationFormula, Fault, Meaning, Reason, Standing};
+use qkvet_spec::{
+    Call, CallOption, Contract, Deviation, DeviationFormula, Fault, Meaning, Reason, Standing,
+};
 
 use self::fresh::{CONFIRMING, Confirmed, Pool, again};
 pub use self::fresh::{Came, FreshCalls};
@@ -115,7 +117,8 @@ pub fn foretells(
         .take(CONFIRMING_FAULT)
         .collect();
     let looseness = records.iter().map(Record::looseness).fold(1.0, f64::max);
-    let formula = DeviationFormula { meaning: fault.meaning.clone(), twist: None };
+    let formula =
+        DeviationFormula { meaning: fault.meaning.clone(), ..DeviationFormula::default() };
     let candidate = Candidate::of(formula, fault.when.clone());
     let known = Known { base, layers: Vec::new(), records };
     let mut pool = Pool::new(fresh, base, contract, looseness);
@@ -299,10 +302,16 @@ fn chosen(failures: &Records<'_>, right: &[Call], base: &Meaning) -> Vec<Record>
     let looseness = wrong.iter().map(Record::looseness).fold(1.0, f64::max);
     let mut calls: Vec<&Call> = right.iter().collect();
     calls.sort_by_key(|call| cost(call));
+    // Those that have what all wrong ones have say most of where a formula ends.
+    let is_shared = |option: &CallOption| wrong.iter().all(|it| it.call.options.has(*option));
+    let shared: Vec<CallOption> = CallOption::ALL.into_iter().filter(is_shared).collect();
+    let is_like = |call: &&Call| shared.iter().all(|option| call.options.has(*option));
+    let (like, others): (Vec<&Call>, Vec<&Call>) = calls.into_iter().partition(is_like);
     let mut all = wrong;
-    let right = affordable(&calls, MAX_RIGHT, |call| cost(call))
-        .filter_map(|call| Record::right(call, base, looseness));
-    all.extend(right);
+    for (calls, most) in [(like, MAX_RIGHT * 2 / 3), (others, MAX_RIGHT / 3)] {
+        let some = affordable(&calls, most, |call| cost(call));
+        all.extend(some.filter_map(|call| Record::right(call, base, looseness)));
+    }
     all.sort_by_key(|record| cost(&record.call));
     all
 }

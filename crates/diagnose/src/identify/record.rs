@@ -110,8 +110,9 @@ impl Record {
             one.find_telling(|_| true);
             Some(one)
         };
+        let weights = call.return_weights.then_some(ResultName::Weights);
         let lse = call.return_lse.then_some(ResultName::Lse);
-        let wants = std::iter::once(ResultName::Output).chain(lse);
+        let wants = std::iter::once(ResultName::Output).chain(weights).chain(lse);
         let results = wants.map(result).collect::<Option<Vec<_>>>()?;
         Some(Self { tiny: smallest_subnormal(call.dtype()), call: call.clone(), results })
     }
@@ -234,9 +235,10 @@ impl ResultRecord {
     }
 }
 
-/// Whether two numbers are as near as that, or both no number.
+/// Whether two numbers are as near as that, or both no number; with no limit, both not finite.
 pub(crate) fn is_near(x: f64, y: f64, allowed: f64) -> bool {
     x.to_bits() == y.to_bits()
         || x.is_nan() && y.is_nan()
+        || allowed == f64::INFINITY && !x.is_finite() && !y.is_finite()
         || x.is_finite() && y.is_finite() && (x - y).abs() <= allowed
 }

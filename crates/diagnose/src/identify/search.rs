@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use qkvet_engine::lowering::{call_env, width_of};
 use qkvet_engine::plain::{Extent, Plain};
-use qkvet_spec::{Call, DeviationFormula, Dims, IndexEnv, IndexExpr, Meaning, ResultName};
+use qkvet_spec::{Call, DeviationFormula, Dims, IndexExpr, Meaning, ResultName};
 
 use super::condition::{Rule, Sample, rules};
 use super::language::{Family, Scope, Word, families, shortest, words};
@@ -54,7 +54,7 @@ pub(super) struct Told {
 impl Candidate {
     /// A formula where a rule holds, of which nothing is counted.
     pub(super) fn of(formula: DeviationFormula, when: Option<IndexExpr>) -> Self {
-        let word = Word { formula, bits: 0.0, needs: Vec::new(), without: None, of_lse: false };
+        let word = Word { formula, bits: 0.0, needs: Vec::new(), without: None, of: None };
         let rules = vec![Rule { when, bits: 0.0 }];
         let told = Told::default();
         Self { word, rules, explained: 0, left: 0, outside: 0, score: 0.0, told }
@@ -103,7 +103,7 @@ impl Known<'_> {
         }
         let places: Vec<_> =
             wrong.iter().map(|record| (record.call.dims(), record.call.options.on())).collect();
-        let scope = Scope::new(&places);
+        let scope = Scope::new(&places, alone(&wrong));
         let mut survivors: Vec<Word> =
             words(&scope).into_iter().filter(|word| self.survives(word, &wrong)).collect();
         survivors.extend(families().iter().filter_map(|family| self.fitted(family, &wrong)));
@@ -166,7 +166,7 @@ impl Known<'_> {
     }
 
     fn explains_a_head(&self, layer: &Layer, word: &Word, record: &Record) -> bool {
-        let wants = |one: &&ResultRecord| !word.of_lse || one.want == ResultName::Lse;
+        let wants = |one: &&ResultRecord| word.of.is_none_or(|result| one.want == result);
         let Some(one) =
             record.results.iter().filter(wants).find(|one| one.wrong().next().is_some())
         else {
@@ -196,7 +196,7 @@ impl Known<'_> {
             bits: family.bits + bits,
             needs: family.needs.to_vec(),
             without: None,
-            of_lse: false,
+            of: None,
         };
         let probe = word(1.0, 0.0);
         // In formats of 16 bits one call leaves wide limits, and several together narrow ones.
@@ -328,13 +328,23 @@ impl Known<'_> {
     }
 }
 
+/// The one result that is wrong, where some call gave another one, which is right.
+fn alone(wrong: &[&Record]) -> Option<ResultName> {
+    let is_wrong = |one: &&ResultRecord| one.wrong().next().is_some();
+    let results = || wrong.iter().flat_map(|record| &record.results);
+    let first = results().find(is_wrong)?.want;
+    let is_alone = results().filter(is_wrong).all(|one| one.want == first);
+    let has_others = results().any(|one| one.want != first && one.tells.contains(&true));
+    (is_alone && has_others).then_some(first)
+}
+
 /// Whether a rule holds for some row of a call.
 pub(super) fn holds_somewhere(when: &qkvet_spec::IndexExpr, call: &Call) -> bool {
     if !super::layer::is_of_elements(when) {
         return when.holds(&call_env(call));
     }
-    places(call, MAX_PLACES)
-        .any(|at| when.holds(&element_env(call, call.dims().d_v, Extent::Whole, at)))
+    let env = element_env(call, call.dims().d_v, Extent::Whole);
+    places(call, MAX_PLACES).any(|at| when.holds(&env(at)))
 }
 
 /// Numbers of at most so many elements of the output, spread evenly.
@@ -359,9 +369,8 @@ fn element_samples(record: &Record, predicted: &[Plain], most: usize) -> Vec<Sam
                 })
                 .collect();
             let some = crate::sample_evenly::sample_evenly(&all, most);
-            let env =
-                |at: &usize| -> IndexEnv { element_env(&record.call, width, Extent::Whole, *at) };
-            samples.extend(some.map(|at| Sample { env: env(at), is_gain }));
+            let env = element_env(&record.call, width, Extent::Whole);
+            samples.extend(some.map(|at| Sample { env: env(*at), is_gain }));
         };
         add(true);
         add(false);

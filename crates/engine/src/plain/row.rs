@@ -1,8 +1,8 @@
 //! One row: from logits to weights, by the softmax or by what stands for it.
 
 use qkvet_spec::{
-    Call, DenominatorForm, EmptyLse, LseBase, LseForm, Meaning, PartWeight, Rescale, Twist,
-    WeightForm,
+    Call, CountOf, DenominatorForm, Dims, EmptyLse, IndexEnv, LazySlip, LseBase, LseForm, Meaning,
+    PartWeight, TileFactor, TileForm, TileMax, TilePlace, Twist, WeightForm,
 };
 
 use crate::head::{EmptyRow, Head, Normalization};
@@ -22,36 +22,57 @@ pub(super) struct Row {
 impl Row {
     pub(super) fn new(
         twist: Option<&Twist>,
-        call: &Call,
-        head: &Head<'_>,
+        (call, head): (&Call, &Head<'_>),
+        env: &IndexEnv,
         mut logits: Vec<f64>,
         errors: Vec<f64>,
     ) -> Option<Self> {
         if matches!(twist, Some(Twist::Weights { form: WeightForm::Uniform })) {
             logits.iter_mut().filter(|z| z.is_finite()).for_each(|z| *z = 0.0);
         }
-        let times = super::twist::times(twist, qkvet_spec::CallOption::Sinks);
         let sink = head.sink.filter(|_| head.normalization != Normalization::None);
-        let sink = sink.map(|sink| sink * times);
+        let sink = sink.map(|sink| super::twist::sink(twist, call, env, sink));
         let visible: Vec<bool> = logits.iter().map(|z| *z > f64::NEG_INFINITY).collect();
         let max = logits.iter().copied().chain(sink).fold(f64::NEG_INFINITY, f64::max);
         if max.is_nan() || max == f64::INFINITY {
             return None;
         }
-        let shift = if max == f64::NEG_INFINITY { 0.0 } else { max };
+        let mut shift = if max == f64::NEG_INFINITY { 0.0 } else { max };
         let mut terms: Vec<f64> = logits.iter().map(|z| libm::exp(z - shift)).collect();
         let plain = terms.iter().sum::<f64>();
         let tail = sink.map_or(0.0, |sink| libm::exp(sink - shift));
         let mut sum = plain + tail;
         let mut amplified = 1.0;
         match twist {
+            Some(Twist::Denominator { form: DenominatorForm::SinkAboveKeys })
+                if visible.contains(&true) && sink.is_some() =>
+            {
+                shift = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                terms = logits.iter().map(|z| libm::exp(z - shift)).collect();
+                sum = terms.iter().sum::<f64>() + sink.map_or(0.0, libm::exp);
+            }
             Some(Twist::Denominator { form }) if plain > 0.0 => {
-                let other = denominator(*form, call, head, plain, tail, sink, shift);
+                let other = denominator(*form, call, head, (plain, &logits), tail, (sink, shift));
                 sum = plain + other.unwrap_or(tail);
             }
             Some(Twist::Weights { form }) => sum = reweighed(*form, &logits, &mut terms, sum),
-            Some(Twist::Tiles { size, rescale, last }) => {
-                sum = tiled(*size, *rescale, *last, &logits, &mut terms, (sink, shift))?;
+            Some(Twist::Tiles { size, form, at }) => {
+                let tiles = Tiles { size: *size, form: *form, at: *at, call, env };
+                sum = tiles.sum(&logits, &mut terms, shift) + tail;
+                if *form == TileForm::Divided && logits.len() > *size {
+                    sum = 1.0;
+                }
+            }
+            Some(Twist::Counts { times, of }) => {
+                let mut counted = 0.0;
+                for (j, term) in terms.iter_mut().enumerate() {
+                    let env = IndexEnv { j: i64::try_from(j).unwrap_or(0), ..*env };
+                    let once = *term;
+                    let often = times.eval(&env).map_or(1.0, |n| n.max(0) as f64);
+                    counted += if *of == CountOf::Values { once } else { once * often };
+                    *term = if *of == CountOf::Sum { once } else { once * often };
+                }
+                sum = counted + tail;
             }
             Some(Twist::Parts { count, size, floor, by }) if sink.is_none() => {
                 let ends = ends(logits.len(), *count, *size, *floor);
@@ -100,6 +121,9 @@ impl Row {
             Some(LseForm::MaxOnly) => self.max,
             Some(LseForm::Sum) => self.sum,
             Some(LseForm::Negative) => -natural,
+            Some(LseForm::NegativeInfinity) => f64::NEG_INFINITY,
+            // What is taken away is a number of the query.
+            Some(LseForm::KeysCentered) => natural,
         };
         let factor = match meaning.lse_base {
             LseBase::Natural => 1.0,
@@ -144,7 +168,12 @@ pub(super) fn weighed(head: &Head<'_>, row: &Row, meaning: &Meaning) -> Vec<(f64
             *error += (weight * v).abs() * relative;
         }
     }
-    all.iter_mut().for_each(|(value, error)| *error += 2.0 * value.abs());
+    let is_finite = row.weights.iter().all(|weight| weight.is_finite());
+    for (value, error) in &mut all {
+        // Which of NaN and the infinities comes of infinite weights is for the order of sums to say.
+        *error =
+            if is_finite || value.is_finite() { *error + 2.0 * value.abs() } else { f64::INFINITY };
+    }
     all
 }
 
@@ -153,12 +182,24 @@ fn denominator(
     form: DenominatorForm,
     call: &Call,
     head: &Head<'_>,
-    plain: f64,
+    (plain, logits): (f64, &[f64]),
     tail: f64,
-    sink: Option<f64>,
-    shift: f64,
+    (sink, shift): (Option<f64>, f64),
 ) -> Option<f64> {
     Some(match form {
+        DenominatorForm::SinkAboveKeys => return None,
+        DenominatorForm::OwnMaxima { size, strided } => {
+            let size = size.max(1);
+            let part = |j: usize| if strided { j % size } else { j / size };
+            let n = if strided { size } else { logits.len().div_ceil(size) };
+            let mut maxima = vec![f64::NEG_INFINITY; n];
+            for (j, z) in logits.iter().enumerate() {
+                maxima[part(j)] = maxima[part(j)].max(*z);
+            }
+            let seen = logits.iter().enumerate().filter(|(_, z)| **z > f64::NEG_INFINITY);
+            let sum: f64 = seen.map(|(j, z)| libm::exp(z - maxima[part(j)])).sum();
+            tail + sum - plain
+        }
         DenominatorForm::Plus { term } => tail + term,
         DenominatorForm::Times { factor } => (plain + tail) * factor - plain,
         DenominatorForm::SinkAsNumber => sink?.abs(),
@@ -200,60 +241,89 @@ fn reweighed(form: WeightForm, logits: &[f64], terms: &mut [f64], sum: f64) -> f
     }
 }
 
-/// Keys by tiles, with sums that are not rescaled as they should be. `None` where there is but one
-/// tile.
-fn tiled(
+/// Keys by tiles, with a fault at some of them.
+struct Tiles<'a> {
     size: usize,
-    rescale: Rescale,
-    last: bool,
-    logits: &[f64],
-    terms: &mut [f64],
-    (sink, shift): (Option<f64>, f64),
-) -> Option<f64> {
-    if logits.len() <= size || size == 0 {
-        let of_sink = sink.map_or(0.0, |sink| libm::exp(sink - shift));
-        return Some(terms.iter().sum::<f64>() + of_sink);
-    }
-    let (mut max, mut sum) = (f64::NEG_INFINITY, 0.0);
-    let count = logits.len().div_ceil(size);
-    for (number, start) in (0..logits.len()).step_by(size).enumerate() {
-        let end = (start + size).min(logits.len());
-        let top = logits[start..end].iter().copied().fold(max, f64::max);
-        if top == f64::NEG_INFINITY {
-            terms[start..end].fill(0.0);
-            continue;
+    form: TileForm,
+    at: TilePlace,
+    call: &'a Call,
+    env: &'a IndexEnv,
+}
+
+impl Tiles<'_> {
+    /// What the keys add to the row sum, in units of the exponential of `shift`, and to each weight.
+    /// One tile alone has no fault.
+    fn sum(&self, logits: &[f64], terms: &mut [f64], shift: f64) -> f64 {
+        let (size, n) = (self.size.max(1), logits.len());
+        if n <= size {
+            return terms.iter().sum();
         }
-        let factor = if max == f64::NEG_INFINITY { 1.0 } else { libm::exp(max - top) };
-        let is_wrong = !last || number + 1 == count;
-        let (of_sum, of_values) = match rescale {
-            _ if !is_wrong => (factor, factor),
-            Rescale::Neither => (1.0, 1.0),
-            Rescale::SumOnly => (factor, 1.0),
-            Rescale::ValuesOnly => (1.0, factor),
-            Rescale::Both | Rescale::DividedEachTile | Rescale::NanWhenEmpty => (factor, factor),
-        };
-        sum *= of_sum;
-        terms[..start].iter_mut().for_each(|term| *term *= of_values);
-        for at in start..end {
-            terms[at] = libm::exp(logits[at] - top);
-            sum += terms[at];
+        let (mut max, mut sum) = (f64::NEG_INFINITY, 0.0);
+        for start in (0..n).step_by(size) {
+            let end = (start + size).min(n);
+            let own = logits[start..end].iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            if own == f64::NEG_INFINITY {
+                terms[start..end].fill(0.0);
+                continue;
+            }
+            let form = self.is_at(end, n).then_some(self.form);
+            let (risen, is_first) = (max.max(own), max == f64::NEG_INFINITY);
+            let is_kept = matches!(form, Some(TileForm::Lazy { most, .. }) if risen - max <= most);
+            let kept = if is_kept { max } else { risen };
+            let [factor, passed] =
+                [kept, risen].map(|to| if is_first { 1.0 } else { libm::exp(max - to) });
+            let by = |factor: f64, what: TileFactor| match what {
+                TileFactor::Right => factor,
+                TileFactor::Missing => 1.0,
+                TileFactor::Inverse => 1.0 / factor,
+            };
+            let mut by_shift = kept;
+            let (mut of_values, mut of_sum) = (factor, factor);
+            match form {
+                Some(TileForm::Rescaled { values, sum }) => {
+                    (of_values, of_sum) = (by(factor, values), by(factor, sum));
+                }
+                Some(TileForm::Shifted { by: TileMax::Own }) => by_shift = own,
+                Some(TileForm::Shifted { by: TileMax::Before }) if !is_first => by_shift = max,
+                Some(TileForm::Lazy { slip, .. }) if is_kept => match slip {
+                    LazySlip::Shifted => by_shift = risen,
+                    LazySlip::Rescaled => (of_values, of_sum) = (passed, passed),
+                    LazySlip::ValuesRescaled => of_values = passed,
+                    LazySlip::SumRescaled => of_sum = passed,
+                },
+                _ => {}
+            }
+            sum *= of_sum;
+            terms[..start].iter_mut().for_each(|term| *term *= of_values);
+            for at in start..end {
+                terms[at] = libm::exp(logits[at] - by_shift);
+                sum += terms[at];
+            }
+            if form == Some(TileForm::Divided) {
+                terms[..end].iter_mut().for_each(|term| *term /= sum);
+            }
+            max = kept;
         }
-        if rescale == Rescale::DividedEachTile && is_wrong {
-            terms[..end].iter_mut().for_each(|term| *term /= sum);
+        if self.form == TileForm::Divided {
+            return sum;
         }
-        max = top;
+        let unit = libm::exp(max - shift);
+        terms.iter_mut().for_each(|term| *term *= unit);
+        sum * unit
     }
-    if rescale == Rescale::DividedEachTile {
-        return Some(1.0);
+
+    /// Whether the fault is at the tile that ends at a key.
+    fn is_at(&self, end: usize, n: usize) -> bool {
+        match self.at {
+            TilePlace::Every => true,
+            TilePlace::Last => end == n,
+            TilePlace::Diagonal => {
+                let (Dims { n_q, n_k, .. }, size) = (self.call.dims(), self.size.max(1));
+                let row = usize::try_from(self.env.i).unwrap_or(0) / size * size;
+                self.call.options.causal && end + n_q > row + n_k + 1
+            }
+        }
     }
-    let of_sink = sink.map_or(0.0, |sink| {
-        let top = max.max(sink);
-        let factor = libm::exp(max - top);
-        sum *= factor;
-        terms.iter_mut().for_each(|term| *term *= factor);
-        libm::exp(sink - top)
-    });
-    Some(sum + of_sink)
 }
 
 /// The ends of `count` parts of `n` keys, or of parts of `size` keys.
@@ -295,6 +365,7 @@ fn merged(ends: &[usize], by: PartWeight, logits: &[f64], terms: &mut [f64]) -> 
             PartWeight::ExpMax => libm::exp(max - whole),
             PartWeight::OwnSum => sum,
             PartWeight::TwoToLse => libm::exp2(lse - whole),
+            PartWeight::ExpOfLog2 => libm::exp((lse - whole) * std::f64::consts::LOG2_E),
             PartWeight::LastOnly => f64::from(u8::from(part.end == n)),
         };
         terms[part.clone()].iter_mut().for_each(|term| *term /= sum);

@@ -42,6 +42,27 @@ pub(super) fn times(twist: Option<&Twist>, of: CallOption) -> f64 {
     }
 }
 
+/// What ALiBi's slope is multiplied with.
+pub(super) fn distance(twist: Option<&Twist>, env: &IndexEnv, right: f64) -> f64 {
+    match twist {
+        Some(Twist::AlibiDistance { distance }) => {
+            distance.eval(env).map_or(f64::NAN, |distance| distance as f64)
+        }
+        _ => right,
+    }
+}
+
+/// The sink of a row of a head.
+pub(super) fn sink(twist: Option<&Twist>, call: &Call, env: &IndexEnv, right: f64) -> f64 {
+    match (twist, &call.options.sinks) {
+        (Some(Twist::SinkOf { head }), Some(sinks)) => {
+            let at = head.eval(env).and_then(|head| usize::try_from(head).ok());
+            at.and_then(|at| sinks.data.get(at)).copied().unwrap_or(f64::NAN)
+        }
+        _ => right * times(twist, CallOption::Sinks),
+    }
+}
+
 /// The bias of a cell.
 pub(super) fn bias(twist: Option<&Twist>, call: &Call, env: IndexEnv, bias: f64) -> f64 {
     match twist {
@@ -71,7 +92,7 @@ pub(super) fn softcap(twist: Option<&Twist>, x: f64, cap: f64, error: f64) -> (f
     (value, error * grown.max(1.0) + 8.0 * value.abs())
 }
 
-pub(super) fn logit(twist: Option<&Twist>, z: &mut f64, error: &mut f64) {
+pub(super) fn logit(twist: Option<&Twist>, j: usize, z: &mut f64, error: &mut f64) {
     let Some(Twist::Logits { form }) = twist else { return };
     if *z == f64::NEG_INFINITY {
         // A limit from below shows what a bias of −∞ hides; nothing else does.
@@ -87,6 +108,11 @@ pub(super) fn logit(twist: Option<&Twist>, z: &mut f64, error: &mut f64) {
         }
         LogitForm::Clipped { limit } => *z = z.clamp(-limit.abs(), limit.abs()),
         LogitForm::ClippedAbove { limit } => *z = z.min(*limit),
+        LogitForm::TimesEachTile { factor, size } => {
+            let power = factor.powf((j / (*size).max(1)) as f64);
+            *z *= power;
+            *error *= power.abs();
+        }
         LogitForm::Absolute => *z = z.abs(),
         LogitForm::Squared => {
             *error *= 2.0 * z.abs() + 1.0;

@@ -30,6 +30,8 @@ pub(super) enum Element {
     Float(Dtype),
     /// Storage bits of as many bytes, of a format that the container has no name for.
     Bits(usize),
+    /// Whole numbers of as many bytes, with a sign.
+    Whole(usize),
 }
 
 impl Element {
@@ -37,15 +39,16 @@ impl Element {
         match self {
             Self::Bool => 1,
             Self::Float(dtype) => dtype.size(),
-            Self::Bits(size) => size,
+            Self::Bits(size) | Self::Whole(size) => size,
         }
     }
 
-    fn name(self) -> String {
+    pub(super) fn name(self) -> String {
         match self {
             Self::Bool => "bool".to_owned(),
             Self::Float(dtype) => dtype.to_string(),
             Self::Bits(size) => format!("elements of {size} bytes without a name"),
+            Self::Whole(size) => format!("whole numbers of {size} bytes"),
         }
     }
 }
@@ -64,16 +67,62 @@ impl Array {
         Self { element: Element::Float(tensor.dtype), shape: tensor.shape.clone(), bytes }
     }
 
-    fn of_mask(mask: &BoolTensor) -> Self {
+    pub(super) fn of_mask(mask: &BoolTensor) -> Self {
         let bytes = mask.data.iter().map(|x| u8::from(*x)).collect();
         Self { element: Element::Bool, shape: mask.shape.clone(), bytes }
     }
 
-    fn of_numbers(shape: &[usize], data: &[f64]) -> Self {
+    pub(super) fn of_numbers(shape: &[usize], data: &[f64]) -> Self {
         Self {
             element: Element::Float(Dtype::Float64),
             shape: shape.to_vec(),
             bytes: encode(data, Dtype::Float64),
+        }
+    }
+
+    pub(super) fn of_whole(numbers: &[i64]) -> Self {
+        let bytes = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+        Self { element: Element::Whole(8), shape: vec![numbers.len()], bytes }
+    }
+
+    /// Whole numbers, along one axis.
+    pub(super) fn whole_numbers(&self, name: &str) -> Result<Vec<i64>, GenError> {
+        self.check_size(name)?;
+        let wide = |bytes: &[u8]| -> Option<i64> {
+            Some(match *bytes {
+                [a, b, c, d] => i32::from_le_bytes([a, b, c, d]).into(),
+                _ => i64::from_le_bytes(bytes.try_into().ok()?),
+            })
+        };
+        let numbers = match self.element {
+            Element::Whole(size) if self.shape.len() == 1 => {
+                self.bytes.chunks(size).map(wide).collect::<Option<Vec<_>>>()
+            }
+            _ => None,
+        };
+        numbers.ok_or_else(|| {
+            let got = format!("{} of shape {:?}", self.element.name(), self.shape);
+            GenError::new("array", format!("`{name:.64}`"), "int32 or int64 along one axis", got)
+        })
+    }
+
+    /// The one number that the array holds.
+    pub(super) fn number(&self, name: &str) -> Result<f64, GenError> {
+        self.check_size(name)?;
+        let numbers = match self.element {
+            Element::Float(dtype) => decode(&self.bytes, dtype),
+            Element::Whole(size) if self.bytes.len() == size => {
+                let flat = Self { shape: vec![1], ..self.clone() };
+                flat.whole_numbers(name)?.iter().map(|n| *n as f64).collect()
+            }
+            _ => Vec::new(),
+        };
+        match numbers.as_slice() {
+            [number] => Ok(*number),
+            _ => {
+                let got = format!("{} of shape {:?}", self.element.name(), self.shape);
+                Err(GenError::new("array", format!("`{name:.64}`"), "one number", got))
+            }
         }
     }
 
@@ -99,7 +148,7 @@ impl Array {
         let fits = match self.element {
             Element::Float(own) => own == dtype,
             Element::Bits(size) => size == dtype.size(),
-            Element::Bool => false,
+            Element::Bool | Element::Whole(_) => false,
         };
         if !fits {
             return Err(GenError::new(
@@ -113,7 +162,7 @@ impl Array {
         Ok(Tensor { dtype, shape: self.shape.clone(), data: decode(&self.bytes, dtype) })
     }
 
-    fn mask(&self, name: &str) -> Result<BoolTensor, GenError> {
+    pub(super) fn mask(&self, name: &str) -> Result<BoolTensor, GenError> {
         let place = format!("array `{name:.64}`");
         if self.element != Element::Bool {
             return Err(GenError::new("format", place, "bool", self.element.name()));

@@ -14,6 +14,7 @@ mod case_json;
 mod document;
 mod facts;
 mod group;
+mod inputs;
 mod manifest;
 mod names;
 mod npy;
@@ -34,6 +35,7 @@ pub use case_json::{case_from_json, case_to_json};
 pub use group::{
     FrozenGroup, frozen_groups, group_name, read_group, strip_snapshot_header, write_group,
 };
+pub use inputs::{OwnCase, call_from_npz, call_from_safetensors, call_to_npz};
 pub use manifest::{
     GroupEntry, LargerEntry, Manifest, content_hash, read_manifest, write_manifest,
 };

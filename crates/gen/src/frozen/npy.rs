@@ -34,6 +34,8 @@ pub(super) fn write_array(array: &Array) -> Vec<u8> {
         Element::Bool => "|b1",
         Element::Float(dtype) => descr(dtype).unwrap_or(bits(dtype.size())),
         Element::Bits(size) => bits(size),
+        Element::Whole(4) => "<i4",
+        Element::Whole(_) => "<i8",
     };
     let extents: String = array.shape.iter().map(|n| format!("{n}, ")).collect();
     // A tuple of one keeps its comma.
@@ -122,10 +124,12 @@ pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Entry, GenError> {
         // What NumPy writes for the formats of ml_dtypes, and what a view as integers gives.
         (None, "<u2" | "<V2" | "|V2") => Element::Bits(2),
         (None, "|u1" | "<V1" | "|V1") => Element::Bits(1),
+        (None, "<i4") => Element::Whole(4),
+        (None, "<i8") => Element::Whole(8),
         (None, other) => {
             return wrong(
                 "format",
-                "little-endian floating-point numbers, bool, or uint views",
+                "little-endian floating-point or whole numbers, bool, or uint views",
                 format!("`{other:.32}`"),
             );
         }

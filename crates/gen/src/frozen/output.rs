@@ -37,6 +37,11 @@ fn stored(mut archive: Archive) -> Result<StoredOutput, GenError> {
     let dtype = match (archive.texts.shift_remove(DTYPE), array.element) {
         (Some(name), _) => dtype(&name)?,
         (None, Element::Float(dtype)) => dtype,
+        (None, Element::Whole(_)) => {
+            let expected = "floating-point numbers, or uint views of them";
+            let place = format!("array `{OUTPUT}`");
+            return Err(GenError::new("format", place, expected, array.element.name()));
+        }
         (None, _) => {
             return Err(GenError::new(
                 "format",

@@ -20,13 +20,17 @@ fn kind(element: Element) -> Option<Kind> {
             "float8_e5m2" => Kind::F8_E5M2,
             _ => return None,
         },
-        Element::Bits(_) => return None,
+        Element::Whole(4) => Kind::I32,
+        Element::Whole(8) => Kind::I64,
+        Element::Bits(_) | Element::Whole(_) => return None,
     })
 }
 
 fn element(kind: Kind) -> Option<Element> {
     let floats = Dtype::ALL.into_iter().map(Element::Float);
-    floats.chain([Element::Bool]).find(|element| self::kind(*element) == Some(kind))
+    floats
+        .chain([Element::Bool, Element::Whole(4), Element::Whole(8)])
+        .find(|element| self::kind(*element) == Some(kind))
 }
 
 /// One text at most: the container writes several in the order of a hash map, which is another one
@@ -75,7 +79,7 @@ pub(super) fn read(bytes: &[u8], text: &str) -> Result<Archive, GenError> {
             GenError::new(
                 "format",
                 format!("array `{name:.64}`"),
-                "bool or a floating-point format",
+                "bool, a floating-point format, int32 or int64",
                 format!("{:?}", view.dtype()),
             )
         })?;

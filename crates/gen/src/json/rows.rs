@@ -32,25 +32,48 @@ impl MaskRows {
     }
 }
 
-/// Numbers, row by row.
+/// Numbers, row by row; `null` is −∞, which JSON has no number for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FloatRows {
     shape: Vec<usize>,
-    rows: Vec<Vec<f64>>,
+    rows: Vec<Vec<Entry>>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(from = "Option<f64>", into = "Option<f64>")]
+struct Entry(f64);
+
+impl From<Option<f64>> for Entry {
+    fn from(number: Option<f64>) -> Self {
+        Self(number.unwrap_or(f64::NEG_INFINITY))
+    }
+}
+
+impl From<Entry> for Option<f64> {
+    fn from(Entry(number): Entry) -> Self {
+        number.is_finite().then_some(number)
+    }
 }
 
 impl FloatRows {
     pub(crate) fn new(shape: &[usize], data: &[f64]) -> Self {
         Self {
             shape: shape.to_vec(),
-            rows: data.chunks(width(shape)).map(<[f64]>::to_vec).collect(),
+            rows: data
+                .chunks(width(shape))
+                .map(|row| row.iter().copied().map(Entry).collect())
+                .collect(),
         }
     }
 
     pub(crate) fn tensor(self, place: &str, dtype: Dtype) -> Result<Tensor, GenError> {
         check_rows(&self.shape, self.rows.iter().map(Vec::len), place)?;
-        Ok(Tensor { dtype, shape: self.shape, data: self.rows.concat() })
+        Ok(Tensor {
+            dtype,
+            shape: self.shape,
+            data: self.rows.iter().flatten().map(|entry| entry.0).collect(),
+        })
     }
 }
 

@@ -152,11 +152,7 @@ fn changed_files_are_refused() {
         "array at file: expected known names only, got `bounds_f32` too",
     );
     check("\"case\"", "\"cave\"", "text at `case`");
-    check(
-        "\"BOOL\"",
-        "\"I8\"  ",
-        "format at array `mask`: expected bool or a floating-point format",
-    );
+    check("\"BOOL\"", "\"I8\"  ", "format at array `mask`: expected bool, a floating-point format");
     check("\\\"format\\\": 1", "\\\"format\\\": 9", "document at `format` of case");
     check("\\\"scale\\\": 0.09375", "\\\"scale\\\": 0.12500", "the content's");
     check(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._assert import Verdict, assert_attention, judge_attention, reference
+    from ._capture import capture
     from ._case import Case, Cases, cases, replay
     from ._check import Finding, Probe, Proof, Report, check, probe, prove
     from ._native import __version__
@@ -25,6 +26,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "assert_attention",
+    "capture",
     "cases",
     "check",
     "judge_attention",
@@ -36,6 +38,7 @@ __all__ = [
 
 _HOMES = {
     "_assert": ("Verdict", "assert_attention", "judge_attention", "reference"),
+    "_capture": ("capture",),
     "_case": ("Case", "Cases", "cases", "replay"),
     "_check": ("Finding", "Probe", "Proof", "Report", "check", "probe", "prove"),
     "_native": ("__version__",),

@@ -13,7 +13,7 @@ from . import _native
 from ._arguments import named
 from ._caller import bits, known_layout, listed, numbers, source
 
-__all__ = ["Verdict", "assert_attention", "judge_attention", "reference"]
+__all__ = ["Verdict", "assert_attention", "call_of", "judge_attention", "reference"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Verdict:
         return self.text
 
 
-def _call(options: dict[str, Any]) -> tuple[_native.Call, list[str]]:
+def call_of(options: dict[str, Any]) -> tuple[_native.Call, list[str]]:
     """The call of these arguments, and the conventions that they declare."""
     layout = known_layout(options["layout"])
     tensors = {name: bits(name, options[name], layout) for name in ("query", "key", "value")}
@@ -74,7 +74,7 @@ def _call(options: dict[str, Any]) -> tuple[_native.Call, list[str]]:
 
 
 def _judged(out: Any, options: dict[str, Any], *, measured: bool) -> Verdict:
-    call, conventions = _call(options)
+    call, conventions = call_of(options)
     found = call.judge(bits("out", out, options["layout"]), conventions, options["contract"], measured)
     return Verdict(**json.loads(found))
 
@@ -171,7 +171,7 @@ def reference(
     Shape `(b, h_q, n_q, d_v)`, or `(b, n_q, h_q, d_v)` with `layout="bnhd"`; float64. NumPy arrays, torch tensors for torch
     inputs, memoryviews where NumPy is not loaded. An infinite radius says that nothing is known.
     """
-    call, conventions = _call(locals())
+    call, conventions = call_of(locals())
     mid, rad, shape = call.reference(conventions)
     axes = len(getattr(query, "shape", shape))
     shape = shape if axes == 4 else [*shape[: axes - 2], *shape[2:]]

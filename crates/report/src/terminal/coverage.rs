@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use qkvet_spec::{CaseRecord, Chosen, ClaimOutcome, Declined, Summary, Verdict};
+use qkvet_spec::{CaseRecord, Chosen, ClaimOutcome, Declined, Summary, Takes, Verdict};
 
 use super::laws as laws_of;
 use super::rows::Rows;
@@ -111,6 +111,14 @@ pub(super) fn write_open_ends(rows: &mut Rows, summary: &Summary) {
 
 /// What the run did not test, in a few lines.
 pub(super) fn write_gaps(rows: &mut Rows, summary: &Summary) {
+    if let Some(Takes { cases: takes, of }) = summary.run.takes {
+        let (checked, asked) = (summary.checked(), summary.records.len().max(1));
+        let about = if checked == asked || checked == 0 { "" } else { "about " };
+        let answered = count(takes * checked / asked);
+        let suite = visible_line(&summary.run.suite);
+        let text = format!("{about}{answered} of the {} that {suite} draws", cases(of));
+        rows.wrapped("answered", &text);
+    }
     let declined = declined(summary);
     if !declined.is_empty() {
         let reason = |one: &&Declined| {

@@ -1,8 +1,12 @@
-//! `builtin:NAME`: the simulator, whole or with one fault, and a second implementation.
+//! `builtin:NAME`: the simulator, whole, with one fault or with what a file of deviations says, and a
+//! second implementation.
 
+#![allow(clippy::disallowed_methods, reason = "I/O crate, no arithmetic")]
+
+use qkvet_diagnose::{Claim, Claimed};
 use qkvet_engine::flash::Flash;
 use qkvet_engine::simulate::Simulator;
-use qkvet_spec::{Catalog, Execution, Fault, Meaning, Unexpected};
+use qkvet_spec::{Catalog, DeviationFile, Execution, Fault, Meaning, SpecError, Unexpected};
 
 use super::adapter::Adapter;
 use super::kind::Kind;
@@ -19,9 +23,13 @@ pub(super) const KIND: Kind = Kind {
         Ok(match (named.rest, named.rest.strip_prefix("fault/")) {
             ("standard", _) => Box::new(Simulated(None)),
             ("flash", _) => Box::new(Flash),
+            (_, Some(path)) if path.ends_with(YAML) => {
+                Box::new(Deviant(deviant(path, named.catalog)?))
+            }
             (_, Some(id)) => Box::new(Simulated(Some(of_fault(id)?.clone()))),
             _ => {
-                let expected = "builtin:standard, builtin:flash or builtin:fault/ID";
+                let expected =
+                    "builtin:standard, builtin:flash, builtin:fault/ID or builtin:fault/FILE.yaml";
                 let place = format!("target `builtin:{}`", named.rest);
                 let hint = "`qkvet list faults` shows the ids";
                 return Err(Unexpected::at(place, expected).hint(hint).into());
@@ -29,6 +37,29 @@ pub(super) const KIND: Kind = Kind {
         })
     },
 };
+
+/// How the name of a file of deviations ends.
+const YAML: &str = ".yaml";
+
+/// What a file of deviations says.
+fn deviant(path: &str, catalog: &Catalog) -> Result<Claimed, SpecError> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let hint = "`qkvet check TARGET --save-fault FILE` writes one";
+        Unexpected::at_path("deviations", path, "a readable file").error(error).hint(hint)
+    })?;
+    let file = DeviationFile::from_yaml(path, &text)?;
+    Ok(Claim::new(&file, catalog).map_err(|error| error.inside(path))?.into())
+}
+
+/// What a file of deviations says that a target computes.
+#[derive(Debug)]
+struct Deviant(Claimed);
+
+impl Adapter for Deviant {
+    fn open(&self, _: &Meaning, _: &Limits) -> Result<OpenTarget, StartError> {
+        Ok(OpenTarget::live(self.0.clone(), Vec::new()))
+    }
+}
 
 /// The simulator of the standard meaning, with a fault if there is one.
 #[derive(Clone, Debug)]

@@ -8,10 +8,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use qkvet_diagnose::Claim;
-use qkvet_gen::frozen::FrozenCase;
+use qkvet_gen::frozen::{FrozenCase, OwnCase};
 use qkvet_spec::{
-    CallOption, Catalog, CheckedLaw, Contract, Convention, DeviationFile, Dtype, SpecError, Suite,
-    Verdict, Words,
+    CallOption, Catalog, CheckedLaw, Contract, Convention, DeviationFile, Dtype, Required,
+    SpecError, Suite, Verdict, Words,
 };
 
 use crate::adapters::NamedTarget;
@@ -53,8 +53,10 @@ pub struct RunConfig<'a> {
     /// Whether what no fault of the atlas explains is identified, by a few more calls. Joined shards
     /// have nobody to ask.
     pub identifies: bool,
+    /// Calls that the target is required to answer.
+    pub required: Required,
     /// What the target is said to compute in place of the standard. Absent: nothing else.
-    pub claim: Option<&'a NamedClaim<'a>>,
+    pub claim: Option<&'a NamedClaim>,
     /// Whether findings are proposed while the run goes on, for someone who reads them. What is
     /// found in the end does not depend on it.
     pub proposes: bool,
@@ -91,6 +93,7 @@ impl<'a> RunConfig<'a> {
             sharding: None,
             digests: false,
             identifies: true,
+            required: Required::default(),
             claim: None,
             proposes: false,
             words,
@@ -101,19 +104,19 @@ impl<'a> RunConfig<'a> {
 
 /// A file of deviations that a target is held against.
 #[derive(Clone, Debug)]
-pub struct NamedClaim<'a> {
+pub struct NamedClaim {
     /// The file as it was named.
     pub file: String,
     /// What it says.
-    pub claim: Claim<'a>,
+    pub claim: Claim,
 }
 
-impl<'a> NamedClaim<'a> {
+impl NamedClaim {
     /// Reads a file.
     ///
     /// # Errors
     /// YAML that does not fit, what is not in the catalog, what cannot be held together.
-    pub fn read(path: &str, source: &str, catalog: &'a Catalog) -> Result<Self, SpecError> {
+    pub fn read(path: &str, source: &str, catalog: &Catalog) -> Result<Self, SpecError> {
         let file = DeviationFile::from_yaml(path, source)?;
         let claim = Claim::new(&file, catalog).map_err(|error| error.inside(path))?;
         Ok(Self { file: path.to_owned(), claim })
@@ -140,6 +143,17 @@ pub enum CaseSource<'a> {
         seed: u64,
         /// The cases.
         cases: &'a [FrozenCase],
+    },
+    /// Calls of the user's own.
+    Own {
+        /// What the report calls them.
+        name: &'a str,
+        /// The seed by which rows are drawn.
+        seed: u64,
+        /// How many query rows of large calls are looked at.
+        rows: Option<usize>,
+        /// The cases.
+        cases: &'a [OwnCase],
     },
 }
 

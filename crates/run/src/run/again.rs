@@ -76,6 +76,7 @@ fn threads_alone<'a>(
 ) -> Result<Option<(ThreadCounts, Sureness)>, RunError> {
     let times = match group.verdict {
         Verdict::Fail | Verdict::Nondet => TIMES.0,
+        _ if matches!(group.cause, Cause::Declined { .. }) => return Ok(None),
         Verdict::Crash | Verdict::Error | Verdict::Timeout => TIMES.1,
         _ => return Ok(None),
     };

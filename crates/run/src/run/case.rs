@@ -3,7 +3,7 @@
 use qkvet_diagnose::describe_call;
 use qkvet_engine::interpret::References;
 use qkvet_engine::law::{CallRecord, OnViews, Outcome};
-use qkvet_gen::frozen::FrozenCase;
+use qkvet_gen::frozen::{FrozenCase, OwnCase};
 use qkvet_gen::{CasePlan, build, case_id, outputs_digest};
 use qkvet_spec::{
     CallOption, Case, CaseRecord, CheckedLaw, Convention, Dims, Dtype, Evidence, Form, Handling,
@@ -20,6 +20,8 @@ pub(super) enum PlannedCase<'a> {
     Plan(CasePlan),
     /// As it was frozen.
     Frozen(&'a FrozenCase),
+    /// A call of the user's own.
+    Own(&'a OwnCase),
 }
 
 impl PlannedCase<'_> {
@@ -28,6 +30,7 @@ impl PlannedCase<'_> {
         match self {
             Self::Plan(plan) => &plan.law,
             Self::Frozen(frozen) => &frozen.case.law,
+            Self::Own(own) => &own.case.law,
         }
     }
 
@@ -36,6 +39,7 @@ impl PlannedCase<'_> {
         match self {
             Self::Plan(plan) => plan.dtype,
             Self::Frozen(frozen) => frozen.case.dtype,
+            Self::Own(own) => own.case.dtype,
         }
     }
 
@@ -44,6 +48,7 @@ impl PlannedCase<'_> {
         match self {
             Self::Plan(plan) => plan.dims,
             Self::Frozen(frozen) => frozen.case.dims,
+            Self::Own(own) => own.case.dims,
         }
     }
 
@@ -52,7 +57,7 @@ impl PlannedCase<'_> {
         let d = self.dims();
         let own = match self {
             Self::Plan(plan) => plan.law_dims.iter().sum(),
-            Self::Frozen(_) => 0,
+            Self::Frozen(_) | Self::Own(_) => 0,
         };
         d.b * (d.h_q * d.n_q * d.d_k + d.h_k * d.n_k * (d.d_k + d.d_v)) + own
     }
@@ -66,7 +71,15 @@ impl PlannedCase<'_> {
     pub(super) fn plan(&self) -> Option<&CasePlan> {
         match self {
             Self::Plan(plan) => Some(plan),
-            Self::Frozen(_) => None,
+            Self::Frozen(_) | Self::Own(_) => None,
+        }
+    }
+
+    /// The file that it was read from, if it is the user's own.
+    pub(super) fn file(&self) -> Option<&str> {
+        match self {
+            Self::Own(own) => Some(&own.file),
+            Self::Plan(_) | Self::Frozen(_) => None,
         }
     }
 
@@ -80,6 +93,7 @@ impl PlannedCase<'_> {
         match self {
             Self::Plan(plan) => plan.has(option),
             Self::Frozen(frozen) => frozen.case.options.has(option),
+            Self::Own(own) => own.case.options.has(option),
         }
     }
 
@@ -106,6 +120,7 @@ impl PlannedCase<'_> {
             Self::Plan(plan) => build(self.checked_law(config)?, plan)
                 .map_err(|error| RunError::Case { law: plan.law.clone(), error }),
             Self::Frozen(frozen) => Ok(frozen.case.clone()),
+            Self::Own(own) => Ok(own.case.clone()),
         }
     }
 
@@ -114,6 +129,7 @@ impl PlannedCase<'_> {
         match self {
             Self::Plan(_) => case_id(case),
             Self::Frozen(frozen) => frozen.id.clone(),
+            Self::Own(own) => own.id.clone(),
         }
     }
 }
@@ -150,6 +166,8 @@ pub(super) struct JudgedCase<'a> {
     /// Where the run is held against a file of deviations: whether that explains wrong results, or
     /// contradicts right ones.
     pub(super) claimed: Option<bool>,
+    /// Whether it was declined, and the target is required to answer it.
+    pub(super) is_required: bool,
 }
 
 impl<'a> JudgedCase<'a> {
@@ -182,6 +200,7 @@ impl<'a> JudgedCase<'a> {
             once: false,
             turn: 0,
             claimed: None,
+            is_required: false,
         }
     }
 

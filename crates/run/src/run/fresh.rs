@@ -9,12 +9,14 @@ use qkvet_spec::{
 };
 
 use super::call::Workers;
-use super::case::PlannedCase;
+use super::case::{JudgedCase, PlannedCase};
 use super::judge::judge_again;
 use super::state::RunState;
 
-/// The law whose only call is any call.
+/// The law whose only call is any call, and those whose only call asks for another result.
 const VALUE: &str = "value";
+const LSE: &str = "log-sum-exp";
+const WEIGHTS: &str = "weights";
 /// Fresh calls that are drawn.
 const DRAWN: usize = 160;
 
@@ -38,12 +40,39 @@ pub(super) fn first_call(state: &RunState<'_, '_>, planned: &PlannedCase<'_>) ->
     target.0.filter(|call| call.misfit().is_none())
 }
 
+/// Cases of a format that came out right, half of them with all options that every one of these
+/// members has: they say most of where a formula ends.
+pub(super) fn right_like(
+    state: &RunState<'_, '_>,
+    dtype: Dtype,
+    members: &[usize],
+    most: usize,
+) -> Vec<usize> {
+    let has = |case: &JudgedCase<'_>, option: CallOption| {
+        case.planned.uses(option) || case.calls.iter().any(|it| it.call.options.has(option))
+    };
+    let is_shared = |option: &CallOption| state.of(members).all(|case| has(case, *option));
+    let shared: Vec<CallOption> = CallOption::ALL.into_iter().filter(is_shared).collect();
+    let is_right = |at: &usize| {
+        let case = &state.cases[*at];
+        case.verdict() == Verdict::Pass
+            && case.planned.dtype() == dtype
+            && case.planned.plan().is_some()
+    };
+    let is_like = |at: &usize| shared.iter().all(|option| state.cases[*at].planned.uses(*option));
+    let all = (0..state.cases.len()).filter(is_right);
+    let (like, others): (Vec<usize>, Vec<usize>) = all.partition(is_like);
+    let some = |of: &[usize]| sample_evenly(of, most.div_ceil(2)).copied().collect::<Vec<_>>();
+    [some(&like), some(&others)].concat()
+}
+
 /// Calls like those of the run, with other numbers, extents and options.
 pub(super) struct Fresh<'s, 'w, 'r, 'a> {
     state: &'s RunState<'s, 'a>,
     workers: &'w mut Workers<'r, 'a>,
     dtype: Dtype,
     members: &'s [usize],
+    law: &'static str,
     plans: Vec<PlannedCase<'a>>,
     round: u64,
 }
@@ -56,20 +85,32 @@ impl<'s, 'w, 'r, 'a> Fresh<'s, 'w, 'r, 'a> {
         dtype: Dtype,
         members: &'s [usize],
     ) -> Self {
-        Self { state, workers, dtype, members, plans: Vec::new(), round: 0 }
+        // Where the output of no single call is wrong, it is another result.
+        let is_output = state.of(members).any(|case| case.record.law == VALUE);
+        let asks = |asks: fn(&Call) -> bool| {
+            let mut calls = state.of(members).flat_map(|case| &case.calls);
+            !is_output && calls.any(|record| asks(&record.call))
+        };
+        let law = match () {
+            () if asks(|call| call.return_lse) => LSE,
+            () if asks(|call| call.return_weights) => WEIGHTS,
+            () => VALUE,
+        };
+        Self { state, workers, dtype, members, law, plans: Vec::new(), round: 0 }
     }
 }
 
 impl FreshCalls for Fresh<'_, '_, '_, '_> {
     fn draw(&mut self, sizes: &[(Extent, usize)]) -> Vec<Call> {
         let templates = |is_wrong: bool| -> Vec<CasePlan> {
-            let is_template = |at: &usize| {
-                let case = &self.state.cases[*at];
-                let right = !is_wrong && case.verdict() == Verdict::Pass;
-                case.planned.dtype() == self.dtype
-                    && (right || is_wrong && self.members.contains(at))
+            let all: Vec<usize> = match is_wrong {
+                true => {
+                    let cases = &self.state.cases;
+                    let is_own = |at: &usize| cases[*at].planned.dtype() == self.dtype;
+                    self.members.iter().copied().filter(is_own).collect()
+                }
+                false => right_like(self.state, self.dtype, self.members, DRAWN / 2),
             };
-            let all: Vec<usize> = (0..self.state.cases.len()).filter(is_template).collect();
             let plan = |at: &usize| {
                 let case = &self.state.cases[*at];
                 let mut plan = case.planned.plan()?.clone();
@@ -87,7 +128,8 @@ impl FreshCalls for Fresh<'_, '_, '_, '_> {
             let other = if right.is_empty() { &wrong } else { &right };
             let index = usize::try_from(self.round).unwrap_or(0) * DRAWN + number;
             let seed = case_seed(self.state.config.cases.seed(), VALUE, self.dtype, FIRST + index);
-            let mut plan = varied(&own[number / 2 % own.len()], &other[number % other.len()], seed);
+            let places = (&own[number / 2 % own.len()], &other[number % other.len()]);
+            let mut plan = varied(self.law, places, seed);
             // Half of them stay as they are: a condition may end elsewhere than is thought.
             let size = sizes.get(number / 4 % sizes.len().max(1)).filter(|_| number % 4 < 2);
             if let Some((extent, size)) = size {
@@ -155,10 +197,10 @@ fn switch_on(plan: &mut CasePlan, on: OptionSet, number: usize) {
     plan.window = plan.window.or(is_new(CallOption::Window).then_some(window));
 }
 
-/// A plan of the law whose only call is any call: as one, with up to two places of another.
-fn varied(own: &CasePlan, other: &CasePlan, seed: u64) -> CasePlan {
+/// A plan of a law whose only call is any call: as one, with up to two places of another.
+fn varied(law: &str, (own, other): (&CasePlan, &CasePlan), seed: u64) -> CasePlan {
     let mut plan =
-        CasePlan { law: VALUE.to_owned(), law_dims: Vec::new(), tiny: false, seed, ..own.clone() };
+        CasePlan { law: law.to_owned(), law_dims: Vec::new(), tiny: false, seed, ..own.clone() };
     let pick = |bits: u32, n: usize| usize::try_from(seed >> bits & 0xff).unwrap_or(0) % n;
     let near = |n: usize, bits: u32| match pick(bits, 5) {
         0 => n + 1,

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use qkvet_diagnose::{ExplainedBy, Identified, explained_by, foretells, identify, sample_evenly};
+use qkvet_diagnose::{ExplainedBy, Identified, explained_by, foretells, identify};
 use qkvet_spec::{Behavior, Call, Cause, Dtype, Fault, FaultRef, Standing, Stopped, Verdict};
 
 use super::call::Workers;
-use super::fresh::{Fresh, first_call};
+use super::fresh::{Fresh, first_call, right_like};
 use super::group::Group;
 use super::state::RunState;
 
@@ -109,7 +109,7 @@ fn doubt<'a>(state: &RunState<'_, 'a>, workers: &mut Workers<'_, 'a>, group: &mu
 fn of_format(state: &RunState<'_, '_>, members: &[usize], dtype: Dtype) -> Vec<usize> {
     let is_put = |at: &usize| {
         let case = &state.cases[*at];
-        case.planned.dtype() == dtype && !case.planned.is_frozen() && !case.calls.is_empty()
+        case.planned.dtype() == dtype && case.planned.plan().is_some() && !case.calls.is_empty()
     };
     members.iter().copied().filter(is_put).collect()
 }
@@ -157,7 +157,7 @@ fn of_one_format<'a>(
     members: &[usize],
 ) -> Vec<Group<'a>> {
     let failures = state.evidence(members);
-    let right = right_calls(state, dtype);
+    let right = right_calls(state, dtype, members);
     let mut fresh = Fresh::new(state, workers, dtype, members);
     let found = identify(&failures, &right, state.meaning, &mut fresh);
     found.into_iter().map(|one| group(state, one, members)).collect()
@@ -168,6 +168,7 @@ fn group<'a>(state: &RunState<'_, 'a>, found: Identified, cases: &[usize]) -> Gr
     let is_same = |fault: &&&'a Fault| {
         deviation.standing == Standing::Named
             && deviation.formula.twist.is_none()
+            && deviation.formula.result.is_none()
             && fault.execution.is_empty()
             && fault.behavior.is_none()
             && fault.meaning == deviation.formula.meaning
@@ -183,15 +184,9 @@ fn group<'a>(state: &RunState<'_, 'a>, found: Identified, cases: &[usize]) -> Gr
 }
 
 /// Calls of cases of the format that came out right.
-fn right_calls(state: &RunState<'_, '_>, dtype: Dtype) -> Vec<Call> {
-    let is_right = |at: &usize| {
-        let case = &state.cases[*at];
-        case.verdict() == Verdict::Pass
-            && case.planned.dtype() == dtype
-            && !case.planned.is_frozen()
-    };
-    let passed: Vec<usize> = (0..state.cases.len()).filter(is_right).collect();
-    sample_evenly(&passed, MAX_RIGHT)
-        .filter_map(|at| first_call(state, &state.cases[*at].planned))
+fn right_calls(state: &RunState<'_, '_>, dtype: Dtype, members: &[usize]) -> Vec<Call> {
+    right_like(state, dtype, members, MAX_RIGHT)
+        .into_iter()
+        .filter_map(|at| first_call(state, &state.cases[at].planned))
         .collect()
 }

@@ -10,7 +10,8 @@ use qkvet_engine::law::{Attempt, Judge, Outcome, evaluate, judge_call};
 use qkvet_engine::lowering::ResultName;
 use qkvet_gen::frozen::{FrozenCase, call_of};
 use qkvet_spec::{
-    Call, Case, CaseRecord, Contract, Meaning, Stopped, Target, Threads, Unexpected, Verdict,
+    Call, CallOption, Case, CaseRecord, Contract, Fit, Meaning, OptionSet, Stopped, Target,
+    Threads, Unexpected, VALUE_LAW, Verdict,
 };
 
 use super::call::{Workers, threads_of};
@@ -215,6 +216,24 @@ pub(super) fn discount_refusals(config: &RunConfig<'_>, cases: &mut [JudgedCase<
     }
 }
 
+/// A call that the target is required to answer, and declines, is an error. Of other laws it is not
+/// known which of their calls was declined.
+pub(super) fn require(config: &RunConfig<'_>, told: Option<&Fit>, cases: &mut [JudgedCase<'_>]) {
+    let takes = |option: CallOption| told.is_none_or(|fit| fit.has(option));
+    let is_inside = |case: &JudgedCase<'_>| {
+        let options: OptionSet = case.record.options.iter().copied().collect();
+        case.record.law == VALUE_LAW
+            && matches!(case.verdict(), Verdict::Unsupported | Verdict::Refused)
+            && config.required.contains(case.planned.dtype(), options, case.record.dims, takes)
+    };
+    if config.required.is_empty() {
+        return;
+    }
+    for case in cases.iter_mut().filter(|case| is_inside(case)) {
+        (case.record.verdict, case.is_required) = (Verdict::Error, true);
+    }
+}
+
 /// By what a case is judged.
 #[derive(Clone, Copy)]
 pub(super) struct Basis<'s> {
@@ -294,7 +313,7 @@ fn judge_case<'a>(
     target.begin(id);
     target.set_threads(threads.unwrap_or_else(|| threads_of(id, planned.law())));
     let outcome = match planned {
-        PlannedCase::Plan(_) => evaluate(law, &case, judge, target)?,
+        PlannedCase::Plan(_) | PlannedCase::Own(_) => evaluate(law, &case, judge, target)?,
         PlannedCase::Frozen(frozen) => judge_frozen(frozen, judge, target)?,
     };
     let ended = target.take_ended();

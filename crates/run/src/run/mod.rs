@@ -71,7 +71,8 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     self_test()?;
     let is_compiled = Arc::new(AtomicBool::new(false));
     let mut first = call::open(config, &is_compiled)?;
-    let fit = preflight::fit(config, &mut first).filter(|fit| config.cases.is_changed_by(fit));
+    let fit = preflight::required(config, preflight::fit(config, &mut first))
+        .filter(|fit| config.cases.is_changed_by(fit));
     let mut plan = Plan::of(config, fit.as_ref())?;
     let targets = call::open_others(config, first, plan.cases.len())?;
     let store = config.store.as_deref().map(|folder| Store::open(folder, config));
@@ -164,6 +165,7 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
         conventions.extend(settled.conventions);
     }
     stopped = stopped.or(stopped_again);
+    judge::require(config, workers.targets[0].fit.as_ref(), &mut cases);
 
     let state = RunState {
         config,
@@ -221,9 +223,10 @@ fn info(
         device: told.map(Quoted::new).or_else(|| open.device.clone()),
         is_layer: open.is_layer,
         chosen: config.cases.chosen(config),
+        takes: config.cases.takes(config, fit),
         fit: match config.cases {
             CaseSource::Suite { suite, .. } => fit.or(suite.fit.as_ref()).cloned(),
-            CaseSource::Frozen { .. } => None,
+            CaseSource::Frozen { .. } | CaseSource::Own { .. } => None,
         },
     }
 }

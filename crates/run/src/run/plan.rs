@@ -1,7 +1,8 @@
-//! The cases of a run: those of a suite, or frozen ones.
+//! The cases of a run: those of a suite, frozen ones, or calls of a user's own.
 
-use qkvet_gen::frozen::FrozenCase;
-use qkvet_spec::{CheckedLaw, Chosen, Dtype, Fit, Suite};
+use qkvet_gen::CasePlan;
+use qkvet_gen::frozen::{FrozenCase, OwnCase};
+use qkvet_spec::{CallOption, CheckedLaw, Chosen, Dtype, Fit, Suite, Takes};
 
 use super::case::PlannedCase;
 use super::error::RunError;
@@ -15,7 +16,7 @@ impl<'a> CaseSource<'a> {
     pub(super) fn name(&self) -> &'a str {
         match self {
             Self::Suite { suite, .. } => &suite.suite,
-            Self::Frozen { name, .. } => name,
+            Self::Frozen { name, .. } | Self::Own { name, .. } => name,
         }
     }
 
@@ -23,14 +24,14 @@ impl<'a> CaseSource<'a> {
     pub(super) fn version(&self) -> usize {
         match self {
             Self::Suite { suite, .. } => suite.version,
-            Self::Frozen { .. } => 1,
+            Self::Frozen { .. } | Self::Own { .. } => 1,
         }
     }
 
     /// The seed behind the cases.
     pub(super) fn seed(&self) -> u64 {
         match self {
-            Self::Suite { seed, .. } | Self::Frozen { seed, .. } => *seed,
+            Self::Suite { seed, .. } | Self::Frozen { seed, .. } | Self::Own { seed, .. } => *seed,
         }
     }
 
@@ -38,7 +39,7 @@ impl<'a> CaseSource<'a> {
     pub(super) fn most_shapes(&self) -> Option<usize> {
         match self {
             Self::Suite { suite, .. } => suite.most_shapes,
-            Self::Frozen { .. } => None,
+            Self::Frozen { .. } | Self::Own { .. } => None,
         }
     }
 
@@ -50,7 +51,7 @@ impl<'a> CaseSource<'a> {
             Self::Suite { suite, .. } => {
                 config.catalog.suite_laws(suite).is_ok_and(|laws| !laws.iter().all(is_asked))
             }
-            Self::Frozen { .. } => false,
+            Self::Frozen { .. } | Self::Own { .. } => false,
         };
         let present: Vec<Dtype> = match (self, &config.target.entry.dtypes) {
             (_, Some(declared)) => declared.clone(),
@@ -58,6 +59,7 @@ impl<'a> CaseSource<'a> {
             (Self::Frozen { cases, .. }, None) => {
                 cases.iter().map(|frozen| frozen.case.dtype).collect()
             }
+            (Self::Own { cases, .. }, None) => cases.iter().map(|own| own.case.dtype).collect(),
         };
         let dtypes = !present.iter().all(|dtype| config.dtypes.contains(dtype));
         let all = [
@@ -69,11 +71,27 @@ impl<'a> CaseSource<'a> {
         let all = all.into_iter().filter_map(|(is_so, chosen)| is_so.then_some(chosen));
         let rows = match self {
             Self::Suite { suite, .. } => suite.rows,
+            Self::Own { rows, .. } => *rows,
             Self::Frozen { .. } => None,
         };
         all.chain(self.most_shapes().map(|most| Chosen::Shapes { most }))
             .chain(rows.map(|n| Chosen::Rows { n }))
             .collect()
+    }
+
+    /// How much of the suite the target takes as it is, where it was made to fit.
+    pub(super) fn takes(&self, config: &RunConfig<'_>, fit: Option<&Fit>) -> Option<Takes> {
+        let Self::Suite { suite, seed } = self else { return None };
+        let fit = fit.or(suite.fit.as_ref())?;
+        let whole = Suite { fit: None, most_shapes: None, at: Vec::new(), ..Suite::clone(suite) };
+        let plans = qkvet_gen::plans(&whole, &config.laws, &config.dtypes, *seed);
+        let is_taken = |plan: &&CasePlan| {
+            CallOption::ALL.iter().all(|option| fit.has(*option) || !plan.has(*option))
+                && fit.always.iter().all(|option| plan.has(*option))
+                && fit.apply(&plan.dims) == plan.dims
+        };
+        let cases = plans.iter().filter(is_taken).count();
+        Some(Takes { cases, of: plans.len() }).filter(|takes| takes.cases < takes.of)
     }
 
     /// Whether the suite would be another one if it were made to fit: it says itself what it fits,
@@ -86,7 +104,7 @@ impl<'a> CaseSource<'a> {
                         || suite.most_shapes.is_some()
                         || suite.shapes.iter().any(|dims| fit.apply(dims) != *dims))
             }
-            Self::Frozen { .. } => false,
+            Self::Frozen { .. } | Self::Own { .. } => false,
         }
     }
 }
@@ -120,6 +138,10 @@ impl<'a> Plan<'a> {
             CaseSource::Frozen { cases, .. } => {
                 let chosen = |frozen: &&FrozenCase| config.dtypes.contains(&frozen.case.dtype);
                 cases.iter().filter(chosen).map(PlannedCase::Frozen).collect()
+            }
+            CaseSource::Own { cases, .. } => {
+                let chosen = |own: &&OwnCase| config.dtypes.contains(&own.case.dtype);
+                cases.iter().filter(chosen).map(PlannedCase::Own).collect()
             }
         };
         let mut plan = Self { order: order(&cases), cases };

@@ -23,7 +23,8 @@ pub(super) fn fit(config: &RunConfig<'_>, open: &mut OpenTarget) -> Option<Fit> 
     let is_asked = is_foreign && open.unanswered.is_none();
     let told = open.fit.clone();
     // Who died or hung when its axes were looked for would do so again.
-    if !is_asked || matches!(config.cases, CaseSource::Frozen { .. }) || open.target.take_ended() {
+    let is_drawn = matches!(config.cases, CaseSource::Suite { .. });
+    if !is_asked || !is_drawn || open.target.take_ended() {
         return told;
     }
     let fit = told.unwrap_or_default();
@@ -35,6 +36,24 @@ pub(super) fn fit(config: &RunConfig<'_>, open: &mut OpenTarget) -> Option<Fit> 
     // A process that died of it is no case's.
     let _ = open.target.take_ended();
     found
+}
+
+/// The same, without what would leave out calls that the target is required to answer: it is asked
+/// for the options that it lacks, and for all extents of the suite.
+pub(super) fn required(config: &RunConfig<'_>, fit: Option<Fit>) -> Option<Fit> {
+    let required = &config.required;
+    if required.is_empty() {
+        return fit;
+    }
+    let fit = fit?;
+    let options = fit.options.map(|mut options| {
+        let lacking = required.options.iter().filter(|one| !options.contains(one));
+        let lacking: Vec<CallOption> = lacking.copied().collect();
+        options.extend(lacking);
+        options
+    });
+    let Fit { always, forms, results, scale, softcap, causal, .. } = fit;
+    Fit { options, always, forms, results, scale, softcap, causal, ..Fit::default() }.if_any()
 }
 
 fn asked(target: &mut dyn Target, fit: Fit, dtypes: &[Dtype]) -> Fit {

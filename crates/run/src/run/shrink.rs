@@ -138,6 +138,7 @@ pub(super) fn shown<'a>(
 /// shrunk, which starts from the first.
 fn may_shrink(group: &Group<'_>, stopped: Option<&Stopped>) -> bool {
     match stopped {
+        _ if matches!(group.cause, Cause::Declined { .. }) => false,
         None | Some(Stopped::FirstFinding) => true,
         Some(Stopped::Timeouts(_) | Stopped::Ends(_)) => starts_first(group.verdict),
         Some(_) => false,
@@ -202,7 +203,7 @@ fn witness<'a>(
             None => true,
         })
     };
-    // A frozen case is judged as it is, and nothing else is asked.
+    // What is not drawn is shown as it is.
     let PlannedCase::Plan(plan) = &first.planned else { return Ok(first.clone()) };
     let mut failure = None;
     let mut still_fails = |plan: &CasePlan, _: &qkvet_spec::Case| {

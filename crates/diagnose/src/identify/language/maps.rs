@@ -87,6 +87,16 @@ pub(super) fn add(words: &mut Words<'_>) {
         *row(&mut transposed) = expr("j");
         *key(&mut transposed) = expr("i");
         words.meaning(&[option], 5.0, transposed);
+        for (text, bits) in [("(item * h_q + h) % b", 6.0), ("h % b", 6.0), ("i % b", 7.0)] {
+            let mut other = MeaningPatch::default();
+            *item(&mut other) = expr(text);
+            words.meaning(&[option], bits, other);
+        }
+        for (text, bits) in [("item % h_q", 6.0), ("i % h_q", 7.0), ("(h + item) % h_q", 7.0)] {
+            let mut other = MeaningPatch::default();
+            *head(&mut other) = expr(text);
+            words.meaning(&[option], bits, other);
+        }
         let mut exchanged = MeaningPatch::default();
         *item(&mut exchanged) = expr("(item * h_q + h) % b");
         *head(&mut exchanged) = expr("(item * h_q + h) / b");
@@ -117,6 +127,9 @@ fn heads(words: &mut Words<'_>) {
         ("h / 2 % h_k".to_owned(), 7.0),
         (format!("h % {group} % h_k"), 7.0),
         (format!("min((h + 1) / {group}, h_k - 1)"), 7.0),
+        (format!("h / 2 / (({group} + 1) / 2) % h_k"), 9.0),
+        (format!("h / 4 / (({group} + 3) / 4) % h_k"), 9.0),
+        (format!("h / 8 / (({group} + 7) / 8) % h_k"), 9.0),
     ] {
         let none = MeaningPatch::default;
         words.meaning(&[], bits, MeaningPatch { head_map: expr(&text), ..none() });

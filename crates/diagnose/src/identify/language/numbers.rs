@@ -40,7 +40,7 @@ fn hidden(option: CallOption, score: f64, added: bool) -> DeviationFormula {
 fn all_hidden(hidden: HiddenKeys, score: f64) -> DeviationFormula {
     let (hidden, hidden_score) = (Some(hidden), Some(score));
     let meaning = MeaningPatch { hidden, hidden_score, ..MeaningPatch::default() };
-    DeviationFormula { meaning, twist: None }
+    DeviationFormula { meaning, ..DeviationFormula::default() }
 }
 
 /// Every family, in a fixed order.

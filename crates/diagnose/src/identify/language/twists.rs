@@ -1,9 +1,11 @@
 //! Changes between scores and results: softcaps, logits, weights, row sums, tiles, parts, stubs,
 //! other inputs, cells of bias and output, the log-sum-exp.
 
+use std::f64::consts::{LN_2, LOG2_E};
+
 use qkvet_spec::{
-    CallOption, DenominatorForm, InputForm, LogitForm, LseForm, PartWeight, Rescale, SoftcapForm,
-    StubForm, Twist, WeightForm,
+    CallOption, CountOf, DenominatorForm, InputForm, LazySlip, LogitForm, LseForm, PartWeight,
+    SoftcapForm, StubForm, TileFactor, TileForm, TileMax, TilePlace, Twist, WeightForm,
 };
 
 use super::word::{Words, expr};
@@ -32,15 +34,58 @@ pub(super) fn add(words: &mut Words<'_>) {
     ] {
         words.twist(&[], 6.0, Twist::Weights { form });
     }
-    for form in [DenominatorForm::SinkAsNumber, DenominatorForm::SinkNotShifted] {
+    for form in [
+        DenominatorForm::SinkAsNumber,
+        DenominatorForm::SinkNotShifted,
+        DenominatorForm::SinkAboveKeys,
+    ] {
         words.twist(&[CallOption::Sinks], 5.0, Twist::Denominator { form });
+    }
+    for (head, bits) in [
+        ("i % h_q", 7.0),
+        ("(h * n_q + i) % h_q", 9.0),
+        ("(h + i) % h_q", 8.0),
+        ("(item + h) % h_q", 8.0),
+        ("item % h_q", 7.0),
+        ("min(i, h_q - 1)", 8.0),
+        ("i / 2 % h_q", 9.0),
+    ] {
+        let head = expr(head).into_iter();
+        head.for_each(|head| words.twist(&[CallOption::Sinks], bits, Twist::SinkOf { head }));
+    }
+    for (distance, bits) in [
+        ("n_k - 1 - j", 6.0),
+        ("j", 6.0),
+        ("-j", 6.0),
+        ("i - j", 6.0),
+        ("j - i", 7.0),
+        ("max(i - j, 0)", 7.0),
+        ("i + n_k - n_q - j", 6.0),
+        ("max(i + n_k - n_q - j, 0)", 7.0),
+        ("n_q - 1 - j", 7.0),
+        ("max(n_q - 1 - j, j - n_q + 1)", 8.0),
+        ("max(key_length - query_length + i - j, j - i + query_length - key_length)", 9.0),
+        ("max(i + n_q - n_k - j, j - i + n_k - n_q)", 9.0),
+        ("1 + max(i + n_k - n_q - j, j - i + n_q - n_k)", 8.0),
+        ("(i + n_k - n_q - j) * (i + n_k - n_q - j)", 8.0),
+    ] {
+        let distance = expr(distance).into_iter();
+        distance.for_each(|distance| {
+            words.twist(&[CallOption::AlibiSlopes], bits, Twist::AlibiDistance { distance });
+        });
     }
     for form in [InputForm::KeyForValue, InputForm::ValueForKey, InputForm::ScoresTransposed] {
         words.twist(&[], 6.0, Twist::Inputs { form });
     }
-    for form in
-        [LseForm::Zero, LseForm::WithoutMax, LseForm::MaxOnly, LseForm::Sum, LseForm::Negative]
-    {
+    for form in [
+        LseForm::Zero,
+        LseForm::WithoutMax,
+        LseForm::MaxOnly,
+        LseForm::Sum,
+        LseForm::Negative,
+        LseForm::NegativeInfinity,
+        LseForm::KeysCentered,
+    ] {
         words.twist(&[], 5.0, Twist::Lse { form });
     }
     tiles(words);
@@ -65,17 +110,45 @@ fn stubs(words: &mut Words<'_>) {
 }
 
 fn tiles(words: &mut Words<'_>) {
-    for size in words.scope.tiles.clone() {
-        for (rescale, bits) in [
-            (Rescale::Neither, 7.0),
-            (Rescale::SumOnly, 7.0),
-            (Rescale::ValuesOnly, 7.0),
-            (Rescale::DividedEachTile, 8.0),
-        ] {
-            words.twist(&[], bits, Twist::Tiles { size, rescale, last: false });
-            words.twist(&[], bits + 2.0, Twist::Tiles { size, rescale, last: true });
+    use TileFactor::{Inverse, Missing, Right};
+    let rescaled = |values, sum| TileForm::Rescaled { values, sum };
+    let lazy = |most: f64, slip| TileForm::Lazy { most, slip };
+    let mut forms = vec![
+        (rescaled(Missing, Missing), 7.0),
+        (rescaled(Missing, Right), 7.0),
+        (rescaled(Right, Missing), 7.0),
+        (rescaled(Inverse, Right), 8.0),
+        (rescaled(Right, Inverse), 8.0),
+        (rescaled(Inverse, Inverse), 8.0),
+        (TileForm::Divided, 8.0),
+        (TileForm::Shifted { by: TileMax::Own }, 8.0),
+        (TileForm::Shifted { by: TileMax::Before }, 8.0),
+    ];
+    // Rises that kernels pass over, natural and of base 2.
+    for most in [8.0 * LN_2, 4.0 * LN_2, 8.0, 4.0] {
+        for slip in
+            [LazySlip::Shifted, LazySlip::Rescaled, LazySlip::ValuesRescaled, LazySlip::SumRescaled]
+        {
+            forms.push((lazy(most, slip), 11.0));
         }
     }
+    for size in words.scope.tiles.clone() {
+        for (form, bits) in &forms {
+            let form = *form;
+            words.twist(&[], *bits, Twist::Tiles { size, form, at: TilePlace::Every });
+            if matches!(form, TileForm::Lazy { .. }) {
+                continue;
+            }
+            words.twist(&[], bits + 2.0, Twist::Tiles { size, form, at: TilePlace::Last });
+            let at = TilePlace::Diagonal;
+            words.twist(&[CallOption::Causal], bits + 2.0, Twist::Tiles { size, form, at });
+        }
+        for factor in [LOG2_E, LN_2] {
+            let form = LogitForm::TimesEachTile { factor, size };
+            words.twist(&[], 9.0, Twist::Logits { form });
+        }
+    }
+    counts(words);
     for (by, bits) in [
         (PartWeight::Equal, 6.0),
         (PartWeight::Lse, 7.0),
@@ -83,6 +156,7 @@ fn tiles(words: &mut Words<'_>) {
         (PartWeight::ExpMax, 7.0),
         (PartWeight::OwnSum, 7.0),
         (PartWeight::TwoToLse, 8.0),
+        (PartWeight::ExpOfLog2, 8.0),
         (PartWeight::LastOnly, 7.0),
     ] {
         for count in [2, 3, 4, 8] {
@@ -94,9 +168,77 @@ fn tiles(words: &mut Words<'_>) {
             words.twist(&[], bits + 2.0, Twist::Parts { count: 0, size, floor: false, by });
         }
     }
+    for size in words.scope.tiles.clone() {
+        for strided in [false, true] {
+            let form = DenominatorForm::OwnMaxima { size, strided };
+            words.twist(&[], 9.0, Twist::Denominator { form });
+        }
+    }
     for multiple in words.scope.tiles.clone() {
         let form = DenominatorForm::PaddingAtCap { multiple };
         words.twist(&[CallOption::Softcap], 8.0, Twist::Denominator { form });
+    }
+}
+
+/// Keys that count several times, or in one of the two sums alone.
+fn counts(words: &mut Words<'_>) {
+    let mut both: Vec<(String, f64)> = [
+        ("1 + (j == 0)", 5.0),
+        ("1 + (j == n_k - 1)", 5.0),
+        ("1 + (j == i + n_k - n_q)", 6.0),
+        ("2 - j % 2", 7.0),
+        ("1 + j", 7.0),
+    ]
+    .map(|(text, bits)| (text.to_owned(), bits))
+    .to_vec();
+    let mut one: Vec<(String, f64)> = [
+        ("j > 0", 5.0),
+        ("j < n_k - 1", 5.0),
+        ("j != i + n_k - n_q", 6.0),
+        ("j < n_k / 2", 6.0),
+        ("j >= n_k / 2", 6.0),
+        ("j < n_q", 6.0),
+        ("j < d_k", 6.0),
+    ]
+    .map(|(text, bits)| (text.to_owned(), bits))
+    .to_vec();
+    for t in &words.scope.tiles {
+        both.extend([
+            (format!("1 + (j < {t})"), 7.0),
+            (format!("1 + (j / {t} == (n_k - 1) / {t})"), 7.0),
+            (format!("1 + (j >= {t})"), 7.0),
+            (format!("1 + j / {t}"), 8.0),
+            (format!("1 + ((j + 1) % {t} == 0)"), 8.0),
+            (format!("1 + (j % {t} == 0)"), 8.0),
+            (format!("1 + (j + ({t} - n_k % {t}) % {t} >= n_k)"), 9.0),
+            (format!("1 + ({t} - n_k % {t}) % {t} * (j == n_k - 1)"), 8.0),
+            (format!("1 + ({t} - n_k % {t}) % {t} * (j == 0)"), 9.0),
+            (format!("1 + j / {t} - (j / {t} + 1) / 2"), 10.0),
+        ]);
+        one.extend([
+            (format!("j < {t}"), 7.0),
+            (format!("j >= {t}"), 7.0),
+            (format!("j < n_k / {t} * {t}"), 7.0),
+            (format!("j / {t} < (n_k - 1) / {t}"), 7.0),
+            (format!("j / {t} == (n_k - 1) / {t}"), 8.0),
+            (format!("j % {t} < ({t} + 1) / 2"), 8.0),
+            (format!("j % {t} >= {t} / 2"), 9.0),
+            (format!("j % {t} == 0"), 8.0),
+            (format!("j % {t} > 0"), 8.0),
+            (format!("j % {t} < {t} - 1"), 8.0),
+        ]);
+    }
+    for (times, bits) in both {
+        let times = expr(&times).into_iter();
+        times.for_each(|times| {
+            words.twist(&[], bits + 1.0, Twist::Counts { times, of: CountOf::Both });
+        });
+    }
+    for (times, bits) in one {
+        for of in [CountOf::Sum, CountOf::Values] {
+            let times = expr(&times).into_iter();
+            times.for_each(|times| words.twist(&[], bits + 1.0, Twist::Counts { times, of }));
+        }
     }
 }
 
@@ -135,8 +277,18 @@ fn cells(words: &mut Words<'_>) {
     zeros.extend(
         ["c >= d_k", "i >= n_k", "h >= h_k", "h % (h_q / h_k) > 0"].map(|it| (it.to_owned(), 6.0)),
     );
-    for (cells, bits) in zeros {
-        let cells = expr(&cells).into_iter();
-        cells.for_each(|cells| words.twist(&[], bits, Twist::OutputWhere { cells, value: 0.0 }));
+    zeros.extend(
+        ["h % (h_q / h_k) >= h_k", "h / (h_q / h_k) >= h_q / h_k"].map(|it| (it.to_owned(), 9.0)),
+    );
+    let mut add = |needs: &[CallOption], cells: &str, bits: f64| {
+        let cells = expr(cells).into_iter();
+        cells.for_each(|cells| words.twist(needs, bits, Twist::OutputWhere { cells, value: 0.0 }));
+    };
+    zeros.iter().for_each(|(cells, bits)| add(&[], cells, *bits));
+    for (end, bits) in [("key_length", 5.0), ("query_length", 6.0), ("key_length / 2", 8.0)] {
+        for row in ["i", "i + n_k - n_q", "i + key_length - query_length"] {
+            add(&[CallOption::KeyLengths], &format!("{row} >= {end}"), bits);
+            add(&[CallOption::QueryLengths], &format!("{row} >= {end}"), bits);
+        }
     }
 }

@@ -86,12 +86,52 @@ fn causal(words: &mut Words<'_>) {
             MeaningPatch { unseen: expr(&format!("not ({atom})")), ..MeaningPatch::default() };
         words.meaning(&[], bits + 4.0, patch);
     }
-    for t in tiles {
-        for row in
-            [format!("i / {t} * {t}"), format!("i / {t} * {t} + {t} - 1"), format!("i % {t}")]
-        {
-            let patch = MeaningPatch { causal_row: expr(&row), ..MeaningPatch::default() };
-            words.meaning(&[CallOption::Causal], 8.0, patch);
+    let mut rows: Vec<(String, f64)> = [
+        ("i / (h_q / h_k)", 6.0),
+        ("i % (h_q / h_k)", 7.0),
+        ("i * (h_q / h_k)", 7.0),
+        ("i * (h_q / h_k) + h % (h_q / h_k)", 8.0),
+        ("i / 2", 6.0),
+        ("2 * i", 6.0),
+        ("i / h_q", 7.0),
+        ("i + h", 8.0),
+        ("i + item", 8.0),
+        ("0", 5.0),
+        ("n_q - 1", 5.0),
+    ]
+    .map(|(text, bits)| (text.to_owned(), bits))
+    .to_vec();
+    for t in &tiles {
+        let all =
+            [format!("i / {t} * {t}"), format!("i / {t} * {t} + {t} - 1"), format!("i % {t}")];
+        rows.extend(all.map(|row| (row, 8.0)));
+    }
+    for (row, bits) in rows {
+        let patch = MeaningPatch { causal_row: expr(&row), ..MeaningPatch::default() };
+        words.meaning(&[CallOption::Causal], bits, patch);
+    }
+    loops(words, &tiles);
+}
+
+/// Loops over tiles of keys that end by the first or the last row of a tile of queries: what ends
+/// too early hides keys, and without another test what ends too late shows them.
+fn loops(words: &mut Words<'_>, tiles: &[usize]) {
+    let powers = |t: &&usize| t.is_power_of_two() && **t >= 4;
+    for t in tiles.iter().filter(powers) {
+        for s in tiles.iter().filter(powers) {
+            let first = format!("(i / {t} * {t} + n_k - n_q) / {s} * {s} + {s}");
+            let last = format!(
+                "(min(i / {t} * {t} + {t}, query_length) + key_length - query_length - 1) / {s} * {s} + {s}"
+            );
+            let unseen = expr(&format!("causal and j >= {first}"));
+            let patch = MeaningPatch { unseen, ..MeaningPatch::default() };
+            words.meaning(&[CallOption::Causal], 11.0, patch);
+            let patch = MeaningPatch {
+                causal: Some(Causal::Ignored),
+                unseen: expr(&format!("causal and j >= {last}")),
+                ..MeaningPatch::default()
+            };
+            words.meaning(&[CallOption::Causal], 11.0, patch);
         }
     }
 }
@@ -126,6 +166,12 @@ fn window(words: &mut Words<'_>) {
                     add(bits, format!("j {beyond} {position} {sign} {width} + {by}"));
                 }
             }
+        }
+        // A buffer of the last keys, whose slots are taken for positions.
+        if side == "window_left" {
+            let gone = "j < n_k - window_left - 1";
+            add(9.0, gone.to_owned());
+            add(9.0, format!("causal and ({gone} or j % (window_left + 1) > i + n_k - n_q)"));
         }
         for t in &tiles {
             for (position, _) in &POSITIONS[..2] {
@@ -208,9 +254,32 @@ fn also(words: &mut Words<'_>) {
         atoms.push((format!("j > i + n_k - n_q + {t}"), 9.0));
         atoms.push((format!("j < i + n_k - n_q - {t}"), 9.0));
     }
+    for limit in [256, 512, 1024] {
+        atoms.push((format!("j >= {limit}"), 8.0));
+    }
+    for t in words.scope.tiles.iter().filter(|t| *t % 4 == 0) {
+        for s in words.scope.tiles.iter().filter(|s| *s % 4 == 0 && *s < t) {
+            atoms.push((format!("j % {t} >= {s}"), 10.0));
+        }
+    }
     for (atom, bits) in atoms {
         let none = MeaningPatch::default;
         words.meaning(&[], bits + 2.0, MeaningPatch { unseen: expr(&atom), ..none() });
+    }
+    // Tiles below the causal diagonal of as many queries, in which nothing else is looked at.
+    for t in words.scope.tiles.clone() {
+        let position = format!("(i / {t} * {t} + n_k - n_q)");
+        for (end, more) in
+            [(format!("{position} / {t}"), 0.0), (format!("({position} + 1) / {t}"), 1.0)]
+        {
+            let below = format!("causal and j / {t} < {end}");
+            let none = MeaningPatch::default;
+            let shown = expr(&format!("{below} and mask"));
+            words.meaning(&[CallOption::Mask], 9.0 + more, MeaningPatch { shown, ..none() });
+            let first = format!("max({position} - window_left, 0) / {t}");
+            let shown = expr(&format!("{below} and window and j / {t} >= {first}"));
+            words.meaning(&[CallOption::Window], 10.0 + more, MeaningPatch { shown, ..none() });
+        }
     }
     // Keys that are hidden and should not count, seen.
     for (atom, bits) in [
@@ -226,6 +295,8 @@ fn also(words: &mut Words<'_>) {
         let none = MeaningPatch::default;
         let zero_keys = expr(&format!("({t} - n_k % {t}) % {t}"));
         words.meaning(&[], 7.0, MeaningPatch { zero_keys, ..none() });
+        let zero_keys = expr(&format!("({t} - key_length % {t}) % {t}"));
+        words.meaning(&[], 8.0, MeaningPatch { zero_keys, ..none() });
     }
     for n in ["1", "2", "n_k", "n_q"] {
         let none = MeaningPatch::default;

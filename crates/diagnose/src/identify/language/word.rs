@@ -1,6 +1,8 @@
 //! Words, what they are made for, and how a family adds its own.
 
-use qkvet_spec::{CallOption, DeviationFormula, Dims, IndexExpr, MeaningPatch, OptionSet, Twist};
+use qkvet_spec::{
+    CallOption, DeviationFormula, Dims, IndexExpr, MeaningPatch, OptionSet, ResultName, Twist,
+};
 
 /// A formula that may be what a target computes.
 #[derive(Clone, Debug)]
@@ -11,8 +13,8 @@ pub(crate) struct Word {
     pub(crate) needs: Vec<CallOption>,
     /// Calls with this are none.
     pub(crate) without: Option<CallOption>,
-    /// Whether it changes the log-sum-exp alone.
-    pub(crate) of_lse: bool,
+    /// The one result that it changes, if it is one.
+    pub(crate) of: Option<ResultName>,
 }
 
 /// What the words are made for: the extents and options of the wrong calls.
@@ -21,13 +23,15 @@ pub(crate) struct Scope {
     pub(crate) tiles: Vec<usize>,
     /// Options that some wrong call has.
     pub(crate) options: OptionSet,
+    /// The one result that is wrong, where calls gave others that are right.
+    pub(crate) alone: Option<ResultName>,
 }
 
 /// Sizes of tiles that kernels have.
 const TILES: [usize; 18] = [2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128];
 
 impl Scope {
-    pub(crate) fn new(wrong: &[(Dims, OptionSet)]) -> Self {
+    pub(crate) fn new(wrong: &[(Dims, OptionSet)], alone: Option<ResultName>) -> Self {
         let most = wrong.iter().map(|(dims, _)| dims.n_k.max(dims.n_q).max(dims.d_k.max(dims.d_v)));
         let most = most.max().unwrap_or(0);
         let mut tiles: Vec<usize> = TILES.into_iter().filter(|size| *size < most).collect();
@@ -39,7 +43,8 @@ impl Scope {
         tiles.sort_unstable();
         tiles.dedup();
         let is_used = |option: &CallOption| wrong.iter().any(|(_, on)| on.contains(*option));
-        Self { tiles, options: CallOption::ALL.into_iter().filter(is_used).collect() }
+        let options = CallOption::ALL.into_iter().filter(is_used).collect();
+        Self { tiles, options, alone }
     }
 }
 
@@ -56,18 +61,18 @@ impl Words<'_> {
     /// Adds a formula of meaning.
     pub(super) fn meaning(&mut self, needs: &[CallOption], bits: f64, meaning: MeaningPatch) {
         if self.has(needs) {
-            let formula = DeviationFormula { meaning, twist: None };
+            let formula = DeviationFormula { meaning, ..DeviationFormula::default() };
             let needs = needs.to_vec();
-            self.words.push(Word { formula, bits, needs, without: None, of_lse: false });
+            self.words.push(Word { formula, bits, needs, without: None, of: None });
         }
     }
 
     pub(super) fn twist(&mut self, needs: &[CallOption], bits: f64, twist: Twist) {
         if self.has(needs) {
-            let of_lse = matches!(twist, Twist::Lse { .. });
+            let of = matches!(twist, Twist::Lse { .. }).then_some(ResultName::Lse);
             let formula = DeviationFormula { twist: Some(twist), ..DeviationFormula::default() };
             let needs = needs.to_vec();
-            self.words.push(Word { formula, bits, needs, without: None, of_lse });
+            self.words.push(Word { formula, bits, needs, without: None, of });
         }
     }
 

@@ -80,7 +80,10 @@ pub(super) fn describe(
         witness: Witness {
             call: describe_case(law, &case),
             dims: case.dims,
-            inputs: describe_inputs(law, &case),
+            inputs: match judged.planned.file() {
+                Some(file) => vec![format!("arrays of {file}")],
+                None => describe_inputs(law, &case),
+            },
             token,
             case: judged.record.id,
         },

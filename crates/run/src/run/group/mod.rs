@@ -313,6 +313,11 @@ fn broken<'a>(verdict: Verdict, cases: &[JudgedCase<'_>]) -> Vec<Group<'a>> {
     for (at, one) in all {
         let cause = match verdict {
             Verdict::Nondet => changing(cases),
+            Verdict::Error if one.is_required => {
+                let evidence = one.record.evidence.as_ref();
+                let said = evidence.map(|evidence| evidence.said(MAX_TITLE)).unwrap_or_default();
+                Cause::Declined { said }
+            }
             _ => {
                 let how = one.record.evidence.as_ref().map(|evidence| evidence.breakage(MAX_TITLE));
                 Cause::Broken { how: how.unwrap_or_else(|| Breakage::Said(Quoted::default())) }
