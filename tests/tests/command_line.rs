@@ -167,7 +167,7 @@ fn unknown_names_get_the_nearest_known_one() {
         folder.run(words).expect(2, &[part]);
     };
     check("check builtin:fault/gqa-modul", "`gqa-modulo`?");
-    check("check builtin:flush", "builtin:standard, builtin:flash or builtin:fault/ID");
+    check("check builtin:flush", "builtin:flash, builtin:fault/ID or builtin:fault/FILE.yaml");
     for (flags, part) in [
         ("--suite cor", "`core`?"),
         ("--law valeu", "`value`?"),

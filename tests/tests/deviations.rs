@@ -7,7 +7,7 @@ use qkvet_tests::{Folder, has_python, numpy_attention, temp};
 #[test]
 fn what_is_named_is_what_is_computed() {
     let folder = temp();
-    for fault in ["scale-inverse-d", "causal-off-by-one", "no-rescale"] {
+    for fault in ["scale-inverse-d", "causal-off-by-one", "no-rescale", "softcap-after-bias"] {
         let target = format!("builtin:fault/{fault}");
         let suite = "--suite smoke --format json";
         let save = format!("check {target} {suite} --dtype float32 --save-fault it.yaml");

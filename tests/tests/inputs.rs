@@ -43,6 +43,10 @@ np.savez('calls/e-lengths.npz', **call, key_lengths=[3], query_lengths=[5], alib
 np.savez('calls/f-packed.npz', **call, query_offsets=[0, 2, 5], key_offsets=[0, 3, 5])
 np.savez('calls/g-half.npz', **half, causal=np.array([True]))
 np.savez('calls/h-brain.npz', **bits, dtype='bfloat16')
+np.savez('calls/j-padded.npz', **call, causal=True, bias=np.where(np.arange(5) > 1, 0, -np.inf).astype(np.float32))
+np.savez('calls/k-slopes.npz', **call, alibi_slopes=np.float32([0.7071, 0.3535]), mask=np.ones(5, bool))
+np.savez('calls/l-again.npz', **call, causal=True)
+np.savez('calls/m-large.npz', **{name: 1e19 * array for name, array in call.items()})
 np.savez('calls/i-two.npz', query=q[0, 0], key=k[0, 0], value=np.asfortranarray(v[0, 0]))
 ";
     folder.write("calls/notes.txt", "no call");
@@ -51,7 +55,8 @@ np.savez('calls/i-two.npz', query=q[0, 0], key=k[0, 0], value=np.asfortranarray(
         let report = check(&folder, target, "calls").finds(&[]);
         assert_eq!(report["run"]["suite"], "calls");
         let value = &report["coverage"]["laws"]["value"];
-        assert_eq!(value, 9, "{target}: {value}");
+        // Of two files with the same call one is asked.
+        assert_eq!(value, 12, "{target}: {value}");
         let options = &report["coverage"]["options"];
         assert!(options.as_object().expect("options").values().all(|n| n != 0), "{options}");
         // Laws besides say something of calls that are not drawn.
@@ -112,6 +117,9 @@ np.savez('causal.npz', **call, causal=[True, False])
 np.savez('window.npz', **call, window=[1])
 np.savez('lengths.npz', **call, key_lengths=[-1])
 np.savez('scale.npz', **call, scale=np.inf)
+np.savez('hidden.npz', **call, bias=np.full((5, 5), -np.inf, np.float32))
+np.savez('format.npz', **call, dtype='float16')
+np.savez('side.npz', **call, window=[-7, 2])
 np.savez('offsets.npz', **call, query_offsets=[0, 5])
 np.savez_compressed('packed.npz', **call)
 np.save('one.npy', q)
@@ -136,9 +144,10 @@ np.save('one.npy', q)
     refused("packed.npz", &["savez_compressed"]);
     refused("one.npy", &[".npz or .safetensors"]);
     refused("empty", &["qkvet.capture"]);
-    refused("missing.npz", &[]);
-    // A law that the call has nothing to say of.
-    folder.write("none/x.txt", "");
-    let law = "check builtin:standard --inputs scale.npz --law large-key-copy";
-    folder.run(law).ends(2);
+    refused("missing.npz", &["file at missing.npz"]);
+    refused("format.npz", &["array `query`: expected float16, got float32"]);
+    refused("side.npz", &["`window`", "-7"]);
+    // A law that says nothing of a call whose bias hides keys.
+    let law = "check builtin:standard --inputs hidden.npz --law convex-hull";
+    folder.run(law).expect(2, &["hidden.npz", "bias: expected finite numbers"]);
 }

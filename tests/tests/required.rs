@@ -15,6 +15,20 @@ def attention(query, key, value):
     return (w / w.sum(-1, keepdims=True) @ value).astype(query.dtype)
 ";
 
+/// A kernel of one width.
+const WIDTH: &str = "\
+import numpy as np
+
+def attention(query, key, value):
+    if query.shape[3] != 64 or value.shape[3] != 64:
+        raise NotImplementedError('width')
+    rep = query.shape[1] // key.shape[1]
+    key, value = (np.repeat(x, rep, axis=1).astype(np.float64) for x in (key, value))
+    s = query.astype(np.float64) @ np.swapaxes(key, -1, -2) / 8
+    w = np.exp(s - s.max(-1, keepdims=True))
+    return (w / w.sum(-1, keepdims=True) @ value).astype(query.dtype)
+";
+
 #[test]
 fn what_is_required_must_not_be_declined() {
     if !has_python() {
@@ -37,10 +51,16 @@ fn what_is_required_must_not_be_declined() {
         assert_eq!(finding["cause"]["kind"], "declined", "{required}");
         assert!(finding["cause"]["said"].as_str().is_some_and(|it| it.contains("only (1")));
     }
-    // Outside is where no call lies.
+    // Outside is where no call lies, which is told.
     for outside in ["n_q=100..200", "dtype=float16"] {
-        check("one.py:attention", &format!("--require {outside}")).ends(4);
+        let report = check("one.py:attention", &format!("--require {outside}")).ends(4).json();
+        assert!(report["warnings"].to_string().contains(outside), "{outside}");
     }
+    // A width that is the only one that is required is the one that the suite is made to fit.
+    folder.write("width.py", WIDTH);
+    let report = check("width.py:attention", "--require d_k=64,d_v=64").ends(0).json();
+    assert!(report["counts"]["PASS"].as_u64() > Some(20), "{}", report["counts"]);
+    check("width.py:attention", "--require d_k=16..64").ends(1);
     // An option that the function lacks is asked for all the same.
     let lacks = check("mine.py:attention --convention empty-row=nan", "--require causal");
     let report = lacks.report(1);

@@ -181,6 +181,9 @@ impl<'a> Maps<'a> {
     }
 }
 
+/// More keys of zeros than any tile has would only take memory.
+const MOST_ZERO_KEYS: usize = 1 << 16;
+
 fn count(map: &IndexExpr, env: &IndexEnv) -> usize {
     map.eval(env).and_then(|value| usize::try_from(value.max(0)).ok()).unwrap_or(0)
 }
@@ -251,7 +254,7 @@ pub(crate) fn lower<'a>(
     let (dims, options) = (call.dims(), &call.options);
     let maps = Maps::new(meaning, call);
     let here = IndexEnv { h: signed(h), ..item_env(&maps.env, options, item) };
-    let zero_keys = count(&meaning.zero_keys, &here);
+    let zero_keys = count(&meaning.zero_keys, &here).min(MOST_ZERO_KEYS);
     let n_k = dims.n_k + zero_keys;
     let rules = Rules::new(&maps, options, item);
 

@@ -5,12 +5,12 @@ mod row;
 mod stub;
 mod twist;
 
-use qkvet_spec::{Call, Dims, Dtype, IndexEnv, LseForm, Meaning, Normalization, Twist};
+use qkvet_spec::{Call, Dims, Dtype, IndexEnv, LseBase, LseForm, Meaning, Normalization, Twist};
 
 use self::row::{Row, weighed};
 use self::stub::stub;
 use self::twist::{inputs, output_cells};
-use crate::format::max_finite;
+use crate::format::round;
 use crate::head::{Head, Stage};
 use crate::lowering::{LoweredHead, Maps, ResultName, call_env, item_env, lower, width_of};
 
@@ -33,8 +33,8 @@ impl Plain {
 
 /// Numbers beyond the largest one of a format are infinite.
 fn overflow(values: &mut [f64], dtype: Dtype) {
-    let largest = max_finite(dtype);
-    values.iter_mut().filter(|x| x.abs() > largest).for_each(|x| *x = f64::INFINITY.copysign(*x));
+    let is_beyond = |x: &&mut f64| round(**x, dtype).is_infinite();
+    values.iter_mut().filter(is_beyond).for_each(|x| *x = f64::INFINITY.copysign(*x));
 }
 
 /// What of a call is computed.
@@ -164,6 +164,12 @@ impl Place<'_> {
             ResultName::Lse => {
                 let (value, error) = row.lse(self.twist, self.meaning);
                 let (shift, size) = match self.twist {
+                    Some(Twist::Lse { form: LseForm::KeysCentered })
+                        if head.softcap.is_some() || self.meaning.lse_base != LseBase::Natural =>
+                    {
+                        // No shift that is known here.
+                        (f64::NAN, 0.0)
+                    }
                     Some(Twist::Lse { form: LseForm::KeysCentered }) => mean_score(head, i),
                     _ => (0.0, 0.0),
                 };

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::lowering::ResultName;
-use qkvet_gen::frozen::call_to_npz;
+use qkvet_gen::frozen::{call_from_npz, call_to_npz};
 use qkvet_gen::{call_id, check_call};
 use qkvet_report::English;
 use qkvet_run::answer::Criteria;
@@ -96,9 +96,11 @@ impl NativeCall {
         call_id(&self.call)
     }
 
-    /// The call as a file that `--inputs` reads.
+    /// The call as a file that `--inputs` reads; an error if it would not.
     fn npz<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &call_to_npz(&self.call).map_err(invalid)?))
+        let bytes = call_to_npz(&self.call).map_err(invalid)?;
+        call_from_npz(&bytes).map_err(invalid)?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     /// The verdict on an output, as JSON; of a pass, its margin only if it is `measured`.

@@ -154,6 +154,9 @@ fn warning(warning: &Warning) -> String {
                  were not looked at"
             )
         }
+        Warning::NothingRequired { required } => format!(
+            "no case of the law value lies in what is required ({required}): nothing is known of it"
+        ),
         Warning::Cut { cases, of } => {
             format!("{cases} of {of} cases were run; `--until {cases}` runs the same again")
         }

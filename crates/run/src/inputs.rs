@@ -1,5 +1,6 @@
 //! Calls of a user's own: files of arrays, read as cases of the laws that say something of them.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use qkvet_gen::frozen::{OwnCase, call_from_npz, call_from_safetensors};
@@ -72,7 +73,7 @@ impl Inputs {
         self.calls.iter().any(|(_, call)| is_large(call)).then_some(ROWS)
     }
 
-    /// Each call under each of these laws that says something of it. Of large calls, and of all
+    /// Each call once under each of these laws that says something of it. Of large calls, and of all
     /// where `rows` is given, those laws are asked that say what a single call returns.
     ///
     /// # Errors
@@ -83,20 +84,26 @@ impl Inputs {
         rows: Option<usize>,
         seed: u64,
     ) -> Result<Vec<OwnCase>, Unexpected> {
-        let mut cases = Vec::new();
+        let (mut cases, mut known) = (Vec::new(), BTreeSet::new());
         for (file, call) in &self.calls {
-            let before = cases.len();
-            let mut wrong = None;
+            let rows = rows.or_else(|| is_large(call).then_some(ROWS));
+            let (mut is_said, mut wrong) = (false, None);
             for law in laws.iter().filter(|law| law.law.misfit.is_none()) {
                 if rows.is_some() && !law.says_a_result() {
                     continue;
                 }
                 match OwnCase::of(call, file, law, rows, seed) {
-                    Ok(case) => cases.push(case),
+                    // Two files may hold the same call.
+                    Ok(case) => {
+                        is_said = true;
+                        if known.insert(case.id.clone()) {
+                            cases.push(case);
+                        }
+                    }
                     Err(error) => drop(wrong.get_or_insert(error)),
                 }
             }
-            if let (true, Some(error)) = (cases.len() == before, wrong) {
+            if let (false, Some(error)) = (is_said, wrong) {
                 return Err(Unexpected::within_path("inputs", file, error));
             }
         }

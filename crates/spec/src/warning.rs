@@ -27,6 +27,11 @@ pub enum Notice {
 /// Something a person must know when the run is over, too; the verdicts do not depend on it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Warning {
+    /// No case lies in the domain that the target is required to answer.
+    NothingRequired {
+        /// The domain.
+        required: String,
+    },
     /// The target wrote lines to the protocol's pipe that were no messages.
     StrayLines {
         /// The first of them.

@@ -95,8 +95,9 @@ fn by_inputs(
     let (target, dtypes) = target(args, home, &inputs.dtypes(), catalog)?;
     let laws: Vec<&CheckedLaw> =
         laws.iter().map(|id| catalog.asking_law(id)).collect::<Result<_, _>>()?;
-    let rows = args.rows.map(|n| n as usize).or_else(|| inputs.rows());
+    let rows = args.rows.map(|n| n as usize);
     let own = inputs.cases(&laws, rows, args.seed)?;
+    let rows = rows.or_else(|| inputs.rows());
     let is_asked = |law: &&CheckedLaw| own.iter().any(|own| own.case.law == law.law.law);
     let laws = laws.into_iter().filter(is_asked).collect();
     let declared = setup::declared(&target, &args.on.declared, &dtypes, catalog)?;
@@ -174,6 +175,10 @@ fn manner<'a>(
     claim: Option<&'a NamedClaim>,
 ) -> Result<Manner<'a>, Failure> {
     let required = match &args.require[..] {
+        [] if args.shard.is_some() && target.entry.requires.is_some() => {
+            tell!("notice: what the entry requires is not looked at in a shard");
+            Required::default()
+        }
         [] => target.entry.requires.clone().unwrap_or_default(),
         parts => Required::of(parts, "--require")?,
     };

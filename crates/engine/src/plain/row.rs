@@ -59,7 +59,7 @@ impl Row {
             Some(Twist::Tiles { size, form, at }) => {
                 let tiles = Tiles { size: *size, form: *form, at: *at, call, env };
                 sum = tiles.sum(&logits, &mut terms, shift) + tail;
-                if *form == TileForm::Divided && logits.len() > *size {
+                if tiles.is_divided() && logits.len() > (*size).max(1) {
                     sum = 1.0;
                 }
             }
@@ -259,7 +259,9 @@ impl Tiles<'_> {
             return terms.iter().sum();
         }
         let (mut max, mut sum) = (f64::NEG_INFINITY, 0.0);
-        for start in (0..n).step_by(size) {
+        // By what each tile multiplies the weighted values before it, and its own besides.
+        let mut factors = vec![(1.0, 1.0); n.div_ceil(size)];
+        for (number, start) in (0..n).step_by(size).enumerate() {
             let end = (start + size).min(n);
             let own = logits[start..end].iter().copied().fold(f64::NEG_INFINITY, f64::max);
             if own == f64::NEG_INFINITY {
@@ -294,22 +296,29 @@ impl Tiles<'_> {
                 _ => {}
             }
             sum *= of_sum;
-            terms[..start].iter_mut().for_each(|term| *term *= of_values);
+            factors[number].0 = of_values;
             for at in start..end {
                 terms[at] = libm::exp(logits[at] - by_shift);
                 sum += terms[at];
             }
-            if form == Some(TileForm::Divided) {
-                terms[..end].iter_mut().for_each(|term| *term /= sum);
+            if self.is_divided() {
+                factors[number].1 = 1.0 / sum;
             }
             max = kept;
         }
-        if self.form == TileForm::Divided {
-            return sum;
+        let unit = if self.is_divided() { 1.0 } else { libm::exp(max - shift) };
+        let mut behind = unit;
+        for (tile, (before, own)) in terms.chunks_mut(size).zip(&factors).rev() {
+            behind *= own;
+            tile.iter_mut().for_each(|term| *term *= behind);
+            behind *= before;
         }
-        let unit = libm::exp(max - shift);
-        terms.iter_mut().for_each(|term| *term *= unit);
         sum * unit
+    }
+
+    /// Whether the weighted values are divided at every tile, and no more at the end.
+    fn is_divided(&self) -> bool {
+        self.form == TileForm::Divided && self.at == TilePlace::Every
     }
 
     /// Whether the fault is at the tile that ends at a key.

@@ -1,9 +1,10 @@
 //! Calls of a user's own, as files of arrays: what `qkvet.capture` writes and `numpy.savez` can.
 
 use indexmap::IndexMap;
-use qkvet_engine::format::is_representable;
+use qkvet_engine::format::{is_representable, max_finite};
 use qkvet_spec::{
-    Binding, BoolTensor, Call, CallOptions, Case, CheckedLaw, Dtype, Packed, Tensor, Window,
+    Binding, BoolTensor, Call, CallOptions, Case, CheckedLaw, Dtype, Packed, Tensor, VALUE_LAW,
+    Window,
 };
 
 use super::archive::{Archive, Array, Element};
@@ -42,6 +43,16 @@ impl OwnCase {
         rows: Option<usize>,
         seed: u64,
     ) -> Result<Self, GenError> {
+        let is_definition = law.law.law == VALUE_LAW;
+        if !is_definition && may_overflow(call) {
+            let expected = format!("scores that {} can hold", call.dtype());
+            return Err(GenError::new("element", "query and key", expected, "larger ones"));
+        }
+        // Other laws say which keys are seen, and know of no bias that hides any.
+        let bias = call.options.bias.as_ref();
+        if !law.says_a_result() && bias.is_some_and(|it| it.data.contains(&f64::NEG_INFINITY)) {
+            return Err(GenError::new("element", "bias", "finite numbers", "-inf"));
+        }
         let mut case = Case { law: law.law.law.clone(), ..case_of(call) };
         let n_q = case.dims.n_q;
         if let Some(n) = rows.filter(|n| *n < n_q && law.says_a_result()) {
@@ -51,6 +62,14 @@ impl OwnCase {
         check_case(law, &case)?;
         Ok(Self { id: case_id(&case), file: file.to_owned(), case })
     }
+}
+
+/// Whether a score may be larger than any number of the format.
+fn may_overflow(call: &Call) -> bool {
+    let largest = |tensor: &Tensor| tensor.data.iter().fold(0.0, |max: f64, x| max.max(x.abs()));
+    let scale = call.options.scale.map_or(1.0, f64::abs).max(1.0);
+    let scores = largest(&call.query) * largest(&call.key) * call.dims().d_k as f64 * scale;
+    scores >= max_finite(call.dtype())
 }
 
 /// Reads a call from a NumPy archive: arrays `query`, `key` and `value`, with four axes
@@ -123,6 +142,10 @@ fn call_of_archive(mut archive: Archive) -> Result<Call, GenError> {
     let query = archive.take("query")?;
     let format = match (named, query.element) {
         (Some(named), Element::Bits(_)) => named,
+        (Some(named), Element::Float(own)) if named != own => {
+            let place = "array `query`";
+            return Err(GenError::new("format", place, named.name(), own.name()));
+        }
         (_, Element::Float(own)) => own,
         (_, _) => {
             let expected =
@@ -155,8 +178,10 @@ fn call_of_archive(mut archive: Archive) -> Result<Call, GenError> {
         false => x,
     };
     let mask = optional("mask").map(|array| array.mask("mask")).transpose()?;
+    let mask = mask.map(|mask| BoolTensor { shape: broadcast(mask.shape), ..mask });
     let tensors = |name: &str, array: Option<Array>| array.map(|it| of_format(it, name, format));
     let bias = tensors("bias", optional("bias")).transpose()?;
+    let bias = bias.map(|bias| Tensor { shape: broadcast(bias.shape), ..bias });
     let sinks = tensors("sinks", optional("sinks")).transpose()?;
     let alibi_slopes = tensors("alibi_slopes", optional("alibi_slopes")).transpose()?;
     let scale = optional("scale").map(|array| array.number("scale")).transpose()?.map(narrow);
@@ -183,13 +208,14 @@ fn call_of_archive(mut archive: Archive) -> Result<Call, GenError> {
     };
     let window = match numbers("window")?.as_deref() {
         None => None,
-        Some([left, right]) => {
+        Some([left, right]) if *left >= -1 && *right >= -1 => {
             let side = |n: i64| usize::try_from(n).ok();
             Some(Window { left: side(*left), right: side(*right) })
         }
         Some(all) => {
-            let got = format!("{} numbers", all.len());
-            return Err(GenError::new("array", "`window`", "two numbers, left and right", got));
+            let got = format!("{:?}", &all[..all.len().min(4)]);
+            let expected = "two numbers, left and right, -1 where a side is open";
+            return Err(GenError::new("array", "`window`", expected, got));
         }
     };
     let key_lengths = counts("key_lengths", numbers("key_lengths")?)?;
@@ -221,6 +247,14 @@ fn call_of_archive(mut archive: Archive) -> Result<Call, GenError> {
     let call = Call { query, key, value, options, return_weights: false, return_lse: false };
     check_call(&call)?;
     Ok(call)
+}
+
+/// Two axes or four: what is missing is 1 in front, as arrays broadcast.
+fn broadcast(mut shape: Vec<usize>) -> Vec<usize> {
+    while !matches!(shape.len(), 2 | 4..) {
+        shape.insert(0, 1);
+    }
+    shape
 }
 
 /// Numbers of an option in the format of the inputs, in which they have to be exact.

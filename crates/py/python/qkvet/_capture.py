@@ -45,12 +45,16 @@ def capture(
 
     @functools.wraps(function)
     def captured(*args: Any, **kwargs: Any) -> R:
+        lost = None
         if len(kept) < most:
             try:
                 _keep(_named(function, args, kwargs), place, layout, kept)
-            except (TypeError, ValueError, OSError) as error:
-                warnings.warn(f"qkvet.capture: a call is not kept: {error}", RuntimeWarning, stacklevel=2)
-        return function(*args, **kwargs)
+            except Exception as error:  # arrays of others raise what they like
+                lost = error
+        result = function(*args, **kwargs)
+        if lost is not None:
+            warnings.warn(f"qkvet.capture: a call is not kept: {lost}", RuntimeWarning, stacklevel=2)
+        return result
 
     return captured
 
@@ -86,7 +90,11 @@ def _keep(given: dict[str, Any], folder: pathlib.Path, layout: str | None, kept:
     if any(options.pop(name) is not None for name in source.PACKED):
         raise ValueError("expected no packed sequences")
     mask = options["mask"]
+    if isinstance(options["causal"], str):
+        raise ValueError(f"expected causal to be true or false, got {options['causal']!r}: declare it with the check")
     if mask is not None and (source.shape_of(mask) or ("bool",))[0] != "bool":
+        if options["bias"] is not None:
+            raise ValueError("expected one of a mask of numbers and a bias, got both")
         options["mask"], options["bias"] = None, mask
     options["causal"] = bool(options["causal"])
     arrays = [source.shape_of(options[name]) for name in ("query", "key", "value")]

@@ -217,21 +217,29 @@ pub(super) fn discount_refusals(config: &RunConfig<'_>, cases: &mut [JudgedCase<
 }
 
 /// A call that the target is required to answer, and declines, is an error. Of other laws it is not
-/// known which of their calls was declined.
-pub(super) fn require(config: &RunConfig<'_>, told: Option<&Fit>, cases: &mut [JudgedCase<'_>]) {
+/// known which of their calls was declined. Whether something is required, and no case lies inside.
+pub(super) fn require(
+    config: &RunConfig<'_>,
+    told: Option<&Fit>,
+    cases: &mut [JudgedCase<'_>],
+) -> bool {
     let takes = |option: CallOption| told.is_none_or(|fit| fit.has(option));
     let is_inside = |case: &JudgedCase<'_>| {
         let options: OptionSet = case.record.options.iter().copied().collect();
         case.record.law == VALUE_LAW
-            && matches!(case.verdict(), Verdict::Unsupported | Verdict::Refused)
             && config.required.contains(case.planned.dtype(), options, case.record.dims, takes)
     };
     if config.required.is_empty() {
-        return;
+        return false;
     }
+    let mut is_any = false;
     for case in cases.iter_mut().filter(|case| is_inside(case)) {
-        (case.record.verdict, case.is_required) = (Verdict::Error, true);
+        is_any = true;
+        if matches!(case.verdict(), Verdict::Unsupported | Verdict::Refused) {
+            (case.record.verdict, case.is_required) = (Verdict::Error, true);
+        }
     }
+    !is_any
 }
 
 /// By what a case is judged.
@@ -313,7 +321,12 @@ fn judge_case<'a>(
     target.begin(id);
     target.set_threads(threads.unwrap_or_else(|| threads_of(id, planned.law())));
     let outcome = match planned {
-        PlannedCase::Plan(_) | PlannedCase::Own(_) => evaluate(law, &case, judge, target)?,
+        PlannedCase::Plan(_) => evaluate(law, &case, judge, target)?,
+        // What a law makes of a call of the user's own need not be a call of attention.
+        PlannedCase::Own(_) => match evaluate(law, &case, judge, target) {
+            Ok(outcome) => outcome,
+            Err(_) => return Ok(judged),
+        },
         PlannedCase::Frozen(frozen) => judge_frozen(frozen, judge, target)?,
     };
     let ended = target.take_ended();

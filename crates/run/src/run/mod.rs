@@ -165,7 +165,7 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
         conventions.extend(settled.conventions);
     }
     stopped = stopped.or(stopped_again);
-    judge::require(config, workers.targets[0].fit.as_ref(), &mut cases);
+    let is_idle = judge::require(config, workers.targets[0].fit.as_ref(), &mut cases);
 
     let state = RunState {
         config,
@@ -183,6 +183,10 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
     proposals.end(state.cases, &findings, events);
 
     let mut summary = summary::summary(config, run, cases, findings, stopped);
+    if is_idle {
+        let required = config.required.to_string();
+        summary.warnings.push(Warning::NothingRequired { required });
+    }
     keep_undecided(&conventions, &workers, &plan.cases, &mut summary)?;
     if lost_at_first.is_none() {
         lost().iter().for_each(|error| events(cases_lost(error)));

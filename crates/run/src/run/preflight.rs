@@ -1,6 +1,6 @@
 //! What a target takes of extents, asked before a suite is drawn.
 
-use qkvet_spec::{Alike, CallOption, Dims, Dtype, Fit, Response, Target};
+use qkvet_spec::{Alike, CallOption, Dims, Dtype, Extent, Fit, Response, Target};
 
 use crate::adapters::OpenTarget;
 use crate::config::{CaseSource, RunConfig};
@@ -39,21 +39,50 @@ pub(super) fn fit(config: &RunConfig<'_>, open: &mut OpenTarget) -> Option<Fit> 
 }
 
 /// The same, without what would leave out calls that the target is required to answer: it is asked
-/// for the options that it lacks, and for all extents of the suite.
+/// for the options that it lacks, and for all sizes of an extent of which several are required.
 pub(super) fn required(config: &RunConfig<'_>, fit: Option<Fit>) -> Option<Fit> {
     let required = &config.required;
     if required.is_empty() {
         return fit;
     }
     let fit = fit?;
-    let options = fit.options.map(|mut options| {
+    let options = fit.options.clone().map(|mut options| {
         let lacking = required.options.iter().filter(|one| !options.contains(one));
         let lacking: Vec<CallOption> = lacking.copied().collect();
         options.extend(lacking);
         options
     });
-    let Fit { always, forms, results, scale, softcap, causal, .. } = fit;
-    Fit { options, always, forms, results, scale, softcap, causal, ..Fit::default() }.if_any()
+    // An extent of which only one number is required may be that number.
+    let is_met = |extent: Extent, fixed: usize| {
+        let named = required.extents.iter().filter(|(one, ..)| *one == extent);
+        named.into_iter().all(|(_, low, high)| (*low, *high) == (fixed, fixed))
+    };
+    let kept = |extent: Extent, fixed: Option<usize>| fixed.filter(|n| is_met(extent, *n));
+    let is_open = |extent: Extent| {
+        required.extents.iter().any(|(one, low, high)| *one == extent && low < high)
+    };
+    let mut alike = fit.alike;
+    alike.retain(|alike| {
+        let both = match alike {
+            Alike::Heads => [Extent::HQ, Extent::HK],
+            Alike::Lengths => [Extent::NQ, Extent::NK],
+            Alike::Widths => [Extent::DK, Extent::DV],
+        };
+        !both.into_iter().any(is_open)
+    });
+    let fit = Fit {
+        b: kept(Extent::B, fit.b),
+        h_q: kept(Extent::HQ, fit.h_q),
+        h_k: kept(Extent::HK, fit.h_k),
+        n_q: kept(Extent::NQ, fit.n_q),
+        n_k: kept(Extent::NK, fit.n_k),
+        d_k: kept(Extent::DK, fit.d_k),
+        d_v: kept(Extent::DV, fit.d_v),
+        alike,
+        options,
+        ..fit
+    };
+    fit.if_any()
 }
 
 fn asked(target: &mut dyn Target, fit: Fit, dtypes: &[Dtype]) -> Fit {

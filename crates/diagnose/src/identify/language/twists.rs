@@ -136,7 +136,7 @@ fn tiles(words: &mut Words<'_>) {
         for (form, bits) in &forms {
             let form = *form;
             words.twist(&[], *bits, Twist::Tiles { size, form, at: TilePlace::Every });
-            if matches!(form, TileForm::Lazy { .. }) {
+            if matches!(form, TileForm::Lazy { .. } | TileForm::Divided) {
                 continue;
             }
             words.twist(&[], bits + 2.0, Twist::Tiles { size, form, at: TilePlace::Last });
