@@ -549,7 +549,7 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) no_identify: bool,
     /// Fail where the target declines a call of the law `value` that lies inside: dtype=FORMAT,
-    /// extents, options beside those that it has, such as `causal,n_k=1..4096`
+    /// extents, further options. `causal,n_k=1..4096` is an example
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["shard", "engine"])]
     pub(crate) require: Vec<String>,
     /// Begin no case after this time (30s, 2m); the report says how far it came

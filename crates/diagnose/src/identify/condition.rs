@@ -244,8 +244,8 @@ fn literals(samples: &[Sample], of_elements: bool) -> Vec<Literal> {
     texts.push(("mask_hides".to_owned(), 4.0, false));
     for option in ["mask", "bias"] {
         for axis in ["items", "heads", "queries", "keys"] {
-            texts.push((format!("{option}_{axis} == 1"), 5.0, false));
-            texts.push((format!("{option}_{axis} > 1"), 5.0, false));
+            texts.push((format!("{option}_{axis} == 1"), 7.0, false));
+            texts.push((format!("{option}_{axis} > 1"), 7.0, false));
         }
     }
     for name in ["return_lse", "return_weights"] {

@@ -109,7 +109,7 @@ pub(super) fn logit(twist: Option<&Twist>, j: usize, z: &mut f64, error: &mut f6
         LogitForm::Clipped { limit } => *z = z.clamp(-limit.abs(), limit.abs()),
         LogitForm::ClippedAbove { limit } => *z = z.min(*limit),
         LogitForm::TimesEachTile { factor, size } => {
-            let power = factor.powf((j / (*size).max(1)) as f64);
+            let power = libm::pow(*factor, (j / (*size).max(1)) as f64);
             *z *= power;
             *error *= power.abs();
         }
