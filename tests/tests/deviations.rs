@@ -109,15 +109,43 @@ fn what_a_file_says_is_found_again() {
             "slip: shifted",
             "value",
         ),
-        ("twist: alibi-distance, distance: n_k - 1 - j", "n_k - 1 - j", "value"),
+        // Right too where a sink takes all weight and the output is below the normal range.
+        ("twist: alibi-distance, distance: n_k - 1 - j", "n_k - 1 - j", "value --suite core"),
         ("twist: sink-of, head: (h * n_q + i) % h_q", "sink-of", "value"),
         ("twist: lse, form: keys-centered", "keys-centered", "log-sum-exp"),
+        ("twist: lse, form: max-in-base-two", "max-in-base-two", "log-sum-exp"),
+        ("twist: lse, form: sum-in-base-two", "sum-in-base-two", "log-sum-exp"),
+        ("twist: denominator, form: {sum: sink-each-tile, size: 32}", "size: 32", "value"),
+        ("twist: denominator, form: {sum: sink-times, factor: 5.0}", "factor: 5", "value"),
+        ("twist: hidden-at-cap, option: causal", "hidden-at-cap", "value"),
+        (
+            "twist: tiles, size: 16, form: {tile: lazy, most: 8.0, slip: not-rescaled}, at: every",
+            "slip: not-rescaled",
+            "value --suite core",
+        ),
+        (
+            "meaning: {default_scale: inverse-floor-sqrt}",
+            "inverse-floor-sqrt",
+            "value --suite core",
+        ),
+        (
+            "meaning: {value_index: 'j - (j >= n_k / 16 * 16) * (n_k >= 16) * (16 - n_k % 16)'}",
+            "value_index",
+            "value",
+        ),
+        (
+            "meaning: {causal_row: '(i * (h_q / h_k) + h % (h_q / h_k)) % n_q'}",
+            "h % (h_q / h_k)) % n_q",
+            "value",
+        ),
         ("meaning: {mask: ignored}, result: weights", "result: weights", "weights"),
     ] {
         let said = format!("deviations:\n- formula: {{{formula}}}\n");
         folder.write("it.yaml", said);
-        let check =
-            format!("check builtin:fault/it.yaml --law {law} --dtype float64 --format json");
+        let suite = if law.contains("--suite") { "" } else { "--suite smoke" };
+        let check = format!(
+            "check builtin:fault/it.yaml --law {law} {suite} --dtype float64 --format json"
+        );
         let found = folder.run(format!("{check} --save-fault found.yaml"));
         assert_eq!(found.report(1)["findings"].as_array().map(Vec::len), Some(1), "{formula}");
         let kept = folder.read("found.yaml");

@@ -5,8 +5,8 @@ use qkvet_engine::format::round;
 use qkvet_engine::simulate::Simulator;
 use qkvet_run::adapters::OpenTarget;
 use qkvet_spec::{
-    Call, Catalog, Cause, Contract, Dims, Dtype, Execution, FindingKind, Meaning, Output, Quoted,
-    Response, Summary, Target, Tensor,
+    Call, Catalog, Cause, Contract, Dims, Dtype, Execution, FindingKind, Meaning, Narrowed, Output,
+    Quoted, Response, Summary, Target, Tensor,
 };
 
 use crate::in_process::{self, causes};
@@ -18,6 +18,8 @@ enum Doing {
     Inside(Dtype),
     /// So it is, and a fault of the atlas has a part in it.
     InsideWith(Dtype, &'static str),
+    /// The weights are.
+    WeightsIn(Dtype),
     /// The scale is larger by this factor.
     Scale(f64),
     /// Results are smaller by this factor, as by an ε in the denominator.
@@ -63,25 +65,24 @@ impl Odd {
         }
     }
 
-    /// The output without one key of each row, where one weighs about 2⁻¹⁰.
-    fn without_light_key(&mut self, call: &Call) -> Response {
+    /// The output of weights that are changed: `of` of a row, which adds up to 1.
+    fn reweighed(&mut self, call: &Call, of: impl Fn(&mut [f64])) -> Response {
         let seen = match self.right.call(&Call { return_weights: true, ..call.clone() }) {
             Response::Output(seen) => seen,
             other => return other,
         };
-        let weights = seen.weights.expect("weights");
+        let mut weights = seen.weights.expect("weights");
         let Dims { h_q, h_k, n_q, n_k, d_v, .. } = call.dims();
+        weights.data.chunks_mut(n_k).for_each(of);
         self.mapped(call, |output| {
             let mut changed = output.clone();
             for (row, weights) in weights.data.chunks(n_k).enumerate() {
                 let (item, head) = (row / (h_q * n_q), row / n_q % h_q / (h_q / h_k));
-                let Some(j) = weights.iter().position(|w| (5e-4..2e-3).contains(w)) else {
-                    continue;
-                };
                 for c in 0..d_v {
-                    let value = call.value.data[((item * h_k + head) * n_k + j) * d_v + c];
-                    let x = &mut changed.data[row * d_v + c];
-                    *x = round((*x - weights[j] * value) / (1.0 - weights[j]), call.dtype());
+                    let value =
+                        |j: usize| call.value.data[((item * h_k + head) * n_k + j) * d_v + c];
+                    let sum = weights.iter().enumerate().map(|(j, w)| w * value(j)).sum();
+                    changed.data[row * d_v + c] = round(sum, call.dtype());
                 }
             }
             changed
@@ -106,7 +107,16 @@ impl Target for Odd {
             Doing::Smaller(by) => {
                 self.mapped(call, |output| each(output, dtype, |x| x * (1.0 - by)))
             }
-            Doing::LightKey => self.without_light_key(call),
+            Doing::WeightsIn(narrow) => self.reweighed(call, |row| {
+                row.iter_mut().for_each(|weight| *weight = round(*weight, narrow));
+            }),
+            // One of each row that weighs about 2⁻¹⁰.
+            Doing::LightKey => self.reweighed(call, |row| {
+                if let Some(j) = row.iter().position(|w| (5e-4..2e-3).contains(w)) {
+                    let rest = 1.0 - std::mem::take(&mut row[j]);
+                    row.iter_mut().for_each(|weight| *weight /= rest);
+                }
+            }),
             Doing::Zeros => self.mapped(call, |output| each(output, dtype, |_| 0.0)),
         }
     }
@@ -148,6 +158,21 @@ fn a_narrower_format_is_one_finding_and_none_once_it_is_declared() {
     }
 }
 
+/// Results lie on no narrower grid then: products and their sums are of the wider format.
+#[test]
+fn a_step_in_a_narrower_format_is_named() {
+    let catalog = Catalog::embedded().expect("a catalog");
+    let doing = Doing::WeightsIn(Dtype::Float32);
+    let summary = check(&catalog, doing, Dtype::Float64, &catalog.contracts["f64"]);
+    let [Cause::Precision { computed, contract, what, .. }] = causes(&summary)[..] else {
+        panic!("{:?}", causes(&summary));
+    };
+    assert_eq!((*computed, *what), (Dtype::Float32, Narrowed::Softmax));
+    let declared = catalog.contract(contract).expect("a contract");
+    let summary = check(&catalog, doing, Dtype::Float64, &declared);
+    assert!(causes(&summary).is_empty(), "{contract}: {:?}", causes(&summary));
+}
+
 #[test]
 fn a_fault_beside_a_narrower_format_has_its_name() {
     let catalog = Catalog::embedded().expect("a catalog");
@@ -166,6 +191,7 @@ fn a_small_error_that_no_format_explains_is_wrong() {
     let catalog = Catalog::embedded().expect("a catalog");
     for (doing, dtype) in [
         (Doing::Scale(1.0 + libm::exp2(-12.0)), Dtype::Float64),
+        (Doing::Scale(1.0 + libm::exp2(-26.0)), Dtype::Float64),
         (Doing::Scale(1.0 + libm::exp2(-8.0)), Dtype::Float32),
         (Doing::Smaller(1e-9), Dtype::Float64),
         (Doing::LightKey, Dtype::Float64),

@@ -138,6 +138,14 @@ pub(crate) fn pairs<'a>(
     )
 }
 
+/// With no more keys, what is computed can hardly be told from something else.
+const FEW_KEYS: usize = 3;
+
+/// Whether a call has the keys to tell one formula from another.
+pub(crate) fn tells_apart(call: &Call) -> bool {
+    call.dims().n_k > FEW_KEYS
+}
+
 impl Cause<'_> {
     fn rank(&self) -> impl Ord {
         let kind = |fault: &&Fault| (fault.behavior.is_some(), fault.meaning.is_empty());

@@ -1,7 +1,7 @@
 //! Claims: what a target is said to compute in place of the standard, held against its calls.
 
 use qkvet_engine::affects::faulty;
-use qkvet_engine::format::{round, smallest_subnormal, unit_roundoff};
+use qkvet_engine::format::{round, unit_roundoff};
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::{CallRecord, CallResult, explains};
 use qkvet_engine::plain::Extent;
@@ -12,7 +12,7 @@ use qkvet_spec::{
 };
 
 use crate::cause::{Room, contradicting, together};
-use crate::identify::{Layer, MAX_LOOSENESS, is_near, predict};
+use crate::identify::{Layer, MAX_LOOSENESS, is_near, lost_below_normal, predict};
 
 /// Deviations of one file: every set of those that strike some rows alone is looked at.
 const MAX_DEVIATIONS: usize = 8;
@@ -128,7 +128,8 @@ impl Claim {
             Said::Meanings(faults) => {
                 let all: Vec<&Fault> = faults.iter().collect();
                 explains(record, |want| faulty(base, &all, &record.call, contract, want))
-                    || hides_by_bias(&record.call) && {
+                    // Of a −∞ that meets a later stage no enclosure says anything.
+                    || record.call.options.bias_hides() && {
                         let layers: Vec<Layer> = faults.iter().map(layer_of).collect();
                         let layers: Vec<&Layer> = layers.iter().collect();
                         record
@@ -155,11 +156,6 @@ fn layer_of(fault: &Fault) -> Layer {
     let formula =
         DeviationFormula { meaning: fault.meaning.clone(), ..DeviationFormula::default() };
     Layer { formula, when: fault.when.clone() }
-}
-
-/// Whether the bias hides a key: of a −∞ that meets a later stage no enclosure says anything.
-fn hides_by_bias(call: &Call) -> bool {
-    call.options.bias.as_ref().is_some_and(|bias| bias.data.contains(&f64::NEG_INFINITY))
 }
 
 /// A target that computes what is said: formulas in binary64, rounded to the format of the call, and
@@ -238,7 +234,7 @@ fn is_said(
     };
     let has_form = got.dtype == right.dtype && got.data.len() == right.exact.len();
     let is_as_long = [&plain, &said].iter().all(|one| one.values.len() == got.data.len());
-    let (tiny, unit) = (smallest_subnormal(call.dtype()), unit_roundoff(call.dtype()));
+    let (tiny, unit) = (lost_below_normal(call), unit_roundoff(call.dtype()));
     // How loose the contract is, from all elements: what is exact by the definition need not be by
     // a formula.
     let looseness = |(hard, error): (&f64, &f64)| hard / (unit * error);

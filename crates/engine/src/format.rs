@@ -80,6 +80,15 @@ pub fn smallest_subnormal(format: impl Into<Format>) -> f64 {
     pow2(format.min_exponent() - significant_bits(format) + 1)
 }
 
+/// Absolute error of rounding below the normal range: half a spacing, or for formats whose
+/// subnormals are often flushed to zero the smallest normal number.
+pub fn underflow(dtype: Dtype) -> f64 {
+    match dtype {
+        Dtype::Float16 | Dtype::Float8E4m3fn | Dtype::Float8E5m2 => smallest_subnormal(dtype) / 2.0,
+        Dtype::Float64 | Dtype::Float32 | Dtype::Bfloat16 => min_normal(dtype),
+    }
+}
+
 /// Largest finite number.
 pub fn max_finite(format: impl Into<Format>) -> f64 {
     let format = format.into();

@@ -5,7 +5,9 @@ mod row;
 mod stub;
 mod twist;
 
-use qkvet_spec::{Call, Dims, Dtype, IndexEnv, LseBase, LseForm, Meaning, Normalization, Twist};
+use qkvet_spec::{
+    Call, CallOption, Dims, Dtype, IndexEnv, LseBase, LseForm, Meaning, Normalization, Twist,
+};
 
 use self::row::{Row, weighed};
 use self::stub::stub;
@@ -224,7 +226,7 @@ impl<'a> Scores<'a> {
                 twist::logit(self.place.twist, j, &mut z, &mut error);
             }
             if otherwise.is_some() {
-                z = twist::hidden(self.place.twist, z);
+                z = twist::hidden(self.place.twist, head.softcap, z);
             }
             logits.push(z);
             errors.push(if z.is_finite() { error } else { 0.0 });
@@ -242,8 +244,10 @@ impl<'a> Scores<'a> {
         for stage in head.stages {
             match stage {
                 Stage::Scale => {
-                    z *= head.scale.value;
-                    error = error * head.scale.value.abs() + 3.0 * z.abs();
+                    let scale =
+                        head.scale.value * twist::times(self.place.twist, CallOption::Scale);
+                    z *= scale;
+                    error = error * scale.abs() + 3.0 * z.abs();
                 }
                 Stage::Softcap => {
                     let Some(cap) = head.softcap else { continue };
@@ -277,7 +281,7 @@ impl<'a> Scores<'a> {
             #[expect(clippy::cast_possible_wrap, reason = "extents are far below 2^63")]
             let distance = (i as i64 + alibi.offset - j as i64).unsigned_abs() as f64;
             let distance = twist::distance(twist, &env, distance);
-            -twist::times(twist, qkvet_spec::CallOption::AlibiSlopes) * alibi.slope * distance
+            -twist::times(twist, CallOption::AlibiSlopes) * alibi.slope * distance
         });
         (bias + slope, if bias.is_finite() { bias.abs() + slope.abs() } else { 0.0 })
     }

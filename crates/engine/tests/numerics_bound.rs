@@ -15,7 +15,8 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 /// Modifiers on top of contracts, one of each kind and some together.
-const COMPOSED: [&str; 25] = [
+const COMPOSED: [&str; 26] = [
+    "f64+f32-softmax",
     "f64+float32-inside",
     "f64+float16-inside",
     "f32+bfloat16-inside",

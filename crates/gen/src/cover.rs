@@ -1,8 +1,6 @@
 //! Covering arrays: few rows in which every combination of `t` choices occurs (greedy, row by row,
 //! deterministic).
 
-use std::collections::BTreeSet;
-
 /// One choice to be made in every row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Factor {
@@ -40,23 +38,73 @@ pub(crate) type Row = Vec<Option<usize>>;
 /// A factor and its level.
 type Choice = (usize, usize);
 
-/// Packed (factor, level) pairs, ascending by factor.
-type Combination = u64;
+/// Combinations of one size in their order, and which of them no row has yet.
+struct Uncovered {
+    all: Vec<Vec<Choice>>,
+    /// Those before this one are covered.
+    next: usize,
+    /// By [`Uncovered::place`].
+    is_open: Vec<bool>,
+    /// Where the levels of each factor start among those of all.
+    starts: Vec<usize>,
+    levels: usize,
+}
+
+impl Uncovered {
+    fn new(factors: &[Factor], strength: usize) -> Self {
+        let mut levels = 0;
+        let starts = factors.iter().map(|factor| {
+            levels += factor.levels;
+            levels - factor.levels
+        });
+        let starts = starts.collect();
+        let mut all = Vec::new();
+        combinations(factors, strength, 0, &mut Vec::new(), &mut all);
+        let is_open = vec![false; levels.pow(strength as u32)];
+        let mut uncovered = Self { all, next: 0, is_open, starts, levels };
+        for at in 0..uncovered.all.len() {
+            let place = uncovered.place(uncovered.all[at].iter().copied());
+            uncovered.is_open[place] = true;
+        }
+        uncovered
+    }
+
+    /// A number of its own for each combination, ascending by factor.
+    fn place(&self, combination: impl Iterator<Item = Choice>) -> usize {
+        combination
+            .fold(0, |place, (factor, level)| place * self.levels + self.starts[factor] + level)
+    }
+
+    /// Whether no row has the combination together with one more choice.
+    fn has(&self, combination: &[Choice], more: Choice) -> bool {
+        let (before, after) =
+            combination.split_at(combination.partition_point(|(factor, _)| *factor < more.0));
+        self.is_open[self.place(before.iter().copied().chain([more]).chain(after.iter().copied()))]
+    }
+
+    /// The first that no row has.
+    fn first(&mut self) -> Option<&[Choice]> {
+        while !self.is_open[self.place(self.all.get(self.next)?.iter().copied())] {
+            self.next += 1;
+        }
+        Some(&self.all[self.next])
+    }
+}
 
 /// Rows in which every admissible combination of `strength` factors' levels occurs (at most 3;
 /// fewer factors, fewer).
 pub(crate) fn covering_array(factors: &[Factor], strength: usize) -> Vec<Row> {
     let strength =
         strength.clamp(1, 3).min(factors.iter().filter(|factor| factor.levels > 0).count());
-    let mut uncovered = BTreeSet::new();
-    combinations(factors, strength, 0, &mut Vec::new(), &mut uncovered);
+    let mut uncovered = Uncovered::new(factors, strength);
     let mut used: Vec<Vec<usize>> = factors.iter().map(|factor| vec![0; factor.levels]).collect();
     let mut rows = Vec::new();
-    while let Some(first) = uncovered.first().copied() {
-        let row = next_row(factors, strength, first, &uncovered, &used);
-        let active: Vec<Choice> = assigned(&row);
+    while let Some(first) = uncovered.first().map(<[Choice]>::to_vec) {
+        let row = next_row(factors, strength, &first, &uncovered, &used);
+        let active: Vec<Choice> = assigned(&row).collect();
         subsets(&active, strength, &mut |chosen| {
-            uncovered.remove(&pack(chosen));
+            let place = uncovered.place(chosen.iter().copied());
+            uncovered.is_open[place] = false;
         });
         active.iter().for_each(|(factor, level)| used[*factor][*level] += 1);
         rows.push(row);
@@ -69,12 +117,12 @@ pub(crate) fn covering_array(factors: &[Factor], strength: usize) -> Vec<Row> {
 fn next_row(
     factors: &[Factor],
     strength: usize,
-    first: Combination,
-    uncovered: &BTreeSet<Combination>,
+    first: &[Choice],
+    uncovered: &Uncovered,
     used: &[Vec<usize>],
 ) -> Row {
     let mut row: Row = vec![None; factors.len()];
-    unpack(first).into_iter().for_each(|(factor, level)| row[factor] = Some(level));
+    first.iter().for_each(|(factor, level)| row[*factor] = Some(*level));
     let on: Vec<usize> = (0..factors.len())
         .filter(|at| row[*at].is_some())
         .filter_map(|at| factors[at].needs)
@@ -85,7 +133,7 @@ fn next_row(
         if row[at].is_some() || off {
             continue;
         }
-        let others = assigned(&row);
+        let others: Vec<Choice> = assigned(&row).collect();
         // The last factor that can keep the row from being plain does.
         let is_last = special.contains(&at)
             && is_plain(factors, &special, |other| if other == at { Some(0) } else { row[other] });
@@ -93,9 +141,7 @@ fn next_row(
         let score = |level: usize| {
             let mut new = 0usize;
             subsets(&others, strength - 1, &mut |chosen| {
-                let mut combination = [chosen, &[(at, level)]].concat();
-                combination.sort_unstable();
-                new += usize::from(uncovered.contains(&pack(&combination)));
+                new += usize::from(uncovered.has(chosen, (at, level)));
             });
             (new, std::cmp::Reverse(used[at][level]), std::cmp::Reverse(level))
         };
@@ -115,24 +161,17 @@ pub(crate) fn sample_evenly(
     if rows.len() <= limit {
         return (0..rows.len()).collect();
     }
-    let mut missing: BTreeSet<Choice> = factors
-        .iter()
-        .enumerate()
-        .flat_map(|(at, factor)| (0..factor.levels).map(move |level| (at, level)))
-        .collect();
+    let mut is_missing: Vec<Vec<bool>> =
+        factors.iter().map(|factor| vec![true; factor.levels]).collect();
     let order: Vec<usize> = (0..rows.len()).map(|at| (at + rotation) % rows.len()).collect();
     let mut chosen: Vec<usize> = Vec::new();
     while chosen.len() < limit {
-        let gain =
-            |at: usize| assigned(&rows[at]).iter().filter(|pair| missing.contains(pair)).count();
-        let Some(best) =
-            order.iter().copied().rev().max_by_key(|at| gain(*at)).filter(|at| gain(*at) > 0)
-        else {
-            break;
+        let gain = |at: &usize| {
+            assigned(&rows[*at]).filter(|(factor, level)| is_missing[*factor][*level]).count()
         };
-        assigned(&rows[best]).iter().for_each(|pair| {
-            missing.remove(pair);
-        });
+        let gains = order.iter().rev().map(|at| (gain(at), *at));
+        let Some((1.., best)) = gains.max_by_key(|(gain, _)| *gain) else { break };
+        assigned(&rows[best]).for_each(|(factor, level)| is_missing[factor][level] = false);
         chosen.push(best);
     }
     let rest: Vec<usize> = order.into_iter().filter(|at| !chosen.contains(at)).collect();
@@ -142,8 +181,8 @@ pub(crate) fn sample_evenly(
     chosen
 }
 
-fn assigned(row: &Row) -> Vec<Choice> {
-    row.iter().enumerate().filter_map(|(factor, level)| Some((factor, (*level)?))).collect()
+fn assigned(row: &Row) -> impl Iterator<Item = Choice> + '_ {
+    row.iter().enumerate().filter_map(|(factor, level)| Some((factor, (*level)?)))
 }
 
 fn combinations(
@@ -151,13 +190,13 @@ fn combinations(
     strength: usize,
     from: usize,
     chosen: &mut Vec<Choice>,
-    all: &mut BTreeSet<Combination>,
+    all: &mut Vec<Vec<Choice>>,
 ) {
     if chosen.len() == strength {
         let level =
             |at: usize| chosen.iter().find(|(factor, _)| *factor == at).map(|(_, level)| *level);
         if strength > 0 && !is_plain(factors, &special(factors), level) {
-            all.insert(pack(chosen));
+            all.push(chosen.clone());
         }
         return;
     }
@@ -194,21 +233,6 @@ fn subsets(items: &[Choice], count: usize, visit: &mut dyn FnMut(&[Choice])) {
         }
     }
     go(items, count, &mut Vec::new(), visit);
-}
-
-fn pack(combination: &[Choice]) -> Combination {
-    combination.iter().fold(0, |packed, (factor, level)| {
-        packed << 20 | (*factor as u64 + 1) << 15 | *level as u64
-    })
-}
-
-fn unpack(mut packed: Combination) -> Vec<Choice> {
-    let mut pairs = Vec::new();
-    while packed > 0 {
-        pairs.push(((packed >> 15 & 31) as usize - 1, (packed & 0x7fff) as usize));
-        packed >>= 20;
-    }
-    pairs
 }
 
 #[cfg(test)]

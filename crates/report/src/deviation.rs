@@ -171,13 +171,21 @@ fn together(patch: &MeaningPatch) -> Option<String> {
             DefaultScale::InverseSqrt => format!("the default scale is 1/√({of})"),
             DefaultScale::Inverse => format!("the default scale is 1/({of})"),
             DefaultScale::Sqrt => format!("the default scale is √({of})"),
+            DefaultScale::InverseFloorSqrt => format!("the default scale is 1/⌊√({of})⌋"),
             DefaultScale::One => "there is no default scale".to_owned(),
         });
     }
     if let Some(unseen) = &patch.unseen {
         let text = unseen.text();
+        let stands = text.strip_prefix("causal and j > ").filter(|_| patch.window.is_some());
+        if let Some((position, _)) = stands.and_then(|rest| rest.split_once(" or window")) {
+            return Some(format!(
+                "query i stands at key {position}, for the causal diagonal and the window"
+            ));
+        }
         if patch.key_lengths.is_some() {
-            let end = text.split(" or causal").next().unwrap_or(text);
+            let end = text.strip_prefix("key_lengths and ").unwrap_or(text);
+            let end = end.split(" or causal").next().unwrap_or(end);
             return Some(format!("key_lengths hide the keys {end}"));
         }
         let inner = |name: &str| text.strip_prefix(name).map(|rest| rest.trim_matches(['(', ')']));
@@ -272,6 +280,7 @@ fn twist(twist: &Twist) -> String {
             let what = match option {
                 CallOption::AlibiSlopes => "ALiBi is",
                 CallOption::Sinks => "the sinks are",
+                CallOption::Scale => "the scale is",
                 _ => "the bias is",
             };
             format!("{what} multiplied by {}", number(*factor))
@@ -283,7 +292,16 @@ fn twist(twist: &Twist) -> String {
             let plus = if *added { "their own logit plus" } else { "the logit" };
             format!("keys that {option} hides have {plus} {}", number(*score))
         }
+        Twist::HiddenAtCap { option } => {
+            format!("keys that {option} hides have the logit −softcap")
+        }
         Twist::Denominator { form } => match form {
+            DenominatorForm::SinkEachTile { size } => {
+                format!("exp(sink) joins the row sum once for each tile of {size} keys")
+            }
+            DenominatorForm::SinkTimes { factor } => {
+                format!("exp(sink) joins the row sum {} times", number(*factor))
+            }
             DenominatorForm::Plus { term } => {
                 format!("the row sum begins at {}, behind the shift by the maximum", number(*term))
             }
@@ -371,6 +389,12 @@ fn twist(twist: &Twist) -> String {
             LseForm::Negative => "the log-sum-exp has the wrong sign",
             LseForm::NegativeInfinity => "the log-sum-exp is −∞",
             LseForm::KeysCentered => "the log-sum-exp is that of keys without their mean",
+            LseForm::MaxInBaseTwo => {
+                "the maximum in the log-sum-exp is of base 2, the logarithm of the row sum is not"
+            }
+            LseForm::SumInBaseTwo => {
+                "the logarithm of the row sum in the log-sum-exp has base 2, the maximum has not"
+            }
         }
         .to_owned(),
     }
@@ -421,6 +445,11 @@ fn tiled(size: usize, form: &TileForm, at: TilePlace) -> String {
                 LazySlip::Rescaled => "row sum and weighted values are rescaled",
                 LazySlip::ValuesRescaled => "the weighted values are rescaled",
                 LazySlip::SumRescaled => "the row sum is rescaled",
+                LazySlip::NotRescaled => {
+                    return format!(
+                        "neither row sum nor weighted values are rescaled {place}, where the maximum rises by at most {most:.4}"
+                    );
+                }
             };
             return format!(
                 "{what} {place}, also where the old maximum is kept: for a rise of at most {most:.4}"

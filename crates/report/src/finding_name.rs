@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use qkvet_spec::{
-    Breakage, CallOption, Catalog, Cause, Finding, Form, Pipe, Redirects, ResultName, Summary,
-    Verdict,
+    Breakage, CallOption, Catalog, Cause, Finding, Form, Narrowed, Pipe, Redirects, ResultName,
+    Summary, Verdict,
 };
 
 use crate::glob::matches;
@@ -45,7 +45,13 @@ pub fn finding_name(finding: &Finding) -> String {
     }
     match &finding.cause {
         Cause::Faults { .. } | Cause::Convention { .. } => code(finding).unwrap_or_default(),
-        Cause::Precision { dtype, computed, .. } => format!("precision:{dtype}-in-{computed}"),
+        Cause::Precision { dtype, computed, what, .. } => {
+            let what = match what {
+                Narrowed::Everything => "",
+                Narrowed::Softmax => "softmax-",
+            };
+            format!("precision:{dtype}-{what}in-{computed}")
+        }
         Cause::Deviation { deviation, faults } if faults.is_empty() => {
             words(&format!("deviation {}", crate::deviation::title(deviation)))
         }

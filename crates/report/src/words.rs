@@ -3,9 +3,9 @@
 
 use qkvet_spec::{
     Breakage, CallOption, Cause, Condition, Dialect, Evidence, FaultFamily, FaultRef, Finding,
-    FindingKind, Form, Indices, Judgment, Note, Predicate, Reading, RightLayout, Rival, SeenIn,
-    Sentence, Sentences, ThreadCounts, UnknownOffer, Verdict, Warning, Witness, Words, WrongAxis,
-    WrongElements, format_ratio, span, spans,
+    FindingKind, Form, Indices, Judgment, Narrowed, Note, Predicate, Reading, RightLayout, Rival,
+    SeenIn, Sentence, Sentences, ThreadCounts, UnknownOffer, Verdict, Warning, Witness, Words,
+    WrongAxis, WrongElements, format_ratio, span, spans,
 };
 
 use crate::deviation;
@@ -223,9 +223,10 @@ impl Words for English {
             Cause::Convention { title, .. } => {
                 format!("undeclared convention: {}", lower_first(title))
             }
-            Cause::Precision { dtype, computed, .. } => {
-                format!("{dtype} is computed in {computed}")
-            }
+            Cause::Precision { dtype, computed, what, .. } => match what {
+                Narrowed::Everything => format!("{dtype} is computed in {computed}"),
+                Narrowed::Softmax => format!("the softmax of {dtype} is computed in {computed}"),
+            },
             Cause::Layout { .. } => LAYOUT.to_owned(),
             Cause::Threads => THREADS.to_owned(),
             Cause::Intermittent => INTERMITTENT.to_owned(),
@@ -269,8 +270,13 @@ impl Words for English {
             Cause::Convention { standard, .. } => Some(format!(
                 "the standard is {standard}; all else was judged under the convention"
             )),
-            Cause::Precision { computed, contract, explained, of, .. } => Some(format!(
+            Cause::Precision {
+                computed, contract, explained, of, what: Narrowed::Everything, ..
+            } => Some(format!(
                 "every number returned is one of {computed}, and {explained} of {of} failing cases are right under {contract}; all else was judged under it"
+            )),
+            Cause::Precision { contract, explained, of, .. } => Some(format!(
+                "no formula explains them, and {explained} of {of} failing cases are right under {contract}"
             )),
             Cause::Layout { right, faults } if faults.is_empty() => Some(layout(*right)),
             Cause::Layout { faults, .. } => Some(format!(

@@ -127,6 +127,11 @@ pub struct Packed {
 }
 
 impl CallOptions {
+    /// Whether the bias hides keys: it holds −∞.
+    pub fn bias_hides(&self) -> bool {
+        self.bias.as_ref().is_some_and(|bias| bias.data.contains(&f64::NEG_INFINITY))
+    }
+
     /// The options that are on.
     pub fn on(&self) -> OptionSet {
         CallOption::ALL.into_iter().filter(|option| self.has(*option)).collect()
@@ -168,6 +173,35 @@ impl CallOptions {
 }
 
 impl Call {
+    /// The tensors of numbers that are there, by the names that they have in requests and files.
+    pub fn numbers(&self) -> impl Iterator<Item = (&'static str, &Tensor)> {
+        let options = &self.options;
+        [
+            ("query", Some(&self.query)),
+            ("key", Some(&self.key)),
+            ("value", Some(&self.value)),
+            ("bias", options.bias.as_ref()),
+            ("sinks", options.sinks.as_ref()),
+            ("alibi_slopes", options.alibi_slopes.as_ref()),
+        ]
+        .into_iter()
+        .filter_map(|(name, tensor)| Some((name, tensor?)))
+    }
+
+    /// The lengths and offsets that are there, by the same names.
+    pub fn whole_numbers(&self) -> impl Iterator<Item = (&'static str, &[usize])> {
+        let options = &self.options;
+        let offsets = |of: fn(&Packed) -> &Vec<usize>| options.packed.as_ref().map(of);
+        [
+            ("key_lengths", options.key_lengths.as_ref()),
+            ("query_lengths", options.query_lengths.as_ref()),
+            ("query_offsets", offsets(|packed| &packed.query_offsets)),
+            ("key_offsets", offsets(|packed| &packed.key_offsets)),
+        ]
+        .into_iter()
+        .filter_map(|(name, numbers)| Some((name, numbers?.as_slice())))
+    }
+
     /// Extents read off the three tensors, which have four axes each.
     pub fn dims(&self) -> Dims {
         let (q, k, v) = (&self.query.shape, &self.key.shape, &self.value.shape);

@@ -22,9 +22,9 @@ pub enum Twist {
         /// How.
         form: LogitForm,
     },
-    /// An addend of the logits, or a sink, is multiplied by a number.
+    /// The scale, an addend of the logits, or a sink is multiplied by a number.
     Times {
-        /// `bias`, `alibi_slopes` or `sinks`.
+        /// `scale`, given or not, `bias`, `alibi_slopes` or `sinks`.
         option: CallOption,
         /// The factor.
         factor: f64,
@@ -44,6 +44,11 @@ pub enum Twist {
         score: f64,
         /// Whether it is added to their own logit, not put in its place.
         added: bool,
+    },
+    /// Keys that one option hides have the logit `−softcap`: they were hidden before it.
+    HiddenAtCap {
+        /// The option.
+        option: CallOption,
     },
     /// The row sum is another one.
     Denominator {
@@ -209,6 +214,16 @@ pub enum DenominatorForm {
         /// Whether part `t` is the keys `j` with `j % size = t`, else those with `j / size = t`.
         strided: bool,
     },
+    /// The exponential of the sink joins it once for each tile.
+    SinkEachTile {
+        /// Keys of a tile.
+        size: usize,
+    },
+    /// The exponential of the sink joins it so many times.
+    SinkTimes {
+        /// How many.
+        factor: f64,
+    },
     /// `count` more keys of logit `−softcap` and value 0.
     PaddingAtCap {
         /// Keys up to a multiple of this number.
@@ -253,8 +268,8 @@ pub enum TileForm {
         /// Which.
         by: TileMax,
     },
-    /// The maximum stays where the tile raises it by no more than that, and something is done as if
-    /// it rose.
+    /// Where the tile raises the maximum by no more than that, it stays, and something is done as if
+    /// it rose; or it rises, and nothing is rescaled.
     Lazy {
         /// The largest rise that is passed over.
         most: f64,
@@ -300,6 +315,8 @@ pub enum LazySlip {
     ValuesRescaled,
     /// The row sum is.
     SumRescaled,
+    /// The maximum rises, and neither sum is rescaled.
+    NotRescaled,
 }
 
 /// At which tiles a fault of tiles is.
@@ -406,6 +423,10 @@ pub enum LseForm {
     NegativeInfinity,
     /// That of keys from which their mean is taken away.
     KeysCentered,
+    /// Its maximum is in base 2, the logarithm of the row sum is not.
+    MaxInBaseTwo,
+    /// The logarithm of the row sum is in base 2, the maximum is not.
+    SumInBaseTwo,
 }
 
 /// What a deviation changes: fields of the meaning, and at most one twist beyond them.

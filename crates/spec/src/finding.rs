@@ -184,12 +184,15 @@ pub enum Cause {
         /// What is standard.
         standard: String,
     },
-    /// Everything is computed in a narrower format than the contract says, and is right in it.
+    /// Something is computed in a narrower format than the contract says, and all is right by it.
     Precision {
         /// Format of the calls.
         dtype: Dtype,
-        /// Format that every number returned is one of.
+        /// The narrower format.
         computed: Dtype,
+        /// What is computed in it.
+        #[serde(default, skip_serializing_if = "Narrowed::is_everything")]
+        what: Narrowed,
         /// The contract that holds instead.
         contract: String,
         /// How many of the failing cases are right under it.
@@ -307,6 +310,24 @@ impl Cause {
             Self::Precision { .. } => FindingKind::Precision,
             _ => FindingKind::Verdict,
         }
+    }
+}
+
+/// What is computed in a narrower format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Narrowed {
+    /// Everything: each number returned is one of the format.
+    #[default]
+    Everything,
+    /// The softmax.
+    Softmax,
+}
+
+impl Narrowed {
+    fn is_everything(&self) -> bool {
+        *self == Self::Everything
     }
 }
 

@@ -83,8 +83,8 @@ pub use event::{
 pub use evidence::{Approx, Aspect, Element, Evidence, Expectation, Got, Origin, Place, Relates};
 pub use example::{Number, Numbers, Picture, StageStep, Steps, WorkedExample};
 pub use finding::{
-    Cause, FaultRef, Finding, FindingKind, FindingState, Form, Note, Proposal, ResultName,
-    RightLayout, Rival, ThreadCounts,
+    Cause, FaultRef, Finding, FindingKind, FindingState, Form, Narrowed, Note, Proposal,
+    ResultName, RightLayout, Rival, ThreadCounts,
 };
 pub use fit::{Alike, Fit};
 pub use format::Format;

@@ -4,7 +4,7 @@ use qkvet_engine::affects::touches;
 use qkvet_spec::Fault;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use super::{Cause, Evidence, Seen};
+use super::{Cause, Evidence, Seen, tells_apart};
 
 /// Fewer failures than this are explained by some pair by chance.
 const FEWEST: usize = 2;
@@ -46,8 +46,10 @@ pub(super) fn pairs<'f>(
             |seen: &Seen<'_>| seen.record.call.query.data.len() * seen.record.call.dims().n_k;
         evidence.failures[*at].iter().map(elements).sum::<usize>()
     };
+    let is_poor =
+        |at: &usize| !evidence.failures[*at].iter().any(|seen| tells_apart(&seen.record.call));
     let mut tried: Vec<usize> = (0..evidence.failures.len()).collect();
-    tried.sort_by_key(size);
+    tried.sort_by_key(|at| (is_poor(at), size(at)));
     tried.truncate(TRIED);
     let explained = |pair: [&'f Fault; 2]| {
         let is_candidate = tried.iter().any(|at| evidence.explains(*at, &pair));

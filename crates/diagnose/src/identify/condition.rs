@@ -228,8 +228,13 @@ fn literals(samples: &[Sample], of_elements: bool) -> Vec<Literal> {
         }
         (1..=3).for_each(|n| add(format!("{name} == {n}"), 6.0));
     }
-    add("window_left == 0".to_owned(), 6.0);
-    add("window_right == 0".to_owned(), 6.0);
+    for side in ["window_left", "window_right"] {
+        add(format!("{side} == 0"), 6.0);
+        for end in ["n_k - 1", "n_k", "n_q - 1", "n_q"] {
+            add(format!("{side} >= {end}"), 8.0);
+            add(format!("{side} < {end}"), 8.0);
+        }
+    }
     if of_elements {
         elements(samples, &mut add);
     }

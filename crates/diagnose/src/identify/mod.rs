@@ -22,7 +22,7 @@ use qkvet_spec::{
 use self::fresh::{CONFIRMING, Confirmed, Pool, again};
 pub use self::fresh::{Came, FreshCalls};
 pub(crate) use self::layer::{Layer, predict};
-pub(crate) use self::record::{MAX_LOOSENESS, is_near};
+pub(crate) use self::record::{MAX_LOOSENESS, is_near, lost_below_normal};
 use self::record::{Record, cost};
 use self::search::{Candidate, Known, MIN_EXPLAINED, holds_somewhere};
 use crate::cause::Records;

@@ -1,6 +1,6 @@
 //! Calls and what came back, element by element, held against what is thought to be computed.
 
-use qkvet_engine::format::{smallest_subnormal, unit_roundoff};
+use qkvet_engine::format::{underflow, unit_roundoff};
 use qkvet_engine::interpret::interpret;
 use qkvet_engine::law::CallRecord;
 use qkvet_engine::lowering::call_env;
@@ -35,7 +35,7 @@ pub(super) struct ResultRecord {
 pub(super) struct Record {
     pub(super) call: Call,
     pub(super) results: Vec<ResultRecord>,
-    /// Smallest number of the format.
+    /// What any element may be off by, however small it is.
     pub(super) tiny: f64,
 }
 
@@ -58,6 +58,13 @@ pub(super) enum Bearing {
 pub(super) fn cost(call: &Call) -> usize {
     let Dims { b, h_q, n_q, n_k, d_k, d_v, .. } = call.dims();
     b * h_q * n_q * n_k * (d_k + d_v + 16)
+}
+
+/// What may be lost below the normal range: `2η(1 + n_k·max|V|)`, for products of weights and values
+/// that underflow, or are flushed to zero.
+pub(crate) fn lost_below_normal(call: &Call) -> f64 {
+    let most = call.value.data.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+    2.0 * underflow(call.dtype()) * (1.0 + call.dims().n_k as f64 * most)
 }
 
 impl Record {
@@ -95,7 +102,7 @@ impl Record {
         };
         let results = record.results().map(|it| result(it.want)).collect::<Option<Vec<_>>>()?;
         let tells = results.iter().any(|it| it.tells.contains(&true));
-        tells.then(|| Self { tiny: smallest_subnormal(call.dtype()), call: call.clone(), results })
+        tells.then(|| Self { tiny: lost_below_normal(call), call: call.clone(), results })
     }
 
     /// A call that came out right.
@@ -114,7 +121,7 @@ impl Record {
         let lse = call.return_lse.then_some(ResultName::Lse);
         let wants = std::iter::once(ResultName::Output).chain(weights).chain(lse);
         let results = wants.map(result).collect::<Option<Vec<_>>>()?;
-        Some(Self { tiny: smallest_subnormal(call.dtype()), call: call.clone(), results })
+        Some(Self { tiny: lost_below_normal(call), call: call.clone(), results })
     }
 
     /// Those of the calls of a failure in which something that tells is wrong.

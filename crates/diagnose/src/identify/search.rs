@@ -10,11 +10,18 @@ use super::condition::{Rule, Sample, rules};
 use super::language::{Family, Scope, Word, families, shortest, words};
 use super::layer::{Layer, element_env, predict};
 use super::record::{Bearing, Record, ResultRecord, is_near};
+use crate::cause::tells_apart;
+use crate::sample_evenly::sample_evenly;
 
 /// Wrong calls that every word is tried on.
 const TRIED: usize = 4;
-/// Words that meet every call.
-const MAX_WORDS: usize = 24;
+/// Words that meet every call: those that explain most, and those that besides make fewest right
+/// calls wrong.
+const MAX_WORDS: [usize; 2] = [16, 16];
+/// Words that score so much less than the last of the first are not looked at.
+const SLACK: f64 = 3.0;
+/// Right calls that tell the second.
+const MAX_RIGHT: usize = 12;
 /// Elements of one call that a rule is learned from, of each kind.
 const MAX_ELEMENTS: usize = 24;
 /// Elements of all calls together, about.
@@ -104,24 +111,51 @@ impl Known<'_> {
         let places: Vec<_> =
             wrong.iter().map(|record| (record.call.dims(), record.call.options.on())).collect();
         let scope = Scope::new(&places, alone(&wrong));
+        let tried = one_of_each_kind(&wrong);
         let mut survivors: Vec<Word> =
-            words(&scope).into_iter().filter(|word| self.survives(word, &wrong)).collect();
-        survivors.extend(families().iter().filter_map(|family| self.fitted(family, &wrong)));
+            words(&scope).into_iter().filter(|word| self.survives(word, &tried)).collect();
+        let fitted = |family| self.fitted(family, &wrong, &tried);
+        survivors.extend(families().iter().filter_map(fitted));
+        let mut best: Vec<f64> = Vec::new();
         let mut counted: Vec<(f64, Word)> = Vec::new();
         for word in survivors {
-            let worst = counted.get(MAX_WORDS - 1).map(|(score, _)| *score);
+            let worst = best.get(MAX_WORDS[0] - 1).map(|score| score - SLACK);
             if let Some(score) = self.count(&word, &wrong, worst) {
-                let at = counted.partition_point(|(other, _)| *other >= score);
-                counted.insert(at, (score, word));
-                counted.truncate(MAX_WORDS);
+                best.insert(best.partition_point(|other| *other >= score), score);
+                best.truncate(MAX_WORDS[0]);
+                counted.push((score, word));
             }
         }
-        let mut found: Vec<Candidate> = counted
+        let worst = best.last().copied().unwrap_or(f64::NEG_INFINITY);
+        let mut found: Vec<Candidate> = self
+            .leading(counted, worst)
             .into_iter()
-            .filter_map(|(_, word)| self.candidate(word, Told::default()))
+            .filter_map(|word| self.candidate(word, Told::default()))
             .collect();
         found.sort_by(|x, y| y.score.total_cmp(&x.score));
         found
+    }
+
+    /// The words that meet every call.
+    fn leading(&self, mut counted: Vec<(f64, Word)>, worst: f64) -> Vec<Word> {
+        counted.retain(|(score, _)| *score >= worst - SLACK);
+        counted.sort_by(|x, y| y.0.total_cmp(&x.0));
+        let right: Vec<&Record> = self.records.iter().filter(|it| !it.is_wrong()).collect();
+        let spoiled = |word: &Word| {
+            let layer = Layer::always(&word.formula);
+            let concerned: Vec<&&Record> =
+                right.iter().filter(|record| self.concerns(word, record)).collect();
+            sample_evenly(&concerned, MAX_RIGHT)
+                .filter_map(|record| Some(record.bearing(&self.predicted(record, &layer)?)))
+                .filter(|bearing| *bearing == Bearing::Loss)
+                .count()
+        };
+        let rest = counted.split_off(MAX_WORDS[0].min(counted.len()));
+        let mut rest: Vec<(f64, Word)> =
+            rest.into_iter().map(|(score, word)| (score - spoiled(&word) as f64, word)).collect();
+        rest.sort_by(|x, y| y.0.total_cmp(&x.0));
+        rest.truncate(MAX_WORDS[1]);
+        counted.into_iter().chain(rest).map(|(_, word)| word).collect()
     }
 
     /// Wrong calls in which the word holds what was not held, less what its length costs; `None` where
@@ -150,19 +184,11 @@ impl Known<'_> {
             && word.without.is_none_or(|option| !options.has(option))
     }
 
-    /// Whether the word explains one head of one of a few small wrong calls.
-    fn survives(&self, word: &Word, wrong: &[&Record]) -> bool {
+    /// Whether the word explains one head of one of a few wrong calls.
+    fn survives(&self, word: &Word, tried: &[&Record]) -> bool {
         let layer = Layer::always(&word.formula);
-        let mut kinds = Vec::new();
-        let small = wrong.iter().filter(|record| self.concerns(word, record)).filter(|record| {
-            let kind = record.call.options.on();
-            let is_new = !kinds.contains(&kind);
-            if is_new {
-                kinds.push(kind);
-            }
-            is_new
-        });
-        small.take(TRIED).any(|record| self.explains_a_head(&layer, word, record))
+        let tried = tried.iter().filter(|record| self.concerns(word, record));
+        tried.take(TRIED).any(|record| self.explains_a_head(&layer, word, record))
     }
 
     fn explains_a_head(&self, layer: &Layer, word: &Word, record: &Record) -> bool {
@@ -190,7 +216,7 @@ impl Known<'_> {
     }
 
     /// The word of a family whose number fits a wrong call.
-    fn fitted(&self, family: &Family, wrong: &[&Record]) -> Option<Word> {
+    fn fitted(&self, family: &Family, wrong: &[&Record], kinds: &[&Record]) -> Option<Word> {
         let word = |number: f64, bits: f64| Word {
             formula: (family.formula)(number),
             bits: family.bits + bits,
@@ -214,7 +240,7 @@ impl Known<'_> {
             limits = if both.0 <= both.1 { both } else { (low, high) };
             words.extend(shortest(limits.0, limits.1).map(|(number, bits)| word(number, bits)));
         }
-        words.into_iter().rev().find(|word| self.survives(word, wrong))
+        words.into_iter().rev().find(|word| self.survives(word, kinds))
     }
 
     /// Limits of the number that holds every element of a head, by Gauss and Newton.
@@ -328,6 +354,21 @@ impl Known<'_> {
     }
 }
 
+/// For each set of options the smallest wrong call with the keys to tell words apart, else the
+/// smallest.
+fn one_of_each_kind<'a>(wrong: &[&'a Record]) -> Vec<&'a Record> {
+    let mut kinds: Vec<&Record> = Vec::new();
+    for record in wrong {
+        let on = record.call.options.on();
+        match kinds.iter_mut().find(|kind| kind.call.options.on() == on) {
+            None => kinds.push(record),
+            Some(kind) if !tells_apart(&kind.call) && tells_apart(&record.call) => *kind = record,
+            Some(_) => {}
+        }
+    }
+    kinds
+}
+
 /// The one result that is wrong, where some call gave another one, which is right.
 fn alone(wrong: &[&Record]) -> Option<ResultName> {
     let is_wrong = |one: &&ResultRecord| one.wrong().next().is_some();
@@ -368,7 +409,7 @@ fn element_samples(record: &Record, predicted: &[Plain], most: usize) -> Vec<Sam
                     one.tells[*at] && holds == is_gain && one.is_held[*at] != is_gain
                 })
                 .collect();
-            let some = crate::sample_evenly::sample_evenly(&all, most);
+            let some = sample_evenly(&all, most);
             let env = element_env(&record.call, width, Extent::Whole);
             samples.extend(some.map(|at| Sample { env: env(*at), is_gain }));
         };

@@ -4,7 +4,7 @@ use qkvet_spec::{Contract, Depth, Dtype, Format};
 
 use crate::enclosure::RowStats;
 use crate::format::{
-    is_representable, max_finite, min_normal, pow2, smallest_subnormal, unit_roundoff,
+    is_representable, max_finite, min_normal, pow2, smallest_subnormal, underflow, unit_roundoff,
 };
 use crate::gemm::gamma;
 use crate::head::Head;
@@ -276,13 +276,4 @@ impl Formats {
 pub(super) fn growth(count: u32, u: f64) -> f64 {
     (0..count).fold(1.0, |product, _| product * (1.0 + u)) * (1.0 + f64::EPSILON * f64::from(count))
         - 1.0
-}
-
-/// Absolute error of rounding below the normal range: half a spacing, or for formats whose
-/// subnormals are often flushed to zero the smallest normal number.
-pub(super) fn underflow(dtype: Dtype) -> f64 {
-    match dtype {
-        Dtype::Float16 | Dtype::Float8E4m3fn | Dtype::Float8E5m2 => smallest_subnormal(dtype) / 2.0,
-        Dtype::Float64 | Dtype::Float32 | Dtype::Bfloat16 => min_normal(dtype),
-    }
 }

@@ -1,13 +1,13 @@
 //! The log-sum-exp of a row under a contract. Derivation: `docs/bounds.md#lse-contract`.
 
 use super::INFLATION;
-use super::formats::{Formats, underflow};
+use super::formats::Formats;
 use super::logits::Logits;
 use super::merging::factor_error;
 use super::probable::{self, LAMBDA};
 use super::row::RowTerms;
 use crate::enclosure::RowStats;
-use crate::format::{max_finite, min_normal, unit_roundoff};
+use crate::format::{max_finite, min_normal, underflow, unit_roundoff};
 use crate::gemm::gamma;
 use crate::head::{Head, Normalization};
 

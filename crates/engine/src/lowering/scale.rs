@@ -31,6 +31,7 @@ fn default(meaning: &Meaning, call: &Call, factor: f64) -> RealScale {
     match meaning.default_scale {
         DefaultScale::InverseSqrt => RealScale::over_root(factor, m),
         DefaultScale::Inverse => RealScale::over_root(factor, m * m),
+        DefaultScale::InverseFloorSqrt => RealScale::over_root(factor, m.isqrt() * m.isqrt()),
         // √m = m/√m.
         DefaultScale::Sqrt => RealScale::over_root(factor * m as f64, m),
         DefaultScale::One => RealScale::over_root(factor, 1),

@@ -52,7 +52,7 @@ impl<'a> Rules<'a> {
         let mask =
             mask.filter(|_| matches!(self.meaning.mask, Mask::TrueAttends | Mask::TrueHides));
         let bias = self.options.bias.as_ref().filter(|_| self.meaning.bias == Bias::NonzeroHides);
-        let spans = || (0..self.dims.n_q).map(|i| self.span(i));
+        let spans = || (0..self.dims.n_q).map(|i| self.span(h, i));
         let Meaning { unseen, shown, .. } = self.meaning;
         let is_plain = unseen.text() == "0" && shown.text() == "0";
         if mask.is_none() && bias.is_none() && zero_keys == 0 && is_plain {
@@ -122,8 +122,8 @@ impl<'a> Rules<'a> {
         signed(sequence.keys.start) + position(&sequence, i, self.meaning.alibi_anchor)
     }
 
-    /// The keys that query `i` sees, masks aside.
-    fn span(&self, i: usize) -> Span {
+    /// The keys that query `i` of head `h` sees, masks aside.
+    fn span(&self, h: usize, i: usize) -> Span {
         let sequence = self.sequence(i);
         if !sequence.queries.contains(i) {
             return Span::default();
@@ -141,7 +141,7 @@ impl<'a> Rules<'a> {
             let row = if row.is(IndexName::Query) {
                 i
             } else {
-                self.maps.value(row, self.here(0, i, 0), self.dims.n_q)
+                self.maps.value(row, self.here(h, i, 0), self.dims.n_q)
             };
             at_most(position(&sequence, row, anchor) + self.meaning.causal_offset);
         }

@@ -124,6 +124,11 @@ impl Row {
             Some(LseForm::NegativeInfinity) => f64::NEG_INFINITY,
             // What is taken away is a number of the query.
             Some(LseForm::KeysCentered) => natural,
+            Some(LseForm::MaxInBaseTwo | LseForm::SumInBaseTwo) if self.sum == 0.0 => natural,
+            Some(LseForm::MaxInBaseTwo) => {
+                self.max * std::f64::consts::LOG2_E + libm::log(self.sum)
+            }
+            Some(LseForm::SumInBaseTwo) => self.max + libm::log2(self.sum),
         };
         let factor = match meaning.lse_base {
             LseBase::Natural => 1.0,
@@ -202,6 +207,8 @@ fn denominator(
         }
         DenominatorForm::Plus { term } => tail + term,
         DenominatorForm::Times { factor } => (plain + tail) * factor - plain,
+        DenominatorForm::SinkEachTile { size } => tail * logits.len().div_ceil(size.max(1)) as f64,
+        DenominatorForm::SinkTimes { factor } => tail * factor,
         DenominatorForm::SinkAsNumber => sink?.abs(),
         DenominatorForm::SinkNotShifted => libm::exp(sink?),
         DenominatorForm::PaddingAtCap { multiple } => {
@@ -271,7 +278,8 @@ impl Tiles<'_> {
             let form = self.is_at(end, n).then_some(self.form);
             let (risen, is_first) = (max.max(own), max == f64::NEG_INFINITY);
             let is_kept = matches!(form, Some(TileForm::Lazy { most, .. }) if risen - max <= most);
-            let kept = if is_kept { max } else { risen };
+            let rises = matches!(form, Some(TileForm::Lazy { slip: LazySlip::NotRescaled, .. }));
+            let kept = if is_kept && !rises { max } else { risen };
             let [factor, passed] =
                 [kept, risen].map(|to| if is_first { 1.0 } else { libm::exp(max - to) });
             let by = |factor: f64, what: TileFactor| match what {
@@ -292,6 +300,7 @@ impl Tiles<'_> {
                     LazySlip::Rescaled => (of_values, of_sum) = (passed, passed),
                     LazySlip::ValuesRescaled => of_values = passed,
                     LazySlip::SumRescaled => of_sum = passed,
+                    LazySlip::NotRescaled => (of_values, of_sum) = (1.0, 1.0),
                 },
                 _ => {}
             }

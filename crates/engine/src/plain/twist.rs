@@ -19,15 +19,18 @@ pub(super) fn is_transposed(twist: Option<&Twist>) -> bool {
 
 /// The call without the option whose hidden keys have a logit.
 pub(super) fn without_option(twist: Option<&Twist>, call: &Call) -> Option<Call> {
-    let Some(Twist::Hidden { option, .. }) = twist else { return None };
+    let (Twist::Hidden { option, .. } | Twist::HiddenAtCap { option }) = twist? else {
+        return None;
+    };
     let mut open = call.clone();
     open.options.clear(*option);
     Some(open)
 }
 
 /// The logit of a key that the option hides.
-pub(super) fn hidden(twist: Option<&Twist>, z: f64) -> f64 {
+pub(super) fn hidden(twist: Option<&Twist>, softcap: Option<f64>, z: f64) -> f64 {
     match twist {
+        Some(Twist::HiddenAtCap { .. }) => softcap.map_or(f64::NEG_INFINITY, |cap| -cap.abs()),
         Some(Twist::Hidden { score, added: true, .. }) => z + score,
         Some(Twist::Hidden { score, added: false, .. }) => *score,
         _ => f64::NEG_INFINITY,

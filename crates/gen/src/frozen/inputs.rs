@@ -49,8 +49,7 @@ impl OwnCase {
             return Err(GenError::new("element", "query and key", expected, "larger ones"));
         }
         // Other laws say which keys are seen, and know of no bias that hides any.
-        let bias = call.options.bias.as_ref();
-        if !law.says_a_result() && bias.is_some_and(|it| it.data.contains(&f64::NEG_INFINITY)) {
+        if !law.says_a_result() && call.options.bias_hides() {
             return Err(GenError::new("element", "bias", "finite numbers", "-inf"));
         }
         let mut case = Case { law: law.law.law.clone(), ..case_of(call) };
@@ -103,16 +102,7 @@ pub fn call_to_npz(call: &Call) -> Result<Vec<u8>, GenError> {
     let mut arrays = IndexMap::new();
     let mut add = |name: &str, array: Array| drop(arrays.insert(name.to_owned(), array));
     let options = &call.options;
-    for (name, tensor) in [
-        ("query", Some(&call.query)),
-        ("key", Some(&call.key)),
-        ("value", Some(&call.value)),
-        ("bias", options.bias.as_ref()),
-        ("sinks", options.sinks.as_ref()),
-        ("alibi_slopes", options.alibi_slopes.as_ref()),
-    ] {
-        tensor.into_iter().for_each(|tensor| add(name, Array::of(tensor)));
-    }
+    call.numbers().for_each(|(name, tensor)| add(name, Array::of(tensor)));
     options.mask.iter().for_each(|mask| add("mask", Array::of_mask(mask)));
     for (name, number) in [("scale", options.scale), ("softcap", options.softcap)] {
         number.into_iter().for_each(|number| add(name, Array::of_numbers(&[], &[number])));
@@ -122,16 +112,10 @@ pub fn call_to_npz(call: &Call) -> Result<Vec<u8>, GenError> {
     }
     let side = |side: Option<usize>| side.map_or(-1, |n| n as i64);
     let window = options.window.map(|window| vec![side(window.left), side(window.right)]);
-    let whole = |all: &Vec<usize>| all.iter().map(|n| *n as i64).collect::<Vec<_>>();
-    let packed = options.packed.as_ref();
-    for (name, numbers) in [
-        ("window", window),
-        ("key_lengths", options.key_lengths.as_ref().map(whole)),
-        ("query_lengths", options.query_lengths.as_ref().map(whole)),
-        ("query_offsets", packed.map(|packed| whole(&packed.query_offsets))),
-        ("key_offsets", packed.map(|packed| whole(&packed.key_offsets))),
-    ] {
-        numbers.into_iter().for_each(|numbers| add(name, Array::of_whole(&numbers)));
+    window.into_iter().for_each(|sides| add("window", Array::of_whole(&sides)));
+    for (name, numbers) in call.whole_numbers() {
+        let numbers: Vec<i64> = numbers.iter().map(|n| *n as i64).collect();
+        add(name, Array::of_whole(&numbers));
     }
     let texts = IndexMap::from([(DTYPE.to_owned(), call.dtype().name().to_owned())]);
     npz::write(&Archive { texts, arrays })

@@ -143,7 +143,7 @@ pub(crate) fn options(call: &Call, style: Style) -> Vec<(String, String)> {
         ("sinks", float_tensor(&options.sinks)),
         ("alibi_slopes", float_tensor(&options.alibi_slopes)),
     ];
-    let whole = crate::wire::whole_numbers(call).map(|(name, x)| (name, whole_numbers(x, style)));
+    let whole = call.whole_numbers().map(|(name, x)| (name, whole_numbers(x, style)));
     let on = all.into_iter().filter_map(|(name, literal)| Some((name, literal?)));
     on.chain(whole).map(|(name, literal)| (name.to_owned(), literal)).collect()
 }

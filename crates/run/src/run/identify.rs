@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 
 use qkvet_diagnose::{ExplainedBy, Identified, explained_by, foretells, identify};
-use qkvet_spec::{Behavior, Call, Cause, Dtype, Fault, FaultRef, Standing, Stopped, Verdict};
+use qkvet_spec::{
+    Behavior, Call, Cause, Dtype, Fault, FaultRef, Meaning, Standing, Stopped, Verdict,
+};
 
 use super::call::Workers;
 use super::fresh::{Fresh, first_call, right_like};
@@ -165,13 +167,15 @@ fn of_one_format<'a>(
 
 fn group<'a>(state: &RunState<'_, 'a>, found: Identified, cases: &[usize]) -> Group<'a> {
     let Identified { deviation, members } = found;
+    let standard = Meaning::standard();
+    let meaning = deviation.formula.meaning.apply(&standard);
     let is_same = |fault: &&&'a Fault| {
         deviation.standing == Standing::Named
             && deviation.formula.twist.is_none()
             && deviation.formula.result.is_none()
             && fault.execution.is_empty()
             && fault.behavior.is_none()
-            && fault.meaning == deviation.formula.meaning
+            && fault.meaning.apply(&standard) == meaning
     };
     let faults: Vec<&Fault> = state.config.catalog.faults.values().collect();
     // The plainest of several: the others have a condition of their own.

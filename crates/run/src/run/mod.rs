@@ -174,7 +174,8 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
         conventions: &conventions,
         stopped: stopped.as_ref(),
     };
-    let groups = identify::identified(&state, &mut workers, group::groups(&state));
+    let mut groups = identify::identified(&state, &mut workers, group::groups(&state));
+    precision::name_steps(&state, &mut workers, &mut groups)?;
     for group in groups {
         if let Some(shown) = shown(&state, &mut workers, group)? {
             findings.extend(describe(&state, &workers, shown)?);

@@ -1,8 +1,11 @@
 //! Formats that a target computes in without saying so: every number that it returns is one of a
-//! narrower format, and what is wrong is right under the contract of that format.
+//! narrower format, and what is wrong is right under the contract of that format. Or the softmax
+//! does, where nothing else explains what is wrong.
 
+use qkvet_diagnose::sample_evenly;
 use qkvet_engine::format::is_representable;
-use qkvet_spec::{Cause, Contract, Dtype, Verdict};
+use qkvet_engine::law::CallRecord;
+use qkvet_spec::{Cause, Contract, Dtype, Narrowed, Verdict};
 
 use super::call::Workers;
 use super::case::JudgedCase;
@@ -46,6 +49,7 @@ impl Suspected {
         Cause::Precision {
             dtype: self.dtype,
             computed: self.narrow,
+            what: Narrowed::Everything,
             contract: self.contract.contract.clone(),
             explained,
             of: self.failing.len(),
@@ -101,6 +105,71 @@ pub(super) fn precisions<'a>(
         }
     }
     Ok(found)
+}
+
+/// The modifier of a contract whose softmax is in float32.
+const SOFTMAX: &str = "f32-softmax";
+/// Failing cases that it is tried on before all are put again.
+const TRIED: usize = 12;
+/// Where values are multiples of one over the first, sums of weights of float32 are multiples of one
+/// over the last: weights from `2⁻¹⁶` on are multiples of `2⁻⁴⁰`. Those of the middle one are so by
+/// accident.
+const COARSE: [f64; 3] = [64.0, 1_048_576.0, 70_368_744_177_664.0];
+/// Smaller results have fewer places behind those.
+const LEAST: f64 = 1.0 / 16.0;
+/// One result in so many has to be such a sum, of so many at least. Of others one in 128 is.
+const SUMS: [usize; 2] = [4, 32];
+
+/// Names a softmax in float32 where nothing else explains wrong results of float64: results of coarse
+/// values are sums of weights of float32, and all are right under the contract that allows for it.
+pub(super) fn name_steps<'a>(
+    state: &RunState<'_, 'a>,
+    workers: &mut Workers<'_, 'a>,
+    groups: &mut [Group<'a>],
+) -> Result<(), RunError> {
+    let Some(contract) = state.config.contracts.get(&Dtype::Float64) else { return Ok(()) };
+    let contract = state.config.catalog.contract(&format!("{}+{SOFTMAX}", contract.contract));
+    let (Ok(contract), None) = (contract, state.stopped) else { return Ok(()) };
+    for group in groups {
+        let members = &group.members;
+        let is_open = matches!(group.cause, Cause::Unexplained { .. }) && !group.on_views;
+        let is_double = |case: &JudgedCase<'_>| case.planned.dtype() == Dtype::Float64;
+        if !is_open || !state.of(members).all(is_double) || !are_sums(state, members) {
+            continue;
+        }
+        let some: Vec<usize> = sample_evenly(members, TRIED).copied().collect();
+        let mut holds = |members: &[usize]| -> Result<bool, RunError> {
+            let judged = judge_under(state, workers, members, &contract)?;
+            Ok(judged.iter().all(|(_, case)| case.verdict() != Verdict::Fail))
+        };
+        if holds(&some)? && holds(members)? {
+            let of = members.len();
+            group.cause = Cause::Precision {
+                dtype: Dtype::Float64,
+                computed: Dtype::Float32,
+                what: Narrowed::Softmax,
+                contract: contract.contract.clone(),
+                explained: of,
+                of,
+            };
+        }
+    }
+    Ok(())
+}
+
+/// Whether outputs of coarse values are sums of weights of float32.
+fn are_sums(state: &RunState<'_, '_>, members: &[usize]) -> bool {
+    let is_multiple = |x: f64, of: f64| (x * of).fract().to_bits() << 1 == 0;
+    let is_coarse =
+        |record: &&CallRecord| record.call.value.data.iter().all(|v| is_multiple(*v, COARSE[0]));
+    let calls = state.of(members).flat_map(|case| &case.calls).filter(is_coarse);
+    let outputs = calls.flat_map(|record| record.output.output.data.iter().copied());
+    let (mut all, mut sums) = (0, 0);
+    for x in outputs.filter(|x| x.abs() >= LEAST && !is_multiple(*x, COARSE[1])) {
+        all += 1;
+        sums += usize::from(is_multiple(x, COARSE[2]));
+    }
+    all >= SUMS[1] && sums * SUMS[0] >= all
 }
 
 /// Whether every number of the results is one of the format, and there is one.

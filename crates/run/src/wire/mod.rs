@@ -14,9 +14,7 @@ pub use error::WireError;
 pub(crate) use error::quoted;
 pub(crate) use memory::Memory;
 pub use reader::AnswerReader;
-pub(crate) use request::{
-    Changed, RunLine, WorkerFields, empty_run, hello, line, run_request, whole_numbers,
-};
+pub(crate) use request::{Changed, RunLine, WorkerFields, empty_run, hello, line, run_request};
 pub use request::{TensorBits, params, tensors};
 pub(crate) use scratch::Scratch;
 

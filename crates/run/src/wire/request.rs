@@ -10,7 +10,7 @@ use qkvet_spec::wire::{
     AsItIs, Hello, INLINE_LIMIT, Params, Payload, Run, WIRE, Want, WireDtype, WireTensor,
     WireWindow,
 };
-use qkvet_spec::{BoolTensor, Call, Packed, Tensor};
+use qkvet_spec::{BoolTensor, Call, Tensor};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -112,42 +112,18 @@ pub type TensorBits<'a> = (&'static str, WireDtype, Cow<'a, [usize]>, Vec<u8>);
 
 /// The tensors of a call, those that are on.
 pub fn tensors(call: &Call) -> Vec<TensorBits<'_>> {
-    let options = &call.options;
-    let floats = [
-        ("query", Some(&call.query)),
-        ("key", Some(&call.key)),
-        ("value", Some(&call.value)),
-        ("bias", options.bias.as_ref()),
-        ("sinks", options.sinks.as_ref()),
-        ("alibi_slopes", options.alibi_slopes.as_ref()),
-    ];
-    let floats = floats.into_iter().filter_map(|(name, tensor)| {
-        let Tensor { dtype, shape, data } = tensor?;
-        Some((name, (*dtype).into(), shape.into(), format::encode(data, *dtype)))
+    let floats = call.numbers().map(|(name, Tensor { dtype, shape, data })| {
+        (name, (*dtype).into(), shape.into(), format::encode(data, *dtype))
     });
-    let mask = options.mask.iter().map(|BoolTensor { shape, data }| {
+    let mask = call.options.mask.iter().map(|BoolTensor { shape, data }| {
         let bits = data.iter().map(|x| u8::from(*x)).collect();
         ("mask", WireDtype::Bool, shape.into(), bits)
     });
-    let whole = whole_numbers(call).map(|(name, numbers)| {
+    let whole = call.whole_numbers().map(|(name, numbers)| {
         let bits = numbers.iter().flat_map(|n| (*n as u64).to_le_bytes()).collect();
         (name, WireDtype::Int64, vec![numbers.len()].into(), bits)
     });
     floats.chain(mask).chain(whole).collect()
-}
-
-/// The tensors of a call that hold lengths and offsets, those that are on.
-pub(crate) fn whole_numbers(call: &Call) -> impl Iterator<Item = (&'static str, &[usize])> {
-    let options = &call.options;
-    let offsets = |of: fn(&Packed) -> &Vec<usize>| options.packed.as_ref().map(of);
-    [
-        ("key_lengths", options.key_lengths.as_ref()),
-        ("query_lengths", options.query_lengths.as_ref()),
-        ("query_offsets", offsets(|packed| &packed.query_offsets)),
-        ("key_offsets", offsets(|packed| &packed.key_offsets)),
-    ]
-    .into_iter()
-    .filter_map(|(name, numbers)| Some((name, numbers?.as_slice())))
 }
 
 /// A message that is no struct: the data of its tensors are written as they are here too.

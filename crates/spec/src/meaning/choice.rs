@@ -24,6 +24,8 @@ pub enum DefaultScale {
     InverseSqrt,
     /// `1/m`.
     Inverse,
+    /// `1/⌊√m⌋`.
+    InverseFloorSqrt,
     /// `√m`.
     Sqrt,
     /// `1`.

@@ -22,6 +22,7 @@ To do: declare it with the --convention of the hint, or in qkvet.yaml; or change
 
 const PRECISION: &str = "\
 The target computes in a narrower format than that of the call: every number that it returns is one of that format, and what is wrong is right under its contract. One finding, however many cases show it. Everything else is judged under that contract.
+Or the softmax alone is computed in it: no fault and no formula explains what is wrong, and all of it is right under the contract that is named.
 To do: declare it with the --contract of the hint, or in qkvet.yaml; or compute in the format of the call";
 
 const FIXED: &str = "\

@@ -25,6 +25,11 @@ fn maps(x: &str, n: &str, tiles: &[usize]) -> Vec<(String, f64)> {
         all.push((format!("min({x}, {})", m - 1), 7.0));
         all.push((format!("min({x} / {m} * {m} + {m}, {n}) - 1 - {x} % {m}"), 9.0));
         all.push((format!("{x} / {m} % 4 * {m} + {x} % {m}"), 10.0));
+        // The last tile begins where a whole one would end with the last.
+        all.push((
+            format!("{x} - ({x} >= {n} / {m} * {m}) * ({n} >= {m}) * ({m} - {n} % {m})"),
+            9.0,
+        ));
     }
     for k in 2..=4 {
         all.push((format!("{x} % (({n} + {}) / {k})", k - 1), 7.0));

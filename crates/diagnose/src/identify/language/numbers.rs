@@ -45,9 +45,10 @@ fn all_hidden(hidden: HiddenKeys, score: f64) -> DeviationFormula {
 
 /// Every family, in a fixed order.
 pub(crate) fn families() -> Vec<Family> {
-    use CallOption::{AlibiSlopes, Bias, Causal, KeyLengths, Mask, Sinks, Window};
+    use CallOption::{AlibiSlopes, Bias, Causal, KeyLengths, Mask, Scale, Sinks, Window};
     let family = |needs, starts, bits, formula| Family { formula, needs, starts, bits };
     vec![
+        family(&[], GAINS, 4.0, |t| times(Scale, t)),
         family(&[], GAINS, 4.0, |t| logits(LogitForm::Times { factor: t })),
         family(&[], &[0.5, 1.5, 4.0, 10.0, 30.0], 5.0, |t| logits(LogitForm::Clipped { limit: t })),
         family(&[], &[0.5, 1.5, 4.0, 10.0, 30.0], 6.0, |t| {
@@ -56,6 +57,7 @@ pub(crate) fn families() -> Vec<Family> {
         family(&[Bias], GAINS, 4.0, |t| times(Bias, t)),
         family(&[AlibiSlopes], GAINS, 4.0, |t| times(AlibiSlopes, t)),
         family(&[Sinks], GAINS, 4.0, |t| times(Sinks, t)),
+        family(&[Sinks], GAINS, 5.0, |t| sum(DenominatorForm::SinkTimes { factor: t })),
         family(&[], &[1e-3, 0.1, 1.0, 3.0], 5.0, |t| sum(DenominatorForm::Plus { term: t })),
         family(&[], GAINS, 5.0, |t| sum(DenominatorForm::Times { factor: t })),
         family(&[], GAINS, 5.0, |t| twisted(Twist::OutputTimes { factor: t })),
@@ -124,7 +126,7 @@ pub(crate) fn shortest(low: f64, high: f64) -> Option<(f64, f64)> {
             ));
         }
     }
-    for digits in 0..12 {
+    for digits in 0..17 {
         let text = format!("{:.digits$e}", low.midpoint(high));
         let x: f64 = text.parse().ok()?;
         if is_in(x) {

@@ -96,7 +96,7 @@ const EXTENTS: [&str; 7] = ["b", "h_q", "h_k", "n_q", "n_k", "d_k", "d_v"];
 /// The default scale of another number, and explicit scales.
 fn scales(words: &mut Words<'_>) {
     use CallOption::Scale;
-    use DefaultScale::{Inverse, InverseSqrt, One, Sqrt};
+    use DefaultScale::{Inverse, InverseFloorSqrt, InverseSqrt, One, Sqrt};
     let none = MeaningPatch::default;
     for (explicit, bits) in [
         (ExplicitScale::Ignored, 2.0),
@@ -131,7 +131,9 @@ fn scales(words: &mut Words<'_>) {
     }
     of.extend([16, 32, 64, 96, 128, 256].map(|n| (n.to_string(), 7.0)));
     for (text, bits) in of {
-        for (form, more) in [(InverseSqrt, 0.0), (Inverse, 1.0), (Sqrt, 2.0)] {
+        for (form, more) in
+            [(InverseSqrt, 0.0), (Inverse, 1.0), (Sqrt, 2.0), (InverseFloorSqrt, 3.0)]
+        {
             let (default_scale, scale_of) = (Some(form), expr(&text));
             let patch = MeaningPatch { default_scale, scale_of, ..none() };
             words.meaning(&[], bits + more, patch);

@@ -50,8 +50,7 @@ pub(super) fn add(words: &mut Words<'_>) {
         ("min(i, h_q - 1)", 8.0),
         ("i / 2 % h_q", 9.0),
     ] {
-        let head = expr(head).into_iter();
-        head.for_each(|head| words.twist(&[CallOption::Sinks], bits, Twist::SinkOf { head }));
+        words.twist_of(&[CallOption::Sinks], bits, head, |head| Twist::SinkOf { head });
     }
     for (distance, bits) in [
         ("n_k - 1 - j", 6.0),
@@ -62,6 +61,7 @@ pub(super) fn add(words: &mut Words<'_>) {
         ("max(i - j, 0)", 7.0),
         ("i + n_k - n_q - j", 6.0),
         ("max(i + n_k - n_q - j, 0)", 7.0),
+        ("max(i + n_k - n_q - j, j - i + n_q - n_k)", 7.0),
         ("n_q - 1 - j", 7.0),
         ("max(n_q - 1 - j, j - n_q + 1)", 8.0),
         ("max(key_length - query_length + i - j, j - i + query_length - key_length)", 9.0),
@@ -69,10 +69,8 @@ pub(super) fn add(words: &mut Words<'_>) {
         ("1 + max(i + n_k - n_q - j, j - i + n_q - n_k)", 8.0),
         ("(i + n_k - n_q - j) * (i + n_k - n_q - j)", 8.0),
     ] {
-        let distance = expr(distance).into_iter();
-        distance.for_each(|distance| {
-            words.twist(&[CallOption::AlibiSlopes], bits, Twist::AlibiDistance { distance });
-        });
+        let needs = [CallOption::AlibiSlopes];
+        words.twist_of(&needs, bits, distance, |distance| Twist::AlibiDistance { distance });
     }
     for form in [InputForm::KeyForValue, InputForm::ValueForKey, InputForm::ScoresTransposed] {
         words.twist(&[], 6.0, Twist::Inputs { form });
@@ -85,6 +83,8 @@ pub(super) fn add(words: &mut Words<'_>) {
         LseForm::Negative,
         LseForm::NegativeInfinity,
         LseForm::KeysCentered,
+        LseForm::MaxInBaseTwo,
+        LseForm::SumInBaseTwo,
     ] {
         words.twist(&[], 5.0, Twist::Lse { form });
     }
@@ -102,10 +102,8 @@ fn stubs(words: &mut Words<'_>) {
     for (row, bits) in
         [("i", 4.0), ("0", 4.0), ("n_k - 1", 4.0), ("i + n_k - n_q", 5.0), ("min(i, n_k - 1)", 6.0)]
     {
-        let row = expr(row).into_iter();
-        row.for_each(|row| {
-            words.twist(&[], bits, Twist::Stub { form: StubForm::ValueRow { row } })
-        });
+        let twist = |row| Twist::Stub { form: StubForm::ValueRow { row } };
+        words.twist_of(&[], bits, row, twist);
     }
 }
 
@@ -126,9 +124,13 @@ fn tiles(words: &mut Words<'_>) {
     ];
     // Rises that kernels pass over, natural and of base 2.
     for most in [8.0 * LN_2, 4.0 * LN_2, 8.0, 4.0] {
-        for slip in
-            [LazySlip::Shifted, LazySlip::Rescaled, LazySlip::ValuesRescaled, LazySlip::SumRescaled]
-        {
+        for slip in [
+            LazySlip::Shifted,
+            LazySlip::Rescaled,
+            LazySlip::ValuesRescaled,
+            LazySlip::SumRescaled,
+            LazySlip::NotRescaled,
+        ] {
             forms.push((lazy(most, slip), 11.0));
         }
     }
@@ -173,6 +175,14 @@ fn tiles(words: &mut Words<'_>) {
             let form = DenominatorForm::OwnMaxima { size, strided };
             words.twist(&[], 9.0, Twist::Denominator { form });
         }
+    }
+    for size in words.scope.tiles.clone() {
+        let form = DenominatorForm::SinkEachTile { size };
+        words.twist(&[CallOption::Sinks], 8.0, Twist::Denominator { form });
+    }
+    for option in [CallOption::Causal, CallOption::Mask, CallOption::Window, CallOption::KeyLengths]
+    {
+        words.twist(&[option, CallOption::Softcap], 6.0, Twist::HiddenAtCap { option });
     }
     for multiple in words.scope.tiles.clone() {
         let form = DenominatorForm::PaddingAtCap { multiple };
@@ -229,15 +239,12 @@ fn counts(words: &mut Words<'_>) {
         ]);
     }
     for (times, bits) in both {
-        let times = expr(&times).into_iter();
-        times.for_each(|times| {
-            words.twist(&[], bits + 1.0, Twist::Counts { times, of: CountOf::Both });
-        });
+        let twist = |times| Twist::Counts { times, of: CountOf::Both };
+        words.twist_of(&[], bits + 1.0, &times, twist);
     }
     for (times, bits) in one {
         for of in [CountOf::Sum, CountOf::Values] {
-            let times = expr(&times).into_iter();
-            times.for_each(|times| words.twist(&[], bits + 1.0, Twist::Counts { times, of }));
+            words.twist_of(&[], bits + 1.0, &times, |times| Twist::Counts { times, of });
         }
     }
 }
@@ -255,11 +262,9 @@ fn cells(words: &mut Words<'_>) {
     ] {
         for (value, more) in [("0", 0.0), ("1", 1.0), ("n_k - 1 - j", 3.0), ("j", 3.0), ("i", 3.0)]
         {
-            let parts = expr(cells).zip(expr(value)).into_iter();
-            parts.for_each(|(cells, value)| {
-                let twist = Twist::BiasCells { cells, value };
-                words.twist(&[CallOption::Bias], 5.0 + bits + more, twist);
-            });
+            let Some(value) = expr(value) else { continue };
+            let twist = |cells| Twist::BiasCells { cells, value: value.clone() };
+            words.twist_of(&[CallOption::Bias], 5.0 + bits + more, cells, twist);
         }
     }
     let mut zeros: Vec<(String, f64)> = Vec::new();
@@ -281,8 +286,7 @@ fn cells(words: &mut Words<'_>) {
         ["h % (h_q / h_k) >= h_k", "h / (h_q / h_k) >= h_q / h_k"].map(|it| (it.to_owned(), 9.0)),
     );
     let mut add = |needs: &[CallOption], cells: &str, bits: f64| {
-        let cells = expr(cells).into_iter();
-        cells.for_each(|cells| words.twist(needs, bits, Twist::OutputWhere { cells, value: 0.0 }));
+        words.twist_of(needs, bits, cells, |cells| Twist::OutputWhere { cells, value: 0.0 });
     };
     zeros.iter().for_each(|(cells, bits)| add(&[], cells, *bits));
     for (end, bits) in [("key_length", 5.0), ("query_length", 6.0), ("key_length / 2", 8.0)] {

@@ -1,7 +1,7 @@
 //! Visible sets: predicates over `i`, `j`, extents, lengths, windows and tiles that stand for a part
 //! of what hides keys, or join it.
 
-use qkvet_spec::{CallOption, Causal, MeaningPatch, Obedience, WindowSide};
+use qkvet_spec::{CallOption, Causal, MeaningPatch, Obedience, WindowBounds, WindowSide};
 
 use super::word::{Words, expr};
 
@@ -91,6 +91,9 @@ fn causal(words: &mut Words<'_>) {
         ("i % (h_q / h_k)", 7.0),
         ("i * (h_q / h_k)", 7.0),
         ("i * (h_q / h_k) + h % (h_q / h_k)", 8.0),
+        ("(i * (h_q / h_k) + h % (h_q / h_k)) % n_q", 9.0),
+        ("(h % (h_q / h_k) * n_q + i) / (h_q / h_k)", 9.0),
+        ("(i * h_q + h) % n_q", 9.0),
         ("i / 2", 6.0),
         ("2 * i", 6.0),
         ("i / h_q", 7.0),
@@ -107,6 +110,16 @@ fn causal(words: &mut Words<'_>) {
         rows.extend(all.map(|row| (row, 8.0)));
     }
     for (row, bits) in rows {
+        // The same for the window, whose row has no field of its own.
+        let at = format!("{row} + n_k - n_q");
+        let beyond = format!("j < {at} - window_left or j > {at} + window_right");
+        let patch = MeaningPatch {
+            causal: Some(Causal::Ignored),
+            window: Some(WindowBounds::Ignored),
+            unseen: expr(&format!("causal and j > {at} or window and ({beyond})")),
+            ..MeaningPatch::default()
+        };
+        words.meaning(&[CallOption::Window], bits + 1.0, patch);
         let patch = MeaningPatch { causal_row: expr(&row), ..MeaningPatch::default() };
         words.meaning(&[CallOption::Causal], bits, patch);
     }
@@ -123,9 +136,13 @@ fn loops(words: &mut Words<'_>, tiles: &[usize]) {
             let last = format!(
                 "(min(i / {t} * {t} + {t}, query_length) + key_length - query_length - 1) / {s} * {s} + {s}"
             );
-            let unseen = expr(&format!("causal and j >= {first}"));
-            let patch = MeaningPatch { unseen, ..MeaningPatch::default() };
-            words.meaning(&[CallOption::Causal], 11.0, patch);
+            let row = format!("(min(i / {t} * {t} + {t}, n_q) - 1 + n_k - n_q)");
+            let rounded = format!("({row} + {s} - 1) / {s} * {s}");
+            for end in [first, rounded] {
+                let unseen = expr(&format!("causal and j >= {end}"));
+                let patch = MeaningPatch { unseen, ..MeaningPatch::default() };
+                words.meaning(&[CallOption::Causal], 11.0, patch);
+            }
             let patch = MeaningPatch {
                 causal: Some(Causal::Ignored),
                 unseen: expr(&format!("causal and j >= {last}")),
@@ -193,13 +210,14 @@ fn lengths(words: &mut Words<'_>) {
         ends.push((format!("(key_length + {}) / {t} * {t}", t - 1), 5.0));
         ends.push((format!("key_length / {t} * {t}"), 5.0));
         ends.push((format!("min(key_length, {t})"), 6.0));
+        ends.push((format!("key_length - (key_length % {t} == 0) * {t}"), 7.0));
     }
     for (end, bits) in ends {
         let past = "causal and j > i + key_length - query_length";
         let patch = MeaningPatch {
             key_lengths: Some(Obedience::Ignored),
             causal: Some(Causal::Ignored),
-            unseen: expr(&format!("j >= {end} or {past}")),
+            unseen: expr(&format!("key_lengths and j >= {end} or {past}")),
             ..MeaningPatch::default()
         };
         words.meaning(&[CallOption::KeyLengths], 4.0 + bits, patch);
@@ -235,6 +253,7 @@ fn also(words: &mut Words<'_>) {
             (format!("j < n_k - {t}"), 8.0),
             (format!("j >= n_k / {t} * {t}"), 7.0),
             (format!("j >= max({t}, n_k / {t} * {t})"), 8.0),
+            (format!("j >= n_k - (n_k % {t} == 0) * {t}"), 9.0),
             (format!("j < {t}"), 8.0),
             (format!("j == {t}"), 9.0),
             (format!("j / {t} == i / {t}"), 10.0),

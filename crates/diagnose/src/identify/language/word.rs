@@ -76,6 +76,19 @@ impl Words<'_> {
         }
     }
 
+    /// Adds a twist with an expression.
+    pub(super) fn twist_of(
+        &mut self,
+        needs: &[CallOption],
+        bits: f64,
+        text: &str,
+        twist: impl Fn(IndexExpr) -> Twist,
+    ) {
+        if let Some(one) = expr(text) {
+            self.twist(needs, bits, twist(one));
+        }
+    }
+
     /// Says of the last word that calls with the option are no evidence.
     pub(super) fn without(&mut self, option: CallOption) {
         self.words.iter_mut().last().into_iter().for_each(|word| word.without = Some(option));
