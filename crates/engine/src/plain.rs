@@ -173,6 +173,7 @@ impl Place<'_> {
                         (f64::NAN, 0.0)
                     }
                     Some(Twist::Lse { form: LseForm::KeysCentered }) => mean_score(head, i),
+                    Some(Twist::Lse { form: LseForm::MaxNotScaled }) => row.unscaled(head),
                     _ => (0.0, 0.0),
                 };
                 result.push(value - shift, error + size);

@@ -296,6 +296,9 @@ fn twist(twist: &Twist) -> String {
             format!("keys that {option} hides have the logit −softcap")
         }
         Twist::Denominator { form } => match form {
+            DenominatorForm::SinkKeysCentered => {
+                "the sink meets logits of keys without their mean".to_owned()
+            }
             DenominatorForm::SinkEachTile { size } => {
                 format!("exp(sink) joins the row sum once for each tile of {size} keys")
             }
@@ -351,6 +354,9 @@ fn twist(twist: &Twist) -> String {
                 PartWeight::OwnSum => "by their own row sums",
                 PartWeight::ExpOfLog2 => "by e to the power of their log-sum-exp in base 2",
                 PartWeight::TwoToLse => "by 2 to the power of their log-sum-exp",
+                PartWeight::EmptyAsZero => {
+                    "with a log-sum-exp of 0 for those without a visible key"
+                }
                 PartWeight::LastOnly => "as if only the last existed",
             };
             format!("{parts} are merged {by}")
@@ -379,6 +385,13 @@ fn twist(twist: &Twist) -> String {
             InputForm::KeyForValue => "the key is used for the value",
             InputForm::ValueForKey => "the value is used for the key",
             InputForm::ScoresTransposed => "the scores are transposed",
+            InputForm::KeyReshaped => {
+                "the key is transposed by a change of shape, from (n_k, d_k) to (d_k, n_k)"
+            }
+            InputForm::QueryAsRows => "heads and rows of the query are exchanged",
+            InputForm::KeyAsRows => "heads and rows of the key are exchanged",
+            InputForm::ValueAsRows => "heads and rows of the value are exchanged",
+            InputForm::AllAsRows => "heads and rows of query, key and value are exchanged",
         }
         .to_owned(),
         Twist::Lse { form } => match form {
@@ -389,6 +402,9 @@ fn twist(twist: &Twist) -> String {
             LseForm::Negative => "the log-sum-exp has the wrong sign",
             LseForm::NegativeInfinity => "the log-sum-exp is −∞",
             LseForm::KeysCentered => "the log-sum-exp is that of keys without their mean",
+            LseForm::MaxNotScaled => {
+                "the maximum in the log-sum-exp is that of scores that are not scaled"
+            }
             LseForm::MaxInBaseTwo => {
                 "the maximum in the log-sum-exp is of base 2, the logarithm of the row sum is not"
             }

@@ -214,6 +214,8 @@ pub enum DenominatorForm {
         /// Whether part `t` is the keys `j` with `j % size = t`, else those with `j / size = t`.
         strided: bool,
     },
+    /// The exponential of the sink joins those of logits of keys without their mean.
+    SinkKeysCentered,
     /// The exponential of the sink joins it once for each tile.
     SinkEachTile {
         /// Keys of a tile.
@@ -366,6 +368,8 @@ pub enum PartWeight {
     ExpOfLog2,
     /// 1 for the last part.
     LastOnly,
+    /// The exponential of its log-sum-exp, which is taken for 0 where no key is seen.
+    EmptyAsZero,
 }
 
 /// What is returned instead of attention.
@@ -402,6 +406,16 @@ pub enum InputForm {
     ValueForKey,
     /// The scores transposed, where there are as many queries as keys.
     ScoresTransposed,
+    /// The key transposed by a change of its shape: `(n_k, d_k)` is read as `(d_k, n_k)`.
+    KeyReshaped,
+    /// The query with heads for rows: `(h, n, d)` is read as `(n, h, d)`.
+    QueryAsRows,
+    /// The key so.
+    KeyAsRows,
+    /// The value so.
+    ValueAsRows,
+    /// All three so.
+    AllAsRows,
 }
 
 /// Another log-sum-exp.
@@ -423,6 +437,8 @@ pub enum LseForm {
     NegativeInfinity,
     /// That of keys from which their mean is taken away.
     KeysCentered,
+    /// Its maximum is that of the scores before they are scaled.
+    MaxNotScaled,
     /// Its maximum is in base 2, the logarithm of the row sum is not.
     MaxInBaseTwo,
     /// The logarithm of the row sum is in base 2, the maximum is not.

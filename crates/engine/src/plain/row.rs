@@ -52,7 +52,8 @@ impl Row {
                 sum = terms.iter().sum::<f64>() + sink.map_or(0.0, libm::exp);
             }
             Some(Twist::Denominator { form }) if plain > 0.0 => {
-                let other = denominator(*form, call, head, (plain, &logits), tail, (sink, shift));
+                let other =
+                    denominator(*form, (call, env), head, (plain, &logits), tail, (sink, shift));
                 sum = plain + other.unwrap_or(tail);
             }
             Some(Twist::Weights { form }) => sum = reweighed(*form, &logits, &mut terms, sum),
@@ -99,6 +100,19 @@ impl Row {
         !self.visible.contains(&true)
     }
 
+    /// What the maximum is more than that of the scores before they are scaled, and an error; no
+    /// number where that is not known here.
+    pub(super) fn unscaled(&self, head: &Head<'_>) -> (f64, f64) {
+        let scale = head.scale.value;
+        let is_scaled = scale > 0.0
+            && head.softcap.is_none()
+            && head.biases().is_none()
+            && head.alibi.is_none()
+            && head.sink.is_none();
+        let raw = if is_scaled { self.max / scale } else { f64::NAN };
+        (self.max - raw, 4.0 * raw.abs())
+    }
+
     pub(super) fn lse(&self, twist: Option<&Twist>, meaning: &Meaning) -> (f64, f64) {
         let natural = if self.sum == 0.0 {
             match meaning.empty_lse {
@@ -123,7 +137,7 @@ impl Row {
             Some(LseForm::Negative) => -natural,
             Some(LseForm::NegativeInfinity) => f64::NEG_INFINITY,
             // What is taken away is a number of the query.
-            Some(LseForm::KeysCentered) => natural,
+            Some(LseForm::KeysCentered | LseForm::MaxNotScaled) => natural,
             Some(LseForm::MaxInBaseTwo | LseForm::SumInBaseTwo) if self.sum == 0.0 => natural,
             Some(LseForm::MaxInBaseTwo) => {
                 self.max * std::f64::consts::LOG2_E + libm::log(self.sum)
@@ -185,7 +199,7 @@ pub(super) fn weighed(head: &Head<'_>, row: &Row, meaning: &Meaning) -> Vec<(f64
 /// What joins the row sum beside the keys.
 fn denominator(
     form: DenominatorForm,
-    call: &Call,
+    (call, env): (&Call, &IndexEnv),
     head: &Head<'_>,
     (plain, logits): (f64, &[f64]),
     tail: f64,
@@ -209,6 +223,10 @@ fn denominator(
         DenominatorForm::Times { factor } => (plain + tail) * factor - plain,
         DenominatorForm::SinkEachTile { size } => tail * logits.len().div_ceil(size.max(1)) as f64,
         DenominatorForm::SinkTimes { factor } => tail * factor,
+        DenominatorForm::SinkKeysCentered => {
+            let row = usize::try_from(env.i).unwrap_or(0);
+            tail * libm::exp(super::mean_score(head, row).0)
+        }
         DenominatorForm::SinkAsNumber => sink?.abs(),
         DenominatorForm::SinkNotShifted => libm::exp(sink?),
         DenominatorForm::PaddingAtCap { multiple } => {
@@ -366,6 +384,10 @@ fn merged(ends: &[usize], by: PartWeight, logits: &[f64], terms: &mut [f64]) -> 
         let max = logits[part.clone()].iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if max == f64::NEG_INFINITY {
             terms[part].fill(0.0);
+            if by == PartWeight::EmptyAsZero {
+                let weight = libm::exp(-whole);
+                (total, absolute) = (total + weight, absolute + weight);
+            }
             continue;
         }
         let mut sum = 0.0;
@@ -382,6 +404,7 @@ fn merged(ends: &[usize], by: PartWeight, logits: &[f64], terms: &mut [f64]) -> 
             }
             PartWeight::ExpMax => libm::exp(max - whole),
             PartWeight::OwnSum => sum,
+            PartWeight::EmptyAsZero => libm::exp(lse - whole),
             PartWeight::TwoToLse => libm::exp2(lse - whole),
             PartWeight::ExpOfLog2 => libm::exp((lse - whole) * std::f64::consts::LOG2_E),
             PartWeight::LastOnly => f64::from(u8::from(part.end == n)),

@@ -1,16 +1,43 @@
 //! What a twist changes, step by step.
 
-use qkvet_spec::{Call, CallOption, IndexEnv, InputForm, LogitForm, SoftcapForm, Twist};
+use qkvet_spec::{
+    Call, CallOption, Dims, IndexEnv, InputForm, LogitForm, SoftcapForm, Tensor, Twist,
+};
 
 /// The call with another input, if the twist takes one.
 pub(super) fn inputs(twist: Option<&Twist>, call: &Call) -> Option<Call> {
     let Some(Twist::Inputs { form }) = twist else { return None };
+    let Dims { h_q, h_k, n_q, n_k, d_k, d_v, .. } = call.dims();
+    let query = || exchanged(&call.query, [n_q, h_q], d_k);
+    let key = || exchanged(&call.key, [n_k, h_k], d_k);
+    let value = || exchanged(&call.value, [n_k, h_k], d_v);
     match form {
         InputForm::ScoresTransposed => None,
+        InputForm::KeyReshaped => {
+            Some(Call { key: exchanged(&call.key, [d_k, n_k], 1), ..call.clone() })
+        }
+        InputForm::QueryAsRows => Some(Call { query: query(), ..call.clone() }),
+        InputForm::KeyAsRows => Some(Call { key: key(), ..call.clone() }),
+        InputForm::ValueAsRows => Some(Call { value: value(), ..call.clone() }),
+        InputForm::AllAsRows => {
+            Some(Call { query: query(), key: key(), value: value(), ..call.clone() })
+        }
         _ if call.key.shape != call.value.shape => None,
         InputForm::KeyForValue => Some(Call { value: call.key.clone(), ..call.clone() }),
         InputForm::ValueForKey => Some(Call { key: call.value.clone(), ..call.clone() }),
     }
+}
+
+/// Blocks of `m × n` parts of `width` numbers, read as such and transposed.
+fn exchanged(tensor: &Tensor, [m, n]: [usize; 2], width: usize) -> Tensor {
+    let mut data = Vec::with_capacity(tensor.data.len());
+    for block in tensor.data.chunks(m * n * width) {
+        for at in 0..m * n {
+            let from = (at % m * n + at / m) * width;
+            data.extend_from_slice(&block[from..from + width]);
+        }
+    }
+    Tensor { data, ..tensor.clone() }
 }
 
 pub(super) fn is_transposed(twist: Option<&Twist>) -> bool {

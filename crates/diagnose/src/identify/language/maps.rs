@@ -36,6 +36,10 @@ fn maps(x: &str, n: &str, tiles: &[usize]) -> Vec<(String, f64)> {
     }
     // Items know of nothing else, heads of the number of key heads alone: a remainder by another
     // extent would be a condition in the guise of a map.
+    if n == "h_q" {
+        all.push(("h / (h_q / h_k)".to_owned(), 5.0));
+        all.push(("h % (h_q / h_k)".to_owned(), 6.0));
+    }
     let others: &[&str] = match x {
         "item" => &[],
         "h" => &["h_k"],
@@ -102,11 +106,22 @@ pub(super) fn add(words: &mut Words<'_>) {
             *head(&mut other) = expr(text);
             words.meaning(&[option], bits, other);
         }
+        for (text, bits) in [("item", 6.0), ("h", 7.0), ("j", 7.0)] {
+            let mut other = MeaningPatch::default();
+            *row(&mut other) = expr(text);
+            words.meaning(&[option], bits, other);
+        }
         let mut exchanged = MeaningPatch::default();
         *item(&mut exchanged) = expr("(item * h_q + h) % b");
         *head(&mut exchanged) = expr("(item * h_q + h) / b");
         words.meaning(&[option], 7.0, exchanged);
     }
+    let exchanged = MeaningPatch {
+        output_head: expr("(h * n_q + i) % h_q"),
+        output_row: expr("(h * n_q + i) / h_q"),
+        ..MeaningPatch::default()
+    };
+    words.meaning(&[], 7.0, exchanged);
     heads(words);
     widths(words, &tiles);
 }

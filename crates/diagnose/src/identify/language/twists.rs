@@ -38,6 +38,7 @@ pub(super) fn add(words: &mut Words<'_>) {
         DenominatorForm::SinkAsNumber,
         DenominatorForm::SinkNotShifted,
         DenominatorForm::SinkAboveKeys,
+        DenominatorForm::SinkKeysCentered,
     ] {
         words.twist(&[CallOption::Sinks], 5.0, Twist::Denominator { form });
     }
@@ -72,7 +73,16 @@ pub(super) fn add(words: &mut Words<'_>) {
         let needs = [CallOption::AlibiSlopes];
         words.twist_of(&needs, bits, distance, |distance| Twist::AlibiDistance { distance });
     }
-    for form in [InputForm::KeyForValue, InputForm::ValueForKey, InputForm::ScoresTransposed] {
+    for form in [
+        InputForm::KeyForValue,
+        InputForm::ValueForKey,
+        InputForm::ScoresTransposed,
+        InputForm::KeyReshaped,
+        InputForm::QueryAsRows,
+        InputForm::KeyAsRows,
+        InputForm::ValueAsRows,
+        InputForm::AllAsRows,
+    ] {
         words.twist(&[], 6.0, Twist::Inputs { form });
     }
     for form in [
@@ -83,6 +93,7 @@ pub(super) fn add(words: &mut Words<'_>) {
         LseForm::Negative,
         LseForm::NegativeInfinity,
         LseForm::KeysCentered,
+        LseForm::MaxNotScaled,
         LseForm::MaxInBaseTwo,
         LseForm::SumInBaseTwo,
     ] {
@@ -160,6 +171,7 @@ fn tiles(words: &mut Words<'_>) {
         (PartWeight::TwoToLse, 8.0),
         (PartWeight::ExpOfLog2, 8.0),
         (PartWeight::LastOnly, 7.0),
+        (PartWeight::EmptyAsZero, 8.0),
     ] {
         for count in [2, 3, 4, 8] {
             for floor in [true, false] {
