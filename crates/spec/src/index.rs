@@ -178,6 +178,18 @@ impl IndexExpr {
         self.0.tree.least(name)
     }
 
+    /// Extents and numbers that its relations `x >= n` and `x < n` compare.
+    pub fn thresholds(&self) -> Vec<(Extent, i64)> {
+        let mut found = Vec::new();
+        self.0.tree.thresholds(&mut found);
+        found
+    }
+
+    /// Whether it is two expressions joined by `or`.
+    pub fn is_either(&self) -> bool {
+        matches!(self.0.tree, Tree::Binary(BinaryOp::Or, _))
+    }
+
     /// Whether the expression, read as a condition, holds.
     pub fn holds(&self, env: &IndexEnv) -> bool {
         self.eval(env).is_some_and(|value| value != 0)
@@ -236,6 +248,23 @@ impl Tree {
             Self::Min(args) | Self::Max(args) | Self::Binary(_, args) => {
                 args.iter().any(|x| x.mentions(name))
             }
+        }
+    }
+
+    fn thresholds(&self, found: &mut Vec<(Extent, i64)>) {
+        let Self::Binary(op, both) = self else { return };
+        match (op, &**both) {
+            (BinaryOp::And | BinaryOp::Or, [x, y]) => {
+                x.thresholds(found);
+                y.thresholds(found);
+            }
+            (
+                BinaryOp::Ge | BinaryOp::Lt,
+                [Self::Name(IndexName::Extent(extent)), Self::Number(n)],
+            ) => {
+                found.push((*extent, *n));
+            }
+            _ => {}
         }
     }
 

@@ -84,14 +84,11 @@ fn count(x: &[u64], of: &[u64]) -> f64 {
 /// The sizes at which the rules change their mind: `n_k` at 63 and 64 for `n_k >= 64`.
 pub(super) fn edges(rules: &[Rule]) -> Vec<(Extent, usize)> {
     let mut found = Vec::new();
-    for text in rules.iter().filter_map(|rule| Some(rule.when.as_ref()?.text())) {
-        for part in text.split(" and ").flat_map(|part| part.split(" or ")) {
-            let words: Vec<&str> = part.trim_matches(['(', ')']).split(' ').collect();
-            let [name, ">=" | "<", at] = words[..] else { continue };
-            let extent = Extent::ALL.into_iter().find(|extent| extent.name() == name);
-            let (Some(extent), Ok(at)) = (extent, at.parse::<usize>()) else { continue };
-            found.extend([at.saturating_sub(1), at].map(|at| (extent, at)));
-        }
+    for (extent, at) in
+        rules.iter().filter_map(|rule| rule.when.as_ref()).flat_map(IndexExpr::thresholds)
+    {
+        let Ok(at) = usize::try_from(at) else { continue };
+        found.extend([at.saturating_sub(1), at].map(|at| (extent, at)));
     }
     found.retain(|(_, at)| *at > 0);
     found.sort_unstable();
@@ -178,7 +175,7 @@ fn behind_an_option(samples: &[Sample], of_elements: bool) -> Vec<Rule> {
         }
         for rule in consistent(&inside, of_elements).into_iter().take(12) {
             let text = match &rule.when {
-                Some(rest) if rest.text().contains(" or ") => {
+                Some(rest) if rest.is_either() => {
                     format!("{} and ({})", literal.text, rest.text())
                 }
                 Some(rest) => format!("{} and {}", literal.text, rest.text()),
