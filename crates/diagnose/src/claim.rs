@@ -118,24 +118,18 @@ impl Claim {
         let is_right = |record: &CallRecord| {
             explains(record, |want| interpret(base, &record.call, contract, want))
         };
+        let all_said = |record: &CallRecord, layers: &[Layer]| {
+            let layers: Vec<&Layer> = layers.iter().collect();
+            record.results().all(|one| is_said(one, &record.call, contract, base, &layers))
+        };
         let says = |record: &CallRecord| match &self.said {
-            Said::Layers(layers) => {
-                let layers: Vec<&Layer> = layers.iter().collect();
-                record
-                    .results()
-                    .all(|result| is_said(result, &record.call, contract, base, &layers))
-            }
+            Said::Layers(layers) => all_said(record, layers),
             Said::Meanings(faults) => {
                 let all: Vec<&Fault> = faults.iter().collect();
                 explains(record, |want| faulty(base, &all, &record.call, contract, want))
                     // Of a −∞ that meets a later stage no enclosure says anything.
-                    || record.call.options.bias_hides() && {
-                        let layers: Vec<Layer> = faults.iter().map(layer_of).collect();
-                        let layers: Vec<&Layer> = layers.iter().collect();
-                        record
-                            .results()
-                            .all(|one| is_said(one, &record.call, contract, base, &layers))
-                    }
+                    || record.call.options.bias_hides()
+                        && all_said(record, &faults.iter().map(layer_of).collect::<Vec<_>>())
             }
             Said::Faults(faults) => {
                 let faults: Vec<&Fault> = faults.iter().collect();

@@ -122,7 +122,7 @@ const SUMS: [usize; 2] = [4, 32];
 
 /// Names a softmax in float32 where nothing else explains wrong results of float64: results of coarse
 /// values are sums of weights of float32, and all are right under the contract that allows for it.
-pub(super) fn name_steps<'a>(
+pub(super) fn name_softmax<'a>(
     state: &RunState<'_, 'a>,
     workers: &mut Workers<'_, 'a>,
     groups: &mut [Group<'a>],
