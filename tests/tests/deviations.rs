@@ -149,6 +149,22 @@ fn what_a_file_says_is_found_again() {
             "value",
         ),
         ("meaning: {mask: ignored}, result: weights", "result: weights", "weights"),
+        ("twist: rounded, step: value, to: int8-blocks", "int8-blocks", "value --suite core"),
+        ("twist: rounded, step: weights, to: bfloat16", "step: weights", "value"),
+        ("twist: without, option: bias, of: values", "of: values", "value"),
+        ("twist: without, option: softcap, of: sum", "option: softcap", "value"),
+        ("twist: mask-joined, items: false, by: all-before", "all-before", "value --suite core"),
+        (
+            "twist: stops-at-hidden-tile, size: 16, by_head: true",
+            "stops-at-hidden-tile",
+            "value --suite core",
+        ),
+        ("meaning: {value_index: j + 32 * (j + 32 < n_k)}", "j + 32", "value"),
+        (
+            "meaning: {zero_keys: 'not causal * max(min((16 - n_k % 16) % 16, i - n_q + 1 + window_right), 0)'}",
+            "window_right",
+            "value",
+        ),
     ] {
         let said = format!("deviations:\n- formula: {{{formula}}}\n");
         folder.write("it.yaml", said);

@@ -20,6 +20,8 @@ enum Doing {
     InsideWith(Dtype, &'static str),
     /// The weights are.
     WeightsIn(Dtype),
+    /// Weighted values are summed in this format, key by key.
+    SumsIn(Dtype),
     /// The scale is larger by this factor.
     Scale(f64),
     /// Results are smaller by this factor, as by an ε in the denominator.
@@ -67,6 +69,7 @@ impl Odd {
 
     /// The output of weights that are changed: `of` of a row, which adds up to 1.
     fn reweighed(&mut self, call: &Call, of: impl Fn(&mut [f64])) -> Response {
+        let sums = if let Doing::SumsIn(narrow) = self.doing { narrow } else { Dtype::Float64 };
         let seen = match self.right.call(&Call { return_weights: true, ..call.clone() }) {
             Response::Output(seen) => seen,
             other => return other,
@@ -81,7 +84,8 @@ impl Odd {
                 for c in 0..d_v {
                     let value =
                         |j: usize| call.value.data[((item * h_k + head) * n_k + j) * d_v + c];
-                    let sum = weights.iter().enumerate().map(|(j, w)| w * value(j)).sum();
+                    let add = |sum: f64, (j, w): (usize, &f64)| round(sum + w * value(j), sums);
+                    let sum = weights.iter().enumerate().fold(0.0, add);
                     changed.data[row * d_v + c] = round(sum, call.dtype());
                 }
             }
@@ -110,6 +114,7 @@ impl Target for Odd {
             Doing::WeightsIn(narrow) => self.reweighed(call, |row| {
                 row.iter_mut().for_each(|weight| *weight = round(*weight, narrow));
             }),
+            Doing::SumsIn(_) => self.reweighed(call, |_| {}),
             // One of each row that weighs about 2⁻¹⁰.
             Doing::LightKey => self.reweighed(call, |row| {
                 if let Some(j) = row.iter().position(|w| (5e-4..2e-3).contains(w)) {
@@ -162,15 +167,19 @@ fn a_narrower_format_is_one_finding_and_none_once_it_is_declared() {
 #[test]
 fn a_step_in_a_narrower_format_is_named() {
     let catalog = Catalog::embedded().expect("a catalog");
-    let doing = Doing::WeightsIn(Dtype::Float32);
-    let summary = check(&catalog, doing, Dtype::Float64, &catalog.contracts["f64"]);
-    let [Cause::Precision { computed, contract, what, .. }] = causes(&summary)[..] else {
-        panic!("{:?}", causes(&summary));
-    };
-    assert_eq!((*computed, *what), (Dtype::Float32, Narrowed::Softmax));
-    let declared = catalog.contract(contract).expect("a contract");
-    let summary = check(&catalog, doing, Dtype::Float64, &declared);
-    assert!(causes(&summary).is_empty(), "{contract}: {:?}", causes(&summary));
+    let softmax = (Doing::WeightsIn(Dtype::Float32), Dtype::Float64, Dtype::Float32);
+    let sums = (Doing::SumsIn(Dtype::Float16), Dtype::Float16, Dtype::Float16);
+    for ((doing, dtype, narrow), step) in [(softmax, Narrowed::Softmax), (sums, Narrowed::Sums)] {
+        let default = catalog.default_contract(dtype).expect("one");
+        let summary = check(&catalog, doing, dtype, default);
+        let [Cause::Precision { computed, contract, what, .. }] = causes(&summary)[..] else {
+            panic!("{doing:?}: {:?}", causes(&summary));
+        };
+        assert_eq!((*computed, *what), (narrow, step));
+        let declared = catalog.contract(contract).expect("a contract");
+        let summary = check(&catalog, doing, dtype, &declared);
+        assert!(causes(&summary).is_empty(), "{contract}: {:?}", causes(&summary));
+    }
 }
 
 #[test]

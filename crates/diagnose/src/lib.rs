@@ -28,7 +28,7 @@ pub use identify::{
     Came, ExplainedBy, FreshCalls, Identified, deviation_explains, explained_by, foretells,
     identify,
 };
-pub use probe::{MAX_CALLS, Probed, probe};
+pub use probe::{MAX_CALLS, Probed, probe, sums_keep};
 pub use sample_evenly::sample_evenly;
 pub use structure::structure;
 pub use witness::{describe_call, describe_case, describe_inputs, smallest};

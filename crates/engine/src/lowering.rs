@@ -254,8 +254,10 @@ pub(crate) fn lower<'a>(
     let (dims, options) = (call.dims(), &call.options);
     let maps = Maps::new(meaning, call);
     let here = IndexEnv { h: signed(h), ..item_env(&maps.env, options, item) };
-    let zero_keys = count(&meaning.zero_keys, &here).min(MOST_ZERO_KEYS);
-    let n_k = dims.n_k + zero_keys;
+    let zero_keys: Vec<usize> = (0..dims.n_q)
+        .map(|i| count(&meaning.zero_keys, &IndexEnv { i: signed(i), ..here }).min(MOST_ZERO_KEYS))
+        .collect();
+    let n_k = dims.n_k + zero_keys.iter().copied().max().unwrap_or(0);
     let rules = Rules::new(&maps, options, item);
 
     let Meaning { query_item, query_head, query_index, key_item, .. } = meaning;
@@ -337,7 +339,7 @@ pub(crate) fn lower<'a>(
         alibi_shifts: alibi.and_then(|alibi| rules.alibi_shifts(alibi.offset)),
         alibi,
         sink: sink.filter(|_| want != ResultName::Lse || meaning.lse_sinks == Obedience::Used),
-        visibility: rules.visibility(h, zero_keys),
+        visibility: rules.visibility(h, &zero_keys),
         normalization: meaning.normalization,
         empty_row: meaning.empty_row,
         is_rounded,
@@ -422,7 +424,7 @@ pub fn visibility(meaning: &Meaning, dims: Dims, dtype: Dtype, options: &CallOpt
     for item in 0..dims.b {
         let rules = Rules::new(&maps, options, item);
         for h in 0..dims.h_q {
-            let visibility = rules.visibility(h, 0);
+            let visibility = rules.visibility(h, &[]);
             seen.extend(
                 (0..dims.n_q * dims.n_k)
                     .map(|at| visibility.sees(at / dims.n_k, at % dims.n_k, dims.n_k)),

@@ -6,7 +6,7 @@ mod stub;
 mod twist;
 
 use qkvet_spec::{
-    Call, CallOption, Dims, Dtype, IndexEnv, LseBase, LseForm, Meaning, Normalization, Twist,
+    Call, CallOption, Dims, Dtype, IndexEnv, LseBase, LseForm, Meaning, Normalization, Step, Twist,
 };
 
 use self::row::{Row, weighed};
@@ -150,10 +150,14 @@ impl Place<'_> {
         };
         let open = self.hidden.map(|call| lower(self.meaning, call, item, h, want));
         let (head, valued) = (lowered.head(), valued.head());
+        let open = open.as_ref().map(LoweredHead::head);
+        let is_apart = matches!(self.twist, Some(Twist::Without { .. }));
+        let apart = open.as_ref().filter(|_| is_apart).map(|head| Scores::new(head, self));
+        let open = open.as_ref().filter(|_| !is_apart);
         let scores = Scores::new(&head, self);
         let mut result = Plain::default();
         for i in 0..head.n_q {
-            let row = scores.row(i, open.as_ref().map(LoweredHead::head).as_ref())?;
+            let row = scores.row(i, open, apart.as_ref())?;
             let env = IndexEnv { i: i64::try_from(i).unwrap_or(0), ..self.env };
             self.add(&mut result, &valued, &row, i, env);
         }
@@ -173,7 +177,10 @@ impl Place<'_> {
                         (f64::NAN, 0.0)
                     }
                     Some(Twist::Lse { form: LseForm::KeysCentered }) => mean_score(head, i),
-                    Some(Twist::Lse { form: LseForm::MaxNotScaled }) => row.unscaled(head),
+                    Some(Twist::Lse { form: LseForm::MaxNotScaled }) => {
+                        let (unscaled, size) = unscaled_max(head, row, i);
+                        (row.max - unscaled, size * (4.0 + head.d_k as f64))
+                    }
                     _ => (0.0, 0.0),
                 };
                 result.push(value - shift, error + size);
@@ -207,19 +214,33 @@ struct Scores<'a> {
     head: &'a Head<'a>,
     place: &'a Place<'a>,
     is_transposed: bool,
+    /// Keys behind are not looked at.
+    end: usize,
 }
 
 impl<'a> Scores<'a> {
     fn new(head: &'a Head<'a>, place: &'a Place<'a>) -> Self {
         let is_transposed = twist::is_transposed(place.twist) && head.n_q == head.n_k;
-        Self { head, place, is_transposed }
+        let end = twist::end(place.twist, head, 0..head.n_q, true);
+        Self { head, place, is_transposed, end }
     }
 
-    fn row(&self, i: usize, open: Option<&Head<'_>>) -> Option<Row> {
+    /// The row of query `i`; `open` sees what an option hides, `apart` are the scores of one of the two
+    /// sums.
+    fn row(&self, i: usize, open: Option<&Head<'_>>, apart: Option<&Self>) -> Option<Row> {
+        let (place, head) = (self.place, self.head);
+        let env = IndexEnv { i: i64::try_from(i).unwrap_or(0), ..place.env };
+        let apart = apart.map(|scores| scores.logits(i, None));
+        Row::new(place.twist, (place.call, head), &env, self.logits(i, open), apart)
+    }
+
+    /// Logits of a row, and their errors.
+    fn logits(&self, i: usize, open: Option<&Head<'_>>) -> (Vec<f64>, Vec<f64>) {
         let head = self.head;
+        let end = self.end.min(twist::end(self.place.twist, head, i..i + 1, false));
         let (mut logits, mut errors) = (Vec::with_capacity(head.n_k), Vec::with_capacity(head.n_k));
         for j in 0..head.n_k {
-            let is_seen = head.sees(i, j);
+            let is_seen = j < end && head.sees(i, j);
             let otherwise = open.filter(|open| !is_seen && j < open.n_k && open.sees(i, j));
             let (mut z, mut error) = (f64::NEG_INFINITY, 0.0);
             if is_seen || otherwise.is_some() {
@@ -232,8 +253,7 @@ impl<'a> Scores<'a> {
             logits.push(z);
             errors.push(if z.is_finite() { error } else { 0.0 });
         }
-        let env = IndexEnv { i: i64::try_from(i).unwrap_or(0), ..self.place.env };
-        Row::new(self.place.twist, (self.place.call, head), &env, logits, errors)
+        (logits, errors)
     }
 
     /// The score of a key behind all stages, and its error.
@@ -242,6 +262,8 @@ impl<'a> Scores<'a> {
         let (from, to) = if self.is_transposed { (j, i) } else { (i, j) };
         let (mut z, size) = dot(head.query_row(from), head.key_row(to));
         let mut error = size * (2.0 + head.d_k as f64);
+        let dtype = self.place.call.dtype();
+        twist::rounded(self.place.twist, Step::Products, dtype, &mut z, &mut error);
         for stage in head.stages {
             match stage {
                 Stage::Scale => {
@@ -264,7 +286,9 @@ impl<'a> Scores<'a> {
                 }
             }
         }
-        (z, error + z.abs())
+        error += z.abs();
+        twist::rounded(self.place.twist, Step::Logits, dtype, &mut z, &mut error);
+        (z, error)
     }
 
     /// What is added to the score of a key, and its size.
@@ -295,6 +319,24 @@ fn mean_score(head: &Head<'_>, i: usize) -> (f64, f64) {
     let (sum, size) = scores.fold((0.0, 0.0), |(sum, size), one| (sum + one.0, size + one.1));
     let scale = head.scale.value / n;
     (scale * sum, scale.abs() * size * (n + 4.0 + head.d_k as f64))
+}
+
+/// The product of query and key that is the maximum of the row behind a scale, and its size; no
+/// number where something is added to scores.
+fn unscaled_max(head: &Head<'_>, row: &Row, i: usize) -> (f64, f64) {
+    let is_scaled = head.softcap.is_none()
+        && head.biases().is_none()
+        && head.alibi.is_none()
+        && head.sink.is_none();
+    if !is_scaled {
+        return (f64::NAN, 0.0);
+    }
+    let sign = if head.scale.value < 0.0 { -1.0 } else { 1.0 };
+    let seen = (0..head.n_k).filter(|j| row.visible[*j]);
+    let products = seen.map(|j| dot(head.query_row(i), head.key_row(j)));
+    let most = products.max_by(|x, y| (sign * x.0).total_cmp(&(sign * y.0)));
+    // Without a key there is no maximum to take away.
+    most.unwrap_or((row.max, 0.0))
 }
 
 /// `Σ q·k` and `Σ |q·k|`, in eight chains: additions wait for each other.

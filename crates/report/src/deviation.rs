@@ -1,9 +1,9 @@
 //! The words of deviations: a formula in one line of English.
 
 use qkvet_spec::{
-    CallOption, CountOf, DenominatorForm, Deviation, DeviationFormula, IndexExpr, InputForm,
-    LazySlip, LogitForm, LseForm, MeaningPatch, PartWeight, ResultName, SoftcapForm, Standing,
-    StubForm, TileFactor, TileForm, TileMax, TilePlace, Twist, WeightForm,
+    CallOption, CountOf, DenominatorForm, Deviation, DeviationFormula, Grid, IndexExpr, InputForm,
+    LazySlip, LogitForm, LseForm, MaskJoin, MeaningPatch, PartWeight, ResultName, SoftcapForm,
+    Standing, Step, StubForm, TileFactor, TileForm, TileMax, TilePlace, Twist, WeightForm,
 };
 
 /// What is computed: `the softcap is x·tanh(x/c)`.
@@ -295,6 +295,37 @@ fn twist(twist: &Twist) -> String {
         Twist::HiddenAtCap { option } => {
             format!("keys that {option} hides have the logit −softcap")
         }
+        Twist::Rounded { step, to } => rounded(*step, *to),
+        Twist::Without { option, of: CountOf::Sum } => {
+            format!("the row sum, not the weighted values, ignores {option}")
+        }
+        Twist::Without { option, .. } => {
+            format!("the weighted values, not the row sum, ignore {option}")
+        }
+        Twist::MaxAtLeast { score, divided } => {
+            let then = if *divided { "0/0" } else { "0" };
+            format!(
+                "the maximum begins at {}: where all exponentials underflow, the output is {then}",
+                number(*score)
+            )
+        }
+        Twist::MaskJoined { items, by } => {
+            let what = if *items { "batch items" } else { "heads" };
+            match by {
+                MaskJoin::All => format!("a key is seen where the masks of all {what} show it"),
+                MaskJoin::Any => {
+                    format!("a key is seen where the mask of any of the {what} shows it")
+                }
+                MaskJoin::AllBefore => {
+                    format!("a key is seen where the masks of these and all earlier {what} show it")
+                }
+            }
+        }
+        Twist::StopsAtHiddenTile { size, by_head } => {
+            let whom = if *by_head { "no query of the head" } else { "the query does not" };
+            let sees = if *by_head { " sees" } else { " see" };
+            format!("keys end at the first tile of {size} keys that {whom}{sees}")
+        }
         Twist::Denominator { form } => match form {
             DenominatorForm::SinkKeysCentered => {
                 "the sink meets logits of keys without their mean".to_owned()
@@ -414,6 +445,35 @@ fn twist(twist: &Twist) -> String {
         }
         .to_owned(),
     }
+}
+
+/// What is rounded to what.
+fn rounded(step: Step, to: Grid) -> String {
+    let what = match step {
+        Step::Query => "the query is",
+        Step::Key => "the key is",
+        Step::Value => "the value is",
+        Step::KeyAndValue => "key and value are",
+        Step::Inputs => "query, key and value are",
+        Step::Bias => "the bias is",
+        Step::Products => "products of query and key are",
+        Step::Logits => "logits are",
+        Step::Exponentials => "exponentials are, before they meet the values,",
+        Step::Weights => "weights are",
+    };
+    let to = match to {
+        Grid::Float32 => "float32",
+        Grid::Bfloat16 => "bfloat16",
+        Grid::Float16 => "float16",
+        Grid::Float8E4m3fn => "float8 e4m3",
+        Grid::Float8E5m2 => "float8 e5m2",
+        Grid::Int8Rows => "8 bits, by the largest number of each row",
+        Grid::Int8Blocks => "8 bits, by the largest number of each 32 columns",
+        Grid::Int8Columns => "8 bits, by the largest number of each column",
+        Grid::Int8Heads => "8 bits, by the largest number of each head",
+        Grid::Int8Tensor => "8 bits, by the largest number of all",
+    };
+    format!("{what} rounded to {to}")
 }
 
 /// How often keys count.

@@ -49,6 +49,7 @@ pub fn finding_name(finding: &Finding) -> String {
             let what = match what {
                 Narrowed::Everything => "",
                 Narrowed::Softmax => "softmax-",
+                Narrowed::Sums => "sums-",
             };
             format!("precision:{dtype}-{what}in-{computed}")
         }

@@ -226,6 +226,7 @@ impl Words for English {
             Cause::Precision { dtype, computed, what, .. } => match what {
                 Narrowed::Everything => format!("{dtype} is computed in {computed}"),
                 Narrowed::Softmax => format!("the softmax of {dtype} is computed in {computed}"),
+                Narrowed::Sums => format!("products of {dtype} are summed in {computed}"),
             },
             Cause::Layout { .. } => LAYOUT.to_owned(),
             Cause::Threads => THREADS.to_owned(),
@@ -275,6 +276,11 @@ impl Words for English {
             } => Some(format!(
                 "every number returned is one of {computed}, and {explained} of {of} failing cases are right under {contract}; all else was judged under it"
             )),
+            Cause::Precision { contract, explained, of, what: Narrowed::Sums, computed, .. } => {
+                Some(format!(
+                    "2^p + 1 − 2^p is not 1 from the precision of {computed} on, and {explained} of {of} failing cases are right under {contract}"
+                ))
+            }
             Cause::Precision { contract, explained, of, .. } => Some(format!(
                 "no formula explains them, and {explained} of {of} failing cases are right under {contract}"
             )),
@@ -315,10 +321,14 @@ impl Words for English {
                 let declared = declared(("convention", &format!("{field}={value}")), dialect);
                 Some(format!("declare it with {declared}, or fix it"))
             }
-            Cause::Precision { dtype, contract, .. } => Some(format!(
-                "declare it with {}, or compute in {dtype}",
-                declared(("contract", contract), dialect)
-            )),
+            Cause::Precision { dtype, contract, what, .. } => {
+                let instead = match what {
+                    Narrowed::Sums => "sum in float32".to_owned(),
+                    Narrowed::Everything | Narrowed::Softmax => format!("compute in {dtype}"),
+                };
+                let declared = declared(("contract", contract), dialect);
+                Some(format!("declare it with {declared}, or {instead}"))
+            }
             Cause::Layout { right, .. } => Some(strides(*right).to_owned()),
             Cause::Threads => Some(
                 "look for memory that two threads write, or that one reads before another wrote it; `qkvet explain threads` says more"

@@ -50,6 +50,41 @@ pub enum Twist {
         /// The option.
         option: CallOption,
     },
+    /// An input or a step is rounded.
+    Rounded {
+        /// Which.
+        step: Step,
+        /// To what.
+        to: Grid,
+    },
+    /// One of the two sums is made of logits without an option.
+    Without {
+        /// The option.
+        option: CallOption,
+        /// The row sum or the weighted values.
+        of: CountOf,
+    },
+    /// The maximum of a row is at least a number: exponentials of rows far below it are 0.
+    MaxAtLeast {
+        /// The number.
+        score: f64,
+        /// Whether a row of zeros is divided by its sum of 0, else it stays 0.
+        divided: bool,
+    },
+    /// The mask of a head or an item is joined with those of others.
+    MaskJoined {
+        /// Whether with those of other items, else of other heads of the item.
+        items: bool,
+        /// How.
+        by: MaskJoin,
+    },
+    /// The loop over tiles of keys ends at the first one in which no key is seen.
+    StopsAtHiddenTile {
+        /// Keys of a tile.
+        size: usize,
+        /// Whether by no query of the head, else not by this query.
+        by_head: bool,
+    },
     /// The row sum is another one.
     Denominator {
         /// Which.
@@ -131,6 +166,74 @@ pub enum Twist {
         /// Which.
         form: LseForm,
     },
+}
+
+/// What is rounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// The query.
+    Query,
+    /// The key.
+    Key,
+    /// The value.
+    Value,
+    /// Key and value.
+    KeyAndValue,
+    /// Query, key and value.
+    Inputs,
+    /// The bias.
+    Bias,
+    /// Products of query and key, before they are scaled.
+    Products,
+    /// The logits.
+    Logits,
+    /// The exponentials that weigh values, not those of the row sum.
+    Exponentials,
+    /// The weights.
+    Weights,
+}
+
+/// Numbers that something is rounded to: those of a format, or 255 multiples of the largest of some
+/// numbers over 127.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Grid {
+    /// float32.
+    Float32,
+    /// bfloat16.
+    Bfloat16,
+    /// float16.
+    Float16,
+    /// float8 e4m3fn.
+    Float8E4m3fn,
+    /// float8 e5m2.
+    Float8E5m2,
+    /// The largest of each row.
+    Int8Rows,
+    /// The largest of each 32 columns of a row.
+    Int8Blocks,
+    /// The largest of each column of a head.
+    Int8Columns,
+    /// The largest of each head.
+    Int8Heads,
+    /// The largest of all.
+    Int8Tensor,
+}
+
+/// How masks are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum MaskJoin {
+    /// A key is seen that all of them show.
+    All,
+    /// A key is seen that any of them shows.
+    Any,
+    /// A key is seen that it and all before it show.
+    AllBefore,
 }
 
 /// A softcap of score `x` by cap `c`, where `c·tanh(x/c)` is right.

@@ -323,6 +323,8 @@ pub enum Narrowed {
     Everything,
     /// The softmax.
     Softmax,
+    /// The sums of both products.
+    Sums,
 }
 
 impl Narrowed {

@@ -163,7 +163,7 @@ patchable! {
         unseen: IndexExpr,
         /// Keys `j` that query `i` sees, whatever hides them: where this is not 0.
         shown: IndexExpr,
-        /// Extra keys of score 0 and value 0 that join the softmax.
+        /// Extra keys of score 0 and value 0 that join the softmax of query `i`.
         zero_keys: IndexExpr,
         /// Columns of the output: the first ones of the true output, zeros beyond.
         output_width: IndexExpr,

@@ -1,10 +1,12 @@
 //! How many digits sums keep: an estimate from sums that are exact only if enough of them are kept.
 
 use qkvet_engine::lowering::ResultName;
-use qkvet_spec::{Certainty, Dims, Dtype, MeaningPatch, Output, ProbedField, Quoted};
+use qkvet_spec::{
+    Certainty, Contract, Dims, Dtype, MeaningPatch, Output, ProbedField, Quoted, Target,
+};
 
 use super::asker::{Answer, Asker};
-use super::trials::{Trial, Trials, call, one_hot};
+use super::trials::{RUNGS, Trial, Trials, call, one_hot};
 
 /// Orders of `2^p, 1, −2^p, 0`: whether neighbors or every second addend are summed first, in some
 /// order 1 meets 2^p.
@@ -129,20 +131,40 @@ pub(super) fn accumulation(asker: &mut Asker<'_>, bench: &Trials) -> [ProbedFiel
     ]
 }
 
+/// How many exponents keep their 1, the smallest first; `None` for an output of another shape.
+fn kept(trial: &Trial, output: &Output, keeps: fn(&[f64]) -> bool) -> Option<usize> {
+    match output.output.shape[..] {
+        [items, 1, 1, width] if items == trial.call.dims().b && width > ORDERS.len() => {
+            Some(output.output.data.chunks(width).take_while(|row| keeps(row)).count())
+        }
+        _ => None,
+    }
+}
+
+/// Whether sums of weighted values, or dot products of query and key, keep the digits of `narrow`
+/// and no more: `2^p + 1 − 2^p` is 1 for each `p` below its precision and 0 at it. Two calls.
+pub fn sums_keep(target: &mut dyn Target, contract: &Contract, narrow: Dtype) -> bool {
+    let bench = Trials::new(contract.storage(), RUNGS[0]);
+    let mut asker = Asker::new(target, contract);
+    let mut keeps = |trial: &Trial, keeps: fn(&[f64]) -> bool| match asker.ask(&trial.call) {
+        Answer::Output(output) => {
+            kept(trial, &output, keeps).is_some_and(|kept| kept + 1 == narrow.precision() as usize)
+        }
+        Answer::Declined(_) | Answer::Broken(_) => false,
+    };
+    keeps(&of_values(&bench), keeps_value) || keeps(&of_scores(&bench), keeps_score)
+}
+
 fn read(
     trial: &Trial,
     output: &Output,
     keeps: fn(&[f64]) -> bool,
 ) -> (Certainty, Vec<String>, Quoted) {
-    let b = trial.call.dims().b;
-    let width = match output.output.shape[..] {
-        [items, 1, 1, width] if items == b && width > ORDERS.len() => width,
-        _ => {
-            let shape = format!("output of shape {:?}", output.output.shape);
-            return (Certainty::None, Vec::new(), shape.into());
-        }
+    let Some(kept) = kept(trial, output, keeps) else {
+        let shape = format!("output of shape {:?}", output.output.shape);
+        return (Certainty::None, Vec::new(), shape.into());
     };
-    let kept = output.output.data.chunks(width).take_while(|row| keeps(row)).count();
+    let b = trial.call.dims().b;
     if kept == b {
         let text =
             format!("2^p + 1 − 2^p = 1 in each of {} orders for all p up to {b}", ORDERS.len());

@@ -46,8 +46,9 @@ impl<'a> Rules<'a> {
         Self { meaning, options, maps, dims, env, keys }
     }
 
-    /// The sight of all queries of head `h`, with `zero_keys` more keys that every query sees.
-    pub(super) fn visibility(&self, h: usize, zero_keys: usize) -> VisibleKeys {
+    /// The sight of all queries of head `h`, which see so many more keys.
+    pub(super) fn visibility(&self, h: usize, zero_keys: &[usize]) -> VisibleKeys {
+        let most = zero_keys.iter().copied().max().unwrap_or(0);
         let mask = self.options.mask.as_ref();
         let mask =
             mask.filter(|_| matches!(self.meaning.mask, Mask::TrueAttends | Mask::TrueHides));
@@ -55,7 +56,7 @@ impl<'a> Rules<'a> {
         let spans = || (0..self.dims.n_q).map(|i| self.span(h, i));
         let Meaning { unseen, shown, .. } = self.meaning;
         let is_plain = unseen.text() == "0" && shown.text() == "0";
-        if mask.is_none() && bias.is_none() && zero_keys == 0 && is_plain {
+        if mask.is_none() && bias.is_none() && most == 0 && is_plain {
             let all = Span::prefix(self.dims.n_k);
             return if spans().all(|span| span == all) {
                 VisibleKeys::All
@@ -71,7 +72,7 @@ impl<'a> Rules<'a> {
                 bias.data[broadcast_at(&bias.shape, self.bias_place(h, i, j))] == 0.0
             })
         };
-        let mut seen = Vec::with_capacity(self.dims.n_q * (self.dims.n_k + zero_keys));
+        let mut seen = Vec::with_capacity(self.dims.n_q * (self.dims.n_k + most));
         for (i, span) in spans().enumerate() {
             let sees = |j: usize| span.contains(j) && shows(i, j);
             if is_plain {
@@ -83,7 +84,7 @@ impl<'a> Rules<'a> {
                         .map(|j| shown.holds(&env(j)) || sees(j) && !unseen.holds(&env(j))),
                 );
             }
-            seen.extend(std::iter::repeat_n(true, zero_keys));
+            seen.extend((0..most).map(|number| zero_keys.get(i).is_some_and(|n| number < *n)));
         }
         VisibleKeys::Mask(seen)
     }

@@ -1,10 +1,12 @@
 //! One row: from logits to weights, by the softmax or by what stands for it.
 
 use qkvet_spec::{
-    Call, CountOf, DenominatorForm, Dims, EmptyLse, IndexEnv, LazySlip, LseBase, LseForm, Meaning,
-    PartWeight, TileFactor, TileForm, TileMax, TilePlace, Twist, WeightForm,
+    Arithmetic, Call, CountOf, DenominatorForm, Dims, EmptyLse, IndexEnv, LazySlip, LseBase,
+    LseForm, Meaning, PartWeight, Step, TileFactor, TileForm, TileMax, TilePlace, Twist,
+    WeightForm,
 };
 
+use crate::format::{min_normal, unit_roundoff};
 use crate::head::{EmptyRow, Head, Normalization};
 
 /// Weights of one row, each with its relative error.
@@ -12,7 +14,7 @@ pub(super) struct Row {
     pub(super) weights: Vec<f64>,
     pub(super) errors: Vec<f64>,
     pub(super) visible: Vec<bool>,
-    max: f64,
+    pub(super) max: f64,
     /// In units of the exponential of `max`.
     sum: f64,
     /// Mean error of the logits.
@@ -24,8 +26,8 @@ impl Row {
         twist: Option<&Twist>,
         (call, head): (&Call, &Head<'_>),
         env: &IndexEnv,
-        mut logits: Vec<f64>,
-        errors: Vec<f64>,
+        (mut logits, mut errors): (Vec<f64>, Vec<f64>),
+        apart: Option<(Vec<f64>, Vec<f64>)>,
     ) -> Option<Self> {
         if matches!(twist, Some(Twist::Weights { form: WeightForm::Uniform })) {
             logits.iter_mut().filter(|z| z.is_finite()).for_each(|z| *z = 0.0);
@@ -33,7 +35,13 @@ impl Row {
         let sink = head.sink.filter(|_| head.normalization != Normalization::None);
         let sink = sink.map(|sink| super::twist::sink(twist, call, env, sink));
         let visible: Vec<bool> = logits.iter().map(|z| *z > f64::NEG_INFINITY).collect();
-        let max = logits.iter().copied().chain(sink).fold(f64::NEG_INFINITY, f64::max);
+        let all = logits.iter().chain(apart.iter().flat_map(|(logits, _)| logits)).copied();
+        let mut max = all.chain(sink).fold(f64::NEG_INFINITY, f64::max);
+        if let Some(Twist::MaxAtLeast { score, .. }) = twist
+            && max > f64::NEG_INFINITY
+        {
+            max = max.max(*score);
+        }
         if max.is_nan() || max == f64::INFINITY {
             return None;
         }
@@ -42,8 +50,37 @@ impl Row {
         let plain = terms.iter().sum::<f64>();
         let tail = sink.map_or(0.0, |sink| libm::exp(sink - shift));
         let mut sum = plain + tail;
-        let mut amplified = 1.0;
+        let (mut amplified, mut of_lse) = (1.0, None);
         match twist {
+            Some(Twist::MaxAtLeast { divided, .. }) => {
+                // Which of the smallest numbers are 0 is for the machine to say.
+                let least = min_normal(Arithmetic::Ordinary.format(call.dtype()));
+                let largest = terms.iter().copied().fold(tail, f64::max);
+                if largest < least / 64.0 * unit_roundoff(call.dtype()) {
+                    terms.fill(if *divided { f64::NAN } else { 0.0 });
+                    sum = 0.0;
+                } else if largest < least / unit_roundoff(call.dtype()) {
+                    amplified = f64::INFINITY;
+                }
+            }
+            Some(Twist::Without { of, .. }) => {
+                let (others, other_errors) = apart.as_ref()?;
+                let apart: Vec<f64> = others.iter().map(|z| libm::exp(z - shift)).collect();
+                errors.iter_mut().zip(other_errors).for_each(|(e, other)| *e = e.max(*other));
+                match of {
+                    CountOf::Sum => sum = apart.iter().sum::<f64>() + tail,
+                    _ if sum > 0.0 => terms = apart,
+                    _ => {}
+                }
+            }
+            Some(Twist::Rounded { step: Step::Exponentials, .. }) => {
+                for (term, error) in terms.iter_mut().zip(&mut errors) {
+                    let mut size = *term * (*error + 4.0);
+                    let dtype = call.dtype();
+                    super::twist::rounded(twist, Step::Exponentials, dtype, term, &mut size);
+                    *error = if *term > 0.0 { size / *term } else { *error };
+                }
+            }
             Some(Twist::Denominator { form: DenominatorForm::SinkAboveKeys })
                 if visible.contains(&true) && sink.is_some() =>
             {
@@ -77,7 +114,9 @@ impl Row {
             }
             Some(Twist::Parts { count, size, floor, by }) if sink.is_none() => {
                 let ends = ends(logits.len(), *count, *size, *floor);
-                amplified = merged(&ends, *by, &logits, &mut terms)?;
+                let total;
+                (amplified, total) = merged(&ends, *by, &logits, &mut terms)?;
+                of_lse = Some(total).filter(|_| *by == PartWeight::EmptyAsZero);
                 sum = 1.0;
             }
             Some(Twist::Parts { .. }) => return None,
@@ -88,29 +127,24 @@ impl Row {
             _ if sum == 0.0 => 1.0,
             _ => sum,
         };
-        let weights: Vec<f64> = terms.iter().map(|term| term / divisor).collect();
+        let mut weights: Vec<f64> = terms.iter().map(|term| term / divisor).collect();
         let mean_error = weights.iter().zip(&errors).map(|(w, e)| w.abs() * e).sum::<f64>();
         let own = 16.0 + head.n_k as f64;
-        let errors = errors.iter().map(|e| (e + mean_error + own) * amplified).collect();
-        Some(Self { weights, errors, visible, max: shift, sum, mean_error })
+        let mut errors: Vec<f64> =
+            errors.iter().map(|e| (e + mean_error + own) * amplified).collect();
+        if matches!(twist, Some(Twist::Rounded { step: Step::Weights, .. })) {
+            for (weight, error) in weights.iter_mut().zip(&mut errors) {
+                let mut size = *weight * *error;
+                super::twist::rounded(twist, Step::Weights, call.dtype(), weight, &mut size);
+                *error = if *weight > 0.0 { size / *weight } else { *error };
+            }
+        }
+        Some(Self { weights, errors, visible, max: shift, sum: of_lse.unwrap_or(sum), mean_error })
     }
 
     /// Whether no key is seen.
     pub(super) fn is_empty(&self) -> bool {
         !self.visible.contains(&true)
-    }
-
-    /// What the maximum is more than that of the scores before they are scaled, and an error; no
-    /// number where that is not known here.
-    pub(super) fn unscaled(&self, head: &Head<'_>) -> (f64, f64) {
-        let scale = head.scale.value;
-        let is_scaled = scale > 0.0
-            && head.softcap.is_none()
-            && head.biases().is_none()
-            && head.alibi.is_none()
-            && head.sink.is_none();
-        let raw = if is_scaled { self.max / scale } else { f64::NAN };
-        (self.max - raw, 4.0 * raw.abs())
     }
 
     pub(super) fn lse(&self, twist: Option<&Twist>, meaning: &Meaning) -> (f64, f64) {
@@ -371,9 +405,9 @@ fn ends(n: usize, count: usize, size: usize, floor: bool) -> Vec<usize> {
     }
 }
 
-/// Keys in parts, each with a softmax of its own; by how much errors grow. `None` where nothing
-/// weighs anything.
-fn merged(ends: &[usize], by: PartWeight, logits: &[f64], terms: &mut [f64]) -> Option<f64> {
+/// Keys in parts, each with a softmax of its own: by how much errors grow, and the sum of what weighs
+/// the parts. `None` where nothing weighs anything.
+fn merged(ends: &[usize], by: PartWeight, logits: &[f64], terms: &mut [f64]) -> Option<(f64, f64)> {
     let n = logits.len();
     let whole = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let (mut total, mut absolute, mut weights) = (0.0, 0.0, Vec::new());
@@ -414,12 +448,12 @@ fn merged(ends: &[usize], by: PartWeight, logits: &[f64], terms: &mut [f64]) -> 
         weights.push((part, weight));
     }
     if weights.is_empty() {
-        return Some(1.0);
+        return Some((1.0, 0.0));
     }
     let divisor = if total == 0.0 { 1.0 } else { total };
     for (part, weight) in weights {
         terms[part].iter_mut().for_each(|term| *term *= weight / divisor);
     }
     let grown = if by == PartWeight::Lse { 8.0 } else { 2.0 };
-    Some((absolute / divisor.abs()).max(1.0) * grown)
+    Some(((absolute / divisor.abs()).max(1.0) * grown, total))
 }

@@ -1,12 +1,21 @@
 //! What a twist changes, step by step.
 
 use qkvet_spec::{
-    Call, CallOption, Dims, IndexEnv, InputForm, LogitForm, SoftcapForm, Tensor, Twist,
+    Arithmetic, BoolTensor, Call, CallOption, CallOptions, Dims, Dtype, Grid, IndexEnv, InputForm,
+    LogitForm, MaskJoin, SoftcapForm, Step, Tensor, Twist,
 };
+
+use crate::format::{round, unit_roundoff};
+use crate::head::Head;
 
 /// The call with another input, if the twist takes one.
 pub(super) fn inputs(twist: Option<&Twist>, call: &Call) -> Option<Call> {
-    let Some(Twist::Inputs { form }) = twist else { return None };
+    let form = match twist? {
+        Twist::Inputs { form } => form,
+        Twist::Rounded { step, to } => return rounded_inputs(*step, *to, call),
+        Twist::MaskJoined { items, by } => return joined(*items, *by, call),
+        _ => return None,
+    };
     let Dims { h_q, h_k, n_q, n_k, d_k, d_v, .. } = call.dims();
     let query = || exchanged(&call.query, [n_q, h_q], d_k);
     let key = || exchanged(&call.key, [n_k, h_k], d_k);
@@ -28,6 +37,124 @@ pub(super) fn inputs(twist: Option<&Twist>, call: &Call) -> Option<Call> {
     }
 }
 
+/// The call with rounded inputs; `None` where none is.
+fn rounded_inputs(step: Step, to: Grid, call: &Call) -> Option<Call> {
+    let on = |tensor: &Tensor| on_grid(tensor, to);
+    let (query, key, value) = (on(&call.query), on(&call.key), on(&call.value));
+    let bias = || call.options.bias.as_ref().map(on);
+    Some(match step {
+        Step::Query => Call { query, ..call.clone() },
+        Step::Key => Call { key, ..call.clone() },
+        Step::Value => Call { value, ..call.clone() },
+        Step::KeyAndValue => Call { key, value, ..call.clone() },
+        Step::Inputs => Call { query, key, value, ..call.clone() },
+        Step::Bias => {
+            Call { options: CallOptions { bias: bias(), ..call.options.clone() }, ..call.clone() }
+        }
+        _ => return None,
+    })
+}
+
+/// The format of a grid that is one.
+fn format_of(grid: Grid) -> Option<Dtype> {
+    Some(match grid {
+        Grid::Float32 => Dtype::Float32,
+        Grid::Bfloat16 => Dtype::Bfloat16,
+        Grid::Float16 => Dtype::Float16,
+        Grid::Float8E4m3fn => Dtype::Float8E4m3fn,
+        Grid::Float8E5m2 => Dtype::Float8E5m2,
+        _ => return None,
+    })
+}
+
+/// A tensor of `(…, n, d)` whose numbers are rounded to a grid.
+fn on_grid(tensor: &Tensor, grid: Grid) -> Tensor {
+    const LEVELS: f64 = 127.0;
+    const BLOCK: usize = 32;
+    let mut tensor = tensor.clone();
+    if let Some(format) = format_of(grid) {
+        tensor.data.iter_mut().for_each(|x| *x = round(*x, format));
+        return tensor;
+    }
+    let [.., n, d] = tensor.shape[..] else { return tensor };
+    let d = d.max(1);
+    // The numbers that share a largest one.
+    let group = |at: usize| match grid {
+        Grid::Int8Blocks => at / d * d.div_ceil(BLOCK) + at % d / BLOCK,
+        Grid::Int8Columns => at / (n * d).max(1) * d + at % d,
+        Grid::Int8Heads => at / (n * d).max(1),
+        Grid::Int8Tensor => 0,
+        _ => at / d,
+    };
+    let groups = (0..tensor.data.len()).map(group).max().map_or(0, |last| last + 1);
+    let mut largest = vec![0.0f64; groups];
+    for (at, x) in tensor.data.iter().enumerate() {
+        largest[group(at)] = largest[group(at)].max(x.abs());
+    }
+    // Halves are common among the quotients: where they round to is for the arithmetic to say.
+    let arithmetic = Arithmetic::Ordinary.format(tensor.dtype);
+    for (at, x) in tensor.data.iter_mut().enumerate() {
+        let step = round(largest[group(at)] / LEVELS, arithmetic);
+        if step > 0.0 {
+            *x = round(libm::rint(round(*x / step, arithmetic)) * step, arithmetic);
+        }
+    }
+    tensor
+}
+
+/// The call whose masks of heads or items are joined; `None` where there are no several.
+fn joined(items: bool, by: MaskJoin, call: &Call) -> Option<Call> {
+    let mask = call.options.mask.as_ref()?;
+    let [b, h, n_q, n_k] = mask.shape[..] else { return None };
+    let (axis, stride) = if items { (b, h * n_q * n_k) } else { (h, n_q * n_k) };
+    if axis < 2 {
+        return None;
+    }
+    let data = (0..mask.data.len())
+        .map(|at| {
+            let own = at / stride % axis;
+            let mut others = (0..axis).map(|other| mask.data[at + other * stride - own * stride]);
+            match by {
+                MaskJoin::All => others.all(|shows| shows),
+                MaskJoin::Any => others.any(|shows| shows),
+                MaskJoin::AllBefore => others.take(own + 1).all(|shows| shows),
+            }
+        })
+        .collect();
+    let mask = Some(BoolTensor { data, ..mask.clone() });
+    Some(Call { options: CallOptions { mask, ..call.options.clone() }, ..call.clone() })
+}
+
+/// A number of a step that is rounded, and its error in roundoffs of the format of the call: near
+/// the middle of two numbers of the grid either may come out.
+pub(super) fn rounded(twist: Option<&Twist>, at: Step, dtype: Dtype, x: &mut f64, error: &mut f64) {
+    let Some(Twist::Rounded { step, to }) = twist else { return };
+    let Some(format) = format_of(*to).filter(|_| *step == at && x.is_finite()) else { return };
+    let unit = unit_roundoff(dtype);
+    let own = round(*x, format);
+    let [low, high] = [-1.0, 1.0].map(|sign| round(*x + sign * *error * unit, format));
+    // What is on the grid either way has no error left.
+    *error = (own - low).abs().max((high - own).abs()) / unit;
+    *x = own;
+}
+
+/// The end of the first keys in front of a tile that none of some queries sees.
+pub(super) fn end(
+    twist: Option<&Twist>,
+    head: &Head<'_>,
+    queries: std::ops::Range<usize>,
+    of_head: bool,
+) -> usize {
+    let Some(Twist::StopsAtHiddenTile { size, by_head }) = twist else { return head.n_k };
+    let size = (*size).max(1);
+    let is_hidden = |start: &usize| {
+        let mut keys = *start..(*start + size).min(head.n_k);
+        keys.all(|j| queries.clone().all(|i| !head.sees(i, j)))
+    };
+    let mut starts = (0..head.n_k).step_by(size).filter(|_| *by_head == of_head);
+    starts.find(is_hidden).unwrap_or(head.n_k)
+}
+
 /// Blocks of `m × n` parts of `width` numbers, read as such and transposed.
 fn exchanged(tensor: &Tensor, [m, n]: [usize; 2], width: usize) -> Tensor {
     let mut data = Vec::with_capacity(tensor.data.len());
@@ -44,9 +171,12 @@ pub(super) fn is_transposed(twist: Option<&Twist>) -> bool {
     matches!(twist, Some(Twist::Inputs { form: InputForm::ScoresTransposed }))
 }
 
-/// The call without the option whose hidden keys have a logit.
+/// The call without the option whose hidden keys have a logit, or that one of two sums leaves out.
 pub(super) fn without_option(twist: Option<&Twist>, call: &Call) -> Option<Call> {
-    let (Twist::Hidden { option, .. } | Twist::HiddenAtCap { option }) = twist? else {
+    let (Twist::Hidden { option, .. }
+    | Twist::HiddenAtCap { option }
+    | Twist::Without { option, .. }) = twist?
+    else {
         return None;
     };
     let mut open = call.clone();

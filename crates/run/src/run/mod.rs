@@ -175,7 +175,7 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
         stopped: stopped.as_ref(),
     };
     let mut groups = identify::identified(&state, &mut workers, group::groups(&state));
-    precision::name_softmax(&state, &mut workers, &mut groups)?;
+    precision::name_steps(&state, &mut workers, &mut groups)?;
     for group in groups {
         if let Some(shown) = shown(&state, &mut workers, group)? {
             findings.extend(describe(&state, &workers, shown)?);

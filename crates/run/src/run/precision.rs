@@ -1,8 +1,8 @@
 //! Formats that a target computes in without saying so: every number that it returns is one of a
-//! narrower format, and what is wrong is right under the contract of that format. Or the softmax
-//! does, where nothing else explains what is wrong.
+//! narrower format, and what is wrong is right under the contract of that format. Or a step does,
+//! where nothing else explains what is wrong.
 
-use qkvet_diagnose::sample_evenly;
+use qkvet_diagnose::{sample_evenly, sums_keep};
 use qkvet_engine::format::is_representable;
 use qkvet_engine::law::CallRecord;
 use qkvet_spec::{Cause, Contract, Dtype, Narrowed, Verdict};
@@ -107,8 +107,29 @@ pub(super) fn precisions<'a>(
     Ok(found)
 }
 
-/// The modifier of a contract whose softmax is in float32.
-const SOFTMAX: &str = "f32-softmax";
+/// Steps that a target may compute in a narrower format than its contract allows, where numbers of
+/// `dtype` are stored: in `computed`, under a contract with `modifier`.
+struct Step {
+    dtype: Dtype,
+    computed: Dtype,
+    what: Narrowed,
+    modifier: &'static str,
+}
+
+const STEPS: [Step; 2] = [
+    Step {
+        dtype: Dtype::Float64,
+        computed: Dtype::Float32,
+        what: Narrowed::Softmax,
+        modifier: "f32-softmax",
+    },
+    Step {
+        dtype: Dtype::Float16,
+        computed: Dtype::Float16,
+        what: Narrowed::Sums,
+        modifier: "f16-accumulation",
+    },
+];
 /// Failing cases that it is tried on before all are put again.
 const TRIED: usize = 12;
 /// Where values are multiples of one over the first, sums of weights of float32 are multiples of one
@@ -120,41 +141,83 @@ const LEAST: f64 = 1.0 / 16.0;
 /// One result in so many has to be such a sum, of so many at least. Of others one in 128 is.
 const SUMS: [usize; 2] = [4, 32];
 
-/// Names a softmax in float32 where nothing else explains wrong results of float64: results of coarse
-/// values are sums of weights of float32, and all are right under the contract that allows for it.
-pub(super) fn name_softmax<'a>(
+/// Names a step in a narrower format where nothing else explains wrong results: the step shows in
+/// exact cases, and all results are right under the contract that allows for it.
+pub(super) fn name_steps<'a>(
     state: &RunState<'_, 'a>,
     workers: &mut Workers<'_, 'a>,
     groups: &mut [Group<'a>],
 ) -> Result<(), RunError> {
-    let Some(contract) = state.config.contracts.get(&Dtype::Float64) else { return Ok(()) };
-    let contract = state.config.catalog.contract(&format!("{}+{SOFTMAX}", contract.contract));
-    let (Ok(contract), None) = (contract, state.stopped) else { return Ok(()) };
-    for group in groups {
-        let members = &group.members;
-        let is_open = matches!(group.cause, Cause::Unexplained { .. }) && !group.on_views;
-        let is_double = |case: &JudgedCase<'_>| case.planned.dtype() == Dtype::Float64;
-        if !is_open || !state.of(members).all(is_double) || !are_sums(state, members) {
-            continue;
+    let is_open = |group: &&mut Group<'_>| {
+        matches!(group.cause, Cause::Unexplained { .. }) && !group.on_views
+    };
+    for group in groups.iter_mut().filter(is_open) {
+        for step in STEPS {
+            if step.explains(state, workers, &group.members)? {
+                group.cause = step.cause(state, group.members.len());
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Step {
+    /// The contract of the run with the modifier, where it is another.
+    fn contract(&self, state: &RunState<'_, '_>) -> Option<Contract> {
+        let declared = state.config.contracts.get(&self.dtype)?;
+        let name = format!("{}+{}", declared.contract, self.modifier);
+        state.config.catalog.contract(&name).ok()
+    }
+
+    fn explains<'a>(
+        &self,
+        state: &RunState<'_, 'a>,
+        workers: &mut Workers<'_, 'a>,
+        members: &[usize],
+    ) -> Result<bool, RunError> {
+        let is_of = |case: &JudgedCase<'_>| case.planned.dtype() == self.dtype;
+        let (Some(contract), None) = (self.contract(state), state.stopped) else {
+            return Ok(false);
+        };
+        if !state.of(members).all(is_of) || !self.shows(state, workers, members) {
+            return Ok(false);
         }
         let some: Vec<usize> = sample_evenly(members, TRIED).copied().collect();
         let mut holds = |members: &[usize]| -> Result<bool, RunError> {
             let judged = judge_under(state, workers, members, &contract)?;
             Ok(judged.iter().all(|(_, case)| case.verdict() != Verdict::Fail))
         };
-        if holds(&some)? && holds(members)? {
-            let of = members.len();
-            group.cause = Cause::Precision {
-                dtype: Dtype::Float64,
-                computed: Dtype::Float32,
-                what: Narrowed::Softmax,
-                contract: contract.contract.clone(),
-                explained: of,
-                of,
-            };
+        Ok(holds(&some)? && holds(members)?)
+    }
+
+    /// Whether exact cases show the step: no fault besides makes them come out so.
+    fn shows(
+        &self,
+        state: &RunState<'_, '_>,
+        workers: &mut Workers<'_, '_>,
+        members: &[usize],
+    ) -> bool {
+        match self.what {
+            Narrowed::Softmax => are_sums(state, members),
+            Narrowed::Sums => {
+                let contract = state.config.contracts[&self.dtype];
+                sums_keep(workers.targets[0].target.as_mut(), contract, self.computed)
+            }
+            Narrowed::Everything => false,
         }
     }
-    Ok(())
+
+    fn cause(&self, state: &RunState<'_, '_>, explained: usize) -> Cause {
+        Cause::Precision {
+            dtype: self.dtype,
+            computed: self.computed,
+            what: self.what,
+            contract: self.contract(state).map(|contract| contract.contract).unwrap_or_default(),
+            explained,
+            of: explained,
+        }
+    }
 }
 
 /// Whether outputs of coarse values are sums of weights of float32.

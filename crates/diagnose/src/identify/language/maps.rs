@@ -124,6 +124,7 @@ pub(super) fn add(words: &mut Words<'_>) {
     words.meaning(&[], 7.0, exchanged);
     heads(words);
     widths(words, &tiles);
+    turns(words, &tiles);
 }
 
 const MASK: [Field; 4] =
@@ -175,5 +176,24 @@ fn widths(words: &mut Words<'_>, tiles: &[usize]) {
     }
     for (text, bits) in widths {
         words.meaning(&[], bits, MeaningPatch { score_width: expr(&text), ..none() });
+    }
+}
+
+/// Tiles of keys or values that are read before or after their turn.
+fn turns(words: &mut Words<'_>, tiles: &[usize]) {
+    for t in tiles {
+        for (text, bits) in [
+            (format!("j - {t} * (j >= {t})"), 9.0),
+            (format!("j + {t} * (j + {t} < n_k)"), 9.0),
+            (format!("j + {} * (j + {} < n_k)", 2 * t, 2 * t), 10.0),
+        ] {
+            let index = || expr(&text);
+            let values = MeaningPatch { value_index: index(), ..MeaningPatch::default() };
+            let keys = MeaningPatch { key_index: index(), ..MeaningPatch::default() };
+            let both = MeaningPatch { value_index: index(), ..keys.clone() };
+            for (patch, more) in [(values, 1.0), (keys, 1.0), (both, 0.0)] {
+                words.meaning(&[], bits + more, patch);
+            }
+        }
     }
 }

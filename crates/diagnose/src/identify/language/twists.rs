@@ -4,8 +4,9 @@
 use std::f64::consts::{LN_2, LOG2_E};
 
 use qkvet_spec::{
-    CallOption, CountOf, DenominatorForm, InputForm, LazySlip, LogitForm, LseForm, PartWeight,
-    SoftcapForm, StubForm, TileFactor, TileForm, TileMax, TilePlace, Twist, WeightForm,
+    CallOption, CountOf, DenominatorForm, Grid, InputForm, LazySlip, LogitForm, LseForm, MaskJoin,
+    PartWeight, SoftcapForm, Step, StubForm, TileFactor, TileForm, TileMax, TilePlace, Twist,
+    WeightForm,
 };
 
 use super::word::{Words, expr};
@@ -99,8 +100,63 @@ pub(super) fn add(words: &mut Words<'_>) {
     ] {
         words.twist(&[], 5.0, Twist::Lse { form });
     }
+    rounded(words);
+    apart(words);
     tiles(words);
     cells(words);
+}
+
+/// Inputs and steps in a narrower format, or in eight bits.
+fn rounded(words: &mut Words<'_>) {
+    use Grid::{
+        Bfloat16, Float8E4m3fn, Float8E5m2, Float16, Float32, Int8Blocks, Int8Columns, Int8Heads,
+        Int8Rows, Int8Tensor,
+    };
+    use Step::{
+        Bias, Exponentials, Inputs, Key, KeyAndValue, Logits, Products, Query, Value, Weights,
+    };
+    let formats = [Float32, Bfloat16, Float16, Float8E4m3fn, Float8E5m2];
+    let eight = [Int8Rows, Int8Blocks, Int8Columns, Int8Heads, Int8Tensor];
+    for step in [Query, Key, Value, KeyAndValue, Inputs] {
+        for to in formats.into_iter().chain(eight) {
+            words.twist(&[], 6.0, Twist::Rounded { step, to });
+        }
+    }
+    for to in formats {
+        words.twist(&[CallOption::Bias], 6.0, Twist::Rounded { step: Bias, to });
+    }
+    // A softmax in float32 is found by its contract, in any of its steps.
+    for to in &formats[1..] {
+        for step in [Products, Logits, Exponentials, Weights] {
+            words.twist(&[], 6.0, Twist::Rounded { step, to: *to });
+        }
+    }
+}
+
+/// Sums that leave an option out, maxima that begin at a number, masks that are joined, loops that
+/// end early.
+fn apart(words: &mut Words<'_>) {
+    use CallOption::{AlibiSlopes, Bias, Causal, KeyLengths, Mask, Softcap, Window};
+    for option in [Bias, AlibiSlopes, Softcap, Mask, Causal, Window, KeyLengths] {
+        for of in [CountOf::Sum, CountOf::Values] {
+            words.twist(&[option], 5.0, Twist::Without { option, of });
+        }
+    }
+    for score in [0.0, 1.0, -100.0, -1000.0, -10_000.0] {
+        for divided in [false, true] {
+            words.twist(&[], 7.0, Twist::MaxAtLeast { score, divided });
+        }
+    }
+    for items in [false, true] {
+        for by in [MaskJoin::All, MaskJoin::Any, MaskJoin::AllBefore] {
+            words.twist(&[Mask], 6.0, Twist::MaskJoined { items, by });
+        }
+    }
+    for size in words.scope.tiles.clone() {
+        for by_head in [false, true] {
+            words.twist(&[], 8.0, Twist::StopsAtHiddenTile { size, by_head });
+        }
+    }
 }
 
 fn stubs(words: &mut Words<'_>) {

@@ -281,8 +281,25 @@ fn also(words: &mut Words<'_>) {
             atoms.push((format!("j % {t} >= {s}"), 10.0));
         }
     }
+    // Rows that see nothing.
+    let none = MeaningPatch::default;
+    for row in ["i >= key_length", "i + n_k - n_q >= key_length"] {
+        let unseen = expr(&format!("key_lengths and {row}"));
+        words.meaning(&[CallOption::KeyLengths], 7.0, MeaningPatch { unseen, ..none() });
+    }
+    for row in ["i >= n_k", "i == 0", "i == n_q - 1", "i >= n_q / 2"] {
+        atoms.push((row.to_owned(), 6.0));
+    }
+    for t in &words.scope.tiles {
+        atoms.extend([
+            (format!("i >= {t}"), 7.0),
+            (format!("i >= n_q / {t} * {t}"), 7.0),
+            (format!("i >= max({t}, n_q / {t} * {t})"), 8.0),
+            (format!("i % {t} == {t} - 1"), 8.0),
+            (format!("i / {t} == (n_q - 1) / {t}"), 9.0),
+        ]);
+    }
     for (atom, bits) in atoms {
-        let none = MeaningPatch::default;
         words.meaning(&[], bits + 2.0, MeaningPatch { unseen: expr(&atom), ..none() });
     }
     // Tiles below the causal diagonal of as many queries, in which nothing else is looked at.
@@ -316,6 +333,16 @@ fn also(words: &mut Words<'_>) {
         words.meaning(&[], 7.0, MeaningPatch { zero_keys, ..none() });
         let zero_keys = expr(&format!("({t} - key_length % {t}) % {t}"));
         words.meaning(&[], 8.0, MeaningPatch { zero_keys, ..none() });
+        // Those that the diagonal and the window show.
+        let padding = format!("({t} - n_k % {t}) % {t}");
+        let reached = format!("max(min({padding}, i - n_q + 1 + window_right), 0)");
+        for (zero_keys, bits) in [
+            (format!("not causal * ({padding})"), 8.0),
+            (reached.clone(), 8.0),
+            (format!("not causal * {reached}"), 9.0),
+        ] {
+            words.meaning(&[], bits, MeaningPatch { zero_keys: expr(&zero_keys), ..none() });
+        }
     }
     for n in ["1", "2", "n_k", "n_q"] {
         let none = MeaningPatch::default;
