@@ -9,6 +9,8 @@ use qkvet_spec::{
     Quoted, Response, Summary, Target, Tensor,
 };
 
+use qkvet_tests::{Folder, temp};
+
 use crate::in_process::{self, causes};
 
 /// What is done to calls and results of a target that is right otherwise.
@@ -20,8 +22,6 @@ enum Doing {
     InsideWith(Dtype, &'static str),
     /// The weights are.
     WeightsIn(Dtype),
-    /// Weighted values are summed in this format, key by key.
-    SumsIn(Dtype),
     /// The scale is larger by this factor.
     Scale(f64),
     /// Results are smaller by this factor, as by an ε in the denominator.
@@ -69,7 +69,6 @@ impl Odd {
 
     /// The output of weights that are changed: `of` of a row, which adds up to 1.
     fn reweighed(&mut self, call: &Call, of: impl Fn(&mut [f64])) -> Response {
-        let sums = if let Doing::SumsIn(narrow) = self.doing { narrow } else { Dtype::Float64 };
         let seen = match self.right.call(&Call { return_weights: true, ..call.clone() }) {
             Response::Output(seen) => seen,
             other => return other,
@@ -84,8 +83,7 @@ impl Odd {
                 for c in 0..d_v {
                     let value =
                         |j: usize| call.value.data[((item * h_k + head) * n_k + j) * d_v + c];
-                    let add = |sum: f64, (j, w): (usize, &f64)| round(sum + w * value(j), sums);
-                    let sum = weights.iter().enumerate().fold(0.0, add);
+                    let sum = weights.iter().enumerate().map(|(j, w)| w * value(j)).sum();
                     changed.data[row * d_v + c] = round(sum, call.dtype());
                 }
             }
@@ -114,7 +112,6 @@ impl Target for Odd {
             Doing::WeightsIn(narrow) => self.reweighed(call, |row| {
                 row.iter_mut().for_each(|weight| *weight = round(*weight, narrow));
             }),
-            Doing::SumsIn(_) => self.reweighed(call, |_| {}),
             // One of each row that weighs about 2⁻¹⁰.
             Doing::LightKey => self.reweighed(call, |row| {
                 if let Some(j) = row.iter().position(|w| (5e-4..2e-3).contains(w)) {
@@ -167,19 +164,15 @@ fn a_narrower_format_is_one_finding_and_none_once_it_is_declared() {
 #[test]
 fn a_step_in_a_narrower_format_is_named() {
     let catalog = Catalog::embedded().expect("a catalog");
-    let softmax = (Doing::WeightsIn(Dtype::Float32), Dtype::Float64, Dtype::Float32);
-    let sums = (Doing::SumsIn(Dtype::Float16), Dtype::Float16, Dtype::Float16);
-    for ((doing, dtype, narrow), step) in [(softmax, Narrowed::Softmax), (sums, Narrowed::Sums)] {
-        let default = catalog.default_contract(dtype).expect("one");
-        let summary = check(&catalog, doing, dtype, default);
-        let [Cause::Precision { computed, contract, what, .. }] = causes(&summary)[..] else {
-            panic!("{doing:?}: {:?}", causes(&summary));
-        };
-        assert_eq!((*computed, *what), (narrow, step));
-        let declared = catalog.contract(contract).expect("a contract");
-        let summary = check(&catalog, doing, dtype, &declared);
-        assert!(causes(&summary).is_empty(), "{contract}: {:?}", causes(&summary));
-    }
+    let doing = Doing::WeightsIn(Dtype::Float32);
+    let summary = check(&catalog, doing, Dtype::Float64, &catalog.contracts["f64"]);
+    let [Cause::Precision { computed, contract, what, .. }] = causes(&summary)[..] else {
+        panic!("{:?}", causes(&summary));
+    };
+    assert_eq!((*computed, *what), (Dtype::Float32, Narrowed::Softmax));
+    let declared = catalog.contract(contract).expect("a contract");
+    let summary = check(&catalog, doing, Dtype::Float64, &declared);
+    assert!(causes(&summary).is_empty(), "{contract}: {:?}", causes(&summary));
 }
 
 #[test]
@@ -212,3 +205,29 @@ fn a_small_error_that_no_format_explains_is_wrong() {
         assert!(!causes.is_empty() && !is_excused, "{doing:?} in {dtype}: {causes:?}");
     }
 }
+
+/// `einsum` of NumPy adds up float16 in float16: right, and outside of what is allowed by default.
+#[test]
+fn sums_in_float16_are_named() {
+    let folder = temp();
+    folder.write("einsum.py", EINSUM);
+    let check = "check einsum.py:attention --dtype float16 --law row-stochasticity --format json";
+    let report = folder.run(check).report(1);
+    let found = &report["findings"][0];
+    assert_eq!((&found["kind"], &found["cause"]["what"]), (&"precision".into(), &"sums".into()));
+    let contract = found["cause"]["contract"].as_str().expect("a contract");
+    folder.run(format!("{check} --contract {contract}")).report(0);
+}
+
+const EINSUM: &str = r#"
+import numpy as np
+
+
+def attention(query, key, value):
+    groups = query.shape[1] // key.shape[1]
+    key, value = np.repeat(key, groups, 1), np.repeat(value, groups, 1)
+    scores = np.einsum("bhid,bhjd->bhij", query, key) * query.shape[-1] ** -0.5
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    return np.einsum("bhij,bhjd->bhid", weights, value)
+"#;

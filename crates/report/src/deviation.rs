@@ -271,6 +271,7 @@ fn twist(twist: &Twist) -> String {
             }
             LogitForm::Absolute => "logits are taken without their sign".to_owned(),
             LogitForm::Squared => "logits are squared".to_owned(),
+            LogitForm::ZeroHidden => "keys with a logit of 0 are hidden".to_owned(),
             LogitForm::TimesEachTile { factor, size } => format!(
                 "logits are multiplied by {} once more at each tile of {size} keys",
                 number(*factor)
@@ -281,6 +282,7 @@ fn twist(twist: &Twist) -> String {
                 CallOption::AlibiSlopes => "ALiBi is",
                 CallOption::Sinks => "the sinks are",
                 CallOption::Scale => "the scale is",
+                CallOption::Softcap => "the softcap is",
                 _ => "the bias is",
             };
             format!("{what} multiplied by {}", number(*factor))
@@ -296,6 +298,12 @@ fn twist(twist: &Twist) -> String {
             format!("keys that {option} hides have the logit −softcap")
         }
         Twist::Rounded { step, to } => rounded(*step, *to),
+        Twist::Columns { times } => {
+            format!("column c counts {} times in the scores", times.text())
+        }
+        Twist::KeysCentered { size } => {
+            format!("each key meets the query without the mean of its tile of {size} keys")
+        }
         Twist::Without { option, of: CountOf::Sum } => {
             format!("the row sum, not the weighted values, ignores {option}")
         }
@@ -329,6 +337,12 @@ fn twist(twist: &Twist) -> String {
         Twist::Denominator { form } => match form {
             DenominatorForm::SinkKeysCentered => {
                 "the sink meets logits of keys without their mean".to_owned()
+            }
+            DenominatorForm::SinkCapped => {
+                "the sink passes through the softcap before it joins the row sum".to_owned()
+            }
+            DenominatorForm::TiesOnce => {
+                "keys that share the largest score count once in the row sum".to_owned()
             }
             DenominatorForm::SinkEachTile { size } => {
                 format!("exp(sink) joins the row sum once for each tile of {size} keys")
@@ -385,6 +399,9 @@ fn twist(twist: &Twist) -> String {
                 PartWeight::OwnSum => "by their own row sums",
                 PartWeight::ExpOfLog2 => "by e to the power of their log-sum-exp in base 2",
                 PartWeight::TwoToLse => "by 2 to the power of their log-sum-exp",
+                PartWeight::ShareOfAll => {
+                    "one by one, by their share of a log-sum-exp that holds their own already"
+                }
                 PartWeight::EmptyAsZero => {
                     "with a log-sum-exp of 0 for those without a visible key"
                 }

@@ -24,7 +24,7 @@ pub enum Twist {
     },
     /// The scale, an addend of the logits, or a sink is multiplied by a number.
     Times {
-        /// `scale`, given or not, `bias`, `alibi_slopes` or `sinks`.
+        /// `scale`, given or not, `softcap`, `bias`, `alibi_slopes` or `sinks`.
         option: CallOption,
         /// The factor.
         factor: f64,
@@ -56,6 +56,16 @@ pub enum Twist {
         step: Step,
         /// To what.
         to: Grid,
+    },
+    /// Columns of query and key count more than once in a score, or not at all.
+    Columns {
+        /// How often: of `c`.
+        times: IndexExpr,
+    },
+    /// The mean of its tile is taken away from each key.
+    KeysCentered {
+        /// Keys of a tile.
+        size: usize,
     },
     /// One of the two sums is made of logits without an option.
     Without {
@@ -279,6 +289,8 @@ pub enum LogitForm {
     Absolute,
     /// `z²`.
     Squared,
+    /// `z`, and −∞ for 0.
+    ZeroHidden,
     /// `z·factor^t` in tile `t` of `size` keys.
     TimesEachTile {
         /// The factor.
@@ -317,6 +329,10 @@ pub enum DenominatorForm {
         /// Whether part `t` is the keys `j` with `j % size = t`, else those with `j / size = t`.
         strided: bool,
     },
+    /// The exponential of the sink behind the softcap joins it.
+    SinkCapped,
+    /// Keys that share the maximum of the row count as one.
+    TiesOnce,
     /// The exponential of the sink joins those of logits of keys without their mean.
     SinkKeysCentered,
     /// The exponential of the sink joins it once for each tile.
@@ -471,6 +487,9 @@ pub enum PartWeight {
     ExpOfLog2,
     /// 1 for the last part.
     LastOnly,
+    /// What is merged with those before it by `σ(own − all)` of log-sum-exps, where `all` holds its
+    /// own already.
+    ShareOfAll,
     /// The exponential of its log-sum-exp, which is taken for 0 where no key is seen.
     EmptyAsZero,
 }

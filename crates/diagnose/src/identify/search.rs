@@ -17,7 +17,7 @@ use crate::sample_evenly::sample_evenly;
 const TRIED: usize = 4;
 /// Words that meet every call: those that explain most, and those that besides make fewest right
 /// calls wrong.
-const MAX_WORDS: [usize; 2] = [16, 16];
+const MAX_WORDS: [usize; 2] = [24, 16];
 /// Words that score so much less than the last of the first are not looked at.
 const SLACK: f64 = 3.0;
 /// Right calls that tell the second.

@@ -261,6 +261,13 @@ fn denominator(
             let row = usize::try_from(env.i).unwrap_or(0);
             tail * libm::exp(super::mean_score(head, row).0)
         }
+        // The sink is another one already.
+        DenominatorForm::SinkCapped => tail,
+        DenominatorForm::TiesOnce => {
+            let max = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let ties = logits.iter().filter(|z| z.total_cmp(&&max).is_eq()).count();
+            tail - (ties.max(1) - 1) as f64 * libm::exp(max - shift)
+        }
         DenominatorForm::SinkAsNumber => sink?.abs(),
         DenominatorForm::SinkNotShifted => libm::exp(sink?),
         DenominatorForm::PaddingAtCap { multiple } => {
@@ -410,8 +417,9 @@ fn ends(n: usize, count: usize, size: usize, floor: bool) -> Vec<usize> {
 fn merged(ends: &[usize], by: PartWeight, logits: &[f64], terms: &mut [f64]) -> Option<(f64, f64)> {
     let n = logits.len();
     let whole = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let (mut total, mut absolute, mut weights) = (0.0, 0.0, Vec::new());
-    let mut start = 0;
+    let (mut total, mut absolute) = (0.0, 0.0);
+    let mut weights: Vec<(std::ops::Range<usize>, f64)> = Vec::new();
+    let (mut start, mut all) = (0, f64::NEG_INFINITY);
     for end in ends {
         let part = start..*end;
         start = *end;
@@ -430,6 +438,9 @@ fn merged(ends: &[usize], by: PartWeight, logits: &[f64], terms: &mut [f64]) -> 
             sum += terms[at];
         }
         let lse = max + libm::log(sum);
+        let before = all;
+        all = max.max(before);
+        all += libm::log(libm::exp(before - all) + libm::exp(lse - all));
         let weight = match by {
             PartWeight::Equal => 1.0,
             PartWeight::Lse => lse,
@@ -438,6 +449,12 @@ fn merged(ends: &[usize], by: PartWeight, logits: &[f64], terms: &mut [f64]) -> 
             }
             PartWeight::ExpMax => libm::exp(max - whole),
             PartWeight::OwnSum => sum,
+            PartWeight::ShareOfAll if part.start == 0 => 1.0,
+            PartWeight::ShareOfAll => {
+                let share = 1.0 / (1.0 + libm::exp(all - lse));
+                weights.iter_mut().for_each(|(_, before)| *before *= 1.0 - share);
+                share
+            }
             PartWeight::EmptyAsZero => libm::exp(lse - whole),
             PartWeight::TwoToLse => libm::exp2(lse - whole),
             PartWeight::ExpOfLog2 => libm::exp((lse - whole) * std::f64::consts::LOG2_E),
@@ -446,6 +463,9 @@ fn merged(ends: &[usize], by: PartWeight, logits: &[f64], terms: &mut [f64]) -> 
         terms[part.clone()].iter_mut().for_each(|term| *term /= sum);
         (total, absolute) = (total + weight, absolute + weight.abs());
         weights.push((part, weight));
+    }
+    if by == PartWeight::ShareOfAll {
+        (total, absolute) = (1.0, 1.0);
     }
     if weights.is_empty() {
         return Some((1.0, 0.0));

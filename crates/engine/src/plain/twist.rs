@@ -1,18 +1,25 @@
 //! What a twist changes, step by step.
 
 use qkvet_spec::{
-    Arithmetic, BoolTensor, Call, CallOption, CallOptions, Dims, Dtype, Grid, IndexEnv, InputForm,
-    LogitForm, MaskJoin, SoftcapForm, Step, Tensor, Twist,
+    Arithmetic, BoolTensor, Call, CallOption, CallOptions, DenominatorForm, Dims, Dtype, Grid,
+    IndexEnv, IndexExpr, InputForm, LogitForm, MaskJoin, SoftcapForm, Step, Tensor, Twist,
 };
 
 use crate::format::{round, unit_roundoff};
 use crate::head::Head;
+use crate::lowering::call_env;
 
 /// The call with another input, if the twist takes one.
 pub(super) fn inputs(twist: Option<&Twist>, call: &Call) -> Option<Call> {
     let form = match twist? {
         Twist::Inputs { form } => form,
         Twist::Rounded { step, to } => return rounded_inputs(*step, *to, call),
+        Twist::Columns { times } => {
+            return Some(Call { query: counted(times, call), ..call.clone() });
+        }
+        Twist::KeysCentered { size } => {
+            return Some(Call { key: centered(&call.key, *size), ..call.clone() });
+        }
         Twist::MaskJoined { items, by } => return joined(*items, *by, call),
         _ => return None,
     };
@@ -35,6 +42,39 @@ pub(super) fn inputs(twist: Option<&Twist>, call: &Call) -> Option<Call> {
         InputForm::KeyForValue => Some(Call { value: call.key.clone(), ..call.clone() }),
         InputForm::ValueForKey => Some(Call { key: call.value.clone(), ..call.clone() }),
     }
+}
+
+/// The query, each column as often as it counts.
+fn counted(times: &IndexExpr, call: &Call) -> Tensor {
+    let (env, d_k) = (call_env(call), call.dims().d_k.max(1));
+    let factor = |c: usize| {
+        let env = IndexEnv { c: i64::try_from(c).unwrap_or(0), ..env };
+        times.eval(&env).map_or(f64::NAN, |n| n as f64)
+    };
+    let factors: Vec<f64> = (0..d_k).map(factor).collect();
+    let mut query = call.query.clone();
+    for row in query.data.chunks_mut(d_k) {
+        row.iter_mut().zip(&factors).for_each(|(x, factor)| *x *= factor);
+    }
+    query
+}
+
+/// `(…, n, d)` without the mean of each tile of `size` rows.
+fn centered(tensor: &Tensor, size: usize) -> Tensor {
+    let mut tensor = tensor.clone();
+    let [.., n, d] = tensor.shape[..] else { return tensor };
+    for tile in tensor
+        .data
+        .chunks_mut((n * d).max(1))
+        .flat_map(|head| head.chunks_mut(size.max(1) * d.max(1)))
+    {
+        let rows = (tile.len() / d.max(1)) as f64;
+        for c in 0..d {
+            let mean = tile.iter().skip(c).step_by(d).sum::<f64>() / rows;
+            tile.iter_mut().skip(c).step_by(d).for_each(|x| *x -= mean);
+        }
+    }
+    tensor
 }
 
 /// The call with rounded inputs; `None` where none is.
@@ -219,6 +259,9 @@ pub(super) fn sink(twist: Option<&Twist>, call: &Call, env: &IndexEnv, right: f6
             let at = head.eval(env).and_then(|head| usize::try_from(head).ok());
             at.and_then(|at| sinks.data.get(at)).copied().unwrap_or(f64::NAN)
         }
+        (Some(Twist::Denominator { form: DenominatorForm::SinkCapped }), _) => {
+            call.options.softcap.map_or(right, |cap| cap * libm::tanh(right / cap))
+        }
         _ => right * times(twist, CallOption::Sinks),
     }
 }
@@ -236,6 +279,7 @@ pub(super) fn bias(twist: Option<&Twist>, call: &Call, env: IndexEnv, bias: f64)
 }
 
 pub(super) fn softcap(twist: Option<&Twist>, x: f64, cap: f64, error: f64) -> (f64, f64) {
+    let cap = cap * times(twist, CallOption::Softcap);
     let right = cap * libm::tanh(x / cap);
     let Some(Twist::Softcap { form }) = twist else {
         return (right, error + 8.0 * right.abs());
@@ -274,12 +318,16 @@ pub(super) fn logit(twist: Option<&Twist>, j: usize, z: &mut f64, error: &mut f6
             *error *= power.abs();
         }
         LogitForm::Absolute => *z = z.abs(),
+        LogitForm::ZeroHidden if *z == 0.0 => *z = f64::NEG_INFINITY,
+        LogitForm::ZeroHidden => {}
         LogitForm::Squared => {
             *error *= 2.0 * z.abs() + 1.0;
             *z *= *z;
         }
     }
-    *error += z.abs();
+    if z.is_finite() {
+        *error += z.abs();
+    }
 }
 
 /// A cell of the output, if the twist changes it.

@@ -22,12 +22,12 @@ pub(super) struct Workers<'r, 'a> {
 }
 
 impl<'r> Workers<'r, '_> {
-    /// As many targets once more, told that they follow `meaning`, by which what takes a mask in
+    /// So many targets once more, told that they follow `meaning`, by which what takes a mask in
     /// every call is given another where there is none.
-    pub(super) fn open_again(&self, meaning: &Meaning) -> Result<Self, RunError> {
+    pub(super) fn open_again(&self, meaning: &Meaning, targets: usize) -> Result<Self, RunError> {
         let NamedTarget { adapter, limits, .. } = self.config.target;
         let open = || adapter.open_again(meaning, limits);
-        let targets = self.targets.iter().map(|_| Ok(recorded(self.config, open()?, true)));
+        let targets = (0..targets).map(|_| Ok(recorded(self.config, open()?, true)));
         Ok(Self { targets: targets.collect::<Result<_, RunError>>()?, ..*self })
     }
 

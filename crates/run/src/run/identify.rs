@@ -4,17 +4,21 @@
 use std::collections::BTreeSet;
 
 use qkvet_diagnose::{ExplainedBy, Identified, explained_by, foretells, identify};
+use qkvet_engine::law::Attempt;
 use qkvet_spec::{
     Behavior, Call, Cause, Dtype, Fault, FaultRef, Meaning, Standing, Stopped, Verdict,
 };
 
 use super::call::Workers;
 use super::fresh::{Fresh, first_call, right_like};
-use super::group::Group;
+use super::group::{Group, unexplained};
+use super::judge::judge_again;
 use super::state::RunState;
 
 /// Right cases whose calls are looked at.
 const MAX_RIGHT: usize = 240;
+/// Cases that are put to new processes.
+const MAX_ALONE: usize = 3;
 
 /// The groups with what was identified in the place of wrong results that nothing explains, and of
 /// names that right results contradict.
@@ -32,6 +36,7 @@ pub(super) fn identified<'a>(
     if !is_asked {
         return groups;
     }
+    refute_memory(state, workers, &mut groups);
     groups.iter_mut().for_each(|group| doubt(state, workers, group));
     if !groups.iter().any(is_doubtful) {
         return groups;
@@ -86,6 +91,49 @@ pub(super) fn identified<'a>(
     found.retain(|group| !group.members.is_empty());
     found.sort_by_key(|group| std::cmp::Reverse(group.members.len()));
     found.into_iter().chain(groups).collect()
+}
+
+/// Takes names away that say what a target keeps from call to call, where a call is wrong in a new
+/// process too, which has kept nothing.
+fn refute_memory<'a>(
+    state: &RunState<'_, 'a>,
+    workers: &Workers<'_, 'a>,
+    groups: &mut Vec<Group<'a>>,
+) {
+    if state.config.target.adapter.max_restarts().is_none() {
+        return;
+    }
+    let is_wrong_alone = |at: &usize| {
+        let Ok(mut new) = workers.open_again(state.meaning, 1) else { return false };
+        let planned = &state.cases[*at].planned;
+        let again = judge_again(&mut new, planned, state.meaning, Attempt::Same);
+        again.is_ok_and(|case| case.verdict() == Verdict::Fail)
+    };
+    let is_refuted = |group: &Group<'_>| {
+        let is_one_call = |at: &&usize| state.cases[**at].calls.len() == 1;
+        let alone: Vec<&usize> = group.members.iter().filter(is_one_call).take(MAX_ALONE).collect();
+        group.verdict == Verdict::Fail
+            && group.faults.iter().any(|it| remembers(it))
+            && !alone.is_empty()
+            && alone.into_iter().all(is_wrong_alone)
+    };
+    let refuted: Vec<Group<'a>> = groups.extract_if(.., |group| is_refuted(group)).collect();
+    if refuted.is_empty() {
+        return;
+    }
+    let is_open = |group: &mut Group<'_>| {
+        matches!(group.cause, Cause::Unexplained { .. }) && is_of_values(group)
+    };
+    let open: Vec<Group<'a>> = groups.extract_if(.., is_open).collect();
+    let mut members: Vec<usize> =
+        refuted.into_iter().chain(open).flat_map(|group| group.members).collect();
+    members.sort_unstable();
+    groups.extend(unexplained(state, &members));
+}
+
+/// Whether a fault is that something of an earlier call is kept.
+fn remembers(fault: &Fault) -> bool {
+    fault.behavior.is_some_and(Behavior::keeps_something)
 }
 
 /// Puts fresh calls that the fault of a group has to foretell: other sizes and options than those of
@@ -144,7 +192,6 @@ fn is_of_values(group: &Group<'_>) -> bool {
 /// Whether a group has no name, or one that speaks of what a target does besides computing, or that
 /// right results contradict.
 fn is_doubtful(group: &Group<'_>) -> bool {
-    let remembers = |fault: &Fault| fault.behavior.is_some_and(Behavior::keeps_something);
     is_of_values(group)
         && (group.faults.is_empty()
             || group.is_contradicted()

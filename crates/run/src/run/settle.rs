@@ -49,7 +49,8 @@ pub(super) fn settle<'r, 'a>(
     let meaning = applied(before.meaning, &conventions);
     let is_refilled = puts_true(before.config.target, before.meaning)
         && conventions.iter().any(|convention| is_of_masks(convention));
-    let mut other = is_refilled.then(|| workers.open_again(&meaning)).transpose()?;
+    let again = || workers.open_again(&meaning, workers.targets.len());
+    let mut other = is_refilled.then(again).transpose()?;
     let workers = other.as_mut().unwrap_or(workers);
     let (cases, stopped) = judge(workers, plan, &meaning, None, &mut |_| {})?;
     if !is_consistent(before.cases, &cases) || !settles(&conventions, before.cases, &cases) {

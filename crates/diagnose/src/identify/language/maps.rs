@@ -125,6 +125,7 @@ pub(super) fn add(words: &mut Words<'_>) {
     heads(words);
     widths(words, &tiles);
     turns(words, &tiles);
+    shifted(words);
 }
 
 const MASK: [Field; 4] =
@@ -194,6 +195,45 @@ fn turns(words: &mut Words<'_>, tiles: &[usize]) {
             for (patch, more) in [(values, 1.0), (keys, 1.0), (both, 0.0)] {
                 words.meaning(&[], bits + more, patch);
             }
+        }
+    }
+}
+
+/// Masks and biases whose rows or columns are counted from elsewhere.
+fn shifted(words: &mut Words<'_>) {
+    use CallOption::{Bias, KeyLengths, Mask, QueryLengths, Window};
+    const SIZES: [usize; 6] = [1, 8, 16, 32, 64, 128];
+    for (option, [_, _, row, key]) in [(Mask, MASK), (Bias, BIAS)] {
+        let mut add = |needs: Option<CallOption>, field: Field, text: &str, bits: f64| {
+            let mut patch = MeaningPatch::default();
+            *field(&mut patch) = expr(text);
+            let needs: Vec<CallOption> = std::iter::once(option).chain(needs).collect();
+            words.meaning(&needs, bits, patch);
+        };
+        add(Some(KeyLengths), key, "j + n_k - key_length", 7.0);
+        add(Some(KeyLengths), key, "j + key_length - n_k", 8.0);
+        add(None, key, "j + n_q - n_k", 8.0);
+        add(None, key, "j + n_k - n_q", 8.0);
+        add(None, row, "i + n_k - n_q", 7.0);
+        add(None, row, "i + n_q - n_k", 8.0);
+        add(Some(QueryLengths), row, "i + n_q - query_length", 8.0);
+        add(None, row, "(i * (h_q / h_k) + h % (h_q / h_k)) % n_q", 9.0);
+        for t in SIZES {
+            for s in SIZES {
+                let first = format!("max(i / {t} * {t} + n_k - n_q - window_left, 0) / {s} * {s}");
+                add(Some(Window), key, &format!("j - {first}"), 10.0);
+            }
+        }
+        // Rows that are as long as a multiple of a number, in a tensor that has none so long.
+        for m in &SIZES[1..] {
+            let at = format!("(i * ((n_k + {}) / {m} * {m}) + j)", m - 1);
+            let mut patch = MeaningPatch::default();
+            *row(&mut patch) = expr(&format!("{at} / n_k"));
+            *key(&mut patch) = expr(&format!("{at} % n_k"));
+            if option == Mask {
+                patch.unseen = expr(&format!("mask and {at} >= n_q * n_k"));
+            }
+            words.meaning(&[option], 10.0, patch);
         }
     }
 }

@@ -45,7 +45,7 @@ fn all_hidden(hidden: HiddenKeys, score: f64) -> DeviationFormula {
 
 /// Every family, in a fixed order.
 pub(crate) fn families() -> Vec<Family> {
-    use CallOption::{AlibiSlopes, Bias, Causal, KeyLengths, Mask, Scale, Sinks, Window};
+    use CallOption::{AlibiSlopes, Bias, Causal, KeyLengths, Mask, Scale, Sinks, Softcap, Window};
     let family = |needs, starts, bits, formula| Family { formula, needs, starts, bits };
     vec![
         family(&[], GAINS, 4.0, |t| times(Scale, t)),
@@ -54,6 +54,7 @@ pub(crate) fn families() -> Vec<Family> {
         family(&[], &[0.5, 1.5, 4.0, 10.0, 30.0], 6.0, |t| {
             logits(LogitForm::ClippedAbove { limit: t })
         }),
+        family(&[Softcap], GAINS, 4.0, |t| times(Softcap, t)),
         family(&[Bias], GAINS, 4.0, |t| times(Bias, t)),
         family(&[AlibiSlopes], GAINS, 4.0, |t| times(AlibiSlopes, t)),
         family(&[Sinks], GAINS, 4.0, |t| times(Sinks, t)),

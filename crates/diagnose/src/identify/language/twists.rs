@@ -23,7 +23,7 @@ pub(super) fn add(words: &mut Words<'_>) {
     ] {
         words.twist(&[CallOption::Softcap], 5.0, Twist::Softcap { form });
     }
-    for form in [LogitForm::Absolute, LogitForm::Squared] {
+    for form in [LogitForm::Absolute, LogitForm::Squared, LogitForm::ZeroHidden] {
         words.twist(&[], 6.0, Twist::Logits { form });
     }
     for form in [
@@ -43,6 +43,9 @@ pub(super) fn add(words: &mut Words<'_>) {
     ] {
         words.twist(&[CallOption::Sinks], 5.0, Twist::Denominator { form });
     }
+    let form = DenominatorForm::SinkCapped;
+    words.twist(&[CallOption::Sinks, CallOption::Softcap], 5.0, Twist::Denominator { form });
+    words.twist(&[], 6.0, Twist::Denominator { form: DenominatorForm::TiesOnce });
     for (head, bits) in [
         ("i % h_q", 7.0),
         ("(h * n_q + i) % h_q", 9.0),
@@ -101,6 +104,7 @@ pub(super) fn add(words: &mut Words<'_>) {
         words.twist(&[], 5.0, Twist::Lse { form });
     }
     rounded(words);
+    columns(words);
     apart(words);
     tiles(words);
     cells(words);
@@ -130,6 +134,26 @@ fn rounded(words: &mut Words<'_>) {
         for step in [Products, Logits, Exponentials, Weights] {
             words.twist(&[], 6.0, Twist::Rounded { step, to: *to });
         }
+    }
+}
+
+/// Columns of scores that count twice or not, keys without the mean of their tile.
+fn columns(words: &mut Words<'_>) {
+    let mut all: Vec<(String, f64)> = ["c > 0", "c % 2 == 0", "1 + (c == 0)", "1 + (c == d_k - 1)"]
+        .map(|times| (times.to_owned(), 6.0))
+        .to_vec();
+    for t in words.scope.tiles.clone() {
+        all.extend([
+            (format!("1 + (c >= d_k - {t} and c < d_k / {t} * {t})"), 8.0),
+            (format!("1 + (c < {t})"), 8.0),
+            (format!("1 + (c >= {t})"), 8.0),
+            (format!("c >= {t}"), 8.0),
+            (format!("c % {t} < {t} - 1"), 8.0),
+        ]);
+        words.twist(&[], 8.0, Twist::KeysCentered { size: t });
+    }
+    for (times, bits) in all {
+        words.twist_of(&[], bits, &times, |times| Twist::Columns { times });
     }
 }
 
@@ -228,6 +252,7 @@ fn tiles(words: &mut Words<'_>) {
         (PartWeight::ExpOfLog2, 8.0),
         (PartWeight::LastOnly, 7.0),
         (PartWeight::EmptyAsZero, 8.0),
+        (PartWeight::ShareOfAll, 8.0),
     ] {
         for count in [2, 3, 4, 8] {
             for floor in [true, false] {
@@ -263,6 +288,7 @@ fn counts(words: &mut Words<'_>) {
     let mut both: Vec<(String, f64)> = [
         ("1 + (j == 0)", 5.0),
         ("1 + (j == n_k - 1)", 5.0),
+        ("1 + (j == key_length - 1)", 6.0),
         ("1 + (j == i + n_k - n_q)", 6.0),
         ("2 - j % 2", 7.0),
         ("1 + j", 7.0),

@@ -92,6 +92,7 @@ fn causal(words: &mut Words<'_>) {
         ("i * (h_q / h_k)", 7.0),
         ("i * (h_q / h_k) + h % (h_q / h_k)", 8.0),
         ("(i * (h_q / h_k) + h % (h_q / h_k)) % n_q", 9.0),
+        ("(i * (h_q / h_k) + h % (h_q / h_k)) % query_length", 10.0),
         ("(h % (h_q / h_k) * n_q + i) / (h_q / h_k)", 9.0),
         ("(i * h_q + h) % n_q", 9.0),
         ("i / 2", 6.0),
@@ -333,6 +334,9 @@ fn also(words: &mut Words<'_>) {
         words.meaning(&[], 7.0, MeaningPatch { zero_keys, ..none() });
         let zero_keys = expr(&format!("({t} - key_length % {t}) % {t}"));
         words.meaning(&[], 8.0, MeaningPatch { zero_keys, ..none() });
+        let parts = format!("(n_k + {0}) / {t} - (key_length + {0}) / {t}", t - 1);
+        let zero_keys = expr(&parts);
+        words.meaning(&[CallOption::KeyLengths], 8.0, MeaningPatch { zero_keys, ..none() });
         // Those that the diagonal and the window show.
         let padding = format!("({t} - n_k % {t}) % {t}");
         let reached = format!("max(min({padding}, i - n_q + 1 + window_right), 0)");

@@ -247,7 +247,7 @@ fn caused<'a>(state: &RunState<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
 
 /// What no fault explains: results of the wrong form by what is wrong with it, all other wrong
 /// results together.
-fn unexplained<'a>(state: &RunState<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
+pub(super) fn unexplained<'a>(state: &RunState<'_, 'a>, failing: &[usize]) -> Vec<Group<'a>> {
     let mut groups: BTreeMap<Option<Form>, Vec<usize>> = BTreeMap::new();
     for at in failing {
         groups.entry(state.cases[*at].form()).or_default().push(*at);
