@@ -1,9 +1,11 @@
 //! The words of deviations: a formula in one line of English.
 
+use qkvet_spec::syntax::BinaryOp;
 use qkvet_spec::{
-    CallOption, CountOf, DenominatorForm, Deviation, DeviationFormula, Grid, IndexExpr, InputForm,
-    LazySlip, LogitForm, LseForm, MaskJoin, MeaningPatch, PartWeight, ResultName, SoftcapForm,
-    Standing, Step, StubForm, TileFactor, TileForm, TileMax, TilePlace, Twist, WeightForm,
+    CallOption, CountOf, DenominatorForm, Deviation, DeviationFormula, Grid, IndexExpr, IndexName,
+    InputForm, LazySlip, LogitForm, LseForm, MaskJoin, MeaningPatch, PartWeight, ResultName,
+    SoftcapForm, Standing, Step, StubForm, TileFactor, TileForm, TileMax, TilePlace, Twist,
+    WeightForm,
 };
 
 /// What is computed: `the softcap is x·tanh(x/c)`.
@@ -164,7 +166,7 @@ fn meaning(patch: &MeaningPatch) -> Vec<String> {
 
 /// Fields that say one thing together.
 fn together(patch: &MeaningPatch) -> Option<String> {
-    use qkvet_spec::{Causal, DefaultScale, HiddenKeys, Stage, WindowSide};
+    use qkvet_spec::{DefaultScale, HiddenKeys, Stage};
     if let (Some(form), Some(of)) = (patch.default_scale, &patch.scale_of) {
         let of = of.text();
         return Some(match form {
@@ -175,35 +177,10 @@ fn together(patch: &MeaningPatch) -> Option<String> {
             DefaultScale::One => "there is no default scale".to_owned(),
         });
     }
-    if let Some(unseen) = &patch.unseen {
-        let text = unseen.text();
-        let stands = text.strip_prefix("causal and j > ").filter(|_| patch.window.is_some());
-        if let Some((position, _)) = stands.and_then(|rest| rest.split_once(" or window")) {
-            return Some(format!(
-                "query i stands at key {position}, for the causal diagonal and the window"
-            ));
-        }
-        if patch.key_lengths.is_some() {
-            let end = text.strip_prefix("key_lengths and ").unwrap_or(text);
-            let end = end.split(" or causal").next().unwrap_or(end);
-            return Some(format!("key_lengths hide the keys {end}"));
-        }
-        let inner = |name: &str| text.strip_prefix(name).map(|rest| rest.trim_matches(['(', ')']));
-        if let (Some(Causal::Ignored), Some(rest)) =
-            (patch.causal, text.strip_prefix("causal and not ("))
-        {
-            let rest = rest.strip_suffix(')').unwrap_or(rest);
-            return Some(format!("causal: query i sees key j where {rest}"));
-        }
-        if patch.window_left == Some(WindowSide::Ignored)
-            || patch.window_right == Some(WindowSide::Ignored)
-        {
-            return inner("window and ").map(|rest| format!("the window hides the keys {rest}"));
-        }
-        if let Some(rest) = text.strip_prefix("not (") {
-            let rest = rest.strip_suffix(')').unwrap_or(rest);
-            return Some(format!("query i sees key j only where {rest}"));
-        }
+    if let Some(unseen) = &patch.unseen
+        && let Some(together) = hidden(unseen, patch)
+    {
+        return Some(together);
     }
     if let Some(stages) = &patch.stages {
         let name = |stage: &Stage| match stage {
@@ -230,6 +207,41 @@ fn together(patch: &MeaningPatch) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Keys that are hidden otherwise than by the option that hid them.
+fn hidden(unseen: &IndexExpr, patch: &MeaningPatch) -> Option<String> {
+    use qkvet_spec::{Causal, WindowSide};
+    // What stands behind `option and`.
+    let behind = |expr: &IndexExpr, option: CallOption| {
+        let [first, rest] = expr.operands(BinaryOp::And)?;
+        first.is(IndexName::Option(option)).then_some(rest)
+    };
+    let either = unseen.operands(BinaryOp::Or);
+    let first = either.as_ref().map_or(unseen, |[first, _]| first);
+    if patch.window.is_some()
+        && let Some([_, position]) =
+            behind(first, CallOption::Causal).and_then(|rest| rest.operands(BinaryOp::Gt))
+    {
+        return Some(format!(
+            "query i stands at key {}, for the causal diagonal and the window",
+            position.text()
+        ));
+    }
+    if patch.key_lengths.is_some() {
+        let keys = behind(first, CallOption::KeyLengths)?;
+        return Some(format!("key_lengths hide the keys {}", condition(&keys)));
+    }
+    if patch.causal == Some(Causal::Ignored) {
+        let sees = behind(unseen, CallOption::Causal)?.negated()?;
+        return Some(format!("causal: query i sees key j where {}", condition(&sees)));
+    }
+    if [patch.window_left, patch.window_right].contains(&Some(WindowSide::Ignored)) {
+        let keys = behind(unseen, CallOption::Window)?;
+        return Some(format!("the window hides the keys {}", condition(&keys)));
+    }
+    let sees = unseen.negated()?;
+    Some(format!("query i sees key j only where {}", condition(&sees)))
 }
 
 /// A number, by its name if it has one.

@@ -185,6 +185,29 @@ impl IndexExpr {
         found
     }
 
+    /// The two expressions that an operator joins; `None` where it is not the outermost.
+    pub fn operands(&self, op: BinaryOp) -> Option<[Self; 2]> {
+        match parse(self.text()).ok()?.kind {
+            ExprKind::Binary(own, x, y) if own == op => Some([self.part(&x)?, self.part(&y)?]),
+            _ => None,
+        }
+    }
+
+    /// `x` of `not x`.
+    pub fn negated(&self) -> Option<Self> {
+        match parse(self.text()).ok()?.kind {
+            ExprKind::Unary(UnaryOp::Not, x) => self.part(&x),
+            _ => None,
+        }
+    }
+
+    /// A part of it, without parentheses around all of that.
+    fn part(&self, expr: &Expr) -> Option<Self> {
+        let text = self.text().get(expr.span.clone())?;
+        let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
+        inner.and_then(|inner| Self::new(inner).ok()).or_else(|| Self::new(text).ok())
+    }
+
     /// Whether it is two expressions joined by `or`.
     pub fn is_either(&self) -> bool {
         matches!(self.0.tree, Tree::Binary(BinaryOp::Or, _))
