@@ -216,13 +216,16 @@ struct Scores<'a> {
     is_transposed: bool,
     /// Keys behind are not looked at.
     end: usize,
+    /// Means of tiles that are taken away from keys.
+    means: Vec<f64>,
 }
 
 impl<'a> Scores<'a> {
     fn new(head: &'a Head<'a>, place: &'a Place<'a>) -> Self {
         let is_transposed = twist::is_transposed(place.twist) && head.n_q == head.n_k;
         let end = twist::end(place.twist, head, 0..head.n_q, true);
-        Self { head, place, is_transposed, end }
+        let means = twist::means(place.twist, head);
+        Self { head, place, is_transposed, end, means }
     }
 
     /// The row of query `i`; `open` sees what an option hides, `apart` are the scores of one of the two
@@ -260,7 +263,12 @@ impl<'a> Scores<'a> {
     fn score(&self, i: usize, j: usize) -> (f64, f64) {
         let head = self.head;
         let (from, to) = if self.is_transposed { (j, i) } else { (i, j) };
-        let (mut z, size) = dot(head.query_row(from), head.key_row(to));
+        let (mut z, mut size) = dot(head.query_row(from), head.key_row(to));
+        let tile = twist::tile_of(self.place.twist, j) * head.d_k;
+        if let Some(mean) = self.means.get(tile..tile + head.d_k) {
+            let (of_mean, of_size) = dot(head.query_row(from), mean);
+            (z, size) = (z - of_mean, size + of_size);
+        }
         let mut error = size * (2.0 + head.d_k as f64);
         let dtype = self.place.call.dtype();
         twist::rounded(self.place.twist, Step::Products, dtype, &mut z, &mut error);

@@ -17,9 +17,6 @@ pub(super) fn inputs(twist: Option<&Twist>, call: &Call) -> Option<Call> {
         Twist::Columns { times } => {
             return Some(Call { query: counted(times, call), ..call.clone() });
         }
-        Twist::KeysCentered { size } => {
-            return Some(Call { key: centered(&call.key, *size), ..call.clone() });
-        }
         Twist::MaskJoined { items, by } => return joined(*items, *by, call),
         _ => return None,
     };
@@ -59,22 +56,20 @@ fn counted(times: &IndexExpr, call: &Call) -> Tensor {
     query
 }
 
-/// `(…, n, d)` without the mean of each tile of `size` rows.
-fn centered(tensor: &Tensor, size: usize) -> Tensor {
-    let mut tensor = tensor.clone();
-    let [.., n, d] = tensor.shape[..] else { return tensor };
-    for tile in tensor
-        .data
-        .chunks_mut((n * d).max(1))
-        .flat_map(|head| head.chunks_mut(size.max(1) * d.max(1)))
-    {
-        let rows = (tile.len() / d.max(1)) as f64;
-        for c in 0..d {
-            let mean = tile.iter().skip(c).step_by(d).sum::<f64>() / rows;
-            tile.iter_mut().skip(c).step_by(d).for_each(|x| *x -= mean);
-        }
-    }
-    tensor
+/// The mean key of each tile of which it is taken away, one behind the other.
+pub(super) fn means(twist: Option<&Twist>, head: &Head<'_>) -> Vec<f64> {
+    let Some(Twist::KeysCentered { size }) = twist else { return Vec::new() };
+    let d = head.d_k.max(1);
+    let mean = |tile: &[f64]| -> Vec<f64> {
+        let rows = (tile.len() / d) as f64;
+        (0..d).map(|c| tile.iter().skip(c).step_by(d).sum::<f64>() / rows).collect()
+    };
+    head.key.chunks((*size).max(1) * d).flat_map(mean).collect()
+}
+
+/// The number of the tile of a key of which the mean is taken away.
+pub(super) fn tile_of(twist: Option<&Twist>, j: usize) -> usize {
+    if let Some(Twist::KeysCentered { size }) = twist { j / (*size).max(1) } else { 0 }
 }
 
 /// The call with rounded inputs; `None` where none is.
