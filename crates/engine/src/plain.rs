@@ -275,8 +275,7 @@ impl<'a> Scores<'a> {
         for stage in head.stages {
             match stage {
                 Stage::Scale => {
-                    let scale =
-                        head.scale.value * twist::times(self.place.twist, CallOption::Scale);
+                    let scale = twist::scale(self.place.twist, head.scale.value);
                     z *= scale;
                     error = error * scale.abs() + 3.0 * z.abs();
                 }

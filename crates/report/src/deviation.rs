@@ -4,8 +4,8 @@ use qkvet_spec::syntax::BinaryOp;
 use qkvet_spec::{
     CallOption, CountOf, DenominatorForm, Deviation, DeviationFormula, Grid, IndexExpr, IndexName,
     InputForm, LazySlip, LogitForm, LseForm, MaskJoin, MeaningPatch, PartWeight, ResultName,
-    SoftcapForm, Standing, Step, StubForm, TileFactor, TileForm, TileMax, TilePlace, Twist,
-    WeightForm,
+    ScaleForm, SoftcapForm, Standing, Step, StubForm, TileFactor, TileForm, TileMax, TilePlace,
+    Twist, WeightForm,
 };
 
 /// What is computed: `the softcap is x·tanh(x/c)`.
@@ -219,7 +219,11 @@ fn hidden(unseen: &IndexExpr, patch: &MeaningPatch) -> Option<String> {
     };
     let either = unseen.operands(BinaryOp::Or);
     let first = either.as_ref().map_or(unseen, |[first, _]| first);
+    // The first of three.
+    let both = first.operands(BinaryOp::Or);
+    let first = both.as_ref().map_or(first, |[first, _]| first);
     if patch.window.is_some()
+        && patch.key_lengths.is_none()
         && let Some([_, position]) =
             behind(first, CallOption::Causal).and_then(|rest| rest.operands(BinaryOp::Gt))
     {
@@ -315,6 +319,22 @@ fn twist(twist: &Twist) -> String {
         }
         Twist::KeysCentered { size } => {
             format!("each key meets the query without the mean of its tile of {size} keys")
+        }
+        Twist::Clipped { step, limit } => {
+            format!("{} clipped to ±{}", input(*step), number(*limit))
+        }
+        Twist::KeysAdded { size } => format!(
+            "products of the keys one tile of {size}, two tiles and so on before it are added to those of a key"
+        ),
+        Twist::Scale { form } => {
+            let form = match form {
+                ScaleForm::Root => "its square root",
+                ScaleForm::Squared => "its square",
+                ScaleForm::Cubed => "its cube",
+                ScaleForm::Inverse => "its inverse",
+                ScaleForm::Negative => "its negative",
+            };
+            format!("{form} is used for the scale, given or not")
         }
         Twist::Without { option, of: CountOf::Sum } => {
             format!("the row sum, not the weighted values, ignores {option}")
@@ -476,9 +496,9 @@ fn twist(twist: &Twist) -> String {
     }
 }
 
-/// What is rounded to what.
-fn rounded(step: Step, to: Grid) -> String {
-    let what = match step {
+/// What is changed, with its verb.
+fn input(step: Step) -> &'static str {
+    match step {
         Step::Query => "the query is",
         Step::Key => "the key is",
         Step::Value => "the value is",
@@ -489,7 +509,12 @@ fn rounded(step: Step, to: Grid) -> String {
         Step::Logits => "logits are",
         Step::Exponentials => "exponentials are, before they meet the values,",
         Step::Weights => "weights are",
-    };
+    }
+}
+
+/// What is rounded to what.
+fn rounded(step: Step, to: Grid) -> String {
+    let what = input(step);
     let to = match to {
         Grid::Float32 => "float32",
         Grid::Bfloat16 => "bfloat16",

@@ -67,6 +67,23 @@ pub enum Twist {
         /// Keys of a tile.
         size: usize,
     },
+    /// Numbers of an input are clipped.
+    Clipped {
+        /// Which input.
+        step: Step,
+        /// The largest size that a number keeps.
+        limit: f64,
+    },
+    /// Products of a key are added to those of the keys one tile, two tiles and so on before it.
+    KeysAdded {
+        /// Keys of a tile.
+        size: usize,
+    },
+    /// The scale, given or not, is another one.
+    Scale {
+        /// Which.
+        form: ScaleForm,
+    },
     /// One of the two sums is made of logits without an option.
     Without {
         /// The option.
@@ -176,6 +193,23 @@ pub enum Twist {
         /// Which.
         form: LseForm,
     },
+}
+
+/// Another scale for `s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ScaleForm {
+    /// `√|s|` with the sign of `s`.
+    Root,
+    /// `s²`.
+    Squared,
+    /// `s³`.
+    Cubed,
+    /// `1/s`.
+    Inverse,
+    /// `−s`.
+    Negative,
 }
 
 /// What is rounded.

@@ -70,8 +70,8 @@ pub use condition::{
 pub use contract::{Contract, Depth};
 pub use deviation::{
     ClaimOutcome, CountOf, DenominatorForm, Deviation, DeviationFormula, Grid, InputForm, LazySlip,
-    LogitForm, LseForm, MaskJoin, PartWeight, Reason, SoftcapForm, Standing, Step, StubForm,
-    TileFactor, TileForm, TileMax, TilePlace, Twist, WeightForm,
+    LogitForm, LseForm, MaskJoin, PartWeight, Reason, ScaleForm, SoftcapForm, Standing, Step,
+    StubForm, TileFactor, TileForm, TileMax, TilePlace, Twist, WeightForm,
 };
 pub use deviation_file::{DeviationFile, SavedDeviation};
 pub use doctor::{Diagnosis, DoctorEvent, DoctorReport};

@@ -16,12 +16,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use qkvet_engine::law::CallRecord;
 use qkvet_spec::{
-    Call, CallOption, Contract, Deviation, DeviationFormula, Fault, Meaning, Reason, Standing,
+    CallOption, Contract, Deviation, DeviationFormula, Fault, Meaning, Reason, Standing,
 };
 
 use self::fresh::{CONFIRMING, Confirmed, Pool, again};
 pub use self::fresh::{Came, FreshCalls};
 pub(crate) use self::layer::{Layer, predict};
+pub use self::record::RightCall;
 pub(crate) use self::record::{MAX_LOOSENESS, is_near, lost_below_normal};
 use self::record::{Record, cost};
 use self::search::{Candidate, Known, MIN_EXPLAINED, holds_somewhere};
@@ -57,7 +58,7 @@ const MIN_SHARE: usize = 5;
 /// Says what a target computes that gave these failures, and gave `right` calls what is right.
 pub fn identify(
     failures: &Records<'_>,
-    right: &[Call],
+    right: &[RightCall],
     base: &Meaning,
     fresh: &mut dyn FreshCalls,
 ) -> Vec<Identified> {
@@ -289,7 +290,7 @@ fn described(failures: &Records<'_>, base: &Meaning, found: Vec<Found>) -> Vec<I
 }
 
 /// The calls that are looked at: cheap ones, and a few that are larger.
-fn chosen(failures: &Records<'_>, right: &[Call], base: &Meaning) -> Vec<Record> {
+fn chosen(failures: &Records<'_>, right: &[RightCall], base: &Meaning) -> Vec<Record> {
     let mut wrong: Vec<(&CallRecord, &Contract)> = failures
         .iter()
         .flat_map(|(calls, contract)| calls.iter().map(move |record| (record, *contract)))
@@ -300,17 +301,20 @@ fn chosen(failures: &Records<'_>, right: &[Call], base: &Meaning) -> Vec<Record>
         .filter_map(|(record, contract)| Record::new(record, contract, base))
         .collect();
     let looseness = wrong.iter().map(Record::looseness).fold(1.0, f64::max);
-    let mut calls: Vec<&Call> = right.iter().collect();
-    calls.sort_by_key(|call| cost(call));
+    let mut calls: Vec<&RightCall> = right.iter().collect();
+    calls.sort_by_key(|right| cost(&right.call));
     // Those that have what all wrong ones have say most of where a formula ends.
     let is_shared = |option: &CallOption| wrong.iter().all(|it| it.call.options.has(*option));
     let shared: Vec<CallOption> = CallOption::ALL.into_iter().filter(is_shared).collect();
-    let is_like = |call: &&Call| shared.iter().all(|option| call.options.has(*option));
-    let (like, others): (Vec<&Call>, Vec<&Call>) = calls.into_iter().partition(is_like);
+    let is_like = |right: &&RightCall| shared.iter().all(|option| right.call.options.has(*option));
+    let (like, others): (Vec<&RightCall>, Vec<&RightCall>) = calls.into_iter().partition(is_like);
     let mut all = wrong;
     for (calls, most) in [(like, MAX_RIGHT * 2 / 3), (others, MAX_RIGHT / 3)] {
-        let some = affordable(&calls, most, |call| cost(call));
-        all.extend(some.filter_map(|call| Record::right(call, base, looseness)));
+        let some = affordable(&calls, most, |right| cost(&right.call));
+        all.extend(some.filter_map(|right| {
+            let record = Record::right(&right.call, base, looseness)?;
+            Some(Record { is_known: right.is_known, ..record })
+        }));
     }
     all.sort_by_key(|record| cost(&record.call));
     all

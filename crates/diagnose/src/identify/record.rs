@@ -37,6 +37,17 @@ pub(super) struct Record {
     pub(super) results: Vec<ResultRecord>,
     /// What any element may be off by, however small it is.
     pub(super) tiny: f64,
+    /// Whether its results are known one by one. Many laws hold of wrong results too.
+    pub(super) is_known: bool,
+}
+
+/// A call of a case that passed.
+#[derive(Clone, Debug)]
+pub struct RightCall {
+    /// The call.
+    pub call: Call,
+    /// Whether its law holds of right results alone.
+    pub is_known: bool,
 }
 
 /// What a formula says of a record on top of what is thought so far.
@@ -102,7 +113,8 @@ impl Record {
         };
         let results = record.results().map(|it| result(it.want)).collect::<Option<Vec<_>>>()?;
         let tells = results.iter().any(|it| it.tells.contains(&true));
-        tells.then(|| Self { tiny: lost_below_normal(call), call: call.clone(), results })
+        let (tiny, call) = (lost_below_normal(call), call.clone());
+        tells.then_some(Self { tiny, call, results, is_known: true })
     }
 
     /// A call that came out right.
@@ -121,7 +133,8 @@ impl Record {
         let lse = call.return_lse.then_some(ResultName::Lse);
         let wants = std::iter::once(ResultName::Output).chain(weights).chain(lse);
         let results = wants.map(result).collect::<Option<Vec<_>>>()?;
-        Some(Self { tiny: lost_below_normal(call), call: call.clone(), results })
+        let (tiny, call) = (lost_below_normal(call), call.clone());
+        Some(Self { tiny, call, results, is_known: true })
     }
 
     /// Those of the calls of a failure in which something that tells is wrong.

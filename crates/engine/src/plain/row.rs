@@ -116,7 +116,13 @@ impl Row {
                 let ends = ends(logits.len(), *count, *size, *floor);
                 let total;
                 (amplified, total) = merged(&ends, *by, &logits, &mut terms)?;
-                of_lse = Some(total).filter(|_| *by == PartWeight::EmptyAsZero);
+                of_lse = match by {
+                    PartWeight::EmptyAsZero => Some(total),
+                    // What comes back is the logarithm in the base of the merge, in that of the parts.
+                    PartWeight::ExpOfLog2 => Some(libm::pow(total, std::f64::consts::LN_2)),
+                    PartWeight::TwoToLse => Some(libm::pow(total, std::f64::consts::LOG2_E)),
+                    _ => None,
+                };
                 sum = 1.0;
             }
             Some(Twist::Parts { .. }) => return None,

@@ -2,7 +2,8 @@
 
 use qkvet_spec::{
     Arithmetic, BoolTensor, Call, CallOption, CallOptions, DenominatorForm, Dims, Dtype, Grid,
-    IndexEnv, IndexExpr, InputForm, LogitForm, MaskJoin, SoftcapForm, Step, Tensor, Twist,
+    IndexEnv, IndexExpr, InputForm, LogitForm, MaskJoin, ScaleForm, SoftcapForm, Step, Tensor,
+    Twist,
 };
 
 use crate::format::{round, unit_roundoff};
@@ -13,9 +14,18 @@ use crate::lowering::call_env;
 pub(super) fn inputs(twist: Option<&Twist>, call: &Call) -> Option<Call> {
     let form = match twist? {
         Twist::Inputs { form } => form,
-        Twist::Rounded { step, to } => return rounded_inputs(*step, *to, call),
+        Twist::Rounded { step, to } => {
+            return changed_inputs(*step, call, |tensor| on_grid(tensor, *to));
+        }
         Twist::Columns { times } => {
             return Some(Call { query: counted(times, call), ..call.clone() });
+        }
+        Twist::Clipped { step, limit } => {
+            let clip = |x: f64| x.clamp(-limit.abs(), limit.abs());
+            return changed_inputs(*step, call, |tensor| each(tensor, clip));
+        }
+        Twist::KeysAdded { size } => {
+            return Some(Call { key: added(&call.key, *size), ..call.clone() });
         }
         Twist::MaskJoined { items, by } => return joined(*items, *by, call),
         _ => return None,
@@ -72,11 +82,26 @@ pub(super) fn tile_of(twist: Option<&Twist>, j: usize) -> usize {
     if let Some(Twist::KeysCentered { size }) = twist { j / (*size).max(1) } else { 0 }
 }
 
-/// The call with rounded inputs; `None` where none is.
-fn rounded_inputs(step: Step, to: Grid, call: &Call) -> Option<Call> {
-    let on = |tensor: &Tensor| on_grid(tensor, to);
+/// A tensor with another number for each.
+fn each(tensor: &Tensor, of: impl Fn(f64) -> f64) -> Tensor {
+    Tensor { data: tensor.data.iter().map(|x| of(*x)).collect(), ..tensor.clone() }
+}
+
+/// `(…, n, d)`, to each row those that are one tile, two tiles and so on before it.
+fn added(tensor: &Tensor, size: usize) -> Tensor {
+    let mut tensor = tensor.clone();
+    let [.., n, d] = tensor.shape[..] else { return tensor };
+    let step = size.max(1) * d;
+    for head in tensor.data.chunks_mut((n * d).max(1)) {
+        (step..head.len()).for_each(|at| head[at] += head[at - step]);
+    }
+    tensor
+}
+
+/// The call with changed inputs; `None` where the step is no input.
+fn changed_inputs(step: Step, call: &Call, on: impl Fn(&Tensor) -> Tensor) -> Option<Call> {
     let (query, key, value) = (on(&call.query), on(&call.key), on(&call.value));
-    let bias = || call.options.bias.as_ref().map(on);
+    let bias = || call.options.bias.as_ref().map(&on);
     Some(match step {
         Step::Query => Call { query, ..call.clone() },
         Step::Key => Call { key, ..call.clone() },
@@ -234,6 +259,20 @@ pub(super) fn times(twist: Option<&Twist>, of: CallOption) -> f64 {
     match twist {
         Some(Twist::Times { option, factor }) if *option == of => *factor,
         _ => 1.0,
+    }
+}
+
+/// The scale of a head.
+pub(super) fn scale(twist: Option<&Twist>, right: f64) -> f64 {
+    let Some(Twist::Scale { form }) = twist else {
+        return right * times(twist, CallOption::Scale);
+    };
+    match form {
+        ScaleForm::Root => libm::sqrt(right.abs()).copysign(right),
+        ScaleForm::Squared => right * right,
+        ScaleForm::Cubed => right * right * right,
+        ScaleForm::Inverse => 1.0 / right,
+        ScaleForm::Negative => -right,
     }
 }
 

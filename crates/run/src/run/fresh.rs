@@ -17,6 +17,8 @@ use super::state::RunState;
 const VALUE: &str = "value";
 const LSE: &str = "log-sum-exp";
 const WEIGHTS: &str = "weights";
+/// Laws that hold of right results alone.
+pub(super) const KNOWING: [&str; 3] = [VALUE, LSE, WEIGHTS];
 /// Fresh calls that are drawn.
 const DRAWN: usize = 160;
 

@@ -3,14 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use qkvet_diagnose::{ExplainedBy, Identified, explained_by, foretells, identify};
+use qkvet_diagnose::{ExplainedBy, Identified, RightCall, explained_by, foretells, identify};
 use qkvet_engine::law::Attempt;
-use qkvet_spec::{
-    Behavior, Call, Cause, Dtype, Fault, FaultRef, Meaning, Standing, Stopped, Verdict,
-};
+use qkvet_spec::{Behavior, Cause, Dtype, Fault, FaultRef, Meaning, Standing, Stopped, Verdict};
 
 use super::call::Workers;
-use super::fresh::{Fresh, first_call, right_like};
+use super::fresh::{Fresh, KNOWING, first_call, right_like};
 use super::group::{Group, unexplained};
 use super::judge::judge_again;
 use super::state::RunState;
@@ -235,9 +233,11 @@ fn group<'a>(state: &RunState<'_, 'a>, found: Identified, cases: &[usize]) -> Gr
 }
 
 /// Calls of cases of the format that came out right.
-fn right_calls(state: &RunState<'_, '_>, dtype: Dtype, members: &[usize]) -> Vec<Call> {
-    right_like(state, dtype, members, MAX_RIGHT)
-        .into_iter()
-        .filter_map(|at| first_call(state, &state.cases[at].planned))
-        .collect()
+fn right_calls(state: &RunState<'_, '_>, dtype: Dtype, members: &[usize]) -> Vec<RightCall> {
+    let right = |at: usize| {
+        let planned = &state.cases[at].planned;
+        let is_known = KNOWING.contains(&planned.law());
+        Some(RightCall { call: first_call(state, planned)?, is_known })
+    };
+    right_like(state, dtype, members, MAX_RIGHT).into_iter().filter_map(right).collect()
 }

@@ -5,11 +5,11 @@ use std::f64::consts::{LN_2, LOG2_E};
 
 use qkvet_spec::{
     CallOption, CountOf, DenominatorForm, Grid, InputForm, LazySlip, LogitForm, LseForm, MaskJoin,
-    PartWeight, SoftcapForm, Step, StubForm, TileFactor, TileForm, TileMax, TilePlace, Twist,
-    WeightForm,
+    PartWeight, ScaleForm, SoftcapForm, Step, StubForm, TileFactor, TileForm, TileMax, TilePlace,
+    Twist, WeightForm,
 };
 
-use super::word::{Words, expr};
+use super::word::{Words, expr, power_at_least};
 
 pub(super) fn add(words: &mut Words<'_>) {
     stubs(words);
@@ -104,6 +104,7 @@ pub(super) fn add(words: &mut Words<'_>) {
         words.twist(&[], 5.0, Twist::Lse { form });
     }
     rounded(words);
+    clipped(words);
     columns(words);
     apart(words);
     tiles(words);
@@ -137,6 +138,25 @@ fn rounded(words: &mut Words<'_>) {
     }
 }
 
+/// Inputs that are clipped, scales that are another power.
+fn clipped(words: &mut Words<'_>) {
+    use Step::{Inputs, Key, KeyAndValue, Query, Value};
+    for limit in [1.0, 6.0, 10.0, 100.0, 127.0, 240.0, 448.0, 57344.0, 65504.0] {
+        for step in [Query, Key, Value, KeyAndValue, Inputs] {
+            words.twist(&[], 8.0, Twist::Clipped { step, limit });
+        }
+    }
+    for form in [
+        ScaleForm::Root,
+        ScaleForm::Squared,
+        ScaleForm::Cubed,
+        ScaleForm::Inverse,
+        ScaleForm::Negative,
+    ] {
+        words.twist(&[], 5.0, Twist::Scale { form });
+    }
+}
+
 /// Columns of scores that count twice or not, keys without the mean of their tile.
 fn columns(words: &mut Words<'_>) {
     let mut all: Vec<(String, f64)> = ["c > 0", "c % 2 == 0", "1 + (c == 0)", "1 + (c == d_k - 1)"]
@@ -151,6 +171,7 @@ fn columns(words: &mut Words<'_>) {
             (format!("c % {t} < {t} - 1"), 8.0),
         ]);
         words.twist(&[], 8.0, Twist::KeysCentered { size: t });
+        words.twist(&[], 8.0, Twist::KeysAdded { size: t });
     }
     for (times, bits) in all {
         words.twist_of(&[], bits, &times, |times| Twist::Columns { times });
@@ -373,6 +394,10 @@ fn cells(words: &mut Words<'_>) {
             zeros.push((format!("{x} >= max({m}, {n} / {m} * {m})"), 8.0));
         }
     }
+    zeros.extend(
+        [format!("c >= {}", power_at_least("d_k")), format!("i >= {}", power_at_least("n_k"))]
+            .map(|cells| (cells, 9.0)),
+    );
     zeros.extend(
         ["c >= d_k", "i >= n_k", "h >= h_k", "h % (h_q / h_k) > 0"].map(|it| (it.to_owned(), 6.0)),
     );

@@ -3,7 +3,7 @@
 
 use qkvet_spec::{CallOption, Causal, MeaningPatch, Obedience, WindowBounds, WindowSide};
 
-use super::word::{Words, expr};
+use super::word::{Words, expr, power_at_least, power_of_parts};
 
 /// Where query `i` stands among the keys, and what that costs beyond the plain ones.
 const POSITIONS: [(&str, f64); 9] = [
@@ -155,6 +155,16 @@ fn loops(words: &mut Words<'_>, tiles: &[usize]) {
 }
 
 fn window(words: &mut Words<'_>) {
+    for (position, cost) in POSITIONS {
+        let (left, right) =
+            (format!("{position} - window_left"), format!("{position} + window_right"));
+        let patch = MeaningPatch {
+            window: Some(WindowBounds::Ignored),
+            unseen: expr(&format!("window and (j < {left} or j > {right})")),
+            ..MeaningPatch::default()
+        };
+        words.meaning(&[CallOption::Window], 6.0 + cost, patch);
+    }
     let ignored = Some(WindowSide::Ignored);
     let tiles = words.scope.tiles.clone();
     let sides =
@@ -214,11 +224,14 @@ fn lengths(words: &mut Words<'_>) {
         ends.push((format!("key_length - (key_length % {t} == 0) * {t}"), 7.0));
     }
     for (end, bits) in ends {
-        let past = "causal and j > i + key_length - query_length";
+        let at = "i + key_length - query_length";
+        let past = format!("causal and j > {at}");
+        let beyond = format!("window and (j < {at} - window_left or j > {at} + window_right)");
         let patch = MeaningPatch {
             key_lengths: Some(Obedience::Ignored),
             causal: Some(Causal::Ignored),
-            unseen: expr(&format!("key_lengths and j >= {end} or {past}")),
+            window: Some(WindowBounds::Ignored),
+            unseen: expr(&format!("key_lengths and j >= {end} or {past} or {beyond}")),
             ..MeaningPatch::default()
         };
         words.meaning(&[CallOption::KeyLengths], 4.0 + bits, patch);
@@ -348,6 +361,15 @@ fn also(words: &mut Words<'_>) {
             words.meaning(&[], bits, MeaningPatch { zero_keys: expr(&zero_keys), ..none() });
         }
     }
+    // Parts that are merged two and two, and what has no partner.
+    for t in words.scope.tiles.clone().into_iter().filter(|t| *t > 3) {
+        let pairs = format!("max({t}, (n_k + {}) / {t} / 2 * 2 * {t})", t - 1);
+        for (keys, bits) in [(power_of_parts("n_k", t), 9.0), (pairs, 9.0)] {
+            words.meaning(&[], bits, MeaningPatch { keys: expr(&keys), ..none() });
+        }
+    }
+    let zero_keys = expr(&format!("{} - n_k", power_at_least("n_k")));
+    words.meaning(&[], 8.0, MeaningPatch { zero_keys, ..none() });
     for n in ["1", "2", "n_k", "n_q"] {
         let none = MeaningPatch::default;
         words.meaning(&[], 5.0, MeaningPatch { zero_keys: expr(n), ..none() });
