@@ -157,6 +157,7 @@ fn what_a_file_says_is_found_again() {
             "value --suite core",
         ),
         ("twist: keys-centered, size: 8", "size: 8", "value"),
+        ("meaning: {keys: next_power_of_two((n_k + 15) / 16 + 1) / 2 * 16}", "next_power", "value"),
         ("twist: keys-added, size: 16", "keys-added", "value"),
         ("twist: scale, form: root", "form: root", "value"),
         ("twist: clipped, step: value, limit: 1.0", "limit: 1", "value"),

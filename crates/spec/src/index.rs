@@ -104,6 +104,8 @@ enum Tree {
     Name(IndexName),
     Neg(Box<Tree>),
     Not(Box<Tree>),
+    /// The smallest power of two that is no smaller.
+    Power(Box<Tree>),
     Binary(BinaryOp, Box<[Tree; 2]>),
     Min(Box<[Tree; 2]>),
     Max(Box<[Tree; 2]>),
@@ -243,6 +245,7 @@ fn resolve(expr: &Expr) -> Result<Tree, ExprError> {
             match (function.as_str(), &args[..]) {
                 ("min", [x, y]) => Ok(Tree::Min(both(x, y)?)),
                 ("max", [x, y]) => Ok(Tree::Max(both(x, y)?)),
+                ("next_power_of_two", [x]) => boxed(x).map(Tree::Power),
                 ("min" | "max", args) => Err(ExprError::new(
                     expr.span.clone(),
                     format!("`{function}`: expected 2 arguments, got {}", args.len()),
@@ -251,13 +254,13 @@ fn resolve(expr: &Expr) -> Result<Tree, ExprError> {
                     "function",
                     function,
                     expr.span.clone(),
-                    ["min", "max"],
+                    ["min", "max", "next_power_of_two"],
                 )),
             }
         }
         _ => Err(ExprError::new(
             expr.span.clone(),
-            "index expression: expected whole numbers, names, + - * / %, relations, min and max",
+            "index expression: expected whole numbers, names, + - * / %, relations, min, max and next_power_of_two",
         )),
     }
 }
@@ -267,7 +270,7 @@ impl Tree {
         match self {
             Self::Number(_) => false,
             Self::Name(own) => *own == name,
-            Self::Neg(x) | Self::Not(x) => x.mentions(name),
+            Self::Neg(x) | Self::Not(x) | Self::Power(x) => x.mentions(name),
             Self::Min(args) | Self::Max(args) | Self::Binary(_, args) => {
                 args.iter().any(|x| x.mentions(name))
             }
@@ -318,6 +321,10 @@ impl Tree {
             Self::Name(name) => env.value(*name),
             Self::Neg(x) => x.eval(env)?.checked_neg()?,
             Self::Not(x) => i64::from(x.eval(env)? == 0),
+            Self::Power(x) => {
+                let x = u64::try_from(x.eval(env)?).unwrap_or(0);
+                i64::try_from(x.checked_next_power_of_two()?).ok()?
+            }
             Self::Min(args) => both(args).map(|(x, y)| x.min(y))?,
             Self::Max(args) => both(args).map(|(x, y)| x.max(y))?,
             Self::Binary(op, args) => {

@@ -312,8 +312,8 @@ fn chosen(failures: &Records<'_>, right: &[RightCall], base: &Meaning) -> Vec<Re
     for (calls, most) in [(like, MAX_RIGHT * 2 / 3), (others, MAX_RIGHT / 3)] {
         let some = affordable(&calls, most, |right| cost(&right.call));
         all.extend(some.filter_map(|right| {
-            let record = Record::right(&right.call, base, looseness)?;
-            Some(Record { is_known: right.is_known, ..record })
+            let (_, contract) = failures.first()?;
+            Record::right_under(right, contract, base, looseness)
         }));
     }
     all.sort_by_key(|record| cost(&record.call));

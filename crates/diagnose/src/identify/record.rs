@@ -1,7 +1,7 @@
 //! Calls and what came back, element by element, held against what is thought to be computed.
 
 use qkvet_engine::format::{underflow, unit_roundoff};
-use qkvet_engine::interpret::interpret;
+use qkvet_engine::interpret::{Expected, interpret};
 use qkvet_engine::law::CallRecord;
 use qkvet_engine::lowering::call_env;
 use qkvet_engine::plain::{Extent, Plain};
@@ -78,6 +78,13 @@ pub(crate) fn lost_below_normal(call: &Call) -> f64 {
     2.0 * underflow(call.dtype()) * (1.0 + call.dims().n_k as f64 * most)
 }
 
+/// By how much the bound of a contract is wider than errors of first order are.
+fn looseness(expected: &Expected, plain: &Plain, unit: f64) -> f64 {
+    let of = |at: usize| expected.hard[at] / (unit * plain.errors[at]);
+    let bounded = (0..plain.errors.len()).filter(|at| expected.bounds_weights(*at));
+    bounded.map(of).fold(1.0, f64::max).min(MAX_LOOSENESS)
+}
+
 impl Record {
     /// A recorded call; `None` where a result has another form, or nothing of it tells anything.
     pub(super) fn new(record: &CallRecord, contract: &Contract, base: &Meaning) -> Option<Self> {
@@ -94,12 +101,7 @@ impl Record {
                 return None;
             }
             let unit = unit_roundoff(call.dtype());
-            let looseness = |at: usize| expected.hard[at] / (unit * plain.errors[at]);
-            let looseness = (0..n)
-                .filter(|at| expected.bounds_weights(*at))
-                .map(looseness)
-                .fold(1.0, f64::max)
-                .min(MAX_LOOSENESS);
+            let looseness = looseness(&expected, &plain, unit);
             let mut one = ResultRecord {
                 want,
                 is_held: (0..n).map(|at| expected.holds(at, got.data[at])).collect(),
@@ -115,6 +117,30 @@ impl Record {
         let tells = results.iter().any(|it| it.tells.contains(&true));
         let (tiny, call) = (lost_below_normal(call), call.clone());
         tells.then_some(Self { tiny, call, results, is_known: true })
+    }
+
+    /// A call that came out right: within the bound of the contract, which may be wider than that of
+    /// `looseness` elsewhere.
+    pub(super) fn right_under(
+        right: &RightCall,
+        contract: &Contract,
+        base: &Meaning,
+        at_least: f64,
+    ) -> Option<Self> {
+        let (call, unit) = (&right.call, unit_roundoff(right.call.dtype()));
+        let mut record = Self::right(call, base, at_least)?;
+        for one in &mut record.results {
+            let expected = interpret(base, call, contract, one.want);
+            if expected.exact.len() != one.got.len() {
+                return None;
+            }
+            one.unit = one.unit.max(unit * looseness(&expected, &one.base, unit));
+            // What came back may be farther away there than an error of first order.
+            for (at, tells) in one.tells.iter_mut().enumerate() {
+                *tells &= expected.hard[at] <= one.unit * one.base.errors[at] + record.tiny;
+            }
+        }
+        Some(Self { is_known: right.is_known, ..record })
     }
 
     /// A call that came out right.

@@ -6,7 +6,7 @@ use qkvet_spec::{
     Sinks, Stage, ValueReading, WindowBounds, WindowSide,
 };
 
-use super::word::{Words, expr, power_at_least};
+use super::word::{Words, expr};
 
 pub(super) fn add(words: &mut Words<'_>) {
     let none = MeaningPatch::default;
@@ -127,7 +127,7 @@ fn scales(words: &mut Words<'_>) {
             of.push((format!("{x} - {n}"), 8.0));
         }
         of.push((format!("2 * {x}"), 7.0));
-        of.push((power_at_least(x), 9.0));
+        of.push((format!("next_power_of_two({x})"), 7.0));
         of.push((format!("max({x} / 2, 1)"), 7.0));
     }
     of.extend([16, 32, 64, 96, 128, 256].map(|n| (n.to_string(), 7.0)));

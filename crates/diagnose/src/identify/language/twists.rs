@@ -9,7 +9,7 @@ use qkvet_spec::{
     Twist, WeightForm,
 };
 
-use super::word::{Words, expr, power_at_least};
+use super::word::{Words, expr};
 
 pub(super) fn add(words: &mut Words<'_>) {
     stubs(words);
@@ -395,11 +395,15 @@ fn cells(words: &mut Words<'_>) {
         }
     }
     zeros.extend(
-        [format!("c >= {}", power_at_least("d_k")), format!("i >= {}", power_at_least("n_k"))]
-            .map(|cells| (cells, 9.0)),
-    );
-    zeros.extend(
-        ["c >= d_k", "i >= n_k", "h >= h_k", "h % (h_q / h_k) > 0"].map(|it| (it.to_owned(), 6.0)),
+        [
+            "c >= next_power_of_two(d_k)",
+            "i >= next_power_of_two(n_k)",
+            "c >= d_k",
+            "i >= n_k",
+            "h >= h_k",
+            "h % (h_q / h_k) > 0",
+        ]
+        .map(|it| (it.to_owned(), 6.0)),
     );
     zeros.extend(
         ["h % (h_q / h_k) >= h_k", "h / (h_q / h_k) >= h_q / h_k"].map(|it| (it.to_owned(), 9.0)),

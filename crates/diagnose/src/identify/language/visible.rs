@@ -3,7 +3,7 @@
 
 use qkvet_spec::{CallOption, Causal, MeaningPatch, Obedience, WindowBounds, WindowSide};
 
-use super::word::{Words, expr, power_at_least, power_of_parts};
+use super::word::{Words, expr};
 
 /// Where query `i` stands among the keys, and what that costs beyond the plain ones.
 const POSITIONS: [(&str, f64); 9] = [
@@ -363,12 +363,14 @@ fn also(words: &mut Words<'_>) {
     }
     // Parts that are merged two and two, and what has no partner.
     for t in words.scope.tiles.clone().into_iter().filter(|t| *t > 3) {
-        let pairs = format!("max({t}, (n_k + {}) / {t} / 2 * 2 * {t})", t - 1);
-        for (keys, bits) in [(power_of_parts("n_k", t), 9.0), (pairs, 9.0)] {
+        let parts = format!("(n_k + {}) / {t}", t - 1);
+        let pairs = format!("max({t}, {parts} / 2 * 2 * {t})");
+        let power = format!("next_power_of_two({parts} + 1) / 2 * {t}");
+        for (keys, bits) in [(power, 8.0), (pairs, 9.0)] {
             words.meaning(&[], bits, MeaningPatch { keys: expr(&keys), ..none() });
         }
     }
-    let zero_keys = expr(&format!("{} - n_k", power_at_least("n_k")));
+    let zero_keys = expr("next_power_of_two(n_k) - n_k");
     words.meaning(&[], 8.0, MeaningPatch { zero_keys, ..none() });
     for n in ["1", "2", "n_k", "n_q"] {
         let none = MeaningPatch::default;

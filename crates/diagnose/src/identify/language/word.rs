@@ -95,26 +95,6 @@ impl Words<'_> {
     }
 }
 
-/// Powers of two that extents are rounded to.
-const POWERS: std::ops::RangeInclusive<u32> = 0..=12;
-
-/// The smallest power of two that is no smaller than an extent.
-pub(super) fn power_at_least(extent: &str) -> String {
-    let mut powers = POWERS.map(|p| 1u64 << p);
-    let first = powers.next().unwrap_or(1).to_string();
-    powers.fold(first, |least, n| format!("max({least}, {n} * ({extent} > {}))", n / 2))
-}
-
-/// The largest number of parts of `size` that is a power of two, for which there are enough of
-/// `extent`, in numbers: the last part may be a rest.
-pub(super) fn power_of_parts(extent: &str, size: usize) -> String {
-    let mut powers = POWERS.take(8).map(|p| 1usize << p);
-    let first = (powers.next().unwrap_or(1) * size).to_string();
-    powers.fold(first, |most, n| {
-        format!("max({most}, {} * ({extent} > {}))", n * size, (n - 1) * size)
-    })
-}
-
 /// An expression of ours.
 ///
 /// # Panics
