@@ -324,7 +324,7 @@ fn twist(twist: &Twist) -> String {
             format!("{} clipped to ±{}", input(*step), number(*limit))
         }
         Twist::KeysAdded { size } => format!(
-            "products of the keys one tile of {size}, two tiles and so on before it are added to those of a key"
+            "the product of each key holds the products of the keys one tile of {size}, two tiles and so on before it"
         ),
         Twist::Scale { form } => {
             let form = match form {

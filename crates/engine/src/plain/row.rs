@@ -271,7 +271,7 @@ fn denominator(
         DenominatorForm::SinkCapped => tail,
         DenominatorForm::TiesOnce => {
             let max = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let ties = logits.iter().filter(|z| z.total_cmp(&&max).is_eq()).count();
+            let ties = logits.iter().filter(|z| z.total_cmp(&max).is_eq()).count();
             tail - (ties.max(1) - 1) as f64 * libm::exp(max - shift)
         }
         DenominatorForm::SinkAsNumber => sink?.abs(),
