@@ -7,8 +7,8 @@ use qkvet_engine::law::{CallRecord, CallResult, explains};
 use qkvet_engine::plain::Extent;
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{
-    Call, Catalog, Contract, DeviationFile, DeviationFormula, Dims, Execution, Fault, IndexExpr,
-    IndexName, Meaning, Output, Quoted, Response, ResultName, Target, Tensor, Unexpected,
+    Call, Catalog, Contract, DeviationFile, Dims, Execution, Fault, IndexExpr, IndexName, Meaning,
+    Output, Quoted, Response, ResultName, Target, Tensor, Unexpected,
 };
 
 use crate::cause::{Room, contradicting, together};
@@ -103,7 +103,7 @@ impl Claim {
             };
             Said::Meanings(faults.into_iter().chain(layers.into_iter().map(of_layer)).collect())
         } else {
-            Said::Layers(faults.iter().map(layer_of).chain(layers).collect())
+            Said::Layers(faults.iter().map(Layer::from).chain(layers).collect())
         };
         Ok(Self { said })
     }
@@ -129,7 +129,7 @@ impl Claim {
                 explains(record, |want| faulty(base, &all, &record.call, contract, want))
                     // Of a −∞ that meets a later stage no enclosure says anything.
                     || record.call.options.bias_hides()
-                        && all_said(record, &faults.iter().map(layer_of).collect::<Vec<_>>())
+                        && all_said(record, &faults.iter().map(Layer::from).collect::<Vec<_>>())
             }
             Said::Faults(faults) => {
                 let faults: Vec<&Fault> = faults.iter().collect();
@@ -143,13 +143,6 @@ impl Claim {
         let mut results = calls.iter().filter(|record| record.call.misfit().is_none());
         results.all(|record| record.output.inputs_unchanged && says(record))
     }
-}
-
-/// The formula of a fault that is one.
-fn layer_of(fault: &Fault) -> Layer {
-    let formula =
-        DeviationFormula { meaning: fault.meaning.clone(), ..DeviationFormula::default() };
-    Layer { formula, when: fault.when.clone() }
 }
 
 /// A target that computes what is said: formulas in binary64, rounded to the format of the call, and

@@ -70,7 +70,7 @@ pub fn plain(
     if meaning.normalization == Normalization::OverQueries {
         return None;
     }
-    let changed = inputs(twist, call);
+    let changed = inputs(twist, call, meaning.mask);
     let call = changed.as_ref().unwrap_or(call);
     let Dims { b, h_q, n_q, n_k, .. } = call.dims();
     let maps = Maps::new(meaning, call);
@@ -216,8 +216,8 @@ struct Scores<'a> {
     is_transposed: bool,
     /// Keys behind are not looked at.
     end: usize,
-    /// Means of tiles that are taken away from keys.
-    means: Vec<f64>,
+    /// Means of tiles that are taken away from keys, and of their sizes.
+    means: [Vec<f64>; 2],
 }
 
 impl<'a> Scores<'a> {
@@ -263,13 +263,15 @@ impl<'a> Scores<'a> {
     fn score(&self, i: usize, j: usize) -> (f64, f64) {
         let head = self.head;
         let (from, to) = if self.is_transposed { (j, i) } else { (i, j) };
-        let (mut z, mut size) = dot(head.query_row(from), head.key_row(to));
-        let tile = twist::tile_of(self.place.twist, j) * head.d_k;
-        if let Some(mean) = self.means.get(tile..tile + head.d_k) {
-            let (of_mean, of_size) = dot(head.query_row(from), mean);
-            (z, size) = (z - of_mean, size + of_size);
-        }
+        let (mut z, size) = dot(head.query_row(from), head.key_row(to));
         let mut error = size * (2.0 + head.d_k as f64);
+        let tile = twist::tile_of(self.place.twist, j) * head.d_k;
+        let [mean, sizes] = self.means.each_ref().map(|it| it.get(tile..tile + head.d_k));
+        if let (Some(mean), Some(sizes)) = (mean, sizes) {
+            z -= dot(head.query_row(from), mean).0;
+            let size = dot(head.query_row(from), sizes).1;
+            error += size * (2.0 + (head.d_k + head.n_k) as f64);
+        }
         let dtype = self.place.call.dtype();
         twist::rounded(self.place.twist, Step::Products, dtype, &mut z, &mut error);
         for stage in head.stages {

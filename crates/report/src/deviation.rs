@@ -90,7 +90,7 @@ const MAPS: [(&str, &str); 31] = [
     ("keys", "only the first … keys exist"),
     ("unseen", "keys are hidden where …"),
     ("shown", "keys are seen where …, whatever hides them"),
-    ("zero_keys", "… more keys of score 0 and value 0 join the softmax"),
+    ("zero_keys", "… more keys of score 0 and value 0 join the softmax of query i"),
     ("output_column", "column c of the output holds column …"),
     ("output_head", "head h of the output holds head …"),
     ("output_row", "row i of the output holds row …"),
@@ -211,7 +211,7 @@ fn together(patch: &MeaningPatch) -> Option<String> {
 
 /// Keys that are hidden otherwise than by the option that hid them.
 fn hidden(unseen: &IndexExpr, patch: &MeaningPatch) -> Option<String> {
-    use qkvet_spec::{Causal, WindowSide};
+    use qkvet_spec::{Causal, WindowBounds, WindowSide};
     // What stands behind `option and`.
     let behind = |expr: &IndexExpr, option: CallOption| {
         let [first, rest] = expr.operands(BinaryOp::And)?;
@@ -240,7 +240,9 @@ fn hidden(unseen: &IndexExpr, patch: &MeaningPatch) -> Option<String> {
         let sees = behind(unseen, CallOption::Causal)?.negated()?;
         return Some(format!("causal: query i sees key j where {}", condition(&sees)));
     }
-    if [patch.window_left, patch.window_right].contains(&Some(WindowSide::Ignored)) {
+    if patch.window == Some(WindowBounds::Ignored)
+        || [patch.window_left, patch.window_right].contains(&Some(WindowSide::Ignored))
+    {
         let keys = behind(unseen, CallOption::Window)?;
         return Some(format!("the window hides the keys {}", condition(&keys)));
     }
@@ -314,14 +316,17 @@ fn twist(twist: &Twist) -> String {
             format!("keys that {option} hides have the logit −softcap")
         }
         Twist::Rounded { step, to } => rounded(*step, *to),
-        Twist::Columns { times } => {
-            format!("column c counts {} times in the scores", times.text())
-        }
+        Twist::Columns { times } => match times.operands(BinaryOp::Add) {
+            Some([_, twice]) => {
+                format!("columns with {} count twice in the scores", condition(&twice))
+            }
+            None => format!("scores are made of columns with {} alone", condition(times)),
+        },
         Twist::KeysCentered { size } => {
             format!("each key meets the query without the mean of its tile of {size} keys")
         }
         Twist::Clipped { step, limit } => {
-            format!("{} clipped to ±{}", input(*step), number(*limit))
+            format!("{} clipped to ±{}", input(*step), number(limit.abs()))
         }
         Twist::KeysAdded { size } => format!(
             "the product of each key holds the products of the keys one tile of {size}, two tiles and so on before it"
@@ -357,7 +362,7 @@ fn twist(twist: &Twist) -> String {
                     format!("a key is seen where the mask of any of the {what} shows it")
                 }
                 MaskJoin::AllBefore => {
-                    format!("a key is seen where the masks of these and all earlier {what} show it")
+                    format!("a key is seen where the masks of all {what} up to its own show it")
                 }
             }
         }

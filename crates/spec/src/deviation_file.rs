@@ -62,10 +62,15 @@ impl DeviationFile {
     /// # Errors
     /// YAML that does not fit, a whole number that is too long.
     pub fn from_yaml(path: &str, source: &str) -> Result<Self, SpecError> {
-        let is_long = |digits: &str| digits.len() > MAX_DIGITS;
-        let numbers = source.split(|c: char| !c.is_ascii_digit() && c != '.');
-        let mut whole = numbers.filter(|number| !number.contains('.'));
-        if let Some(number) = whole.find(|number| is_long(number)) {
+        let is_long = |number: &&str| {
+            let digits = number.chars().filter(char::is_ascii_digit).count();
+            // Those of other bases are not told by their digits.
+            digits > MAX_DIGITS || number.starts_with(['0']) && number.contains(['x', 'o', 'b'])
+        };
+        let words = source.split(|c: char| !c.is_ascii_alphanumeric() && !['.', '_'].contains(&c));
+        let is_whole =
+            |word: &&str| word.starts_with(|c: char| c.is_ascii_digit()) && !word.contains('.');
+        if let Some(number) = words.filter(is_whole).find(is_long) {
             let expected = format!("whole numbers of {MAX_DIGITS} digits at most");
             return Err(Unexpected::at_path("deviations", path, expected).got(number).into());
         }

@@ -250,6 +250,10 @@ fn resolve(expr: &Expr) -> Result<Tree, ExprError> {
                     expr.span.clone(),
                     format!("`{function}`: expected 2 arguments, got {}", args.len()),
                 )),
+                ("next_power_of_two", args) => Err(ExprError::new(
+                    expr.span.clone(),
+                    format!("`{function}`: expected 1 argument, got {}", args.len()),
+                )),
                 _ => Err(crate::nearest::unknown_in(
                     "function",
                     function,

@@ -3,7 +3,7 @@
 use qkvet_engine::lowering::{call_env, item_env, width_of};
 use qkvet_engine::plain::{Extent, Plain, plain};
 use qkvet_spec::{
-    Call, DeviationFormula, Dims, IndexEnv, IndexExpr, IndexName, Meaning, ResultName, Twist,
+    Call, DeviationFormula, Dims, Fault, IndexEnv, IndexExpr, IndexName, Meaning, ResultName, Twist,
 };
 
 /// A formula where a rule holds.
@@ -12,6 +12,15 @@ pub(crate) struct Layer {
     pub(crate) formula: DeviationFormula,
     /// Absent: everywhere.
     pub(crate) when: Option<IndexExpr>,
+}
+
+impl From<&Fault> for Layer {
+    /// The formula of a fault that is one.
+    fn from(fault: &Fault) -> Self {
+        let meaning = fault.meaning.clone();
+        let formula = DeviationFormula { meaning, ..DeviationFormula::default() };
+        Self { formula, when: fault.when.clone() }
+    }
 }
 
 impl Layer {

@@ -15,9 +15,7 @@ mod search;
 use std::collections::{BTreeMap, BTreeSet};
 
 use qkvet_engine::law::CallRecord;
-use qkvet_spec::{
-    CallOption, Contract, Deviation, DeviationFormula, Fault, Meaning, Reason, Standing,
-};
+use qkvet_spec::{CallOption, Contract, Deviation, Fault, Meaning, Reason, Standing};
 
 use self::fresh::{CONFIRMING, Confirmed, Pool, again};
 pub use self::fresh::{Came, FreshCalls};
@@ -118,9 +116,8 @@ pub fn foretells(
         .take(CONFIRMING_FAULT)
         .collect();
     let looseness = records.iter().map(Record::looseness).fold(1.0, f64::max);
-    let formula =
-        DeviationFormula { meaning: fault.meaning.clone(), ..DeviationFormula::default() };
-    let candidate = Candidate::of(formula, fault.when.clone());
+    let Layer { formula, when } = Layer::from(fault);
+    let candidate = Candidate::of(formula, when);
     let known = Known { base, layers: Vec::new(), records };
     let mut pool = Pool::new(fresh, base, contract, looseness);
     let Confirmed { put, seen, .. } = pool.confirm(&known, &candidate, CONFIRMING_FAULT);

@@ -119,8 +119,8 @@ impl Record {
         tells.then_some(Self { tiny, call, results, is_known: true })
     }
 
-    /// A call that came out right: within the bound of the contract, which may be wider than that of
-    /// `looseness` elsewhere.
+    /// A call that came out right: within the bound of the contract, which is at least so
+    /// many times wider than errors of first order.
     pub(super) fn right_under(
         right: &RightCall,
         contract: &Contract,
@@ -135,6 +135,7 @@ impl Record {
                 return None;
             }
             one.unit = one.unit.max(unit * looseness(&expected, &one.base, unit));
+            one.find_telling(|_| true);
             // What came back may be farther away there than an error of first order.
             for (at, tells) in one.tells.iter_mut().enumerate() {
                 *tells &= expected.hard[at] <= one.unit * one.base.errors[at] + record.tiny;

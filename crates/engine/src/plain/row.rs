@@ -6,8 +6,11 @@ use qkvet_spec::{
     WeightForm,
 };
 
-use crate::format::{min_normal, unit_roundoff};
+use crate::format::{min_normal, smallest_subnormal, unit_roundoff};
 use crate::head::{EmptyRow, Head, Normalization};
+
+/// Roundoffs that may be lost below the normal range before nothing is said of a row.
+const MAX_LOST: f64 = 1000.0;
 
 /// Weights of one row, each with its relative error.
 pub(super) struct Row {
@@ -50,35 +53,33 @@ impl Row {
         let plain = terms.iter().sum::<f64>();
         let tail = sink.map_or(0.0, |sink| libm::exp(sink - shift));
         let mut sum = plain + tail;
-        let (mut amplified, mut of_lse) = (1.0, None);
+        let (mut amplified, mut of_lse, mut of_sum) = (1.0, None, 0.0f64);
         match twist {
             Some(Twist::MaxAtLeast { divided, .. }) => {
-                // Which of the smallest numbers are 0 is for the machine to say.
-                let least = min_normal(Arithmetic::Ordinary.format(call.dtype()));
+                let format = Arithmetic::Ordinary.format(call.dtype());
                 let largest = terms.iter().copied().fold(tail, f64::max);
-                if largest < least / 64.0 * unit_roundoff(call.dtype()) {
+                // What smaller exponentials lose below the normal range.
+                let lost = min_normal(format) / largest / unit_roundoff(call.dtype());
+                if largest <= smallest_subnormal(format) / 4.0 {
                     terms.fill(if *divided { f64::NAN } else { 0.0 });
                     sum = 0.0;
-                } else if largest < least / unit_roundoff(call.dtype()) {
-                    amplified = f64::INFINITY;
+                } else if lost > MAX_LOST {
+                    return None;
+                } else {
+                    amplified += lost;
                 }
             }
             Some(Twist::Without { of, .. }) => {
                 let (others, other_errors) = apart.as_ref()?;
                 let apart: Vec<f64> = others.iter().map(|z| libm::exp(z - shift)).collect();
                 errors.iter_mut().zip(other_errors).for_each(|(e, other)| *e = e.max(*other));
-                match of {
-                    CountOf::Sum => sum = apart.iter().sum::<f64>() + tail,
-                    _ if sum > 0.0 => terms = apart,
-                    _ => {}
+                if *of != CountOf::Values {
+                    sum = apart.iter().sum::<f64>() + tail;
+                    let size: f64 = apart.iter().zip(&errors).map(|(term, e)| term * e).sum();
+                    of_sum = size / sum.max(f64::MIN_POSITIVE);
                 }
-            }
-            Some(Twist::Rounded { step: Step::Exponentials, .. }) => {
-                for (term, error) in terms.iter_mut().zip(&mut errors) {
-                    let mut size = *term * (*error + 4.0);
-                    let dtype = call.dtype();
-                    super::twist::rounded(twist, Step::Exponentials, dtype, term, &mut size);
-                    *error = if *term > 0.0 { size / *term } else { *error };
+                if *of != CountOf::Sum && sum > 0.0 {
+                    terms = apart;
                 }
             }
             Some(Twist::Denominator { form: DenominatorForm::SinkAboveKeys })
@@ -135,14 +136,21 @@ impl Row {
         };
         let mut weights: Vec<f64> = terms.iter().map(|term| term / divisor).collect();
         let mean_error = weights.iter().zip(&errors).map(|(w, e)| w.abs() * e).sum::<f64>();
+        let mean_error = mean_error.max(of_sum);
         let own = 16.0 + head.n_k as f64;
         let mut errors: Vec<f64> =
             errors.iter().map(|e| (e + mean_error + own) * amplified).collect();
-        if matches!(twist, Some(Twist::Rounded { step: Step::Weights, .. })) {
+        if let Some(Twist::Rounded { step: step @ (Step::Exponentials | Step::Weights), .. }) =
+            twist
+        {
+            let by = if *step == Step::Weights { 1.0 } else { divisor };
             for (weight, error) in weights.iter_mut().zip(&mut errors) {
-                let mut size = *weight * *error;
-                super::twist::rounded(twist, Step::Weights, call.dtype(), weight, &mut size);
-                *error = if *weight > 0.0 { size / *weight } else { *error };
+                let mut x = *weight * by;
+                let mut size = x * *error;
+                super::twist::rounded(twist, *step, call.dtype(), &mut x, &mut size);
+                // What may be rounded to 0 or not keeps its error.
+                *weight = if x == 0.0 && size > 0.0 { f64::MIN_POSITIVE } else { x / by };
+                *error = if *weight > 0.0 { size / by / *weight } else { 0.0 };
             }
         }
         Some(Self { weights, errors, visible, max: shift, sum: of_lse.unwrap_or(sum), mean_error })

@@ -2,8 +2,8 @@
 
 use qkvet_spec::{
     Arithmetic, BoolTensor, Call, CallOption, CallOptions, DenominatorForm, Dims, Dtype, Grid,
-    IndexEnv, IndexExpr, InputForm, LogitForm, MaskJoin, ScaleForm, SoftcapForm, Step, Tensor,
-    Twist,
+    IndexEnv, IndexExpr, InputForm, LogitForm, Mask, MaskJoin, ScaleForm, SoftcapForm, Step,
+    Tensor, Twist,
 };
 
 use crate::format::{round, unit_roundoff};
@@ -11,7 +11,7 @@ use crate::head::Head;
 use crate::lowering::call_env;
 
 /// The call with another input, if the twist takes one.
-pub(super) fn inputs(twist: Option<&Twist>, call: &Call) -> Option<Call> {
+pub(super) fn inputs(twist: Option<&Twist>, call: &Call, reading: Mask) -> Option<Call> {
     let form = match twist? {
         Twist::Inputs { form } => form,
         Twist::Rounded { step, to } => {
@@ -27,7 +27,7 @@ pub(super) fn inputs(twist: Option<&Twist>, call: &Call) -> Option<Call> {
         Twist::KeysAdded { size } => {
             return Some(Call { key: added(&call.key, *size), ..call.clone() });
         }
-        Twist::MaskJoined { items, by } => return joined(*items, *by, call),
+        Twist::MaskJoined { items, by } => return joined(*items, *by, call, reading),
         _ => return None,
     };
     let Dims { h_q, h_k, n_q, n_k, d_k, d_v, .. } = call.dims();
@@ -66,15 +66,22 @@ fn counted(times: &IndexExpr, call: &Call) -> Tensor {
     query
 }
 
-/// The mean key of each tile of which it is taken away, one behind the other.
-pub(super) fn means(twist: Option<&Twist>, head: &Head<'_>) -> Vec<f64> {
-    let Some(Twist::KeysCentered { size }) = twist else { return Vec::new() };
+/// The mean key of each tile of which it is taken away, one behind the other, and the mean of its
+/// sizes.
+pub(super) fn means(twist: Option<&Twist>, head: &Head<'_>) -> [Vec<f64>; 2] {
+    let Some(Twist::KeysCentered { size }) = twist else { return Default::default() };
     let d = head.d_k.max(1);
-    let mean = |tile: &[f64]| -> Vec<f64> {
-        let rows = (tile.len() / d) as f64;
-        (0..d).map(|c| tile.iter().skip(c).step_by(d).sum::<f64>() / rows).collect()
+    let mean = |of: fn(f64) -> f64| {
+        let tiles = head.key.chunks((*size).max(1).saturating_mul(d));
+        let of_tile = |tile: &[f64]| -> Vec<f64> {
+            let rows = (tile.len() / d) as f64;
+            (0..d)
+                .map(|c| tile.iter().skip(c).step_by(d).map(|x| of(*x)).sum::<f64>() / rows)
+                .collect()
+        };
+        tiles.flat_map(of_tile).collect()
     };
-    head.key.chunks((*size).max(1) * d).flat_map(mean).collect()
+    [mean(|x| x), mean(f64::abs)]
 }
 
 /// The number of the tile of a key of which the mean is taken away.
@@ -91,7 +98,7 @@ fn each(tensor: &Tensor, of: impl Fn(f64) -> f64) -> Tensor {
 fn added(tensor: &Tensor, size: usize) -> Tensor {
     let mut tensor = tensor.clone();
     let [.., n, d] = tensor.shape[..] else { return tensor };
-    let step = size.max(1) * d;
+    let step = size.max(1).saturating_mul(d.max(1));
     for head in tensor.data.chunks_mut((n * d).max(1)) {
         (step..head.len()).for_each(|at| head[at] += head[at - step]);
     }
@@ -100,14 +107,14 @@ fn added(tensor: &Tensor, size: usize) -> Tensor {
 
 /// The call with changed inputs; `None` where the step is no input.
 fn changed_inputs(step: Step, call: &Call, on: impl Fn(&Tensor) -> Tensor) -> Option<Call> {
-    let (query, key, value) = (on(&call.query), on(&call.key), on(&call.value));
+    let (query, key, value) = (|| on(&call.query), || on(&call.key), || on(&call.value));
     let bias = || call.options.bias.as_ref().map(&on);
     Some(match step {
-        Step::Query => Call { query, ..call.clone() },
-        Step::Key => Call { key, ..call.clone() },
-        Step::Value => Call { value, ..call.clone() },
-        Step::KeyAndValue => Call { key, value, ..call.clone() },
-        Step::Inputs => Call { query, key, value, ..call.clone() },
+        Step::Query => Call { query: query(), ..call.clone() },
+        Step::Key => Call { key: key(), ..call.clone() },
+        Step::Value => Call { value: value(), ..call.clone() },
+        Step::KeyAndValue => Call { key: key(), value: value(), ..call.clone() },
+        Step::Inputs => Call { query: query(), key: key(), value: value(), ..call.clone() },
         Step::Bias => {
             Call { options: CallOptions { bias: bias(), ..call.options.clone() }, ..call.clone() }
         }
@@ -163,7 +170,7 @@ fn on_grid(tensor: &Tensor, grid: Grid) -> Tensor {
 }
 
 /// The call whose masks of heads or items are joined; `None` where there are no several.
-fn joined(items: bool, by: MaskJoin, call: &Call) -> Option<Call> {
+fn joined(items: bool, by: MaskJoin, call: &Call, reading: Mask) -> Option<Call> {
     let mask = call.options.mask.as_ref()?;
     let [b, h, n_q, n_k] = mask.shape[..] else { return None };
     let (axis, stride) = if items { (b, h * n_q * n_k) } else { (h, n_q * n_k) };
@@ -173,12 +180,14 @@ fn joined(items: bool, by: MaskJoin, call: &Call) -> Option<Call> {
     let data = (0..mask.data.len())
         .map(|at| {
             let own = at / stride % axis;
-            let mut others = (0..axis).map(|other| mask.data[at + other * stride - own * stride]);
-            match by {
-                MaskJoin::All => others.all(|shows| shows),
-                MaskJoin::Any => others.any(|shows| shows),
-                MaskJoin::AllBefore => others.take(own + 1).all(|shows| shows),
-            }
+            let hides = reading == Mask::TrueHides;
+            let shows = |other: usize| mask.data[at + other * stride - own * stride] != hides;
+            let is_shown = match by {
+                MaskJoin::All => (0..axis).all(shows),
+                MaskJoin::Any => (0..axis).any(shows),
+                MaskJoin::AllBefore => (0..=own).all(shows),
+            };
+            is_shown != hides
         })
         .collect();
     let mask = Some(BoolTensor { data, ..mask.clone() });
@@ -193,6 +202,11 @@ pub(super) fn rounded(twist: Option<&Twist>, at: Step, dtype: Dtype, x: &mut f64
     let unit = unit_roundoff(dtype);
     let own = round(*x, format);
     let [low, high] = [-1.0, 1.0].map(|sign| round(*x + sign * *error * unit, format));
+    if own.is_finite() && !(low.is_finite() && high.is_finite()) {
+        // Nothing is said of what may overflow or not.
+        *x = f64::INFINITY;
+        return;
+    }
     // What is on the grid either way has no error left.
     *error = (own - low).abs().max((high - own).abs()) / unit;
     *x = own;

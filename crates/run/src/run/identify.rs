@@ -25,13 +25,7 @@ pub(super) fn identified<'a>(
     workers: &mut Workers<'_, 'a>,
     mut groups: Vec<Group<'a>>,
 ) -> Vec<Group<'a>> {
-    // A fresh call is one more combination for which a compiled target is compiled; a shard has
-    // not seen what the others have.
-    let is_asked = state.config.identifies
-        && state.config.sharding.is_none()
-        && state.config.cases.most_shapes().is_none()
-        && !matches!(state.stopped, Some(Stopped::Interrupted | Stopped::Gone(_)));
-    if !is_asked {
+    if !is_asked(state) {
         return groups;
     }
     refute_memory(state, workers, &mut groups);
@@ -91,6 +85,15 @@ pub(super) fn identified<'a>(
     found.into_iter().chain(groups).collect()
 }
 
+/// Whether a target may be asked fresh calls: one is one more combination for which a compiled target
+/// is compiled, and a shard has not seen what the others have.
+pub(super) fn is_asked(state: &RunState<'_, '_>) -> bool {
+    state.config.identifies
+        && state.config.sharding.is_none()
+        && state.config.cases.most_shapes().is_none()
+        && !matches!(state.stopped, Some(Stopped::Interrupted | Stopped::Gone(_)))
+}
+
 /// Takes names away that say what a target keeps from call to call, where a call is wrong in a new
 /// process too, which has kept nothing.
 fn refute_memory<'a>(
@@ -124,7 +127,7 @@ fn refute_memory<'a>(
     };
     let open: Vec<Group<'a>> = groups.extract_if(.., is_open).collect();
     let mut members: Vec<usize> =
-        refuted.into_iter().chain(open).flat_map(|group| group.members).collect();
+        refuted.into_iter().chain(open).flat_map(|it| [it.members, it.others].concat()).collect();
     members.sort_unstable();
     groups.extend(unexplained(state, &members));
 }

@@ -11,6 +11,7 @@ use super::call::Workers;
 use super::case::JudgedCase;
 use super::error::RunError;
 use super::group::Group;
+use super::identify::is_asked;
 use super::judge::judge_under;
 use super::state::{RunState, failing_of};
 
@@ -153,8 +154,8 @@ pub(super) fn name_steps<'a>(
     };
     for group in groups.iter_mut().filter(is_open) {
         for step in STEPS {
-            if step.explains(state, workers, &group.members)? {
-                group.cause = step.cause(state, group.members.len());
+            if let Some(contract) = step.explains(state, workers, &group.members)? {
+                group.cause = step.cause(&contract, group.members.len());
                 break;
             }
         }
@@ -175,20 +176,20 @@ impl Step {
         state: &RunState<'_, 'a>,
         workers: &mut Workers<'_, 'a>,
         members: &[usize],
-    ) -> Result<bool, RunError> {
+    ) -> Result<Option<Contract>, RunError> {
         let is_of = |case: &JudgedCase<'_>| case.planned.dtype() == self.dtype;
         let (Some(contract), None) = (self.contract(state), state.stopped) else {
-            return Ok(false);
+            return Ok(None);
         };
         if !state.of(members).all(is_of) || !self.shows(state, workers, members) {
-            return Ok(false);
+            return Ok(None);
         }
         let some: Vec<usize> = sample_evenly(members, TRIED).copied().collect();
         let mut holds = |members: &[usize]| -> Result<bool, RunError> {
             let judged = judge_under(state, workers, members, &contract)?;
             Ok(judged.iter().all(|(_, case)| case.verdict() != Verdict::Fail))
         };
-        Ok(holds(&some)? && holds(members)?)
+        Ok((holds(&some)? && holds(members)?).then_some(contract))
     }
 
     /// Whether exact cases show the step: no fault besides makes them come out so.
@@ -200,6 +201,7 @@ impl Step {
     ) -> bool {
         match self.what {
             Narrowed::Softmax => are_sums(state, members),
+            Narrowed::Sums if !is_asked(state) => false,
             Narrowed::Sums => {
                 let contract = state.config.contracts[&self.dtype];
                 sums_keep(workers.targets[0].target.as_mut(), contract, self.computed)
@@ -208,12 +210,12 @@ impl Step {
         }
     }
 
-    fn cause(&self, state: &RunState<'_, '_>, explained: usize) -> Cause {
+    fn cause(&self, contract: &Contract, explained: usize) -> Cause {
         Cause::Precision {
             dtype: self.dtype,
             computed: self.computed,
             what: self.what,
-            contract: self.contract(state).map(|contract| contract.contract).unwrap_or_default(),
+            contract: contract.contract.clone(),
             explained,
             of: explained,
         }

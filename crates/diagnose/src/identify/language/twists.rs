@@ -153,7 +153,8 @@ fn clipped(words: &mut Words<'_>) {
         ScaleForm::Inverse,
         ScaleForm::Negative,
     ] {
-        words.twist(&[], 5.0, Twist::Scale { form });
+        // A default scale alone is the plainer name.
+        words.twist(&[], 9.0, Twist::Scale { form });
     }
 }
 

@@ -354,9 +354,9 @@ fn also(words: &mut Words<'_>) {
         let padding = format!("({t} - n_k % {t}) % {t}");
         let reached = format!("max(min({padding}, i - n_q + 1 + window_right), 0)");
         for (zero_keys, bits) in [
-            (format!("not causal * ({padding})"), 8.0),
+            (format!("(not causal) * ({padding})"), 8.0),
             (reached.clone(), 8.0),
-            (format!("not causal * {reached}"), 9.0),
+            (format!("(not causal) * {reached}"), 9.0),
         ] {
             words.meaning(&[], bits, MeaningPatch { zero_keys: expr(&zero_keys), ..none() });
         }

@@ -36,6 +36,8 @@ pub(super) struct Group<'a> {
     pub(super) on_views: bool,
     /// Further cases that its cause speaks of.
     pub(super) beside: Vec<usize>,
+    /// All cases that a note says are explained by nothing.
+    pub(super) others: Vec<usize>,
     /// How many groups of its verdict come before it.
     pub(super) rank: usize,
 }
@@ -50,6 +52,7 @@ impl<'a> Group<'a> {
             members,
             on_views: false,
             beside: Vec::new(),
+            others: Vec::new(),
             rank: 0,
         }
     }
@@ -85,6 +88,7 @@ impl<'a> Group<'a> {
             first: state.of(named).map(|case| case.record.id.clone()).collect(),
         });
         self.beside.extend(named);
+        self.others.extend(others);
     }
 
     /// Adds cases without a mask that were put with one, which is right for them by the convention.
