@@ -6,11 +6,11 @@ use qkvet_spec::{
     WeightForm,
 };
 
-use crate::format::{min_normal, smallest_subnormal, unit_roundoff};
+use crate::format::{smallest_subnormal, unit_roundoff};
 use crate::head::{EmptyRow, Head, Normalization};
 
-/// Roundoffs that may be lost below the normal range before nothing is said of a row.
-const MAX_LOST: f64 = 1000.0;
+/// Smallest numbers that the largest exponential of a row has to be, or nothing is said of the row.
+const MIN_STEPS: f64 = 64.0;
 
 /// Weights of one row, each with its relative error.
 pub(super) struct Row {
@@ -58,15 +58,15 @@ impl Row {
             Some(Twist::MaxAtLeast { divided, .. }) => {
                 let format = Arithmetic::Ordinary.format(call.dtype());
                 let largest = terms.iter().copied().fold(tail, f64::max);
-                // What smaller exponentials lose below the normal range.
-                let lost = min_normal(format) / largest / unit_roundoff(call.dtype());
-                if largest <= smallest_subnormal(format) / 4.0 {
+                let least = smallest_subnormal(format);
+                if largest <= least / 4.0 {
                     terms.fill(if *divided { f64::NAN } else { 0.0 });
                     sum = 0.0;
-                } else if lost > MAX_LOST {
+                } else if largest < MIN_STEPS * least {
                     return None;
                 } else {
-                    amplified += lost;
+                    // Digits that are lost below the normal range.
+                    amplified += least / largest / unit_roundoff(call.dtype());
                 }
             }
             Some(Twist::Without { of, .. }) => {
