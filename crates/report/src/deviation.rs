@@ -222,8 +222,11 @@ fn hidden(unseen: &IndexExpr, patch: &MeaningPatch) -> Option<String> {
     // The first of three.
     let both = first.operands(BinaryOp::Or);
     let first = both.as_ref().map_or(first, |[first, _]| first);
+    if patch.key_lengths.is_some() {
+        let keys = behind(first, CallOption::KeyLengths)?;
+        return Some(format!("key_lengths hide the keys {}", condition(&keys)));
+    }
     if patch.window.is_some()
-        && patch.key_lengths.is_none()
         && let Some([_, position]) =
             behind(first, CallOption::Causal).and_then(|rest| rest.operands(BinaryOp::Gt))
     {
@@ -231,10 +234,6 @@ fn hidden(unseen: &IndexExpr, patch: &MeaningPatch) -> Option<String> {
             "query i stands at key {}, for the causal diagonal and the window",
             position.text()
         ));
-    }
-    if patch.key_lengths.is_some() {
-        let keys = behind(first, CallOption::KeyLengths)?;
-        return Some(format!("key_lengths hide the keys {}", condition(&keys)));
     }
     if patch.causal == Some(Causal::Ignored) {
         let sees = behind(unseen, CallOption::Causal)?.negated()?;
@@ -367,9 +366,11 @@ fn twist(twist: &Twist) -> String {
             }
         }
         Twist::StopsAtHiddenTile { size, by_head } => {
-            let whom = if *by_head { "no query of the head" } else { "the query does not" };
-            let sees = if *by_head { " sees" } else { " see" };
-            format!("keys end at the first tile of {size} keys that {whom}{sees}")
+            let hidden = match by_head {
+                true => "no query of the head sees",
+                false => "the query does not see",
+            };
+            format!("keys end at the first tile of {size} keys that {hidden}")
         }
         Twist::Denominator { form } => match form {
             DenominatorForm::SinkKeysCentered => {

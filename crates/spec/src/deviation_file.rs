@@ -65,7 +65,7 @@ impl DeviationFile {
         let is_long = |number: &&str| {
             let digits = number.chars().filter(char::is_ascii_digit).count();
             // Those of other bases are not told by their digits.
-            digits > MAX_DIGITS || number.starts_with(['0']) && number.contains(['x', 'o', 'b'])
+            digits > MAX_DIGITS || number.starts_with('0') && number.contains(['x', 'o', 'b'])
         };
         let words = source.split(|c: char| !c.is_ascii_alphanumeric() && !['.', '_'].contains(&c));
         let is_whole =

@@ -9,7 +9,7 @@ use qkvet_spec::{Call, Contract, Extent, Meaning, Reason};
 
 use super::condition::edges;
 use super::layer::{Layer, element_env, is_of_elements};
-use super::record::{Bearing, Record, RightCall, cost, is_near};
+use super::record::{Bearing, Record, cost, is_near};
 use super::search::{Candidate, Known, holds_somewhere, places};
 
 /// What came of a fresh call.
@@ -89,8 +89,7 @@ impl<'a> Pool<'a> {
         *self.asked.entry(why).or_default() += 1;
         let record = match self.source.put(at, why)? {
             Came::Right => {
-                let right = RightCall { call: right.call, is_known: true };
-                Record::right_under(&right, self.contract, self.base, self.looseness)?
+                Record::right_under(&right.call, self.contract, self.base, self.looseness)?
             }
             Came::Wrong(record) => Record::new(&record, self.contract, self.base)?,
         };

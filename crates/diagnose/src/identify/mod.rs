@@ -310,7 +310,8 @@ fn chosen(failures: &Records<'_>, right: &[RightCall], base: &Meaning) -> Vec<Re
         let some = affordable(&calls, most, |right| cost(&right.call));
         all.extend(some.filter_map(|right| {
             let (_, contract) = failures.first()?;
-            Record::right_under(right, contract, base, looseness)
+            let record = Record::right_under(&right.call, contract, base, looseness)?;
+            Some(Record { is_known: right.is_known, ..record })
         }));
     }
     all.sort_by_key(|record| cost(&record.call));

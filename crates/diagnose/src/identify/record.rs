@@ -122,12 +122,12 @@ impl Record {
     /// A call that came out right: within the bound of the contract, which is at least so
     /// many times wider than errors of first order.
     pub(super) fn right_under(
-        right: &RightCall,
+        call: &Call,
         contract: &Contract,
         base: &Meaning,
         at_least: f64,
     ) -> Option<Self> {
-        let (call, unit) = (&right.call, unit_roundoff(right.call.dtype()));
+        let unit = unit_roundoff(call.dtype());
         let mut record = Self::right(call, base, at_least)?;
         for one in &mut record.results {
             let expected = interpret(base, call, contract, one.want);
@@ -141,7 +141,7 @@ impl Record {
                 *tells &= expected.hard[at] <= one.unit * one.base.errors[at] + record.tiny;
             }
         }
-        Some(Self { is_known: right.is_known, ..record })
+        Some(record)
     }
 
     /// A call that came out right.

@@ -138,11 +138,10 @@ fn format_of(grid: Grid) -> Option<Dtype> {
 fn on_grid(tensor: &Tensor, grid: Grid) -> Tensor {
     const LEVELS: f64 = 127.0;
     const BLOCK: usize = 32;
-    let mut tensor = tensor.clone();
     if let Some(format) = format_of(grid) {
-        tensor.data.iter_mut().for_each(|x| *x = round(*x, format));
-        return tensor;
+        return each(tensor, |x| round(x, format));
     }
+    let mut tensor = tensor.clone();
     let [.., n, d] = tensor.shape[..] else { return tensor };
     let d = d.max(1);
     // The numbers that share a largest one.
