@@ -3,7 +3,8 @@
 
 use qkvet_diagnose::{Cause, FORMATS, Records, cause, named, sample_evenly};
 use qkvet_engine::affects::touches;
-use qkvet_engine::law::{Answers, CallRecord, Judge, evaluate_by, refused_call};
+use qkvet_engine::interpret::interpret;
+use qkvet_engine::law::{Answers, CallRecord, Judge, evaluate_by, explains, fits, refused_call};
 use qkvet_engine::simulate::Simulator;
 use qkvet_gen::{build, plans};
 use qkvet_spec::{
@@ -101,6 +102,34 @@ fn told<'a, R>(
     let passing: Vec<_> =
         sample_evenly(&evidence.passing, MAX_RIGHT).map(|at| borrowed(&cases[*at])).collect();
     ask(&failing, &passing)
+}
+
+/// What ends at the first head that is refuted says the same as what computes all heads.
+#[test]
+fn what_ends_early_refutes_the_same() {
+    let catalog = Catalog::embedded().expect("the embedded catalog");
+    let faults: Vec<&Fault> = catalog.faults.values().filter(|one| one.when.is_none()).collect();
+    let base = Meaning::standard();
+    let asked: Vec<&Fault> = sample_evenly(&faults, 6).copied().collect();
+    let sets: Vec<Vec<&Fault>> = asked.iter().map(|fault| vec![*fault]).collect();
+    let (_, all) = evidence(&catalog, &sets, 131);
+    let records: Vec<(&CallRecord, &Contract)> = all
+        .iter()
+        .flat_map(|evidence| &evidence.failing)
+        .flat_map(|(calls, contract)| calls.iter().map(|record| (record, *contract)))
+        .filter(|(record, _)| record.call.misfit().is_none())
+        .collect();
+    let (mut n_held, mut n_refuted) = (0, 0);
+    for fault in sample_evenly(&faults, 24).chain(&asked) {
+        let meaning = fault.meaning.apply(&base);
+        for (record, contract) in sample_evenly(&records, 40) {
+            let whole = |want| interpret(&meaning, &record.call, contract, want);
+            let is_held = explains(record, whole);
+            assert_eq!(fits(record, &meaning, contract), is_held, "{}", fault.fault);
+            *(if is_held { &mut n_held } else { &mut n_refuted }) += 1;
+        }
+    }
+    assert!(n_held > 100 && n_refuted > 100, "{n_held} held, {n_refuted} refuted");
 }
 
 #[test]

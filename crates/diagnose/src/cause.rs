@@ -3,11 +3,12 @@
 
 mod pair;
 
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use qkvet_engine::affects::{AffectedElements, affects, faulty, touches};
-use qkvet_engine::interpret::{Expected, interpret};
-use qkvet_engine::law::{CallRecord, CallResult, confirms, explains};
+use qkvet_engine::affects::{AffectedElements, affects, faulty, faulty_while, touches};
+use qkvet_engine::interpret::{Expected, GoesOn, interpret};
+use qkvet_engine::law::{CallRecord, CallResult, confirms, explains, explains_by_head, fits};
 use qkvet_engine::lowering::ResultName;
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{
@@ -36,6 +37,8 @@ struct Seen<'a> {
     contract: &'a Contract,
     is_right: bool,
     right: Answer,
+    /// Which faults touch it, by where they lie: many pairs have a fault in common.
+    touched: Mutex<BTreeMap<usize, bool>>,
 }
 
 /// What a call returns under one meaning, each result computed when it is first asked for.
@@ -48,10 +51,27 @@ impl Answer {
     }
 }
 
-impl Seen<'_> {
+impl<'a> Seen<'a> {
+    fn new(record: &'a CallRecord, contract: &'a Contract) -> Self {
+        let (right, touched) = (Answer::default(), Mutex::default());
+        Self { record, contract, is_right: false, right, touched }
+    }
+
     /// What is right.
     fn right(&self, base: &Meaning, want: ResultName) -> &Expected {
         self.right.get(want, || interpret(base, &self.record.call, self.contract, want))
+    }
+
+    /// Whether anything of the fault can show.
+    fn is_touched(&self, base: &Meaning, fault: &Fault) -> bool {
+        let known = || self.touched.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = std::ptr::from_ref(fault).addr();
+        if let Some(is_touched) = known().get(&key) {
+            return *is_touched;
+        }
+        let is_touched = touches(fault, base, &self.record.call);
+        known().insert(key, is_touched);
+        is_touched
     }
 }
 
@@ -233,9 +253,8 @@ impl<'a> Evidence<'a> {
             let (Some(contract), Some(half)) = (contract_of(call), half_of_keys(call)) else {
                 return false;
             };
-            let holds =
-                |call: &Call| explains(record, |want| interpret(self.base, call, contract, want));
-            holds(call) && !holds(&half)
+            let of_half = CallRecord { call: half, ..CallRecord::clone(record) };
+            fits(record, self.base, contract) && !fits(&of_half, self.base, contract)
         };
         self.others.iter().filter(is_right).nth(n).is_some()
     }
@@ -264,7 +283,7 @@ impl<'a> Evidence<'a> {
 
 fn seen<'a>((calls, contract): &(&'a [CallRecord], &'a Contract), base: &Meaning) -> Vec<Seen<'a>> {
     let seen = |record: &'a CallRecord| {
-        let seen = Seen { record, contract, is_right: false, right: Answer::default() };
+        let seen = Seen::new(record, contract);
         // What does not fit has no right answer.
         let is_right =
             record.call.misfit().is_none() && explains(record, |want| seen.right(base, want));
@@ -281,7 +300,7 @@ fn contradicts(
     room: Room,
 ) -> bool {
     let is_wrong = |record: &CallRecord| {
-        let seen = Seen { record, contract, is_right: true, right: Answer::default() };
+        let seen = Seen { is_right: true, ..Seen::new(record, contract) };
         if !faults.iter().any(|fault| touches(fault, base, &record.call)) {
             return false;
         }
@@ -291,17 +310,19 @@ fn contradicts(
         }
         if !faults.iter().any(|fault| !fault.execution.is_empty()) {
             let is_of_meaning = faults.iter().any(|fault| !fault.meaning.is_empty());
-            let faulty = |want| match room {
-                Room::None => expected(base, faults, &seen, want),
-                Room::OfRight => near_right(base, faults, &seen, want),
+            let is_explained = |room| match room {
+                Room::None => explains_by_head(record, |want, goes_on| {
+                    faulty_while(base, faults, &record.call, contract, want, goes_on)
+                }),
+                Room::OfRight => explains(record, |want| near_right(base, faults, &seen, want)),
             };
-            return is_of_meaning && !explains(record, faulty);
+            return is_of_meaning && !is_explained(room);
         }
         let Response::Output(output) = faulty_target(base, faults).call(&record.call) else {
             return false;
         };
         let simulated = CallRecord { output: *output, ..record.clone() };
-        !explains(&simulated, |want| interpret(base, &record.call, contract, want))
+        !fits(&simulated, base, contract)
     };
     calls.iter().any(is_wrong)
 }
@@ -384,7 +405,7 @@ fn tells(seen: &Seen<'_>, base: &Meaning, other: impl Fn(ResultName) -> Expected
 /// Whether a wrong result is right for another call.
 fn is_right_for(seen: &Seen<'_>, base: &Meaning, other: Call) -> bool {
     let of_other = CallRecord { call: other, ..seen.record.clone() };
-    explains(&of_other, |want| interpret(base, &of_other.call, seen.contract, want))
+    fits(&of_other, base, seen.contract)
 }
 
 /// Whether a wrong result is right for another call, and what is right for that is told from what
@@ -423,8 +444,7 @@ fn matches(calls: &[Seen<'_>], base: &Meaning, faults: &[&Fault], others: &[&Cal
             && calls.iter().any(|seen| !seen.record.output.inputs_unchanged);
     }
     // A fault explains what is wrong by touching it: a call that it leaves as it is stays wrong.
-    let is_touched =
-        |seen: &Seen<'_>| faults.iter().any(|fault| touches(fault, base, &seen.record.call));
+    let is_touched = |seen: &Seen<'_>| faults.iter().any(|fault| seen.is_touched(base, fault));
     let mut wrong = calls.iter().filter(|seen| !seen.is_right).peekable();
     if wrong.peek().is_none() || !wrong.all(is_touched) {
         return false;
@@ -443,8 +463,16 @@ fn matches(calls: &[Seen<'_>], base: &Meaning, faults: &[&Fault], others: &[&Cal
         let holds = |seen: &Seen<'_>| {
             let faulty = Answer::default();
             let wrong = |want| faulty.get(want, || expected(base, faults, seen, want));
+            let is_held = |want, goes_on: GoesOn<'_>| {
+                let (call, contract) = (&seen.record.call, seen.contract);
+                let wrong = faulty_while(base, faults, call, contract, want, goes_on)?;
+                Some(faulty.get(want, || wrong))
+            };
             match is_struck(faults, seen) {
-                true => explains(seen.record, wrong) && (seen.is_right || moves(base, seen, wrong)),
+                true => {
+                    explains_by_head(seen.record, is_held)
+                        && (seen.is_right || moves(base, seen, wrong))
+                }
                 false => seen.is_right,
             }
         };

@@ -1,8 +1,10 @@
 //! Undeclared conventions: the set of legitimate choices under which recorded failures are what was
 //! asked for.
 
-use qkvet_engine::interpret::interpret;
-use qkvet_engine::law::{CallRecord, explains};
+use std::collections::BTreeMap;
+
+use qkvet_engine::law::{CallRecord, fits};
+use qkvet_engine::lowering::alters;
 use qkvet_spec::{Contract, Convention, Meaning};
 
 /// `base` under several conventions.
@@ -12,10 +14,9 @@ pub fn applied(base: &Meaning, conventions: &[&Convention]) -> Meaning {
 
 /// Whether no recorded call is refuted under `meaning`; one that does not fit is so under each.
 pub fn explained(calls: &[CallRecord], meaning: &Meaning, contract: &Contract) -> bool {
-    let holds = |record: &CallRecord| {
-        explains(record, |want| interpret(meaning, &record.call, contract, want))
-    };
-    !calls.is_empty() && calls.iter().all(|record| record.call.misfit().is_none() && holds(record))
+    let holds =
+        |record: &CallRecord| record.call.misfit().is_none() && fits(record, meaning, contract);
+    !calls.is_empty() && calls.iter().all(holds)
 }
 
 /// The conventions that `meaning` follows: all they change of the standard is so in it.
@@ -60,15 +61,33 @@ pub fn conventions_that_explain<'a>(
         sets.extend(longer);
     }
     sets.sort_by_key(Vec::len);
+    // A set explains nothing that none of its members makes another call of.
+    let touched = |convention: &Convention| -> Vec<bool> {
+        let meaning = convention.meaning.apply(base);
+        let is_other = |record: &CallRecord| {
+            record.call.misfit().is_none() && alters(&meaning, base, &record.call)
+        };
+        failures.iter().map(|(calls, _)| calls.iter().any(is_other)).collect()
+    };
+    let conventions = fields.iter().flat_map(|(_, values)| values);
+    let touched: BTreeMap<&str, Vec<bool>> =
+        conventions.map(|one| (one.convention.as_str(), touched(one))).collect();
     let mut best = (0, Vec::new());
     for set in sets.into_iter().skip(1) {
         let meaning = applied(base, &set);
-        let explained = failures
-            .iter()
-            .filter(|(calls, contract)| explained(calls, &meaning, contract))
-            .count();
-        if explained > best.0 && explained >= set.len() {
-            best = (explained, set);
+        let is_touched = |at: &usize| set.iter().any(|one| touched[one.convention.as_str()][*at]);
+        let concerned: Vec<usize> = (0..failures.len()).filter(is_touched).collect();
+        let least = set.len().max(best.0 + 1);
+        let mut n_explained = 0;
+        for (number, at) in concerned.iter().enumerate() {
+            if n_explained + concerned.len() - number < least {
+                break;
+            }
+            let (calls, contract) = failures[*at];
+            n_explained += usize::from(explained(calls, &meaning, contract));
+        }
+        if n_explained >= least {
+            best = (n_explained, set);
         }
     }
     best.1

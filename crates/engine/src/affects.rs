@@ -2,7 +2,7 @@
 
 use qkvet_spec::{Behavior, Call, Contract, Dims, Fault, IndexEnv, IndexName, Meaning};
 
-use crate::interpret::{Expected, interpret};
+use crate::interpret::{Expected, GoesOn, interpret, interpret_while};
 use crate::lowering::{ResultName, alters, call_env};
 
 /// What of a call a fault strikes.
@@ -113,12 +113,30 @@ pub fn faulty(
     contract: &Contract,
     want: ResultName,
 ) -> Expected {
-    let patched = |set: &[&Fault]| {
-        set.iter().fold(base.clone(), |meaning, fault| fault.meaning.apply(&meaning))
-    };
-    let with = |set: &[&Fault]| interpret(&patched(set), call, contract, want);
+    let with = |set: &[&Fault]| interpret(&patched(base, set), call, contract, want);
     let Parts { everywhere, rows } = parts(faults, call);
     rows.iter().fold(with(&everywhere), |expected, (set, rows)| mixed(expected, with(set), rows))
+}
+
+/// [`faulty`] for as long as `goes_on` says so; `None` once it does not. Where only rows are struck
+/// it is not asked.
+pub fn faulty_while(
+    base: &Meaning,
+    faults: &[&Fault],
+    call: &Call,
+    contract: &Contract,
+    want: ResultName,
+    goes_on: GoesOn<'_>,
+) -> Option<Expected> {
+    let Parts { everywhere, rows } = parts(faults, call);
+    if !rows.is_empty() {
+        return Some(faulty(base, faults, call, contract, want));
+    }
+    interpret_while(&patched(base, &everywhere), call, contract, want, goes_on)
+}
+
+fn patched(base: &Meaning, faults: &[&Fault]) -> Meaning {
+    faults.iter().fold(base.clone(), |meaning, fault| fault.meaning.apply(&meaning))
 }
 
 /// The rows of `wrong` that are struck, and the others of `right`; all of `wrong` where the two

@@ -254,9 +254,11 @@ pub(crate) fn lower<'a>(
     let (dims, options) = (call.dims(), &call.options);
     let maps = Maps::new(meaning, call);
     let here = IndexEnv { h: signed(h), ..item_env(&maps.env, options, item) };
-    let zero_keys: Vec<usize> = (0..dims.n_q)
-        .map(|i| count(&meaning.zero_keys, &IndexEnv { i: signed(i), ..here }).min(MOST_ZERO_KEYS))
-        .collect();
+    let n_zero_keys = |env| count(&meaning.zero_keys, &env).min(MOST_ZERO_KEYS);
+    let zero_keys: Vec<usize> = match meaning.zero_keys.mentions(IndexName::Query) {
+        true => (0..dims.n_q).map(|i| n_zero_keys(IndexEnv { i: signed(i), ..here })).collect(),
+        false => vec![n_zero_keys(here); dims.n_q],
+    };
     let n_k = dims.n_k + zero_keys.iter().copied().max().unwrap_or(0);
     let rules = Rules::new(&maps, options, item);
 

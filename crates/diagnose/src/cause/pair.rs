@@ -1,6 +1,5 @@
 //! Two faults at once.
 
-use qkvet_engine::affects::touches;
 use qkvet_spec::Fault;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
@@ -17,15 +16,8 @@ pub(super) fn pairs<'f>(
     known: &[&'f Fault],
     candidates: &[&'f Fault],
 ) -> Vec<Cause<'f>> {
-    let calls = || {
-        evidence
-            .failures
-            .iter()
-            .flatten()
-            .filter(|seen| !seen.is_right)
-            .map(|seen| &seen.record.call)
-    };
-    let can_show = |fault: &&'f Fault| calls().any(|call| touches(fault, evidence.base, call));
+    let wrong = || evidence.failures.iter().flatten().filter(|seen| !seen.is_right);
+    let can_show = |fault: &&'f Fault| wrong().any(|seen| seen.is_touched(evidence.base, fault));
     let candidates: Vec<&'f Fault> = candidates.iter().copied().filter(can_show).collect();
     let candidates = candidates.as_slice();
     let with_later =

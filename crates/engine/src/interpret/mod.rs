@@ -114,6 +114,34 @@ pub fn interpret_with(
     want: ResultName,
     products: Products,
 ) -> Expected {
+    enclosed(meaning, call, contract, want, products, &mut |_| true).0
+}
+
+/// Looks at the rows that are there after some heads; false ends the rest.
+pub type GoesOn<'a> = &'a mut dyn FnMut(&Expected) -> bool;
+
+/// [`interpret`] for as long as `goes_on` says so; `None` once it does not. Where the meaning puts
+/// rows in another order it is not asked.
+pub fn interpret_while(
+    meaning: &Meaning,
+    call: &Call,
+    contract: &Contract,
+    want: ResultName,
+    goes_on: GoesOn<'_>,
+) -> Option<Expected> {
+    let (expected, is_whole) = enclosed(meaning, call, contract, want, Products::Faer, goes_on);
+    is_whole.then_some(expected)
+}
+
+/// What is expected, and whether that is of all heads.
+fn enclosed(
+    meaning: &Meaning,
+    call: &Call,
+    contract: &Contract,
+    want: ResultName,
+    products: Products,
+    goes_on: GoesOn<'_>,
+) -> (Expected, bool) {
     let dims = call.dims();
     let inner = width_of(want, dims);
     let maps = Maps::new(meaning, call);
@@ -134,6 +162,7 @@ pub fn interpret_with(
         rows: Vec::with_capacity(dims.b * dims.h_q * dims.n_q),
         overflows: Vec::with_capacity(dims.b * dims.h_q * dims.n_q),
     };
+    let order = maps.output_rows();
     let mut budget = Budget(MAX_WEIGHTS);
     let heads: Vec<(usize, usize)> =
         (0..dims.b).flat_map(|item| (0..dims.h_q).map(move |h| (item, h))).collect();
@@ -189,11 +218,15 @@ pub fn interpret_with(
                 }
             }
         }
+        if order.is_none() && !goes_on(&expected) {
+            return (expected, false);
+        }
     }
-    match maps.output_rows() {
+    let expected = match order {
         Some(rows) => rearranged(&expected, &rows),
         None => expected,
-    }
+    };
+    (expected, true)
 }
 
 /// Nothing is known of a head whose numbers were rounded on the way here.

@@ -9,11 +9,11 @@ use qkvet_spec::{
 };
 
 use super::matrices::BallMatrices;
-use super::relation::{Decision, Sides, decide, is_equal};
+use super::relation::{Decision, Sides, decide, equal};
 use super::undefined::Undefined;
 use crate::ball::Ball;
 use crate::format::is_representable;
-use crate::interpret::Expected;
+use crate::interpret::{Expected, GoesOn};
 use crate::lowering::ResultName;
 
 /// A call that the target answered.
@@ -163,16 +163,18 @@ pub(super) fn exact_balls(expected: &Expected) -> BallMatrices {
 /// one where nothing speaks against it, else none.
 pub(super) fn target_balls(tensor: &Tensor, expected: &Expected) -> BallMatrices {
     let [b, h, rows, cols] = expected.shape;
-    let bounds = expected.hard.iter().zip(&expected.probable);
-    let ball = |(at, (mid, (rad, soft))): (usize, (&f64, (&f64, &f64)))| match mid.is_nan() {
-        false => Ball { mid: *mid, rad: *rad, soft: *soft },
-        true if expected.allows_nan(at) => {
-            Ball { mid: *mid, rad: f64::INFINITY, soft: f64::INFINITY }
-        }
-        true => Ball::exact(*mid),
-    };
-    let data = tensor.data.iter().zip(bounds).enumerate().map(ball).collect();
+    let n = tensor.data.len().min(expected.hard.len());
+    let data = (0..n).map(|at| target_ball(tensor.data[at], expected, at)).collect();
     BallMatrices { batch: Some(b), heads: Some(h), rows, cols, data }
+}
+
+fn target_ball(mid: f64, expected: &Expected, at: usize) -> Ball {
+    let (rad, soft) = (expected.hard[at], expected.probable[at]);
+    match mid.is_nan() {
+        false => Ball { mid, rad, soft },
+        true if expected.allows_nan(at) => Ball { mid, rad: f64::INFINITY, soft: f64::INFINITY },
+        true => Ball::exact(mid),
+    }
 }
 
 /// Checks one result against the enclosure of its call.
@@ -192,9 +194,34 @@ pub(super) fn check_value(result: CallResult<'_>, expected: &Expected) -> Decisi
 
 /// Whether one element of a result lies where it may.
 pub(super) fn is_element_right(result: CallResult<'_>, expected: &Expected, at: usize) -> bool {
-    let Some(tensor) = result.tensor() else { return false };
-    let (got, exact) = (target_balls(tensor, expected), exact_balls(expected));
-    got.data.get(at).zip(exact.data.get(at)).is_some_and(|(got, exact)| is_equal(*got, *exact))
+    let verdict = result.tensor().and_then(|tensor| element_verdict(tensor, expected, at));
+    verdict.is_some_and(|verdict| verdict != Verdict::Fail)
+}
+
+/// What [`check_value`] says of one element; `None` where one of the two has none.
+fn element_verdict(tensor: &Tensor, expected: &Expected, at: usize) -> Option<Verdict> {
+    let (mid, exact) = tensor.data.get(at).zip(expected.exact.get(at))?;
+    Some(equal(target_ball(*mid, expected, at), *exact).0)
+}
+
+/// The verdict of [`check_value`], without evidence.
+fn verdict_on(result: CallResult<'_>, expected: &Expected) -> Verdict {
+    let tensor = match result.tensor() {
+        Some(tensor) if malformed(result, expected).is_none() => tensor,
+        _ => return Verdict::Fail,
+    };
+    let of = (0..tensor.data.len()).filter_map(|at| element_verdict(tensor, expected, at));
+    // Elements of which nothing is known count where all are such.
+    let (mut worst, mut undecided) = (None, false);
+    for verdict in of {
+        match verdict {
+            Verdict::Fail => return Verdict::Fail,
+            Verdict::Inconclusive => undecided = true,
+            Verdict::Suspect => worst = Some(Verdict::Suspect),
+            _ => worst = worst.or(Some(Verdict::Pass)),
+        }
+    }
+    worst.unwrap_or(if undecided { Verdict::Inconclusive } else { Verdict::Pass })
 }
 
 /// Whether every verdict on the results of a call, if it returned what `expect` says, is as it
@@ -204,6 +231,25 @@ pub(super) fn all_verdicts<E: Borrow<Expected>>(
     expect: impl Fn(ResultName) -> E,
     is_right: impl Fn(Verdict) -> bool,
 ) -> bool {
-    let check = |result: CallResult<'_>| check_value(result, expect(result.want).borrow());
-    record.results().all(|result| is_right(check(result).verdict))
+    record.results().all(|result| is_right(verdict_on(result, expect(result.want).borrow())))
+}
+
+/// Whether no result of a call is refuted by what `expect` says that the call returns. It is told
+/// to end at the first head that is.
+pub fn explains_by_head<E: Borrow<Expected>>(
+    record: &CallRecord,
+    expect: impl Fn(ResultName, GoesOn<'_>) -> Option<E>,
+) -> bool {
+    record.results().all(|result| {
+        let Some(tensor) = result.tensor() else { return false };
+        let mut seen = 0;
+        let mut goes_on = |expected: &Expected| {
+            let new = seen..expected.exact.len();
+            seen = new.end;
+            let is_refuted = |verdict| verdict == Some(Verdict::Fail);
+            !new.into_iter().any(|at| is_refuted(element_verdict(tensor, expected, at)))
+        };
+        let expected = expect(result.want, &mut goes_on);
+        expected.is_some_and(|expected| verdict_on(result, expected.borrow()) != Verdict::Fail)
+    })
 }

@@ -8,7 +8,7 @@ use qkvet_spec::{
     Binding, Call, Case, CheckedLaw, Contract, Meaning, Observation, Target, Verdict,
 };
 
-use super::call::{CallRecord, all_verdicts, exact_balls};
+use super::call::{CallRecord, all_verdicts, exact_balls, explains_by_head};
 use super::matrices::BallMatrices;
 use super::refusal::{refusal, refused_call};
 use super::relation::Decision;
@@ -18,7 +18,7 @@ use super::undefined::{EvaluationError, Undefined};
 use super::value::Value;
 use super::wider_output::WiderOutput;
 use crate::ball::Ball;
-use crate::interpret::{Expected, interpret};
+use crate::interpret::{Expected, interpret, interpret_while};
 use crate::lowering::ResultName;
 
 /// By what a target is judged.
@@ -129,6 +129,13 @@ pub fn explains<E: Borrow<Expected>>(
     expect: impl Fn(ResultName) -> E,
 ) -> bool {
     all_verdicts(record, expect, |verdict| verdict != Verdict::Fail)
+}
+
+/// Whether no result of a call is refuted under `meaning`: [`explains`] of [`interpret`], which ends
+/// at the first head that is refuted.
+pub fn fits(record: &CallRecord, meaning: &Meaning, contract: &Contract) -> bool {
+    let call = &record.call;
+    explains_by_head(record, |want, goes_on| interpret_while(meaning, call, contract, want, goes_on))
 }
 
 /// Whether the results of a call are what `expect` says, where the bound of the contract says

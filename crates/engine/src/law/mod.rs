@@ -22,9 +22,9 @@ mod value;
 mod wider_output;
 
 pub use attempt::{Attempt, Came, Inquiry, Question};
-pub use call::{CallRecord, CallResult};
+pub use call::{CallRecord, CallResult, explains_by_head};
 pub use enclose::{Enclosed, enclose, enclose_all};
-pub use evaluate::{Answers, Judge, confirms, evaluate, evaluate_by, explains};
+pub use evaluate::{Answers, Judge, confirms, evaluate, evaluate_by, explains, fits};
 pub use read_keys::read_keys;
 pub use refusal::refused_call;
 pub use session::{OnViews, Outcome, judge_call};

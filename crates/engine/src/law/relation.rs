@@ -82,7 +82,7 @@ fn grade(distance: f64, hard: f64, soft: f64) -> (Verdict, f64) {
 
 /// `x == y` for one entry. NaN equals NaN: a NaN on one side is an expectation or a result, not a
 /// failure to compare.
-fn equal(x: Ball, y: Ball) -> (Verdict, f64) {
+pub(super) fn equal(x: Ball, y: Ball) -> (Verdict, f64) {
     if x.mid.is_nan() && y.mid.is_nan() {
         return (Verdict::Pass, 0.0);
     }
@@ -92,11 +92,6 @@ fn equal(x: Ball, y: Ball) -> (Verdict, f64) {
     }
     let gap = Gap::new(x, y);
     grade(gap.distance, gap.hard, gap.soft)
-}
-
-/// Whether two numbers may be the same.
-pub(super) fn is_equal(x: Ball, y: Ball) -> bool {
-    equal(x, y).0 != Verdict::Fail
 }
 
 /// `x <= y` for one entry; the margin counts only what exceeds.

@@ -3,7 +3,7 @@
 use qkvet_spec::{Alibi, Bias, Call, CallOptions, IndexEnv, Mask, Meaning, Sinks};
 
 use super::visibility::Rules;
-use super::{Maps, broadcast_at};
+use super::Maps;
 use crate::head::RealScale;
 
 /// `a + b`, and whether that is a double.
@@ -37,14 +37,12 @@ pub(super) fn bias_entries(
     let dims = call.dims();
     let mut entries = Vec::with_capacity(dims.n_q * n_k);
     for i in 0..dims.n_q {
+        let bias = bias.map(|bias| (&bias.data, rules.bias_row(&bias.shape, h, i)));
+        let mask = mask.map(|mask| (&mask.data, rules.mask_row(&mask.shape, h, i)));
         for j in 0..dims.n_k {
-            let given = bias.map_or(0.0, |bias| {
-                bias.data[broadcast_at(&bias.shape, rules.bias_place(h, i, j))]
-            });
+            let given = bias.as_ref().map_or(0.0, |(data, at)| data[at(j)]);
             let signed = if *kind == Bias::Subtracted { -given } else { given };
-            let one = mask.is_some_and(|mask| {
-                mask.data[broadcast_at(&mask.shape, rules.mask_place(h, i, j))]
-            });
+            let one = mask.as_ref().is_some_and(|(data, at)| data[at(j)]);
             let (entry, is_exact) = sum(signed, f64::from(u8::from(one)));
             *is_rounded |= !is_exact;
             entries.push(entry);

@@ -2,8 +2,8 @@
 //! choices to spans of keys.
 
 use qkvet_spec::{
-    Anchor, Bias, CallOptions, Causal, Dims, IndexEnv, IndexName, LengthAnchor, Mask, Meaning,
-    Obedience, Packed, Packing, Window, WindowBounds, WindowSide,
+    Anchor, Bias, CallOptions, Causal, Dims, IndexEnv, IndexExpr, IndexName, LengthAnchor, Mask,
+    Meaning, Obedience, Packed, Packing, Window, WindowBounds, WindowSide,
 };
 
 use super::{Maps, broadcast_at, item_env, signed};
@@ -65,16 +65,15 @@ impl<'a> Rules<'a> {
             };
         }
         let attends = self.meaning.mask == Mask::TrueAttends;
-        let shows = |i: usize, j: usize| {
-            mask.is_none_or(|mask| {
-                mask.data[broadcast_at(&mask.shape, self.mask_place(h, i, j))] == attends
-            }) && bias.is_none_or(|bias| {
-                bias.data[broadcast_at(&bias.shape, self.bias_place(h, i, j))] == 0.0
-            })
-        };
         let mut seen = Vec::with_capacity(self.dims.n_q * (self.dims.n_k + most));
         for (i, span) in spans().enumerate() {
-            let sees = |j: usize| span.contains(j) && shows(i, j);
+            let mask = mask.map(|mask| (&mask.data, self.mask_row(&mask.shape, h, i)));
+            let bias = bias.map(|bias| (&bias.data, self.bias_row(&bias.shape, h, i)));
+            let sees = |j: usize| {
+                span.contains(j)
+                    && mask.as_ref().is_none_or(|(data, at)| data[at(j)] == attends)
+                    && bias.as_ref().is_none_or(|(data, at)| data[at(j)] == 0.0)
+            };
             if is_plain {
                 seen.extend((0..self.dims.n_k).map(sees));
             } else {
@@ -93,16 +92,32 @@ impl<'a> Rules<'a> {
         IndexEnv { h: signed(h), i: signed(i), j: signed(j), ..self.env }
     }
 
-    /// Where the mask is read for key `j` of query `i`.
-    pub(super) fn mask_place(&self, h: usize, i: usize, j: usize) -> [usize; 4] {
+    /// Where a mask of this shape is read for each key of query `i`.
+    pub(super) fn mask_row(&self, shape: &[usize], h: usize, i: usize) -> impl Fn(usize) -> usize {
         let Meaning { mask_item, mask_head, mask_row, mask_key, .. } = self.meaning;
-        self.maps.place([mask_item, mask_head, mask_row, mask_key], &self.here(h, i, j))
+        self.row_of([mask_item, mask_head, mask_row, mask_key], shape, h, i)
     }
 
-    /// Where the bias is read for key `j` of query `i`.
-    pub(super) fn bias_place(&self, h: usize, i: usize, j: usize) -> [usize; 4] {
+    /// Where a bias of this shape is read for each key of query `i`.
+    pub(super) fn bias_row(&self, shape: &[usize], h: usize, i: usize) -> impl Fn(usize) -> usize {
         let Meaning { bias_item, bias_head, bias_row, bias_key, .. } = self.meaning;
-        self.maps.place([bias_item, bias_head, bias_row, bias_key], &self.here(h, i, j))
+        self.row_of([bias_item, bias_head, bias_row, bias_key], shape, h, i)
+    }
+
+    fn row_of(
+        &self,
+        maps: [&'a IndexExpr; 4],
+        shape: &[usize],
+        h: usize,
+        i: usize,
+    ) -> impl Fn(usize) -> usize {
+        let at = move |j: usize| broadcast_at(shape, self.maps.place(maps, &self.here(h, i, j)));
+        let [item, head, row, key] = maps;
+        let is_apart = [item, head, row].iter().all(|map| !map.mentions(IndexName::Key));
+        // Then the keys lie side by side.
+        let first = (is_apart && key.is(IndexName::Key)).then(|| at(0));
+        let step = usize::from(shape.last() != Some(&1));
+        move |j| first.map_or_else(|| at(j), |first| first + j * step)
     }
 
     /// Where query 0 stands among the keys as far as ALiBi is concerned.
