@@ -101,7 +101,7 @@ def trapped(folder):
 def functions():
     killer = Killer(above=0)
     function = trapped(str(killer.folder))
-    asked = {"dtype": ["float32", "float64"], "convention": "empty-row=zero", "arrays": "numpy"}
+    asked = {"suite": "smoke", "dtype": ["float32", "float64"], "convention": "empty-row=zero", "arrays": "numpy"}
     report = qkvet.ray.check(function, num_workers=2, shards=6, **asked)
     killer.done()
     alone = qkvet.check(function, **asked)

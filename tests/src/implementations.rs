@@ -42,7 +42,7 @@ pub const IMPLEMENTATIONS: [Implementation; 10] = [
         calls: "`jax.nn.dot_product_attention`",
         package: "jax",
         door: "Python function",
-        command: "check examples/jax_attention.py:attention --suite smoke --shapes 16 --dtype float32 \
+        command: "check examples/jax_attention.py:attention --suite smoke --shapes 8 --dtype float32 \
             --convention causal=upper-left --convention empty-row=mean",
     },
     Implementation {

@@ -108,7 +108,7 @@ fn an_undeclared_convention_is_one_finding() {
     let folder = temp();
     for (example, dtypes, also) in [
         ("torch_sdpa", "float32,bfloat16", ""),
-        ("jax_attention", "float32", "--convention empty-row=mean --shapes 12"),
+        ("jax_attention", "float32", "--convention empty-row=mean --shapes 6"),
     ] {
         let file = format!("{example}.py");
         folder.write(&file, root().read(&format!("examples/{file}")));

@@ -26,7 +26,7 @@ pub use convention::{applied, conventions_that_explain, explained, followed};
 pub use fault_groups::{MIN_SHARE, Named, named};
 pub use identify::{
     Came, ExplainedBy, FreshCalls, Identified, RightCall, deviation_explains, explained_by,
-    foretells, identify,
+    foretells, identify, is_word,
 };
 pub use probe::{MAX_CALLS, Probed, probe, sums_keep};
 pub use sample_evenly::sample_evenly;

@@ -19,6 +19,7 @@ use qkvet_spec::{CallOption, Contract, Deviation, Fault, Meaning, Reason, Standi
 
 use self::fresh::{CONFIRMING, Confirmed, Pool, again};
 pub use self::fresh::{Came, FreshCalls};
+pub use self::language::is_word;
 pub(crate) use self::layer::{Layer, predict};
 pub use self::record::RightCall;
 pub(crate) use self::record::{MAX_LOOSENESS, is_near, lost_below_normal};

@@ -135,7 +135,9 @@ pub fn explains<E: Borrow<Expected>>(
 /// at the first head that is refuted.
 pub fn fits(record: &CallRecord, meaning: &Meaning, contract: &Contract) -> bool {
     let call = &record.call;
-    explains_by_head(record, |want, goes_on| interpret_while(meaning, call, contract, want, goes_on))
+    explains_by_head(record, |want, goes_on| {
+        interpret_while(meaning, call, contract, want, goes_on)
+    })
 }
 
 /// Whether the results of a call are what `expect` says, where the bound of the contract says

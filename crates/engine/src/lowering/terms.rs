@@ -2,8 +2,8 @@
 
 use qkvet_spec::{Alibi, Bias, Call, CallOptions, IndexEnv, Mask, Meaning, Sinks};
 
-use super::visibility::Rules;
 use super::Maps;
+use super::visibility::Rules;
 use crate::head::RealScale;
 
 /// `a + b`, and whether that is a double.

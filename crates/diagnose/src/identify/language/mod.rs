@@ -9,7 +9,7 @@ mod visible;
 mod word;
 
 pub(super) use numbers::{Family, families, shortest};
-use qkvet_spec::DeviationFormula;
+use qkvet_spec::{DeviationFormula, Dims, OptionSet};
 use word::Words;
 pub(super) use word::{Scope, Word};
 
@@ -31,9 +31,16 @@ pub(super) fn words(scope: &Scope) -> Vec<Word> {
     words.words
 }
 
+/// Whether the formula is a word for calls of these extents and options, as it stands. Those with a
+/// number that is fitted are none.
+pub fn is_word(formula: &DeviationFormula, dims: Dims, options: OptionSet) -> bool {
+    let scope = Scope::new(&[(dims, options)], formula.result);
+    words(&scope).iter().any(|word| word.formula == *formula)
+}
+
 #[cfg(test)]
 mod tests {
-    use qkvet_spec::{CallOption, Dims, OptionSet, ResultName};
+    use qkvet_spec::{CallOption, ResultName};
 
     use super::*;
 
