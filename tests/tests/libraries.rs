@@ -29,10 +29,18 @@ fn page_is_what_probe_says(libraries: &[Library], hint: &str) {
 /// Numbers of the outputs of passed cases, one output a case, and what failed.
 fn checked(library: &Library, suite: &str, laws: &[&str]) -> usize {
     let report = library.check(suite, laws).report(0);
-    assert_eq!(report.names(), [""; 0], "{}", library.name);
+    // An answer to tensors that do not fit together is a warning.
+    let wrong = report.findings().filter(|finding| finding["verdict"] != "UNGUARDED");
+    assert_eq!(
+        wrong.map(|finding| finding.name()).collect::<Vec<_>>(),
+        [""; 0],
+        "{}",
+        library.name
+    );
     let wrong = |record: &&Value| {
         let verdict = text(&record["verdict"]);
-        !["PASS", "UNSUPPORTED", "REFUSED", "INCONCLUSIVE", "SKIPPED"].contains(&verdict)
+        !["PASS", "UNSUPPORTED", "REFUSED", "INCONCLUSIVE", "SKIPPED", "UNGUARDED"]
+            .contains(&verdict)
     };
     assert_eq!(report.records().filter(wrong).count(), 0, "{}: {}", library.name, report["counts"]);
     let passed = report.records().filter(|record| record["verdict"] == "PASS");

@@ -8,9 +8,10 @@ use crate::tools;
 /// A named check.
 type Check = (&'static str, fn() -> Result<(), Failure>);
 
-const CHECKS: [Check; 7] = [
+const CHECKS: [Check; 8] = [
     ("format", format),
     ("clippy", clippy),
+    ("packages alone", packages_alone),
     ("docs", docs),
     ("dependencies", dependencies),
     ("advisories", advisories),
@@ -41,6 +42,14 @@ fn format() -> Result<(), Failure> {
 
 fn clippy() -> Result<(), Failure> {
     step::run(&mut step::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+}
+
+/// What others build has the features that it turns on itself, and none of the workspace's.
+fn packages_alone() -> Result<(), Failure> {
+    for package in ["qkvet", "qkvet-cli", "qkvet-py"] {
+        step::run(&mut step::cargo(&["clippy", "--package", package, "--", "-D", "warnings"]))?;
+    }
+    Ok(())
 }
 
 fn docs() -> Result<(), Failure> {

@@ -4,6 +4,7 @@
 #[cfg(feature = "formats")]
 mod adequacy;
 mod deviation;
+#[cfg(feature = "formats")]
 mod deviation_file;
 #[cfg(feature = "formats")]
 mod doctor;
@@ -60,7 +61,7 @@ mod words;
 pub use adequacy::{adequacy, adequacy_page};
 #[cfg(feature = "formats")]
 pub use deviation_file::deviation_file;
-
+#[cfg(feature = "formats")]
 pub use doctor::{DoctorText, doctor_line};
 #[cfg(feature = "formats")]
 pub use finding_name::{INTERMITTENT, LAYOUT, THREADS, UNEXPLAINED, finding_name, titles};

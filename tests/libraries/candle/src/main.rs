@@ -42,8 +42,13 @@ fn main() -> std::io::Result<()> {
     })
 }
 
-/// candle wants a scale, and one width for query, key and value.
+/// candle wants a scale, and one width for query, key and value. It panics where key heads do not
+/// divide query heads.
 fn scale(request: &Request) -> Result<f32> {
+    let (heads, key_heads) = (request.tensor("query")?.dim(1)?, request.tensor("key")?.dim(1)?);
+    if key_heads == 0 || heads % key_heads != 0 {
+        bail!("{heads} query heads are no multiple of {key_heads} key heads");
+    }
     let width = request.tensor("query")?.dim(3)?;
     if request.tensor("value")?.dim(3)? != width {
         bail!("value has the width of query and key, (B, KV_S, KV_H, D)");
