@@ -99,7 +99,7 @@ fn a_file_that_says_nothing_is_refused() {
 
 /// Numbers of formulas of which another is run, in the standard tests and in all.
 const STEP: [usize; 2] = [3, 1];
-/// How many of the formulas have a number that is fitted, or a part that is found besides.
+/// How many of the formulas have a number that the search fits: they are no words as they stand.
 const FITTED: usize = 3;
 
 /// A target that computes what a file says is found to compute that, by its calls alone. The search

@@ -3,7 +3,7 @@
 use qkvet_engine::affects::faulty;
 use qkvet_engine::format::{round, unit_roundoff};
 use qkvet_engine::interpret::interpret;
-use qkvet_engine::law::{CallRecord, CallResult, explains};
+use qkvet_engine::law::{CallRecord, CallResult, explains, fits};
 use qkvet_engine::plain::Extent;
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{
@@ -115,9 +115,7 @@ impl Claim {
     /// Other formulas are evaluated in plain float64: there it is the bound of the contract, times
     /// as much as errors of first order grow by the formula.
     pub fn holds(&self, calls: &[CallRecord], contract: &Contract, base: &Meaning) -> bool {
-        let is_right = |record: &CallRecord| {
-            explains(record, |want| interpret(base, &record.call, contract, want))
-        };
+        let is_right = |record: &CallRecord| fits(record, base, contract);
         let all_said = |record: &CallRecord, layers: &[Layer]| {
             let layers: Vec<&Layer> = layers.iter().collect();
             record.results().all(|one| is_said(one, &record.call, contract, base, &layers))

@@ -2,7 +2,7 @@
 
 use qkvet_engine::ball::Ball;
 use qkvet_engine::interpret::{Expected, interpret};
-use qkvet_engine::law::{CallRecord, Judge, evaluate, explains, refused_call};
+use qkvet_engine::law::{CallRecord, Judge, evaluate, fits, refused_call};
 use qkvet_engine::lowering::ResultName;
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{Call, Case, CheckedLaw, Execution, Response, Target, Tensor};
@@ -60,9 +60,7 @@ pub(crate) fn judged_calls(
     let mut answers = Answers { recorded, next: 0, otherwise };
     let calls = evaluate(law, case, judge, &mut answers).ok()?.calls;
     let judged = |(at, record): (usize, CallRecord)| {
-        let explained = || {
-            explains(&record, |want| interpret(judge.meaning, &record.call, judge.contract, want))
-        };
+        let explained = || fits(&record, judge.meaning, judge.contract);
         let holds = at < recorded.len() && record.output.inputs_unchanged && explained();
         let results = record.results().map(|result| {
             let expected = interpret(judge.meaning, &record.call, judge.contract, result.want);
