@@ -48,6 +48,36 @@ fn every_format_gives_the_same_verdicts_and_the_same_bytes_again() {
     assert!(seen[0].as_array().is_some_and(|records| records.len() >= 40));
 }
 
+/// Cases for a function of few options: from a suite, which is made to fit, and from a folder.
+#[test]
+fn what_is_exported_fits_the_options() {
+    let folder = temp();
+    let folder = folder.path();
+    let options = |name: &str, known: &[&str]| -> Vec<String> {
+        let calls = check(folder, "builtin:flash", &format!("--cases {name}")).finds(&[]);
+        let lines = calls.records().map(|record| text(&record["call"]).to_owned());
+        let words = |line: String| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        lines
+            .flat_map(words)
+            .filter(|word| known.iter().any(|one| word.split('=').next() == Some(one)))
+            .collect()
+    };
+    let export = |words: &str| folder.run(format!("export {words} --format json --dtype float32"));
+    export("core --out few --options scale,causal").ends(0);
+    assert_eq!(options("few", &["mask", "bias"]), [""; 0]);
+    for option in ["scale", "causal"] {
+        assert!(!options("few", &[option]).is_empty(), "no call with {option}");
+    }
+    export("core --out all").ends(0);
+    assert!(!options("all", &["mask"]).is_empty());
+    export("all --out causal --options causal,softcap").ends(0);
+    assert!(!options("causal", &["causal"]).is_empty());
+    assert_eq!(options("causal", &["scale", "mask", "bias"]), [""; 0]);
+    export("all --out plain --options none").ends(0);
+    assert_eq!(options("plain", &["scale", "causal", "mask", "bias"]), [""; 0]);
+    export("all --out other --options cusal").expect(2, &["causal"]);
+}
+
 #[test]
 fn faults_and_conventions_are_named_from_frozen_cases_alone() {
     let folder = temp();

@@ -23,7 +23,7 @@ use qkvet_run::adapters::library::WORKER_COMMAND;
 use qkvet_run::adapters::python::{Arrays, Layout};
 use qkvet_run::process::Limits;
 use qkvet_run::record::Shard;
-use qkvet_spec::{Dims, Redirects, Unexpected};
+use qkvet_spec::{CallOption, Dims, Redirects, Unexpected};
 
 pub(crate) use grading::{
     ExamCheckSolutionArgs, ExamGradeArgs, ExamNewArgs, ExamReadArgs, GradeFormat, SolutionFormat,
@@ -336,6 +336,11 @@ fn export_formats() -> String {
     )
 }
 
+/// The options of calls, and the word for none.
+fn export_options() -> PossibleValuesParser {
+    PossibleValuesParser::new(CallOption::ALL.map(CallOption::name).into_iter().chain(["none"]))
+}
+
 /// Whole percents that Moodle knows.
 const PERCENTS: [&str; 13] =
     ["0", "5", "10", "20", "25", "30", "40", "50", "60", "70", "75", "80", "90"];
@@ -631,6 +636,9 @@ pub(crate) struct ExportArgs {
     /// Only these number formats
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub(crate) dtype: Vec<String>,
+    /// Only calls that have no other options than these, those of your function; none: no options
+    #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = export_options())]
+    pub(crate) options: Vec<String>,
     /// Seed of a suite: another one gives fresh cases
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,

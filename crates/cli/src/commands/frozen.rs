@@ -17,8 +17,8 @@ use crate::exit::{FINDINGS, Failure, HELD, code};
 /// `qkvet export`: cases as files.
 pub(super) fn export(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let catalog = Catalog::embedded()?;
-    let wanted =
-        Wanted { cases: &args.cases, dtypes: &args.dtype, seed: args.seed, larger: args.larger };
+    let ExportArgs { cases, dtype, options, seed, larger, .. } = args;
+    let wanted = Wanted { cases, dtypes: dtype, options, seed: *seed, larger: *larger };
     let cases = frozen_cases(&catalog, &wanted)?;
     let format = match args.format {
         args::FileFormat::Json => FileFormat::Json,

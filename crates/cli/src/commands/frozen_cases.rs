@@ -6,7 +6,7 @@ use qkvet_gen::build;
 use qkvet_gen::frozen::{FrozenCase, LargerEntry, freeze, frozen_plans};
 use qkvet_run::config::CaseSource;
 use qkvet_run::frozen::{FileFormat, FrozenFolder, read_cases};
-use qkvet_spec::{Catalog, CheckedLaw, Dtype, Unexpected};
+use qkvet_spec::{CallOption, Catalog, CheckedLaw, Dtype, Fit, Suite, Unexpected};
 
 use super::setup::{self, suite};
 use crate::exit::Failure;
@@ -51,6 +51,8 @@ pub(super) struct Wanted<'a> {
     pub(super) cases: &'a str,
     /// Formats by name; none: all.
     pub(super) dtypes: &'a [String],
+    /// Options that the calls may have, by name; none: all.
+    pub(super) options: &'a [String],
     /// Seed of a suite.
     pub(super) seed: u64,
     /// The larger ones too.
@@ -65,6 +67,11 @@ pub(super) fn frozen_cases(
     let dtypes_wanted =
         if args.dtypes.is_empty() { None } else { Some(setup::dtypes(args.dtypes)?) };
     let wanted = |dtype: Dtype| dtypes_wanted.as_ref().is_none_or(|wanted| wanted.contains(&dtype));
+    let is_taken = |option: &CallOption| args.options.iter().any(|name| name == option.name());
+    let fit = (!args.options.is_empty()).then(|| Fit {
+        options: Some(CallOption::ALL.into_iter().filter(is_taken).collect()),
+        ..Fit::default()
+    });
     let mut cases = Vec::new();
     if Path::new(args.cases).is_dir() {
         let folder = read_cases(Path::new(args.cases))?;
@@ -79,6 +86,7 @@ pub(super) fn frozen_cases(
         }
     } else {
         let suite = suite(catalog, args.cases)?;
+        let suite = Suite { fit: fit.clone().or(suite.fit), ..suite };
         let dtypes: Vec<Dtype> =
             suite.dtypes.iter().copied().filter(|dtype| wanted(*dtype)).collect();
         let plans = frozen_plans(catalog, &suite, &dtypes, args.seed)?;
@@ -88,9 +96,13 @@ pub(super) fn frozen_cases(
             cases.push(freeze(catalog, &case)?);
         }
     }
+    if let Some(fit) = fit {
+        cases.retain(|case| case.case.options.on().iter().all(|option| fit.has(option)));
+    }
     if cases.is_empty() {
         let place = format!("cases of {}", args.cases);
-        return Err(Unexpected::at(place, "some to write").got("none of these formats").into());
+        let got = "none of these formats and options";
+        return Err(Unexpected::at(place, "some to write").got(got).into());
     }
     Ok(cases)
 }
@@ -98,7 +110,7 @@ pub(super) fn frozen_cases(
 /// The larger cases that a manifest lists, made again and compared with their hashes.
 fn larger_of(
     catalog: &Catalog,
-    suite: &qkvet_spec::Suite,
+    suite: &Suite,
     seed: u64,
     absent: &[&LargerEntry],
 ) -> Result<Vec<FrozenCase>, Failure> {

@@ -28,7 +28,8 @@ use crate::out::write_text;
 pub(super) fn run_backend(args: &OnnxRunArgs) -> Result<ExitCode, Failure> {
     let catalog = Catalog::embedded()?;
     let opset = opset(args.opset)?;
-    let wanted = Wanted { cases: &args.cases, dtypes: &args.dtype, seed: 0, larger: false };
+    let wanted =
+        Wanted { cases: &args.cases, dtypes: &args.dtype, options: &[], seed: 0, larger: false };
     let (stated, left_out) = stated(frozen_cases::frozen_cases(&catalog, &wanted)?, opset);
     if stated.is_empty() {
         let place = format!("cases of {}", args.cases);
