@@ -5,8 +5,8 @@ use qkvet_engine::format::round;
 use qkvet_engine::simulate::Simulator;
 use qkvet_run::adapters::OpenTarget;
 use qkvet_spec::{
-    Call, Catalog, Cause, Contract, Dims, Dtype, Execution, FindingKind, Meaning, Narrowed, Output,
-    Quoted, Response, Summary, Target, Tensor,
+    Call, Catalog, Cause, Contract, Dims, Dtype, Execution, FindingKind, Format, Meaning, Narrowed,
+    Output, Quoted, Response, Summary, Target, Tensor,
 };
 
 use qkvet_tests::{Folder, temp};
@@ -151,7 +151,7 @@ fn a_narrower_format_is_one_finding_and_none_once_it_is_declared() {
         let [Cause::Precision { dtype: of, computed, contract, .. }] = causes(&summary)[..] else {
             panic!("{dtype} in {narrow}: {:?}", causes(&summary));
         };
-        assert_eq!((*of, *computed), (dtype, narrow));
+        assert_eq!((*of, *computed), (dtype, narrow.into()));
         assert_eq!(summary.findings[0].kind, FindingKind::Precision);
         assert_eq!(summary.run.contracts[dtype.name()], *contract);
         let declared = catalog.contract(contract).expect("a contract");
@@ -169,7 +169,7 @@ fn a_step_in_a_narrower_format_is_named() {
     let [Cause::Precision { computed, contract, what, .. }] = causes(&summary)[..] else {
         panic!("{:?}", causes(&summary));
     };
-    assert_eq!((*computed, *what), (Dtype::Float32, Narrowed::Softmax));
+    assert_eq!((*computed, *what), (Format::Float32, Narrowed::Softmax));
     let declared = catalog.contract(contract).expect("a contract");
     let summary = check(&catalog, doing, Dtype::Float64, &declared);
     assert!(causes(&summary).is_empty(), "{contract}: {:?}", causes(&summary));
@@ -206,17 +206,32 @@ fn a_small_error_that_no_format_explains_is_wrong() {
     }
 }
 
-/// `einsum` of NumPy adds up float16 in float16: right, and outside of what is allowed by default.
+/// `einsum` of NumPy adds up float16 in float16, and tensor cores round float32 to TF32: right, and
+/// outside of what is allowed by default.
 #[test]
-fn sums_in_float16_are_named() {
+fn sums_and_operands_in_narrow_formats_are_named() {
     let folder = temp();
     folder.write("einsum.py", EINSUM);
-    let check = "check einsum.py:attention --dtype float16 --law row-stochasticity --format json";
-    let report = folder.run(check).report(1);
-    let found = &report["findings"][0];
-    assert_eq!((&found["kind"], &found["cause"]["what"]), (&"precision".into(), &"sums".into()));
-    let contract = found["cause"]["contract"].as_str().expect("a contract");
-    folder.run(format!("{check} --contract {contract}")).report(0);
+    for (function, dtype, what) in
+        [("attention", "float16", "sums"), ("of_tensor_cores", "float32", "operands")]
+    {
+        let check = format!(
+            "check einsum.py:{function} --dtype {dtype} --law value --law row-stochasticity --format json"
+        );
+        let report = folder.run(&check).report(1);
+        let found = &report["findings"][0];
+        assert_eq!((&found["kind"], &found["cause"]["what"]), (&"precision".into(), &what.into()));
+        let contract = found["cause"]["contract"].as_str().expect("a contract");
+        folder.run(format!("{check} --contract {contract}")).report(0);
+    }
+    // A factor beside it is no matter of formats.
+    let scaled = "check einsum.py:scaled --dtype float32 --law value --format json";
+    let report = folder.run(scaled).report(1);
+    assert!(
+        report.findings().all(|finding| finding["kind"] != "precision"),
+        "{:?}",
+        report.names()
+    );
 }
 
 const EINSUM: &str = r#"
@@ -230,4 +245,23 @@ def attention(query, key, value):
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     weights /= weights.sum(-1, keepdims=True)
     return np.einsum("bhij,bhjd->bhid", weights, value)
+
+
+def tf32(x):
+    bits = np.ascontiguousarray(x).view(np.uint32).astype(np.uint64)
+    bits += 0xFFF + ((bits >> 13) & 1)
+    return (bits & 0xFFFFE000).astype(np.uint32).view(np.float32)
+
+
+def of_tensor_cores(query, key, value, factor=np.float32(1)):
+    groups = query.shape[1] // key.shape[1]
+    key, value = np.repeat(key, groups, 1), np.repeat(value, groups, 1)
+    scale = np.float32(query.shape[-1] ** -0.5)
+    scores = (tf32(query) @ tf32(key).swapaxes(2, 3)) * scale * factor
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    return tf32(weights) @ tf32(value) / weights.sum(-1, keepdims=True)
+
+
+def scaled(query, key, value):
+    return of_tensor_cores(query, key, value, np.float32(1.01))
 "#;

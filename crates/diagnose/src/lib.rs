@@ -28,7 +28,7 @@ pub use identify::{
     Came, ExplainedBy, FreshCalls, Identified, RightCall, deviation_explains, explained_by,
     foretells, identify, is_word,
 };
-pub use probe::{MAX_CALLS, Probed, probe, sums_keep};
+pub use probe::{MAX_CALLS, Probed, operands_keep, probe, sums_keep};
 pub use sample_evenly::sample_evenly;
 pub use structure::structure;
 pub use witness::{describe_call, describe_case, describe_inputs, smallest};

@@ -50,6 +50,7 @@ pub fn finding_name(finding: &Finding) -> String {
                 Narrowed::Everything => "",
                 Narrowed::Softmax => "softmax-",
                 Narrowed::Sums => "sums-",
+                Narrowed::Operands => "operands-",
             };
             format!("precision:{dtype}-{what}in-{computed}")
         }

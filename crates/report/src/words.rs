@@ -227,6 +227,7 @@ impl Words for English {
                 Narrowed::Everything => format!("{dtype} is computed in {computed}"),
                 Narrowed::Softmax => format!("the softmax of {dtype} is computed in {computed}"),
                 Narrowed::Sums => format!("products of {dtype} are summed in {computed}"),
+                Narrowed::Operands => format!("operands of {dtype} are rounded to {computed}"),
             },
             Cause::Layout { .. } => LAYOUT.to_owned(),
             Cause::Threads => THREADS.to_owned(),
@@ -281,6 +282,11 @@ impl Words for English {
                     "2^p + 1 − 2^p is not 1 from the precision of {computed} on, and {explained} of {of} failing cases are right under {contract}"
                 ))
             }
+            Cause::Precision { contract, explained, of, what: Narrowed::Operands, computed, .. } => {
+                Some(format!(
+                    "the value of a single key comes back as a number of {computed}, and {explained} of {of} failing cases are right under {contract}"
+                ))
+            }
             Cause::Precision { contract, explained, of, .. } => Some(format!(
                 "no formula explains them, and {explained} of {of} failing cases are right under {contract}"
             )),
@@ -324,6 +330,7 @@ impl Words for English {
             Cause::Precision { dtype, contract, what, .. } => {
                 let instead = match what {
                     Narrowed::Sums => "sum in float32".to_owned(),
+                    Narrowed::Operands => format!("multiply in {dtype}"),
                     Narrowed::Everything | Narrowed::Softmax => format!("compute in {dtype}"),
                 };
                 let declared = declared(("contract", contract), dialect);

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::verdict::{is_false, is_zero};
 use crate::{
-    Breakage, CallOption, Condition, Deviation, Dtype, Evidence, Fault, Output, Picture, Quoted,
-    Reading, SeenIn, Standing, Tensor, Verdict, Witness, WorkedExample, WrongElements,
+    Breakage, CallOption, Condition, Deviation, Dtype, Evidence, Fault, Format, Output, Picture,
+    Quoted, Reading, SeenIn, Standing, Tensor, Verdict, Witness, WorkedExample, WrongElements,
 };
 
 /// How far a finding has come. Reports and exit codes know final ones only.
@@ -189,7 +189,7 @@ pub enum Cause {
         /// Format of the calls.
         dtype: Dtype,
         /// The narrower format.
-        computed: Dtype,
+        computed: Format,
         /// What is computed in it.
         #[serde(default, skip_serializing_if = "Narrowed::is_everything")]
         what: Narrowed,
@@ -325,6 +325,8 @@ pub enum Narrowed {
     Softmax,
     /// The sums of both products.
     Sums,
+    /// What is multiplied in both products: query and key, weights and values.
+    Operands,
 }
 
 impl Narrowed {

@@ -21,7 +21,7 @@ use qkvet_spec::{Contract, Dtype, Meaning, ProbedField, Target};
 
 pub use asker::MAX_CALLS;
 use precision::accumulation;
-pub use precision::sums_keep;
+pub use precision::{operands_keep, sums_keep};
 use prober::Prober;
 
 /// What a probe found.

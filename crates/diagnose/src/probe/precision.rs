@@ -1,8 +1,9 @@
 //! How many digits sums keep: an estimate from sums that are exact only if enough of them are kept.
 
+use qkvet_engine::format::is_representable;
 use qkvet_engine::lowering::ResultName;
 use qkvet_spec::{
-    Certainty, Contract, Dims, Dtype, MeaningPatch, Output, ProbedField, Quoted, Target,
+    Certainty, Contract, Dims, Dtype, Format, MeaningPatch, Output, ProbedField, Quoted, Target,
 };
 
 use super::asker::{Answer, Asker};
@@ -141,9 +142,45 @@ fn kept(trial: &Trial, output: &Output, keeps: fn(&[f64]) -> bool) -> Option<usi
     }
 }
 
+/// Whether what is multiplied is rounded to `narrow`: a single key has weight 1, and each value,
+/// which has more digits than that, comes back as one of its neighbors there. At most one call a
+/// shape until one is answered.
+pub fn operands_keep(target: &mut dyn Target, contract: &Contract, narrow: Format) -> bool {
+    let dtype = contract.storage();
+    let ulp = |format: Format| libm::ldexp(1.0, 1 - format.precision().cast_signed());
+    // Numbers from 1 to 2 whose last digit is 1.
+    let (fine, coarse) = (ulp(dtype.into()), ulp(narrow));
+    let value = |[item, head, _, c]: [usize; 4]| {
+        let spread = 0.618_033_988_749_895 * (1 + item + 7 * head + 31 * c) as f64;
+        1.0 + ((spread.fract() / (2.0 * fine)).floor() * 2.0 + 1.0) * fine
+    };
+    let mut asker = Asker::new(target, contract);
+    let answer = RUNGS.into_iter().find_map(|rung| {
+        let dims = Dims { n_q: 1, n_k: 1, ..Trials::new(dtype, rung).shapes[0] };
+        let call = call(dtype, dims, |_| 1.0, |_| 1.0, value);
+        match asker.ask(&call) {
+            Answer::Output(output) => Some((call, output)),
+            Answer::Declined(_) | Answer::Broken(_) => None,
+        }
+    });
+    let Some((call, output)) = answer else { return false };
+    let Dims { b, h_q, h_k, d_v, .. } = call.dims();
+    let given = (0..b * h_q).flat_map(|head| {
+        let (item, head) = (head / h_q, head % h_q / (h_q / h_k));
+        (0..d_v).map(move |c| value([item, head, 0, c]))
+    });
+    output.output.shape[..] == [b, h_q, 1, d_v]
+        && output
+            .output
+            .data
+            .iter()
+            .zip(given)
+            .all(|(x, given)| is_representable(*x, narrow) && (x - given).abs() < coarse)
+}
+
 /// Whether sums of weighted values, or dot products of query and key, keep the digits of `narrow`
 /// and no more: `2^p + 1 − 2^p` is 1 for each `p` below its precision and 0 at it. Two calls.
-pub fn sums_keep(target: &mut dyn Target, contract: &Contract, narrow: Dtype) -> bool {
+pub fn sums_keep(target: &mut dyn Target, contract: &Contract, narrow: Format) -> bool {
     let bench = Trials::new(contract.storage(), RUNGS[0]);
     let mut asker = Asker::new(target, contract);
     let mut keeps = |trial: &Trial, keeps: fn(&[f64]) -> bool| match asker.ask(&trial.call) {

@@ -2,10 +2,10 @@
 //! narrower format, and what is wrong is right under the contract of that format. Or a step does,
 //! where nothing else explains what is wrong.
 
-use qkvet_diagnose::{sample_evenly, sums_keep};
+use qkvet_diagnose::{operands_keep, sample_evenly, sums_keep};
 use qkvet_engine::format::is_representable;
 use qkvet_engine::law::CallRecord;
-use qkvet_spec::{Cause, Contract, Dtype, Narrowed, Verdict};
+use qkvet_spec::{Cause, Contract, Dtype, ExecutionPatch, Format, Narrowed, Verdict};
 
 use super::call::Workers;
 use super::case::JudgedCase;
@@ -49,7 +49,7 @@ impl Suspected {
     pub(super) fn cause(&self, explained: usize) -> Cause {
         Cause::Precision {
             dtype: self.dtype,
-            computed: self.narrow,
+            computed: self.narrow.into(),
             what: Narrowed::Everything,
             contract: self.contract.contract.clone(),
             explained,
@@ -109,26 +109,40 @@ pub(super) fn precisions<'a>(
 }
 
 /// Steps that a target may compute in a narrower format than its contract allows, where numbers of
-/// `dtype` are stored: in `computed`, under a contract with `modifier`.
+/// `dtype` are stored: in `computed`, under a contract that is `declared`.
 struct Step {
     dtype: Dtype,
-    computed: Dtype,
+    computed: Format,
     what: Narrowed,
-    modifier: &'static str,
+    declared: Declared,
 }
 
-const STEPS: [Step; 2] = [
+/// How a contract says it.
+enum Declared {
+    /// By a modifier.
+    With(&'static str),
+    /// By another contract than the default one.
+    Instead { of: &'static str, is: &'static str },
+}
+
+const STEPS: [Step; 3] = [
     Step {
         dtype: Dtype::Float64,
-        computed: Dtype::Float32,
+        computed: Format::Float32,
         what: Narrowed::Softmax,
-        modifier: "f32-softmax",
+        declared: Declared::With("f32-softmax"),
     },
     Step {
         dtype: Dtype::Float16,
-        computed: Dtype::Float16,
+        computed: Format::Float16,
         what: Narrowed::Sums,
-        modifier: "f16-accumulation",
+        declared: Declared::With("f16-accumulation"),
+    },
+    Step {
+        dtype: Dtype::Float32,
+        computed: Format::Tf32,
+        what: Narrowed::Operands,
+        declared: Declared::Instead { of: "f32", is: "tf32" },
     },
 ];
 /// Failing cases that it is tried on before all are put again.
@@ -142,18 +156,25 @@ const LEAST: f64 = 1.0 / 16.0;
 /// One result in so many has to be such a sum, of so many at least. Of others one in 128 is.
 const SUMS: [usize; 2] = [4, 32];
 
-/// Names a step in a narrower format where nothing else explains wrong results: the step shows in
-/// exact cases, and all results are right under the contract that allows for it.
+/// Names a step in a narrower format where nothing else explains wrong results, or the fault that
+/// does is this step: it shows in exact cases, and all results are right under the contract that
+/// allows for it.
 pub(super) fn name_steps<'a>(
     state: &RunState<'_, 'a>,
     workers: &mut Workers<'_, 'a>,
     groups: &mut [Group<'a>],
 ) -> Result<(), RunError> {
-    let is_open = |group: &&mut Group<'_>| {
-        matches!(group.cause, Cause::Unexplained { .. }) && !group.on_views
+    let is_open = |step: &Step, cause: &Cause| match cause {
+        Cause::Unexplained { .. } => true,
+        Cause::Faults { faults, contradicted: 0, .. } => {
+            matches!(&faults[..], [fault] if step.is_fault(state, &fault.fault))
+        }
+        _ => false,
     };
-    for group in groups.iter_mut().filter(is_open) {
-        for step in STEPS {
+    for group in groups.iter_mut().filter(|group| !group.on_views) {
+        let open: Vec<Step> =
+            STEPS.into_iter().filter(|step| is_open(step, &group.cause)).collect();
+        for step in open {
             if let Some(contract) = step.explains(state, workers, &group.members)? {
                 group.cause = step.cause(&contract, group.members.len());
                 break;
@@ -164,10 +185,25 @@ pub(super) fn name_steps<'a>(
 }
 
 impl Step {
-    /// The contract of the run with the modifier, where it is another.
+    /// Whether a fault of the atlas is sums in this format.
+    fn is_fault(&self, state: &RunState<'_, '_>, id: &str) -> bool {
+        let ExecutionPatch { arithmetic, dots, outputs, .. } =
+            state.config.catalog.faults[id].execution;
+        let format = arithmetic.or(dots).or(outputs).map(|one| one.format(self.dtype));
+        self.what == Narrowed::Sums && format.map(Format::from) == Some(self.computed)
+    }
+
+    /// The contract of the run that says so as well, where it is another.
     fn contract(&self, state: &RunState<'_, '_>) -> Option<Contract> {
-        let declared = state.config.contracts.get(&self.dtype)?;
-        let name = format!("{}+{}", declared.contract, self.modifier);
+        let name = &state.config.contracts.get(&self.dtype)?.contract;
+        let name = match self.declared {
+            Declared::With(modifier) => format!("{name}+{modifier}"),
+            Declared::Instead { of, is } => {
+                let mut parts = name.split('+');
+                let base = parts.next().filter(|base| *base == of).map(|_| is)?;
+                std::iter::once(base).chain(parts).collect::<Vec<_>>().join("+")
+            }
+        };
         state.config.catalog.contract(&name).ok()
     }
 
@@ -201,12 +237,13 @@ impl Step {
     ) -> bool {
         match self.what {
             Narrowed::Softmax => are_sums(state, members),
-            Narrowed::Sums if !is_asked(state) => false,
-            Narrowed::Sums => {
-                let contract = state.config.contracts[&self.dtype];
-                sums_keep(workers.targets[0].target.as_mut(), contract, self.computed)
-            }
             Narrowed::Everything => false,
+            Narrowed::Sums | Narrowed::Operands => {
+                let contract = state.config.contracts[&self.dtype];
+                let keeps = if self.what == Narrowed::Sums { sums_keep } else { operands_keep };
+                is_asked(state)
+                    && keeps(workers.targets[0].target.as_mut(), contract, self.computed)
+            }
         }
     }
 
