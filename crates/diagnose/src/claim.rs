@@ -3,7 +3,7 @@
 use qkvet_engine::affects::faulty;
 use qkvet_engine::format::{round, unit_roundoff};
 use qkvet_engine::interpret::interpret;
-use qkvet_engine::law::{CallRecord, CallResult, explains, fits};
+use qkvet_engine::law::{CallRecord, CallResult, explains, fits, has_form};
 use qkvet_engine::plain::Extent;
 use qkvet_engine::simulate::Simulator;
 use qkvet_spec::{
@@ -217,7 +217,6 @@ fn is_said(
     let (Some(got), Some(plain), Some(said)) = (result.tensor(), of(&[]), of(layers)) else {
         return false;
     };
-    let has_form = got.dtype == right.dtype && got.data.len() == right.exact.len();
     let is_as_long = [&plain, &said].iter().all(|one| one.values.len() == got.data.len());
     let (tiny, unit) = (lost_below_normal(call), unit_roundoff(call.dtype()));
     // How loose the contract is, from all elements: what is exact by the definition need not be by
@@ -225,7 +224,7 @@ fn is_said(
     let looseness = |(hard, error): (&f64, &f64)| hard / (unit * error);
     let looseness = right.hard.iter().zip(&plain.errors).map(looseness);
     let loose = looseness.filter(|x| x.is_finite()).fold(1.0, f64::max).min(MAX_LOOSENESS);
-    has_form
+    has_form(result, &right)
         && is_as_long
         && got.data.iter().enumerate().all(|(at, x)| {
             let growth = (said.errors[at] / plain.errors[at]).max(1.0);

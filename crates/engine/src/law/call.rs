@@ -124,6 +124,11 @@ pub(super) fn bool_tensor(
     Ok(BoolTensor { shape: vec![batch, heads, m.rows, m.cols], data })
 }
 
+/// Whether a result is there in the format and shape in which it must be.
+pub fn has_form(result: CallResult<'_>, expected: &Expected) -> bool {
+    malformed(result, expected).is_none()
+}
+
 /// What is wrong with the form of a result: missing, of another format, of another shape.
 pub(super) fn malformed(result: CallResult<'_>, expected: &Expected) -> Option<Evidence> {
     let evidence = |form: Form, expected: Expectation, got: Got| {

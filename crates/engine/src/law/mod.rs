@@ -22,7 +22,7 @@ mod value;
 mod wider_output;
 
 pub use attempt::{Attempt, Came, Inquiry, Question};
-pub use call::{CallRecord, CallResult, explains_by_head};
+pub use call::{CallRecord, CallResult, explains_by_head, has_form};
 pub use enclose::{Enclosed, enclose, enclose_all};
 pub use evaluate::{Answers, Judge, confirms, evaluate, evaluate_by, explains, fits};
 pub use read_keys::read_keys;
