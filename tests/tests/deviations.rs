@@ -53,6 +53,24 @@ fn a_formula_is_kept_with_its_condition() {
     folder.run(format!("{check} --dtype float32 --as it.yaml")).report(1);
 }
 
+/// A condition that few calls of a suite have, and a map with a condition.
+#[test]
+fn conditions_are_found_again() {
+    let folder = temp();
+    for (formula, when, laws) in [
+        ("meaning: {causal: ignored}", "not mask and return_lse", "--law value --law log-sum-exp"),
+        ("meaning: {mask_item: item * h_q % b}", "causal", "--law value"),
+    ] {
+        let said = format!("deviations:\n- formula: {{{formula}}}\n  when: {when}\n");
+        folder.write("it.yaml", said);
+        let check = format!("check builtin:fault/it.yaml {laws} --dtype float64 --format json");
+        folder.run(format!("{check} --save-fault found.yaml")).report(1);
+        let kept = folder.read("found.yaml");
+        assert!(kept.trim_end().ends_with(&format!("when: {when}")), "{kept}");
+        folder.run(format!("{check} --as found.yaml --seed 7")).ends(0);
+    }
+}
+
 #[test]
 fn a_file_that_says_nothing_is_refused() {
     let folder = temp();
@@ -99,8 +117,8 @@ fn a_file_that_says_nothing_is_refused() {
 
 /// Numbers of formulas of which another is run, in the standard tests and in all.
 const STEP: [usize; 2] = [3, 1];
-/// How many of the formulas have a number that the search fits: they are no words as they stand.
-const FITTED: usize = 3;
+/// How many of the formulas are no words as they stand: the search fits a number, or joins two.
+const FITTED: usize = 4;
 
 /// A target that computes what a file says is found to compute that, by its calls alone. The search
 /// tries every formula; some of them are run.
@@ -138,7 +156,7 @@ fn what_a_file_says_is_found_again() {
 const COUNTS: &str = "twist: counts, times: '1 + (j / 16 == (n_k - 1) / 16)', of: both";
 
 /// A formula, a part of what is saved, a law and a suite that show it.
-const FORMULAS: [(&str, &str, &str, &str); 43] = [
+const FORMULAS: [(&str, &str, &str, &str); 45] = [
     (COUNTS, "times: 1 + (j / 16", "value", "smoke"),
     ("twist: counts, times: 'j < n_k - 1', of: sum", "of: sum", "value", "smoke"),
     (
@@ -156,6 +174,19 @@ const FORMULAS: [(&str, &str, &str, &str); 43] = [
     // Right too where a sink takes all weight and the output is below the normal range.
     ("twist: alibi-distance, distance: n_k - 1 - j", "n_k - 1 - j", "value", "core"),
     ("twist: sink-of, head: (h * n_q + i) % h_q", "sink-of", "value", "smoke"),
+    // Neither of the two explains a wrong call alone.
+    (
+        "meaning: {score_width: 'min(d_k, 16)'}, twist: output-where, cells: c >= 16, value: 0.0",
+        "cells: c >= 16",
+        "value",
+        "smoke",
+    ),
+    (
+        "twist: parts, count: 2, size: 0, floor: false, strided: true, by: two-to-lse",
+        "strided: true",
+        "value",
+        "smoke",
+    ),
     ("twist: lse, form: keys-centered", "keys-centered", "log-sum-exp", "smoke"),
     ("twist: lse, form: max-in-base-two", "max-in-base-two", "log-sum-exp", "smoke"),
     ("twist: lse, form: max-not-scaled", "max-not-scaled", "log-sum-exp", "smoke"),

@@ -423,8 +423,9 @@ fn twist(twist: &Twist) -> String {
         }
         .to_owned(),
         Twist::Tiles { size, form, at } => tiled(*size, form, *at),
-        Twist::Parts { count, size, by, .. } => {
+        Twist::Parts { count, size, strided, by, .. } => {
             let parts = match count {
+                count if *strided => format!("the parts of keys j with the same j % {count}"),
                 0 => format!("parts of {size} keys"),
                 2 => "two halves of the keys".to_owned(),
                 count => format!("{count} parts of the keys"),

@@ -39,6 +39,12 @@ macro_rules! patchable {
                 $name { $($field: self.$field.clone().unwrap_or_else(|| base.$field.clone()),)* }
             }
 
+            /// Both patches as one; `None` where they change the same field.
+            pub fn joined(x: &Self, y: &Self) -> Option<Self> {
+                let is_apart = true $(&& (x.$field.is_none() || y.$field.is_none()))*;
+                is_apart.then(|| Self { $($field: x.$field.clone().or_else(|| y.$field.clone()),)* })
+            }
+
             /// Whether the patch changes nothing.
             pub fn is_empty(&self) -> bool {
                 true $(&& self.$field.is_none())*

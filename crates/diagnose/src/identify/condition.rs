@@ -27,6 +27,8 @@ const MODULI: [i64; 7] = [2, 3, 4, 8, 16, 32, 64];
 const RELATIONS: [&str; 6] = ["==", "!=", "<", "<=", ">", ">="];
 /// Literals that are joined by `and`, and by `or`.
 const MAX_JOINED: [usize; 2] = [150, 100];
+/// Positions beyond which none is looked at.
+const MOST_POSITION: i64 = 4096;
 /// Bits of two literals that are joined.
 const MAX_BITS: [f64; 2] = [18.0, 16.0];
 /// Rules that are kept.
@@ -312,6 +314,7 @@ fn elements(samples: &[Sample], add: &mut dyn FnMut(String, f64)) {
             }
         }
     }
+    positions(samples, add);
     for r in RELATIONS {
         add(format!("i {r} n_k"), 8.0);
         add(format!("i + n_k - n_q {r} 0"), 8.0);
@@ -324,6 +327,51 @@ fn elements(samples: &[Sample], add: &mut dyn FnMut(String, f64)) {
             add(format!("{row} {r} key_length"), 8.0);
             add(format!("{row} {r} query_length"), 8.0);
         }
+    }
+}
+
+/// Literals over the key that a query stands at, and over the first key that it sees: which tiles of
+/// keys have none that is seen.
+fn positions(samples: &[Sample], add: &mut dyn FnMut(String, f64)) {
+    let at = |env: &IndexEnv| env.i + signed(env.dims.n_k) - signed(env.dims.n_q);
+    let mut all: Vec<(&str, Option<CallOption>, Value)> = vec![
+        ("i + n_k - n_q", None, Box::new(at)),
+        ("key_length", Some(CallOption::KeyLengths), Box::new(|env| env.lengths[0])),
+        ("query_length", Some(CallOption::QueryLengths), Box::new(|env| env.lengths[1])),
+    ];
+    let first = "i + n_k - n_q - window_left";
+    all.push((first, Some(CallOption::Window), Box::new(move |env| at(env) - env.window[0])));
+    for (x, needs, value) in all {
+        let has = |sample: &&Sample| needs.is_none_or(|one| sample.env.options.contains(one));
+        let values: Vec<(i64, bool)> = samples
+            .iter()
+            .filter(has)
+            .map(|sample| (value(&sample.env), sample.is_gain))
+            // A window that is open says nothing of tiles.
+            .filter(|(x, _)| x.abs() <= MOST_POSITION)
+            .collect();
+        let gains = || values.iter().filter(|(_, is_gain)| *is_gain).map(|(x, _)| *x);
+        let all = || values.iter().map(|(x, _)| *x);
+        let (Some(first), Some(last)) = (gains().min(), gains().max()) else { continue };
+        let (Some(least), Some(most)) = (all().min(), all().max()) else { continue };
+        // The edges of the gains, and plainer numbers before them.
+        let plain = |range: std::ops::RangeInclusive<i64>| {
+            LANDMARKS.into_iter().chain([0]).filter(move |at| range.contains(at))
+        };
+        for at in plain(least + 1..=first).chain([first]).filter(|at| *at > least) {
+            add(format!("{x} >= {at}"), 7.0);
+        }
+        for at in plain(last + 1..=most).chain([last + 1]).filter(|at| *at <= most) {
+            add(format!("{x} < {at}"), 7.0);
+        }
+        for half in ["n_k / 2", "(n_k + 1) / 2"] {
+            add(format!("{x} >= {half}"), 8.0);
+            add(format!("{x} < {half}"), 8.0);
+        }
+    }
+    for m in [4, 8, 16, 32, 64] {
+        add(format!("i / {m} * {m} + n_k - n_q >= 0"), 9.0);
+        add(format!("i / {m} * {m} + n_k - n_q < 0"), 9.0);
     }
 }
 
@@ -364,6 +412,27 @@ mod tests {
             let text = rule.when.as_ref().map_or("", IndexExpr::text);
             text.contains("bias") && text.contains("n_q < n_k") && text.contains("n_k % 2 == 0")
         }));
+    }
+
+    /// Which tiles of keys a query does not see: the first of them where a window begins behind it.
+    #[test]
+    fn the_first_key_that_is_seen_makes_a_rule() {
+        let at = |env: &IndexEnv| env.i + signed(env.dims.n_k) - signed(env.dims.n_q);
+        let all: Vec<Sample> = samples(|_| false)
+            .into_iter()
+            .enumerate()
+            .map(|(number, Sample { env, .. })| {
+                let (i, left) = (number % env.dims.n_q, number / 3 % 40);
+                let window = [signed(left), 0];
+                let env = IndexEnv { i: signed(i), window, ..env };
+                let is_windowed = env.options.contains(CallOption::Window);
+                Sample { env, is_gain: is_windowed && at(&env) - env.window[0] >= 8 }
+            })
+            .collect();
+        let found = rules(&all, true);
+        let texts: Vec<&str> =
+            found.iter().filter_map(|rule| Some(rule.when.as_ref()?.text())).collect();
+        assert!(texts.contains(&"window and i + n_k - n_q - window_left >= 8"), "{texts:?}");
     }
 
     /// Nothing is said of what has no rule: the number of ones in the number of keys.

@@ -37,6 +37,10 @@ pub(super) const CONFIRMING: [usize; 2] = [16, 12];
 /// Calls to tell rivals apart, and to find the edge of a condition.
 const MAX_RIVAL: usize = 6;
 const MAX_EDGE: usize = 10;
+/// Calls that are put for a candidate that few calls of the suite speak for.
+const MAX_MORE: usize = 10;
+/// The score of a candidate that enough calls speak for.
+pub(super) const ENOUGH: f64 = 1.0;
 /// Rivals are those with so much of the best score.
 const NEAR: f64 = 0.7;
 /// Elements of a call at which rules are compared.
@@ -169,6 +173,32 @@ impl<'a> Pool<'a> {
         }
     }
 
+    /// Asks more where the best candidate says something, as long as too few calls speak for it:
+    /// a suite may hold few that have all options of a condition.
+    pub(super) fn strengthen(&mut self, known: &mut Known<'_>, candidates: &mut Vec<Candidate>) {
+        for left in (1..=MAX_MORE).rev() {
+            let is_open = |best: &&Candidate| {
+                best.is_clean() && best.score < ENOUGH && best.score + left as f64 >= ENOUGH
+            };
+            let Some(best) = candidates.first().filter(is_open) else { return };
+            let Some(at) = self.said(known, best).next() else { return };
+            let Some(record) = self.put(at, Reason::Edge, known) else { continue };
+            known.records.push(record);
+            *candidates = again(known, candidates);
+        }
+    }
+
+    /// Open calls of which a candidate says something.
+    fn said(&self, known: &Known<'_>, candidate: &Candidate) -> impl Iterator<Item = usize> {
+        let layer = candidate.layer();
+        let is_said = move |(_, record): &(usize, &Record)| {
+            known.concerns(&candidate.word, record)
+                && layer.when.as_ref().is_none_or(|when| holds_somewhere(when, &record.call))
+                && matters(known, &layer, record)
+        };
+        self.open().filter(is_said).map(|(at, _)| at)
+    }
+
     /// Puts so many calls that the candidate has to foretell, half of them where it says something.
     /// How many were put, and what it did not foretell.
     pub(super) fn confirm(
@@ -178,13 +208,7 @@ impl<'a> Pool<'a> {
         most: usize,
     ) -> Confirmed {
         let layer = candidate.layer();
-        let applies = |record: &Record| {
-            known.concerns(&candidate.word, record)
-                && layer.when.as_ref().is_none_or(|when| holds_somewhere(when, &record.call))
-                && matters(known, &layer, record)
-        };
-        let inside: Vec<usize> =
-            self.open().filter(|(_, record)| applies(record)).map(|(at, _)| at).collect();
+        let inside: Vec<usize> = self.said(known, candidate).collect();
         let said = inside.clone();
         // Outside, those come first where the formula would change something if it held: they show
         // whether the condition ends where it says.

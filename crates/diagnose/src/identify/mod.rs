@@ -5,6 +5,7 @@
 //! A false name is worse than none: a formula is a name if it leaves nothing unexplained where it
 //! holds, makes no right call wrong, and foretells calls that are put after it was found.
 
+mod compound;
 mod condition;
 mod fresh;
 mod language;
@@ -17,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use qkvet_engine::law::CallRecord;
 use qkvet_spec::{CallOption, Contract, Deviation, Fault, Meaning, Reason, Standing};
 
-use self::fresh::{CONFIRMING, Confirmed, Pool, again};
+use self::fresh::{CONFIRMING, Confirmed, ENOUGH, Pool, again};
 pub use self::fresh::{Came, FreshCalls};
 pub use self::language::is_word;
 pub(crate) use self::layer::{Layer, predict};
@@ -185,7 +186,8 @@ fn decided(
     for _ in 0..MAX_ROUNDS {
         pool.settle(known, candidates);
         pool.narrow(known, candidates);
-        let best = candidates.first().filter(|best| best.score >= 1.0)?.clone();
+        pool.strengthen(known, candidates);
+        let best = candidates.first().filter(|best| best.score >= ENOUGH)?.clone();
         let Confirmed { put, told, seen, missed } = pool.confirm(known, &best, CONFIRMING[0]);
         let foretold = seen.len();
         let is_done = missed.is_empty();

@@ -7,6 +7,7 @@ use qkvet_engine::plain::{Extent, Plain};
 use qkvet_spec::{Call, DeviationFormula, Dims, IndexExpr, Meaning, ResultName};
 
 use super::condition::{Rule, Sample, rules};
+use super::fresh::ENOUGH;
 use super::language::{Family, Scope, Word, families, shortest, words};
 use super::layer::{Layer, element_env, predict};
 use super::record::{Bearing, Record, ResultRecord, is_near};
@@ -112,8 +113,9 @@ impl Known<'_> {
             wrong.iter().map(|record| (record.call.dims(), record.call.options.on())).collect();
         let scope = Scope::new(&places, alone(&wrong));
         let tried = one_of_each_kind(&wrong);
+        let all = words(&scope);
         let mut survivors: Vec<Word> =
-            words(&scope).into_iter().filter(|word| self.survives(word, &tried)).collect();
+            all.iter().filter(|word| self.survives(word, &tried)).cloned().collect();
         let fitted = |family| self.fitted(family, &wrong, &tried);
         survivors.extend(families().iter().filter_map(fitted));
         let mut best: Vec<f64> = Vec::new();
@@ -132,6 +134,10 @@ impl Known<'_> {
             .into_iter()
             .filter_map(|word| self.candidate(word, Told::default()))
             .collect();
+        if !found.iter().any(|it| it.score >= ENOUGH && it.is_clean()) {
+            let pairs = self.compounds(&all, &tried).into_iter();
+            found.extend(pairs.filter_map(|word| self.candidate(word, Told::default())));
+        }
         found.sort_by(|x, y| y.score.total_cmp(&x.score));
         found
     }

@@ -113,10 +113,22 @@ impl Row {
                 }
                 sum = counted + tail;
             }
-            Some(Twist::Parts { count, size, floor, by }) if sink.is_none() => {
-                let ends = ends(logits.len(), *count, *size, *floor);
+            Some(Twist::Parts { count, size, floor, strided, by }) if sink.is_none() => {
+                let n = logits.len();
+                // Keys in the order of their parts.
+                let mut order: Vec<usize> = (0..n).collect();
+                let mut ends = ends(n, *count, *size, *floor);
+                if *strided {
+                    let part = |j: &usize| j % (*count).max(1);
+                    order.sort_by_key(part);
+                    let end = |next: usize| order.partition_point(|j| part(j) < next);
+                    ends = (1..=*count).map(end).collect();
+                }
+                let taken = |of: &[f64]| order.iter().map(|j| of[*j]).collect::<Vec<_>>();
+                let (ordered, mut merged_terms) = (taken(&logits), taken(&terms));
                 let total;
-                (amplified, total) = merged(&ends, *by, &logits, &mut terms)?;
+                (amplified, total) = merged(&ends, *by, &ordered, &mut merged_terms)?;
+                order.iter().zip(merged_terms).for_each(|(j, term)| terms[*j] = term);
                 of_lse = match by {
                     PartWeight::EmptyAsZero => Some(total),
                     // What comes back is the logarithm in the base of the merge, in that of the parts.

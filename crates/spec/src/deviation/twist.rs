@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::verdict::is_false;
 use crate::{CallOption, IndexExpr};
 
 /// A change of the computation that no field of a meaning has: between the scores and the results.
@@ -143,6 +144,9 @@ pub enum Twist {
         size: usize,
         /// Whether the ends of counted parts are rounded down, not up.
         floor: bool,
+        /// Whether key j belongs to part j modulo their count.
+        #[serde(default, skip_serializing_if = "is_false")]
+        strided: bool,
         /// What weighs the result of each part.
         by: PartWeight,
     },

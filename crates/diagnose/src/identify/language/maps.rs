@@ -96,7 +96,13 @@ pub(super) fn add(words: &mut Words<'_>) {
         *row(&mut transposed) = expr("j");
         *key(&mut transposed) = expr("i");
         words.meaning(&[option], 5.0, transposed);
-        for (text, bits) in [("(item * h_q + h) % b", 6.0), ("h % b", 6.0), ("i % b", 7.0)] {
+        for (text, bits) in [
+            ("(item * h_q + h) % b", 6.0),
+            ("item * h_q % b", 7.0),
+            ("item * h_k % b", 7.0),
+            ("h % b", 6.0),
+            ("i % b", 7.0),
+        ] {
             let mut other = MeaningPatch::default();
             *item(&mut other) = expr(text);
             words.meaning(&[option], bits, other);
@@ -110,6 +116,20 @@ pub(super) fn add(words: &mut Words<'_>) {
             let mut other = MeaningPatch::default();
             *row(&mut other) = expr(text);
             words.meaning(&[option], bits, other);
+        }
+        // Items that are as far apart as if the tensor had all heads: beyond its end there is nothing.
+        for (base, bits) in [("item * h_q", 8.0), ("item * h_k", 9.0), ("item * h_q + h", 9.0)] {
+            let mut apart = MeaningPatch::default();
+            *item(&mut apart) = expr(&format!("({base}) % b"));
+            let beyond = format!("{base} >= b");
+            if option == CallOption::Mask {
+                apart.unseen = expr(&format!("mask and {beyond}"));
+                words.add(&[option], bits, apart, None);
+            } else {
+                let zero = expr(&beyond).zip(expr("0"));
+                let zero = zero.map(|(cells, value)| Twist::BiasCells { cells, value });
+                words.add(&[option], bits, apart, zero);
+            }
         }
         let mut exchanged = MeaningPatch::default();
         *item(&mut exchanged) = expr("(item * h_q + h) % b");

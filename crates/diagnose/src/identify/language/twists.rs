@@ -277,12 +277,13 @@ fn tiles(words: &mut Words<'_>) {
         (PartWeight::ShareOfAll, 8.0),
     ] {
         for count in [2, 3, 4, 8] {
-            for floor in [true, false] {
-                words.twist(&[], bits, Twist::Parts { count, size: 0, floor, by });
+            for (floor, strided) in [(true, false), (false, false), (false, true)] {
+                words.twist(&[], bits, Twist::Parts { count, size: 0, floor, strided, by });
             }
         }
         for size in words.scope.tiles.clone() {
-            words.twist(&[], bits + 2.0, Twist::Parts { count: 0, size, floor: false, by });
+            let parts = Twist::Parts { count: 0, size, floor: false, strided: false, by };
+            words.twist(&[], bits + 2.0, parts);
         }
     }
     for size in words.scope.tiles.clone() {

@@ -58,22 +58,28 @@ impl Words<'_> {
         options.iter().all(|option| self.scope.options.contains(*option))
     }
 
-    /// Adds a formula of meaning.
-    pub(super) fn meaning(&mut self, needs: &[CallOption], bits: f64, meaning: MeaningPatch) {
+    /// Adds a formula of meaning, of a twist, or of both.
+    pub(super) fn add(
+        &mut self,
+        needs: &[CallOption],
+        bits: f64,
+        meaning: MeaningPatch,
+        twist: Option<Twist>,
+    ) {
         if self.has(needs) {
-            let formula = DeviationFormula { meaning, ..DeviationFormula::default() };
-            let needs = needs.to_vec();
-            self.words.push(Word { formula, bits, needs, without: None, of: None });
-        }
-    }
-
-    pub(super) fn twist(&mut self, needs: &[CallOption], bits: f64, twist: Twist) {
-        if self.has(needs) {
-            let of = matches!(twist, Twist::Lse { .. }).then_some(ResultName::Lse);
-            let formula = DeviationFormula { twist: Some(twist), ..DeviationFormula::default() };
+            let of = matches!(twist, Some(Twist::Lse { .. })).then_some(ResultName::Lse);
+            let formula = DeviationFormula { meaning, twist, result: None };
             let needs = needs.to_vec();
             self.words.push(Word { formula, bits, needs, without: None, of });
         }
+    }
+
+    pub(super) fn meaning(&mut self, needs: &[CallOption], bits: f64, meaning: MeaningPatch) {
+        self.add(needs, bits, meaning, None);
+    }
+
+    pub(super) fn twist(&mut self, needs: &[CallOption], bits: f64, twist: Twist) {
+        self.add(needs, bits, MeaningPatch::default(), Some(twist));
     }
 
     /// Adds a twist with an expression.
