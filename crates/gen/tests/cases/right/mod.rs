@@ -84,7 +84,13 @@ fn judged(calls: &[Call], recipes: &[Recipe], catalog: &Catalog) -> Vec<Vec<Stri
     found
 }
 
-fn all_are_right(suite: &str, dtype: Dtype, seeds: std::ops::Range<u64>) {
+/// The larger suite in the slow tests.
+fn all_are_right(dtype: Dtype) {
+    let is_slow = std::env::var("QKVET_TEST_TIER").is_ok_and(|tier| tier == "all");
+    are_right(if is_slow { "core" } else { "smoke" }, dtype, 0..1);
+}
+
+fn are_right(suite: &str, dtype: Dtype, seeds: std::ops::Range<u64>) {
     let catalog = Catalog::embedded().expect("a catalog");
     let recipes: Vec<Recipe> = (0..RECIPES).map(recipe).collect();
     for seed in seeds {
@@ -111,20 +117,20 @@ fn a_coarse_exponential_is_found_in_wide_formats() {
 
 #[test]
 fn in_float64() {
-    all_are_right("smoke", Dtype::Float64, 0..1);
+    all_are_right(Dtype::Float64);
 }
 
 #[test]
 fn in_float32() {
-    all_are_right("smoke", Dtype::Float32, 0..1);
+    all_are_right(Dtype::Float32);
 }
 
 #[test]
 fn in_bfloat16() {
-    all_are_right("smoke", Dtype::Bfloat16, 0..1);
+    all_are_right(Dtype::Bfloat16);
 }
 
 #[test]
 fn in_float16() {
-    all_are_right("smoke", Dtype::Float16, 0..1);
+    all_are_right(Dtype::Float16);
 }
