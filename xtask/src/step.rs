@@ -84,6 +84,11 @@ pub(crate) fn build() -> Result<(), Failure> {
     run(&mut cargo(&["build", "--workspace", "--bins", "--examples", "--tests"]))
 }
 
+/// Builds the programs that tests start, with the features of [`build`].
+pub(crate) fn programs() -> Result<(), Failure> {
+    run(&mut cargo(&["build", "--workspace", "--bins", "--examples"]))
+}
+
 /// Announces and runs a command; its output goes where this program's output goes.
 pub(crate) fn run(command: &mut Command) -> Result<(), Failure> {
     let line = line(command);

@@ -11,6 +11,10 @@ use crate::{libraries, node, python, tools};
 const NEED_ALL: [&str; 2] = ["qkvet-run", "qkvet-tests"];
 /// A package whose tests compare with packages of Python.
 const NEEDS_PYTHON: &str = "qkvet-engine";
+/// What is compiled as one unit, so that tests compute fast: after an edit that unit takes longer
+/// than they do.
+const ENGINE_BY_PARTS: [&str; 2] =
+    ["--config", "profile.dev.package.qkvet-engine.codegen-units=16"];
 /// A package most of which other packages turn on.
 const OF_FEATURES: (&str, &str) = ("qkvet-report", "qkvet-report/formats");
 
@@ -53,6 +57,9 @@ pub(crate) fn of_crate(name: &str) -> Result<(), Failure> {
         _ => name.to_owned(),
     };
     let mut which = vec!["--package", &package, "--no-tests", "pass"];
+    if package == NEEDS_PYTHON {
+        which.extend(ENGINE_BY_PARTS);
+    }
     if package == OF_FEATURES.0 {
         which.extend(["--features", OF_FEATURES.1]);
     }
@@ -62,7 +69,7 @@ pub(crate) fn of_crate(name: &str) -> Result<(), Failure> {
     }
     let environment = Environment::make(Tier::Standard)?;
     if needs_all {
-        step::build()?;
+        step::programs()?;
     }
     step::run(environment.tell(&mut runner(Tier::Standard, &which)?))
 }
