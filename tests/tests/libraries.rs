@@ -2,7 +2,7 @@
 //! `docs/libraries.md` shows, and `qkvet check` finds nothing under what they declare.
 
 use qkvet_tests::libraries::{CANDLE_FORMS, Library, WHEELS, candle, probes, surprises, tables};
-use qkvet_tests::{Folder, has_python, is_thorough, needed, root, text};
+use qkvet_tests::{Folder, Report, has_python, is_thorough, needed, root, text};
 use serde_json::Value;
 
 /// Laws that a library is checked by: every value, and what the options have to do with each other.
@@ -26,23 +26,20 @@ fn page_is_what_probe_says(libraries: &[Library], hint: &str) {
     assert_eq!(surprises, [""; 0]);
 }
 
-/// Numbers of the outputs of passed cases, one output a case, and what failed.
-fn checked(library: &Library, suite: &str, laws: &[&str]) -> usize {
-    let report = library.check(suite, laws).report(0);
+/// Numbers of the outputs of passed cases, one output a case. What fails is `known`, calls of one
+/// finding.
+fn checked(library: &Library, suite: &str, laws: &[&str], known: fn(&str) -> bool) -> usize {
+    let report = Report(library.check(suite, laws).json());
     // An answer to tensors that do not fit together is a warning.
-    let wrong = report.findings().filter(|finding| finding["verdict"] != "UNGUARDED");
-    assert_eq!(
-        wrong.map(|finding| finding.name()).collect::<Vec<_>>(),
-        [""; 0],
-        "{}",
-        library.name
-    );
-    let wrong = |record: &&Value| {
-        let verdict = text(&record["verdict"]);
-        !["PASS", "UNSUPPORTED", "REFUSED", "INCONCLUSIVE", "SKIPPED", "UNGUARDED"]
-            .contains(&verdict)
-    };
-    assert_eq!(report.records().filter(wrong).count(), 0, "{}: {}", library.name, report["counts"]);
+    const FINE: [&str; 6] =
+        ["PASS", "UNSUPPORTED", "REFUSED", "INCONCLUSIVE", "SKIPPED", "UNGUARDED"];
+    let wrong = report.records().filter(|record| !FINE.contains(&text(&record["verdict"])));
+    let (known, wrong): (Vec<&Value>, Vec<&Value>) =
+        wrong.partition(|record| known(text(&record["call"])));
+    assert!(wrong.is_empty(), "{}: {} of {}", library.name, wrong.len(), report["counts"]);
+    let findings = report.findings().filter(|finding| finding["verdict"] != "UNGUARDED");
+    let names: Vec<String> = findings.map(|finding| finding.name()).collect();
+    assert_eq!(names.len(), usize::from(!known.is_empty()), "{}: {names:?}", library.name);
     let passed = report.records().filter(|record| record["verdict"] == "PASS");
     passed.map(|record| numbers(text(&record["call"]))).sum()
 }
@@ -50,10 +47,12 @@ fn checked(library: &Library, suite: &str, laws: &[&str]) -> usize {
 /// How many numbers the output of a call has: `b · h_q · n_q · d_v`, where an extent that is not
 /// named is 1.
 fn numbers(call: &str) -> usize {
-    let extent = |name: &str| {
-        call.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('=')?.parse().ok())
-    };
-    ["b", "h_q", "n_q", "d_v"].into_iter().map(|name| extent(name).unwrap_or(1)).product()
+    ["b", "h_q", "n_q", "d_v"].into_iter().map(|name| extent(call, name)).product()
+}
+
+fn extent(call: &str, name: &str) -> usize {
+    let value = |word: &str| word.strip_prefix(name)?.strip_prefix('=')?.parse().ok();
+    call.split(' ').find_map(value).unwrap_or(1)
 }
 
 #[test]
@@ -81,7 +80,7 @@ fn no_wheel_fails_under_what_it_declares() {
         |library: &Library| if SHORT.contains(&library.name) { &LAWS[..1] } else { &LAWS[..] };
     let (suite, least) = if is_thorough() { ("core", 1_000_000) } else { ("smoke", 10_000) };
     let n_numbers: usize =
-        WHEELS.iter().map(|library| checked(library, suite, laws(library))).sum();
+        WHEELS.iter().map(|library| checked(library, suite, laws(library), |_| false)).sum();
     assert!(n_numbers >= least, "{n_numbers} numbers");
 }
 
@@ -98,6 +97,13 @@ fn probe_says_what_candle_does() {
     }
 }
 
+/// Whether a call has one query, causal masking and a softcap, which the kernel for one query does
+/// not look at: docs/libraries.md.
+fn is_one_capped(call: &str) -> bool {
+    let has = |name: &str| call.split(' ').any(|word| word.split('=').next() == Some(name));
+    extent(call, "n_q") == 1 && has("causal") && has("softcap")
+}
+
 #[test]
 fn candle_does_not_fail() {
     if !has_candle() {
@@ -105,7 +111,10 @@ fn candle_does_not_fail() {
     }
     // `AttnMask::causal()` means different corners in different calls: docs/libraries.md.
     let others = CANDLE_FORMS.iter().filter(|library| library.name != "candle-causal");
-    let both = |library| checked(library, "core", &LAWS) + checked(library, "even", &[]);
+    let both = |library: &Library| {
+        let known = if library.name == "candle-item" { is_one_capped } else { |_: &str| false };
+        checked(library, "core", &LAWS, known) + checked(library, "even", &[], known)
+    };
     let n_numbers: usize = others.map(both).sum();
     assert!(n_numbers >= 200_000, "{n_numbers} numbers");
 }
