@@ -636,7 +636,7 @@ pub(crate) struct ExportArgs {
     /// Only these number formats
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub(crate) dtype: Vec<String>,
-    /// Only calls that have no other options than these, those of your function; none: no options
+    /// Only calls that have no other options than these; `none`: calls without any
     #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = export_options())]
     pub(crate) options: Vec<String>,
     /// Seed of a suite: another one gives fresh cases

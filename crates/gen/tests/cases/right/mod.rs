@@ -85,6 +85,7 @@ fn judged(calls: &[Call], recipes: &[Recipe], catalog: &Catalog) -> Vec<Vec<Stri
 }
 
 /// The larger suite in the slow tests.
+#[expect(clippy::disallowed_methods, reason = "how much is run is said to every test this way")]
 fn all_are_right(dtype: Dtype) {
     let is_slow = std::env::var("QKVET_TEST_TIER").is_ok_and(|tier| tier == "all");
     are_right(if is_slow { "core" } else { "smoke" }, dtype, 0..1);
