@@ -76,6 +76,7 @@ fn what_is_exported_fits_the_options() {
     export("all --out plain --options none").ends(0);
     assert_eq!(options("plain", &["scale", "causal", "mask", "bias"]), [""; 0]);
     export("all --out other --options cusal").expect(2, &["causal"]);
+    export("all --out other --options none,causal").expect(2, &["--options", "none"]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use qkvet_spec::{Behavior, Call, Contract, Dims, Fault, IndexEnv, IndexName, Meaning};
 
 use crate::interpret::{Expected, GoesOn, interpret, interpret_while};
-use crate::lowering::{ResultName, alters, call_env};
+use crate::lowering::{ResultName, alters, call_env, item_env};
 
 /// What of a call a fault strikes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +15,15 @@ pub enum AffectedElements {
     /// Some rows `(item, h, i)`.
     Rows(Vec<bool>),
 }
+
+/// Names whose numbers are those of a row. Lengths are those of its batch item.
+const ROW_NAMES: [IndexName; 5] = [
+    IndexName::Item,
+    IndexName::Head,
+    IndexName::Query,
+    IndexName::KeyLength,
+    IndexName::QueryLength,
+];
 
 /// What of `call` the fault strikes.
 pub fn affects(fault: &Fault, call: &Call) -> AffectedElements {
@@ -30,17 +39,16 @@ pub fn affects(fault: &Fault, call: &Call) -> AffectedElements {
     let Some(when) = &fault.when else { return AffectedElements::Call };
     let env = call_env(call);
     let names_element = |name| when.mentions(name);
-    if ![IndexName::Item, IndexName::Head, IndexName::Query].into_iter().any(names_element) {
+    if !ROW_NAMES.into_iter().any(names_element) {
         return if when.holds(&env) { AffectedElements::Call } else { AffectedElements::Nothing };
     }
     let Dims { b, h_q, n_q, .. } = env.dims;
     let holds = |at: usize| {
         let part = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
         when.holds(&IndexEnv {
-            item: part(at / (h_q * n_q)),
             h: part(at / n_q % h_q),
             i: part(at % n_q),
-            ..env
+            ..item_env(&env, &call.options, at / (h_q * n_q))
         })
     };
     let rows: Vec<bool> = (0..b * h_q * n_q).map(holds).collect();
@@ -156,4 +164,34 @@ fn mixed(right: Expected, wrong: Expected, rows: &[bool]) -> Expected {
         mixed.overflows[at] = wrong.overflows[at];
     }
     mixed
+}
+
+#[cfg(test)]
+mod tests {
+    use qkvet_spec::{CallOptions, Dtype, IndexExpr, Tensor};
+
+    use super::*;
+
+    /// A length is that of the batch item, not the extent.
+    #[test]
+    fn a_condition_of_lengths_holds_item_by_item() {
+        let tensor = |rows: usize| Tensor {
+            dtype: Dtype::Float64,
+            shape: vec![2, 1, rows, 1],
+            data: vec![0.0; 2 * rows],
+        };
+        let options = CallOptions { key_lengths: Some(vec![2, 6]), ..CallOptions::default() };
+        let call = Call {
+            query: tensor(3),
+            key: tensor(6),
+            value: tensor(6),
+            options,
+            return_weights: false,
+            return_lse: false,
+        };
+        let when = IndexExpr::new("key_length < n_k / 2").expect("a condition");
+        let fault = Fault { when: Some(when), ..Fault::default() };
+        let rows = [true, true, true, false, false, false].to_vec();
+        assert_eq!(affects(&fault, &call), AffectedElements::Rows(rows));
+    }
 }

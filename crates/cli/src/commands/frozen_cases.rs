@@ -67,6 +67,10 @@ pub(super) fn frozen_cases(
     let dtypes_wanted =
         if args.dtypes.is_empty() { None } else { Some(setup::dtypes(args.dtypes)?) };
     let wanted = |dtype: Dtype| dtypes_wanted.as_ref().is_none_or(|wanted| wanted.contains(&dtype));
+    if args.options.len() > 1 && args.options.iter().any(|name| name == "none") {
+        let expected = "options, or `none` alone";
+        return Err(Unexpected::at("--options", expected).got(args.options.join(",")).into());
+    }
     let is_taken = |option: &CallOption| args.options.iter().any(|name| name == option.name());
     let fit = (!args.options.is_empty()).then(|| Fit {
         options: Some(CallOption::ALL.into_iter().filter(is_taken).collect()),
@@ -86,7 +90,13 @@ pub(super) fn frozen_cases(
         }
     } else {
         let suite = suite(catalog, args.cases)?;
-        let suite = Suite { fit: fit.clone().or(suite.fit), ..suite };
+        let own = suite.fit.clone().unwrap_or_default();
+        let taken = |options: &Vec<CallOption>| {
+            options.iter().copied().filter(|option| own.has(*option)).collect()
+        };
+        let taken = fit.as_ref().and_then(|fit| fit.options.as_ref()).map(taken);
+        let own = Fit { options: taken.or(own.options.clone()), ..own.clone() };
+        let suite = Suite { fit: own.if_any(), ..suite };
         let dtypes: Vec<Dtype> =
             suite.dtypes.iter().copied().filter(|dtype| wanted(*dtype)).collect();
         let plans = frozen_plans(catalog, &suite, &dtypes, args.seed)?;

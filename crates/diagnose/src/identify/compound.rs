@@ -5,16 +5,16 @@ use qkvet_engine::plain::Plain;
 use qkvet_spec::{DeviationFormula, MeaningPatch};
 
 use super::language::Word;
-use super::layer::Layer;
-use super::record::Record;
-use super::search::Known;
+use super::record::{Record, cost};
 
-/// Wrong calls that are looked at, and multiplications of each.
-const MAX_CALLS: usize = 2;
-const MAX_COST: usize = 60_000;
+/// Multiplications of a call that is looked at.
+const MAX_COST: usize = 40_000;
+/// Wrong elements of a call: any two words explain one or two.
+const MIN_WRONG: usize = 8;
 /// Words that explain elements of a call, the shortest first.
 const MAX_WORDS: usize = 150;
-/// Pairs of them that meet every call.
+/// Pairs of them that meet the whole call, and every call.
+const MAX_TRIED: usize = 200;
 const MAX_PAIRS: usize = 8;
 
 /// A word, and which of the wrong elements of a call it explains.
@@ -23,48 +23,37 @@ struct Part<'w> {
     gains: Vec<bool>,
 }
 
-impl Known<'_> {
-    /// Pairs of words that together explain all of a wrong call, the shortest first.
-    pub(super) fn compounds(&self, words: &[Word], tried: &[&Record]) -> Vec<Word> {
-        let mut found: Vec<Word> = Vec::new();
-        let affordable = tried.iter().filter(|record| super::record::cost(&record.call) < MAX_COST);
-        for record in affordable.take(MAX_CALLS) {
-            let mut parts: Vec<Part<'_>> =
-                words.iter().filter_map(|word| self.part(word, record)).collect();
-            parts.sort_by(|x, y| x.word.bits.total_cmp(&y.word.bits));
-            parts.truncate(MAX_WORDS);
-            for (at, x) in parts.iter().enumerate() {
-                for y in &parts[..at] {
-                    let is_all = x.gains.iter().zip(&y.gains).all(|(x, y)| *x || *y);
-                    if let Some(both) = is_all.then(|| both(x.word, y.word)).flatten()
-                        && self.explains(&both, record)
-                        && !found.iter().any(|known| known.formula == both.formula)
-                    {
-                        found.push(both);
-                    }
-                }
-            }
-        }
-        found.sort_by(|x, y| x.bits.total_cmp(&y.bits));
-        found.truncate(MAX_PAIRS);
-        found
-    }
+/// Whether a call is one that pairs of words are looked for in.
+pub(super) fn is_fit(record: &Record) -> bool {
+    let wrong = record.results.iter().map(|one| one.wrong().count()).sum::<usize>();
+    cost(&record.call) < MAX_COST && wrong >= MIN_WRONG
+}
 
-    /// What a word explains of a call, if that is something but not all, and it makes nothing wrong.
-    fn part<'w>(&self, word: &'w Word, record: &Record) -> Option<Part<'w>> {
-        if !self.concerns(word, record) {
-            return None;
-        }
-        let predicted = self.predicted(record, &Layer::always(&word.formula))?;
-        let gains = gains(record, &predicted)?;
+/// Pairs of words that together explain all of a wrong call, the shortest first; `predict` says what
+/// a word says of it.
+pub(super) fn compounds(
+    words: &[Word],
+    record: &Record,
+    predict: &dyn Fn(&Word) -> Option<Vec<Plain>>,
+) -> Vec<Word> {
+    let gains = |word: &Word| gains(record, &predict(word)?);
+    let part = |word| {
+        let gains = gains(word)?;
         (gains.contains(&true) && gains.contains(&false)).then_some(Part { word, gains })
+    };
+    let mut parts: Vec<Part<'_>> = words.iter().filter_map(part).collect();
+    parts.sort_by(|x, y| x.word.bits.total_cmp(&y.word.bits));
+    parts.truncate(MAX_WORDS);
+    let mut pairs: Vec<Word> = Vec::new();
+    for (at, x) in parts.iter().enumerate() {
+        let is_all = |y: &&Part<'_>| x.gains.iter().zip(&y.gains).all(|(x, y)| *x || *y);
+        pairs.extend(parts[..at].iter().filter(is_all).filter_map(|y| both(x.word, y.word)));
     }
-
-    fn explains(&self, word: &Word, record: &Record) -> bool {
-        let predicted = self.predicted(record, &Layer::always(&word.formula));
-        let gains = predicted.and_then(|predicted| gains(record, &predicted));
-        gains.is_some_and(|gains| gains.iter().all(|is_gain| *is_gain))
-    }
+    pairs.sort_by(|x, y| x.bits.total_cmp(&y.bits));
+    pairs.truncate(MAX_TRIED);
+    let explains =
+        |both: &Word| gains(both).is_some_and(|gains| gains.iter().all(|is_gain| *is_gain));
+    pairs.into_iter().filter(explains).take(MAX_PAIRS).collect()
 }
 
 /// Which of the wrong elements a prediction holds; `None` if it does not hold one that is right.

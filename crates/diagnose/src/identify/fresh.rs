@@ -10,7 +10,7 @@ use qkvet_spec::{Call, Contract, Extent, Meaning, Reason};
 use super::condition::edges;
 use super::layer::{Layer, element_env, is_of_elements};
 use super::record::{Bearing, Record, cost, is_near};
-use super::search::{Candidate, Known, holds_somewhere, places};
+use super::search::{Candidate, ENOUGH, Known, holds_somewhere, places};
 
 /// What came of a fresh call.
 #[derive(Clone, Debug)]
@@ -39,8 +39,6 @@ const MAX_RIVAL: usize = 6;
 const MAX_EDGE: usize = 10;
 /// Calls that are put for a candidate that few calls of the suite speak for.
 const MAX_MORE: usize = 10;
-/// The score of a candidate that enough calls speak for.
-pub(super) const ENOUGH: f64 = 1.0;
 /// Rivals are those with so much of the best score.
 const NEAR: f64 = 0.7;
 /// Elements of a call at which rules are compared.
@@ -182,7 +180,7 @@ impl<'a> Pool<'a> {
             };
             let Some(best) = candidates.first().filter(is_open) else { return };
             let Some(at) = self.said(known, best).next() else { return };
-            let Some(record) = self.put(at, Reason::Edge, known) else { continue };
+            let Some(record) = self.put(at, Reason::Confirm, known) else { continue };
             known.records.push(record);
             *candidates = again(known, candidates);
         }

@@ -29,8 +29,15 @@ impl Layer {
     }
 }
 
-const ELEMENT_NAMES: [IndexName; 4] =
-    [IndexName::Item, IndexName::Head, IndexName::Query, IndexName::Column];
+/// Names whose numbers are those of an element. Lengths are those of its batch item.
+const ELEMENT_NAMES: [IndexName; 6] = [
+    IndexName::Item,
+    IndexName::Head,
+    IndexName::Query,
+    IndexName::Column,
+    IndexName::KeyLength,
+    IndexName::QueryLength,
+];
 
 /// Whether a rule speaks of elements, not of calls alone.
 pub(super) fn is_of_elements(when: &IndexExpr) -> bool {

@@ -18,14 +18,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use qkvet_engine::law::CallRecord;
 use qkvet_spec::{CallOption, Contract, Deviation, Fault, Meaning, Reason, Standing};
 
-use self::fresh::{CONFIRMING, Confirmed, ENOUGH, Pool, again};
+use self::fresh::{CONFIRMING, Confirmed, Pool, again};
 pub use self::fresh::{Came, FreshCalls};
 pub use self::language::is_word;
 pub(crate) use self::layer::{Layer, predict};
 pub use self::record::RightCall;
 pub(crate) use self::record::{MAX_LOOSENESS, is_near, lost_below_normal};
 use self::record::{Record, cost};
-use self::search::{Candidate, Known, MIN_EXPLAINED, holds_somewhere};
+use self::search::{Candidate, ENOUGH, Known, MIN_EXPLAINED, holds_somewhere};
 use crate::cause::Records;
 use crate::sample_evenly::sample_evenly;
 

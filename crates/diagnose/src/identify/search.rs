@@ -6,8 +6,8 @@ use qkvet_engine::lowering::{call_env, width_of};
 use qkvet_engine::plain::{Extent, Plain};
 use qkvet_spec::{Call, DeviationFormula, Dims, IndexExpr, Meaning, ResultName};
 
+use super::compound::{compounds, is_fit};
 use super::condition::{Rule, Sample, rules};
-use super::fresh::ENOUGH;
 use super::language::{Family, Scope, Word, families, shortest, words};
 use super::layer::{Layer, element_env, predict};
 use super::record::{Bearing, Record, ResultRecord, is_near};
@@ -29,6 +29,8 @@ const MAX_ELEMENTS: usize = 24;
 const MAX_SAMPLES: usize = 800;
 /// Elements of a call at which it is looked whether a rule holds somewhere.
 const MAX_PLACES: usize = 4096;
+/// The score of a candidate that enough calls speak for.
+pub(super) const ENOUGH: f64 = 1.0;
 /// Wrong calls that a formula explains at least.
 pub(super) const MIN_EXPLAINED: usize = 3;
 /// Unexplained calls where the rule holds, as one in so many of those that are explained.
@@ -134,8 +136,14 @@ impl Known<'_> {
             .into_iter()
             .filter_map(|word| self.candidate(word, Told::default()))
             .collect();
-        if !found.iter().any(|it| it.score >= ENOUGH && it.is_clean()) {
-            let pairs = self.compounds(&all, &tried).into_iter();
+        let is_named = found.iter().any(|it| it.score >= ENOUGH && it.is_clean());
+        if self.layers.is_empty() && !is_named {
+            let pairs = tried.iter().find(|record| is_fit(record)).into_iter().flat_map(|record| {
+                compounds(&all, record, &|word| {
+                    let concerns = self.concerns(word, record);
+                    concerns.then(|| self.predicted(record, &Layer::always(&word.formula)))?
+                })
+            });
             found.extend(pairs.filter_map(|word| self.candidate(word, Told::default())));
         }
         found.sort_by(|x, y| y.score.total_cmp(&x.score));

@@ -24,6 +24,9 @@ pub(super) struct Row {
     mean_error: f64,
 }
 
+/// Parts of keys that are told apart: each of them is looked at for each row.
+const MAX_PARTS: usize = 1024;
+
 impl Row {
     pub(super) fn new(
         twist: Option<&Twist>,
@@ -113,13 +116,15 @@ impl Row {
                 }
                 sum = counted + tail;
             }
-            Some(Twist::Parts { count, size, floor, strided, by }) if sink.is_none() => {
+            Some(Twist::Parts { count, size, floor, strided, by })
+                if sink.is_none() && *count <= MAX_PARTS && (*count > 0 || !*strided) =>
+            {
                 let n = logits.len();
                 // Keys in the order of their parts.
                 let mut order: Vec<usize> = (0..n).collect();
                 let mut ends = ends(n, *count, *size, *floor);
                 if *strided {
-                    let part = |j: &usize| j % (*count).max(1);
+                    let part = |j: &usize| j % *count;
                     order.sort_by_key(part);
                     let end = |next: usize| order.partition_point(|j| part(j) < next);
                     ends = (1..=*count).map(end).collect();

@@ -171,12 +171,14 @@ pub(super) fn name_steps<'a>(
         }
         _ => false,
     };
-    for group in groups.iter_mut().filter(|group| !group.on_views) {
+    // What is wrong beside a fault and has no name is in no other group: it must not be excused.
+    let is_whole = |group: &&mut Group<'_>| !group.on_views && group.others.is_empty();
+    for group in groups.iter_mut().filter(is_whole) {
         let open: Vec<Step> =
             STEPS.into_iter().filter(|step| is_open(step, &group.cause)).collect();
         for step in open {
-            if let Some(contract) = step.explains(state, workers, &group.members)? {
-                group.cause = step.cause(&contract, group.members.len());
+            if let Some((contract, right)) = step.explains(state, workers, &group.members)? {
+                group.cause = step.cause(&contract, right, group.members.len());
                 break;
             }
         }
@@ -207,12 +209,14 @@ impl Step {
         state.config.catalog.contract(&name).ok()
     }
 
+    /// The contract, and how many of the members are right under it. What it allows anything for
+    /// is finite at least, and less than half of them.
     fn explains<'a>(
         &self,
         state: &RunState<'_, 'a>,
         workers: &mut Workers<'_, 'a>,
         members: &[usize],
-    ) -> Result<Option<Contract>, RunError> {
+    ) -> Result<Option<(Contract, usize)>, RunError> {
         let is_of = |case: &JudgedCase<'_>| case.planned.dtype() == self.dtype;
         let (Some(contract), None) = (self.contract(state), state.stopped) else {
             return Ok(None);
@@ -221,11 +225,23 @@ impl Step {
             return Ok(None);
         }
         let some: Vec<usize> = sample_evenly(members, TRIED).copied().collect();
-        let mut holds = |members: &[usize]| -> Result<bool, RunError> {
-            let judged = judge_under(state, workers, members, &contract)?;
-            Ok(judged.iter().all(|(_, case)| case.verdict() != Verdict::Fail))
+        let is_finite = |case: &JudgedCase<'_>| {
+            let mut results = case.calls.iter().flat_map(CallRecord::results);
+            results.all(|it| it.tensor().is_some_and(|x| x.data.iter().all(|x| x.is_finite())))
         };
-        Ok((holds(&some)? && holds(members)?).then_some(contract))
+        let mut right = |members: &[usize]| -> Result<Option<usize>, RunError> {
+            let judged = judge_under(state, workers, members, &contract)?;
+            let is_right =
+                |case: &JudgedCase<'_>| matches!(case.verdict(), Verdict::Pass | Verdict::Suspect);
+            let is_open =
+                |case: &JudgedCase<'_>| case.verdict() == Verdict::Inconclusive && is_finite(case);
+            let n_right = judged.iter().filter(|(_, case)| is_right(case)).count();
+            let all = judged.iter().all(|(_, case)| is_right(case) || is_open(case));
+            Ok((all && 2 * n_right > members.len()).then_some(n_right))
+        };
+        let some = right(&some)?;
+        let all = if some.is_some() { right(members)? } else { None };
+        Ok(all.map(|n_right| (contract, n_right)))
     }
 
     /// Whether exact cases show the step: no fault besides makes them come out so.
@@ -247,14 +263,14 @@ impl Step {
         }
     }
 
-    fn cause(&self, contract: &Contract, explained: usize) -> Cause {
+    fn cause(&self, contract: &Contract, explained: usize, of: usize) -> Cause {
         Cause::Precision {
             dtype: self.dtype,
             computed: self.computed,
             what: self.what,
             contract: contract.contract.clone(),
             explained,
-            of: explained,
+            of,
         }
     }
 }
