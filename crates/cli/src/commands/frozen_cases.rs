@@ -72,10 +72,8 @@ pub(super) fn frozen_cases(
         return Err(Unexpected::at("--options", expected).got(args.options.join(",")).into());
     }
     let is_taken = |option: &CallOption| args.options.iter().any(|name| name == option.name());
-    let fit = (!args.options.is_empty()).then(|| Fit {
-        options: Some(CallOption::ALL.into_iter().filter(is_taken).collect()),
-        ..Fit::default()
-    });
+    let taken: Option<Vec<CallOption>> =
+        (!args.options.is_empty()).then(|| CallOption::ALL.into_iter().filter(is_taken).collect());
     let mut cases = Vec::new();
     if Path::new(args.cases).is_dir() {
         let folder = read_cases(Path::new(args.cases))?;
@@ -89,14 +87,12 @@ pub(super) fn frozen_cases(
             cases.extend(larger_of(catalog, &suite, manifest.seed, &absent)?);
         }
     } else {
-        let suite = suite(catalog, args.cases)?;
-        let own = suite.fit.clone().unwrap_or_default();
-        let taken = |options: &Vec<CallOption>| {
-            options.iter().copied().filter(|option| own.has(*option)).collect()
-        };
-        let taken = fit.as_ref().and_then(|fit| fit.options.as_ref()).map(taken);
-        let own = Fit { options: taken.or(own.options.clone()), ..own.clone() };
-        let suite = Suite { fit: own.if_any(), ..suite };
+        let mut suite = suite(catalog, args.cases)?;
+        if let Some(taken) = &taken {
+            let own = suite.fit.take().unwrap_or_default();
+            let options = taken.iter().copied().filter(|option| own.has(*option)).collect();
+            suite.fit = Fit { options: Some(options), ..own }.if_any();
+        }
         let dtypes: Vec<Dtype> =
             suite.dtypes.iter().copied().filter(|dtype| wanted(*dtype)).collect();
         let plans = frozen_plans(catalog, &suite, &dtypes, args.seed)?;
@@ -106,8 +102,8 @@ pub(super) fn frozen_cases(
             cases.push(freeze(catalog, &case)?);
         }
     }
-    if let Some(fit) = fit {
-        cases.retain(|case| case.case.options.on().iter().all(|option| fit.has(option)));
+    if let Some(taken) = taken {
+        cases.retain(|case| case.case.options.on().iter().all(|option| taken.contains(&option)));
     }
     if cases.is_empty() {
         let place = format!("cases of {}", args.cases);
