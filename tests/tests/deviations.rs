@@ -156,7 +156,7 @@ fn what_a_file_says_is_found_again() {
 const COUNTS: &str = "twist: counts, times: '1 + (j / 16 == (n_k - 1) / 16)', of: both";
 
 /// A formula, a part of what is saved, a law and a suite that show it.
-const FORMULAS: [(&str, &str, &str, &str); 45] = [
+const FORMULAS: [(&str, &str, &str, &str); 50] = [
     (COUNTS, "times: 1 + (j / 16", "value", "smoke"),
     ("twist: counts, times: 'j < n_k - 1', of: sum", "of: sum", "value", "smoke"),
     (
@@ -181,22 +181,12 @@ const FORMULAS: [(&str, &str, &str, &str); 45] = [
         "value",
         "smoke",
     ),
-    (
-        "twist: parts, count: 2, size: 0, floor: false, strided: true, by: two-to-lse",
-        "strided: true",
-        "value",
-        "smoke",
-    ),
+    ("twist: parts, part: j % 2, by: two-to-lse", "part: j % 2", "value", "smoke"),
     ("twist: lse, form: keys-centered", "keys-centered", "log-sum-exp", "smoke"),
     ("twist: lse, form: max-in-base-two", "max-in-base-two", "log-sum-exp", "smoke"),
     ("twist: lse, form: max-not-scaled", "max-not-scaled", "log-sum-exp", "smoke"),
     ("twist: denominator, form: {sum: sink-keys-centered}", "sink-keys-centered", "value", "smoke"),
-    (
-        "twist: parts, count: 0, size: 16, floor: false, by: empty-as-zero",
-        "empty-as-zero",
-        "value",
-        "smoke",
-    ),
+    ("twist: parts, part: j / 16, by: empty-as-zero", "empty-as-zero", "value", "smoke"),
     ("twist: inputs, form: key-reshaped", "key-reshaped", "value", "smoke"),
     ("twist: inputs, form: value-as-rows", "value-as-rows", "value", "smoke"),
     ("meaning: {alibi_head: h / (h_q / h_k)}", "h / (h_q / h_k)", "value", "smoke"),
@@ -247,7 +237,7 @@ const FORMULAS: [(&str, &str, &str, &str); 45] = [
     ("twist: denominator, form: {sum: ties-once}", "ties-once", "value", "smoke"),
     ("twist: logits, form: {logit: zero-hidden}", "zero-hidden", "value", "smoke"),
     (
-        "twist: parts, count: 4, size: 0, floor: false, by: share-of-all",
+        "twist: parts, part: 'j / ((n_k + 3) / 4)', by: share-of-all",
         "share-of-all",
         "value",
         "smoke",
@@ -268,5 +258,37 @@ const FORMULAS: [(&str, &str, &str, &str); 45] = [
         "window_right",
         "value",
         "smoke",
+    ),
+    ("twist: parts, part: j >= n_k - n_q, by: exp-of-log2", "j >= n_k - n_q", "value", "smoke"),
+    (
+        "meaning: {unseen: 'window and j >= max((i / 4 * 4 + n_k - n_q) - window_left, 0) + \
+         (min(n_k, window_left + 4) + 4 - 1) / 4 * 4'}",
+        "min(n_k, window_left + 4)",
+        "value",
+        "core",
+    ),
+    (
+        "meaning: {shown: 'mask and j < (i / 16 * 16 + n_k - n_q) / 8 * 8'}",
+        "i / 16 * 16",
+        "value",
+        "core",
+    ),
+    (
+        "meaning: {key_item: (item * n_q + j) / n_k, key_index: (item * n_q + j) % n_k, \
+         value_index: (item * n_q + j) % n_k, \
+         unseen: j >= n_q or (item * n_q + j) >= b * n_k}",
+        "item * n_q + j",
+        "value",
+        "smoke",
+    ),
+    (
+        "meaning: {mask_item: (item * (mask_items > 1) * mask_heads + h * (mask_heads > 1) + i * \
+         (mask_queries == 1)) / mask_heads, mask_head: (item * (mask_items > 1) * mask_heads + h * \
+         (mask_heads > 1) + i * (mask_queries == 1)) % mask_heads, shown: mask and (item * \
+         (mask_items > 1) * mask_heads + h * (mask_heads > 1) + i * (mask_queries == 1)) >= \
+         mask_items * mask_heads and not (causal and j > i + n_k - n_q)}",
+        "mask_queries == 1",
+        "value",
+        "core",
     ),
 ];

@@ -1,9 +1,19 @@
-//! The boundary of a failure in the space of calls: what all cases that show it have in common and
-//! few others.
+//! The boundary of a failure: what all that is wrong has in common and few others, in the space of
+//! calls and among the elements of their results.
 
 use std::collections::BTreeSet;
 
-use qkvet_spec::{CallOption, Condition, Dims, Dtype, Extent, Predicate};
+use qkvet_engine::lowering::width_of;
+use qkvet_engine::plain::Extent as Whole;
+use qkvet_spec::{
+    CallOption, Condition, Dims, Dtype, Extent, IndexEnv, IndexExpr, IndexName, Meaning, OptionSet,
+};
+
+use crate::cause::Records;
+use crate::identify::{
+    Bits, Record, RightCall, Sample, Text, bits, chosen, element_env, is_of_elements, parsed, texts,
+};
+use crate::sample_evenly::sample_evenly;
 
 /// Where a case lies.
 #[derive(Clone, Debug)]
@@ -16,127 +26,190 @@ pub struct Place {
     pub options: Vec<CallOption>,
 }
 
-/// Moduli by which tiles and vectors divide extents.
-const MODULI: [usize; 7] = [2, 4, 8, 16, 32, 64, 128];
+impl Place {
+    fn env(&self) -> IndexEnv {
+        IndexEnv::new(self.dims, self.dtype, self.options.iter().copied().collect())
+    }
+}
+
 /// A boundary is told if one as narrow would be there by chance in at most one of so many runs.
 const CHANCES: f64 = 100.0;
+/// Literals that are joined.
+const MAX_LITERALS: usize = 4;
+/// What a bit of a condition has to be worth, in parts of all samples.
+const WORTH: f64 = 0.001;
+/// Elements of a call that are learned from, of each kind.
+const MAX_ELEMENTS: usize = 12;
+/// How often elements that the condition leaves out are added.
+const MAX_ROUNDS: usize = 3;
 
-/// What is drawn at once for a place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Draw<'a> {
-    Format(Dtype),
-    /// Options are drawn anew for every shape.
-    Options(&'a [CallOption], [usize; 7]),
-    Extents([usize; 7]),
-}
-
-const HEADS: [Extent; 2] = [Extent::HQ, Extent::HK];
-const LENGTHS: [Extent; 2] = [Extent::NQ, Extent::NK];
-const WIDTHS: [Extent; 2] = [Extent::DK, Extent::DV];
-
-fn holds(predicate: Predicate, place: &Place) -> bool {
-    let n = |extent: Extent| extent.of(place.dims);
-    match predicate {
-        Predicate::Format(dtype) => place.dtype == dtype,
-        Predicate::With(option) => place.options.contains(&option),
-        Predicate::Without(option) => !place.options.contains(&option),
-        Predicate::Less(x, y) => n(x) < n(y),
-        Predicate::Different(x, y) => n(x) != n(y),
-        Predicate::Equal(x, y) => n(x) == n(y),
-        Predicate::Multiple(x, m) => n(x).is_multiple_of(m),
-        Predicate::NoMultiple(x, m) => !n(x).is_multiple_of(m),
-        Predicate::AtLeast(x, least) => n(x) >= least,
-        Predicate::AtMost(x, most) => n(x) <= most,
-    }
-}
-
-/// What of a place was drawn at once with what the predicate speaks of.
-fn draw(predicate: Predicate, place: &Place) -> Draw<'_> {
-    let Dims { b, h_q, h_k, n_q, n_k, d_k, d_v } = place.dims;
-    let extents = [b, h_q, h_k, n_q, n_k, d_k, d_v];
-    match predicate {
-        Predicate::Format(_) => Draw::Format(place.dtype),
-        Predicate::With(_) | Predicate::Without(_) => Draw::Options(&place.options, extents),
-        _ => Draw::Extents(extents),
-    }
-}
-
-/// Every predicate that is tried; limits are those of the failing cases.
-fn tried(failing: &[Place]) -> Vec<Predicate> {
-    let mut all: Vec<Predicate> = Dtype::CHECKED.into_iter().map(Predicate::Format).collect();
-    all.extend(CallOption::ALL.into_iter().map(Predicate::With));
-    all.extend(CallOption::ALL.into_iter().map(Predicate::Without));
-    for [x, y] in [HEADS, LENGTHS, WIDTHS] {
-        all.extend([
-            Predicate::Less(x, y),
-            Predicate::Less(y, x),
-            Predicate::Different(x, y),
-            Predicate::Equal(x, y),
-        ]);
-    }
-    for extent in LENGTHS.into_iter().chain(WIDTHS) {
-        all.extend(MODULI.map(|m| Predicate::NoMultiple(extent, m)));
-        all.extend(MODULI.map(|m| Predicate::Multiple(extent, m)));
-    }
-    for extent in Extent::ALL {
-        let extents = || failing.iter().map(|place| extent.of(place.dims));
-        all.extend(extents().min().map(|least| Predicate::AtLeast(extent, least)));
-        all.extend(extents().max().map(|most| Predicate::AtMost(extent, most)));
-    }
-    all
-}
-
-/// The narrowest condition, or two together, that every failing case meets, where more than half of
-/// the cases that meet it fail.
-///
-/// A condition that a share `q` of all cases meets is met by all `n` failing ones by chance with
-/// probability `qⁿ`, and one of `c` conditions with at most `c·qⁿ`: nothing is told unless that is
-/// below 1/100, and of two conditions unless it is for each among the cases that meet the other.
-/// Counted are different draws of what the condition speaks of: extents, options or formats. It
-/// describes these cases and proves nothing of others.
+/// What all failing cases have in common and few passing ones: of the cases where it holds, more
+/// than half fail. It describes these cases and proves nothing of others.
 pub fn boundary(failing: &[Place], passing: &[Place]) -> Option<Condition> {
-    let mut conditions = tried(failing);
-    let n_tried = conditions.len() as f64;
-    conditions.retain(|one| failing.iter().all(|place| holds(*one, place)));
-    let total = failing.len() + passing.len();
-    let meets = |place: &Place, set: &[Predicate]| set.iter().all(|one| holds(*one, place));
-    // Cases with the same extents are one draw of extents, however many they are.
-    let is_chance = |added: Predicate, set: &[Predicate]| {
-        let drawn: BTreeSet<Draw<'_>> = failing.iter().map(|place| draw(added, place)).collect();
-        let counted = |set: &[Predicate]| {
-            let all = failing.iter().chain(passing).filter(|place| meets(place, set));
-            all.map(|place| draw(added, place)).collect::<BTreeSet<_>>().len() as f64
-        };
-        let share = counted(&[set, &[added]].concat()) / counted(set);
-        drawn.iter().fold(n_tried, |chance, _| chance * share) * CHANCES >= 1.0
-    };
-    let found = |set: &[Predicate]| {
-        let of = passing.iter().filter(|place| meets(place, set)).count() + failing.len();
-        (of < total && of < 2 * failing.len()).then(|| Condition {
-            all: set.to_vec(),
-            wrong: failing.len(),
-            of,
-        })
-    };
-    let alone = |one: Predicate| found(&[one]).filter(|_| !is_chance(one, &[]));
-    let both = |[x, y]: [Predicate; 2]| {
-        found(&[x, y]).filter(|_| !is_chance(x, &[y]) && !is_chance(y, &[x]))
-    };
-    let one = conditions.iter().filter_map(|one| alone(*one)).min_by_key(|found| found.of);
-    let is_all = |found: &Condition| found.of == found.wrong;
-    if one.as_ref().is_some_and(is_all) {
-        return one;
-    }
-    let pairs = conditions
+    let sample = |is_gain: bool| move |place: &Place| Sample { env: place.env(), is_gain };
+    let wrong = failing.iter().map(sample(true));
+    let samples: Vec<Sample> = wrong.chain(passing.iter().map(sample(false))).collect();
+    let when = shared(&samples, false)?;
+    let right = samples.iter().filter(|it| !it.is_gain && when.holds(&it.env)).count();
+    let condition = Condition { when, wrong: failing.len(), of: failing.len() + right };
+    (right < failing.len()).then_some(condition)
+}
+
+/// What all wrong elements of results have in common, and few right ones of these and of other
+/// calls, with their numbers.
+pub fn region(failures: &Records<'_>, right: &[RightCall], base: &Meaning) -> Option<Condition> {
+    let mut records = chosen(failures, right, base);
+    // Of laws that hold of wrong results too nothing is known by element.
+    records.retain(|record| record.is_known || record.is_wrong());
+    let mut samples: Vec<Sample> = records
         .iter()
-        .enumerate()
-        .flat_map(|(at, x)| conditions[at + 1..].iter().map(|y| [*x, *y]));
-    let two = pairs.filter_map(both).min_by_key(|found| found.of);
-    match (one, two) {
-        (Some(one), Some(two)) if two.of < one.of => Some(two),
-        (Some(one), _) => Some(one),
-        (None, two) => two,
+        .flat_map(|record| [true, false].map(|is_wrong| some(elements(record, is_wrong).collect())))
+        .flatten()
+        .collect();
+    for _ in 0..MAX_ROUNDS {
+        let when = shared(&samples, true)?;
+        let count = |is_wrong: bool| {
+            let all = records.iter().flat_map(|record| elements(record, is_wrong));
+            all.filter(|it| when.holds(&it.env)).count()
+        };
+        let left_out = |record: &Record| {
+            some(elements(record, true).filter(|it| !when.holds(&it.env)).collect())
+        };
+        let left: Vec<Sample> = records.iter().flat_map(left_out).collect();
+        if left.is_empty() {
+            let (wrong, right) = (count(true), count(false));
+            return Some(Condition { when, wrong, of: wrong + right });
+        }
+        samples.extend(left);
     }
+    None
+}
+
+/// The elements of a call that are wrong, or those that are right.
+fn elements(record: &Record, is_wrong: bool) -> impl Iterator<Item = Sample> + '_ {
+    record.results.iter().flat_map(move |one| {
+        let env = element_env(&record.call, width_of(one.want, record.call.dims()), Whole::Whole);
+        let all =
+            (0..one.got.len()).filter(move |at| one.tells[*at] && one.is_held[*at] != is_wrong);
+        all.map(move |at| Sample { env: env(at), is_gain: is_wrong })
+    })
+}
+
+fn some(all: Vec<Sample>) -> Vec<Sample> {
+    sample_evenly(&all, MAX_ELEMENTS).copied().collect()
+}
+
+/// A literal that all gains meet.
+struct Common {
+    text: Text,
+    when: IndexExpr,
+    /// Which losses meet it.
+    losses: Bits,
+}
+
+/// The condition of a few literals that all gains meet and fewest losses.
+///
+/// A literal that `K` of `N` draws meet is met by all `n` draws of the gains by chance with
+/// probability `p = Π (K − k)/(N − k)` over `k < n`, and one among all literals of weights `2^−bits`,
+/// whose sum is `M`, with at most `M · 2^bits · p`: nothing is told unless that is below 1/100, for
+/// each literal among the samples that meet the others. What was drawn at once is one draw: extents,
+/// the options of a shape, formats.
+fn shared(samples: &[Sample], of_elements: bool) -> Option<IndexExpr> {
+    let (gains, losses): (Vec<Sample>, Vec<Sample>) = samples.iter().partition(|it| it.is_gain);
+    let texts = texts(samples, of_elements);
+    let mass: f64 = texts.iter().map(|text| libm::exp2(-text.bits)).sum();
+    let common = |text: Text| {
+        let when = parsed(&text.text)?;
+        let is_common = gains.iter().all(|it| when.holds(&it.env));
+        let losses = bits(losses.iter().map(|it| is_common && when.holds(&it.env)));
+        is_common.then_some(Common { text, when, losses })
+    };
+    let mut all: Vec<Common> = texts.into_iter().filter_map(common).collect();
+    let n_words = losses.len().div_ceil(64);
+    let met =
+        |one: &Common| one.losses.iter().map(|word| word.count_ones() as usize).sum::<usize>();
+    all.retain(|one| met(one) < losses.len());
+    // A set holds numbers of literals.
+    let left = |set: &[usize]| {
+        let in_all = |word| set.iter().fold(u64::MAX, |left, one| left & all[*one].losses[word]);
+        (0..n_words).map(|word| in_all(word).count_ones() as usize).sum::<usize>()
+    };
+    let key = |set: &[usize]| {
+        let bits: f64 = set.iter().map(|one| all[*one].text.bits).sum();
+        left(set) as f64 + bits * WORTH * samples.len() as f64
+    };
+    let is_chance = |at: usize, set: &[usize]| {
+        let (one, others) = (&all[set[at]], [&set[..at], &set[at + 1..]].concat());
+        let inside = |it: &&Sample| others.iter().all(|other| all[*other].when.holds(&it.env));
+        let chance = chance(samples.iter().filter(inside), one);
+        let chance = chance * mass * libm::exp2(one.text.bits);
+        chance * CHANCES >= 1.0
+    };
+    let is_told = |set: &[usize]| !(0..set.len()).any(|at| is_chance(at, set));
+    let mut best: Vec<usize> = Vec::new();
+    let better = |set: &[usize], best: &mut Vec<usize>| {
+        if (best.is_empty() || key(set) < key(best)) && is_told(set) {
+            *best = set.to_vec();
+        }
+    };
+    for at in 0..all.len() {
+        better(&[at], &mut best);
+        (0..at).for_each(|other| better(&[other, at], &mut best));
+    }
+    while (2..MAX_LITERALS).contains(&best.len()) {
+        let before = best.clone();
+        let with = |one| [&before[..], &[one]].concat();
+        (0..all.len()).for_each(|one| better(&with(one), &mut best));
+        if best.len() == before.len() {
+            break;
+        }
+    }
+    best.sort_unstable();
+    let texts: Vec<&str> = best.iter().map(|one| all[*one].text.text.as_str()).collect();
+    if texts.is_empty() { None } else { parsed(&texts.join(" and ")) }
+}
+
+/// What is drawn at once: a format, options with their shape, extents, and for what speaks of
+/// elements a row of a call with these windows and lengths.
+type Draw = (Option<Dtype>, Option<OptionSet>, Option<[usize; 7]>, Option<[i64; 7]>);
+
+fn draw(of: &Common, env: &IndexEnv) -> Draw {
+    let extents = Some(Extent::ALL.map(|extent| extent.of(env.dims)));
+    let formats = Dtype::CHECKED.map(IndexName::Format);
+    if formats.into_iter().any(|format| of.when.is(format)) {
+        return (Some(env.dtype), None, None, None);
+    }
+    if of.text.is_option {
+        return (None, Some(env.options), extents, None);
+    }
+    let (IndexEnv { item, h, i, .. }, [left, right], [keys, queries]) =
+        (env, env.window, env.lengths);
+    let sides = [IndexName::WindowLeft, IndexName::WindowRight];
+    let is_of_call = !sides.into_iter().any(|side| of.when.mentions(side));
+    let row = match is_of_elements(&of.when) {
+        true => Some([*item, *h, *i, left, right, keys, queries]),
+        false if is_of_call => None,
+        false => Some([0, 0, 0, left, right, keys, queries]),
+    };
+    (None, None, extents, row)
+}
+
+/// The chance that the draws of all gains meet a literal that has nothing to do with them.
+fn chance<'s>(samples: impl Iterator<Item = &'s Sample>, one: &Common) -> f64 {
+    let (mut all, mut met, mut gained) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for it in samples {
+        let drawn = draw(one, &it.env);
+        if one.when.holds(&it.env) {
+            met.insert(drawn);
+        }
+        if it.is_gain {
+            gained.insert(drawn);
+        }
+        all.insert(drawn);
+    }
+    // One after the other, without putting back.
+    let left = |of: &BTreeSet<Draw>, at: usize| (of.len() - at) as f64;
+    (0..gained.len()).fold(1.0, |chance, at| chance * left(&met, at) / left(&all, at))
 }
 
 #[cfg(test)]
@@ -175,21 +248,38 @@ mod tests {
 
     #[test]
     fn the_boundary_between_failing_and_passing_cases_is_found() {
-        assert_eq!(split(|place| !place.dims.n_k.is_multiple_of(64)), None, "nearly every case");
-        let (queries, keys) = (Extent::NQ, Extent::NK);
-        let exactly = |all: &[Predicate], fails: &dyn Fn(&Place) -> bool| {
-            let condition = split(fails).expect("a condition");
-            assert_eq!((condition.all.as_slice(), condition.of), (all, condition.wrong));
+        let exactly = |text: &str, fails: &dyn Fn(&Place) -> bool| {
+            let Condition { when, wrong, of } = split(fails).expect("a condition");
+            assert_eq!((when.text(), of), (text, wrong));
         };
-        exactly(&[Predicate::Multiple(keys, 4)], &|place| place.dims.n_k.is_multiple_of(4));
-        exactly(&[Predicate::AtLeast(keys, 65)], &|place| place.dims.n_k > 64);
-        exactly(&[Predicate::Less(keys, queries)], &|place| place.dims.n_q > place.dims.n_k);
+        exactly("n_k % 64 != 0", &|place| !place.dims.n_k.is_multiple_of(64));
+        exactly("n_k % 4 == 0", &|place| place.dims.n_k.is_multiple_of(4));
+        exactly("n_k >= 65", &|place| place.dims.n_k > 64);
+        exactly("n_q > n_k", &|place| place.dims.n_q > place.dims.n_k);
         let is_causal = |place: &Place| place.options.contains(&CallOption::Causal);
-        let causal = Predicate::With(CallOption::Causal);
-        exactly(&[causal], &is_causal);
-        exactly(&[causal, Predicate::NoMultiple(keys, 2)], &|place| {
+        exactly("causal", &is_causal);
+        exactly("causal and n_k % 2 != 0", &|place| {
             is_causal(place) && !place.dims.n_k.is_multiple_of(2)
         });
+    }
+
+    /// Elements: rows at the end of calls with a mask of one row.
+    #[test]
+    fn elements_have_a_boundary_too() {
+        let sample = |at: usize| {
+            let (n_q, n_k) = (1 + at % 7, 3 + at % 29);
+            let dims = Dims { b: 1, h_q: 2, h_k: 1, n_q, n_k, d_k: 8, d_v: 8 };
+            let on: &[CallOption] = if at.is_multiple_of(2) { &[CallOption::Mask] } else { &[] };
+            let env = IndexEnv::new(dims, Dtype::Float32, on.iter().copied().collect());
+            let i = i64::try_from(at / 2 % n_q).expect("small");
+            let rows = if at.is_multiple_of(3) { 1 } else { env.lengths[1] };
+            let forms = [[1, 1, rows, env.lengths[0]], [1; 4]];
+            let is_gain = at.is_multiple_of(2) && rows == 1 && i > 0;
+            Sample { env: IndexEnv { i, forms, ..env }, is_gain }
+        };
+        let samples: Vec<Sample> = (0..1200).map(sample).collect();
+        let found = shared(&samples, true).expect("a condition");
+        assert_eq!(found.text(), "mask and i >= 1 and mask_queries == 1");
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod structure;
 mod witness;
 
 pub use adequacy::{FORMATS, adequacy};
-pub use boundary::{Place, boundary};
+pub use boundary::{Place, boundary, region};
 pub use canned::CannedTarget;
 pub use cause::{Cause, Records, cause, together};
 pub use claim::{Claim, Claimed, Formulas};

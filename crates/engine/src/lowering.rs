@@ -293,12 +293,16 @@ pub(crate) fn lower<'a>(
     }
     let key_head = maps.key_head(h);
     let read_item = maps.value(key_item, here, dims.b);
+    let is_one_item = !key_item.mentions(IndexName::Key);
     let place = |head: &IndexExpr, index: &IndexExpr, j: usize| {
-        let env = IndexEnv { h: signed(key_head), j: signed(j), ..here };
-        [read_item, maps.value(head, env, dims.h_k), maps.value(index, env, dims.n_k)]
+        let of_item = IndexEnv { j: signed(j), ..here };
+        let item = if is_one_item { read_item } else { maps.value(key_item, of_item, dims.b) };
+        let env = IndexEnv { h: signed(key_head), ..of_item };
+        [item, maps.value(head, env, dims.h_k), maps.value(index, env, dims.n_k)]
     };
     let whole = |head: &IndexExpr, index: &IndexExpr| {
-        (head.is(IndexName::Head) && index.is(IndexName::Key)).then_some([read_item, key_head])
+        let is_whole = is_one_item && head.is(IndexName::Head) && index.is(IndexName::Key);
+        is_whole.then_some([read_item, key_head])
     };
     let Meaning { key_head: head, key_index: index, .. } = meaning;
     let key = gathered(&call.key, dims.n_k, whole(head, index), |j| place(head, index, j));

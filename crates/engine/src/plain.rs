@@ -437,7 +437,8 @@ mod tests {
             (qkvet_spec::PartWeight::Equal, Merge::Mean),
             (qkvet_spec::PartWeight::OwnSum, Merge::ByOwnSum),
         ] {
-            let twist = Twist::Parts { count: 2, size: 0, floor: false, strided: false, by };
+            let part = qkvet_spec::IndexExpr::new("j / ((n_k + 1) / 2)").expect("halves");
+            let twist = Twist::Parts { part, by };
             let execution = Execution { splits: 2, merge, ..standard.clone() };
             let open = Call {
                 options: CallOptions { causal: false, window: None, ..no_sink.options.clone() },

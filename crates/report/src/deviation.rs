@@ -51,7 +51,7 @@ pub(crate) fn evidence(deviation: &Deviation) -> String {
 }
 
 /// A condition as people write it.
-fn condition(when: &IndexExpr) -> String {
+pub(crate) fn condition(when: &IndexExpr) -> String {
     when.text()
         .replace("mask_hides", "the mask hides a key")
         .replace(" % ", " mod ")
@@ -423,13 +423,7 @@ fn twist(twist: &Twist) -> String {
         }
         .to_owned(),
         Twist::Tiles { size, form, at } => tiled(*size, form, *at),
-        Twist::Parts { count, size, strided, by, .. } => {
-            let parts = match count {
-                count if *strided => format!("the parts of keys j with the same j % {count}"),
-                0 => format!("parts of {size} keys"),
-                2 => "two halves of the keys".to_owned(),
-                count => format!("{count} parts of the keys"),
-            };
+        Twist::Parts { part, by } => {
             let by = match by {
                 PartWeight::Equal => "all the same",
                 PartWeight::Lse => "by the log-sum-exp itself, not its exponential",
@@ -446,7 +440,7 @@ fn twist(twist: &Twist) -> String {
                 }
                 PartWeight::LastOnly => "as if only the last existed",
             };
-            format!("{parts} are merged {by}")
+            format!("the parts of keys j with the same {} are merged {by}", part.text())
         }
         Twist::Counts { times, of } => counted(times, *of),
         Twist::AlibiDistance { distance } => format!("ALiBi's distance is {}", distance.text()),

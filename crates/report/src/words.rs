@@ -3,9 +3,9 @@
 
 use qkvet_spec::{
     Breakage, CallOption, Cause, Condition, Dialect, Evidence, FaultFamily, FaultRef, Finding,
-    FindingKind, Form, Indices, Judgment, Narrowed, Note, Predicate, Reading, RightLayout, Rival,
-    SeenIn, Sentence, Sentences, ThreadCounts, UnknownOffer, Verdict, Warning, Witness, Words,
-    WrongAxis, WrongElements, format_ratio, span, spans,
+    FindingKind, Form, Indices, Judgment, Narrowed, Note, Reading, RightLayout, Rival, SeenIn,
+    Sentence, Sentences, ThreadCounts, UnknownOffer, Verdict, Warning, Witness, Words, WrongAxis,
+    WrongElements, format_ratio, span, spans,
 };
 
 use crate::deviation;
@@ -58,7 +58,7 @@ pub(crate) fn told(finding: &Finding, dialect: Dialect) -> FindingText {
         ("look", look),
         ("cause", cause.map(|text| text.to_string())),
         ("reading", finding.reading.as_ref().map(reading)),
-        ("wrong", finding.structure.as_ref().map(wrong_elements)),
+        ("wrong", wrong(finding)),
         ("stderr", finding.evidence.format_stderr().map(|text| text.to_string())),
     ];
     FindingText {
@@ -435,24 +435,18 @@ fn note(note: &Note) -> String {
 }
 
 /// `, only where n_k mod 64 ≠ 0 and bias is used (12 of 14 there)`.
-fn only_where(Condition { all, wrong, of }: &Condition) -> String {
-    let all = all.iter().copied().map(predicate).collect::<Vec<_>>().join(" and ");
-    format!(", only where {all} ({wrong} of {of} there)")
+fn only_where(Condition { when, wrong, of }: &Condition) -> String {
+    format!(", only where {} ({wrong} of {of} there)", deviation::condition(when))
 }
 
-fn predicate(predicate: Predicate) -> String {
-    match predicate {
-        Predicate::Format(dtype) => dtype.to_string(),
-        Predicate::With(option) => format!("{option} is used"),
-        Predicate::Without(option) => format!("{option} is not used"),
-        Predicate::Less(x, y) => format!("{} < {}", x.name(), y.name()),
-        Predicate::Different(x, y) => format!("{} ≠ {}", x.name(), y.name()),
-        Predicate::Equal(x, y) => format!("{} = {}", x.name(), y.name()),
-        Predicate::Multiple(x, m) => format!("{} mod {m} = 0", x.name()),
-        Predicate::NoMultiple(x, m) => format!("{} mod {m} ≠ 0", x.name()),
-        Predicate::AtLeast(x, least) => format!("{} ≥ {least}", x.name()),
-        Predicate::AtMost(x, most) => format!("{} ≤ {most}", x.name()),
-    }
+/// `310 of 322 elements where causal and i ≥ 4, and none elsewhere`, else those of one case.
+fn wrong(finding: &Finding) -> Option<String> {
+    let region = |Condition { when, wrong, of }: &Condition| {
+        let when = deviation::condition(when);
+        format!("{wrong} of {of} elements where {when}, and none elsewhere")
+    };
+    let of_case = || finding.structure.as_ref().map(wrong_elements);
+    finding.region.as_ref().map(region).or_else(of_case)
 }
 
 /// `query [b=0, h=1, i=3] weighs keys 0, 2; expected keys 0, 2, 5 (case 3f2a)`.

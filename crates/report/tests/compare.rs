@@ -49,6 +49,7 @@ fn finding(title: &str, verdict: Verdict) -> Finding {
         of: 1,
         known: 0,
         condition: None,
+        region: None,
         witness: Witness {
             case: "c-1".to_owned(),
             call: String::new(),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CallOption, Dims, Dtype};
+use crate::{Dims, IndexExpr};
 
 /// An extent of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -57,42 +57,15 @@ impl Extent {
     }
 }
 
-/// What holds of some calls and not of others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Predicate {
-    /// The number format.
-    Format(Dtype),
-    /// An option is used.
-    With(CallOption),
-    /// An option is not used.
-    Without(CallOption),
-    /// One extent is smaller than another.
-    Less(Extent, Extent),
-    /// Two extents differ.
-    Different(Extent, Extent),
-    /// Two extents are the same.
-    Equal(Extent, Extent),
-    /// An extent is a multiple of a number.
-    Multiple(Extent, usize),
-    /// An extent is no multiple of a number.
-    NoMultiple(Extent, usize),
-    /// An extent is at least so large.
-    AtLeast(Extent, usize),
-    /// An extent is at most so large.
-    AtMost(Extent, usize),
-}
-
-/// What all cases of a finding have in common and few other cases of their laws.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What all that is wrong has in common, and few others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Condition {
-    /// All of these hold.
-    pub all: Vec<Predicate>,
-    /// Cases where they hold that are wrong.
+    /// What holds there.
+    pub when: IndexExpr,
+    /// How many are wrong where it holds.
     pub wrong: usize,
-    /// Cases where they hold.
+    /// How many there are where it holds.
     pub of: usize,
 }
 

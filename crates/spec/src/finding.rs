@@ -452,6 +452,10 @@ pub struct Finding {
     /// those that have it show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<Condition>,
+    /// What all wrong elements of results have in common and few others, for wrong results that no
+    /// fault explains.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub region: Option<Condition>,
     /// The smallest input found.
     pub witness: Witness,
     /// What was expected there and what came.

@@ -55,7 +55,7 @@ impl IndexName {
 }
 
 /// All but the extents and the options.
-const NAMES: [(&str, IndexName); 23] = [
+const NAMES: [(&str, IndexName); 24] = [
     ("mask_hides", IndexName::MaskHides),
     ("h", IndexName::Head),
     ("i", IndexName::Query),
@@ -74,6 +74,7 @@ const NAMES: [(&str, IndexName); 23] = [
     ("bias_heads", IndexName::BiasAxis(1)),
     ("bias_queries", IndexName::BiasAxis(2)),
     ("bias_keys", IndexName::BiasAxis(3)),
+    ("float64", IndexName::Format(Dtype::Float64)),
     ("float32", IndexName::Format(Dtype::Float32)),
     ("float16", IndexName::Format(Dtype::Float16)),
     ("bfloat16", IndexName::Format(Dtype::Bfloat16)),
@@ -433,6 +434,6 @@ impl schemars::JsonSchema for IndexExpr {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "description": "integer expression over b h_q h_k n_q n_k d_k d_v h i j c item window_left window_right key_length query_length float32 float16 bfloat16 return_weights return_lse, and the options: scale causal mask bias softcap window sinks alibi_slopes key_lengths query_lengths packed" })
+        schemars::json_schema!({ "type": "string", "description": "integer expression over b h_q h_k n_q n_k d_k d_v h i j c item window_left window_right key_length query_length float64 float32 float16 bfloat16 return_weights return_lse, and the options: scale causal mask bias softcap window sinks alibi_slopes key_lengths query_lengths packed" })
     }
 }

@@ -64,9 +64,7 @@ pub use call::{
 };
 pub use case::{Binding, Case, Matrices};
 pub use catalog::Catalog;
-pub use condition::{
-    Condition, Extent, Indices, Predicate, Reading, SeenIn, WrongAxis, WrongElements,
-};
+pub use condition::{Condition, Extent, Indices, Reading, SeenIn, WrongAxis, WrongElements};
 pub use contract::{Contract, Depth};
 pub use deviation::{
     ClaimOutcome, CountOf, DenominatorForm, Deviation, DeviationFormula, Grid, InputForm, LazySlip,

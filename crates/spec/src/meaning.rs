@@ -149,7 +149,7 @@ patchable! {
         query_column: IndexExpr,
         /// Batch item of the query that `item` is computed from.
         query_item: IndexExpr,
-        /// Batch item of key and value that batch item `item` reads.
+        /// Batch item of key and value that is read for key `j` of batch item `item`.
         key_item: IndexExpr,
         /// Head of the key tensor that is read for key `j` of key/value head `h`.
         key_head: IndexExpr,

@@ -40,12 +40,12 @@ const ELEMENT_NAMES: [IndexName; 6] = [
 ];
 
 /// Whether a rule speaks of elements, not of calls alone.
-pub(super) fn is_of_elements(when: &IndexExpr) -> bool {
+pub(crate) fn is_of_elements(when: &IndexExpr) -> bool {
     ELEMENT_NAMES.into_iter().any(|name| when.mentions(name))
 }
 
 /// The names of the elements of a result of a call: of `(b, h_q, n_q, width)`, or of a head.
-pub(super) fn element_env(
+pub(crate) fn element_env(
     call: &Call,
     width: usize,
     extent: Extent,

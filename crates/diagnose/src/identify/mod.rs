@@ -10,6 +10,7 @@ mod condition;
 mod fresh;
 mod language;
 mod layer;
+mod literal;
 mod record;
 mod search;
 
@@ -21,10 +22,12 @@ use qkvet_spec::{CallOption, Contract, Deviation, Fault, Meaning, Reason, Standi
 use self::fresh::{CONFIRMING, Confirmed, Pool, again};
 pub use self::fresh::{Came, FreshCalls};
 pub use self::language::is_word;
-pub(crate) use self::layer::{Layer, predict};
+pub(crate) use self::layer::{Layer, element_env, is_of_elements, predict};
+pub(crate) use self::literal::{Bits, Sample, Text, bits, parsed, texts};
+pub(crate) use self::record::Record;
 pub use self::record::RightCall;
+use self::record::cost;
 pub(crate) use self::record::{MAX_LOOSENESS, is_near, lost_below_normal};
-use self::record::{Record, cost};
 use self::search::{Candidate, ENOUGH, Known, MIN_EXPLAINED, holds_somewhere};
 use crate::cause::Records;
 use crate::sample_evenly::sample_evenly;
@@ -290,7 +293,7 @@ fn described(failures: &Records<'_>, base: &Meaning, found: Vec<Found>) -> Vec<I
 }
 
 /// The calls that are looked at: cheap ones, and a few that are larger.
-fn chosen(failures: &Records<'_>, right: &[RightCall], base: &Meaning) -> Vec<Record> {
+pub(crate) fn chosen(failures: &Records<'_>, right: &[RightCall], base: &Meaning) -> Vec<Record> {
     let mut wrong: Vec<(&CallRecord, &Contract)> = failures
         .iter()
         .flat_map(|(calls, contract)| calls.iter().map(move |record| (record, *contract)))

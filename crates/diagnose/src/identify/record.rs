@@ -16,14 +16,14 @@ const VACUOUS: f64 = 0.1;
 
 /// One result of a call.
 #[derive(Clone, Debug)]
-pub(super) struct ResultRecord {
-    pub(super) want: ResultName,
+pub(crate) struct ResultRecord {
+    pub(crate) want: ResultName,
     /// What came back.
-    pub(super) got: Vec<f64>,
+    pub(crate) got: Vec<f64>,
     /// Whether what is thought so far holds each element.
-    pub(super) is_held: Vec<bool>,
+    pub(crate) is_held: Vec<bool>,
     /// Whether an element tells something: its bound is narrow.
-    pub(super) tells: Vec<bool>,
+    pub(crate) tells: Vec<bool>,
     /// What is thought so far.
     pub(super) base: Plain,
     /// The unit roundoff that errors of first order are multiplied with.
@@ -32,13 +32,13 @@ pub(super) struct ResultRecord {
 
 /// One call.
 #[derive(Clone, Debug)]
-pub(super) struct Record {
-    pub(super) call: Call,
-    pub(super) results: Vec<ResultRecord>,
+pub(crate) struct Record {
+    pub(crate) call: Call,
+    pub(crate) results: Vec<ResultRecord>,
     /// What any element may be off by, however small it is.
     pub(super) tiny: f64,
     /// Whether its results are known one by one. Many laws hold of wrong results too.
-    pub(super) is_known: bool,
+    pub(crate) is_known: bool,
 }
 
 /// A call of a case that passed.
@@ -179,7 +179,7 @@ impl Record {
     }
 
     /// Whether something that tells is wrong.
-    pub(super) fn is_wrong(&self) -> bool {
+    pub(crate) fn is_wrong(&self) -> bool {
         self.results.iter().any(|it| it.wrong().next().is_some())
     }
 
@@ -267,7 +267,7 @@ impl ResultRecord {
     }
 
     /// Numbers of the elements that tell and are wrong.
-    pub(super) fn wrong(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn wrong(&self) -> impl Iterator<Item = usize> {
         (0..self.got.len()).filter(|at| self.tells[*at] && !self.is_held[*at])
     }
 

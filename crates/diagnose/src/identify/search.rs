@@ -7,9 +7,10 @@ use qkvet_engine::plain::{Extent, Plain};
 use qkvet_spec::{Call, DeviationFormula, Dims, IndexExpr, Meaning, ResultName};
 
 use super::compound::{compounds, is_fit};
-use super::condition::{Rule, Sample, rules};
+use super::condition::{Rule, rules};
 use super::language::{Family, Scope, Word, families, shortest, words};
 use super::layer::{Layer, element_env, predict};
+use super::literal::Sample;
 use super::record::{Bearing, Record, ResultRecord, is_near};
 use crate::cause::tells_apart;
 use crate::sample_evenly::sample_evenly;

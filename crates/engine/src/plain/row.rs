@@ -1,8 +1,8 @@
 //! One row: from logits to weights, by the softmax or by what stands for it.
 
 use qkvet_spec::{
-    Arithmetic, Call, CountOf, DenominatorForm, Dims, EmptyLse, IndexEnv, LazySlip, LseBase,
-    LseForm, Meaning, PartWeight, Step, TileFactor, TileForm, TileMax, TilePlace, Twist,
+    Arithmetic, Call, CountOf, DenominatorForm, Dims, EmptyLse, IndexEnv, IndexExpr, LazySlip,
+    LseBase, LseForm, Meaning, PartWeight, Step, TileFactor, TileForm, TileMax, TilePlace, Twist,
     WeightForm,
 };
 
@@ -11,6 +11,9 @@ use crate::head::{EmptyRow, Head, Normalization};
 
 /// Smallest numbers that the largest exponential of a row has to be, or nothing is said of the row.
 const MIN_STEPS: f64 = 64.0;
+
+/// Parts of keys that are told apart: each of them is looked at for each row.
+const MAX_PARTS: usize = 1024;
 
 /// Weights of one row, each with its relative error.
 pub(super) struct Row {
@@ -23,9 +26,6 @@ pub(super) struct Row {
     /// Mean error of the logits.
     mean_error: f64,
 }
-
-/// Parts of keys that are told apart: each of them is looked at for each row.
-const MAX_PARTS: usize = 1024;
 
 impl Row {
     pub(super) fn new(
@@ -116,19 +116,8 @@ impl Row {
                 }
                 sum = counted + tail;
             }
-            Some(Twist::Parts { count, size, floor, strided, by })
-                if sink.is_none() && *count <= MAX_PARTS && (*count > 0 || !*strided) =>
-            {
-                let n = logits.len();
-                // Keys in the order of their parts.
-                let mut order: Vec<usize> = (0..n).collect();
-                let mut ends = ends(n, *count, *size, *floor);
-                if *strided {
-                    let part = |j: &usize| j % *count;
-                    order.sort_by_key(part);
-                    let end = |next: usize| order.partition_point(|j| part(j) < next);
-                    ends = (1..=*count).map(end).collect();
-                }
+            Some(Twist::Parts { part, by }) if sink.is_none() => {
+                let (order, ends) = parts(part, env, logits.len())?;
                 let taken = |of: &[f64]| order.iter().map(|j| of[*j]).collect::<Vec<_>>();
                 let (ordered, mut merged_terms) = (taken(&logits), taken(&terms));
                 let total;
@@ -434,13 +423,20 @@ impl Tiles<'_> {
     }
 }
 
-/// The ends of `count` parts of `n` keys, or of parts of `size` keys.
-fn ends(n: usize, count: usize, size: usize, floor: bool) -> Vec<usize> {
-    match count {
-        0 => (1..=n.div_ceil(size.max(1))).map(|part| (part * size.max(1)).min(n)).collect(),
-        _ if floor => (1..=count).map(|part| part * n / count).collect(),
-        _ => ends(n, 0, n.div_ceil(count), false),
-    }
+/// `n` keys in the order of their parts, and where each part ends, from part 0 on; `None` where a
+/// part has no number, or too large a one.
+fn parts(part: &IndexExpr, env: &IndexEnv, n: usize) -> Option<(Vec<usize>, Vec<usize>)> {
+    let number = |j: usize| {
+        let env = IndexEnv { j: i64::try_from(j).unwrap_or(0), ..*env };
+        part.eval(&env).and_then(|number| usize::try_from(number).ok()).filter(|it| *it < MAX_PARTS)
+    };
+    let numbers: Vec<usize> = (0..n).map(number).collect::<Option<_>>()?;
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by_key(|j| numbers[*j]);
+    let last = order.last().map_or(0, |j| numbers[*j]);
+    let end = |number| order.partition_point(|j| numbers[*j] <= number);
+    let ends = (0..=last).map(end).collect();
+    Some((order, ends))
 }
 
 /// Keys in parts, each with a softmax of its own: by how much errors grow, and the sum of what weighs

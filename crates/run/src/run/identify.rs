@@ -157,7 +157,7 @@ fn doubt<'a>(state: &RunState<'_, 'a>, workers: &mut Workers<'_, 'a>, group: &mu
 }
 
 /// Those of the cases that can be put in other forms, of one format.
-fn of_format(state: &RunState<'_, '_>, members: &[usize], dtype: Dtype) -> Vec<usize> {
+pub(super) fn of_format(state: &RunState<'_, '_>, members: &[usize], dtype: Dtype) -> Vec<usize> {
     let is_put = |at: &usize| {
         let case = &state.cases[*at];
         case.planned.dtype() == dtype && case.planned.plan().is_some() && !case.calls.is_empty()
@@ -236,7 +236,11 @@ fn group<'a>(state: &RunState<'_, 'a>, found: Identified, cases: &[usize]) -> Gr
 }
 
 /// Calls of cases of the format that came out right.
-fn right_calls(state: &RunState<'_, '_>, dtype: Dtype, members: &[usize]) -> Vec<RightCall> {
+pub(super) fn right_calls(
+    state: &RunState<'_, '_>,
+    dtype: Dtype,
+    members: &[usize],
+) -> Vec<RightCall> {
     let right = |at: usize| {
         let planned = &state.cases[at].planned;
         let is_known = KNOWING.contains(&planned.law());

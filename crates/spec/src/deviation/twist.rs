@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::verdict::is_false;
 use crate::{CallOption, IndexExpr};
 
 /// A change of the computation that no field of a meaning has: between the scores and the results.
@@ -138,15 +137,8 @@ pub enum Twist {
     },
     /// Keys are taken in parts, each with a softmax of its own, that are merged otherwise.
     Parts {
-        /// How many parts; 0: parts of `size` keys.
-        count: usize,
-        /// Keys of a part; 0: by their count.
-        size: usize,
-        /// Whether the ends of counted parts are rounded down, not up.
-        floor: bool,
-        /// Whether key j belongs to part j modulo their count.
-        #[serde(default, skip_serializing_if = "is_false")]
-        strided: bool,
+        /// The number of the part of key `j`: of `item`, `h`, `i`, `j`.
+        part: IndexExpr,
         /// What weighs the result of each part.
         by: PartWeight,
     },

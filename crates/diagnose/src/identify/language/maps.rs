@@ -131,6 +131,23 @@ pub(super) fn add(words: &mut Words<'_>) {
                 words.add(&[option], bits, apart, zero);
             }
         }
+        // The one row of a head is read on into what stands behind it.
+        let name = option.name();
+        let [items, heads] = ["items", "heads"].map(|axis| format!("{name}_{axis}"));
+        let own = format!("item * ({items} > 1) * {heads} + h * ({heads} > 1)");
+        let at = format!("({own} + i * ({name}_queries == 1))");
+        let mut on = MeaningPatch::default();
+        *item(&mut on) = expr(&format!("{at} / {heads}"));
+        *head(&mut on) = expr(&format!("{at} % {heads}"));
+        let beyond = format!("{name} and {at} >= {items} * {heads}");
+        if option == CallOption::Mask {
+            on.shown = expr(&format!("{beyond} and not (causal and j > i + n_k - n_q)"));
+            words.add(&[option], 10.0, on, None);
+        } else {
+            let zero = expr(&beyond).zip(expr("0"));
+            let zero = zero.map(|(cells, value)| Twist::BiasCells { cells, value });
+            words.add(&[option], 10.0, on, zero);
+        }
         let mut exchanged = MeaningPatch::default();
         *item(&mut exchanged) = expr("(item * h_q + h) % b");
         *head(&mut exchanged) = expr("(item * h_q + h) / b");
@@ -142,6 +159,17 @@ pub(super) fn add(words: &mut Words<'_>) {
         ..MeaningPatch::default()
     };
     words.meaning(&[], 7.0, exchanged);
+    // Items of packed keys and values are as far apart as those of the queries.
+    let at = "(item * n_q + j)";
+    let index = || expr(&format!("{at} % n_k"));
+    let packed = MeaningPatch {
+        key_item: expr(&format!("{at} / n_k")),
+        key_index: index(),
+        value_index: index(),
+        unseen: expr(&format!("j >= n_q or {at} >= b * n_k")),
+        ..MeaningPatch::default()
+    };
+    words.meaning(&[], 9.0, packed);
     heads(words);
     widths(words, &tiles);
     turns(words, &tiles);

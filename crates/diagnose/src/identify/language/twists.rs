@@ -264,6 +264,16 @@ fn tiles(words: &mut Words<'_>) {
         }
     }
     counts(words);
+    // Parts of a count, whose ends are rounded down or up, or that take turns; of a size; keys before
+    // the queries and beside them.
+    let mut parts = vec![("j >= n_k - n_q".to_owned(), 1.0)];
+    for n in [2, 3, 4, 8] {
+        let last = n - 1;
+        parts.push((format!("({n} * j + {last}) / n_k"), 0.0));
+        parts.push((format!("j / ((n_k + {last}) / {n})"), 0.0));
+        parts.push((format!("j % {n}"), 0.0));
+    }
+    parts.extend(words.scope.tiles.iter().map(|t| (format!("j / {t}"), 2.0)));
     for (by, bits) in [
         (PartWeight::Equal, 6.0),
         (PartWeight::Lse, 7.0),
@@ -276,14 +286,8 @@ fn tiles(words: &mut Words<'_>) {
         (PartWeight::EmptyAsZero, 8.0),
         (PartWeight::ShareOfAll, 8.0),
     ] {
-        for count in [2, 3, 4, 8] {
-            for (floor, strided) in [(true, false), (false, false), (false, true)] {
-                words.twist(&[], bits, Twist::Parts { count, size: 0, floor, strided, by });
-            }
-        }
-        for size in words.scope.tiles.clone() {
-            let parts = Twist::Parts { count: 0, size, floor: false, strided: false, by };
-            words.twist(&[], bits + 2.0, parts);
+        for (part, more) in &parts {
+            words.twist_of(&[], bits + more, part, |part| Twist::Parts { part, by });
         }
     }
     for size in words.scope.tiles.clone() {

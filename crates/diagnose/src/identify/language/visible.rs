@@ -21,6 +21,7 @@ const POSITIONS: [(&str, f64); 9] = [
 pub(super) fn add(words: &mut Words<'_>) {
     causal(words);
     window(words);
+    window_loops(words);
     lengths(words);
     also(words);
     let shift = |by: i64| match by {
@@ -150,6 +151,43 @@ fn loops(words: &mut Words<'_>, tiles: &[usize]) {
                 ..MeaningPatch::default()
             };
             words.meaning(&[CallOption::Causal], 11.0, patch);
+        }
+    }
+}
+
+/// The same of windows: `t` queries share a loop over tiles of `s` keys. What begins too late or
+/// ends too early hides keys; tiles as they are, without another test, show them.
+fn window_loops(words: &mut Words<'_>) {
+    let tiles: Vec<usize> = words.scope.tiles.clone();
+    let powers = |t: &&usize| t.is_power_of_two() && **t >= 4;
+    let none = MeaningPatch::default;
+    for t in tiles.iter().filter(powers) {
+        let first = format!("(i / {t} * {t} + n_k - n_q)");
+        let last = format!("(min(i / {t} * {t} + {t}, n_q) - 1 + n_k - n_q)");
+        for s in tiles.iter().filter(powers) {
+            let begin = |row: &str| format!("max({row} - window_left, 0) / {s} * {s}");
+            let tiles = format!("(min(n_k, window_left + {t}) + {s} - 1) / {s} * {s}");
+            for hidden in [
+                format!("j < {}", begin(&last)),
+                format!("j < ({first} - window_left + {s} - 1) / {s} * {s}"),
+                format!("j >= ({first} + window_right) / {s} * {s} + {s}"),
+                format!("j >= ({last} + window_right + 1) / {s} * {s}"),
+                format!("j >= {last} / {s} * {s} + {s}"),
+                format!("j >= max({first} - window_left, 0) + {tiles}"),
+                format!("j >= {} + {tiles}", begin(&first)),
+            ] {
+                let unseen = expr(&format!("window and {hidden}"));
+                words.meaning(&[CallOption::Window], 11.0, MeaningPatch { unseen, ..none() });
+            }
+            let end = format!("({last} + window_right) / {s} * {s} + {s}");
+            let patch = MeaningPatch {
+                window: Some(WindowBounds::Ignored),
+                unseen: expr(&format!("window and (j < {} or j >= {end})", begin(&first))),
+                ..none()
+            };
+            words.meaning(&[CallOption::Window], 11.0, patch);
+            let shown = expr(&format!("mask and j < {first} / {s} * {s}"));
+            words.meaning(&[CallOption::Mask], 11.0, MeaningPatch { shown, ..none() });
         }
     }
 }

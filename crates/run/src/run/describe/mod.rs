@@ -15,7 +15,7 @@ use super::error::RunError;
 use super::shrink::{Depth, Shown};
 use super::state::RunState;
 use example::{Farthest, Telling, confirm, example, picture};
-use patterns::{boundary_of, keep_member, reading, structure_of};
+use patterns::{boundary_of, keep_member, reading, region_of, structure_of};
 pub(super) use replay::keep_undecided;
 use replay::{Seen, Trace, trace};
 
@@ -61,6 +61,7 @@ pub(super) fn describe(
         kind: group.cause.kind(),
         verdict: group.verdict,
         condition: boundary_of(state, &group),
+        region: region_of(state, &group),
         reading: is_read.then(|| reading(state, workers, &group)).flatten(),
         structure: structure_of(state, workers, &group),
         example: telling

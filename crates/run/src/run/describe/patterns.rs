@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use qkvet_diagnose::{Place, boundary, structure};
+use qkvet_diagnose::{Place, boundary, region, structure};
 use qkvet_engine::law::{CallRecord, read_keys};
 use qkvet_spec::{CallOption, Condition, Contract, Reading, SeenIn, Verdict, WrongElements};
 
@@ -12,6 +12,7 @@ use super::replay::keep;
 use crate::run::call::Workers;
 use crate::run::case::JudgedCase;
 use crate::run::group::Group;
+use crate::run::identify::{of_format, right_calls};
 use crate::run::state::RunState;
 
 /// Cases whose outputs are looked at.
@@ -58,6 +59,19 @@ pub(super) fn boundary_of(state: &RunState<'_, '_>, group: &Group<'_>) -> Option
     let failing: Vec<Place> = state.of(&group.members).map(place).collect();
     let passing: Vec<Place> = state.cases.iter().filter(is_right).map(place).collect();
     boundary(&failing, &passing)
+}
+
+/// What the wrong elements of the members have in common, if nothing explains all of them: in the
+/// widest format, which tells most.
+pub(super) fn region_of(state: &RunState<'_, '_>, group: &Group<'_>) -> Option<Condition> {
+    let is_open = group.is_unexplained() || group.is_contradicted();
+    if group.verdict != Verdict::Fail || !is_open {
+        return None;
+    }
+    let formats = group.members.iter().map(|at| state.cases[*at].planned.dtype());
+    let dtype = formats.max_by_key(|dtype| dtype.precision())?;
+    let members = of_format(state, &group.members, dtype);
+    region(&state.evidence(&members), &right_calls(state, dtype, &members), state.meaning)
 }
 
 /// Where the wrong elements are in the largest output of a member, if nothing explains them; the
