@@ -60,6 +60,12 @@ fn conditions_are_found_again() {
     for (formula, when, laws) in [
         ("meaning: {causal: ignored}", "not mask and return_lse", "--law value --law log-sum-exp"),
         ("meaning: {mask_item: item * h_q % b}", "causal", "--law value"),
+        // Of a batch of one it is a fault of the atlas, which explains fewer cases than it leaves.
+        (
+            "twist: output-where, cells: item * h_q + h > 0, value: 0.0",
+            "causal",
+            "--law value --law constant-values",
+        ),
     ] {
         let said = format!("deviations:\n- formula: {{{formula}}}\n  when: {when}\n");
         folder.write("it.yaml", said);
@@ -156,7 +162,7 @@ fn what_a_file_says_is_found_again() {
 const COUNTS: &str = "twist: counts, times: '1 + (j / 16 == (n_k - 1) / 16)', of: both";
 
 /// A formula, a part of what is saved, a law and a suite that show it.
-const FORMULAS: [(&str, &str, &str, &str); 50] = [
+const FORMULAS: [(&str, &str, &str, &str); 53] = [
     (COUNTS, "times: 1 + (j / 16", "value", "smoke"),
     ("twist: counts, times: 'j < n_k - 1', of: sum", "of: sum", "value", "smoke"),
     (
@@ -290,5 +296,24 @@ const FORMULAS: [(&str, &str, &str, &str); 50] = [
         "mask_queries == 1",
         "value",
         "core",
+    ),
+    (
+        "meaning: {causal: ignored, unseen: 'causal and j > i + n_k - n_q and j >= ((min(i / 8 * 8 + \
+         8, n_q) - 1 + n_k - n_q)) / 8 * 8'}",
+        "i / 8 * 8",
+        "value",
+        "smoke",
+    ),
+    (
+        "meaning: {window_left: ignored, unseen: window and (j < key_length - window_left - 1)}",
+        "key_length - window_left",
+        "value",
+        "core",
+    ),
+    (
+        "twist: output-where, cells: (item * h_q + h) * n_q + i >= 16, value: 0.0",
+        "n_q + i >= 16",
+        "value",
+        "smoke",
     ),
 ];

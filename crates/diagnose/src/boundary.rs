@@ -37,7 +37,7 @@ const CHANCES: f64 = 100.0;
 /// Literals that are joined.
 const MAX_LITERALS: usize = 4;
 /// What a bit of a condition has to be worth, in parts of all samples.
-const WORTH: f64 = 0.001;
+const WORTH: f64 = 0.003;
 /// Elements of a call that are learned from, of each kind.
 const MAX_ELEMENTS: usize = 12;
 /// How often elements that the condition leaves out are added.
@@ -55,8 +55,8 @@ pub fn boundary(failing: &[Place], passing: &[Place]) -> Option<Condition> {
     (right < failing.len()).then_some(condition)
 }
 
-/// What all wrong elements of results have in common, and few right ones of these and of other
-/// calls, with their numbers.
+/// What all wrong elements of results have in common, and at most half of the right ones of these
+/// and of other calls, with their numbers.
 pub fn region(failures: &Records<'_>, right: &[RightCall], base: &Meaning) -> Option<Condition> {
     let mut records = chosen(failures, right, base);
     // Of laws that hold of wrong results too nothing is known by element.
@@ -78,7 +78,8 @@ pub fn region(failures: &Records<'_>, right: &[RightCall], base: &Meaning) -> Op
         let left: Vec<Sample> = records.iter().flat_map(left_out).collect();
         if left.is_empty() {
             let (wrong, right) = (count(true), count(false));
-            return Some(Condition { when, wrong, of: wrong + right });
+            let all = records.iter().flat_map(|record| elements(record, false)).count();
+            return (2 * right <= all).then_some(Condition { when, wrong, of: wrong + right });
         }
         samples.extend(left);
     }

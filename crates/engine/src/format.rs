@@ -32,11 +32,15 @@ pub fn is_representable(x: f64, format: impl Into<Format>) -> bool {
 
 /// Little-endian storage bits of the values, each first rounded to the format.
 pub fn encode(values: &[f64], dtype: Dtype) -> Vec<u8> {
+    fn bytes<const N: usize>(values: &[f64], of: impl Fn(f64) -> [u8; N]) -> Vec<u8> {
+        values.iter().map(|x| of(*x)).collect::<Vec<_>>().into_flattened()
+    }
+
     match dtype {
-        Dtype::Float64 => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
-        Dtype::Float32 => values.iter().flat_map(|x| (*x as f32).to_le_bytes()).collect(),
+        Dtype::Float64 => bytes(values, f64::to_le_bytes),
+        Dtype::Float32 => bytes(values, |x| (x as f32).to_le_bytes()),
         Dtype::Bfloat16 | Dtype::Float16 => {
-            values.iter().flat_map(|x| narrow_bits(round(*x, dtype), dtype).to_le_bytes()).collect()
+            bytes(values, |x| narrow_bits(round(x, dtype), dtype).to_le_bytes())
         }
         #[expect(clippy::cast_possible_truncation, reason = "the storage bits of 8-bit formats")]
         Dtype::Float8E4m3fn | Dtype::Float8E5m2 => {

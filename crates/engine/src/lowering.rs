@@ -394,7 +394,7 @@ fn gathered(
         let [item, head, index] = place(i);
         &rows(tensor, item, head)[index * width..(index + 1) * width]
     };
-    Cow::Owned((0..count).flat_map(row).copied().collect())
+    Cow::Owned((0..count).map(row).collect::<Vec<_>>().concat())
 }
 
 /// The numbers with zeros behind them, up to `len`.

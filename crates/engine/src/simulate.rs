@@ -128,7 +128,10 @@ pub fn simulate(meaning: &Meaning, execution: &Execution, call: &Call, want: Res
         .collect();
     let shown = maps.output_rows().unwrap_or_else(|| (0..rows.len()).collect());
     let element = |row: &[f64], c: usize| if c < inner { row[c] } else { 0.0 };
-    let data = shown.iter().flat_map(|at| columns.iter().map(|c| element(rows[*at], *c))).collect();
+    let mut data = Vec::with_capacity(shown.len() * columns.len());
+    for at in shown {
+        data.extend(columns.iter().map(|c| element(rows[at], *c)));
+    }
     let leads = [dims.b, dims.h_q, dims.n_q];
     match want {
         ResultName::Output | ResultName::Weights => {

@@ -181,10 +181,11 @@ impl IndexExpr {
         self.0.tree.least(name)
     }
 
-    /// Extents and numbers that its relations `x >= n` and `x < n` compare.
-    pub fn thresholds(&self) -> Vec<(Extent, i64)> {
+    /// Extents and numbers on both sides of what its relations `x >= n`, `x < n`, `x % n == r` and
+    /// `x % n != r` compare: `n − 1` and `n`, and multiples of `n` and of its half.
+    pub fn edges(&self) -> Vec<(Extent, i64)> {
         let mut found = Vec::new();
-        self.0.tree.thresholds(&mut found);
+        self.0.tree.edges(&mut found);
         found
     }
 
@@ -282,18 +283,23 @@ impl Tree {
         }
     }
 
-    fn thresholds(&self, found: &mut Vec<(Extent, i64)>) {
+    fn edges(&self, found: &mut Vec<(Extent, i64)>) {
         let Self::Binary(op, both) = self else { return };
         match (op, &**both) {
             (BinaryOp::And | BinaryOp::Or, [x, y]) => {
-                x.thresholds(found);
-                y.thresholds(found);
+                x.edges(found);
+                y.edges(found);
+            }
+            (BinaryOp::Eq | BinaryOp::Ne, [Self::Binary(BinaryOp::Rem, rest), Self::Number(_)]) => {
+                if let [Self::Name(IndexName::Extent(extent)), Self::Number(n)] = **rest {
+                    found.extend([3 * n, 3 * n + n / 2].map(|at| (extent, at)));
+                }
             }
             (
                 BinaryOp::Ge | BinaryOp::Lt,
                 [Self::Name(IndexName::Extent(extent)), Self::Number(n)],
             ) => {
-                found.push((*extent, *n));
+                found.extend([n - 1, *n].map(|at| (*extent, at)));
             }
             _ => {}
         }

@@ -33,13 +33,9 @@ fn count(x: &[u64], of: &[u64]) -> f64 {
 
 /// The sizes at which the rules change their mind: `n_k` at 63 and 64 for `n_k >= 64`.
 pub(super) fn edges(rules: &[Rule]) -> Vec<(Extent, usize)> {
-    let mut found = Vec::new();
-    for (extent, at) in
-        rules.iter().filter_map(|rule| rule.when.as_ref()).flat_map(IndexExpr::thresholds)
-    {
-        let Ok(at) = usize::try_from(at) else { continue };
-        found.extend([at.saturating_sub(1), at].map(|at| (extent, at)));
-    }
+    let of_rules = rules.iter().filter_map(|rule| rule.when.as_ref()).flat_map(IndexExpr::edges);
+    let mut found: Vec<(Extent, usize)> =
+        of_rules.filter_map(|(extent, at)| Some((extent, usize::try_from(at).ok()?))).collect();
     found.retain(|(_, at)| *at > 0);
     found.sort_unstable();
     found.dedup();

@@ -242,23 +242,16 @@ fn unknown(enclosure: &mut HeadEnclosure, allowed: &mut Bound) {
 
 /// Row `rows[at]` in the place of each row.
 fn rearranged(expected: &Expected, rows: &[usize]) -> Expected {
+    fn of<T: Copy>(all: &[T], width: usize, rows: &[usize]) -> Vec<T> {
+        let row = |row: &usize| &all[row * width..(row + 1) * width];
+        rows.iter().map(row).collect::<Vec<_>>().concat()
+    }
+
     let width = expected.shape[3];
     Expected {
-        exact: rows
-            .iter()
-            .flat_map(|row| &expected.exact[row * width..(row + 1) * width])
-            .copied()
-            .collect(),
-        hard: rows
-            .iter()
-            .flat_map(|row| &expected.hard[row * width..(row + 1) * width])
-            .copied()
-            .collect(),
-        probable: rows
-            .iter()
-            .flat_map(|row| &expected.probable[row * width..(row + 1) * width])
-            .copied()
-            .collect(),
+        exact: of(&expected.exact, width, rows),
+        hard: of(&expected.hard, width, rows),
+        probable: of(&expected.probable, width, rows),
         rows: rows.iter().map(|row| expected.rows[*row]).collect(),
         overflows: rows.iter().map(|row| expected.overflows[*row]).collect(),
         ..*expected

@@ -213,7 +213,7 @@ fn varied(law: &str, (own, other): (&CasePlan, &CasePlan), seed: u64) -> CasePla
     };
     let d = &mut plan.dims;
     for bits in [0, 24].into_iter().take(1 + pick(56, 2)) {
-        match pick(bits, 16) {
+        match pick(bits, 18) {
             0..=2 => d.n_k = near(d.n_k, bits + 8),
             3 | 4 => d.n_q = near(d.n_q, bits + 8),
             5 => d.n_q = d.n_k,
@@ -229,6 +229,18 @@ fn varied(law: &str, (own, other): (&CasePlan, &CasePlan), seed: u64) -> CasePla
             12 => plan.causal = other.causal,
             13 => (plan.mask, plan.bias) = (other.mask, other.bias),
             14 => (plan.scale, plan.softcap) = (other.scale, other.softcap),
+            side @ (15 | 16) if plan.window.is_some() => {
+                let window = plan.window.get_or_insert_default();
+                let [own, opposite] = match side {
+                    15 => [&mut window.left, &mut window.right],
+                    _ => [&mut window.right, &mut window.left],
+                };
+                *own = match pick(bits + 8, 3) {
+                    0 if opposite.is_some() => None,
+                    1 => Some(0),
+                    _ => Some(own.map_or(2, |n| n + 1)),
+                };
+            }
             _ => {
                 (plan.window, plan.sinks) = (other.window, other.sinks);
                 (plan.alibi, plan.sequences) = (other.alibi, other.sequences);

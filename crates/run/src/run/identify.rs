@@ -36,7 +36,7 @@ pub(super) fn identified<'a>(
     let members: Vec<usize> = groups
         .iter()
         .filter(|group| is_of_values(group))
-        .flat_map(|it| it.members.clone())
+        .flat_map(|it| if is_outnumbered(it) { it.with_others() } else { it.members.clone() })
         .collect();
     let mut found: Vec<Group<'a>> = Vec::new();
     let mut formats = Dtype::ALL;
@@ -59,6 +59,8 @@ pub(super) fn identified<'a>(
     let mut left = members;
     left.retain(|at| !found.iter().any(|group| group.members.contains(at)));
     carry_over(state, &mut found, &mut left);
+    // Cases beside a fault whose place is taken.
+    let mut open: Vec<usize> = Vec::new();
     // Who is named, and explains nearly all that a group of the atlas does, takes its place.
     for group in groups.iter_mut().filter(|group| is_of_values(group)) {
         let share = |other: &Group<'a>| {
@@ -69,6 +71,7 @@ pub(super) fn identified<'a>(
             !group.faults.is_empty() && other.cause.is_named() && share(other)
         };
         if let Some(other) = found.iter_mut().find(takes_over) {
+            open.append(&mut group.others);
             other.members.append(&mut group.members);
             other.members.sort_unstable();
             other.members.dedup();
@@ -77,8 +80,12 @@ pub(super) fn identified<'a>(
         } else {
             let is_free = |at: &usize| !group.members.contains(at);
             found.iter_mut().for_each(|other| other.members.retain(is_free));
+            group.leave_out(state, |at| found.iter().any(|other| other.members.contains(&at)));
         }
     }
+    let is_in = |groups: &[Group<'a>], at: &usize| groups.iter().any(|it| it.members.contains(at));
+    open.retain(|at| !is_in(&found, at) && !is_in(&groups, at));
+    groups.extend(unexplained(state, &open));
     groups.retain(|group| !group.members.is_empty());
     found.retain(|group| !group.members.is_empty());
     found.sort_by_key(|group| std::cmp::Reverse(group.members.len()));
@@ -127,7 +134,7 @@ fn refute_memory<'a>(
     };
     let open: Vec<Group<'a>> = groups.extract_if(.., is_open).collect();
     let mut members: Vec<usize> =
-        refuted.into_iter().chain(open).flat_map(|it| [it.members, it.others].concat()).collect();
+        refuted.iter().chain(&open).flat_map(Group::with_others).collect();
     members.sort_unstable();
     groups.extend(unexplained(state, &members));
 }
@@ -196,7 +203,13 @@ fn is_doubtful(group: &Group<'_>) -> bool {
     is_of_values(group)
         && (group.faults.is_empty()
             || group.is_contradicted()
+            || is_outnumbered(group)
             || group.faults.iter().any(|it| remembers(it)))
+}
+
+/// Whether more cases with the options of a fault are explained by nothing than by the fault.
+fn is_outnumbered(group: &Group<'_>) -> bool {
+    group.others.len() > group.members.len()
 }
 
 /// What is identified among cases of one format.

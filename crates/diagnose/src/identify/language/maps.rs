@@ -121,33 +121,22 @@ pub(super) fn add(words: &mut Words<'_>) {
         for (base, bits) in [("item * h_q", 8.0), ("item * h_k", 9.0), ("item * h_q + h", 9.0)] {
             let mut apart = MeaningPatch::default();
             *item(&mut apart) = expr(&format!("({base}) % b"));
-            let beyond = format!("{base} >= b");
-            if option == CallOption::Mask {
-                apart.unseen = expr(&format!("mask and {beyond}"));
-                words.add(&[option], bits, apart, None);
-            } else {
-                let zero = expr(&beyond).zip(expr("0"));
-                let zero = zero.map(|(cells, value)| Twist::BiasCells { cells, value });
-                words.add(&[option], bits, apart, zero);
-            }
+            past_end(words, option, bits, apart, &format!("{base} >= b"), false);
         }
-        // The one row of a head is read on into what stands behind it.
+        // A transposed copy is read as if it had a row for each query.
         let name = option.name();
+        let mut copied = MeaningPatch::default();
+        *row(&mut copied) = expr(&format!("j % {name}_queries"));
+        *key(&mut copied) = expr(&format!("i + j / {name}_queries"));
+        past_end(words, option, 10.0, copied, &format!("i + j / {name}_queries >= n_k"), true);
+        // The one row of a head is read on into what stands behind it.
         let [items, heads] = ["items", "heads"].map(|axis| format!("{name}_{axis}"));
         let own = format!("item * ({items} > 1) * {heads} + h * ({heads} > 1)");
         let at = format!("({own} + i * ({name}_queries == 1))");
         let mut on = MeaningPatch::default();
         *item(&mut on) = expr(&format!("{at} / {heads}"));
         *head(&mut on) = expr(&format!("{at} % {heads}"));
-        let beyond = format!("{name} and {at} >= {items} * {heads}");
-        if option == CallOption::Mask {
-            on.shown = expr(&format!("{beyond} and not (causal and j > i + n_k - n_q)"));
-            words.add(&[option], 10.0, on, None);
-        } else {
-            let zero = expr(&beyond).zip(expr("0"));
-            let zero = zero.map(|(cells, value)| Twist::BiasCells { cells, value });
-            words.add(&[option], 10.0, on, zero);
-        }
+        past_end(words, option, 10.0, on, &format!("{at} >= {items} * {heads}"), true);
         let mut exchanged = MeaningPatch::default();
         *item(&mut exchanged) = expr("(item * h_q + h) % b");
         *head(&mut exchanged) = expr("(item * h_q + h) / b");
@@ -180,6 +169,31 @@ const MASK: [Field; 4] =
     [|it| &mut it.mask_item, |it| &mut it.mask_head, |it| &mut it.mask_row, |it| &mut it.mask_key];
 const BIAS: [Field; 4] =
     [|it| &mut it.bias_item, |it| &mut it.bias_head, |it| &mut it.bias_row, |it| &mut it.bias_key];
+
+/// Adds another place where a mask or a bias is read, beyond whose end there is nothing: a bias of 0,
+/// and keys that are seen or not.
+fn past_end(
+    words: &mut Words<'_>,
+    option: CallOption,
+    bits: f64,
+    mut place: MeaningPatch,
+    beyond: &str,
+    is_seen: bool,
+) {
+    let mut twist = None;
+    match (option, is_seen) {
+        (CallOption::Mask, true) => {
+            let own = "not (causal and j > i + n_k - n_q)";
+            place.shown = expr(&format!("mask and {beyond} and {own}"));
+        }
+        (CallOption::Mask, false) => place.unseen = expr(&format!("mask and {beyond}")),
+        _ => {
+            let zero = expr(beyond).zip(expr("0"));
+            twist = zero.map(|(cells, value)| Twist::BiasCells { cells, value });
+        }
+    }
+    words.add(&[option], bits, place, twist);
+}
 
 /// Key/value heads of query heads: of both, of keys, of values.
 fn heads(words: &mut Words<'_>) {

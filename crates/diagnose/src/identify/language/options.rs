@@ -130,6 +130,9 @@ fn scales(words: &mut Words<'_>) {
         of.push((format!("next_power_of_two({x})"), 7.0));
         of.push((format!("max({x} / 2, 1)"), 7.0));
     }
+    // Of a packed projection of queries, keys and values.
+    of.push(("(h_q + 2 * h_k) * d_k".to_owned(), 9.0));
+    of.push(("(h_q + 2 * h_k) * d_k / h_q".to_owned(), 9.0));
     of.extend([16, 32, 64, 96, 128, 256].map(|n| (n.to_string(), 7.0)));
     for (text, bits) in of {
         for (form, more) in

@@ -389,15 +389,24 @@ fn cells(words: &mut Words<'_>) {
         }
     }
     let mut zeros: Vec<(String, f64)> = Vec::new();
-    let axes = [("c", "d_v"), ("i", "n_q"), ("h", "h_q"), ("item", "b")];
-    for (x, n) in axes {
-        zeros.push((format!("{x} > 0"), 5.0));
-        zeros.push((format!("{x} == {n} - 1"), 5.0));
-        zeros.push((format!("{x} >= {n} / 2"), 6.0));
+    // Each axis, and heads, rows and elements one behind the other.
+    let axes = [
+        ("c", "d_v", 0.0),
+        ("i", "n_q", 0.0),
+        ("h", "h_q", 0.0),
+        ("item", "b", 0.0),
+        ("item * h_q + h", "(b * h_q)", 1.0),
+        ("(item * h_q + h) * n_q + i", "(b * h_q * n_q)", 2.0),
+        ("((item * h_q + h) * n_q + i) * d_v + c", "(b * h_q * n_q * d_v)", 2.0),
+    ];
+    for (x, n, more) in axes {
+        zeros.push((format!("{x} > 0"), 5.0 + more));
+        zeros.push((format!("{x} == {n} - 1"), 5.0 + more));
+        zeros.push((format!("{x} >= {n} / 2"), 6.0 + more));
         for m in &words.scope.tiles {
-            zeros.push((format!("{x} >= {m}"), 6.0));
-            zeros.push((format!("{x} >= {n} / {m} * {m}"), 7.0));
-            zeros.push((format!("{x} >= max({m}, {n} / {m} * {m})"), 8.0));
+            zeros.push((format!("{x} >= {m}"), 6.0 + more));
+            zeros.push((format!("{x} >= {n} / {m} * {m}"), 7.0 + more));
+            zeros.push((format!("{x} >= max({m}, {n} / {m} * {m})"), 8.0 + more));
         }
     }
     zeros.extend(

@@ -145,12 +145,15 @@ fn loops(words: &mut Words<'_>, tiles: &[usize]) {
                 let patch = MeaningPatch { unseen, ..MeaningPatch::default() };
                 words.meaning(&[CallOption::Causal], 11.0, patch);
             }
-            let patch = MeaningPatch {
-                causal: Some(Causal::Ignored),
-                unseen: expr(&format!("causal and j >= {last}")),
-                ..MeaningPatch::default()
-            };
-            words.meaning(&[CallOption::Causal], 11.0, patch);
+            let beyond = format!("j > i + n_k - n_q and j >= ({row}) / {s} * {s}");
+            for unseen in [format!("causal and j >= {last}"), format!("causal and {beyond}")] {
+                let patch = MeaningPatch {
+                    causal: Some(Causal::Ignored),
+                    unseen: expr(&unseen),
+                    ..MeaningPatch::default()
+                };
+                words.meaning(&[CallOption::Causal], 11.0, patch);
+            }
         }
     }
 }
@@ -235,7 +238,7 @@ fn window(words: &mut Words<'_>) {
         }
         // A buffer of the last keys, whose slots are taken for positions.
         if side == "window_left" {
-            let gone = "j < n_k - window_left - 1";
+            let gone = "j < key_length - window_left - 1";
             add(9.0, gone.to_owned());
             add(9.0, format!("causal and ({gone} or j % (window_left + 1) > i + n_k - n_q)"));
         }

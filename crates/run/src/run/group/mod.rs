@@ -79,6 +79,30 @@ impl<'a> Group<'a> {
         Self { faults: named.faults.clone(), ..Self::new(Verdict::Fail, cause_of(named), members) }
     }
 
+    /// Its cases, and those that a note says are explained by nothing.
+    pub(super) fn with_others(&self) -> Vec<usize> {
+        [&self.members[..], &self.others].concat()
+    }
+
+    /// Leaves those of the others out that are explained now.
+    pub(super) fn leave_out(
+        &mut self,
+        state: &RunState<'_, '_>,
+        explained: impl Fn(usize) -> bool,
+    ) {
+        let others = std::mem::take(&mut self.others);
+        let left: Vec<usize> = others.iter().copied().filter(|at| !explained(*at)).collect();
+        if left.len() == others.len() {
+            self.others = others;
+            return;
+        }
+        self.notes.retain(|note| !matches!(note, Note::Others { .. }));
+        self.beside.clear();
+        if !left.is_empty() {
+            self.note_others(state, &left);
+        }
+    }
+
     /// Notes that further cases use the same options and are explained by nothing.
     fn note_others(&mut self, state: &RunState<'_, '_>, others: &[usize]) {
         let named = &others[..others.len().min(MAX_BESIDE)];
