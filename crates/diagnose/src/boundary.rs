@@ -7,6 +7,7 @@ use qkvet_engine::lowering::width_of;
 use qkvet_engine::plain::Extent as Whole;
 use qkvet_spec::{
     CallOption, Condition, Dims, Dtype, Extent, IndexEnv, IndexExpr, IndexName, Meaning, OptionSet,
+    ResultName,
 };
 
 use crate::cause::Records;
@@ -36,23 +37,32 @@ impl Place {
 const CHANCES: f64 = 100.0;
 /// Literals that are joined.
 const MAX_LITERALS: usize = 4;
-/// What a bit of a condition has to be worth, in parts of all samples.
-const WORTH: f64 = 0.003;
+/// Losses that a bit of a condition has to leave out, in parts of the gains.
+const WORTH: f64 = 0.01;
+/// Conditions that are held against chance.
+const MAX_TRIED: usize = 300;
 /// Elements of a call that are learned from, of each kind.
 const MAX_ELEMENTS: usize = 12;
-/// How often elements that the condition leaves out are added.
+/// Cases that are learned from, of each kind.
+const MAX_CASES: usize = 2000;
+/// How often what the condition leaves out is added.
 const MAX_ROUNDS: usize = 3;
 
 /// What all failing cases have in common and few passing ones: of the cases where it holds, more
 /// than half fail. It describes these cases and proves nothing of others.
 pub fn boundary(failing: &[Place], passing: &[Place]) -> Option<Condition> {
-    let sample = |is_gain: bool| move |place: &Place| Sample { env: place.env(), is_gain };
-    let wrong = failing.iter().map(sample(true));
-    let samples: Vec<Sample> = wrong.chain(passing.iter().map(sample(false))).collect();
-    let when = shared(&samples, false)?;
-    let right = samples.iter().filter(|it| !it.is_gain && when.holds(&it.env)).count();
-    let condition = Condition { when, wrong: failing.len(), of: failing.len() + right };
-    (right < failing.len()).then_some(condition)
+    let of = |places: &[Place], is_gain| -> Vec<Sample> {
+        places.iter().map(|place| Sample { env: place.env(), is_gain }).collect()
+    };
+    let (wrong, right) = (of(failing, true), of(passing, false));
+    let samples = [some(&wrong, MAX_CASES), some(&right, MAX_CASES)].concat();
+    let when = learned(samples, false, &|when| {
+        let left: Vec<Sample> = wrong.iter().filter(|it| !when.holds(&it.env)).copied().collect();
+        some(&left, MAX_CASES)
+    })?;
+    let right = right.iter().filter(|it| when.holds(&it.env)).count();
+    let condition = Condition { when, wrong: wrong.len(), of: wrong.len() + right };
+    (right < wrong.len()).then_some(condition)
 }
 
 /// What all wrong elements of results have in common, and at most half of the right ones of these
@@ -61,34 +71,52 @@ pub fn region(failures: &Records<'_>, right: &[RightCall], base: &Meaning) -> Op
     let mut records = chosen(failures, right, base);
     // Of laws that hold of wrong results too nothing is known by element.
     records.retain(|record| record.is_known || record.is_wrong());
-    let mut samples: Vec<Sample> = records
-        .iter()
-        .flat_map(|record| [true, false].map(|is_wrong| some(elements(record, is_wrong).collect())))
-        .flatten()
-        .collect();
+    // Columns of the output, keys of weights and rows of the log-sum-exp are not the same.
+    let has_wrong = |want: &ResultName| {
+        records.iter().any(|record| elements(record, *want, true).next().is_some())
+    };
+    let want = ResultName::ALL.into_iter().find(has_wrong)?;
+    let of = |record: &Record, is_wrong: bool, is_asked: &dyn Fn(&Sample) -> bool| {
+        let all: Vec<Sample> = elements(record, want, is_wrong).filter(is_asked).collect();
+        some(&all, MAX_ELEMENTS)
+    };
+    let both = |record| [of(record, true, &|_| true), of(record, false, &|_| true)].concat();
+    let samples = records.iter().flat_map(both).collect();
+    let when = learned(samples, true, &|when| {
+        let left = |record| of(record, true, &|it| !when.holds(&it.env));
+        records.iter().flat_map(left).collect()
+    })?;
+    let all = |is_wrong| records.iter().flat_map(move |record| elements(record, want, is_wrong));
+    let count = |is_wrong| all(is_wrong).filter(|it| when.holds(&it.env)).count();
+    let (wrong, right) = (count(true), count(false));
+    let is_narrow = 2 * right <= all(false).count();
+    is_narrow.then_some(Condition { when, wrong, of: wrong + right })
+}
+
+/// The condition of samples that leaves out no gain of all: what it does is added to them.
+fn learned(
+    mut samples: Vec<Sample>,
+    of_elements: bool,
+    left_out: &dyn Fn(&IndexExpr) -> Vec<Sample>,
+) -> Option<IndexExpr> {
     for _ in 0..MAX_ROUNDS {
-        let when = shared(&samples, true)?;
-        let count = |is_wrong: bool| {
-            let all = records.iter().flat_map(|record| elements(record, is_wrong));
-            all.filter(|it| when.holds(&it.env)).count()
-        };
-        let left_out = |record: &Record| {
-            some(elements(record, true).filter(|it| !when.holds(&it.env)).collect())
-        };
-        let left: Vec<Sample> = records.iter().flat_map(left_out).collect();
+        let when = shared(&samples, of_elements)?;
+        let left = left_out(&when);
         if left.is_empty() {
-            let (wrong, right) = (count(true), count(false));
-            let all = records.iter().flat_map(|record| elements(record, false)).count();
-            return (2 * right <= all).then_some(Condition { when, wrong, of: wrong + right });
+            return Some(when);
         }
         samples.extend(left);
     }
     None
 }
 
-/// The elements of a call that are wrong, or those that are right.
-fn elements(record: &Record, is_wrong: bool) -> impl Iterator<Item = Sample> + '_ {
-    record.results.iter().flat_map(move |one| {
+/// The elements of a result that are wrong, or those that are right.
+fn elements(
+    record: &Record,
+    want: ResultName,
+    is_wrong: bool,
+) -> impl Iterator<Item = Sample> + '_ {
+    record.results.iter().filter(move |one| one.want == want).flat_map(move |one| {
         let env = element_env(&record.call, width_of(one.want, record.call.dims()), Whole::Whole);
         let all =
             (0..one.got.len()).filter(move |at| one.tells[*at] && one.is_held[*at] != is_wrong);
@@ -96,8 +124,8 @@ fn elements(record: &Record, is_wrong: bool) -> impl Iterator<Item = Sample> + '
     })
 }
 
-fn some(all: Vec<Sample>) -> Vec<Sample> {
-    sample_evenly(&all, MAX_ELEMENTS).copied().collect()
+fn some(all: &[Sample], most: usize) -> Vec<Sample> {
+    sample_evenly(all, most).copied().collect()
 }
 
 /// A literal that all gains meet.
@@ -117,13 +145,16 @@ struct Common {
 /// the options of a shape, formats.
 fn shared(samples: &[Sample], of_elements: bool) -> Option<IndexExpr> {
     let (gains, losses): (Vec<Sample>, Vec<Sample>) = samples.iter().partition(|it| it.is_gain);
+    if gains.is_empty() || losses.is_empty() {
+        return None;
+    }
     let texts = texts(samples, of_elements);
     let mass: f64 = texts.iter().map(|text| libm::exp2(-text.bits)).sum();
     let common = |text: Text| {
         let when = parsed(&text.text)?;
         let is_common = gains.iter().all(|it| when.holds(&it.env));
-        let losses = bits(losses.iter().map(|it| is_common && when.holds(&it.env)));
-        is_common.then_some(Common { text, when, losses })
+        let losses = || bits(losses.iter().map(|it| when.holds(&it.env)));
+        is_common.then(losses).map(|losses| Common { text, when, losses })
     };
     let mut all: Vec<Common> = texts.into_iter().filter_map(common).collect();
     let n_words = losses.len().div_ceil(64);
@@ -137,7 +168,7 @@ fn shared(samples: &[Sample], of_elements: bool) -> Option<IndexExpr> {
     };
     let key = |set: &[usize]| {
         let bits: f64 = set.iter().map(|one| all[*one].text.bits).sum();
-        left(set) as f64 + bits * WORTH * samples.len() as f64
+        left(set) as f64 + bits * WORTH * gains.len() as f64
     };
     let is_chance = |at: usize, set: &[usize]| {
         let (one, others) = (&all[set[at]], [&set[..at], &set[at + 1..]].concat());
@@ -147,27 +178,25 @@ fn shared(samples: &[Sample], of_elements: bool) -> Option<IndexExpr> {
         chance * CHANCES >= 1.0
     };
     let is_told = |set: &[usize]| !(0..set.len()).any(|at| is_chance(at, set));
-    let mut best: Vec<usize> = Vec::new();
-    let better = |set: &[usize], best: &mut Vec<usize>| {
-        if (best.is_empty() || key(set) < key(best)) && is_told(set) {
-            *best = set.to_vec();
-        }
+    // The first that is told, of the shortest that leave fewest losses.
+    let first = |sets: Vec<Vec<usize>>, below: f64| {
+        let keyed = sets.into_iter().map(|set| (key(&set), set));
+        let mut keyed: Vec<(f64, Vec<usize>)> = keyed.filter(|(key, _)| *key < below).collect();
+        keyed.sort_by(|x, y| x.0.total_cmp(&y.0));
+        keyed.into_iter().take(MAX_TRIED).find(|(_, set)| is_told(set))
     };
-    for at in 0..all.len() {
-        better(&[at], &mut best);
-        (0..at).for_each(|other| better(&[other, at], &mut best));
-    }
+    let numbers = 0..all.len();
+    let pairs = numbers.clone().flat_map(|at| (0..at).map(move |other| vec![other, at]));
+    let sets = numbers.clone().map(|at| vec![at]).chain(pairs).collect();
+    let (mut least, mut best) = first(sets, f64::INFINITY)?;
     while (2..MAX_LITERALS).contains(&best.len()) {
-        let before = best.clone();
-        let with = |one| [&before[..], &[one]].concat();
-        (0..all.len()).for_each(|one| better(&with(one), &mut best));
-        if best.len() == before.len() {
-            break;
-        }
+        let more = numbers.clone().map(|one| [&best[..], &[one]].concat()).collect();
+        let Some(next) = first(more, least) else { break };
+        (least, best) = next;
     }
     best.sort_unstable();
     let texts: Vec<&str> = best.iter().map(|one| all[*one].text.text.as_str()).collect();
-    if texts.is_empty() { None } else { parsed(&texts.join(" and ")) }
+    parsed(&texts.join(" and "))
 }
 
 /// What is drawn at once: a format, options with their shape, extents, and for what speaks of

@@ -434,16 +434,16 @@ fn note(note: &Note) -> String {
     }
 }
 
-/// `, only where n_k mod 64 ≠ 0 and bias is used (12 of 14 there)`.
+/// `, only where bias and n_k mod 64 ≠ 0 (12 of 14 there)`.
 fn only_where(Condition { when, wrong, of }: &Condition) -> String {
     format!(", only where {} ({wrong} of {of} there)", deviation::condition(when))
 }
 
-/// `310 of 322 elements where causal and i ≥ 4, and none elsewhere`, else those of one case.
+/// `310 of 322 elements looked at where causal and i ≥ 4, none of the others`, else those of one case.
 fn wrong(finding: &Finding) -> Option<String> {
     let region = |Condition { when, wrong, of }: &Condition| {
         let when = deviation::condition(when);
-        format!("{wrong} of {of} elements where {when}, and none elsewhere")
+        format!("{wrong} of {of} elements looked at where {when}, none of the others")
     };
     let of_case = || finding.structure.as_ref().map(wrong_elements);
     finding.region.as_ref().map(region).or_else(of_case)

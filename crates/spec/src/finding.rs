@@ -452,8 +452,8 @@ pub struct Finding {
     /// those that have it show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<Condition>,
-    /// What all wrong elements of results have in common and few others, for wrong results that no
-    /// fault explains.
+    /// What all wrong elements have in common and few others, of the results that were looked at in
+    /// the widest format, for wrong results that no fault explains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<Condition>,
     /// The smallest input found.

@@ -181,8 +181,8 @@ impl IndexExpr {
         self.0.tree.least(name)
     }
 
-    /// Extents and numbers on both sides of what its relations `x >= n`, `x < n`, `x % n == r` and
-    /// `x % n != r` compare: `n − 1` and `n`, and multiples of `n` and of its half.
+    /// Extents and numbers that its relations tell apart: `n − 1` and `n` of `x >= n` and `x < n`; of
+    /// `x % n == r` and `x % n != r` an odd multiple of `n` and one that is half of it more.
     pub fn edges(&self) -> Vec<(Extent, i64)> {
         let mut found = Vec::new();
         self.0.tree.edges(&mut found);
@@ -292,7 +292,8 @@ impl Tree {
             }
             (BinaryOp::Eq | BinaryOp::Ne, [Self::Binary(BinaryOp::Rem, rest), Self::Number(_)]) => {
                 if let [Self::Name(IndexName::Extent(extent)), Self::Number(n)] = **rest {
-                    found.extend([3 * n, 3 * n + n / 2].map(|at| (extent, at)));
+                    let least = if extent < Extent::NQ { n } else { 3 * n };
+                    found.extend([least, least + n / 2].map(|at| (extent, at)));
                 }
             }
             (

@@ -423,8 +423,8 @@ impl Tiles<'_> {
     }
 }
 
-/// `n` keys in the order of their parts, and where each part ends, from part 0 on; `None` where a
-/// part has no number, or too large a one.
+/// `n` keys in the order of their parts, and where each part ends, from part 0 to the last one that
+/// has a key; `None` where a part has no number, or too large a one.
 fn parts(part: &IndexExpr, env: &IndexEnv, n: usize) -> Option<(Vec<usize>, Vec<usize>)> {
     let number = |j: usize| {
         let env = IndexEnv { j: i64::try_from(j).unwrap_or(0), ..*env };

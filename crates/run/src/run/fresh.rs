@@ -133,7 +133,8 @@ impl FreshCalls for Fresh<'_, '_, '_, '_> {
             let places = (&own[number / 2 % own.len()], &other[number % other.len()]);
             let mut plan = varied(self.law, places, seed);
             // Half of them stay as they are: a condition may end elsewhere than is thought.
-            let size = sizes.get(number / 4 % sizes.len().max(1)).filter(|_| number % 4 < 2);
+            let turn = (index / 4) % sizes.len().max(1);
+            let size = sizes.get(turn).filter(|_| number % 4 < 2);
             if let Some((extent, size)) = size {
                 set(&mut plan.dims, *extent, *size);
             }

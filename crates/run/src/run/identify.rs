@@ -63,24 +63,27 @@ pub(super) fn identified<'a>(
     let mut open: Vec<usize> = Vec::new();
     // Who is named, and explains nearly all that a group of the atlas does, takes its place.
     for group in groups.iter_mut().filter(|group| is_of_values(group)) {
-        let share = |other: &Group<'a>| {
-            let is_shared = |at: &&usize| other.members.contains(at);
-            group.members.iter().filter(is_shared).count() * 10 >= group.members.len() * 9
+        let own: BTreeSet<usize> = group.members.iter().copied().collect();
+        let is_free = |at: &usize| !own.contains(at);
+        let takes_over = |other: &Group<'a>| {
+            let shared = other.members.iter().filter(|at| own.contains(at)).count();
+            other.cause.is_named() && shared * 10 >= own.len() * 9
         };
-        let takes_over = |other: &&mut Group<'a>| {
-            !group.faults.is_empty() && other.cause.is_named() && share(other)
-        };
-        if let Some(other) = found.iter_mut().find(takes_over) {
-            open.append(&mut group.others);
-            other.members.append(&mut group.members);
-            other.members.sort_unstable();
-            other.members.dedup();
-        } else if group.faults.is_empty() {
-            group.members.retain(|at| !found.iter().any(|other| other.members.contains(at)));
-        } else {
-            let is_free = |at: &usize| !group.members.contains(at);
+        let heir = found.iter().position(takes_over).filter(|_| !group.faults.is_empty());
+        if !group.faults.is_empty() {
             found.iter_mut().for_each(|other| other.members.retain(is_free));
-            group.leave_out(state, |at| found.iter().any(|other| other.members.contains(&at)));
+        }
+        let taken: BTreeSet<usize> =
+            found.iter().flat_map(|other| other.members.iter().copied()).collect();
+        match heir {
+            Some(heir) => {
+                open.append(&mut group.others);
+                group.members.clear();
+                found[heir].members.extend(&own);
+                found[heir].members.sort_unstable();
+            }
+            None if group.faults.is_empty() => group.members.retain(|at| !taken.contains(at)),
+            None => group.leave_out(state, |at| taken.contains(&at)),
         }
     }
     let is_in = |groups: &[Group<'a>], at: &usize| groups.iter().any(|it| it.members.contains(at));

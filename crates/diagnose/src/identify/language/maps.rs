@@ -123,7 +123,8 @@ pub(super) fn add(words: &mut Words<'_>) {
             *item(&mut apart) = expr(&format!("({base}) % b"));
             past_end(words, option, bits, apart, &format!("{base} >= b"), false);
         }
-        // A transposed copy is read as if it had a row for each query.
+        // The copy of one head with queries and keys exchanged, read in rows of as many numbers as it
+        // has queries.
         let name = option.name();
         let mut copied = MeaningPatch::default();
         *row(&mut copied) = expr(&format!("j % {name}_queries"));
@@ -148,7 +149,7 @@ pub(super) fn add(words: &mut Words<'_>) {
         ..MeaningPatch::default()
     };
     words.meaning(&[], 7.0, exchanged);
-    // Items of packed keys and values are as far apart as those of the queries.
+    // Items of packed keys and values begin where those of the queries do, and are as long.
     let at = "(item * n_q + j)";
     let index = || expr(&format!("{at} % n_k"));
     let packed = MeaningPatch {

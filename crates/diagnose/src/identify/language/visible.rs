@@ -129,7 +129,8 @@ fn causal(words: &mut Words<'_>) {
 }
 
 /// Loops over tiles of keys that end by the first or the last row of a tile of queries: what ends
-/// too early hides keys, and without another test what ends too late shows them.
+/// too early hides keys, and without another test, or with one in the last tile alone, keys are shown
+/// that should not be.
 fn loops(words: &mut Words<'_>, tiles: &[usize]) {
     let powers = |t: &&usize| t.is_power_of_two() && **t >= 4;
     for t in tiles.iter().filter(powers) {
@@ -158,8 +159,8 @@ fn loops(words: &mut Words<'_>, tiles: &[usize]) {
     }
 }
 
-/// The same of windows: `t` queries share a loop over tiles of `s` keys. What begins too late or
-/// ends too early hides keys; tiles as they are, without another test, show them.
+/// Loops over tiles of `s` keys that `t` queries share, of windows and masks: what begins too late or
+/// ends too early hides keys; tiles in which nothing else is tested show them.
 fn window_loops(words: &mut Words<'_>) {
     let tiles: Vec<usize> = words.scope.tiles.clone();
     let powers = |t: &&usize| t.is_power_of_two() && **t >= 4;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use qkvet_diagnose::{Place, boundary, region, structure};
 use qkvet_engine::law::{CallRecord, read_keys};
-use qkvet_spec::{CallOption, Condition, Contract, Reading, SeenIn, Verdict, WrongElements};
+use qkvet_spec::{CallOption, Cause, Condition, Contract, Reading, SeenIn, Verdict, WrongElements};
 
 use super::replay::keep;
 use crate::run::call::Workers;
@@ -64,7 +64,8 @@ pub(super) fn boundary_of(state: &RunState<'_, '_>, group: &Group<'_>) -> Option
 /// What the wrong elements of the members have in common, if nothing explains all of them: in the
 /// widest format, which tells most.
 pub(super) fn region_of(state: &RunState<'_, '_>, group: &Group<'_>) -> Option<Condition> {
-    let is_open = group.is_unexplained() || group.is_contradicted();
+    let is_of_values = !matches!(group.cause, Cause::Form { .. });
+    let is_open = is_of_values && (group.is_unexplained() || group.is_contradicted());
     if group.verdict != Verdict::Fail || !is_open {
         return None;
     }
