@@ -86,8 +86,9 @@ pub(super) fn identified<'a>(
             None => group.leave_out(state, |at| taken.contains(&at)),
         }
     }
-    let is_in = |groups: &[Group<'a>], at: &usize| groups.iter().any(|it| it.members.contains(at));
-    open.retain(|at| !is_in(&found, at) && !is_in(&groups, at));
+    let told: BTreeSet<usize> =
+        found.iter().chain(&groups).flat_map(|group| group.members.iter().copied()).collect();
+    open.retain(|at| !told.contains(at));
     groups.extend(unexplained(state, &open));
     groups.retain(|group| !group.members.is_empty());
     found.retain(|group| !group.members.is_empty());

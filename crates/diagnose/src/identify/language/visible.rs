@@ -128,18 +128,27 @@ fn causal(words: &mut Words<'_>) {
     loops(words, &tiles);
 }
 
+/// Tiles that loops have.
+fn powers(tiles: &[usize]) -> impl Iterator<Item = usize> + '_ {
+    tiles.iter().copied().filter(|t| t.is_power_of_two() && *t >= 4)
+}
+
+/// Where the last query of a tile of `t` stands among the keys.
+fn last_row(t: usize) -> String {
+    format!("(min(i / {t} * {t} + {t}, n_q) - 1 + n_k - n_q)")
+}
+
 /// Loops over tiles of keys that end by the first or the last row of a tile of queries: what ends
 /// too early hides keys, and without another test, or with one in the last tile alone, keys are shown
 /// that should not be.
 fn loops(words: &mut Words<'_>, tiles: &[usize]) {
-    let powers = |t: &&usize| t.is_power_of_two() && **t >= 4;
-    for t in tiles.iter().filter(powers) {
-        for s in tiles.iter().filter(powers) {
+    for t in powers(tiles) {
+        for s in powers(tiles) {
             let first = format!("(i / {t} * {t} + n_k - n_q) / {s} * {s} + {s}");
             let last = format!(
                 "(min(i / {t} * {t} + {t}, query_length) + key_length - query_length - 1) / {s} * {s} + {s}"
             );
-            let row = format!("(min(i / {t} * {t} + {t}, n_q) - 1 + n_k - n_q)");
+            let row = last_row(t);
             let rounded = format!("({row} + {s} - 1) / {s} * {s}");
             for end in [first, rounded] {
                 let unseen = expr(&format!("causal and j >= {end}"));
@@ -163,12 +172,11 @@ fn loops(words: &mut Words<'_>, tiles: &[usize]) {
 /// ends too early hides keys; tiles in which nothing else is tested show them.
 fn window_loops(words: &mut Words<'_>) {
     let tiles: Vec<usize> = words.scope.tiles.clone();
-    let powers = |t: &&usize| t.is_power_of_two() && **t >= 4;
     let none = MeaningPatch::default;
-    for t in tiles.iter().filter(powers) {
+    for t in powers(&tiles) {
         let first = format!("(i / {t} * {t} + n_k - n_q)");
-        let last = format!("(min(i / {t} * {t} + {t}, n_q) - 1 + n_k - n_q)");
-        for s in tiles.iter().filter(powers) {
+        let last = last_row(t);
+        for s in powers(&tiles) {
             let begin = |row: &str| format!("max({row} - window_left, 0) / {s} * {s}");
             let tiles = format!("(min(n_k, window_left + {t}) + {s} - 1) / {s} * {s}");
             for hidden in [
