@@ -40,7 +40,7 @@ impl Environment {
         // The profile of the tests: what is built already serves.
         let build = format!(
             "-m maturin build --locked --profile dev --features workspace --interpreter {base} \
-             --manifest-path"
+             --compression-method stored --manifest-path"
         );
         finish(Command::new(&base).args(build.words()).arg(manifest).arg("--out").arg(&wheels))
             .ends(0);

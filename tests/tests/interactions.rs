@@ -11,7 +11,7 @@ use qkvet_engine::simulate::Simulator;
 use qkvet_gen::{CasePlan, build, plans};
 use qkvet_report::English;
 use qkvet_run::adapters::{NamedTarget, OpenTarget, OwnTarget};
-use qkvet_run::config::{CaseSource, RunConfig};
+use qkvet_run::config::{CaseSource, FailFast, RunConfig};
 use qkvet_run::run::run;
 use qkvet_spec::CallOption::{
     self, AlibiSlopes, Bias, Causal, KeyLengths, Mask, Packed, QueryLengths, Scale, Sinks, Softcap,
@@ -168,7 +168,7 @@ fn few_shapes_are_asked_and_find_what_is_lost() {
     let suite = Suite { most_shapes: Some(most), ..catalog.suites["smoke"].clone() };
     let results = Some(vec![ResultName::Output]);
     let fit = Fit { options: Some(options.to_vec()), results, ..Fit::default() };
-    let summary = |(option, beside, loss): (CallOption, CallOption, Loss)| {
+    let summary = |(option, beside, loss): (CallOption, CallOption, Loss), fail_fast| {
         let shapes = Arc::default();
         let noted = Arc::clone(&shapes);
         let open = move || {
@@ -184,6 +184,7 @@ fn few_shapes_are_asked_and_find_what_is_lost() {
             laws: catalog.suite_laws(&suite).expect("known laws"),
             dtypes: vec![dtype],
             contracts: [(dtype, &catalog.contracts["f32"])].into(),
+            fail_fast,
             ..RunConfig::of(&English, &catalog, &target, cases, &stop)
         };
         let summary = run(&config, &mut |_| {}).expect("a run");
@@ -192,12 +193,12 @@ fn few_shapes_are_asked_and_find_what_is_lost() {
         summary
     };
     // These two exclude each other.
-    let right = summary((Packed, KeyLengths, Loss::Off));
+    let right = summary((Packed, KeyLengths, Loss::Off), FailFast::Off);
     assert!(right.findings.is_empty(), "{name}: {:?}", right.findings);
     assert!(right.coverage.laws.len() >= 15, "{name}: {:?}", right.coverage.laws);
     for option in options {
         for beside in options.iter().filter(|beside| *beside != option) {
-            let found = summary((*option, *beside, Loss::Off));
+            let found = summary((*option, *beside, Loss::Off), FailFast::First);
             assert!(!found.findings.is_empty(), "{name}: {option} beside {beside}");
         }
     }

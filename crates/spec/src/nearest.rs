@@ -54,21 +54,3 @@ pub(crate) fn unknown_in<'a>(
         None => error.hint(format!("known: {list}")),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_that_is_meant_has_something_in_common() {
-        for (name, known, expected) in [
-            ("expct", ["expect", "title"], Some("expect")),
-            ("T", ["b", "n_q"], None),
-            ("q", ["Q", "K"], Some("Q")),
-            ("n", ["n_q", "K"], None),
-            ("S2", ["S", "K"], Some("S")),
-        ] {
-            assert_eq!(nearest(name, known), expected, "{name}");
-        }
-    }
-}

@@ -16,15 +16,3 @@ pub fn spans(numbers: &[usize]) -> String {
         .collect::<Vec<_>>()
         .join(", ")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_in_a_row_is_a_span() {
-        assert_eq!(spans(&[0, 1, 2, 3, 5]), "0–3, 5");
-        assert_eq!(spans(&[1, 2]), "1–2");
-        assert_eq!(spans(&[]), "none");
-    }
-}

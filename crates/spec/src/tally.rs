@@ -29,23 +29,3 @@ pub(crate) fn cases<'de, D: Deserializer<'de>>(source: D) -> Result<usize, D::Er
     }
     Ok(cases)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_cannot_be_a_number_of_cases_is_refused() {
-        let read = |text: &str| {
-            tally(&mut serde_json::Deserializer::from_str(text)).map_err(|e| e.to_string())
-        };
-        assert_eq!(read(r#"{"PASS": 1099511627776}"#).expect("a tally")["PASS"], MAX_CASES);
-        let error = read(r#"{"PASS": 18446744073709551615}"#).expect_err("too many");
-        assert!(
-            error.starts_with(
-                "cases of `PASS`: expected at most 1099511627776, got 18446744073709551615"
-            ),
-            "{error}"
-        );
-    }
-}
