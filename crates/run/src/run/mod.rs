@@ -174,8 +174,11 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
         conventions: &conventions,
         stopped: stopped.as_ref(),
     };
-    let mut groups = identify::identified(&state, &mut workers, group::groups(&state));
+    let mut groups = group::groups(&state);
+    // First: a step in a narrower format takes a few calls, and a search for formulas that finds
+    // nothing takes long.
     precision::name_steps(&state, &mut workers, &mut groups)?;
+    let groups = identify::identified(&state, &mut workers, groups);
     for group in groups {
         if let Some(shown) = shown(&state, &mut workers, group)? {
             findings.extend(describe(&state, &workers, shown)?);
