@@ -14,12 +14,13 @@ fn what_is_named_is_what_is_computed() {
         let suite = "--suite smoke --format json";
         let save = format!("check {target} {suite} --dtype float32 --save-fault it.yaml");
         folder.run(save).report(1);
-        let all = folder.run(format!("check {target} {suite} --seed 7 --as it.yaml"));
+        let two = "--dtype float32,bfloat16";
+        let all = folder.run(format!("check {target} {suite} {two} --seed 7 --as it.yaml"));
         let claim = &all.finds(&[])["claim"];
         assert!(claim["explained"].as_u64() > Some(20), "{fault}: {claim}");
         assert_eq!(claim["contradicted"], 0, "{fault}");
         // Neither a right target nor one with another fault computes that.
-        let right = folder.run(format!("check builtin:standard {suite} --as it.yaml"));
+        let right = folder.run(format!("check builtin:standard {suite} {two} --as it.yaml"));
         let claim = &right.report(1)["claim"];
         assert_eq!(claim["explained"], 0, "{fault}");
         assert!(claim["contradicted"].as_u64() > Some(20), "{fault}: {claim}");
@@ -122,7 +123,7 @@ fn a_file_that_says_nothing_is_refused() {
 }
 
 /// Numbers of formulas of which another is run, in the standard tests and in all.
-const STEP: [usize; 2] = [3, 1];
+const STEP: [usize; 2] = [6, 1];
 /// How many of the formulas are no words as they stand: the search fits a number, or joins two.
 const FITTED: usize = 4;
 
@@ -162,7 +163,7 @@ fn what_a_file_says_is_found_again() {
 const COUNTS: &str = "twist: counts, times: '1 + (j / 16 == (n_k - 1) / 16)', of: both";
 
 /// A formula, a part of what is saved, a law and a suite that show it.
-const FORMULAS: [(&str, &str, &str, &str); 53] = [
+const FORMULAS: [(&str, &str, &str, &str); 57] = [
     (COUNTS, "times: 1 + (j / 16", "value", "smoke"),
     ("twist: counts, times: 'j < n_k - 1', of: sum", "of: sum", "value", "smoke"),
     (
@@ -177,6 +178,20 @@ const FORMULAS: [(&str, &str, &str, &str); 53] = [
         "value",
         "smoke",
     ),
+    (
+        "twist: tiles, size: 16, form: {tile: rescaled, values: scaled-twice, sum: right}, at: every",
+        "values: scaled-twice",
+        "value",
+        "smoke",
+    ),
+    (
+        "twist: parts, part: j / ((n_k + 1) / 2), by: max-scaled-twice",
+        "max-scaled",
+        "value",
+        "smoke",
+    ),
+    ("twist: parts, part: j / 16, by: two-to-max", "two-to-max", "value", "smoke"),
+    ("meaning: {query_column: (c % 2 * (d_k / 2) + c / 2) % d_k}", "c % 2 *", "value", "smoke"),
     // Right too where a sink takes all weight and the output is below the normal range.
     ("twist: alibi-distance, distance: n_k - 1 - j", "n_k - 1 - j", "value", "core"),
     ("twist: sink-of, head: (h * n_q + i) % h_q", "sink-of", "value", "smoke"),
@@ -185,7 +200,7 @@ const FORMULAS: [(&str, &str, &str, &str); 53] = [
         "meaning: {score_width: 'min(d_k, 16)'}, twist: output-where, cells: c >= 16, value: 0.0",
         "cells: c >= 16",
         "value",
-        "smoke",
+        "core",
     ),
     ("twist: parts, part: j % 2, by: two-to-lse", "part: j % 2", "value", "smoke"),
     ("twist: lse, form: keys-centered", "keys-centered", "log-sum-exp", "smoke"),

@@ -439,6 +439,8 @@ fn twist(twist: &Twist) -> String {
                     "with a log-sum-exp of 0 for those without a visible key"
                 }
                 PartWeight::LastOnly => "as if only the last existed",
+                PartWeight::MaxScaledTwice => "by maxima that are multiplied with the scale twice",
+                PartWeight::TwoToMax => "by 2 to the power of their maximum, times their row sum",
             };
             format!("the parts of keys j with the same {} are merged {by}", part.text())
         }
@@ -542,6 +544,18 @@ fn counted(times: &IndexExpr, of: CountOf) -> String {
     }
 }
 
+/// What multiplies sums as the maximum rises.
+fn rescaled(by: TileFactor) -> String {
+    let by = match by {
+        TileFactor::Missing => "1",
+        TileFactor::Right => "e^(old − new)",
+        TileFactor::Inverse => "e^(new − old)",
+        TileFactor::ScaledTwice => "e^(scale · (old − new))",
+        TileFactor::BaseTwo => "2^(old − new)",
+    };
+    format!("rescaled by {by}, not e^(old − new),")
+}
+
 /// What is done at tiles of so many keys.
 fn tiled(size: usize, form: &TileForm, at: TilePlace) -> String {
     let place = match at {
@@ -549,7 +563,6 @@ fn tiled(size: usize, form: &TileForm, at: TilePlace) -> String {
         TilePlace::Last => format!("at the last tile of {size} keys"),
         TilePlace::Diagonal => format!("at tiles of {size} keys on the causal diagonal"),
     };
-    let inverse = "rescaled by e^(new − old), not e^(old − new)";
     let what = match form {
         TileForm::Rescaled { values, sum } => match (values, sum) {
             (TileFactor::Missing, TileFactor::Missing) => {
@@ -557,11 +570,9 @@ fn tiled(size: usize, form: &TileForm, at: TilePlace) -> String {
             }
             (TileFactor::Missing, _) => "the weighted values are not rescaled".to_owned(),
             (_, TileFactor::Missing) => "the row sum is not rescaled".to_owned(),
-            (TileFactor::Inverse, TileFactor::Inverse) => {
-                format!("row sum and weighted values are {inverse},")
-            }
-            (TileFactor::Inverse, _) => format!("the weighted values are {inverse},"),
-            (_, _) => format!("the row sum is {inverse},"),
+            (TileFactor::Right, other) => format!("the row sum is {}", rescaled(*other)),
+            (other, TileFactor::Right) => format!("the weighted values are {}", rescaled(*other)),
+            (other, _) => format!("row sum and weighted values are {}", rescaled(*other)),
         },
         TileForm::Divided => "the weighted values are divided by the row sum".to_owned(),
         TileForm::Shifted { by: TileMax::Own } => {

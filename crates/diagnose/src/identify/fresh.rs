@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use qkvet_engine::law::CallRecord;
 use qkvet_engine::lowering::call_env;
 use qkvet_engine::plain::{Extent as Part, Plain};
-use qkvet_spec::{Call, Contract, Extent, Meaning, Reason};
+use qkvet_spec::{Call, Contract, Extent, IndexEnv, Meaning, Reason};
 
 use super::condition::edges;
 use super::layer::{Layer, element_env, is_of_elements};
+use super::literal::{Literal, Sample, literals};
 use super::record::{Bearing, Record, cost, is_near};
 use super::search::{Candidate, ENOUGH, Known, holds_somewhere, places};
 
@@ -197,6 +198,49 @@ impl<'a> Pool<'a> {
         self.open().filter(is_said).map(|(at, _)| at)
     }
 
+    /// What all `gains` have in common and some of the calls do not: how much each such fact weighs,
+    /// and which of the calls break it.
+    fn broken(&self, gains: &[IndexEnv], calls: &[usize]) -> Vec<(f64, Vec<bool>)> {
+        let called = calls.iter().filter_map(|at| Some(call_env(&self.calls[*at].as_ref()?.call)));
+        let envs = gains.iter().copied().chain(called).enumerate();
+        let samples: Vec<Sample> =
+            envs.map(|(number, env)| Sample { env, is_gain: number < gains.len() }).collect();
+        let is_common = |fact: &Literal| (0..gains.len()).all(|at| fact.has(at));
+        let broken =
+            |fact: &Literal| (gains.len()..samples.len()).map(|at| !fact.has(at)).collect();
+        let facts = literals(&samples, false).into_iter().filter(is_common);
+        facts.map(|fact| (libm::exp2(-fact.bits / 2.0), broken(&fact))).collect()
+    }
+
+    /// The calls in such an order that each of the first breaks most of what all `gains` have in common
+    /// and no call before it broke: who explains calls without causal masking alone has to show
+    /// that it holds with it, or to learn that it does not.
+    fn unlike_first(&self, gains: &[IndexEnv], calls: &[usize]) -> Vec<usize> {
+        let mut common = self.broken(gains, calls);
+        let mut left: Vec<usize> = (0..calls.len()).collect();
+        let mut order = Vec::new();
+        while !left.is_empty() && !common.is_empty() {
+            // The first of several.
+            let best = (0..left.len())
+                .rev()
+                .max_by(|x, y| weight(&common, left[*x]).total_cmp(&weight(&common, left[*y])));
+            let call = best.map_or(0, |at| left.remove(at));
+            common.retain(|(_, broken)| !broken[call]);
+            order.push(calls[call]);
+        }
+        order.extend(left.into_iter().map(|call| calls[call]));
+        order
+    }
+
+    /// The calls in such an order that the first break least of what all `gains` have in common: there
+    /// a condition that is too narrow shows.
+    fn like_first(&self, gains: &[IndexEnv], calls: &[usize]) -> Vec<usize> {
+        let common = self.broken(gains, calls);
+        let mut order: Vec<usize> = (0..calls.len()).collect();
+        order.sort_by(|x, y| weight(&common, *x).total_cmp(&weight(&common, *y)));
+        order.into_iter().map(|call| calls[call]).collect()
+    }
+
     /// Puts so many calls that the candidate has to foretell, half of them where it says something.
     /// How many were put, and what it did not foretell.
     pub(super) fn confirm(
@@ -206,19 +250,21 @@ impl<'a> Pool<'a> {
         most: usize,
     ) -> Confirmed {
         let layer = candidate.layer();
-        let inside: Vec<usize> = self.said(known, candidate).collect();
-        let said = inside.clone();
+        let said: Vec<usize> = self.said(known, candidate).collect();
+        let gains = candidate.gains(known);
+        let inside = self.unlike_first(&gains, &said);
         // Outside, those come first where the formula would change something if it held: they show
         // whether the condition ends where it says.
         let always = Layer::always(&candidate.word.formula);
         let others = self.open().filter(|(at, _)| !inside.contains(at));
-        let would = |record: &Record| {
+        let would = |(_, record): &(usize, &Record)| {
             known.concerns(&candidate.word, record) && matters(known, &always, record)
         };
-        let mut outside: Vec<(bool, usize)> =
-            others.map(|(at, record)| (!would(record), at)).collect();
-        outside.sort_unstable();
-        let outside: Vec<usize> = outside.into_iter().map(|(_, at)| at).collect();
+        let (near, far): (Vec<_>, Vec<_>) = others.partition(would);
+        let numbers = |calls: Vec<(usize, &Record)>| -> Vec<usize> {
+            calls.into_iter().map(|(at, _)| at).collect()
+        };
+        let outside = [self.like_first(&gains, &numbers(near)), numbers(far)].concat();
         let (mut put, mut told, mut seen, mut missed) = (0, 0, Vec::new(), Vec::new());
         let (mut inside, mut outside) = (inside.into_iter(), outside.into_iter());
         while put < most {
@@ -268,6 +314,11 @@ pub(super) fn again(known: &Known<'_>, candidates: &[Candidate]) -> Vec<Candidat
     let mut found: Vec<Candidate> = candidates.iter().filter_map(|one| one.again(known)).collect();
     found.sort_by(|x, y| y.score.total_cmp(&x.score));
     found
+}
+
+/// What a call breaks.
+fn weight(common: &[(f64, Vec<bool>)], call: usize) -> f64 {
+    common.iter().filter(|(_, broken)| broken[call]).map(|(weight, _)| weight).sum()
 }
 
 /// Whether a layer changes what is thought of a call.

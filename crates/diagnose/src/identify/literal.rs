@@ -35,6 +35,13 @@ pub(super) struct Literal {
     pub(super) is_option: bool,
 }
 
+impl Literal {
+    /// Whether it holds of a sample.
+    pub(super) fn has(&self, at: usize) -> bool {
+        self.holds.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
+    }
+}
+
 /// The expression of a text. The same few thousand come back with every call that is put.
 pub(crate) fn parsed(text: &str) -> Option<IndexExpr> {
     thread_local! {
@@ -118,6 +125,12 @@ pub(crate) fn texts(samples: &[Sample], of_elements: bool) -> Vec<Text> {
             add(format!("{name} % {m} != 0"), 7.0);
         }
         (1..=3).for_each(|n| add(format!("{name} == {n}"), 6.0));
+        let mut gains =
+            samples.iter().filter(|it| it.is_gain).map(|it| extent.of(it.env.dims)).peekable();
+        let first = gains.peek().copied().filter(|n| *n > 3);
+        if let Some(n) = first.filter(|n| gains.all(|other| other == *n)) {
+            add(format!("{name} == {n}"), 7.0);
+        }
     }
     for side in ["window_left", "window_right"] {
         add(format!("{side} == 0"), 6.0);

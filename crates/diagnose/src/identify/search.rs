@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use qkvet_engine::lowering::{call_env, width_of};
 use qkvet_engine::plain::{Extent, Plain};
-use qkvet_spec::{Call, DeviationFormula, Dims, IndexExpr, Meaning, ResultName};
+use qkvet_spec::{Call, DeviationFormula, Dims, IndexEnv, IndexExpr, Meaning, ResultName};
 
 use super::compound::{compounds, is_fit};
 use super::condition::{Rule, rules};
@@ -17,6 +17,8 @@ use crate::sample_evenly::sample_evenly;
 
 /// Wrong calls that every word is tried on.
 const TRIED: usize = 4;
+/// Words that meet every wrong call.
+const MAX_SURVIVORS: usize = 200;
 /// Words that meet every call: those that explain most, and those that besides make fewest right
 /// calls wrong.
 const MAX_WORDS: [usize; 2] = [24, 16];
@@ -76,6 +78,19 @@ impl Candidate {
         known.candidate(self.word.clone(), self.told.clone())
     }
 
+    /// The calls that it explains; all wrong ones where nothing is counted.
+    pub(super) fn gains(&self, known: &Known<'_>) -> Vec<IndexEnv> {
+        let is_gain = |bearing: Bearing| matches!(bearing, Bearing::Gain | Bearing::Mixed);
+        let changed = self.told.changed.iter().filter(|(_, _, bearing)| is_gain(*bearing));
+        let gains = changed.filter_map(|(at, ..)| known.records.get(*at));
+        let env = |record: &Record| call_env(&record.call);
+        let found: Vec<IndexEnv> = gains.map(env).collect();
+        if !found.is_empty() {
+            return found;
+        }
+        known.records.iter().filter(|it| it.is_wrong()).map(env).collect()
+    }
+
     /// The formula where its shortest rule holds.
     pub(super) fn layer(&self) -> Layer {
         let when = self.rules.first().and_then(|rule| rule.when.clone());
@@ -121,6 +136,7 @@ impl Known<'_> {
             all.iter().filter(|word| self.survives(word, &tried)).cloned().collect();
         let fitted = |family| self.fitted(family, &wrong, &tried);
         survivors.extend(families().iter().filter_map(fitted));
+        let survivors = self.likeliest(survivors, &wrong);
         let mut best: Vec<f64> = Vec::new();
         let mut counted: Vec<(f64, Word)> = Vec::new();
         for word in survivors {
@@ -149,6 +165,21 @@ impl Known<'_> {
         }
         found.sort_by(|x, y| y.score.total_cmp(&x.score));
         found
+    }
+
+    /// The words that explain most of the cheapest wrong calls, where many survive: in narrow formats
+    /// a few small calls refute little.
+    fn likeliest(&self, words: Vec<Word>, wrong: &[&Record]) -> Vec<Word> {
+        if words.len() <= MAX_SURVIVORS {
+            return words;
+        }
+        let few = &wrong[..wrong.len().div_ceil(3)];
+        let counted = |(at, word): (usize, Word)| Some((self.count(&word, few, None)?, at, word));
+        let mut counted: Vec<_> = words.into_iter().enumerate().filter_map(counted).collect();
+        counted.sort_by(|x, y| y.0.total_cmp(&x.0));
+        counted.truncate(MAX_SURVIVORS);
+        counted.sort_by_key(|(_, at, _)| *at);
+        counted.into_iter().map(|(_, _, word)| word).collect()
     }
 
     /// The words that meet every call.

@@ -99,7 +99,8 @@ impl Row {
             }
             Some(Twist::Weights { form }) => sum = reweighed(*form, &logits, &mut terms, sum),
             Some(Twist::Tiles { size, form, at }) => {
-                let tiles = Tiles { size: *size, form: *form, at: *at, call, env };
+                let scale = head.scale.value;
+                let tiles = Tiles { size: *size, form: *form, at: *at, call, env, scale };
                 sum = tiles.sum(&logits, &mut terms, shift) + tail;
                 if tiles.is_divided() && logits.len() > (*size).max(1) {
                     sum = 1.0;
@@ -121,7 +122,8 @@ impl Row {
                 let taken = |of: &[f64]| order.iter().map(|j| of[*j]).collect::<Vec<_>>();
                 let (ordered, mut merged_terms) = (taken(&logits), taken(&terms));
                 let total;
-                (amplified, total) = merged(&ends, *by, &ordered, &mut merged_terms)?;
+                let scale = head.scale.value;
+                (amplified, total) = merged(&ends, (*by, scale), &ordered, &mut merged_terms)?;
                 order.iter().zip(merged_terms).for_each(|(j, term)| terms[*j] = term);
                 of_lse = match by {
                     PartWeight::EmptyAsZero => Some(total),
@@ -334,6 +336,8 @@ struct Tiles<'a> {
     at: TilePlace,
     call: &'a Call,
     env: &'a IndexEnv,
+    /// What scores are multiplied with.
+    scale: f64,
 }
 
 impl Tiles<'_> {
@@ -365,6 +369,8 @@ impl Tiles<'_> {
                 TileFactor::Right => factor,
                 TileFactor::Missing => 1.0,
                 TileFactor::Inverse => 1.0 / factor,
+                TileFactor::ScaledTwice => libm::pow(factor, self.scale),
+                TileFactor::BaseTwo => libm::pow(factor, std::f64::consts::LN_2),
             };
             let mut by_shift = kept;
             let (mut of_values, mut of_sum) = (factor, factor);
@@ -440,8 +446,13 @@ fn parts(part: &IndexExpr, env: &IndexEnv, n: usize) -> Option<(Vec<usize>, Vec<
 }
 
 /// Keys in parts, each with a softmax of its own: by how much errors grow, and the sum of what weighs
-/// the parts. `None` where nothing weighs anything.
-fn merged(ends: &[usize], by: PartWeight, logits: &[f64], terms: &mut [f64]) -> Option<(f64, f64)> {
+/// the parts. `None` where nothing weighs anything. Scores were multiplied with `scale`.
+fn merged(
+    ends: &[usize],
+    (by, scale): (PartWeight, f64),
+    logits: &[f64],
+    terms: &mut [f64],
+) -> Option<(f64, f64)> {
     let n = logits.len();
     let whole = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let (mut total, mut absolute) = (0.0, 0.0);
@@ -486,6 +497,8 @@ fn merged(ends: &[usize], by: PartWeight, logits: &[f64], terms: &mut [f64]) -> 
             PartWeight::TwoToLse => libm::exp2(lse - whole),
             PartWeight::ExpOfLog2 => libm::exp((lse - whole) * std::f64::consts::LOG2_E),
             PartWeight::LastOnly => f64::from(u8::from(part.end == n)),
+            PartWeight::MaxScaledTwice => sum * libm::exp(scale * (max - whole)),
+            PartWeight::TwoToMax => sum * libm::exp2(max - whole),
         };
         terms[part.clone()].iter_mut().for_each(|term| *term /= sum);
         (total, absolute) = (total + weight, absolute + weight.abs());

@@ -214,7 +214,7 @@ fn varied(law: &str, (own, other): (&CasePlan, &CasePlan), seed: u64) -> CasePla
     };
     let d = &mut plan.dims;
     for bits in [0, 24].into_iter().take(1 + pick(56, 2)) {
-        match pick(bits, 18) {
+        match pick(bits, 20) {
             0..=2 => d.n_k = near(d.n_k, bits + 8),
             3 | 4 => d.n_q = near(d.n_q, bits + 8),
             5 => d.n_q = d.n_k,
@@ -227,8 +227,8 @@ fn varied(law: &str, (own, other): (&CasePlan, &CasePlan), seed: u64) -> CasePla
                 let heads = 1 + pick(bits + 8, 4);
                 (d.h_q, d.h_k) = (heads * (1 + pick(bits + 12, 4)), heads);
             }
-            12 => plan.causal = other.causal,
-            13 => (plan.mask, plan.bias) = (other.mask, other.bias),
+            12 | 17 => plan.causal = other.causal,
+            13 | 18 => (plan.mask, plan.bias) = (other.mask, other.bias),
             14 => (plan.scale, plan.softcap) = (other.scale, other.softcap),
             side @ (15 | 16) if plan.window.is_some() => {
                 let window = plan.window.get_or_insert_default();

@@ -437,6 +437,10 @@ pub enum TileFactor {
     Missing,
     /// `e^(new − old)`.
     Inverse,
+    /// `e^(scale·(old − new))`: the maxima have the scale already.
+    ScaledTwice,
+    /// `2^(old − new)`.
+    BaseTwo,
 }
 
 /// A maximum beside that of all tiles so far.
@@ -519,6 +523,10 @@ pub enum PartWeight {
     ShareOfAll,
     /// The exponential of its log-sum-exp, which is taken for 0 where no key is seen.
     EmptyAsZero,
+    /// Its row sum times `e^(scale·maximum)`: the maximum has the scale already.
+    MaxScaledTwice,
+    /// Its row sum times 2 to the power of its maximum.
+    TwoToMax,
 }
 
 /// What is returned instead of attention.

@@ -34,6 +34,11 @@ fn maps(x: &str, n: &str, tiles: &[usize]) -> Vec<(String, f64)> {
     for k in 2..=4 {
         all.push((format!("{x} % (({n} + {}) / {k})", k - 1), 7.0));
     }
+    // Laid out as a matrix with so many rows or columns, and read along the other side.
+    for k in [2, 4, 8, 16] {
+        all.push((format!("({x} % {k} * ({n} / {k}) + {x} / {k}) % {n}"), 8.0));
+        all.push((format!("({x} % max({n} / {k}, 1) * {k} + {x} / max({n} / {k}, 1)) % {n}"), 8.0));
+    }
     // Items know of nothing else, heads of the number of key heads alone: a remainder by another
     // extent would be a condition in the guise of a map.
     if n == "h_q" {
@@ -130,6 +135,12 @@ pub(super) fn add(words: &mut Words<'_>) {
         *row(&mut copied) = expr(&format!("j % {name}_queries"));
         *key(&mut copied) = expr(&format!("i + j / {name}_queries"));
         past_end(words, option, 10.0, copied, &format!("i + j / {name}_queries >= n_k"), true);
+        // The transposed copy, read as if it were none.
+        let at = "(i * n_k + j)";
+        let mut scrambled = MeaningPatch::default();
+        *row(&mut scrambled) = expr(&format!("{at} % {name}_queries"));
+        *key(&mut scrambled) = expr(&format!("{at} / {name}_queries"));
+        past_end(words, option, 10.0, scrambled, &format!("{at} / {name}_queries >= n_k"), true);
         // The one row of a head is read on into what stands behind it.
         let [items, heads] = ["items", "heads"].map(|axis| format!("{name}_{axis}"));
         let own = format!("item * ({items} > 1) * {heads} + h * ({heads} > 1)");

@@ -221,7 +221,7 @@ fn stubs(words: &mut Words<'_>) {
 }
 
 fn tiles(words: &mut Words<'_>) {
-    use TileFactor::{Inverse, Missing, Right};
+    use TileFactor::{BaseTwo, Inverse, Missing, Right, ScaledTwice};
     let rescaled = |values, sum| TileForm::Rescaled { values, sum };
     let lazy = |most: f64, slip| TileForm::Lazy { most, slip };
     let mut forms = vec![
@@ -235,6 +235,11 @@ fn tiles(words: &mut Words<'_>) {
         (TileForm::Shifted { by: TileMax::Own }, 8.0),
         (TileForm::Shifted { by: TileMax::Before }, 8.0),
     ];
+    for other in [ScaledTwice, BaseTwo] {
+        for (values, sum) in [(other, other), (other, Right), (Right, other)] {
+            forms.push((rescaled(values, sum), 9.0));
+        }
+    }
     // Rises that kernels pass over, natural and of base 2.
     for most in [8.0 * LN_2, 4.0 * LN_2, 8.0, 4.0] {
         for slip in [
@@ -251,7 +256,12 @@ fn tiles(words: &mut Words<'_>) {
         for (form, bits) in &forms {
             let form = *form;
             words.twist(&[], *bits, Twist::Tiles { size, form, at: TilePlace::Every });
-            if matches!(form, TileForm::Lazy { .. } | TileForm::Divided) {
+            let is_rare = |factor: TileFactor| matches!(factor, ScaledTwice | BaseTwo);
+            if match form {
+                TileForm::Lazy { .. } | TileForm::Divided => true,
+                TileForm::Rescaled { values, sum } => is_rare(values) || is_rare(sum),
+                TileForm::Shifted { .. } => false,
+            } {
                 continue;
             }
             words.twist(&[], bits + 2.0, Twist::Tiles { size, form, at: TilePlace::Last });
@@ -285,6 +295,8 @@ fn tiles(words: &mut Words<'_>) {
         (PartWeight::LastOnly, 7.0),
         (PartWeight::EmptyAsZero, 8.0),
         (PartWeight::ShareOfAll, 8.0),
+        (PartWeight::MaxScaledTwice, 8.0),
+        (PartWeight::TwoToMax, 8.0),
     ] {
         for (part, more) in &parts {
             words.twist_of(&[], bits + more, part, |part| Twist::Parts { part, by });
