@@ -1,7 +1,6 @@
 //! Files of deviations are read and written.
 
 use qkvet_spec::*;
-use qkvet_spec::{LogitForm, SoftcapForm, StubForm};
 
 #[test]
 fn a_file_is_read_as_it_was_written() {

@@ -1,7 +1,6 @@
 //! What probing finds, as a meaning.
 
 use qkvet_spec::*;
-use qkvet_spec::{Causal, Stage};
 
 #[test]
 fn a_difference_is_a_patch() {

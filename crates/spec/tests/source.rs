@@ -4,7 +4,6 @@ use qkvet_spec::*;
 
 /// Bytes of a file at most.
 const MAX_BYTES: usize = 1 << 20;
-use qkvet_spec::{Law, Suite};
 
 fn check(source: &str, parts: &[&str]) {
     let error = parse_yaml::<Law>("x.yaml", source).expect_err(source);

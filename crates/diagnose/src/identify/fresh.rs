@@ -316,7 +316,7 @@ pub(super) fn again(known: &Known<'_>, candidates: &[Candidate]) -> Vec<Candidat
     found
 }
 
-/// What a call breaks.
+/// How much of what is common a call breaks.
 fn weight(common: &[(f64, Vec<bool>)], call: usize) -> f64 {
     common.iter().filter(|(_, broken)| broken[call]).map(|(weight, _)| weight).sum()
 }

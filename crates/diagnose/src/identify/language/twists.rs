@@ -224,20 +224,21 @@ fn tiles(words: &mut Words<'_>) {
     use TileFactor::{BaseTwo, Inverse, Missing, Right, ScaledTwice};
     let rescaled = |values, sum| TileForm::Rescaled { values, sum };
     let lazy = |most: f64, slip| TileForm::Lazy { most, slip };
+    // Some are at the last tile alone too, or on the diagonal.
     let mut forms = vec![
-        (rescaled(Missing, Missing), 7.0),
-        (rescaled(Missing, Right), 7.0),
-        (rescaled(Right, Missing), 7.0),
-        (rescaled(Inverse, Right), 8.0),
-        (rescaled(Right, Inverse), 8.0),
-        (rescaled(Inverse, Inverse), 8.0),
-        (TileForm::Divided, 8.0),
-        (TileForm::Shifted { by: TileMax::Own }, 8.0),
-        (TileForm::Shifted { by: TileMax::Before }, 8.0),
+        (rescaled(Missing, Missing), 7.0, true),
+        (rescaled(Missing, Right), 7.0, true),
+        (rescaled(Right, Missing), 7.0, true),
+        (rescaled(Inverse, Right), 8.0, true),
+        (rescaled(Right, Inverse), 8.0, true),
+        (rescaled(Inverse, Inverse), 8.0, true),
+        (TileForm::Divided, 8.0, false),
+        (TileForm::Shifted { by: TileMax::Own }, 8.0, true),
+        (TileForm::Shifted { by: TileMax::Before }, 8.0, true),
     ];
     for other in [ScaledTwice, BaseTwo] {
         for (values, sum) in [(other, other), (other, Right), (Right, other)] {
-            forms.push((rescaled(values, sum), 9.0));
+            forms.push((rescaled(values, sum), 9.0, false));
         }
     }
     // Rises that kernels pass over, natural and of base 2.
@@ -249,24 +250,17 @@ fn tiles(words: &mut Words<'_>) {
             LazySlip::SumRescaled,
             LazySlip::NotRescaled,
         ] {
-            forms.push((lazy(most, slip), 11.0));
+            forms.push((lazy(most, slip), 11.0, false));
         }
     }
     for size in words.scope.tiles.clone() {
-        for (form, bits) in &forms {
-            let form = *form;
-            words.twist(&[], *bits, Twist::Tiles { size, form, at: TilePlace::Every });
-            let is_rare = |factor: TileFactor| matches!(factor, ScaledTwice | BaseTwo);
-            if match form {
-                TileForm::Lazy { .. } | TileForm::Divided => true,
-                TileForm::Rescaled { values, sum } => is_rare(values) || is_rare(sum),
-                TileForm::Shifted { .. } => false,
-            } {
-                continue;
+        for (form, bits, is_at_some) in forms.iter().copied() {
+            words.twist(&[], bits, Twist::Tiles { size, form, at: TilePlace::Every });
+            if is_at_some {
+                words.twist(&[], bits + 2.0, Twist::Tiles { size, form, at: TilePlace::Last });
+                let at = TilePlace::Diagonal;
+                words.twist(&[CallOption::Causal], bits + 2.0, Twist::Tiles { size, form, at });
             }
-            words.twist(&[], bits + 2.0, Twist::Tiles { size, form, at: TilePlace::Last });
-            let at = TilePlace::Diagonal;
-            words.twist(&[CallOption::Causal], bits + 2.0, Twist::Tiles { size, form, at });
         }
         for factor in [LOG2_E, LN_2] {
             let form = LogitForm::TimesEachTile { factor, size };
