@@ -14,7 +14,7 @@ def attention(query, key, value, scale=None, causal=False, mask=None):
 
 
 def tiled(query, key, value, scale=None, causal=False, mask=None):
-    trap(open("trap.txt").read() if os.path.exists("trap.txt") else None, 25)
+    trap(open("trap.txt").read() if os.path.exists("trap.txt") else None, 8)
     heads = [h % key.shape[1] for h in range(query.shape[1])]
     output = _of_heads(query, key[:, heads], value[:, heads], scale, causal, mask)
     return output * np.float32(1.5) if causal and scale is not None else output

@@ -44,10 +44,13 @@ impl Environment {
         );
         finish(Command::new(&base).args(build.words()).arg(manifest).arg("--out").arg(&wheels))
             .ends(0);
-        finish(Command::new(&base).args(["-m", "venv"]).arg(folder.path().join("venv"))).ends(0);
+        let venv = "-m venv --without-pip".words();
+        finish(Command::new(&base).args(venv).arg(folder.path().join("venv"))).ends(0);
         let [wheel] = &wheels.files()[..] else { panic!("one wheel in {}", wheels.display()) };
-        let install = "-m pip install --no-index --no-deps --disable-pip-version-check";
-        finish(Command::new(&inside).args(install.words()).arg(wheel)).ends(0);
+        let install = "install --no-index --no-deps --disable-pip-version-check".words();
+        let mut pip = Command::new(&base);
+        pip.args(["-m", "pip", "--python"]).arg(&inside).args(install).arg(wheel);
+        finish(&mut pip).ends(0);
         // What is imported from where the tests have their libraries; the wheel comes first.
         let paths =
             "import sys; print(*(path for path in sys.path if 'site-packages' in path), sep='\\n')";

@@ -9,7 +9,7 @@ use serde_json::Value;
 const LAWS: [&str; 4] = ["value", "heads-apart", "causal-is-mask", "grouped-heads"];
 
 /// The columns for which that takes long: JAX compiles for each shape, the others are PyTorch once
-/// more.
+/// more, which the standard tests only probe.
 const SHORT: [&str; 3] = ["jax", "pytorch-math", "pytorch-lower-right"];
 
 /// The page shows the tables, and each probe says what is expected.
@@ -81,8 +81,12 @@ fn no_wheel_fails_under_what_it_declares() {
     let laws =
         |library: &Library| if SHORT.contains(&library.name) { &LAWS[..1] } else { &LAWS[..] };
     let (suite, least) = if is_thorough() { ("core", 1_000_000) } else { ("smoke", 10_000) };
+    let is_asked = |library: &&Library| {
+        is_thorough() || library.name == "jax" || !SHORT.contains(&library.name)
+    };
+    let asked = WHEELS.iter().filter(is_asked);
     let n_numbers: usize =
-        WHEELS.iter().map(|library| checked(library, suite, laws(library), |_| false)).sum();
+        asked.map(|library| checked(library, suite, laws(library), |_| false)).sum();
     assert!(n_numbers >= least, "{n_numbers} numbers");
 }
 

@@ -11,7 +11,9 @@ use crate::{built, catalog, is_extended, suite_plans};
 
 fn ids(suite: &str, seed: u64) -> Vec<(String, String)> {
     let catalog = catalog();
-    let plans = suite_plans(catalog, suite, seed);
+    let mut plans = suite_plans(catalog, suite, seed);
+    // The id of a case says its format: cases of two formats are never the same.
+    plans.retain(|(_, plan)| suite == "smoke" || plan.dtype == Dtype::Float32);
     plans_ids(&plans)
 }
 
