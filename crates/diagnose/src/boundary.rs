@@ -214,7 +214,8 @@ fn draw(of: &Common, env: &IndexEnv) -> Draw {
     }
     let (IndexEnv { item, h, i, .. }, [left, right], [keys, queries]) =
         (env, env.window, env.lengths);
-    let sides = [IndexName::WindowLeft, IndexName::WindowRight];
+    let open = [0, 1].map(IndexName::WindowOpen);
+    let sides = [IndexName::WindowLeft, IndexName::WindowRight].into_iter().chain(open);
     let is_of_call = !sides.into_iter().any(|side| of.when.mentions(side));
     let row = match is_of_elements(&of.when) {
         true => Some([*item, *h, *i, left, right, keys, queries]),

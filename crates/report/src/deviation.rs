@@ -54,6 +54,10 @@ pub(crate) fn evidence(deviation: &Deviation) -> String {
 pub(crate) fn condition(when: &IndexExpr) -> String {
     when.text()
         .replace("mask_hides", "the mask hides a key")
+        .replace("not window_left_open", "the window has a left limit")
+        .replace("not window_right_open", "the window has a right limit")
+        .replace("window_left_open", "the window has no left limit")
+        .replace("window_right_open", "the window has no right limit")
         .replace(" % ", " mod ")
         .replace(">=", "≥")
         .replace("<=", "≤")

@@ -27,6 +27,8 @@ pub enum IndexName {
     WindowLeft,
     /// How far it reaches behind a query.
     WindowRight,
+    /// 1 where a side of the window, left or right, has no limit.
+    WindowOpen(usize),
     /// How many keys of the batch item exist.
     KeyLength,
     /// How many queries of it exist.
@@ -55,7 +57,7 @@ impl IndexName {
 }
 
 /// All but the extents and the options.
-const NAMES: [(&str, IndexName); 24] = [
+const NAMES: [(&str, IndexName); 26] = [
     ("mask_hides", IndexName::MaskHides),
     ("h", IndexName::Head),
     ("i", IndexName::Query),
@@ -64,6 +66,8 @@ const NAMES: [(&str, IndexName); 24] = [
     ("item", IndexName::Item),
     ("window_left", IndexName::WindowLeft),
     ("window_right", IndexName::WindowRight),
+    ("window_left_open", IndexName::WindowOpen(0)),
+    ("window_right_open", IndexName::WindowOpen(1)),
     ("key_length", IndexName::KeyLength),
     ("query_length", IndexName::QueryLength),
     ("mask_items", IndexName::MaskAxis(0)),
@@ -181,8 +185,8 @@ impl IndexExpr {
         self.0.tree.least(name)
     }
 
-    /// Extents and numbers that its relations tell apart: `n − 1` and `n` of `x >= n` and `x < n`; of
-    /// `x % n == r` and `x % n != r` an odd multiple of `n` and one that is half of it more.
+    /// Extents and numbers that its relations tell apart: `n − 1` and `n` of `x >= n` and `x < n`; `n`
+    /// and `n + 1` of `x == n` and `x != n`; of `x % n == r` and `x % n != r` an odd multiple of `n` and one that is half of it more.
     pub fn edges(&self) -> Vec<(Extent, i64)> {
         let mut found = Vec::new();
         self.0.tree.edges(&mut found);
@@ -302,6 +306,12 @@ impl Tree {
             ) => {
                 found.extend([n - 1, *n].map(|at| (*extent, at)));
             }
+            (
+                BinaryOp::Eq | BinaryOp::Ne,
+                [Self::Name(IndexName::Extent(extent)), Self::Number(n)],
+            ) => {
+                found.extend([*n, n + 1].map(|at| (*extent, at)));
+            }
             _ => {}
         }
     }
@@ -399,6 +409,7 @@ impl IndexEnv {
             IndexName::Item => self.item,
             IndexName::WindowLeft => self.window[0],
             IndexName::WindowRight => self.window[1],
+            IndexName::WindowOpen(side) => i64::from(self.window[side] == UNLIMITED),
             IndexName::KeyLength => self.lengths[0],
             IndexName::QueryLength => self.lengths[1],
             IndexName::MaskHides => i64::from(self.mask_hides),
@@ -441,6 +452,6 @@ impl schemars::JsonSchema for IndexExpr {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "description": "integer expression over b h_q h_k n_q n_k d_k d_v h i j c item window_left window_right key_length query_length float64 float32 float16 bfloat16 return_weights return_lse, and the options: scale causal mask bias softcap window sinks alibi_slopes key_lengths query_lengths packed" })
+        schemars::json_schema!({ "type": "string", "description": "integer expression over b h_q h_k n_q n_k d_k d_v h i j c item window_left window_right window_left_open window_right_open key_length query_length float64 float32 float16 bfloat16 return_weights return_lse, and the options: scale causal mask bias softcap window sinks alibi_slopes key_lengths query_lengths packed" })
     }
 }

@@ -1,4 +1,4 @@
-//! Conditions: the rules of one, two or three literals that hold for all gains and for no loss.
+//! Conditions: the rules of one to four literals that hold for all gains and for no loss.
 
 use qkvet_spec::{Extent, IndexExpr};
 
@@ -16,6 +16,9 @@ pub(super) struct Rule {
 const MAX_JOINED: [usize; 2] = [150, 100];
 /// Bits of two literals that are joined.
 const MAX_BITS: [f64; 2] = [18.0, 16.0];
+/// What besides options chooses a kernel, and how many pairs of choices are looked behind.
+const PATHS: [&str; 4] = ["n_q == 1", "n_q >= 2", "h_q == h_k", "h_q != h_k"];
+const MAX_PAIRS: usize = 6;
 /// Rules that are kept.
 const MAX_RULES: usize = 40;
 
@@ -47,7 +50,7 @@ pub(super) fn edges(rules: &[Rule]) -> Vec<(Extent, usize)> {
 pub(super) fn rules(samples: &[Sample], of_elements: bool) -> Vec<Rule> {
     let mut found = consistent(samples, of_elements);
     if found.is_empty() {
-        found = behind_an_option(samples, of_elements);
+        found = behind_a_choice(samples, of_elements);
     }
     found.sort_by(|x, y| x.bits.total_cmp(&y.bits));
     found.truncate(MAX_RULES);
@@ -107,41 +110,61 @@ fn consistent(samples: &[Sample], of_elements: bool) -> Vec<Rule> {
     found
 }
 
-/// Three literals of which the first is an option of the call.
-fn behind_an_option(samples: &[Sample], of_elements: bool) -> Vec<Rule> {
+/// Rules behind what a kernel is chosen by: an option of the call, else two of options, one query
+/// and grouped heads.
+fn behind_a_choice(samples: &[Sample], of_elements: bool) -> Vec<Rule> {
     let gains = bits(samples.iter().map(|sample| sample.is_gain));
-    let options = literals(samples, false).into_iter().filter(|literal| literal.is_option);
-    let mut found = Vec::new();
-    for literal in options.filter(|literal| covers(&literal.holds, &gains)) {
-        let Some(when) = parsed(&literal.text) else { continue };
-        let inside: Vec<Sample> =
-            samples.iter().filter(|sample| when.holds(&sample.env)).copied().collect();
-        if inside.len() == samples.len() {
-            continue;
-        }
-        for rule in consistent(&inside, of_elements).into_iter().take(12) {
-            let text = match &rule.when {
-                Some(rest) if rest.is_either() => {
-                    format!("{} and ({})", literal.text, rest.text())
-                }
-                Some(rest) => format!("{} and {}", literal.text, rest.text()),
-                None => literal.text.clone(),
-            };
-            let bits = literal.bits + rule.bits + 1.0;
-            found.extend(parsed(&text).map(|when| Rule { when: Some(when), bits }));
+    let losses = bits(samples.iter().map(|sample| !sample.is_gain));
+    let all = literals(samples, false).into_iter().filter(|literal| covers(&literal.holds, &gains));
+    let (options, others): (Vec<Literal>, Vec<Literal>) = all.partition(|one| one.is_option);
+    let found: Vec<Rule> =
+        options.iter().flat_map(|one| behind(&[one], samples, of_elements)).collect();
+    if !found.is_empty() {
+        return found;
+    }
+    let paths = others.iter().filter(|one| PATHS.contains(&one.text.as_str()));
+    let choices: Vec<&Literal> = options.iter().chain(paths).collect();
+    let mut pairs = Vec::new();
+    for (at, x) in choices.iter().enumerate() {
+        for y in &choices[..at] {
+            let both: Vec<u64> = x.holds.iter().zip(&*y.holds).map(|(x, y)| x & y).collect();
+            pairs.push((count(&both, &losses) + x.bits + y.bits, [*y, *x]));
         }
     }
-    found
+    pairs.sort_by(|(x, _), (y, _)| x.total_cmp(y));
+    pairs.truncate(MAX_PAIRS);
+    pairs.iter().flat_map(|(_, pair)| behind(pair, samples, of_elements)).collect()
+}
+
+/// The rules that hold where all of these do, joined to them.
+fn behind(choice: &[&Literal], samples: &[Sample], of_elements: bool) -> Vec<Rule> {
+    let holds = |at: usize| choice.iter().all(|literal| literal.has(at));
+    let inside: Vec<Sample> =
+        (0..samples.len()).filter(|at| holds(*at)).map(|at| samples[at]).collect();
+    if inside.len() == samples.len() {
+        return Vec::new();
+    }
+    let texts: Vec<&str> = choice.iter().map(|literal| literal.text.as_str()).collect();
+    let (text, bits) = (texts.join(" and "), choice.iter().map(|one| one.bits + 1.0).sum::<f64>());
+    let joined = |rule: Rule| {
+        let text = match &rule.when {
+            Some(rest) if rest.is_either() => format!("{text} and ({})", rest.text()),
+            Some(rest) => format!("{text} and {}", rest.text()),
+            None => text.clone(),
+        };
+        parsed(&text).map(|when| Rule { when: Some(when), bits: bits + rule.bits })
+    };
+    consistent(&inside, of_elements).into_iter().take(12).filter_map(joined).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use qkvet_spec::{CallOption, Dims, Dtype, IndexEnv};
+    use qkvet_spec::{CallOption, Dims, Dtype, IndexEnv, UNLIMITED};
 
     use super::super::literal::signed;
     use super::*;
 
-    fn samples(is_gain: impl Fn(&IndexEnv) -> bool) -> Vec<Sample> {
+    fn samples(most: usize, is_gain: impl Fn(&IndexEnv) -> bool) -> Vec<Sample> {
         let env = |at: usize| {
             let spread = at.wrapping_mul(0x9e37_79b9) >> 7;
             let options =
@@ -150,12 +173,12 @@ mod tests {
             let dims = Dims { b: 1, h_q: 4, h_k: 2, n_q, n_k, d_k: 8, d_v: 4 };
             IndexEnv::new(dims, Dtype::Float32, options.collect())
         };
-        let all = (0..200).map(env);
+        let all = (0..most).map(env);
         all.map(|env| Sample { is_gain: is_gain(&env), env }).collect()
     }
 
     fn shortest(is_gain: impl Fn(&IndexEnv) -> bool) -> Option<String> {
-        let found = rules(&samples(is_gain), false);
+        let found = rules(&samples(800, is_gain), false);
         found.first().map(|rule| rule.when.as_ref().map_or("always", IndexExpr::text).to_owned())
     }
 
@@ -167,18 +190,23 @@ mod tests {
         let both = |env: &IndexEnv| has(env, CallOption::Bias) && env.dims.n_q < env.dims.n_k;
         assert_eq!(shortest(both).as_deref(), Some("bias and n_q < n_k"));
         let three = |env: &IndexEnv| both(env) && env.dims.n_k.is_multiple_of(2);
-        let found = rules(&samples(three), false);
+        let found = rules(&samples(200, three), false);
         assert!(found.iter().any(|rule| {
             let text = rule.when.as_ref().map_or("", IndexExpr::text);
             text.contains("bias") && text.contains("n_q < n_k") && text.contains("n_k % 2 == 0")
         }));
+        let options = |env: &IndexEnv| has(env, CallOption::Bias) && !has(env, CallOption::Mask);
+        let sizes = |env: &IndexEnv| env.dims.n_q.is_multiple_of(2) && env.dims.n_k >= 33;
+        let found = shortest(|env| options(env) && sizes(env)).unwrap_or_default();
+        let literals = ["bias", "not mask", "n_q % 2 == 0", "n_k >= 33"];
+        assert!(literals.iter().all(|literal| found.contains(literal)), "{found}");
     }
 
     /// Which tiles of keys a query does not see: the first of them where a window begins behind it.
     #[test]
     fn the_first_key_that_is_seen_makes_a_rule() {
         let at = |env: &IndexEnv| env.i + signed(env.dims.n_k) - signed(env.dims.n_q);
-        let all: Vec<Sample> = samples(|_| false)
+        let all: Vec<Sample> = samples(200, |_| false)
             .into_iter()
             .enumerate()
             .map(|(number, Sample { env, .. })| {
@@ -193,6 +221,39 @@ mod tests {
         let texts: Vec<&str> =
             found.iter().filter_map(|rule| Some(rule.when.as_ref()?.text())).collect();
         assert!(texts.contains(&"window and i + n_k - n_q - window_left >= 8"), "{texts:?}");
+    }
+
+    /// A side of the window that has no limit is told from one that reaches every key.
+    #[test]
+    fn a_limit_beyond_all_keys_is_a_limit() {
+        let sides = |number: usize| {
+            let left = [UNLIMITED, 200, 3][number % 3];
+            [left, [UNLIMITED, 0, 0, 2, 0][number / 3 % 5]]
+        };
+        let all: Vec<Sample> = samples(200, |_| false)
+            .into_iter()
+            .enumerate()
+            .map(|(number, Sample { env, .. })| {
+                let env = IndexEnv { window: sides(number), ..env };
+                Sample { env, is_gain: env.window[0] < UNLIMITED && env.window[1] == 0 }
+            })
+            .collect();
+        let found = rules(&all, false);
+        let first = found.first().and_then(|rule| rule.when.as_ref()).map(IndexExpr::text);
+        assert_eq!(first, Some("window_right == 0 and not window_left_open"));
+    }
+
+    /// Fresh calls are drawn with what a rule says and with what is next to it.
+    #[test]
+    fn the_sizes_of_a_rule_are_those_at_its_edges() {
+        let rule = |text: &str| Rule { when: parsed(text), bits: 0.0 };
+        let of = |text: &str| edges(&[rule(text)]);
+        assert_eq!(of("causal and d_k == 16"), [(Extent::DK, 16), (Extent::DK, 17)]);
+        assert_eq!(
+            of("n_k >= 32 or n_q < 2"),
+            [(Extent::NQ, 1), (Extent::NQ, 2), (Extent::NK, 31), (Extent::NK, 32)]
+        );
+        assert_eq!(of("not mask"), []);
     }
 
     /// Nothing is said of what has no rule: the number of ones in the number of keys.

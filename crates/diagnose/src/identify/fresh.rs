@@ -241,6 +241,14 @@ impl<'a> Pool<'a> {
         order.into_iter().map(|call| calls[call]).collect()
     }
 
+    /// Draws calls at the sizes that the rule of a candidate speaks of.
+    pub(super) fn draw_for(&mut self, candidate: &Candidate) {
+        let sizes = edges(candidate.rules.get(..1).unwrap_or_default());
+        if !sizes.is_empty() {
+            self.draw(&sizes);
+        }
+    }
+
     /// Puts so many calls that the candidate has to foretell, half of them where it says something.
     /// How many were put, and what it did not foretell.
     pub(super) fn confirm(

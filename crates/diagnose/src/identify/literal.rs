@@ -134,6 +134,8 @@ pub(crate) fn texts(samples: &[Sample], of_elements: bool) -> Vec<Text> {
     }
     for side in ["window_left", "window_right"] {
         add(format!("{side} == 0"), 6.0);
+        add(format!("{side}_open"), 6.0);
+        add(format!("not {side}_open"), 6.0);
         for end in ["n_k - 1", "n_k", "n_q - 1", "n_q"] {
             add(format!("{side} >= {end}"), 8.0);
             add(format!("{side} < {end}"), 8.0);

@@ -191,6 +191,7 @@ fn decided(
         pool.narrow(known, candidates);
         pool.strengthen(known, candidates);
         let best = candidates.first().filter(|best| best.score >= ENOUGH)?.clone();
+        pool.draw_for(&best);
         let Confirmed { put, told, seen, missed } = pool.confirm(known, &best, CONFIRMING[0]);
         let foretold = seen.len();
         let is_done = missed.is_empty();

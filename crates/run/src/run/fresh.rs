@@ -133,10 +133,20 @@ impl FreshCalls for Fresh<'_, '_, '_, '_> {
             let places = (&own[number / 2 % own.len()], &other[number % other.len()]);
             let mut plan = varied(self.law, places, seed);
             // Half of them stay as they are: a condition may end elsewhere than is thought.
-            let turn = (index / 4) % sizes.len().max(1);
+            let (round, turn) = (index / 4 / sizes.len().max(1), index / 4 % sizes.len().max(1));
             let size = sizes.get(turn).filter(|_| number % 4 < 2);
             if let Some((extent, size)) = size {
                 set(&mut plan.dims, *extent, *size);
+            }
+            // Half of those that are most like the wrong ones have one option turned: all wrong
+            // calls may lack it, or have it.
+            if number % 4 == 0 && round % 2 == 0 {
+                let option = CallOption::ALL[round / 2 % CallOption::ALL.len()];
+                let all = right.iter().chain(&wrong).cycle().skip(number);
+                let mut all = all.take(right.len() + wrong.len());
+                if let Some(other) = all.find(|it| it.has(option) != plan.has(option)) {
+                    take(&mut plan, option, other);
+                }
             }
             let planned = PlannedCase::Plan(plan);
             if let Some(call) = first_call(self.state, &planned) {
@@ -198,6 +208,23 @@ fn switch_on(plan: &mut CasePlan, on: OptionSet, number: usize) {
     plan.alibi = plan.alibi.or(alibi);
     let window = Window { left: Some(number % 4), right: Some(number / 4 % 4) };
     plan.window = plan.window.or(is_new(CallOption::Window).then_some(window));
+}
+
+/// Takes an option from another plan, there or not.
+fn take(plan: &mut CasePlan, option: CallOption, other: &CasePlan) {
+    match option {
+        CallOption::Scale => plan.scale = other.scale,
+        CallOption::Causal => plan.causal = other.causal,
+        CallOption::Mask => plan.mask = other.mask,
+        CallOption::Bias => plan.bias = other.bias,
+        CallOption::Softcap => plan.softcap = other.softcap,
+        CallOption::Window => plan.window = other.window,
+        CallOption::Sinks => plan.sinks = other.sinks,
+        CallOption::AlibiSlopes => plan.alibi = other.alibi,
+        CallOption::KeyLengths | CallOption::QueryLengths | CallOption::Packed => {
+            plan.sequences = other.sequences;
+        }
+    }
 }
 
 /// A plan of a law whose only call is any call: as one, with up to two places of another.
