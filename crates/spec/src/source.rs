@@ -17,6 +17,8 @@ use crate::{Formula, Unexpected, nearest};
 
 /// Larger files are refused before they are read as YAML.
 const MAX_BYTES: usize = 1 << 20;
+/// Brackets in each other. A level may take 50 kB of the stack, of which a thread has 2 MB.
+const MAX_DEPTH: usize = 32;
 /// Nodes of an ordinary document.
 const MAX_NODES: usize = 20_000;
 /// The same for files with an entry for each case.
@@ -229,7 +231,7 @@ fn parse_within<T: DeserializeOwned>(
             .into());
     }
     let options = serde_yaml::options! {
-        budget: serde_yaml::budget! { max_nodes: max_nodes, max_events: max_nodes.saturating_mul(50), max_depth: 64, max_aliases: 64, max_anchors: 64 },
+        budget: serde_yaml::budget! { max_nodes: max_nodes, max_events: max_nodes.saturating_mul(50), max_depth: MAX_DEPTH, max_aliases: 64, max_anchors: 64 },
         with_snippet: false,
         non_finite_float_policy: not_finite,
     };

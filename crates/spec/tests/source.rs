@@ -12,6 +12,16 @@ fn check(source: &str, parts: &[&str]) {
     }
 }
 
+/// A thread has 2 MB of stack, whatever the brackets of a file ask for.
+#[test]
+fn brackets_have_a_depth() {
+    let nested = |depth: usize| format!("a:\n  {}1{}\n", "[".repeat(depth), "]".repeat(depth));
+    let read = |depth| parse_yaml::<serde_json::Value>("x.yaml", &nested(depth));
+    assert!(read(24).is_ok());
+    let error = read(40).expect_err("too deep").to_string();
+    assert!(error.contains("x.yaml:2") && error.contains("brackets in each other"), "{error}");
+}
+
 #[test]
 fn bad_yaml_is_shown_in_place() {
     check(
