@@ -123,7 +123,7 @@ fn a_file_that_says_nothing_is_refused() {
 }
 
 /// Numbers of formulas of which another is run, in the standard tests and in all.
-const STEP: [usize; 2] = [6, 1];
+const STEP: [usize; 2] = [10, 1];
 /// How many of the formulas are no words as they stand: the search fits a number, or joins two.
 const FITTED: usize = 4;
 
@@ -163,9 +163,36 @@ fn what_a_file_says_is_found_again() {
 const COUNTS: &str = "twist: counts, times: '1 + (j / 16 == (n_k - 1) / 16)', of: both";
 
 /// A formula, a part of what is saved, a law and a suite that show it.
-const FORMULAS: [(&str, &str, &str, &str); 57] = [
+const FORMULAS: [(&str, &str, &str, &str); 63] = [
     (COUNTS, "times: 1 + (j / 16", "value", "smoke"),
     ("twist: counts, times: 'j < n_k - 1', of: sum", "of: sum", "value", "smoke"),
+    ("twist: stub, form: {stub: not-a-number}", "not-a-number", "value", "smoke"),
+    (
+        "meaning: {key_lengths: ignored, unseen: key_lengths and j >= longest_keys}",
+        "longest_keys",
+        "value",
+        "core",
+    ),
+    (
+        "meaning: {query_item: (item + i) / n_q % b, query_index: (item + i) % n_q}",
+        "(item + i)",
+        "value",
+        "smoke",
+    ),
+    ("meaning: {mask_row: i / 16 * 16, bias_row: i / 16 * 16}", "bias_row", "value", "core"),
+    (
+        "meaning: {shown: 'causal and window and j >= max((i / 8 * 8 + n_k - n_q) - window_left, 0) \
+         / 4 * 4 and j < min((i / 8 * 8 + n_k - n_q) + 1, n_k) / 4 * 4'}",
+        "causal and window",
+        "value",
+        "core",
+    ),
+    (
+        "meaning: {output_item: (item * h_q + h) % b, output_head: (item * h_q + h) / b}",
+        "output_item",
+        "value",
+        "smoke",
+    ),
     (
         "twist: tiles, size: 16, form: {tile: rescaled, values: inverse, sum: right}, at: every",
         "values: inverse",

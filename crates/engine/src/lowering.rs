@@ -166,16 +166,17 @@ impl<'a> Maps<'a> {
     /// Row `(item, h, i)` of the true output that each row shows; `None` if it is its own
     /// everywhere.
     pub(crate) fn output_rows(&self) -> Option<Vec<usize>> {
-        let Meaning { output_head, output_row, .. } = self.meaning;
-        if output_head.is(IndexName::Head) && output_row.is(IndexName::Query) {
+        let Meaning { output_item, output_head, output_row, .. } = self.meaning;
+        let is_own_head = output_item.is(IndexName::Item) && output_head.is(IndexName::Head);
+        if is_own_head && output_row.is(IndexName::Query) {
             return None;
         }
         let Dims { b, h_q, n_q, .. } = self.env.dims;
         let row = |at: usize| {
             let (item, h, i) = (at / (h_q * n_q), at / n_q % h_q, at % n_q);
             let env = IndexEnv { item: signed(item), h: signed(h), i: signed(i), ..self.env };
-            (item * h_q + self.value(output_head, env, h_q)) * n_q
-                + self.value(output_row, env, n_q)
+            let head = self.value(output_item, env, b) * h_q + self.value(output_head, env, h_q);
+            head * n_q + self.value(output_row, env, n_q)
         };
         Some((0..b * h_q * n_q).map(row).collect())
     }
@@ -207,9 +208,16 @@ pub fn index_env(dims: Dims, dtype: Dtype, options: &CallOptions) -> IndexEnv {
     };
     let mask = form(options.mask.as_ref().map(|mask| &mask.shape));
     let bias = form(options.bias.as_ref().map(|bias| &bias.shape));
+    let rank = |shape: Option<&Vec<usize>>| shape.map_or(0, |shape| signed(shape.len()));
+    let axes = [
+        rank(options.mask.as_ref().map(|mask| &mask.shape)),
+        rank(options.bias.as_ref().map(|bias| &bias.shape)),
+    ];
+    let longest = options.key_lengths.iter().flatten().max();
+    let longest_keys = longest.map_or(signed(dims.n_k), |n| signed(*n));
     let mask_hides = options.mask.as_ref().is_some_and(|mask| mask.data.contains(&false));
     let env = IndexEnv::new(dims, dtype, options.on());
-    IndexEnv { window, forms: [mask, bias], mask_hides, ..env }
+    IndexEnv { window, forms: [mask, bias], axes, longest_keys, mask_hides, ..env }
 }
 
 /// The same for a place of batch item `item`: its lengths are known.

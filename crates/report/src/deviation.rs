@@ -54,6 +54,7 @@ pub(crate) fn evidence(deviation: &Deviation) -> String {
 pub(crate) fn condition(when: &IndexExpr) -> String {
     when.text()
         .replace("mask_hides", "the mask hides a key")
+        .replace("longest_keys", "the longest key length")
         .replace("not window_left_open", "the window has a left limit")
         .replace("not window_right_open", "the window has a right limit")
         .replace("window_left_open", "the window has no left limit")
@@ -66,7 +67,7 @@ pub(crate) fn condition(when: &IndexExpr) -> String {
 }
 
 /// The fields of a meaning that are expressions, with the words around each.
-const MAPS: [(&str, &str); 31] = [
+const MAPS: [(&str, &str); 32] = [
     ("scale_of", "the default scale is 1/√(…)"),
     ("causal_row", "query i has the causal limit of query …"),
     ("mask_item", "the mask is read at batch item …"),
@@ -96,6 +97,7 @@ const MAPS: [(&str, &str); 31] = [
     ("shown", "keys are seen where …, whatever hides them"),
     ("zero_keys", "… more keys of score 0 and value 0 join the softmax of query i"),
     ("output_column", "column c of the output holds column …"),
+    ("output_item", "batch item `item` of the output holds item …"),
     ("output_head", "head h of the output holds head …"),
     ("output_row", "row i of the output holds row …"),
 ];
@@ -463,6 +465,7 @@ fn twist(twist: &Twist) -> String {
             StubForm::SumOfVisible => "the output is the sum of the visible values".to_owned(),
             StubForm::ValueRow { row } => format!("output row i is value row {}", row.text()),
             StubForm::Query => "the output is the query".to_owned(),
+            StubForm::NotANumber => "the output is no number".to_owned(),
         },
         Twist::HeadOf { values, head } => {
             let what = if *values { "values" } else { "keys" };

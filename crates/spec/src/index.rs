@@ -33,6 +33,12 @@ pub enum IndexName {
     KeyLength,
     /// How many queries of it exist.
     QueryLength,
+    /// How many keys of the longest batch item exist.
+    LongestKeys,
+    /// How many axes the mask has, 2 or 4; 0 where there is none.
+    MaskAxes,
+    /// The same of the bias.
+    BiasAxes,
     /// Extent of an axis of the mask; 1 where there is none, or all read the same.
     MaskAxis(usize),
     /// The same of the bias.
@@ -57,7 +63,7 @@ impl IndexName {
 }
 
 /// All but the extents and the options.
-const NAMES: [(&str, IndexName); 26] = [
+const NAMES: [(&str, IndexName); 29] = [
     ("mask_hides", IndexName::MaskHides),
     ("h", IndexName::Head),
     ("i", IndexName::Query),
@@ -70,6 +76,9 @@ const NAMES: [(&str, IndexName); 26] = [
     ("window_right_open", IndexName::WindowOpen(1)),
     ("key_length", IndexName::KeyLength),
     ("query_length", IndexName::QueryLength),
+    ("longest_keys", IndexName::LongestKeys),
+    ("mask_axes", IndexName::MaskAxes),
+    ("bias_axes", IndexName::BiasAxes),
     ("mask_items", IndexName::MaskAxis(0)),
     ("mask_heads", IndexName::MaskAxis(1)),
     ("mask_queries", IndexName::MaskAxis(2)),
@@ -135,6 +144,10 @@ pub struct IndexEnv {
     pub window: [i64; 2],
     /// How many keys and queries of the batch item exist.
     pub lengths: [i64; 2],
+    /// How many keys of the longest batch item exist.
+    pub longest_keys: i64,
+    /// How many axes mask and bias have.
+    pub axes: [i64; 2],
     /// Extents of mask and bias: items, heads, queries, keys.
     pub forms: [[i64; 4]; 2],
     /// Whether the mask hides a key.
@@ -385,6 +398,8 @@ impl IndexEnv {
             dims,
             window,
             lengths,
+            longest_keys: lengths[0],
+            axes: [0; 2],
             h: 0,
             i: 0,
             j: 0,
@@ -412,6 +427,9 @@ impl IndexEnv {
             IndexName::WindowOpen(side) => i64::from(self.window[side] == UNLIMITED),
             IndexName::KeyLength => self.lengths[0],
             IndexName::QueryLength => self.lengths[1],
+            IndexName::LongestKeys => self.longest_keys,
+            IndexName::MaskAxes => self.axes[0],
+            IndexName::BiasAxes => self.axes[1],
             IndexName::MaskHides => i64::from(self.mask_hides),
             IndexName::MaskAxis(axis) => self.forms[0][axis],
             IndexName::BiasAxis(axis) => self.forms[1][axis],
@@ -452,6 +470,6 @@ impl schemars::JsonSchema for IndexExpr {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "description": "integer expression over b h_q h_k n_q n_k d_k d_v h i j c item window_left window_right window_left_open window_right_open key_length query_length float64 float32 float16 bfloat16 return_weights return_lse, and the options: scale causal mask bias softcap window sinks alibi_slopes key_lengths query_lengths packed" })
+        schemars::json_schema!({ "type": "string", "description": "integer expression over b h_q h_k n_q n_k d_k d_v h i j c item window_left window_right window_left_open window_right_open key_length query_length longest_keys mask_axes bias_axes float64 float32 float16 bfloat16 return_weights return_lse, and the options: scale causal mask bias softcap window sinks alibi_slopes key_lengths query_lengths packed" })
     }
 }

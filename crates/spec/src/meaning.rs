@@ -175,6 +175,8 @@ patchable! {
         output_width: IndexExpr,
         /// Column of the true output that column `c` shows.
         output_column: IndexExpr,
+        /// Batch item of the true output that row `i` of head `h` of batch item `item` shows.
+        output_item: IndexExpr,
         /// Head of the true output that row `i` of head `h` shows.
         output_head: IndexExpr,
         /// Row of the true output that row `i` of head `h` shows.
@@ -267,6 +269,7 @@ impl Meaning {
             zero_keys: map("0"),
             output_width: map("d_v"),
             output_column: map("c"),
+            output_item: map("item"),
             output_head: map("h"),
             output_row: map("i"),
         }

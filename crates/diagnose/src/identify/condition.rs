@@ -17,7 +17,16 @@ const MAX_JOINED: [usize; 2] = [150, 100];
 /// Bits of two literals that are joined.
 const MAX_BITS: [f64; 2] = [18.0, 16.0];
 /// What besides options chooses a kernel, and how many pairs of choices are looked behind.
-const PATHS: [&str; 4] = ["n_q == 1", "n_q >= 2", "h_q == h_k", "h_q != h_k"];
+const PATHS: [&str; 8] = [
+    "n_q == 1",
+    "n_q >= 2",
+    "h_q == h_k",
+    "h_q != h_k",
+    "mask_axes == 2",
+    "mask_axes == 4",
+    "bias_axes == 2",
+    "bias_axes == 4",
+];
 const MAX_PAIRS: usize = 6;
 /// Rules that are kept.
 const MAX_RULES: usize = 40;
@@ -110,25 +119,24 @@ fn consistent(samples: &[Sample], of_elements: bool) -> Vec<Rule> {
     found
 }
 
-/// Rules behind what a kernel is chosen by: an option of the call, else two of options, one query
-/// and grouped heads.
+/// Rules behind what a kernel is chosen by: an option of the call, one query, grouped heads, the axes
+/// of mask and bias; else two of these.
 fn behind_a_choice(samples: &[Sample], of_elements: bool) -> Vec<Rule> {
     let gains = bits(samples.iter().map(|sample| sample.is_gain));
     let losses = bits(samples.iter().map(|sample| !sample.is_gain));
     let all = literals(samples, false).into_iter().filter(|literal| covers(&literal.holds, &gains));
-    let (options, others): (Vec<Literal>, Vec<Literal>) = all.partition(|one| one.is_option);
+    let is_choice = |one: &Literal| one.is_option || PATHS.contains(&one.text.as_str());
+    let choices: Vec<Literal> = all.filter(is_choice).collect();
     let found: Vec<Rule> =
-        options.iter().flat_map(|one| behind(&[one], samples, of_elements)).collect();
+        choices.iter().flat_map(|one| behind(&[one], samples, of_elements)).collect();
     if !found.is_empty() {
         return found;
     }
-    let paths = others.iter().filter(|one| PATHS.contains(&one.text.as_str()));
-    let choices: Vec<&Literal> = options.iter().chain(paths).collect();
     let mut pairs = Vec::new();
     for (at, x) in choices.iter().enumerate() {
         for y in &choices[..at] {
             let both: Vec<u64> = x.holds.iter().zip(&*y.holds).map(|(x, y)| x & y).collect();
-            pairs.push((count(&both, &losses) + x.bits + y.bits, [*y, *x]));
+            pairs.push((count(&both, &losses) + x.bits + y.bits, [y, x]));
         }
     }
     pairs.sort_by(|(x, _), (y, _)| x.total_cmp(y));

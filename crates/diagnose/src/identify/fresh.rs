@@ -11,7 +11,7 @@ use super::condition::edges;
 use super::layer::{Layer, element_env, is_of_elements};
 use super::literal::{Literal, Sample, literals};
 use super::record::{Bearing, Record, cost, is_near};
-use super::search::{Candidate, ENOUGH, Known, holds_somewhere, places};
+use super::search::{Candidate, ENOUGH, Known, holds_somewhere, ordered, places};
 
 /// What came of a fresh call.
 #[derive(Clone, Debug)]
@@ -319,9 +319,7 @@ pub(super) struct Confirmed {
 
 /// The same candidates after more calls.
 pub(super) fn again(known: &Known<'_>, candidates: &[Candidate]) -> Vec<Candidate> {
-    let mut found: Vec<Candidate> = candidates.iter().filter_map(|one| one.again(known)).collect();
-    found.sort_by(|x, y| y.score.total_cmp(&x.score));
-    found
+    ordered(candidates.iter().filter_map(|one| one.again(known)).collect())
 }
 
 /// How much of what is common a call breaks.

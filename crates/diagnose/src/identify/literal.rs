@@ -16,6 +16,7 @@ pub(crate) struct Sample {
 
 /// Numbers at which kernels change their way.
 const LANDMARKS: [i64; 17] = [1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 100, 128, 129, 256];
+const WIDTHS: [usize; 9] = [32, 64, 80, 96, 112, 128, 192, 256, 576];
 const MODULI: [i64; 7] = [2, 3, 4, 8, 16, 32, 64];
 const RELATIONS: [&str; 6] = ["==", "!=", "<", "<=", ">", ">="];
 /// Positions beyond which none is looked at.
@@ -115,6 +116,7 @@ pub(crate) fn texts(samples: &[Sample], of_elements: bool) -> Vec<Text> {
         sizes.push((extent.name(), Box::new(move |env| signed(extent.of(env.dims)))));
     }
     sizes.push(("h_q / h_k", Box::new(|env| signed(env.dims.h_q / env.dims.h_k.max(1)))));
+    sizes.push(("n_q * n_k", Box::new(|env| signed(env.dims.n_q * env.dims.n_k))));
     for (name, value) in &sizes {
         thresholds(name, samples.iter().map(|sample| value(&sample.env)), &mut add);
     }
@@ -130,6 +132,14 @@ pub(crate) fn texts(samples: &[Sample], of_elements: bool) -> Vec<Text> {
         let first = gains.peek().copied().filter(|n| *n > 3);
         if let Some(n) = first.filter(|n| gains.all(|other| other == *n)) {
             add(format!("{name} == {n}"), 7.0);
+        }
+    }
+    // Widths that have a kernel of their own.
+    for (name, extent) in [("d_k", Extent::DK), ("d_v", Extent::DV)] {
+        let met: BTreeSet<usize> = samples.iter().map(|it| extent.of(it.env.dims)).collect();
+        for n in WIDTHS.into_iter().filter(|n| met.contains(n)) {
+            add(format!("{name} == {n}"), 8.0);
+            add(format!("{name} != {n}"), 8.0);
         }
     }
     for side in ["window_left", "window_right"] {
@@ -157,6 +167,9 @@ pub(crate) fn texts(samples: &[Sample], of_elements: bool) -> Vec<Text> {
         for axis in ["items", "heads", "queries", "keys"] {
             texts.push((format!("{option}_{axis} == 1"), 7.0, false));
             texts.push((format!("{option}_{axis} > 1"), 7.0, false));
+        }
+        for axes in [2, 4] {
+            texts.push((format!("{option}_axes == {axes}"), 7.0, false));
         }
     }
     for name in ["return_lse", "return_weights"] {
@@ -227,6 +240,7 @@ fn elements(samples: &[Sample], add: &mut dyn FnMut(String, f64)) {
         add(format!("h % (h_q / h_k) {r} 0"), 8.0);
         add(format!("h % (h_q / h_k) {r} h_k"), 8.0);
         add(format!("h / (h_q / h_k) {r} h_q / h_k"), 8.0);
+        add(format!("key_length {r} longest_keys"), 8.0);
         for row in ["i", "i + n_k - n_q"] {
             add(format!("{row} {r} key_length"), 8.0);
             add(format!("{row} {r} query_length"), 8.0);

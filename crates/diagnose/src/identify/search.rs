@@ -4,7 +4,9 @@ use std::rc::Rc;
 
 use qkvet_engine::lowering::{call_env, width_of};
 use qkvet_engine::plain::{Extent, Plain};
-use qkvet_spec::{Call, DeviationFormula, Dims, IndexEnv, IndexExpr, Meaning, ResultName};
+use qkvet_spec::{
+    Call, DeviationFormula, Dims, IndexEnv, IndexExpr, Meaning, MeaningPatch, ResultName,
+};
 
 use super::compound::{compounds, is_fit};
 use super::condition::{Rule, rules};
@@ -36,6 +38,8 @@ const MAX_PLACES: usize = 4096;
 pub(super) const ENOUGH: f64 = 1.0;
 /// Wrong calls that a formula explains at least.
 pub(super) const MIN_EXPLAINED: usize = 3;
+/// How many times the score of a candidate that leaves nothing one that leaves a rest may have.
+const CLEAN: f64 = 5.0;
 /// Unexplained calls where the rule holds, as one in so many of those that are explained.
 const MAX_LEFT: usize = 50;
 
@@ -163,8 +167,7 @@ impl Known<'_> {
             });
             found.extend(pairs.filter_map(|word| self.candidate(word, Told::default())));
         }
-        found.sort_by(|x, y| y.score.total_cmp(&x.score));
-        found
+        ordered(found)
     }
 
     /// The words that explain most of the cheapest wrong calls, where many survive: in narrow formats
@@ -410,6 +413,18 @@ impl Known<'_> {
     }
 }
 
+/// The best candidate first: one that leaves nothing comes before one that explains somewhat more
+/// and leaves a rest, of which it may be no part.
+pub(super) fn ordered(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+    let best = candidates.iter().map(|one| one.score).fold(f64::NEG_INFINITY, f64::max);
+    let key = |one: &Candidate| (one.is_clean() && one.score * CLEAN >= best, one.score);
+    candidates.sort_by(|x, y| {
+        let (x, y) = (key(x), key(y));
+        y.0.cmp(&x.0).then(y.1.total_cmp(&x.1))
+    });
+    candidates
+}
+
 /// For each set of options the smallest wrong call with the keys to tell words apart, else the
 /// smallest.
 fn one_of_each_kind<'a>(wrong: &[&'a Record]) -> Vec<&'a Record> {
@@ -483,8 +498,8 @@ fn part_of(
     first: usize,
     formula: &DeviationFormula,
 ) -> (Extent, std::ops::Range<usize>) {
-    let moves = formula.meaning.output_row.is_some() || formula.meaning.output_head.is_some();
-    if moves {
+    let MeaningPatch { output_item, output_head, output_row, .. } = &formula.meaning;
+    if [output_item, output_head, output_row].into_iter().any(Option::is_some) {
         return (Extent::Whole, 0..one.got.len());
     }
     let Dims { h_q, n_q, .. } = call.dims();

@@ -21,6 +21,7 @@ pub(super) fn stub(
     };
     let n = head.n_k.max(1) as f64;
     Some(match form {
+        StubForm::NotANumber => (f64::NAN, 0.0),
         StubForm::Constant { value } => (*value, value.abs()),
         StubForm::MeanOfValues => {
             let (all, size) = sum(&|_| true);

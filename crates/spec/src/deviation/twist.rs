@@ -550,6 +550,8 @@ pub enum StubForm {
     },
     /// The query, as far as its width goes.
     Query,
+    /// No number: what is read behind the end of memory, or 0/0.
+    NotANumber,
 }
 
 /// Another input in the place of one.

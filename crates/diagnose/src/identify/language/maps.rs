@@ -154,12 +154,46 @@ pub(super) fn add(words: &mut Words<'_>) {
         *head(&mut exchanged) = expr("(item * h_q + h) / b");
         words.meaning(&[option], 7.0, exchanged);
     }
-    let exchanged = MeaningPatch {
-        output_head: expr("(h * n_q + i) % h_q"),
-        output_row: expr("(h * n_q + i) / h_q"),
-        ..MeaningPatch::default()
-    };
-    words.meaning(&[], 7.0, exchanged);
+    // The output is stored with two axes the other way round: heads and rows, items and heads,
+    // items and the heads of a group, items and rows.
+    let group = "(item * (h_q / h_k) + h % (h_q / h_k))";
+    let first = "h / (h_q / h_k) * (h_q / h_k)";
+    for (item, head, row, bits) in [
+        ("item", "(h * n_q + i) % h_q", "(h * n_q + i) / h_q", 7.0),
+        ("(item * h_q + h) % b", "(item * h_q + h) / b", "i", 7.0),
+        (&*format!("{group} % b"), &*format!("{first} + {group} / b"), "i", 9.0),
+        ("(item * n_q + i) % b", "h", "(item * n_q + i) / b", 8.0),
+    ] {
+        let changed = |text: &str, own: &str| (text != own).then(|| expr(text)).flatten();
+        let exchanged = MeaningPatch {
+            output_item: changed(item, "item"),
+            output_head: changed(head, "h"),
+            output_row: changed(row, "i"),
+            ..MeaningPatch::default()
+        };
+        words.meaning(&[], bits, exchanged);
+    }
+    // The items of packed rows are one row apart, or as many as there are of the others.
+    for (base, bits) in [("item", 8.0), ("item * n_k", 9.0), ("item * h_q", 9.0)] {
+        let at = format!("({base} + i)");
+        let query = MeaningPatch {
+            query_item: expr(&format!("{at} / n_q % b")),
+            query_index: expr(&format!("{at} % n_q")),
+            ..MeaningPatch::default()
+        };
+        words.meaning(&[], bits, query);
+    }
+    for (base, bits) in [("item", 8.0), ("item * h_k", 9.0)] {
+        let at = format!("({base} + j)");
+        let index = || expr(&format!("{at} % n_k"));
+        let key = MeaningPatch {
+            key_item: expr(&format!("{at} / n_k % b")),
+            key_index: index(),
+            value_index: index(),
+            ..MeaningPatch::default()
+        };
+        words.meaning(&[], bits, key);
+    }
     // Items of packed keys and values begin where those of the queries do, and are as long.
     let at = "(item * n_q + j)";
     let index = || expr(&format!("{at} % n_k"));
@@ -171,6 +205,19 @@ pub(super) fn add(words: &mut Words<'_>) {
         ..MeaningPatch::default()
     };
     words.meaning(&[], 9.0, packed);
+    // What gathers the mask gathers the bias too.
+    let both = [CallOption::Mask, CallOption::Bias];
+    if both.into_iter().all(|option| words.scope.options.contains(option)) {
+        for ((mask, bias), (x, _, tiles)) in MASK.into_iter().zip(BIAS).zip(axes) {
+            let tiled = tiles.iter().map(|m| (format!("{x} / {m} * {m}"), 7.0));
+            for (text, bits) in [("0".to_owned(), 2.0)].into_iter().chain(tiled) {
+                let mut patch = MeaningPatch::default();
+                *mask(&mut patch) = expr(&text);
+                *bias(&mut patch) = expr(&text);
+                words.meaning(&[], bits + 4.0, patch);
+            }
+        }
+    }
     heads(words);
     widths(words, &tiles);
     turns(words, &tiles);

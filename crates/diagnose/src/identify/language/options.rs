@@ -48,6 +48,9 @@ pub(super) fn add(words: &mut Words<'_>) {
     }
     let ignored = Some(Obedience::Ignored);
     words.meaning(&[O::KeyLengths], 2.0, MeaningPatch { key_lengths: ignored, ..none() });
+    // Every item is as long as the longest.
+    let unseen = expr("key_lengths and j >= longest_keys");
+    words.meaning(&[O::KeyLengths], 5.0, MeaningPatch { key_lengths: ignored, unseen, ..none() });
     words.meaning(&[O::QueryLengths], 2.0, MeaningPatch { query_lengths: ignored, ..none() });
     words.meaning(&[O::Sinks], 4.0, MeaningPatch { lse_sinks: ignored, ..none() });
     let extents = Some(LengthAnchor::Extents);

@@ -212,6 +212,7 @@ fn stubs(words: &mut Words<'_>) {
     words.twist(&[], 3.0, Twist::Stub { form: StubForm::MeanOfValues });
     words.twist(&[], 5.0, Twist::Stub { form: StubForm::SumOfVisible });
     words.twist(&[], 4.0, Twist::Stub { form: StubForm::Query });
+    words.twist(&[], 4.0, Twist::Stub { form: StubForm::NotANumber });
     for (row, bits) in
         [("i", 4.0), ("0", 4.0), ("n_k - 1", 4.0), ("i + n_k - n_q", 5.0), ("min(i, n_k - 1)", 6.0)]
     {

@@ -130,7 +130,7 @@ fn causal(words: &mut Words<'_>) {
 
 /// Tiles that loops have.
 fn powers(tiles: &[usize]) -> impl Iterator<Item = usize> + '_ {
-    tiles.iter().copied().filter(|t| t.is_power_of_two() && *t >= 4)
+    tiles.iter().copied().filter(|t| t.is_power_of_two())
 }
 
 /// Where the last query of a tile of `t` stands among the keys.
@@ -198,6 +198,13 @@ fn window_loops(words: &mut Words<'_>) {
                 ..none()
             };
             words.meaning(&[CallOption::Window], 11.0, patch);
+            // Tiles wholly below the causal limit of the first row are taken as they are.
+            let whole = format!(
+                "causal and window and j >= {} and j < min({first} + 1, n_k) / {s} * {s}",
+                begin(&first)
+            );
+            let patch = MeaningPatch { shown: expr(&whole), ..none() };
+            words.meaning(&[CallOption::Window, CallOption::Causal], 11.0, patch);
             let shown = expr(&format!("mask and j < {first} / {s} * {s}"));
             words.meaning(&[CallOption::Mask], 11.0, MeaningPatch { shown, ..none() });
         }
