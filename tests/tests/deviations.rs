@@ -124,8 +124,9 @@ fn a_file_that_says_nothing_is_refused() {
 
 /// Numbers of formulas of which another is run, in the standard tests and in all.
 const STEP: [usize; 2] = [10, 1];
-/// How many of the formulas are no words as they stand: the search fits a number, or joins two.
-const FITTED: usize = 4;
+/// How many of the formulas are no words as they stand: the search fits a number, joins two, or
+/// reads an expression off the rows.
+const FITTED: usize = 5;
 
 /// A target that computes what a file says is found to compute that, by its calls alone. The search
 /// tries every formula; some of them are run.
@@ -163,7 +164,7 @@ fn what_a_file_says_is_found_again() {
 const COUNTS: &str = "twist: counts, times: '1 + (j / 16 == (n_k - 1) / 16)', of: both";
 
 /// A formula, a part of what is saved, a law and a suite that show it.
-const FORMULAS: [(&str, &str, &str, &str); 63] = [
+const FORMULAS: [(&str, &str, &str, &str); 66] = [
     (COUNTS, "times: 1 + (j / 16", "value", "smoke"),
     ("twist: counts, times: 'j < n_k - 1', of: sum", "of: sum", "value", "smoke"),
     ("twist: stub, form: {stub: not-a-number}", "not-a-number", "value", "smoke"),
@@ -322,9 +323,8 @@ const FORMULAS: [(&str, &str, &str, &str); 63] = [
         "core",
     ),
     (
-        "meaning: {key_item: (item * n_q + j) / n_k, key_index: (item * n_q + j) % n_k, \
-         value_index: (item * n_q + j) % n_k, \
-         unseen: j >= n_q or (item * n_q + j) >= b * n_k}",
+        "meaning: {key_item: (item * n_q + j) / n_k % b, key_index: (item * n_q + j) % n_k, \
+         value_index: (item * n_q + j) % n_k, unseen: j >= n_q or item * n_q + j >= b * n_k}",
         "item * n_q + j",
         "value",
         "smoke",
@@ -358,4 +358,18 @@ const FORMULAS: [(&str, &str, &str, &str); 63] = [
         "value",
         "smoke",
     ),
+    (
+        "twist: tiles, size: 1, form: {tile: rescaled, values: missing, sum: missing}, at: every",
+        "size: 1",
+        "value",
+        "smoke",
+    ),
+    (
+        "twist: tiles, size: 8, form: {tile: none-yet-is-nan}, at: every",
+        "none-yet-is-nan",
+        "value",
+        "smoke",
+    ),
+    // No word says it: it is read off the rows.
+    ("meaning: {unseen: j == (i + n_k - n_q) / 3}", "(i + n_k - n_q) / 3", "value", "smoke"),
 ];

@@ -199,25 +199,22 @@ pub fn index_env(dims: Dims, dtype: Dtype, options: &CallOptions) -> IndexEnv {
         options.window.as_ref().and_then(of).map_or(UNLIMITED, signed)
     };
     let window = [side(|window| window.left), side(|window| window.right)];
-    let form = |shape: Option<&Vec<usize>>| {
-        let shape = shape.map_or(&[][..], Vec::as_slice);
+    let form = |shape: &[usize]| {
         let axes = std::iter::repeat_n(&1, 4 - shape.len().min(4)).chain(shape);
         let mut form = [1; 4];
         form.iter_mut().zip(axes).for_each(|(one, n)| *one = signed(*n));
         form
     };
-    let mask = form(options.mask.as_ref().map(|mask| &mask.shape));
-    let bias = form(options.bias.as_ref().map(|bias| &bias.shape));
-    let rank = |shape: Option<&Vec<usize>>| shape.map_or(0, |shape| signed(shape.len()));
-    let axes = [
-        rank(options.mask.as_ref().map(|mask| &mask.shape)),
-        rank(options.bias.as_ref().map(|bias| &bias.shape)),
+    let shapes = [
+        options.mask.as_ref().map_or(&[][..], |mask| &mask.shape),
+        options.bias.as_ref().map_or(&[][..], |bias| &bias.shape),
     ];
+    let axes = shapes.map(|shape| signed(shape.len()));
     let longest = options.key_lengths.iter().flatten().max();
     let longest_keys = longest.map_or(signed(dims.n_k), |n| signed(*n));
     let mask_hides = options.mask.as_ref().is_some_and(|mask| mask.data.contains(&false));
     let env = IndexEnv::new(dims, dtype, options.on());
-    IndexEnv { window, forms: [mask, bias], axes, longest_keys, mask_hides, ..env }
+    IndexEnv { window, forms: shapes.map(form), axes, longest_keys, mask_hides, ..env }
 }
 
 /// The same for a place of batch item `item`: its lengths are known.

@@ -566,11 +566,16 @@ fn rescaled(by: TileFactor) -> String {
 /// What is done at tiles of so many keys.
 fn tiled(size: usize, form: &TileForm, at: TilePlace) -> String {
     let place = match at {
+        TilePlace::Every if size == 1 => "at each key".to_owned(),
         TilePlace::Every => format!("at each tile of {size} keys"),
         TilePlace::Last => format!("at the last tile of {size} keys"),
         TilePlace::Diagonal => format!("at tiles of {size} keys on the causal diagonal"),
     };
     let what = match form {
+        TileForm::NoneYetIsNan => {
+            return format!("a row is NaN {place}, where it has seen no key yet");
+        }
+        TileForm::NoneIsNan => return format!("a row is NaN {place}, where it sees no key of it"),
         TileForm::Rescaled { values, sum } => match (values, sum) {
             (TileFactor::Missing, TileFactor::Missing) => {
                 "neither row sum nor weighted values are rescaled".to_owned()

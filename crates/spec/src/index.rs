@@ -198,8 +198,9 @@ impl IndexExpr {
         self.0.tree.least(name)
     }
 
-    /// Extents and numbers that its relations tell apart: `n − 1` and `n` of `x >= n` and `x < n`; `n`
-    /// and `n + 1` of `x == n` and `x != n`; of `x % n == r` and `x % n != r` an odd multiple of `n` and one that is half of it more.
+    /// Extents and numbers that its relations tell apart. Relations `>=` and `<` have `n − 1` and
+    /// `n`, `==` and `!=` have `n` and `n + 1`. A rest `x % n` has an odd multiple of `n`, and that
+    /// with half of `n` added.
     pub fn edges(&self) -> Vec<(Extent, i64)> {
         let mut found = Vec::new();
         self.0.tree.edges(&mut found);
@@ -313,17 +314,13 @@ impl Tree {
                     found.extend([least, least + n / 2].map(|at| (extent, at)));
                 }
             }
-            (
-                BinaryOp::Ge | BinaryOp::Lt,
-                [Self::Name(IndexName::Extent(extent)), Self::Number(n)],
-            ) => {
-                found.extend([n - 1, *n].map(|at| (*extent, at)));
-            }
-            (
-                BinaryOp::Eq | BinaryOp::Ne,
-                [Self::Name(IndexName::Extent(extent)), Self::Number(n)],
-            ) => {
-                found.extend([*n, n + 1].map(|at| (*extent, at)));
+            (op, [Self::Name(IndexName::Extent(extent)), Self::Number(n)]) => {
+                let first = match op {
+                    BinaryOp::Ge | BinaryOp::Lt => n - 1,
+                    BinaryOp::Eq | BinaryOp::Ne => *n,
+                    _ => return,
+                };
+                found.extend([first, first + 1].map(|at| (*extent, at)));
             }
             _ => {}
         }

@@ -1,8 +1,10 @@
 //! Conditions: the rules of one to four literals that hold for all gains and for no loss.
 
+use std::collections::BTreeMap;
+
 use qkvet_spec::{Extent, IndexExpr};
 
-use super::literal::{Literal, Sample, bits, literals, parsed};
+use super::literal::{Bits, Literal, Sample, bits, literals, parsed};
 
 /// A rule with its length.
 #[derive(Clone, Debug)]
@@ -16,7 +18,7 @@ pub(super) struct Rule {
 const MAX_JOINED: [usize; 2] = [150, 100];
 /// Bits of two literals that are joined.
 const MAX_BITS: [f64; 2] = [18.0, 16.0];
-/// What besides options chooses a kernel, and how many pairs of choices are looked behind.
+/// What a kernel is chosen by, apart from options.
 const PATHS: [&str; 8] = [
     "n_q == 1",
     "n_q >= 2",
@@ -27,7 +29,10 @@ const PATHS: [&str; 8] = [
     "bias_axes == 2",
     "bias_axes == 4",
 ];
+/// Pairs of choices that are looked behind.
 const MAX_PAIRS: usize = 6;
+/// Rules that are kept behind each choice.
+const MAX_BEHIND: usize = 12;
 /// Rules that are kept.
 const MAX_RULES: usize = 40;
 
@@ -57,112 +62,195 @@ pub(super) fn edges(rules: &[Rule]) -> Vec<(Extent, usize)> {
 /// The rules that hold for every gain and no loss, the shortest first. Elements are spoken of only
 /// where `of_elements`.
 pub(super) fn rules(samples: &[Sample], of_elements: bool) -> Vec<Rule> {
-    let mut found = consistent(samples, of_elements);
+    let gains = bits(samples.iter().map(|sample| sample.is_gain));
+    let losses = bits(samples.iter().map(|sample| !sample.is_gain));
+    if losses.iter().all(|word| *word == 0) {
+        return vec![Rule { when: None, bits: 0.0 }];
+    }
+    let all = Literals { all: literals(samples, of_elements), gains };
+    let mut found = all.consistent(&losses);
     if found.is_empty() {
-        found = behind_a_choice(samples, of_elements);
+        found = all.conjunctions(&losses, samples.len());
+        found.extend(all.behind_a_choice(&losses));
     }
     found.sort_by(|x, y| x.bits.total_cmp(&y.bits));
     found.truncate(MAX_RULES);
     found
 }
 
-fn consistent(samples: &[Sample], of_elements: bool) -> Vec<Rule> {
-    let gains = bits(samples.iter().map(|sample| sample.is_gain));
-    let losses = bits(samples.iter().map(|sample| !sample.is_gain));
-    if losses.iter().all(|word| *word == 0) {
-        return vec![Rule { when: None, bits: 0.0 }];
-    }
-    let literals = literals(samples, of_elements);
-    let mut found = Vec::new();
-    let mut add = |text: &str, bits: f64| {
-        found.extend(parsed(text).map(|when| Rule { when: Some(when), bits }));
-    };
-    let mut both: Vec<&Literal> = Vec::new();
-    let mut either: Vec<&Literal> = Vec::new();
-    for literal in &literals {
-        match (covers(&literal.holds, &gains), meets(&literal.holds, &losses)) {
-            (true, false) => add(&literal.text, literal.bits),
-            (true, true) => both.push(literal),
-            (false, false) if meets(&literal.holds, &gains) => either.push(literal),
-            _ => {}
-        }
-    }
-    let share = |literal: &Literal, of: &[u64]| count(&literal.holds, of) / count(of, of).max(1.0);
-    both.sort_by(|x, y| {
-        let key = |it: &Literal| it.bits + 3.0 * share(it, &losses);
-        key(x).total_cmp(&key(y))
-    });
-    either.sort_by(|x, y| {
-        let key = |it: &Literal| it.bits - 3.0 * share(it, &gains);
-        key(x).total_cmp(&key(y))
-    });
-    both.truncate(MAX_JOINED[0]);
-    either.truncate(MAX_JOINED[1]);
-    for (at, x) in both.iter().enumerate() {
-        for y in &both[..at] {
-            let is_none =
-                x.holds.iter().zip(&*y.holds).zip(&*losses).all(|((x, y), l)| x & y & l == 0);
-            if x.bits + y.bits <= MAX_BITS[0] && is_none {
-                add(&format!("{} and {}", y.text, x.text), x.bits + y.bits + 1.0);
-            }
-        }
-    }
-    for (at, x) in either.iter().enumerate() {
-        for y in &either[..at] {
-            let is_all =
-                x.holds.iter().zip(&*y.holds).zip(&*gains).all(|((x, y), g)| g & !(x | y) == 0);
-            if x.bits + y.bits <= MAX_BITS[1] && is_all {
-                add(&format!("{} or {}", y.text, x.text), x.bits + y.bits + 3.0);
-            }
-        }
-    }
-    found
+/// Literals, and the samples that every rule has to hold of.
+struct Literals {
+    all: Vec<Literal>,
+    gains: Bits,
 }
 
-/// Rules behind what a kernel is chosen by: an option of the call, one query, grouped heads, the axes
-/// of mask and bias; else two of these.
-fn behind_a_choice(samples: &[Sample], of_elements: bool) -> Vec<Rule> {
-    let gains = bits(samples.iter().map(|sample| sample.is_gain));
-    let losses = bits(samples.iter().map(|sample| !sample.is_gain));
-    let all = literals(samples, false).into_iter().filter(|literal| covers(&literal.holds, &gains));
-    let is_choice = |one: &Literal| one.is_option || PATHS.contains(&one.text.as_str());
-    let choices: Vec<Literal> = all.filter(is_choice).collect();
-    let found: Vec<Rule> =
-        choices.iter().flat_map(|one| behind(&[one], samples, of_elements)).collect();
-    if !found.is_empty() {
-        return found;
-    }
-    let mut pairs = Vec::new();
-    for (at, x) in choices.iter().enumerate() {
-        for y in &choices[..at] {
-            let both: Vec<u64> = x.holds.iter().zip(&*y.holds).map(|(x, y)| x & y).collect();
-            pairs.push((count(&both, &losses) + x.bits + y.bits, [y, x]));
+impl Literals {
+    /// Rules of one or two literals that hold for every gain and none of these losses.
+    fn consistent(&self, losses: &[u64]) -> Vec<Rule> {
+        let gains = &self.gains;
+        let mut found: Vec<(f64, String)> = Vec::new();
+        let mut add = |text: &str, bits: f64| found.push((bits, text.to_owned()));
+        let mut both: Vec<&Literal> = Vec::new();
+        let mut either: Vec<&Literal> = Vec::new();
+        for literal in &self.all {
+            match (covers(&literal.holds, gains), meets(&literal.holds, losses)) {
+                (true, false) => add(&literal.text, literal.bits),
+                (true, true) => both.push(literal),
+                (false, false) if meets(&literal.holds, gains) => either.push(literal),
+                _ => {}
+            }
         }
+        let share =
+            |literal: &Literal, of: &[u64]| count(&literal.holds, of) / count(of, of).max(1.0);
+        both.sort_by(|x, y| {
+            let key = |it: &Literal| it.bits + 3.0 * share(it, losses);
+            key(x).total_cmp(&key(y))
+        });
+        either.sort_by(|x, y| {
+            let key = |it: &Literal| it.bits - 3.0 * share(it, gains);
+            key(x).total_cmp(&key(y))
+        });
+        both.truncate(MAX_JOINED[0]);
+        either.truncate(MAX_JOINED[1]);
+        for (at, x) in both.iter().enumerate() {
+            for y in &both[..at] {
+                let is_none =
+                    x.holds.iter().zip(&*y.holds).zip(losses).all(|((x, y), l)| x & y & l == 0);
+                if x.bits + y.bits <= MAX_BITS[0] && is_none {
+                    add(&format!("{} and {}", y.text, x.text), x.bits + y.bits + 1.0);
+                }
+            }
+        }
+        for (at, x) in either.iter().enumerate() {
+            for y in &either[..at] {
+                let is_all = x
+                    .holds
+                    .iter()
+                    .zip(&*y.holds)
+                    .zip(&**gains)
+                    .all(|((x, y), g)| g & !(x | y) == 0);
+                if x.bits + y.bits <= MAX_BITS[1] && is_all {
+                    add(&format!("{} or {}", y.text, x.text), x.bits + y.bits + 3.0);
+                }
+            }
+        }
+        found.sort_by(|(x, _), (y, _)| x.total_cmp(y));
+        found.truncate(MAX_RULES);
+        let rule = |(bits, text): (f64, String)| Some(Rule { when: Some(parsed(&text)?), bits });
+        found.into_iter().filter_map(rule).collect()
     }
-    pairs.sort_by(|(x, _), (y, _)| x.total_cmp(y));
-    pairs.truncate(MAX_PAIRS);
-    pairs.iter().flat_map(|(_, pair)| behind(pair, samples, of_elements)).collect()
-}
 
-/// The rules that hold where all of these do, joined to them.
-fn behind(choice: &[&Literal], samples: &[Sample], of_elements: bool) -> Vec<Rule> {
-    let holds = |at: usize| choice.iter().all(|literal| literal.has(at));
-    let inside: Vec<Sample> =
-        (0..samples.len()).filter(|at| holds(*at)).map(|at| samples[at]).collect();
-    if inside.len() == samples.len() {
-        return Vec::new();
-    }
-    let texts: Vec<&str> = choice.iter().map(|literal| literal.text.as_str()).collect();
-    let (text, bits) = (texts.join(" and "), choice.iter().map(|one| one.bits + 1.0).sum::<f64>());
-    let joined = |rule: Rule| {
-        let text = match &rule.when {
-            Some(rest) if rest.is_either() => format!("{text} and ({})", rest.text()),
-            Some(rest) => format!("{text} and {}", rest.text()),
-            None => text.clone(),
+    /// Rules of up to four literals that are joined by `and`: each loss lacks one of them.
+    fn conjunctions(&self, losses: &[u64], n: usize) -> Vec<Rule> {
+        let all: Vec<&Literal> =
+            self.all.iter().filter(|literal| covers(&literal.holds, &self.gains)).collect();
+        let is_loss = |at: &usize| losses[at / 64] >> (at % 64) & 1 == 1;
+        let without = |at: usize| -> (Vec<usize>, usize) {
+            ((0..all.len()).filter(|literal| !all[*literal].has(at)).collect(), at)
         };
-        parsed(&text).map(|when| Rule { when: Some(when), bits: bits + rule.bits })
-    };
-    consistent(&inside, of_elements).into_iter().take(12).filter_map(joined).collect()
+        // Losses that few literals exclude come first.
+        let mut losses: Vec<(Vec<usize>, usize)> = (0..n).filter(is_loss).map(without).collect();
+        losses.sort_by(|(x, _), (y, _)| x.len().cmp(&y.len()).then_with(|| x.cmp(y)));
+        losses.dedup_by(|(x, _), (y, _)| x == y);
+        let mut found = BTreeMap::new();
+        // The shortest are found before the search of longer ones takes all steps.
+        for bits in MAX_CHAIN {
+            let mut search =
+                Excluding { all: &all, losses: &losses, bits, left: MAX_STEPS, found: &mut found };
+            search.descend(&mut Vec::new(), 0.0);
+            if !found.is_empty() {
+                break;
+            }
+        }
+        let rule = |(of, bits): (Vec<usize>, f64)| {
+            let texts: Vec<&str> = of.iter().map(|at| all[*at].text.as_str()).collect();
+            parsed(&texts.join(" and ")).map(|when| Rule { when: Some(when), bits })
+        };
+        found.into_iter().filter_map(rule).collect()
+    }
+
+    /// Rules behind what a kernel is chosen by: an option of the call, one query, grouped heads,
+    /// the axes of mask and bias; else two of these.
+    fn behind_a_choice(&self, losses: &[u64]) -> Vec<Rule> {
+        let is_choice = |one: &&Literal| {
+            covers(&one.holds, &self.gains) && (one.is_option || PATHS.contains(&one.text.as_str()))
+        };
+        let choices: Vec<&Literal> = self.all.iter().filter(is_choice).collect();
+        let found: Vec<Rule> = choices.iter().flat_map(|one| self.behind(&[one], losses)).collect();
+        if !found.is_empty() {
+            return found;
+        }
+        let mut pairs = Vec::new();
+        for (at, x) in choices.iter().enumerate() {
+            for y in &choices[..at] {
+                let both: Vec<u64> = x.holds.iter().zip(&*y.holds).map(|(x, y)| x & y).collect();
+                pairs.push((count(&both, losses) + x.bits + y.bits, [*y, *x]));
+            }
+        }
+        pairs.sort_by(|(x, _), (y, _)| x.total_cmp(y));
+        pairs.truncate(MAX_PAIRS);
+        pairs.iter().flat_map(|(_, pair)| self.behind(pair, losses)).collect()
+    }
+
+    /// The rules that hold where all of these do, joined to them.
+    fn behind(&self, choice: &[&Literal], losses: &[u64]) -> Vec<Rule> {
+        let holds = |word: usize| choice.iter().fold(!0, |all, one| all & one.holds[word]);
+        let inside: Vec<u64> =
+            losses.iter().enumerate().map(|(word, of)| of & holds(word)).collect();
+        if inside == losses {
+            return Vec::new();
+        }
+        let texts: Vec<&str> = choice.iter().map(|literal| literal.text.as_str()).collect();
+        let text = texts.join(" and ");
+        let bits = choice.iter().map(|one| one.bits + 1.0).sum::<f64>();
+        let joined = |rule: Rule| {
+            let rest = rule.when?;
+            let text = match rest.is_either() {
+                true => format!("{text} and ({})", rest.text()),
+                false => format!("{text} and {}", rest.text()),
+            };
+            parsed(&text).map(|when| Rule { when: Some(when), bits: bits + rule.bits })
+        };
+        self.consistent(&inside).into_iter().take(MAX_BEHIND).filter_map(joined).collect()
+    }
+}
+
+/// Bits of the longest conjunction, one search after the other.
+const MAX_CHAIN: [f64; 4] = [20.0, 25.0, 30.0, 35.0];
+/// Literals of a conjunction.
+const MAX_LITERALS: usize = 4;
+/// Sets of literals that one search looks at.
+const MAX_STEPS: usize = 3000;
+
+/// A search for sets of literals of which each loss lacks one.
+struct Excluding<'a> {
+    all: &'a [&'a Literal],
+    losses: &'a [(Vec<usize>, usize)],
+    bits: f64,
+    left: usize,
+    found: &'a mut BTreeMap<Vec<usize>, f64>,
+}
+
+impl Excluding<'_> {
+    fn descend(&mut self, chosen: &mut Vec<usize>, bits: f64) {
+        let is_open = |loss: usize| chosen.iter().all(|at| self.all[*at].has(loss));
+        let Some((open, _)) = self.losses.iter().find(|(_, loss)| is_open(*loss)) else {
+            let mut set = chosen.clone();
+            set.sort_unstable();
+            self.found.insert(set, bits);
+            return;
+        };
+        for at in open {
+            let bits = bits + self.all[*at].bits + 1.0;
+            if chosen.len() == MAX_LITERALS || bits > self.bits || self.left == 0 {
+                return;
+            }
+            self.left -= 1;
+            chosen.push(*at);
+            self.descend(chosen, bits);
+            chosen.pop();
+        }
+    }
 }
 
 #[cfg(test)]
@@ -205,9 +293,33 @@ mod tests {
         }));
         let options = |env: &IndexEnv| has(env, CallOption::Bias) && !has(env, CallOption::Mask);
         let sizes = |env: &IndexEnv| env.dims.n_q.is_multiple_of(2) && env.dims.n_k >= 33;
-        let found = shortest(|env| options(env) && sizes(env)).unwrap_or_default();
+        let found = rules(&samples(3000, |env| options(env) && sizes(env)), false);
+        let first = found.first().and_then(|rule| rule.when.as_ref()).map_or("", IndexExpr::text);
         let literals = ["bias", "not mask", "n_q % 2 == 0", "n_k >= 33"];
-        assert!(literals.iter().all(|literal| found.contains(literal)), "{found}");
+        assert!(literals.iter().all(|literal| first.contains(literal)), "{first}");
+    }
+
+    /// Four facts of which none is an option: columns that a kernel of narrow values does not
+    /// write.
+    #[test]
+    fn four_facts_without_an_option_are_found() {
+        let is_gain = |env: &IndexEnv| {
+            let Dims { n_q, d_v, .. } = env.dims;
+            n_q == 1 && d_v < 32 && d_v.is_multiple_of(4) && env.c >= signed(d_v) - 4
+        };
+        let place = |(number, sample): (usize, Sample)| {
+            let d_v = 1 + number / 9 % 49;
+            let dims = Dims { n_q: 1 + number % 3, d_v, ..sample.env.dims };
+            let c = signed(d_v) - 1 - signed(number / 3 % 8);
+            let env = IndexEnv { dims, c: c.max(0), ..sample.env };
+            Sample { env, is_gain: is_gain(&env) }
+        };
+        let all: Vec<Sample> =
+            samples(2000, |_| false).into_iter().enumerate().map(place).collect();
+        let found = rules(&all, true);
+        let first = found.first().and_then(|rule| rule.when.as_ref()).map_or("", IndexExpr::text);
+        let literals = ["n_q", "d_v < 32", "d_v % 4 == 0", "c >= d_v - 4"];
+        assert!(literals.iter().all(|literal| first.contains(literal)), "{first}");
     }
 
     /// Which tiles of keys a query does not see: the first of them where a window begins behind it.

@@ -144,6 +144,7 @@ pub(crate) fn texts(samples: &[Sample], of_elements: bool) -> Vec<Text> {
     }
     for side in ["window_left", "window_right"] {
         add(format!("{side} == 0"), 6.0);
+        add(format!("{side} > 0"), 7.0);
         add(format!("{side}_open"), 6.0);
         add(format!("not {side}_open"), 6.0);
         for end in ["n_k - 1", "n_k", "n_q - 1", "n_q"] {
@@ -248,8 +249,8 @@ fn elements(samples: &[Sample], add: &mut dyn FnMut(String, f64)) {
     }
 }
 
-/// Literals over the key that a query stands at, and over the first key that it sees: which tiles of
-/// keys have none that is seen.
+/// Literals over the key that a query stands at, and over the first key that it sees: which tiles
+/// of keys have none that is seen.
 fn positions(samples: &[Sample], add: &mut dyn FnMut(String, f64)) {
     let at = |env: &IndexEnv| env.i + signed(env.dims.n_k) - signed(env.dims.n_q);
     let mut all: Vec<(&str, Option<CallOption>, Value)> = vec![

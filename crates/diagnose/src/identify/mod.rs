@@ -8,11 +8,14 @@
 mod compound;
 mod condition;
 mod fresh;
+mod hole;
 mod language;
 mod layer;
 mod literal;
+mod readout;
 mod record;
 mod search;
+mod synthesis;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +31,7 @@ pub(crate) use self::record::Record;
 pub use self::record::RightCall;
 use self::record::cost;
 pub(crate) use self::record::{MAX_LOOSENESS, is_near, lost_below_normal};
-use self::search::{Candidate, ENOUGH, Known, MIN_EXPLAINED, holds_somewhere};
+use self::search::{Candidate, ENOUGH, Known, MIN_EXPLAINED, holds_somewhere, ordered};
 use crate::cause::Records;
 use crate::sample_evenly::sample_evenly;
 
@@ -53,7 +56,11 @@ const MAX_FINDINGS: usize = 3;
 /// Fresh calls at least of which a name has to say something.
 const MIN_TOLD: usize = 4;
 /// How often the search begins again after a call that was not foretold.
-const MAX_ROUNDS: usize = 3;
+const MAX_ROUNDS: usize = 5;
+/// Candidates that are asked about: behind them the search begins again with what came.
+const MAX_CANDIDATES: usize = 16;
+/// How often a rule is learned again with elements that it was wrong about.
+const MAX_CORRECTIONS: usize = 8;
 /// While calls are left unexplained, a line that explains fewer than so many times as many is no
 /// name.
 const MIN_SHARE: usize = 5;
@@ -74,6 +81,15 @@ pub fn identify(
     let mut fresh = Some(fresh);
     while found.len() < MAX_FINDINGS {
         let mut candidates = known.candidates();
+        let is_enough = candidates.first().is_some_and(|best| best.score >= ENOUGH);
+        if !is_enough && !found.is_empty() {
+            // What is left may lie in calls that were not looked at.
+            let more = rest(failures, right, &known);
+            if !more.is_empty() {
+                known.records.extend(more);
+                candidates = known.candidates();
+            }
+        }
         if candidates.is_empty() {
             break;
         }
@@ -88,17 +104,57 @@ pub fn identify(
         known.layers.push(layer.clone());
         let layers: Vec<&Layer> = known.layers.iter().collect();
         let after = known.records.iter().filter_map(|record| record.on(base, &layers)).collect();
-        known.records = after;
-        let is_named = is_name(&candidate, put, foretold);
-        if !is_named && !is_part(&candidate, put, foretold) {
+        let before = std::mem::replace(&mut known.records, after);
+        if !is_name(&candidate, put, foretold) && !is_part(&candidate, put, foretold) {
             break;
         }
-        found.push(Found { candidate, layer, put, foretold, asked: pool.take_asked() });
-        if !is_named {
-            break;
+        let asked = pool.take_asked();
+        found.push(Found { candidate, layer, put, foretold, asked, before });
+    }
+    together(base, &mut found);
+    described(failures, base, found)
+}
+
+/// Counts again what each formula leaves where it holds: the others may explain it.
+fn together(base: &Meaning, found: &mut [Found]) {
+    let layers: Vec<Layer> = found.iter().map(|one| one.layer.clone()).collect();
+    let all: Vec<&Layer> = layers.iter().collect();
+    if all.len() < 2 {
+        return;
+    }
+    for one in found {
+        let when = one.layer.when.as_ref();
+        let applies = |it: &&Record| when.is_none_or(|when| holds_somewhere(when, &it.call));
+        let wrong = one.before.iter().filter(|it| it.is_wrong()).filter(applies);
+        one.candidate.left = wrong.filter(|it| !it.is_explained(base, &all)).count();
+    }
+}
+
+/// Wrong calls of the failures that the layers do not explain, and that are not known yet.
+fn rest(failures: &Records<'_>, right: &[RightCall], known: &Known<'_>) -> Vec<Record> {
+    let layers: Vec<&Layer> = known.layers.iter().collect();
+    let mut left = MAX_COST_OF_ALL;
+    let mut is_left = |(calls, contract): &&(&[CallRecord], &Contract)| {
+        calls.iter().any(|record| {
+            let price = cost(&record.call);
+            if record.call.misfit().is_some() || price > MAX_COST / 6 || price > left {
+                return false;
+            }
+            left -= price;
+            Record::new(record, contract, known.base)
+                .is_some_and(|it| it.is_wrong() && !it.is_explained(known.base, &layers))
+        })
+    };
+    let mut of: Vec<(&[CallRecord], &Contract)> = Vec::new();
+    for failure in failures {
+        if is_left(&failure) {
+            of.push(*failure);
         }
     }
-    described(failures, base, found)
+    let records = chosen(&of, right, known.base).into_iter();
+    let after = records.filter_map(|record| record.on(known.base, &layers));
+    let is_known = |it: &Record| known.records.iter().any(|other| other.call == it.call);
+    after.filter(|it| it.is_wrong() && !is_known(it)).collect()
 }
 
 /// Fresh calls by which a fault of the atlas is confirmed.
@@ -176,6 +232,8 @@ struct Found {
     put: usize,
     foretold: usize,
     asked: BTreeMap<Reason, usize>,
+    /// The calls before it was found.
+    before: Vec<Record>,
 }
 
 /// The best candidate once rivals and rules are settled, how many calls were put to confirm it and
@@ -186,11 +244,15 @@ fn decided(
     candidates: &mut Vec<Candidate>,
 ) -> Option<(Candidate, usize, usize)> {
     let mut last = None;
-    for _ in 0..MAX_ROUNDS {
+    for left in (0..MAX_ROUNDS).rev() {
+        candidates.truncate(MAX_CANDIDATES);
         pool.settle(known, candidates);
+        correct(known, candidates);
         pool.narrow(known, candidates);
         pool.strengthen(known, candidates);
-        let best = candidates.first().filter(|best| best.score >= ENOUGH)?.clone();
+        correct(known, candidates);
+        let best = candidates.first().filter(|best| best.score >= ENOUGH);
+        let Some(best) = best.cloned() else { break };
         pool.draw_for(&best);
         let Confirmed { put, told, seen, missed } = pool.confirm(known, &best, CONFIRMING[0]);
         let foretold = seen.len();
@@ -201,12 +263,24 @@ fn decided(
         // A candidate that had nothing to say was not confirmed, not even in part.
         let put = if told < MIN_TOLD { 0 } else { put };
         last = Some((best, put, foretold.min(put)));
-        if is_done {
+        if is_done || left == 0 {
             break;
         }
-        *candidates = if renewed.is_empty() { known.candidates() } else { renewed };
+        // What was not foretold may be said by a word that nothing asked for before.
+        let has_clean = renewed.iter().any(|one| one.is_clean() && one.score >= ENOUGH);
+        *candidates = if has_clean { renewed } else { known.candidates() };
     }
     last
+}
+
+/// Learns the rule of the best candidate again while it is wrong about elements.
+fn correct(known: &Known<'_>, candidates: &mut Vec<Candidate>) {
+    for _ in 0..MAX_CORRECTIONS {
+        let better = candidates.first().and_then(|best| best.corrected(known));
+        let (Some(better), Some(best)) = (better, candidates.first_mut()) else { break };
+        *best = better;
+        *candidates = ordered(std::mem::take(candidates));
+    }
 }
 
 fn is_name(candidate: &Candidate, put: usize, foretold: usize) -> bool {
@@ -239,7 +313,7 @@ fn described(failures: &Records<'_>, base: &Meaning, found: Vec<Found>) -> Vec<I
         Some((*sum <= MAX_COST_OF_ALL).then_some(*at))
     });
     let affordable: BTreeSet<usize> = affordable.flatten().collect();
-    for Found { candidate, layer, put, foretold, asked } in found {
+    for Found { candidate, layer, put, foretold, asked, .. } in found {
         layers.push(layer.clone());
         let under: Vec<&Layer> = layers.iter().collect();
         let (mut members, mut explained, mut of) = (Vec::new(), 0, 0);

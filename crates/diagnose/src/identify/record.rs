@@ -3,9 +3,11 @@
 use qkvet_engine::format::{underflow, unit_roundoff};
 use qkvet_engine::interpret::{Expected, interpret};
 use qkvet_engine::law::CallRecord;
-use qkvet_engine::lowering::call_env;
+use qkvet_engine::lowering::{call_env, width_of};
 use qkvet_engine::plain::{Extent, Plain};
-use qkvet_spec::{Call, Contract, Dims, IndexExpr, Meaning, ResultName};
+use qkvet_spec::{
+    Call, Contract, DeviationFormula, Dims, IndexExpr, Meaning, MeaningPatch, ResultName,
+};
 
 use super::layer::{Layer, is_of_elements, mixed, predict};
 
@@ -71,8 +73,8 @@ pub(super) fn cost(call: &Call) -> usize {
     b * h_q * n_q * n_k * (d_k + d_v + 16)
 }
 
-/// What may be lost below the normal range: `2η(1 + n_k·max|V|)`, for products of weights and values
-/// that underflow, or are flushed to zero.
+/// What may be lost below the normal range: `2η(1 + n_k·max|V|)`, for products of weights and
+/// values that underflow, or are flushed to zero.
 pub(crate) fn lost_below_normal(call: &Call) -> f64 {
     let most = call.value.data.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
     2.0 * underflow(call.dtype()) * (1.0 + call.dims().n_k as f64 * most)
@@ -266,6 +268,24 @@ impl ResultRecord {
         }
     }
 
+    /// The part that is computed first: the head with an element, or all where the formula moves rows
+    /// and columns of the output.
+    pub(super) fn part_of(
+        &self,
+        call: &Call,
+        element: usize,
+        formula: &DeviationFormula,
+    ) -> (Extent, std::ops::Range<usize>) {
+        let MeaningPatch { output_item, output_head, output_row, .. } = &formula.meaning;
+        if [output_item, output_head, output_row].into_iter().any(Option::is_some) {
+            return (Extent::Whole, 0..self.got.len());
+        }
+        let Dims { h_q, n_q, .. } = call.dims();
+        let size = n_q * width_of(self.want, call.dims());
+        let head = element / size.max(1);
+        (Extent::Head { item: head / h_q, h: head % h_q }, head * size..(head + 1) * size)
+    }
+
     /// Numbers of the elements that tell and are wrong.
     pub(crate) fn wrong(&self) -> impl Iterator<Item = usize> {
         (0..self.got.len()).filter(|at| self.tells[*at] && !self.is_held[*at])
@@ -273,7 +293,12 @@ impl ResultRecord {
 
     /// Whether a prediction holds an element.
     pub(super) fn holds(&self, predicted: &Plain, at: usize, tiny: f64) -> bool {
-        is_near(self.got[at], predicted.values[at], self.unit * predicted.errors[at] + tiny)
+        self.is_held_by(predicted.values[at], predicted.errors[at], at, tiny)
+    }
+
+    /// Whether a number with an error of first order holds an element.
+    pub(super) fn is_held_by(&self, value: f64, error: f64, at: usize, tiny: f64) -> bool {
+        is_near(self.got[at], value, self.unit * error + tiny)
     }
 
     fn is_same(&self, other: &Plain, at: usize, tiny: f64) -> bool {

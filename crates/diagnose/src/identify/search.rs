@@ -4,15 +4,14 @@ use std::rc::Rc;
 
 use qkvet_engine::lowering::{call_env, width_of};
 use qkvet_engine::plain::{Extent, Plain};
-use qkvet_spec::{
-    Call, DeviationFormula, Dims, IndexEnv, IndexExpr, Meaning, MeaningPatch, ResultName,
-};
+use qkvet_spec::{Call, DeviationFormula, Dims, IndexEnv, IndexExpr, Meaning, ResultName};
 
 use super::compound::{compounds, is_fit};
 use super::condition::{Rule, rules};
 use super::language::{Family, Scope, Word, families, shortest, words};
 use super::layer::{Layer, element_env, predict};
 use super::literal::Sample;
+use super::readout::{Predict, readouts};
 use super::record::{Bearing, Record, ResultRecord, is_near};
 use crate::cause::tells_apart;
 use crate::sample_evenly::sample_evenly;
@@ -32,6 +31,8 @@ const MAX_RIGHT: usize = 12;
 const MAX_ELEMENTS: usize = 24;
 /// Elements of all calls together, about.
 const MAX_SAMPLES: usize = 800;
+/// Elements of one call that a rule learns from because it makes them wrong.
+const MAX_SPOILED: usize = 2;
 /// Elements of a call at which it is looked whether a rule holds somewhere.
 const MAX_PLACES: usize = 4096;
 /// The score of a candidate that enough calls speak for.
@@ -66,6 +67,24 @@ pub(super) struct Told {
     records: usize,
     /// Numbers of those that it changes, with its predictions.
     changed: Vec<(usize, Rc<[Plain]>, Bearing)>,
+    /// Right elements that a rule made wrong.
+    corrections: Vec<Sample>,
+}
+
+impl Told {
+    /// The calls that it changes. Few calls of which only a law is known to hold say nothing
+    /// against many.
+    fn heard<'t>(&'t self, known: &'t Known<'_>) -> Vec<(&'t Record, &'t [Plain], Bearing)> {
+        let of = |bearing: Bearing| matches!(bearing, Bearing::Gain | Bearing::Mixed);
+        let all =
+            self.changed.iter().map(|(at, of, bearing)| (&known.records[*at], &**of, *bearing));
+        let gains = all.clone().filter(|(_, _, bearing)| of(*bearing)).count();
+        let is_doubtful =
+            |record: &Record, bearing: Bearing| bearing == Bearing::Loss && !record.is_known;
+        let doubtful = all.clone().filter(|(record, _, it)| is_doubtful(record, *it)).count();
+        let says = doubtful * MAX_LEFT > gains;
+        all.filter(|(record, _, bearing)| says || !is_doubtful(record, *bearing)).collect()
+    }
 }
 
 impl Candidate {
@@ -93,6 +112,28 @@ impl Candidate {
             return found;
         }
         known.records.iter().filter(|it| it.is_wrong()).map(env).collect()
+    }
+
+    /// The same with rules that make fewer right elements wrong; `None` where the first rule makes
+    /// none wrong, or no other rule is consistent.
+    pub(super) fn corrected(&self, known: &Known<'_>) -> Option<Self> {
+        let when = self.rules.first()?.when.as_ref();
+        let heard = self.told.heard(known);
+        if heard.iter().all(|(_, _, bearing)| *bearing != Bearing::Mixed) {
+            return None;
+        }
+        let spoiled = heard.into_iter().flat_map(|(record, predicted, bearing)| {
+            let is_loss = matches!(bearing, Bearing::Loss | Bearing::Mixed);
+            let spoiled = is_loss.then(|| spoiled(record, predicted, when));
+            spoiled.into_iter().flatten().take(MAX_SPOILED)
+        });
+        let spoiled: Vec<Sample> = spoiled.take(MAX_ELEMENTS).collect();
+        if spoiled.is_empty() {
+            return None;
+        }
+        let mut told = self.told.clone();
+        told.corrections.extend(spoiled);
+        known.candidate(self.word.clone(), told)
     }
 
     /// The formula where its shortest rule holds.
@@ -167,11 +208,18 @@ impl Known<'_> {
             });
             found.extend(pairs.filter_map(|word| self.candidate(word, Told::default())));
         }
+        if !is_named {
+            let predicted: &Predict<'_> = &|record, layer, want, extent| {
+                predict(self.base, &self.under(layer), &record.call, want, extent)
+            };
+            let read = readouts(&wrong, &scope, MIN_EXPLAINED, predicted).into_iter();
+            found.extend(read.filter_map(|word| self.candidate(word, Told::default())));
+        }
         ordered(found)
     }
 
-    /// The words that explain most of the cheapest wrong calls, where many survive: in narrow formats
-    /// a few small calls refute little.
+    /// The words that explain most of the cheapest wrong calls, where many survive: in narrow
+    /// formats a few small calls refute little.
     fn likeliest(&self, words: Vec<Word>, wrong: &[&Record]) -> Vec<Word> {
         if words.len() <= MAX_SURVIVORS {
             return words;
@@ -207,8 +255,8 @@ impl Known<'_> {
         counted.into_iter().chain(rest).map(|(_, word)| word).collect()
     }
 
-    /// Wrong calls in which the word holds what was not held, less what its length costs; `None` where
-    /// these are too few, or too few to come above `worst`.
+    /// Wrong calls in which the word holds what was not held, less what its length costs; `None`
+    /// where these are too few, or too few to come above `worst`.
     fn count(&self, word: &Word, wrong: &[&Record], worst: Option<f64>) -> Option<f64> {
         let layer = Layer::always(&word.formula);
         let concerned: Vec<&Record> =
@@ -248,7 +296,7 @@ impl Known<'_> {
             return false;
         };
         let Some(first) = one.wrong().next() else { return false };
-        let (extent, range) = part_of(&record.call, one, first, &word.formula);
+        let (extent, range) = one.part_of(&record.call, first, &word.formula);
         let layers = self.under(layer);
         let Some(predicted) = predict(self.base, &layers, &record.call, one.want, extent) else {
             return false;
@@ -303,7 +351,7 @@ impl Known<'_> {
     ) -> Option<(f64, f64)> {
         let of = |t: f64| {
             let layer = Layer::always(&(family.formula)(t));
-            let (extent, range) = part_of(&record.call, one, first, &layer.formula);
+            let (extent, range) = one.part_of(&record.call, first, &layer.formula);
             let layers = self.under(&layer);
             let predicted = predict(self.base, &layers, &record.call, one.want, extent)?;
             (predicted.values.len() == range.len()).then_some((predicted, range))
@@ -344,8 +392,8 @@ impl Known<'_> {
         None
     }
 
-    /// The word with its rules; `None` if nothing consistent can be said. `told` is what was told of
-    /// the first of the records.
+    /// The word with its rules; `None` if nothing consistent can be said. `told` is what was told
+    /// of the first of the records.
     pub(super) fn candidate(&self, word: Word, mut told: Told) -> Option<Candidate> {
         let layer = Layer::always(&word.formula);
         for (at, record) in self.records.iter().enumerate().skip(told.records) {
@@ -359,21 +407,10 @@ impl Known<'_> {
             }
         }
         told.records = self.records.len();
-        let seen =
-            || told.changed.iter().map(|(at, of, bearing)| (&self.records[*at], of, *bearing));
-        let count = |is_of: fn(&Record, Bearing) -> bool| {
-            seen().filter(|(record, _, bearing)| is_of(record, *bearing)).count()
-        };
-        let gains = count(|_, bearing| matches!(bearing, Bearing::Gain | Bearing::Mixed));
-        let doubtful = count(|record, bearing| bearing == Bearing::Loss && !record.is_known);
-        // Few calls of which only a law is known to hold say nothing against many.
-        let is_told = |(record, _, bearing): &(&Record, _, Bearing)| {
-            *bearing != Bearing::Loss || record.is_known || doubtful * MAX_LEFT > gains
-        };
-        let seen = || seen().filter(is_told);
-        let of_elements = seen().any(|(_, _, bearing)| bearing == Bearing::Mixed);
+        let heard = told.heard(self);
+        let of_elements = heard.iter().any(|(_, _, bearing)| *bearing == Bearing::Mixed);
         let mut samples = Vec::new();
-        for (record, predicted, bearing) in seen() {
+        for (record, predicted, bearing) in heard.iter().copied() {
             match bearing {
                 Bearing::Gain | Bearing::Loss | Bearing::Mixed if of_elements => {
                     let most = (MAX_SAMPLES / (2 * told.changed.len())).clamp(2, MAX_ELEMENTS);
@@ -386,10 +423,11 @@ impl Known<'_> {
                 _ => {}
             }
         }
+        samples.extend(&told.corrections);
         let rules = rules(&samples, of_elements);
         let best = rules.first()?.clone();
         let (mut explained, mut left, mut outside) = (0, 0, 0);
-        for (record, predicted, bearing) in seen() {
+        for (record, predicted, bearing) in heard.iter().copied() {
             match bearing {
                 Bearing::Loss => outside += 1,
                 Bearing::Gain | Bearing::Mixed if of_elements => {
@@ -490,20 +528,18 @@ fn element_samples(record: &Record, predicted: &[Plain], most: usize) -> Vec<Sam
     samples
 }
 
-/// The part of a result that is computed first: the head with the wrong element, or all where the
-/// formula moves rows and columns of the output.
-fn part_of(
-    call: &Call,
-    one: &ResultRecord,
-    first: usize,
-    formula: &DeviationFormula,
-) -> (Extent, std::ops::Range<usize>) {
-    let MeaningPatch { output_item, output_head, output_row, .. } = &formula.meaning;
-    if [output_item, output_head, output_row].into_iter().any(Option::is_some) {
-        return (Extent::Whole, 0..one.got.len());
-    }
-    let Dims { h_q, n_q, .. } = call.dims();
-    let size = n_q * width_of(one.want, call.dims());
-    let head = first / size.max(1);
-    (Extent::Head { item: head / h_q, h: head % h_q }, head * size..(head + 1) * size)
+/// Right elements that the formula makes wrong where a rule holds.
+fn spoiled<'a>(
+    record: &'a Record,
+    predicted: &'a [Plain],
+    when: Option<&'a IndexExpr>,
+) -> impl Iterator<Item = Sample> + 'a {
+    record.results.iter().zip(predicted).flat_map(move |(one, other)| {
+        let env = element_env(&record.call, width_of(one.want, record.call.dims()), Extent::Whole);
+        let is_lost =
+            |at: &usize| one.tells[*at] && one.is_held[*at] && !one.holds(other, *at, record.tiny);
+        let lost = (0..one.got.len()).filter(is_lost).map(env);
+        let is_said = move |env: &IndexEnv| when.is_none_or(|when| when.holds(env));
+        lost.filter(is_said).map(|env| Sample { env, is_gain: false })
+    })
 }

@@ -127,7 +127,8 @@ impl Row {
                 order.iter().zip(merged_terms).for_each(|(j, term)| terms[*j] = term);
                 of_lse = match by {
                     PartWeight::EmptyAsZero => Some(total),
-                    // What comes back is the logarithm in the base of the merge, in that of the parts.
+                    // What comes back is the logarithm in the base of the merge, in that of the
+                    // parts.
                     PartWeight::ExpOfLog2 => Some(libm::pow(total, std::f64::consts::LN_2)),
                     PartWeight::TwoToLse => Some(libm::pow(total, std::f64::consts::LOG2_E)),
                     _ => None,
@@ -245,7 +246,8 @@ pub(super) fn weighed(head: &Head<'_>, row: &Row, meaning: &Meaning) -> Vec<(f64
     }
     let is_finite = row.weights.iter().all(|weight| weight.is_finite());
     for (value, error) in &mut all {
-        // Which of NaN and the infinities comes of infinite weights is for the order of sums to say.
+        // Which of NaN and the infinities comes of infinite weights is for the order of sums to
+        // say.
         *error =
             if is_finite || value.is_finite() { *error + 2.0 * value.abs() } else { f64::INFINITY };
     }
@@ -341,8 +343,8 @@ struct Tiles<'a> {
 }
 
 impl Tiles<'_> {
-    /// What the keys add to the row sum, in units of the exponential of `shift`, and to each weight.
-    /// One tile alone has no fault.
+    /// What the keys add to the row sum, in units of the exponential of `shift`, and to each
+    /// weight. One tile alone has no fault.
     fn sum(&self, logits: &[f64], terms: &mut [f64], shift: f64) -> f64 {
         let (size, n) = (self.size.max(1), logits.len());
         if n <= size {
@@ -354,11 +356,19 @@ impl Tiles<'_> {
         for (number, start) in (0..n).step_by(size).enumerate() {
             let end = (start + size).min(n);
             let own = logits[start..end].iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let form = self.is_at(end, n).then_some(self.form);
             if own == f64::NEG_INFINITY {
+                let is_nan = match form {
+                    Some(TileForm::NoneYetIsNan) => max == f64::NEG_INFINITY,
+                    other => other == Some(TileForm::NoneIsNan),
+                };
+                if is_nan {
+                    terms.fill(f64::NAN);
+                    return f64::NAN;
+                }
                 terms[start..end].fill(0.0);
                 continue;
             }
-            let form = self.is_at(end, n).then_some(self.form);
             let (risen, is_first) = (max.max(own), max == f64::NEG_INFINITY);
             let is_kept = matches!(form, Some(TileForm::Lazy { most, .. }) if risen - max <= most);
             let rises = matches!(form, Some(TileForm::Lazy { slip: LazySlip::NotRescaled, .. }));
@@ -445,8 +455,8 @@ fn parts(part: &IndexExpr, env: &IndexEnv, n: usize) -> Option<(Vec<usize>, Vec<
     Some((order, ends))
 }
 
-/// Keys in parts, each with a softmax of its own: by how much errors grow, and the sum of what weighs
-/// the parts. `None` where nothing weighs anything. Scores were multiplied with `scale`.
+/// Keys in parts, each with a softmax of its own: by how much errors grow, and the sum of what
+/// weighs the parts. `None` where nothing weighs anything. Scores were multiplied with `scale`.
 fn merged(
     ends: &[usize],
     (by, scale): (PartWeight, f64),

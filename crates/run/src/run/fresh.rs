@@ -145,7 +145,7 @@ impl FreshCalls for Fresh<'_, '_, '_, '_> {
                 let all = right.iter().chain(&wrong).cycle().skip(number);
                 let mut all = all.take(right.len() + wrong.len());
                 if let Some(other) = all.find(|it| it.has(option) != plan.has(option)) {
-                    take(&mut plan, option, other);
+                    take(&mut plan, &[option], other);
                 }
             }
             let planned = PlannedCase::Plan(plan);
@@ -210,19 +210,25 @@ fn switch_on(plan: &mut CasePlan, on: OptionSet, number: usize) {
     plan.window = plan.window.or(is_new(CallOption::Window).then_some(window));
 }
 
-/// Takes an option from another plan, there or not.
-fn take(plan: &mut CasePlan, option: CallOption, other: &CasePlan) {
-    match option {
-        CallOption::Scale => plan.scale = other.scale,
-        CallOption::Causal => plan.causal = other.causal,
-        CallOption::Mask => plan.mask = other.mask,
-        CallOption::Bias => plan.bias = other.bias,
-        CallOption::Softcap => plan.softcap = other.softcap,
-        CallOption::Window => plan.window = other.window,
-        CallOption::Sinks => plan.sinks = other.sinks,
-        CallOption::AlibiSlopes => plan.alibi = other.alibi,
-        CallOption::KeyLengths | CallOption::QueryLengths | CallOption::Packed => {
-            plan.sequences = other.sequences;
+/// Options that are taken together.
+const REST: [CallOption; 4] =
+    [CallOption::Window, CallOption::Sinks, CallOption::AlibiSlopes, CallOption::Packed];
+
+/// Takes options from another plan, there or not.
+fn take(plan: &mut CasePlan, options: &[CallOption], other: &CasePlan) {
+    for option in options {
+        match option {
+            CallOption::Scale => plan.scale = other.scale,
+            CallOption::Causal => plan.causal = other.causal,
+            CallOption::Mask => plan.mask = other.mask,
+            CallOption::Bias => plan.bias = other.bias,
+            CallOption::Softcap => plan.softcap = other.softcap,
+            CallOption::Window => plan.window = other.window,
+            CallOption::Sinks => plan.sinks = other.sinks,
+            CallOption::AlibiSlopes => plan.alibi = other.alibi,
+            CallOption::KeyLengths | CallOption::QueryLengths | CallOption::Packed => {
+                plan.sequences = other.sequences;
+            }
         }
     }
 }
@@ -239,8 +245,8 @@ fn varied(law: &str, (own, other): (&CasePlan, &CasePlan), seed: u64) -> CasePla
         3 => 2 * n,
         _ => n.div_ceil(2),
     };
-    let d = &mut plan.dims;
     for bits in [0, 24].into_iter().take(1 + pick(56, 2)) {
+        let d = &mut plan.dims;
         match pick(bits, 20) {
             0..=2 => d.n_k = near(d.n_k, bits + 8),
             3 | 4 => d.n_q = near(d.n_q, bits + 8),
@@ -254,9 +260,9 @@ fn varied(law: &str, (own, other): (&CasePlan, &CasePlan), seed: u64) -> CasePla
                 let heads = 1 + pick(bits + 8, 4);
                 (d.h_q, d.h_k) = (heads * (1 + pick(bits + 12, 4)), heads);
             }
-            12 | 17 => plan.causal = other.causal,
-            13 | 18 => (plan.mask, plan.bias) = (other.mask, other.bias),
-            14 => (plan.scale, plan.softcap) = (other.scale, other.softcap),
+            12 | 17 => take(&mut plan, &[CallOption::Causal], other),
+            13 | 18 => take(&mut plan, &[CallOption::Mask, CallOption::Bias], other),
+            14 => take(&mut plan, &[CallOption::Scale, CallOption::Softcap], other),
             side @ (15 | 16) if plan.window.is_some() => {
                 let window = plan.window.get_or_insert_default();
                 let [own, opposite] = match side {
@@ -269,10 +275,7 @@ fn varied(law: &str, (own, other): (&CasePlan, &CasePlan), seed: u64) -> CasePla
                     _ => Some(own.map_or(2, |n| n + 1)),
                 };
             }
-            _ => {
-                (plan.window, plan.sinks) = (other.window, other.sinks);
-                (plan.alibi, plan.sequences) = (other.alibi, other.sequences);
-            }
+            _ => take(&mut plan, &REST, other),
         }
     }
     plan

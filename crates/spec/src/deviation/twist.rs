@@ -396,8 +396,8 @@ pub enum WeightForm {
     Squared,
 }
 
-/// What is done at a tile, where `e^(old − new)` multiplies both sums as the maximum rises, and `new`
-/// shifts the exponentials.
+/// What is done at a tile, where `e^(old − new)` multiplies both sums as the maximum rises, and
+/// `new` shifts the exponentials.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "tile", rename_all = "kebab-case")]
@@ -416,14 +416,18 @@ pub enum TileForm {
         /// Which.
         by: TileMax,
     },
-    /// Where the tile raises the maximum by no more than that, it stays, and something is done as if
-    /// it rose; or it rises, and nothing is rescaled.
+    /// Where the tile raises the maximum by no more than that, it stays, and something is done as
+    /// if it rose; or it rises, and nothing is rescaled.
     Lazy {
         /// The largest rise that is passed over.
         most: f64,
         /// What is done.
         slip: LazySlip,
     },
+    /// A row is NaN where a tile ends and the row has seen no key yet.
+    NoneYetIsNan,
+    /// A row is NaN where it sees no key of a tile.
+    NoneIsNan,
 }
 
 /// What multiplies a sum as the maximum rises.

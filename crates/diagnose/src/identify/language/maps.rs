@@ -122,14 +122,15 @@ pub(super) fn add(words: &mut Words<'_>) {
             *row(&mut other) = expr(text);
             words.meaning(&[option], bits, other);
         }
-        // Items that are as far apart as if the tensor had all heads: beyond its end there is nothing.
+        // Items that are as far apart as if the tensor had all heads: beyond its end there is
+        // nothing.
         for (base, bits) in [("item * h_q", 8.0), ("item * h_k", 9.0), ("item * h_q + h", 9.0)] {
             let mut apart = MeaningPatch::default();
             *item(&mut apart) = expr(&format!("({base}) % b"));
             past_end(words, option, bits, apart, &format!("{base} >= b"), false);
         }
-        // The copy of one head with queries and keys exchanged, read in rows of as many numbers as it
-        // has queries.
+        // The copy of one head with queries and keys exchanged, read in rows of as many numbers as
+        // it has queries.
         let name = option.name();
         let mut copied = MeaningPatch::default();
         *row(&mut copied) = expr(&format!("j % {name}_queries"));
@@ -149,18 +150,26 @@ pub(super) fn add(words: &mut Words<'_>) {
         *item(&mut on) = expr(&format!("{at} / {heads}"));
         *head(&mut on) = expr(&format!("{at} % {heads}"));
         past_end(words, option, 10.0, on, &format!("{at} >= {items} * {heads}"), true);
-        let mut exchanged = MeaningPatch::default();
-        *item(&mut exchanged) = expr("(item * h_q + h) % b");
-        *head(&mut exchanged) = expr("(item * h_q + h) / b");
-        words.meaning(&[option], 7.0, exchanged);
+        for (of_item, of_head) in [
+            ("(item * h_q + h) % b", "(item * h_q + h) / b"),
+            ("(h * b + item) / h_q", "(h * b + item) % h_q"),
+        ] {
+            let mut exchanged = MeaningPatch::default();
+            *item(&mut exchanged) = expr(of_item);
+            *head(&mut exchanged) = expr(of_head);
+            words.meaning(&[option], 7.0, exchanged);
+        }
     }
-    // The output is stored with two axes the other way round: heads and rows, items and heads,
-    // items and the heads of a group, items and rows.
+    // The output is stored with two axes the other way round, or read like that: heads and rows,
+    // items and heads, items and the heads of a group, items and rows.
     let group = "(item * (h_q / h_k) + h % (h_q / h_k))";
     let first = "h / (h_q / h_k) * (h_q / h_k)";
     for (item, head, row, bits) in [
         ("item", "(h * n_q + i) % h_q", "(h * n_q + i) / h_q", 7.0),
+        ("item", "(i * h_q + h) / n_q", "(i * h_q + h) % n_q", 7.0),
         ("(item * h_q + h) % b", "(item * h_q + h) / b", "i", 7.0),
+        ("(h * b + item) / h_q", "(h * b + item) % h_q", "i", 7.0),
+        ("(i * b + item) / n_q", "h", "(i * b + item) % n_q", 8.0),
         (&*format!("{group} % b"), &*format!("{first} + {group} / b"), "i", 9.0),
         ("(item * n_q + i) % b", "h", "(item * n_q + i) / b", 8.0),
     ] {
@@ -175,36 +184,14 @@ pub(super) fn add(words: &mut Words<'_>) {
     }
     // The items of packed rows are one row apart, or as many as there are of the others.
     for (base, bits) in [("item", 8.0), ("item * n_k", 9.0), ("item * h_q", 9.0)] {
-        let at = format!("({base} + i)");
-        let query = MeaningPatch {
-            query_item: expr(&format!("{at} / n_q % b")),
-            query_index: expr(&format!("{at} % n_q")),
-            ..MeaningPatch::default()
-        };
-        words.meaning(&[], bits, query);
+        words.meaning(&[], bits, packed_queries(base));
     }
     for (base, bits) in [("item", 8.0), ("item * h_k", 9.0)] {
-        let at = format!("({base} + j)");
-        let index = || expr(&format!("{at} % n_k"));
-        let key = MeaningPatch {
-            key_item: expr(&format!("{at} / n_k % b")),
-            key_index: index(),
-            value_index: index(),
-            ..MeaningPatch::default()
-        };
-        words.meaning(&[], bits, key);
+        words.meaning(&[], bits, packed_keys(base));
     }
     // Items of packed keys and values begin where those of the queries do, and are as long.
-    let at = "(item * n_q + j)";
-    let index = || expr(&format!("{at} % n_k"));
-    let packed = MeaningPatch {
-        key_item: expr(&format!("{at} / n_k")),
-        key_index: index(),
-        value_index: index(),
-        unseen: expr(&format!("j >= n_q or {at} >= b * n_k")),
-        ..MeaningPatch::default()
-    };
-    words.meaning(&[], 9.0, packed);
+    let unseen = expr("j >= n_q or item * n_q + j >= b * n_k");
+    words.meaning(&[], 9.0, MeaningPatch { unseen, ..packed_keys("item * n_q") });
     // What gathers the mask gathers the bias too.
     let both = [CallOption::Mask, CallOption::Bias];
     if both.into_iter().all(|option| words.scope.options.contains(option)) {
@@ -229,8 +216,28 @@ const MASK: [Field; 4] =
 const BIAS: [Field; 4] =
     [|it| &mut it.bias_item, |it| &mut it.bias_head, |it| &mut it.bias_row, |it| &mut it.bias_key];
 
-/// Adds another place where a mask or a bias is read, beyond whose end there is nothing: a bias of 0,
-/// and keys that are seen or not.
+/// Packed queries whose items begin at this row.
+fn packed_queries(base: &str) -> MeaningPatch {
+    MeaningPatch {
+        query_item: expr(&format!("({base} + i) / n_q % b")),
+        query_index: expr(&format!("({base} + i) % n_q")),
+        ..MeaningPatch::default()
+    }
+}
+
+/// Packed keys and values whose items begin at this row.
+fn packed_keys(base: &str) -> MeaningPatch {
+    let index = || expr(&format!("({base} + j) % n_k"));
+    MeaningPatch {
+        key_item: expr(&format!("({base} + j) / n_k % b")),
+        key_index: index(),
+        value_index: index(),
+        ..MeaningPatch::default()
+    }
+}
+
+/// Adds another place where a mask or a bias is read, beyond whose end there is nothing: a bias of
+/// 0, and keys that are seen or not.
 fn past_end(
     words: &mut Words<'_>,
     option: CallOption,

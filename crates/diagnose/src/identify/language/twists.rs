@@ -236,6 +236,8 @@ fn tiles(words: &mut Words<'_>) {
         (TileForm::Divided, 8.0, false),
         (TileForm::Shifted { by: TileMax::Own }, 8.0, true),
         (TileForm::Shifted { by: TileMax::Before }, 8.0, true),
+        (TileForm::NoneYetIsNan, 7.0, false),
+        (TileForm::NoneIsNan, 8.0, true),
     ];
     for other in [ScaledTwice, BaseTwo] {
         for (values, sum) in [(other, other), (other, Right), (Right, other)] {
@@ -254,10 +256,11 @@ fn tiles(words: &mut Words<'_>) {
             forms.push((lazy(most, slip), 11.0, false));
         }
     }
-    for size in words.scope.tiles.clone() {
+    // One key at a time too.
+    for size in [1].into_iter().chain(words.scope.tiles.clone()) {
         for (form, bits, is_at_some) in forms.iter().copied() {
             words.twist(&[], bits, Twist::Tiles { size, form, at: TilePlace::Every });
-            if is_at_some {
+            if is_at_some && size > 1 {
                 words.twist(&[], bits + 2.0, Twist::Tiles { size, form, at: TilePlace::Last });
                 let at = TilePlace::Diagonal;
                 words.twist(&[CallOption::Causal], bits + 2.0, Twist::Tiles { size, form, at });
