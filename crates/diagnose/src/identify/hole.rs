@@ -2,8 +2,8 @@
 //! that is not seen.
 
 use qkvet_spec::{
-    CallOption, Causal, CountOf, DeviationFormula, Dims, IndexEnv, IndexExpr, MeaningPatch,
-    Obedience, Twist, WindowBounds, WindowSide,
+    CallOption, Causal, CountOf, DeviationFormula, Dims, EmptyRow, IndexEnv, IndexExpr,
+    MeaningPatch, Obedience, Twist, WindowBounds, WindowSide,
 };
 
 use super::language::Scope;
@@ -14,7 +14,7 @@ pub(super) struct Hole {
     pub(super) needs: &'static [CallOption],
     pub(super) bits: f64,
     /// The largest number that means something in a call.
-    pub(super) most: fn(Dims) -> usize,
+    pub(super) most: Most,
     pub(super) beyond: Beyond,
     pub(super) of: Of,
     shape: Shape,
@@ -40,6 +40,7 @@ pub(super) enum Of {
 }
 
 type Field = fn(&mut MeaningPatch) -> &mut Option<IndexExpr>;
+type Most = fn(Dims) -> usize;
 
 /// The texts have `@` where the hole is.
 enum Shape {
@@ -58,7 +59,23 @@ impl Of {
     }
 }
 
+impl Shape {
+    fn meaning<const N: usize>(own: MeaningPatch, fields: [(Field, &str); N]) -> Self {
+        let owned = fields.map(|(field, text)| (field, text.to_owned()));
+        Self::Meaning(Box::new(own), owned.into())
+    }
+
+    fn twist(text: &str, twist: impl Fn(IndexExpr) -> Twist + 'static) -> Self {
+        Self::Twist(text.to_owned(), Box::new(twist))
+    }
+}
+
 impl Hole {
+    /// A number of each row, under any options.
+    fn of_row(bits: f64, most: Most, beyond: Beyond, shape: Shape) -> Self {
+        Self { needs: &[], bits, most, beyond, of: Of::Row, shape }
+    }
+
     /// The formula with an expression in the hole; `None` if a text does not parse.
     pub(super) fn formula(&self, text: &str) -> Option<DeviationFormula> {
         let filled = |template: &String| parsed(&template.replace('@', text));
@@ -116,31 +133,26 @@ fn seen(scope: &Scope) -> Vec<Hole> {
         (&[CausalOption, Window], both, unseen, "(causal or window) and j >= @", Beyond::Clamp),
         (&[KeyLengths], lengths, unseen, "key_lengths and j >= @", Beyond::Clamp),
     ];
-    let limit = |(needs, own, field, text, beyond): (_, _, Field, &str, _)| {
-        let shape = Shape::Meaning(Box::new(own), vec![(field, text.to_owned())]);
-        Hole { needs, bits: 7.0, most: |dims| dims.n_k, beyond, of: Of::Row, shape }
+    let keys: Most = |dims| dims.n_k;
+    let limit = |(needs, own, field, text, beyond)| {
+        let shape = Shape::meaning(own, [(field, text)]);
+        Hole { needs, ..Hole::of_row(7.0, keys, beyond, shape) }
     };
-    let mut all: Vec<Hole> = limits.into_iter().map(limit).collect();
-    for t in scope.tiles.iter().filter(|t| t.is_power_of_two()) {
+    let tile = |t: usize| {
         let text = format!("j >= max(@, 0) and j < @ + {t}");
-        all.push(Hole {
-            needs: &[],
-            bits: 8.0,
-            most: |dims| dims.n_k,
-            beyond: Beyond::Clamp,
-            of: Of::Row,
-            shape: Shape::Meaning(Box::default(), vec![(unseen, text)]),
-        });
-    }
-    all.push(Hole {
-        needs: &[],
-        bits: 7.0,
-        most: |_| MAX_ZERO_KEYS,
-        beyond: Beyond::Clamp,
-        of: Of::Row,
-        shape: Shape::Meaning(Box::default(), vec![(|it| &mut it.zero_keys, "@".to_owned())]),
-    });
-    all
+        Hole::of_row(8.0, keys, Beyond::Clamp, Shape::meaning(none(), [(unseen, &text)]))
+    };
+    let zeros = Shape::meaning(none(), [(|it| &mut it.zero_keys, "@")]);
+    let zeros = Hole::of_row(7.0, |_| MAX_ZERO_KEYS, Beyond::Clamp, zeros);
+    // A row of which every key is hidden like this is no number.
+    let nan = |(needs, own, field, text, beyond)| {
+        let own = MeaningPatch { empty_row: Some(EmptyRow::Nan), ..own };
+        (needs, own, field, text, beyond)
+    };
+    let nans = limits.clone().into_iter().filter(|_| scope.has_nan).map(nan).map(limit);
+    let nans: Vec<Hole> = nans.collect();
+    let all = limits.into_iter().map(limit).chain(nans);
+    all.chain(scope.powers().map(tile)).chain([zeros]).collect()
 }
 
 /// Keys of zeros that join a softmax.
@@ -161,24 +173,20 @@ fn counts() -> impl Iterator<Item = Hole> {
         (Values, "j >= @", Beyond::Clamp),
     ]
     .into_iter()
-    .map(|(of, text, beyond)| Hole {
-        needs: &[],
-        bits: 8.0,
-        most: |dims| dims.n_k,
-        beyond,
-        of: Of::Row,
-        shape: Shape::Twist(text.to_owned(), Box::new(move |times| Twist::Counts { times, of })),
+    .map(|(of, text, beyond)| {
+        let shape = Shape::twist(text, move |times| Twist::Counts { times, of });
+        Hole::of_row(8.0, |dims| dims.n_k, beyond, shape)
     })
 }
 
 /// What is read in another place.
 fn maps() -> Vec<Hole> {
     use CallOption::{AlibiSlopes, Bias, Causal as CausalOption, KeyLengths, Mask, Sinks};
-    let items: fn(Dims) -> usize = |dims| dims.b.saturating_sub(1);
-    let heads: fn(Dims) -> usize = |dims| dims.h_q.saturating_sub(1);
-    let rows: fn(Dims) -> usize = |dims| dims.n_q.saturating_sub(1);
-    let key_heads: fn(Dims) -> usize = |dims| dims.h_k.saturating_sub(1);
-    let keys: fn(Dims) -> usize = |dims| dims.n_k.saturating_sub(1);
+    let items: Most = |dims| dims.b.saturating_sub(1);
+    let heads: Most = |dims| dims.h_q.saturating_sub(1);
+    let rows: Most = |dims| dims.n_q.saturating_sub(1);
+    let key_heads: Most = |dims| dims.h_k.saturating_sub(1);
+    let keys: Most = |dims| dims.n_k.saturating_sub(1);
     let places: [(&[CallOption], _, Of, Field); 15] = [
         (&[], items, Of::Row, |it| &mut it.query_item),
         (&[], heads, Of::Row, |it| &mut it.query_head),
@@ -202,59 +210,38 @@ fn maps() -> Vec<Hole> {
         (&[Mask], |it| &mut it.mask_key),
         (&[Bias], |it| &mut it.bias_key),
     ];
-    let meaning =
-        |field, text: &str| Shape::Meaning(Box::default(), vec![(field, text.to_owned())]);
     let place = |(needs, most, of, field)| {
-        let shape = meaning(field, "@");
-        Hole { needs, bits: 6.0, most, beyond: Beyond::Clamp, of, shape }
+        let shape = Shape::meaning(MeaningPatch::default(), [(field, "@")]);
+        Hole { needs, of, ..Hole::of_row(6.0, most, Beyond::Clamp, shape) }
     };
     let turn = |(needs, field)| {
-        let shape = meaning(field, "(j + @) % n_k");
-        Hole { needs, bits: 7.0, most: keys, beyond: Beyond::Wrap, of: Of::Row, shape }
+        let shape = Shape::meaning(MeaningPatch::default(), [(field, "(j + @) % n_k")]);
+        Hole { needs, ..Hole::of_row(7.0, keys, Beyond::Wrap, shape) }
     };
-    let mut all: Vec<Hole> = places.into_iter().map(place).collect();
-    all.extend(turned.into_iter().map(turn));
-    for values in [false, true] {
-        let twist = move |head| Twist::HeadOf { values, head };
-        all.push(Hole {
-            needs: &[],
-            bits: 7.0,
-            most: key_heads,
-            beyond: Beyond::Clamp,
-            of: Of::Head,
-            shape: Shape::Twist("@".to_owned(), Box::new(twist)),
-        });
-    }
-    all.push(Hole {
-        needs: &[Sinks],
-        bits: 7.0,
-        most: heads,
-        beyond: Beyond::Wrap,
-        of: Of::Row,
-        shape: Shape::Twist("(@) % h_q".to_owned(), Box::new(|head| Twist::SinkOf { head })),
-    });
-    all
+    let head = |values| {
+        let shape = Shape::twist("@", move |head| Twist::HeadOf { values, head });
+        Hole { of: Of::Head, ..Hole::of_row(7.0, key_heads, Beyond::Clamp, shape) }
+    };
+    let sink = Shape::twist("(@) % h_q", |head| Twist::SinkOf { head });
+    let sink = Hole { needs: &[Sinks], ..Hole::of_row(7.0, heads, Beyond::Wrap, sink) };
+    let all = places.into_iter().map(place).chain(turned.into_iter().map(turn));
+    all.chain([false, true].map(head)).chain([sink]).collect()
 }
 
 /// Rows of the heads of an item, and heads of all items, one after the other.
 fn exchanged() -> impl Iterator<Item = Hole> {
-    let rows: fn(Dims) -> usize = |dims| (dims.h_q * dims.n_q).saturating_sub(1);
-    let heads: fn(Dims) -> usize = |dims| (dims.b * dims.h_q).saturating_sub(1);
-    let all: [(_, _, Field, Field); 4] = [
+    let rows: Most = |dims| (dims.h_q * dims.n_q).saturating_sub(1);
+    let heads: Most = |dims| (dims.b * dims.h_q).saturating_sub(1);
+    let all: [(Most, _, Field, Field); 4] = [
         (rows, ["n_q", "h_q"], |it| &mut it.output_head, |it| &mut it.output_row),
         (rows, ["n_q", "h_q"], |it| &mut it.query_head, |it| &mut it.query_index),
         (heads, ["h_q", "b"], |it| &mut it.output_item, |it| &mut it.output_head),
         (heads, ["h_q", "b"], |it| &mut it.query_item, |it| &mut it.query_head),
     ];
     all.into_iter().map(|(most, [n, ends], outer, inner)| {
-        let texts = vec![(outer, format!("(@) / {n} % {ends}")), (inner, format!("(@) % {n}"))];
-        Hole {
-            needs: &[],
-            bits: 7.0,
-            most,
-            beyond: Beyond::Wrap,
-            of: Of::Row,
-            shape: Shape::Meaning(Box::default(), texts),
-        }
+        let (of_outer, of_inner) = (format!("(@) / {n} % {ends}"), format!("(@) % {n}"));
+        let texts = [(outer, of_outer.as_str()), (inner, of_inner.as_str())];
+        let shape = Shape::meaning(MeaningPatch::default(), texts);
+        Hole::of_row(7.0, most, Beyond::Wrap, shape)
     })
 }

@@ -29,7 +29,7 @@ pub(crate) use self::layer::{Layer, element_env, is_of_elements, predict};
 pub(crate) use self::literal::{Bits, Sample, Text, bits, parsed, texts};
 pub(crate) use self::record::Record;
 pub use self::record::RightCall;
-use self::record::cost;
+use self::record::{MAX_COST_OF_ALL, cost};
 pub(crate) use self::record::{MAX_LOOSENESS, is_near, lost_below_normal};
 use self::search::{Candidate, ENOUGH, Known, MIN_EXPLAINED, holds_somewhere, ordered};
 use crate::cause::Records;
@@ -49,8 +49,6 @@ const MAX_WRONG: usize = 60;
 const MAX_RIGHT: usize = 120;
 /// Multiplications of a prediction of all of either.
 const MAX_COST: usize = 6_000_000;
-/// The same of all failures.
-const MAX_COST_OF_ALL: usize = 150_000_000;
 /// Findings on top of each other.
 const MAX_FINDINGS: usize = 3;
 /// Fresh calls at least of which a name has to say something.
@@ -100,8 +98,7 @@ pub fn identify(
         let Some((candidate, put, foretold)) = decided(&mut known, pool, &mut candidates) else {
             break;
         };
-        let layer = candidate.layer();
-        known.layers.push(layer.clone());
+        known.layers.push(candidate.layer());
         let layers: Vec<&Layer> = known.layers.iter().collect();
         let after = known.records.iter().filter_map(|record| record.on(base, &layers)).collect();
         let before = std::mem::replace(&mut known.records, after);
@@ -109,7 +106,7 @@ pub fn identify(
             break;
         }
         let asked = pool.take_asked();
-        found.push(Found { candidate, layer, put, foretold, asked, before });
+        found.push(Found { candidate, put, foretold, asked, before });
     }
     together(base, &mut found);
     described(failures, base, found)
@@ -117,13 +114,13 @@ pub fn identify(
 
 /// Counts again what each formula leaves where it holds: the others may explain it.
 fn together(base: &Meaning, found: &mut [Found]) {
-    let layers: Vec<Layer> = found.iter().map(|one| one.layer.clone()).collect();
+    let layers: Vec<Layer> = found.iter().map(|one| one.candidate.layer()).collect();
     let all: Vec<&Layer> = layers.iter().collect();
     if all.len() < 2 {
         return;
     }
-    for one in found {
-        let when = one.layer.when.as_ref();
+    for (one, layer) in found.iter_mut().zip(&layers) {
+        let when = layer.when.as_ref();
         let applies = |it: &&Record| when.is_none_or(|when| holds_somewhere(when, &it.call));
         let wrong = one.before.iter().filter(|it| it.is_wrong()).filter(applies);
         one.candidate.left = wrong.filter(|it| !it.is_explained(base, &all)).count();
@@ -227,7 +224,6 @@ pub fn deviation_explains(
 /// What was found, and how.
 struct Found {
     candidate: Candidate,
-    layer: Layer,
     /// Calls that were put to confirm it, and how many of them it foretold.
     put: usize,
     foretold: usize,
@@ -313,7 +309,8 @@ fn described(failures: &Records<'_>, base: &Meaning, found: Vec<Found>) -> Vec<I
         Some((*sum <= MAX_COST_OF_ALL).then_some(*at))
     });
     let affordable: BTreeSet<usize> = affordable.flatten().collect();
-    for Found { candidate, layer, put, foretold, asked, .. } in found {
+    for Found { candidate, put, foretold, asked, .. } in found {
+        let layer = candidate.layer();
         layers.push(layer.clone());
         let under: Vec<&Layer> = layers.iter().collect();
         let (mut members, mut explained, mut of) = (Vec::new(), 0, 0);
@@ -346,8 +343,8 @@ fn described(failures: &Records<'_>, base: &Meaning, found: Vec<Found>) -> Vec<I
         };
         let deviation = Deviation {
             standing,
-            formula: layer.formula.clone(),
-            when: layer.when.clone(),
+            formula: layer.formula,
+            when: layer.when,
             explained,
             of: of.max(explained),
             outside: candidate.outside,

@@ -1,20 +1,21 @@
 //! Readout: the numbers that explain each row of wrong calls, in the hole of a formula, and the
 //! expressions that have these numbers.
 
+use std::collections::BTreeMap;
+
 use qkvet_engine::lowering::width_of;
 use qkvet_engine::plain::{Extent, Plain};
-use qkvet_spec::{DeviationFormula, ResultName};
+use qkvet_spec::{Call, CallOption, DeviationFormula, ResultName};
 
 use super::hole::{Hole, holes};
 use super::language::{Scope, Word};
 use super::layer::{Layer, element_env};
-use super::record::{Record, ResultRecord, cost};
-use super::synthesis::{Place, synthesized};
+use super::record::{MAX_COST_OF_ALL, Record, ResultRecord, cost};
+use super::synthesis::{Expression, Place, synthesized};
 use crate::sample_evenly::sample_evenly;
 
-/// Multiplications of a call that is read, of all readings together, and how many calls are read.
+/// Multiplications of a call that is read, and how many calls are read.
 const MAX_COST: usize = 400_000;
-const MAX_COST_OF_ALL: usize = 150_000_000;
 const MAX_CALLS: usize = 10;
 /// Numbers of a row that are tried.
 const MAX_NUMBERS: usize = 80;
@@ -31,6 +32,9 @@ struct Reading {
     right: Vec<Place>,
 }
 
+/// What calls of one kind have in common: a number, and options.
+type KindOf = dyn Fn(&Call) -> (usize, Vec<CallOption>);
+
 /// What a call returns with one more layer.
 pub(super) type Predict<'a> = dyn Fn(&Record, &Layer, ResultName, Extent) -> Option<Plain> + 'a;
 
@@ -41,7 +45,7 @@ pub(super) fn readouts(
     least: usize,
     predict: &Predict<'_>,
 ) -> Vec<Word> {
-    let tiles: Vec<usize> = scope.tiles.iter().copied().filter(|t| t.is_power_of_two()).collect();
+    let tiles: Vec<usize> = scope.powers().collect();
     let mut words = Vec::new();
     let mut affordable = MAX_COST_OF_ALL;
     for hole in holes(scope) {
@@ -59,38 +63,61 @@ pub(super) fn readouts(
         let some = sample_evenly(&all, MAX_CALLS - 1).chain(all.last());
         let mut calls: Vec<&Record> = some.copied().collect();
         calls.dedup_by(|x, y| std::ptr::eq(*x, *y));
-        let readings: Vec<Reading> = calls
+        let readings: Vec<(&Call, Reading)> = calls
             .iter()
-            .filter_map(|record| read(predict, record, &hole, &formula, &mut affordable))
+            .filter_map(|record| {
+                Some((&record.call, read(predict, record, &hole, &formula, &mut affordable)?))
+            })
             .collect();
-        let mut places: Vec<Place> = readings.iter().flat_map(|it| it.wrong.clone()).collect();
-        if readings.len() < least.min(wrong.len()) || places.len() < MIN_WRONG {
+        let found = said(&readings, least.min(wrong.len()), &tiles);
+        words.extend(found.into_iter().filter_map(|one| {
+            Some(Word {
+                formula: formula(&one.text)?,
+                bits: hole.bits + one.bits,
+                needs: hole.needs.to_vec(),
+                without: None,
+                of: scope.alone,
+            })
+        }));
+    }
+    words
+}
+
+/// What readings have in common: of all calls, else of most of those that are of one kind.
+fn said(readings: &[(&Call, Reading)], least: usize, tiles: &[usize]) -> Vec<Expression> {
+    let heads = |call: &Call| (call.dims().h_q / call.dims().h_k.max(1), Vec::new());
+    let options = |call: &Call| {
+        let on = CallOption::ALL.into_iter().filter(|option| call.options.has(*option));
+        (usize::from(call.dims().n_q == 1), on.collect())
+    };
+    let kinds: [&KindOf; 3] = [&|_| (0, Vec::new()), &heads, &options];
+    let mut last = 0;
+    for kind in kinds {
+        let mut by_kind: BTreeMap<_, Vec<&Reading>> = BTreeMap::new();
+        readings.iter().for_each(|(call, one)| by_kind.entry(kind(call)).or_default().push(one));
+        let Some(most) = by_kind.into_values().max_by_key(Vec::len) else { break };
+        if most.len() < least || most.len() == last {
             continue;
         }
-        places.sort_by_key(Place::count);
-        places.truncate(MAX_ROWS[1]);
-        let right = readings.iter().flat_map(|it| it.right.clone());
-        let all: Vec<Place> = places.iter().cloned().chain(right).collect();
-        for places in [all, places] {
+        last = most.len();
+        let mut wrong: Vec<Place> = most.iter().flat_map(|it| it.wrong.clone()).collect();
+        if wrong.len() < MIN_WRONG {
+            continue;
+        }
+        wrong.sort_by_key(Place::count);
+        wrong.truncate(MAX_ROWS[1]);
+        let right = most.iter().flat_map(|it| it.right.clone());
+        let all: Vec<Place> = wrong.iter().cloned().chain(right).collect();
+        for places in [all, wrong] {
             let told: f64 = places.iter().map(Place::bits).sum();
-            let found = synthesized(&places, &tiles);
-            let is_told = |bits: f64| told >= bits + EVIDENCE;
-            let words_of = found.iter().filter(|one| is_told(one.bits)).filter_map(|one| {
-                Some(Word {
-                    formula: formula(&one.text)?,
-                    bits: hole.bits + one.bits,
-                    needs: hole.needs.to_vec(),
-                    without: None,
-                    of: scope.alone,
-                })
-            });
-            words.extend(words_of);
+            let mut found = synthesized(&places, tiles);
             if !found.is_empty() {
-                break;
+                found.retain(|one| told >= one.bits + EVIDENCE);
+                return found;
             }
         }
     }
-    words
+    Vec::new()
 }
 
 /// The numbers that explain each row of a call; `None` where no number explains a wrong one, or

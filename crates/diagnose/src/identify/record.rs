@@ -67,6 +67,9 @@ pub(super) enum Bearing {
     None,
 }
 
+/// Multiplications of all predictions of one kind together.
+pub(super) const MAX_COST_OF_ALL: usize = 150_000_000;
+
 /// Multiplications that a prediction takes.
 pub(super) fn cost(call: &Call) -> usize {
     let Dims { b, h_q, n_q, n_k, d_k, d_v, .. } = call.dims();
@@ -183,6 +186,11 @@ impl Record {
     /// Whether something that tells is wrong.
     pub(crate) fn is_wrong(&self) -> bool {
         self.results.iter().any(|it| it.wrong().next().is_some())
+    }
+
+    /// Whether something that is wrong is no number.
+    pub(super) fn has_nan(&self) -> bool {
+        self.results.iter().any(|it| it.wrong().any(|at| it.got[at].is_nan()))
     }
 
     /// How loose the bound is.

@@ -174,7 +174,8 @@ impl Known<'_> {
         }
         let places: Vec<_> =
             wrong.iter().map(|record| (record.call.dims(), record.call.options.on())).collect();
-        let scope = Scope::new(&places, alone(&wrong));
+        let has_nan = wrong.iter().any(|record| record.has_nan());
+        let scope = Scope { has_nan, ..Scope::new(&places, alone(&wrong)) };
         let tried = one_of_each_kind(&wrong);
         let all = words(&scope);
         let mut survivors: Vec<Word> =

@@ -57,6 +57,9 @@ const MAX_TERMS: usize = 900;
 /// Expressions that are kept.
 const MAX_FOUND: usize = 4;
 
+/// Parts that a kernel splits keys into at most.
+const PARTS: [usize; 5] = [2, 4, 8, 16, 32];
+
 /// How tightly the outermost operator of a term binds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
@@ -153,8 +156,15 @@ fn leaves(places: &[Place], tiles: &[usize]) -> Vec<Term> {
     }
     texts.push(("h_q / h_k".to_owned(), Rank::Product, 3.0));
     texts.push(("i + n_k - n_q".to_owned(), Rank::Sum, 3.0));
+    texts.push(("n_k - n_q".to_owned(), Rank::Sum, 3.0));
     if has(CallOption::KeyLengths) || has(CallOption::QueryLengths) {
         texts.push(("i + key_length - query_length".to_owned(), Rank::Sum, 4.0));
+    }
+    if has(CallOption::KeyLengths) {
+        // Keys of a cache.
+        for length in ["key_length", "longest_keys"] {
+            texts.push((format!("min({length}, n_k - n_q)"), Rank::Atom, 5.0));
+        }
     }
     for t in tiles {
         let (first, last) =
@@ -164,12 +174,25 @@ fn leaves(places: &[Place], tiles: &[usize]) -> Vec<Term> {
         texts.push((first, Rank::Product, 4.0));
         texts.push((last, Rank::Sum, 5.0));
     }
-    let term = |(text, rank, bits): (String, Rank, f64)| {
-        let expr = parsed(&text)?;
-        let numbers = places.iter().map(|one| expr.eval(&one.env)).collect::<Option<Vec<i64>>>()?;
-        Some(Term { text, rank, bits, numbers })
-    };
-    distinct(texts.into_iter().filter_map(term).collect())
+    distinct(texts.into_iter().filter_map(|text| term(places, text)).collect())
+}
+
+fn term(places: &[Place], (text, rank, bits): (String, Rank, f64)) -> Option<Term> {
+    let expr = parsed(&text)?;
+    let numbers = places.iter().map(|one| expr.eval(&one.env)).collect::<Option<Vec<i64>>>()?;
+    Some(Term { text, rank, bits, numbers })
+}
+
+/// How many of at most so many parts of equal length keys fill.
+fn parts(places: &[Place]) -> impl Iterator<Item = Term> + '_ {
+    let keys = ["n_k", "max(key_length, 1)", "(window_left + 1)"];
+    let texts = keys.into_iter().flat_map(|keys| {
+        PARTS.map(|n| {
+            let size = format!("(({keys} + {n} - 1) / {n})");
+            (format!("({keys} + {size} - 1) / {size}"), Rank::Product, 6.0)
+        })
+    });
+    texts.filter_map(|text| term(places, text))
 }
 
 /// What a number is among tiles of `t`.
@@ -225,7 +248,7 @@ impl Tiling {
 pub(super) fn synthesized(places: &[Place], tiles: &[usize]) -> Vec<Expression> {
     let basis = leaves(places, tiles);
     let sizes: Vec<i64> = tiles.iter().filter_map(|t| i64::try_from(*t).ok()).collect();
-    let terms = terms(&basis, &sizes);
+    let terms = terms(&basis, parts(places), &sizes);
     let mut shortest = Shortest { places, found: Vec::new() };
     for term in &terms {
         if shortest.admits(term.bits, |at| term.numbers.get(at).copied()) {
@@ -296,8 +319,8 @@ impl Shortest<'_> {
 }
 
 /// The leaves, their tiles and their pairs, the shortest first.
-fn terms(basis: &[Term], sizes: &[i64]) -> Vec<Term> {
-    let mut all = basis.to_vec();
+fn terms(basis: &[Term], others: impl Iterator<Item = Term>, sizes: &[i64]) -> Vec<Term> {
+    let mut all: Vec<Term> = basis.iter().cloned().chain(others).collect();
     for (number, leaf) in basis.iter().enumerate() {
         let tiled = TILINGS.into_iter().flat_map(|it| sizes.iter().map(move |t| (it, *t)));
         all.extend(tiled.filter_map(|(tiling, t)| tiling.term(leaf, t)));

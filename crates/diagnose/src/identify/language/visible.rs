@@ -125,12 +125,7 @@ fn causal(words: &mut Words<'_>) {
         let patch = MeaningPatch { causal_row: expr(&row), ..MeaningPatch::default() };
         words.meaning(&[CallOption::Causal], bits, patch);
     }
-    loops(words, &tiles);
-}
-
-/// Tiles that loops have.
-fn powers(tiles: &[usize]) -> impl Iterator<Item = usize> + '_ {
-    tiles.iter().copied().filter(|t| t.is_power_of_two())
+    loops(words);
 }
 
 /// Where the last query of a tile of `t` stands among the keys.
@@ -141,9 +136,10 @@ fn last_row(t: usize) -> String {
 /// Loops over tiles of keys that end by the first or the last row of a tile of queries: what ends
 /// too early hides keys, and without another test, or with one in the last tile alone, keys are shown
 /// that should not be.
-fn loops(words: &mut Words<'_>, tiles: &[usize]) {
-    for t in powers(tiles) {
-        for s in powers(tiles) {
+fn loops(words: &mut Words<'_>) {
+    let scope = words.scope;
+    for t in scope.powers() {
+        for s in scope.powers() {
             let first = format!("(i / {t} * {t} + n_k - n_q) / {s} * {s} + {s}");
             let last = format!(
                 "(min(i / {t} * {t} + {t}, query_length) + key_length - query_length - 1) / {s} * {s} + {s}"
@@ -171,12 +167,12 @@ fn loops(words: &mut Words<'_>, tiles: &[usize]) {
 /// Loops over tiles of `s` keys that `t` queries share, of windows and masks: what begins too late or
 /// ends too early hides keys; tiles in which nothing else is tested show them.
 fn window_loops(words: &mut Words<'_>) {
-    let tiles: Vec<usize> = words.scope.tiles.clone();
+    let scope = words.scope;
     let none = MeaningPatch::default;
-    for t in powers(&tiles) {
+    for t in scope.powers() {
         let first = format!("(i / {t} * {t} + n_k - n_q)");
         let last = last_row(t);
-        for s in powers(&tiles) {
+        for s in scope.powers() {
             let begin = |row: &str| format!("max({row} - window_left, 0) / {s} * {s}");
             let tiles = format!("(min(n_k, window_left + {t}) + {s} - 1) / {s} * {s}");
             for hidden in [

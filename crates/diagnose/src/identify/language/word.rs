@@ -25,6 +25,8 @@ pub(crate) struct Scope {
     pub(crate) options: OptionSet,
     /// The one result that is wrong, where calls gave others that are right.
     pub(crate) alone: Option<ResultName>,
+    /// Whether some wrong element is no number.
+    pub(crate) has_nan: bool,
 }
 
 /// Sizes of tiles that kernels have.
@@ -44,7 +46,12 @@ impl Scope {
         tiles.dedup();
         let is_used = |option: &CallOption| wrong.iter().any(|(_, on)| on.contains(*option));
         let options = CallOption::ALL.into_iter().filter(is_used).collect();
-        Self { tiles, options, alone }
+        Self { tiles, options, alone, has_nan: false }
+    }
+
+    /// Sizes of tiles that loops have.
+    pub(crate) fn powers(&self) -> impl Iterator<Item = usize> {
+        self.tiles.iter().copied().filter(|t| t.is_power_of_two())
     }
 }
 
