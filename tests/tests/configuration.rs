@@ -339,3 +339,38 @@ fn manual_pages_say_what_help_says() {
     folder.write("blocked", "");
     assert!(!pages("blocked").ends(1).stderr.is_empty());
 }
+
+/// What a run was configured by stands at its head; a target that writes it is found out.
+#[test]
+fn a_configuration_that_changes_during_a_run_is_an_error() {
+    if !has_python() {
+        return;
+    }
+    let folder = temp();
+    folder.write("qkvet.yaml", "targets: {mine: {target: 'mine.py:attention'}}\n");
+    let writes = |line: &str| {
+        format!(
+            "import numpy as np\n\n{line}\n\ndef attention(query, key, value):\n\
+             \x20   scores = query @ np.swapaxes(key, -1, -2) * query.shape[-1] ** -0.5\n\
+             \x20   weights = np.exp(scores - scores.max(-1, keepdims=True))\n\
+             \x20   return weights / weights.sum(-1, keepdims=True) @ value\n"
+        )
+    };
+    let check = "check mine --suite smoke --law value --dtype float64";
+    folder.write("mine.py", writes(""));
+    let report = folder.run(format!("{check} --format json"));
+    report.ends(0);
+    let hash = report.json()["run"]["configuration"]["qkvet.yaml"].to_string();
+    let head = hash.trim_matches('"').get(..19).expect("a hash").to_owned();
+    assert!(report.stderr.contains(&format!("configuration: qkvet.yaml {head}")), "{report:?}");
+    for (line, name) in [
+        ("open('qkvet.known.yaml', 'w').write('known: []\\n')", "qkvet.known.yaml"),
+        ("open('qkvet.yaml', 'a').write('# more\\n')", "qkvet.yaml"),
+    ] {
+        folder.write("mine.py", writes(line));
+        let changed = folder.run(check);
+        changed.expect(2, &[&format!("{name}: expected what it was when the run began"), "hint:"]);
+        // The report is there all the same.
+        assert!(changed.stdout.contains("no finding"), "{changed:?}");
+    }
+}

@@ -10,7 +10,7 @@ use qkvet_spec::{
     Words as _,
 };
 use qkvet_tests::markup::{Element, elements};
-use qkvet_tests::{Finished, Folder, finish, needed, python, qkvet, root, temp};
+use qkvet_tests::{Finished, Folder, finish, needed, python, qkvet, root, shell, temp};
 use serde_json::Value;
 
 const TARGET: &str = "builtin:fault/window-off-by-one";
@@ -62,6 +62,47 @@ fn every_format_is_made_again_from_the_last_run() {
     assert_eq!(fine.lines().count(), 1, "{fine}");
     // No terminal, no cut.
     assert!(lines.iter().all(|line| !line.ends_with('…')), "{whole}");
+}
+
+/// A finding becomes a test, which fails until the target is mended.
+#[test]
+fn findings_are_tests_of_pytest_and_cargo() {
+    let folder = temp();
+    let entry = |target: &str| format!("targets: {{mine: {{target: '{target}'}}}}\n");
+    folder.write("qkvet.yaml", entry(TARGET));
+    let wishes = "pytest=test_it.py,cargo-test=it.rs";
+    let check = format!("check mine --format json --suite smoke --dtype float32 --report {wishes}");
+    let report = folder.run(&check).report(1);
+    let name = report.names()[0].to_lowercase();
+    let run_python = format!("python3 -c 'import test_it; test_it.test_{name}()'");
+    let tests = [run_python, "rustc --edition 2024 --test it.rs && ./it".to_owned()];
+    for test in &tests {
+        let failed = shell(folder.path(), test);
+        let told = failed.stdout.clone() + &failed.stderr;
+        assert!(failed.code != Some(0) && told.contains("FAIL "), "{test}: {told}");
+    }
+    // Such a file is written over, another one is not.
+    folder.run(&check).ends(1);
+    folder.write("qkvet.yaml", entry("builtin:standard"));
+    for test in &tests {
+        shell(folder.path(), test).ends(0);
+    }
+    folder.write("test_it.py", "x = 1\n");
+    folder.run(&check).expect(2, &["test_it.py"]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_page_is_opened() {
+    let folder = temp();
+    checked(folder.path(), "");
+    folder.write("bin/xdg-open", "#!/bin/sh\necho \"$1\" > opened\n");
+    let open = "chmod +x bin/xdg-open && PATH=$PWD/bin:$PATH qkvet report --open";
+    shell(folder.path(), &format!("{open} && {open} --report html=own.html")).ends(0);
+    assert!(folder.has(".qkvet/last/report.html"));
+    assert_eq!(folder.read("opened").trim(), "own.html");
+    shell(folder.path(), "PATH=$(dirname $(which qkvet)) qkvet report --open")
+        .expect(2, &["report.html", "a program that opens it"]);
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! Exit codes, fixed forever: 0 held, 1 findings, 2 usage or specification, 3 target, 4 nothing
 //! checked, 5 qkvet contradicts itself, 130 interrupted.
 
-use std::process::ExitCode;
-
 use qkvet_exam::ExamError;
 use qkvet_gen::GenError;
 use qkvet_run::process::{LoadKind, StartError};
@@ -61,10 +59,10 @@ impl Failure {
     }
 
     /// Prints the message and gives the exit code.
-    pub(crate) fn report(&self) -> ExitCode {
+    pub(crate) fn tell(&self) -> u8 {
         let before = if self.is_excerpt() { "" } else { "error: " };
         tell!("{before}{self}");
-        ExitCode::from(match self {
+        match self {
             Self::Start(error) | Self::Run(RunError::Start(error)) => match error {
                 // Declared in qkvet.yaml, which has a slip.
                 StartError::Load { kind: Some(LoadKind::Supports), .. } => USAGE,
@@ -74,8 +72,15 @@ impl Failure {
             Self::Target(_) => TARGET,
             Self::Run(RunError::SelfTest(_) | RunError::Contradiction(_)) => CONTRADICTION,
             _ => USAGE,
-        })
+        }
     }
+}
+
+/// The exit code of several runs: the one that asks most for a look.
+pub(crate) fn worst(codes: impl Iterator<Item = u8>) -> u8 {
+    const ORDER: [u8; 7] = [HELD, NOTHING, FINDINGS, USAGE, TARGET, CONTRADICTION, INTERRUPTED];
+    let rank = |code: &u8| ORDER.iter().position(|other| other == code);
+    codes.max_by_key(rank).unwrap_or(NOTHING)
 }
 
 /// How a run ended: with an outcome, or where nothing could be joined with an exit code.

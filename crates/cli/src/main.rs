@@ -18,6 +18,6 @@ fn main() -> ExitCode {
     // What was said first, then what is wrong: both are known only when all of it is written.
     match out::written().and(done) {
         Ok(code) => code,
-        Err(failure) => failure.report(),
+        Err(failure) => failure.tell().into(),
     }
 }

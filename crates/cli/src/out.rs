@@ -89,6 +89,13 @@ pub(crate) fn columns() -> Option<usize> {
         .then(|| terminal.size_checked().map_or(80, |(_, columns)| usize::from(columns)))
 }
 
+/// The current folder, if standard output is a terminal that follows links to files.
+pub(crate) fn links() -> Option<String> {
+    let follows = supports_hyperlinks::on(supports_hyperlinks::Stream::Stdout);
+    let folder = follows.then(std::env::current_dir)?.ok()?;
+    Some(folder.to_str()?.replace('\\', "/")).filter(|folder| folder.starts_with('/'))
+}
+
 /// Whether standard error is a terminal on which a line can be drawn again: one that calls itself
 /// dumb cannot.
 pub(crate) fn is_live() -> bool {

@@ -19,9 +19,9 @@ use qkvet_run::config::{CALLING, DEFAULT_PROFILE, Home, PREFIX, SETTINGS, Said, 
 use qkvet_spec::{Unexpected, nearest};
 
 use crate::args::{
-    Args, CheckArgs, Command, DoctorArgs, Onnx, OnnxRunArgs, ProbeArgs, ProcessArgs, ReplayArgs,
-    ReportArgs, SnapshotAcceptArgs, SnapshotCheckArgs, SnapshotCommand, SnapshotDiffArgs,
-    SnapshotRecordArgs, TargetArgs, current,
+    Args, CheckArgs, ChecksArgs, Command, CompareArgs, DoctorArgs, Onnx, OnnxRunArgs, ProbeArgs,
+    ProcessArgs, ReplayArgs, ReportArgs, SnapshotAcceptArgs, SnapshotCheckArgs, SnapshotCommand,
+    SnapshotDiffArgs, SnapshotRecordArgs, TargetArgs, current,
 };
 use crate::exit::Failure;
 use crate::out::unwritten;
@@ -67,23 +67,72 @@ fn resolved(
     let is_written = |setting: &Setting| {
         leaf.value_source(&setting.id()).is_some_and(|from| from != ValueSource::DefaultValue)
     };
-    let said = said(&path, is_written, variable, &profile(&path, leaf)?)?;
-    let mut is_quiet = leaf.try_get_one::<bool>("quiet").ok().flatten().copied().unwrap_or(false);
-    for one in &said {
-        set(&mut args.command, one)?;
-        if one.setting.key == "quiet" {
-            switch(&mut is_quiet, one)?;
+    let said_of = |target: &str| -> Result<Vec<Said>, Failure> {
+        Ok(said(&path, is_written, &variable, &profile(&path, leaf, target)?)?)
+    };
+    let mut told = Vec::new();
+    let runs = match &mut args.command {
+        Command::Check(checks) => Some((targets(checks)?, &checks.check, &mut checks.runs)),
+        Command::Compare(CompareArgs { check, b, runs }) => {
+            Some((vec![check.target.clone(), b.clone()], &*check, runs))
         }
+        _ => None,
+    };
+    if let Some((targets, check, runs)) = runs {
+        for target in targets {
+            let mut run = CheckArgs { target, ..check.clone() };
+            let said = said_of(&run.target)?;
+            said.iter().try_for_each(|one| of_check(&mut run, one))?;
+            told.extend(told_of(&said, run.quiet));
+            runs.push(run);
+        }
+    } else {
+        let flag = leaf.try_get_one::<bool>("quiet").ok().flatten();
+        let mut is_quiet = flag.copied().unwrap_or(false);
+        let said =
+            said_of(leaf.try_get_one::<String>("target").ok().flatten().map_or("", |it| it))?;
+        for one in &said {
+            set(&mut args.command, one)?;
+            if one.setting.key == "quiet" {
+                switch(&mut is_quiet, one)?;
+            }
+        }
+        told.extend(told_of(&said, is_quiet));
     }
     warn_of_strangers();
-    if !said.is_empty() && !is_quiet {
-        let all: Vec<String> = said
-            .iter()
-            .map(|one| format!("{}={} ({})", one.setting.key, one.values.join(","), one.origin))
-            .collect();
-        tell!("settings: {}", all.join(", "));
-    }
+    told.dedup();
+    told.iter().for_each(|line| tell!("{line}"));
     Ok(args)
+}
+
+/// The targets that `check` is to look at.
+fn targets(checks: &ChecksArgs) -> Result<Vec<String>, Failure> {
+    if !checks.all {
+        return Ok([&checks.check.target].into_iter().chain(&checks.more).cloned().collect());
+    }
+    let folder = current_folder()?;
+    let home = Home::of("", &folder, checks.check.on.process.config.as_deref());
+    let names: Vec<String> = home.config()?.targets.keys().cloned().collect();
+    if names.is_empty() {
+        let got = match home.shown() {
+            Some(path) => format!("none in {}", path.display()),
+            None => "no qkvet.yaml here or above".to_owned(),
+        };
+        let wrong = Unexpected::at("--all", "a qkvet.yaml that names targets").got(got);
+        return Err(wrong.hint("`qkvet init --target TARGET` writes one").into());
+    }
+    Ok(names)
+}
+
+/// A line of what is said in the place of flags.
+fn told_of(said: &[Said], is_quiet: bool) -> Option<String> {
+    let one = |one: &Said| format!("{}={} ({})", one.setting.key, one.values.join(","), one.origin);
+    let all: Vec<String> = said.iter().map(one).collect();
+    (!all.is_empty() && !is_quiet).then(|| format!("settings: {}", all.join(", ")))
+}
+
+fn current_folder() -> Result<PathBuf, Unexpected> {
+    std::env::current_dir().map_err(|error| Unexpected::within("current folder", error))
 }
 
 /// The innermost command, and its name: `onnx run`.
@@ -99,14 +148,12 @@ fn leaf(matches: &ArgMatches) -> (String, &ArgMatches) {
 
 /// What the profile says that a flag or `QKVET_PROFILE` names, or else the one called `default`. An
 /// empty name is none.
-fn profile(path: &str, leaf: &ArgMatches) -> Result<Vec<Said>, Failure> {
+fn profile(path: &str, leaf: &ArgMatches, target: &str) -> Result<Vec<Said>, Failure> {
     let named = leaf.get_one::<String>("profile").map(String::as_str);
     if named == Some("") {
         return Ok(Vec::new());
     }
-    let folder =
-        std::env::current_dir().map_err(|error| Unexpected::within("current folder", error))?;
-    let target = leaf.try_get_one::<String>("target").ok().flatten().map_or("", String::as_str);
+    let folder = current_folder()?;
     let home = Home::of(target, &folder, leaf.get_one::<PathBuf>("config").map(PathBuf::as_path));
     match (home.shown(), home.config(), named) {
         (None, _, None) => Ok(Vec::new()),
@@ -127,8 +174,7 @@ fn profile(path: &str, leaf: &ArgMatches) -> Result<Vec<Said>, Failure> {
 /// Gives a setting of the command the value that is said.
 fn set(command: &mut Command, said: &Said) -> Result<(), Unexpected> {
     match command {
-        Command::Check(check)
-        | Command::Snapshot {
+        Command::Snapshot {
             what:
                 SnapshotCommand::Record(SnapshotRecordArgs { check, .. })
                 | SnapshotCommand::Upgrade(SnapshotRecordArgs { check, .. })
@@ -310,6 +356,7 @@ mod tests {
     /// What every command needs to be parsed at all.
     const WORDS: &[&str] = &[
         "check x",
+        "compare x y",
         "probe x",
         "replay x",
         "doctor x",
@@ -348,7 +395,11 @@ mod tests {
                 };
                 let by_flag = with(&format!("{words} --{}={value}", setting.flag), &[]);
                 let by_variable = with(words, &[(&setting.variable(), value)]);
-                let told = |args: Result<Args, Failure>| format!("{:?}", args.expect("arguments"));
+                let told = |args: Result<Args, Failure>| match args.expect("arguments").command {
+                    Command::Check(checks) => format!("{:?}", checks.runs),
+                    Command::Compare(compared) => format!("{:?}", compared.runs),
+                    other => format!("{other:?}"),
+                };
                 assert_eq!(told(by_flag), told(by_variable), "{path} {}", setting.flag);
                 assert_ne!(
                     told(with(words, &[])),
@@ -362,7 +413,7 @@ mod tests {
     fn a_flag_stays_and_excludes_no_variable() {
         let all = [("QKVET_SUITE", "long"), ("QKVET_STRICT", "true"), ("QKVET_DTYPE", "a,b")];
         let read = |words: &str| match with(&format!("check x {words}"), &all).expect("words") {
-            Args { command: Command::Check(args) } => args,
+            Args { command: Command::Check(mut checks) } => checks.runs.remove(0),
             _ => unreachable!("it is `check`"),
         };
         let flags = read("--suite smoke --dtype float64 --strict=false");

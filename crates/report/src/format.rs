@@ -3,7 +3,10 @@
 use qkvet_spec::{Catalog, Summary};
 
 use crate::html::html;
-use crate::{github, gitlab, json, junit, markdown, ndjson, plain, render, sarif, verdict};
+use crate::{
+    cargo_test, github, gitlab, json, junit, markdown, ndjson, plain, pytest, render, sarif,
+    verdict,
+};
 
 /// A format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,11 +31,15 @@ pub enum ReportFormat {
     Sarif,
     /// One small JSON object.
     Verdict,
+    /// A test of pytest for each finding.
+    Pytest,
+    /// A test of Rust for each finding.
+    CargoTest,
 }
 
 impl ReportFormat {
     /// Every format.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Human,
         Self::Json,
         Self::Ndjson,
@@ -43,6 +50,8 @@ impl ReportFormat {
         Self::Gitlab,
         Self::Sarif,
         Self::Verdict,
+        Self::Pytest,
+        Self::CargoTest,
     ];
 
     /// The name on the command line.
@@ -58,7 +67,14 @@ impl ReportFormat {
             Self::Gitlab => "gitlab",
             Self::Sarif => "sarif",
             Self::Verdict => "verdict",
+            Self::Pytest => "pytest",
+            Self::CargoTest => "cargo-test",
         }
+    }
+
+    /// Whether reports of several runs may follow each other.
+    pub fn is_sequence(self) -> bool {
+        matches!(self, Self::Human | Self::Ndjson | Self::Markdown | Self::Github | Self::Verdict)
     }
 
     /// What it is, for a list.
@@ -74,6 +90,8 @@ impl ReportFormat {
             Self::Gitlab => "GitLab's code quality report",
             Self::Sarif => "SARIF 2.1.0",
             Self::Verdict => "one JSON object below 2 KB: what a program needs to act",
+            Self::Pytest => "a file for pytest: a test for each finding",
+            Self::CargoTest => "a file for `cargo test`: a test for each finding",
         }
     }
 
@@ -90,6 +108,8 @@ impl ReportFormat {
             Self::Gitlab => "gitlab.json",
             Self::Sarif => "report.sarif",
             Self::Verdict => "verdict.json",
+            Self::Pytest => "test_findings.py",
+            Self::CargoTest => "findings.rs",
         }
     }
 
@@ -119,5 +139,7 @@ pub fn write_as(
         ReportFormat::Gitlab => gitlab(summary)?,
         ReportFormat::Sarif => sarif(summary)?,
         ReportFormat::Verdict => verdict(summary)?,
+        ReportFormat::Pytest => pytest(summary),
+        ReportFormat::CargoTest => cargo_test(summary),
     })
 }

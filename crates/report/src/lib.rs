@@ -3,6 +3,8 @@
 
 #[cfg(feature = "formats")]
 mod adequacy;
+#[cfg(feature = "formats")]
+mod comparison;
 mod deviation;
 #[cfg(feature = "formats")]
 mod deviation_file;
@@ -52,6 +54,8 @@ mod stream;
 #[cfg(feature = "formats")]
 mod terminal;
 #[cfg(feature = "formats")]
+mod test_file;
+#[cfg(feature = "formats")]
 mod text;
 #[cfg(feature = "formats")]
 mod verdict;
@@ -59,6 +63,8 @@ mod words;
 
 #[cfg(feature = "formats")]
 pub use adequacy::{adequacy, adequacy_page};
+#[cfg(feature = "formats")]
+pub use comparison::{Comparison, Pair};
 #[cfg(feature = "formats")]
 pub use deviation_file::deviation_file;
 #[cfg(feature = "formats")]
@@ -104,6 +110,8 @@ pub use snapshot::{
 pub use stream::{LiveStream, ndjson, write_ndjson, write_ndjson_end};
 #[cfg(feature = "formats")]
 pub use terminal::{Detail, ReportStyle, RunEnd, coverage, exit_line, finding, render, render_in};
+#[cfg(feature = "formats")]
+pub use test_file::{WRITTEN, cargo_test, pytest};
 #[cfg(feature = "formats")]
 pub use text::{hanging, no_command, paragraph, plain, ratio, visible, visible_line};
 #[cfg(feature = "formats")]

@@ -167,6 +167,7 @@ mod tests {
             chosen: Vec::new(),
             takes: None,
             fit: None,
+            configuration: BTreeMap::new(),
         };
         let few = BTreeMap::from([("rare".to_owned(), 1), ("often".to_owned(), 1204)]);
         let report = OnnxReport {

@@ -113,6 +113,7 @@ fn summary(findings: Vec<Finding>, records: Vec<CaseRecord>) -> Summary {
             chosen: Vec::new(),
             takes: None,
             fit: None,
+            configuration: BTreeMap::new(),
         },
         counts: BTreeMap::new(),
         findings,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use qkvet_report::{
     Detail, ReportStyle, RunEnd, compare, new_snapshot, plain, render, render_in, snapshot_text,
 };
-use qkvet_spec::{Cause, Declined, Got, Quoted, Summary, Warning};
+use qkvet_spec::{Cause, Declined, Got, Quoted, SourcePlace, Summary, Warning};
 use textwrap::core::display_width;
 
 fn summary() -> Summary {
@@ -54,6 +54,8 @@ fn no_line_is_wider_than_its_terminal() {
             detail,
             has_margins: true,
             end: Some(RunEnd { elapsed: Duration::from_secs(65), exit: 1 }),
+            links: None,
+            kept: None,
         };
         let text = plain(&render_in(&summary, style));
         for line in text.lines().filter(|line| !is_command(line)) {
@@ -153,4 +155,20 @@ fn a_short_report_is_short() {
     summary.counts = BTreeMap::from([("PASS".to_owned(), 613)]);
     let text = plain(&render_in(&summary, short));
     assert!(text.lines().count() <= 4 && text.starts_with("no finding"), "{text}");
+}
+
+/// Where a terminal follows links the place of the function is one, and takes no more room.
+#[test]
+fn a_place_is_a_link_where_links_are_followed() {
+    let mut summary = summary();
+    summary.run.source = Some(SourcePlace { path: "my code/mine.py".to_owned(), line: 7 });
+    let style = ReportStyle { columns: Some(80), ..ReportStyle::default() };
+    let linked = render_in(&summary, ReportStyle { links: Some("/w"), ..style });
+    let link = "\u{1b}]8;;file:///w/my%20code/mine.py\u{1b}\\my code/mine.py:7\u{1b}]8;;\u{1b}\\";
+    assert!(linked.contains(&format!("  --> {link}\n")), "{linked:?}");
+    assert_eq!(
+        plain(&linked.replace(link, "my code/mine.py:7")),
+        plain(&render_in(&summary, style))
+    );
+    assert!(!render_in(&summary, style).contains("]8;;"));
 }

@@ -77,6 +77,9 @@ pub struct RunInfo {
     /// How much of the suite that is, where it was made to fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub takes: Option<Takes>,
+    /// Files of configuration and of known deviations by path, with `sha256:` and the hash of each.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub configuration: BTreeMap<String, String>,
 }
 
 impl RunInfo {

@@ -20,6 +20,9 @@ pub(crate) struct OutputArgs {
     /// Print the largest error over its bound for each law and format, too
     #[arg(long)]
     pub(crate) margins: bool,
+    /// The name of the run among several, which keep their reports apart.
+    #[arg(skip)]
+    pub(crate) run: Option<String>,
 }
 
 fn formats() -> impl TypedValueParser<Value = ReportFormat> {

@@ -1,21 +1,22 @@
-//! `qkvet check TARGET`: the main job.
+//! One run of `qkvet check`: the main job.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use qkvet_report::{deviation_file, visible};
 use qkvet_run::adapters::NamedTarget;
 use qkvet_run::config::{CaseSource, Home, NamedClaim};
 use qkvet_run::frozen::read_cases;
 use qkvet_run::inputs::Inputs;
-use qkvet_spec::{Catalog, CheckedLaw, Dtype, Required, Suite, Summary, Unexpected};
+use qkvet_spec::{Catalog, CheckedLaw, Dtype, Fit, Required, Suite, Summary, Unexpected};
 
+use super::configured::Configuration;
 use super::expected::{Expected, read_text};
 use super::frozen_cases;
 use super::launch::{Manner, Subject, launch, tell_first};
-use super::report::read;
-use super::reports::{LAST, check_wishes, write_named};
+use super::report::last_of;
+use super::reports::{check_wishes, write_named};
+use super::target_folder::name_of;
 use super::{own_laws, scale_out, setup};
 use crate::args::{CheckArgs, Engine};
 use crate::exit::{Ended, Failure, code};
@@ -23,17 +24,36 @@ use crate::exit::{Ended, Failure, code};
 /// Where a file of deviations comes from.
 const SAVED_HINT: &str = "`qkvet check TARGET --save-fault FILE` writes one";
 
-pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
+/// Runs it; the exit code.
+pub(super) fn check(args: &CheckArgs) -> Result<u8, Failure> {
     let home = setup::home(&args.target, args.on.process.config.as_deref())?;
     let expected = Expected::known(&args.report, &args.target, &home)?;
-    Ok(ExitCode::from(match run_check(args, &home, &expected)? {
+    Ok(match run_check(args, &home, &expected)? {
         Ended::Run(summary) => code(&summary, args.report.strict),
         Ended::Code(code) => code,
-    }))
+    })
+}
+
+/// What a run is for.
+pub(super) enum Purpose {
+    /// A report.
+    Report,
+    /// A comparison with another run, whose cases fit as this says.
+    Compare(Option<Box<Fit>>),
 }
 
 /// Runs it and prints the report.
 pub(super) fn run_check(
+    args: &CheckArgs,
+    home: &Home,
+    expected: &Expected,
+) -> Result<Ended, Failure> {
+    run_for(&Purpose::Report, args, home, expected)
+}
+
+/// Runs it.
+pub(super) fn run_for(
+    purpose: &Purpose,
     args: &CheckArgs,
     home: &Home,
     expected: &Expected,
@@ -43,19 +63,32 @@ pub(super) fn run_check(
         return Err(Unexpected::at_path("deviations", path, "a file").got("something else").into());
     }
     let mut catalog = home.catalog()?;
-    match (&args.cases, &args.inputs) {
-        (Some(folder), _) => by_frozen_cases(args, home, folder, &catalog, expected),
-        (None, Some(path)) => by_inputs(args, home, path, &mut catalog, expected),
-        (None, None) => by_suite(args, home, &mut catalog, expected),
+    let configuration = Configuration::of(args, home);
+    if !args.quiet {
+        configuration.tell();
     }
+    let asked = Asked { args, home, expected, purpose, configuration: &configuration };
+    let ended = match (&args.cases, &args.inputs) {
+        (Some(folder), _) => by_frozen_cases(&asked, folder, &catalog),
+        (None, Some(path)) => by_inputs(&asked, path, &mut catalog),
+        (None, None) => by_suite(&asked, &mut catalog),
+    }?;
+    configuration.is_kept(args)?;
+    Ok(ended)
 }
 
-fn by_suite(
-    args: &CheckArgs,
-    home: &Home,
-    catalog: &mut Catalog,
-    expected: &Expected,
-) -> Result<Ended, Failure> {
+/// What a run is made from.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    args: &'a CheckArgs,
+    home: &'a Home,
+    expected: &'a Expected,
+    purpose: &'a Purpose,
+    configuration: &'a Configuration,
+}
+
+fn by_suite(asked: &Asked<'_>, catalog: &mut Catalog) -> Result<Ended, Failure> {
+    let Asked { args, home, expected, purpose, .. } = *asked;
     let mut suite = setup::suite(catalog, &args.suite)?;
     expected.refuse_other_version(&suite.full_name(), &args.target)?;
     let laws = laws(catalog, &suite, &args.law)?;
@@ -64,6 +97,9 @@ fn by_suite(
     suite.most_shapes = most_shapes.or(suite.most_shapes);
     suite.at.clone_from(&args.at);
     suite.rows = args.rows.map(|n| n as usize);
+    if let Purpose::Compare(Some(fit)) = purpose {
+        suite.fit = Some(Fit::clone(fit));
+    }
     let mut laws: Vec<&CheckedLaw> =
         laws.iter().map(|id| catalog.asking_law(id)).collect::<Result<_, _>>()?;
     if args.rows.is_some() {
@@ -79,16 +115,11 @@ fn by_suite(
     }
     let cases = CaseSource::Suite { suite: &suite, seed: args.seed };
     let subject = Subject { cases, laws, dtypes, declared };
-    judged(args, catalog, subject, target, expected)
+    judged(asked, catalog, subject, target)
 }
 
-fn by_inputs(
-    args: &CheckArgs,
-    home: &Home,
-    path: &Path,
-    catalog: &mut Catalog,
-    expected: &Expected,
-) -> Result<Ended, Failure> {
+fn by_inputs(asked: &Asked<'_>, path: &Path, catalog: &mut Catalog) -> Result<Ended, Failure> {
+    let Asked { args, home, .. } = *asked;
     let inputs = Inputs::read(path)?;
     let suite = setup::suite(catalog, &args.suite)?;
     let laws = laws(catalog, &suite, &args.law)?;
@@ -104,16 +135,11 @@ fn by_inputs(
     tell_first(&[], &declared);
     let cases = CaseSource::Own { name: &inputs.name, seed: args.seed, rows, cases: &own };
     let subject = Subject { cases, laws, dtypes, declared };
-    judged(args, catalog, subject, target, expected)
+    judged(asked, catalog, subject, target)
 }
 
-fn by_frozen_cases(
-    args: &CheckArgs,
-    home: &Home,
-    folder: &Path,
-    catalog: &Catalog,
-    expected: &Expected,
-) -> Result<Ended, Failure> {
+fn by_frozen_cases(asked: &Asked<'_>, folder: &Path, catalog: &Catalog) -> Result<Ended, Failure> {
+    let Asked { args, home, .. } = *asked;
     let frozen = read_cases(folder)?;
     let (target, dtypes) = target(args, home, &frozen_cases::dtypes(&frozen.cases), catalog)?;
     let declared = setup::declared(&target, &args.on.declared, &dtypes, catalog)?;
@@ -121,20 +147,20 @@ fn by_frozen_cases(
     tell_first(&notices, &declared);
     let (cases, laws) = (frozen_cases::source(&frozen), vec![frozen_cases::law(catalog)?]);
     let subject = Subject { cases, laws, dtypes, declared };
-    judged(args, catalog, subject, target, expected)
+    judged(asked, catalog, subject, target)
 }
 
 /// The run, held against a file of deviations and written to one where that is wished for.
 fn judged(
-    args: &CheckArgs,
+    asked: &Asked<'_>,
     catalog: &Catalog,
     subject: Subject<'_>,
     target: NamedTarget,
-    expected: &Expected,
 ) -> Result<Ended, Failure> {
-    let claim = claim(args, catalog)?;
-    let summary = launch(catalog, subject, manner(args, target, claim.as_ref())?, expected)?;
-    save_fault(args, &summary)?;
+    let claim = claim(asked.args, catalog)?;
+    let manner = manner(asked, target, claim.as_ref())?;
+    let summary = launch(catalog, subject, manner, asked.expected)?;
+    save_fault(asked.args, &summary)?;
     Ok(Ended::Run(Box::new(summary)))
 }
 
@@ -170,10 +196,11 @@ fn save_fault(args: &CheckArgs, summary: &Summary) -> Result<(), Failure> {
 }
 
 fn manner<'a>(
-    args: &'a CheckArgs,
+    asked: &Asked<'a>,
     target: NamedTarget,
     claim: Option<&'a NamedClaim>,
 ) -> Result<Manner<'a>, Failure> {
+    let args = asked.args;
     let required = match &args.require[..] {
         [] if args.shard.is_some() && target.entry.requires.is_some() => {
             tell!("notice: what the entry requires is not looked at in a shard");
@@ -189,23 +216,32 @@ fn manner<'a>(
         fail_fast: args.fail_fast,
         time: args.time,
         until: args.until.map(|n| n as usize),
-        only: args.lf.then(|| failed_before(&args.target)).flatten(),
+        only: args.lf.then(|| failed_before(args)).flatten(),
         identifies: !args.no_identify,
         claim,
         store: Some(PathBuf::from(setup::STORE)),
+        journal: args.resume.then(|| journal(&args.target)),
         shard: args.shard,
         shard_file: args.shard_file.clone(),
         quiet: args.quiet,
         silent: args.quiet,
+        configuration: asked.configuration.hashes.clone(),
+        unreported: matches!(asked.purpose, Purpose::Compare(_)),
         report: &args.report,
     })
 }
 
+/// The file that keeps what the target answers.
+fn journal(target: &str) -> PathBuf {
+    let name = name_of(target, &mut BTreeSet::new());
+    Path::new(setup::STORE).join("resume").join(name + ".jsonl")
+}
+
 /// Ids of the cases of the target that did not hold in the last run here. Where there are none, that
 /// is said, and all cases are run.
-fn failed_before(target: &str) -> Option<BTreeSet<String>> {
-    let last = read(&Path::new(setup::STORE).join(LAST)).ok();
-    let last = last.filter(|summary| summary.run.target == target);
+fn failed_before(args: &CheckArgs) -> Option<BTreeSet<String>> {
+    let target = &args.target;
+    let last = last_of(target);
     let records = last.iter().flat_map(|summary| &summary.records);
     let failed = records.filter(|record| record.verdict.is_finding());
     let failed: BTreeSet<String> = failed.map(|record| record.id.clone()).collect();

@@ -88,6 +88,9 @@ pub(super) fn judge(args: &JudgeArgs) -> Result<ExitCode, Failure> {
         shard_file: None,
         quiet: false,
         silent: true,
+        configuration: std::collections::BTreeMap::new(),
+        journal: None,
+        unreported: false,
         report: &args.report,
     };
     let code = code(&launch(&catalog, subject, manner, &expected)?, args.report.strict);

@@ -1,6 +1,6 @@
 //! One run from what was chosen to the report.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -10,9 +10,9 @@ use qkvet_report::{English, Progress, ReportFormat};
 use qkvet_run::adapters::NamedTarget;
 use qkvet_run::config::{CaseSource, Declared, FailFast, NamedClaim, RunConfig, Seen};
 use qkvet_run::process::{Watch, end_all};
-use qkvet_run::record::{Recording, Shard, Sharding, write_shard};
+use qkvet_run::record::{Journal, Recording, Shard, Sharding, write_shard};
 use qkvet_run::run::run;
-use qkvet_spec::{Catalog, CheckedLaw, Dtype, Required, Summary};
+use qkvet_spec::{Catalog, CheckedLaw, Dtype, Required, Summary, Warning};
 
 use super::expected::Expected;
 use super::reports::{Clock, Kept, Live, Place, write_reports};
@@ -47,6 +47,8 @@ pub(super) struct Manner<'a> {
     pub(super) claim: Option<&'a NamedClaim>,
     /// Folder for cases.
     pub(super) store: Option<PathBuf>,
+    /// File that keeps what the target answers, for a run that continues this one.
+    pub(super) journal: Option<PathBuf>,
     /// Run only this part of the cases, and write what `merge` needs.
     pub(super) shard: Option<Shard>,
     /// Where to write it.
@@ -55,6 +57,10 @@ pub(super) struct Manner<'a> {
     pub(super) quiet: bool,
     /// Nothing is said of progress.
     pub(super) silent: bool,
+    /// The hashes of the files that the run was configured by.
+    pub(super) configuration: BTreeMap<String, String>,
+    /// The report is left to the caller.
+    pub(super) unreported: bool,
     pub(super) report: &'a ReportArgs,
 }
 
@@ -84,6 +90,7 @@ pub(super) fn launch(
         laws: subject.laws,
         conventions: subject.declared.conventions.clone(),
         contracts: subject.declared.by_dtype(),
+        configuration: manner.configuration,
         dtypes: subject.dtypes,
         jobs: manner.jobs.unwrap_or(if is_foreign { 1 } else { cores }).max(1),
         fail_fast: if manner.fail_fast { FailFast::FirstBut(&may_settle) } else { FailFast::Off },
@@ -91,6 +98,7 @@ pub(super) fn launch(
         until: manner.until,
         only: manner.only,
         store: manner.store,
+        journal: manner.journal.map(|path| Journal::at(path, Arc::clone(&stop))),
         sharding: manner
             .shard
             .map(|shard| Sharding { shard, recording: Recording::until(Arc::clone(&stop)) }),
@@ -109,6 +117,7 @@ pub(super) fn launch(
         live.event(&event);
         progress.event(&event);
     })?;
+    config.journal.iter().for_each(|journal| tell_journal(journal, &summary));
     if let Some(sharding) = &config.sharding {
         let path = manner.shard_file.unwrap_or_else(|| shard_file(sharding.shard));
         write_shard(&path, &config, sharding, &summary)?;
@@ -118,9 +127,30 @@ pub(super) fn launch(
     }
     let place = if config.store.is_some() { Place::Last } else { Place::Nowhere };
     expected.apply(&mut summary);
+    if manner.unreported {
+        return Ok(summary);
+    }
     let kept = Kept::new(place, manner.report, manner.quiet, clock, &summary);
     write_reports(&summary, catalog, &manner.report.output, live, kept)?;
     Ok(summary)
+}
+
+/// Says what became of the journal. That of a run that came to its end is removed.
+fn tell_journal(journal: &Journal, summary: &Summary) {
+    if let Some(trouble) = journal.trouble() {
+        tell!("warning: this run cannot be continued: {trouble}");
+    }
+    match journal.used() {
+        0 => {}
+        n => tell!("notice: {n} answers are those of the run that was cut off"),
+    }
+    let is_cut = |warning: &Warning| matches!(warning, Warning::Cut { .. });
+    let is_partial = summary.warnings.iter().any(is_cut);
+    if is_partial || summary.interrupted || summary.stopped.is_some() {
+        tell!("notice: the same command with `--resume` goes on from here");
+    } else {
+        journal.remove();
+    }
 }
 
 fn shard_file(shard: Shard) -> PathBuf {
@@ -151,6 +181,11 @@ pub(super) fn end_on_interrupt() -> Arc<AtomicBool> {
 /// A flag that the first interrupt sets; a second one, not of the same moment, ends the program at
 /// once. What ends a process and its group, as `timeout` does, sends the same signal twice.
 pub(super) fn stop_on_interrupt() -> Arc<AtomicBool> {
+    static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    Arc::clone(STOP.get_or_init(until_interrupt))
+}
+
+fn until_interrupt() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     let first = OnceLock::new();

@@ -110,6 +110,7 @@ pub(super) fn judge(
     let config = RunConfig {
         laws: laws.iter().collect(),
         dtypes: header.dtypes,
+        configuration: home.hashes(args.report.known.as_deref()),
         // Nothing is asked beyond the case that stops a run.
         jobs: if recorded.has_broken() { 1 } else { cores },
         conventions: declared.conventions,

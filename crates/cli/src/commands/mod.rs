@@ -2,7 +2,10 @@
 
 mod adequacy;
 mod check;
+mod checks;
+mod compare;
 mod completions;
+mod configured;
 mod doctor;
 mod exam;
 mod expected;
@@ -26,6 +29,8 @@ mod scale_out;
 mod schema;
 mod setup;
 mod snapshot;
+mod target_folder;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -36,7 +41,8 @@ use crate::exit::Failure;
 
 pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
     match args.command {
-        Command::Check(args) => check::check(&args),
+        Command::Check(args) => checks::checks(&args),
+        Command::Compare(args) => compare::compare(&args),
         Command::Merge(args) => merge::merge(&args),
         Command::Report(args) => report::report(&args),
         Command::Snapshot { what } => snapshot::snapshot(&what),

@@ -4,7 +4,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, ErrorKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use qkvet_report::{ReportFormat, ReportStyle, render_in};
@@ -12,11 +12,12 @@ use qkvet_spec::{Catalog, REPORT_FORMAT, Summary, Unexpected, parse_json};
 use serde_json::Value;
 
 use super::expected::unreadable;
-use super::reports::{check_wishes, write_files, write_out};
+use super::reports::{LAST, check_wishes, write_files, write_out, write_page};
+use super::setup::STORE;
 use crate::args::RerenderArgs;
 use crate::exit::Failure;
-use crate::out::columns;
 use crate::out::write_text;
+use crate::out::{columns, links};
 
 /// A longer file is refused before it is read.
 const MAX_BYTES: u64 = 1 << 30;
@@ -27,9 +28,11 @@ pub(super) fn report(args: &RerenderArgs) -> Result<ExitCode, Failure> {
     let catalog = Catalog::embedded()?;
     match args.output.format {
         // Who wants files alone gets no other report.
-        ReportFormat::Human if !args.output.report.is_empty() && !args.output.margins => {}
+        ReportFormat::Human if has_files(args) && !args.output.margins => {}
         ReportFormat::Human => {
+            let links = links();
             let style = ReportStyle {
+                links: links.as_deref(),
                 columns: columns(),
                 has_margins: args.output.margins,
                 ..ReportStyle::default()
@@ -39,7 +42,31 @@ pub(super) fn report(args: &RerenderArgs) -> Result<ExitCode, Failure> {
         format => write_out(format, &summary, &catalog)?,
     }
     write_files(&summary, &catalog, &args.output)?;
+    if args.open {
+        let path = write_page(&summary, &catalog, &args.output)?;
+        let wrong = || Unexpected::at_path("report", &path, "a program that opens it");
+        open::that(&path).map_err(|error| wrong().error(error))?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+fn has_files(args: &RerenderArgs) -> bool {
+    args.open || !args.output.report.is_empty()
+}
+
+/// The newest report of a target among those that are kept here.
+pub(super) fn last_of(target: &str) -> Option<Summary> {
+    let last = Path::new(STORE).join(LAST);
+    let inner = std::fs::read_dir(&last).into_iter().flatten();
+    let inner: Vec<PathBuf> = inner.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let kept = |folder: PathBuf| {
+        let path = folder.join(ReportFormat::Json.file_name());
+        Some((std::fs::metadata(&path).ok()?.modified().ok()?, path))
+    };
+    let mut kept: Vec<_> = std::iter::once(last).chain(inner).filter_map(kept).collect();
+    kept.sort();
+    let reports = kept.iter().rev().filter_map(|(_, path)| read(path).ok());
+    reports.into_iter().find(|summary| summary.run.target == target)
 }
 
 /// The report in a file, or in `report.json` of a folder.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use qkvet_report::{
-    Detail, LiveStream, ReportFormat, ReportStyle, RunEnd, markdown, render_in, write_as,
+    Detail, LiveStream, ReportFormat, ReportStyle, RunEnd, WRITTEN, markdown, render_in, write_as,
     write_json, write_ndjson, write_ndjson_end,
 };
 use qkvet_run::atomic_write::{atomic_write, atomic_write_with};
@@ -21,7 +21,7 @@ use super::setup;
 use crate::args::{OutputArgs, ReportArgs, Wish};
 use crate::exit::{Failure, code};
 use crate::out::write_text;
-use crate::out::{columns, say_with, written};
+use crate::out::{columns, links, say_with, written};
 
 /// The folder in the store that holds the report of the last run.
 pub(super) const LAST: &str = "last";
@@ -120,12 +120,15 @@ pub(super) fn write_reports(
         return Err(failure);
     }
     if place == Place::Last {
-        keep(summary, catalog);
+        keep(summary, catalog, args);
     }
     match args.format {
         ReportFormat::Human => {
-            let columns = columns();
+            let (columns, links) = (columns(), links());
+            let kept = args.run.as_ref().map(|run| format!("{}/{LAST}/{run}", setup::STORE));
             let style = ReportStyle {
+                links: links.as_deref(),
+                kept: kept.as_deref(),
                 columns,
                 detail,
                 has_margins: args.margins,
@@ -168,7 +171,7 @@ pub(super) fn write_files(
 ) -> Result<(), Failure> {
     let mut outcome = Ok(());
     for wish in wishes(args) {
-        let written = write_wish(wish, summary, catalog);
+        let written = write_wish(wish, summary, catalog, args);
         // One that cannot be written costs none of the others.
         if outcome.is_ok() {
             outcome = written;
@@ -187,6 +190,7 @@ fn write_wish(
     Wish { format, path }: &Wish,
     summary: &Summary,
     catalog: &Catalog,
+    args: &OutputArgs,
 ) -> Result<(), Failure> {
     match path {
         Some(path) => write_report(path, *format, summary, catalog),
@@ -194,12 +198,29 @@ fn write_wish(
             annotate(&write_as(*format, summary, catalog)?, summary)
         }
         None => {
-            let path = last_folder()?.join(format.file_name());
+            let path = last_folder(args)?.join(format.file_name());
             write_report(&path, *format, summary, catalog)?;
             tell!("report: {}", path.display());
             Ok(())
         }
     }
+}
+
+/// Writes the page where it was wished for, else to its own name; its path.
+pub(super) fn write_page(
+    summary: &Summary,
+    catalog: &Catalog,
+    args: &OutputArgs,
+) -> Result<PathBuf, Failure> {
+    let format = ReportFormat::Html;
+    let path = wishes(args).filter(|wish| wish.format == format).find_map(|wish| wish.path.clone());
+    if let Some(path) = path {
+        return Ok(path);
+    }
+    let path = last_folder(args)?.join(format.file_name());
+    write_report(&path, format, summary, catalog)?;
+    tell!("report: {}", path.display());
+    Ok(path)
 }
 
 /// Writes a report as a whole or not at all.
@@ -227,11 +248,19 @@ const SOURCES: [&str; 18] = [
 
 /// Whether the file holds what a shard recorded.
 fn is_shard(path: &Path) -> bool {
-    let head = b"{\"format\":\"qkvet-shard/";
+    begins_with(path, "{\"format\":\"qkvet-shard/")
+}
+
+/// Whether the file is a report that is a source too.
+fn is_of_tests(path: &Path) -> bool {
+    ["#", "//"].iter().any(|comment| begins_with(path, &format!("{comment} {WRITTEN}")))
+}
+
+fn begins_with(path: &Path, head: &str) -> bool {
     let mut first = vec![0; head.len()];
     path.is_file()
         && File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok()
-        && first == head
+        && first == head.as_bytes()
 }
 
 /// Says before a run what would else be said behind it: a report that cannot be written.
@@ -248,7 +277,7 @@ pub(super) fn check_wishes(args: &OutputArgs) -> Result<(), Unexpected> {
         }
         let extension =
             path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-        if path.is_file() && SOURCES.contains(&extension) {
+        if path.is_file() && SOURCES.contains(&extension) && !is_of_tests(path) {
             return Err(wrong("a file that may be written over")
                 .got("one that is no report")
                 .hint("remove it first, or name another"));
@@ -274,13 +303,13 @@ fn annotate(text: &str, summary: &Summary) -> Result<(), Failure> {
 }
 
 /// Keeps the report for `qkvet report`. Verdict and output do not depend on it.
-fn keep(summary: &Summary, catalog: &Catalog) {
+fn keep(summary: &Summary, catalog: &Catalog, args: &OutputArgs) {
     // A store that could not be opened was told of before.
     if !Path::new(setup::STORE).is_dir() {
         return;
     }
     let format = ReportFormat::Json;
-    let written = last_folder().and_then(|folder| {
+    let written = last_folder(args).and_then(|folder| {
         // What an earlier run left there would be taken for this one's.
         let others = ReportFormat::ALL.into_iter().filter(|other| *other != format);
         others.for_each(|other| drop(fs::remove_file(folder.join(other.file_name()))));
@@ -291,10 +320,12 @@ fn keep(summary: &Summary, catalog: &Catalog) {
     }
 }
 
-/// The folder of the last run's reports; the store around it ignores itself in git.
-fn last_folder() -> Result<PathBuf, Failure> {
+/// The folder of the last run's reports, one for each of several runs; the store around it ignores
+/// itself in git.
+fn last_folder(args: &OutputArgs) -> Result<PathBuf, Failure> {
     let store = PathBuf::from(setup::STORE);
-    let folder = store.join(LAST);
+    let last = store.join(LAST);
+    let folder = args.run.as_ref().map_or_else(|| last.clone(), |run| last.join(run));
     let fail = |error| Unexpected::at_path("report", &folder, "a folder to write to").error(error);
     fs::create_dir_all(&folder).map_err(fail)?;
     let ignore = store.join(".gitignore");

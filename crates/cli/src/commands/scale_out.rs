@@ -217,7 +217,7 @@ mod tests {
     fn parsed(words: &[OsString]) -> CheckArgs {
         let all = ["qkvet".into(), "check".into()].into_iter().chain(words.iter().cloned());
         match Args::try_parse_from::<_, OsString>(all).expect("arguments").command {
-            Command::Check(args) => args,
+            Command::Check(checks) => checks.check,
             _ => unreachable!("it is `check`"),
         }
     }
@@ -235,6 +235,8 @@ mod tests {
         let report = of(ReportArgs::augment_args(clap::Command::new("")));
         let own = of(ScaleOutArgs::augment_args(clap::Command::new("")));
         let left_out = [
+            "all",
+            "watch",
             "quiet",
             "jobs",
             "time",
@@ -245,6 +247,7 @@ mod tests {
             "require",
             "no_identify",
             "lf",
+            "resume",
             "save_fault",
             "claim",
             "shard",

@@ -63,6 +63,10 @@ pub fn html(summary: &Summary, catalog: &Catalog) -> String {
         name: "environment",
         text: visible(&text.display().to_string()).into_owned(),
     }));
+    facts.extend(run.configuration.iter().map(|(path, hash)| Fact {
+        name: "configuration",
+        text: visible(&format!("{path} {hash}")).into_owned(),
+    }));
     facts.extend(
         run.source.iter().map(|source| Fact {
             name: "source",

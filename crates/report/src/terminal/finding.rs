@@ -20,7 +20,7 @@ pub(super) fn write_finding(rows: &mut Rows, finding: &Finding, source: Option<&
     let title = visible_line(&said.title);
     rows.headline(&format!("{RED}{}{RED:#}  {BOLD}{title}{BOLD:#}", word_of(finding)));
     if let Some(SourcePlace { path, line }) = source {
-        rows.headline(&format!("  --> {}:{line}", visible_line(path)));
+        rows.headline(&format!("  --> {}", rows.place(path, *line)));
     }
     // Of a fault the hint says what it does.
     let hint = match &finding.cause {

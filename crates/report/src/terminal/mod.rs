@@ -54,7 +54,7 @@ pub struct RunEnd {
 
 /// How the report for people is laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReportStyle {
+pub struct ReportStyle<'a> {
     /// Lines end where a terminal of so many columns does; in a file they end where they end.
     pub columns: Option<usize>,
     /// How much is shown.
@@ -63,6 +63,10 @@ pub struct ReportStyle {
     pub has_margins: bool,
     /// Shown on terminals: a file is the same for the same run.
     pub end: Option<RunEnd>,
+    /// The folder of relative paths, where a terminal follows links to files (OSC 8).
+    pub links: Option<&'a str>,
+    /// The folder in which the report is kept, where it is not the usual one.
+    pub kept: Option<&'a str>,
 }
 
 /// The whole report, as for a file.
@@ -71,8 +75,8 @@ pub fn render(summary: &Summary) -> String {
 }
 
 /// The report, as long as it is wanted.
-pub fn render_in(summary: &Summary, style: ReportStyle) -> String {
-    let mut rows = Rows::new(style.columns);
+pub fn render_in(summary: &Summary, style: ReportStyle<'_>) -> String {
+    let mut rows = Rows { links: style.links.map(str::to_owned), ..Rows::new(style.columns) };
     // Of a run that checked nothing the reasons are what matters.
     let detail = if summary.checked() == 0 { Detail::Full } else { style.detail };
     if detail == Detail::Full {
@@ -118,7 +122,7 @@ pub fn render_in(summary: &Summary, style: ReportStyle) -> String {
     if detail == Detail::Short {
         write_gaps(&mut rows, summary);
         if let Some(first) = open.first() {
-            rows.command("next", &next(summary, &summary.findings[*first]));
+            rows.command("next", &next(summary, &summary.findings[*first], style.kept));
         }
     }
     no_command(&rows.text).into_owned()
@@ -139,6 +143,9 @@ fn write_head(rows: &mut Rows, run: &RunInfo) {
         .iter()
         .for_each(|text| rows.row("", &visible_line(&text.display().to_string())));
     rows.row("declared", &run.conventions.join(", "));
+    run.configuration
+        .iter()
+        .for_each(|(path, hash)| rows.row("", &visible_line(&format!("{path} {hash}"))));
     rows.line("");
 }
 
@@ -156,14 +163,17 @@ fn write_run(rows: &mut Rows, summary: &Summary) {
 }
 
 /// The command that goes on from the first finding.
-fn next(summary: &Summary, finding: &Finding) -> String {
+fn next(summary: &Summary, finding: &Finding, kept: Option<&str>) -> String {
     let target = &summary.run.target;
     match &finding.cause {
         Cause::Convention { field, value, .. } => {
             format!("qkvet check {target} --convention {field}={value}")
         }
         Cause::Precision { contract, .. } => format!("qkvet check {target} --contract {contract}"),
-        _ => "qkvet report --report html".to_owned(),
+        _ => {
+            let from = kept.map_or_else(String::new, |kept| format!(" --from {kept}"));
+            format!("qkvet report{from} --report html")
+        }
     }
 }
 

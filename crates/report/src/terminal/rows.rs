@@ -21,12 +21,30 @@ pub(super) struct Rows {
     pub(super) text: String,
     /// Room for the value of a row.
     pub(super) width: usize,
+    /// The folder of relative paths, where files are links.
+    pub(super) links: Option<String>,
 }
 
 impl Rows {
     pub(super) fn new(columns: Option<usize>) -> Self {
         let width = columns.map_or(MAX_LEN, |columns| columns.saturating_sub(LABEL).max(NARROWEST));
-        Self { text: String::new(), width }
+        Self { text: String::new(), width, links: None }
+    }
+
+    /// A place in a file, as a link where there are links.
+    pub(super) fn place(&self, path: &str, line: usize) -> String {
+        let shown = format!("{}:{line}", visible_line(path));
+        let Some(folder) = &self.links else { return shown };
+        let path = if path.starts_with('/') { path.to_owned() } else { format!("{folder}/{path}") };
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._~-".contains(&byte);
+        let encoded: String = path
+            .bytes()
+            .map(|byte| match is_plain(byte) {
+                true => char::from(byte).to_string(),
+                false => format!("%{byte:02X}"),
+            })
+            .collect();
+        format!("\u{1b}]8;;file://{encoded}\u{1b}\\{shown}\u{1b}]8;;\u{1b}\\")
     }
 
     pub(super) fn line(&mut self, text: &str) {

@@ -2,12 +2,14 @@
 
 #![allow(clippy::disallowed_methods, reason = "I/O crate, no arithmetic")]
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use qkvet_spec::{Catalog, SpecError, Unexpected};
 
 use super::{Config, below_current, text};
 use crate::adapters::python::{PythonRef, PythonSource};
+use crate::record::hashed;
 
 /// Name of the file of known deviations.
 pub const KNOWN_FILE: &str = "qkvet.known.yaml";
@@ -59,6 +61,13 @@ impl Home {
         let beside = self.file.as_deref().and_then(Path::parent);
         let folders = beside.into_iter().chain(self.folder.ancestors());
         folders.map(|folder| folder.join(KNOWN_FILE)).find(|path| path.is_file())
+    }
+
+    /// The hashes of the configuration and of the known deviations: those of the given file, else
+    /// those that are found.
+    pub fn hashes(&self, known: Option<&Path>) -> BTreeMap<String, String> {
+        let known = known.map(Path::to_owned).or_else(|| self.known_file());
+        hashed(self.file.iter().cloned().chain(known).collect())
     }
 
     /// What is built in, and the laws and conventions of the folder that the file names under

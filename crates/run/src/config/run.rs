@@ -15,7 +15,7 @@ use qkvet_spec::{
 };
 
 use crate::adapters::NamedTarget;
-use crate::record::Sharding;
+use crate::record::{Journal, Sharding};
 
 /// Everything a run is made from.
 #[derive(Clone, Debug)]
@@ -36,6 +36,8 @@ pub struct RunConfig<'a> {
     pub conventions: Vec<&'a Convention>,
     /// Contracts by format.
     pub contracts: BTreeMap<Dtype, &'a Contract>,
+    /// The hashes of the files that this was read from, for the report.
+    pub configuration: BTreeMap<String, String>,
     /// Stop at the first finding.
     pub fail_fast: FailFast<'a>,
     /// Begin no case after so long, and leave out those that were not begun.
@@ -48,6 +50,8 @@ pub struct RunConfig<'a> {
     pub store: Option<PathBuf>,
     /// Run only these cases, and keep what the target answers.
     pub sharding: Option<Sharding>,
+    /// Where answers are kept for a run that continues this one.
+    pub journal: Option<Journal>,
     /// Hash what comes back, for a comparison of bits.
     pub digests: bool,
     /// Whether what no fault of the atlas explains is identified, by a few more calls. Joined shards
@@ -85,12 +89,14 @@ impl<'a> RunConfig<'a> {
             jobs: 1,
             conventions: Vec::new(),
             contracts: BTreeMap::new(),
+            configuration: BTreeMap::new(),
             fail_fast: FailFast::Off,
             only: None,
             time: None,
             until: None,
             store: None,
             sharding: None,
+            journal: None,
             digests: false,
             identifies: true,
             required: Required::default(),

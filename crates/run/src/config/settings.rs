@@ -26,6 +26,7 @@ pub struct Setting {
 /// joins and compares their runs.
 pub const CALLING: &[&str] = &[
     "check",
+    "compare",
     "probe",
     "replay",
     "doctor",
@@ -39,6 +40,7 @@ pub const CALLING: &[&str] = &[
 ];
 const TARGET: &[&str] = &[
     "check",
+    "compare",
     "probe",
     "replay",
     "doctor",
@@ -46,7 +48,8 @@ const TARGET: &[&str] = &[
     "snapshot upgrade",
     "snapshot check",
 ];
-const CHECK: &[&str] = &["check", "snapshot record", "snapshot upgrade", "snapshot check"];
+const CHECK: &[&str] =
+    &["check", "compare", "snapshot record", "snapshot upgrade", "snapshot check"];
 const JUDGING: &[&str] =
     &["check", "merge", "snapshot record", "snapshot upgrade", "snapshot check"];
 

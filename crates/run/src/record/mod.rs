@@ -7,6 +7,7 @@
 mod file;
 mod files;
 mod join;
+mod journal;
 mod recording;
 mod response;
 mod shard;
@@ -15,6 +16,8 @@ pub use file::{Header, write_shard};
 pub use files::ChangedFile;
 pub(crate) use files::hashed;
 pub use join::{Joined, read_shards};
+pub use journal::Journal;
+pub(crate) use journal::JournaledTarget;
 pub use recording::{Recording, RecordingTarget};
 pub(crate) use recording::{contiguous_id, id_of, transposed_id};
 pub use response::Answered;

@@ -10,8 +10,8 @@ use super::compiled::Timed;
 use super::error::RunError;
 use crate::adapters::{Called, NamedTarget, OpenTarget};
 use crate::config::RunConfig;
-use crate::config::meaning_of;
-use crate::record::{RecordingTarget, Sharding, hashed};
+use crate::config::{meaning_of, names};
+use crate::record::{JournaledTarget, RecordingTarget, Sharding, hashed};
 use crate::store::Store;
 
 /// Open targets, one a worker.
@@ -75,9 +75,14 @@ fn open_one(config: &RunConfig<'_>) -> Result<OpenTarget, RunError> {
     Ok(recorded(config, config.target.open(&declared)?, false))
 }
 
-/// The target, its answers kept if the run is a shard, apart from those of the first if it was
+/// The target, its answers kept if the run is a shard or has a journal, apart from those of the first if it was
 /// opened again.
 fn recorded(config: &RunConfig<'_>, open: OpenTarget, is_again: bool) -> OpenTarget {
+    if let Some(journal) = &config.journal {
+        journal.open(config.target, names(&config.conventions), &open.environment);
+        let target = JournaledTarget::new(open.target, journal.clone(), is_again);
+        return OpenTarget { target: Box::new(target), ..open };
+    }
     let Some(Sharding { recording, .. }) = &config.sharding else { return open };
     let target = RecordingTarget::new(open.target, recording.clone());
     if is_again {

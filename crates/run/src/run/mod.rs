@@ -236,5 +236,6 @@ fn info(
             CaseSource::Suite { suite, .. } => fit.or(suite.fit.as_ref()).cloned(),
             CaseSource::Frozen { .. } | CaseSource::Own { .. } => None,
         },
+        configuration: config.configuration.clone(),
     }
 }

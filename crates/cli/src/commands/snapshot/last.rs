@@ -46,7 +46,12 @@ fn of_shards(args: &SnapshotFromArgs, shards: &[PathBuf]) -> Result<Summary, Fai
         paths: shards.to_vec(),
         report: ReportArgs {
             verbose: false,
-            output: OutputArgs { format: ReportFormat::Human, report: Vec::new(), margins: false },
+            output: OutputArgs {
+                format: ReportFormat::Human,
+                report: Vec::new(),
+                margins: false,
+                run: None,
+            },
             strict: false,
             known: None,
             today: None,

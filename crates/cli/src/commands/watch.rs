@@ -1,0 +1,101 @@
+//! `qkvet check --watch`: the same runs again whenever a file changes.
+
+#![allow(clippy::disallowed_methods, reason = "when a file changed is no result of a run")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime};
+
+use super::launch::stop_on_interrupt;
+use super::setup;
+use crate::args::CheckArgs;
+use crate::exit::{Failure, INTERRUPTED};
+
+/// How often it is looked.
+const EVERY: Duration = Duration::from_millis(300);
+/// Files of a folder that are looked at.
+const MAX_FILES: usize = 2000;
+
+/// When files changed last, and how long they are; `None` of one that is not there.
+type States = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
+
+/// Runs again and again, until an interrupt. Its exit code is that of an interrupt, or of the first
+/// run where there is no file that could change.
+pub(super) fn watch(runs: &[CheckArgs], mut run: impl FnMut() -> Result<u8, Failure>) -> u8 {
+    let stop = stop_on_interrupt();
+    let is_stopped = || stop.load(Ordering::Relaxed);
+    loop {
+        let before = states(runs);
+        let code = run().unwrap_or_else(|failure| failure.tell());
+        if before.is_empty() {
+            tell!("notice: no file of these targets can change: --watch ends");
+            return code;
+        }
+        if is_stopped() {
+            return INTERRUPTED;
+        }
+        tell!("waiting for a change of {}; Ctrl-C ends", shown(&before));
+        let mut now = states(runs);
+        while now == before {
+            std::thread::sleep(EVERY);
+            if is_stopped() {
+                return INTERRUPTED;
+            }
+            now = states(runs);
+        }
+        // Whoever writes it may not be done.
+        loop {
+            std::thread::sleep(EVERY);
+            let next = states(runs);
+            if next == now || is_stopped() {
+                break;
+            }
+            now = next;
+        }
+    }
+}
+
+/// Files by the first, and how many there are.
+fn shown(states: &States) -> String {
+    let first = states.keys().next().map_or_else(String::new, |path| path.display().to_string());
+    match states.len() {
+        1 => first,
+        n => format!("{first} and {} more", n - 1),
+    }
+}
+
+fn states(runs: &[CheckArgs]) -> States {
+    let state = |path: PathBuf| {
+        let about = std::fs::metadata(&path).ok();
+        let state = about.and_then(|about| Some((about.modified().ok()?, about.len())));
+        (path, state)
+    };
+    runs.iter().flat_map(files).map(state).collect()
+}
+
+/// The files that a run depends on: those of the target, others like them in their folders, and
+/// what is said of it.
+fn files(args: &CheckArgs) -> Vec<PathBuf> {
+    let Ok(home) = setup::home(&args.target, args.on.process.config.as_deref()) else {
+        return Vec::new();
+    };
+    let mut all: Vec<PathBuf> = home.file.iter().cloned().chain(home.known_file()).collect();
+    let target = home.catalog().map_err(Failure::from).and_then(|catalog| {
+        let dtypes = setup::dtypes(&args.dtype)?;
+        setup::target(&home, &args.target, &args.on, None, &dtypes, &catalog)
+    });
+    for file in target.iter().flat_map(|target| target.adapter.files()) {
+        all.extend(like(&file));
+        all.push(file);
+    }
+    all
+}
+
+/// Files of the same kind in the folder of a file.
+fn like(file: &Path) -> Vec<PathBuf> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten();
+    let paths = entries.take(MAX_FILES).filter_map(|entry| Some(entry.ok()?.path()));
+    paths.filter(|path| path.extension() == file.extension() && path.is_file()).collect()
+}

@@ -1,0 +1,126 @@
+//! Findings as a file of tests for a repository: each test puts its case again, and fails until the
+//! finding is gone.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use qkvet_spec::{Finding, Summary};
+
+use crate::finding_name::finding_name;
+use crate::known::open_findings;
+use crate::text::{no_command, visible_json, visible_line};
+use crate::words::title;
+
+/// How such a file begins, behind the sign of a comment: it may be written over.
+pub const WRITTEN: &str = "Written by qkvet:";
+
+/// Tests of one file.
+const MAX: usize = 1000;
+
+/// How a language writes them.
+struct Language {
+    comment: &'static str,
+    /// What stands before the tests.
+    head: &'static str,
+    /// A test from its name, title and command, the last two quoted.
+    test: fn(&str, &str, &str) -> String,
+    quoted: fn(&str) -> String,
+}
+
+const PYTEST: Language = Language {
+    comment: "#",
+    head: r#"
+import shlex
+import shutil
+import subprocess
+import sys
+
+
+def asked_again(command):
+    found = shutil.which("qkvet")
+    program = [found] if found else [sys.executable, "-m", "qkvet"]
+    done = subprocess.run(program + shlex.split(command)[1:], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+"#,
+    test: |name, title, command| {
+        format!("\n\ndef test_{name}():\n    {title}\n    asked_again({command})\n")
+    },
+    // A text of JSON is one of Python.
+    quoted: |text| visible_json(serde_json::Value::from(text).to_string()),
+};
+
+const CARGO_TEST: Language = Language {
+    comment: "//",
+    head: r#"
+use std::process::Command;
+
+fn asked_again(command: &str) {
+    let done = Command::new("sh").args(["-c", command]).output().expect("a shell");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(done.status.success(), "{}{}", text(&done.stdout), text(&done.stderr));
+}
+"#,
+    test: |name, title, command| {
+        format!("\n#[doc = {title}]\n#[test]\nfn {name}() {{\n    asked_again({command});\n}}\n")
+    },
+    quoted: |text| format!("{text:?}"),
+};
+
+/// A file for pytest.
+pub fn pytest(summary: &Summary) -> String {
+    PYTEST.file(summary)
+}
+
+/// A file for `tests/` of a Rust package.
+pub fn cargo_test(summary: &Summary) -> String {
+    CARGO_TEST.file(summary)
+}
+
+impl Language {
+    fn file(&self, summary: &Summary) -> String {
+        let open = open_findings(summary).into_iter().map(|at| &summary.findings[at]);
+        let (asked, large): (Vec<&Finding>, Vec<&Finding>) =
+            open.partition(|one| one.replay_anywhere.is_some());
+        let mut out = String::new();
+        let mut comment = |text: &str| {
+            // Writing to a string does not fail.
+            let _ = writeln!(out, "{} {}", self.comment, visible_line(text));
+        };
+        comment(&format!("{WRITTEN} findings in {}.", summary.run.target));
+        comment("A test puts one case again and fails until its finding is gone.");
+        comment("Run them in the folder in which `qkvet check` ran.");
+        let left_out = large.len() + asked.len().saturating_sub(MAX);
+        if left_out > 0 {
+            comment(&format!(
+                "Left out: {left_out} of {} findings. Only a small case has a token.",
+                large.len() + asked.len()
+            ));
+        }
+        out.push_str(self.head);
+        let mut taken = BTreeSet::new();
+        for finding in asked.into_iter().take(MAX) {
+            let title = format!("{} {}", finding.verdict, title(finding));
+            let command = finding.replay_anywhere.as_deref().unwrap_or_default();
+            let name = name(finding, &mut taken);
+            out.push_str(&(self.test)(
+                &name,
+                &(self.quoted)(&visible_line(&title)),
+                &(self.quoted)(command),
+            ));
+        }
+        no_command(&out).into_owned()
+    }
+}
+
+/// A name of a function that no other finding has.
+fn name(finding: &Finding, taken: &mut BTreeSet<String>) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
+    let name: String = finding_name(finding).chars().map(plain).take(80).collect();
+    let begin = if name.starts_with(|c: char| c.is_ascii_digit()) { "case_" } else { "" };
+    let name = format!("{begin}{name}");
+    let numbered = (2..).map(|n: usize| format!("{name}_{n}"));
+    let free = std::iter::once(name.clone()).chain(numbered).find(|one| !taken.contains(one));
+    let free = free.unwrap_or(name);
+    taken.insert(free.clone());
+    free
+}
