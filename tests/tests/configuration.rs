@@ -4,7 +4,9 @@ use std::path::Path;
 use std::process::Command;
 
 use qkvet_spec::parse_yaml;
-use qkvet_tests::{Finished, Folder, Words, example, finish, has_python, qkvet, root, temp, text};
+use qkvet_tests::{
+    Finished, Folder, Words, example, finish, has_python, numpy_attention, qkvet, root, temp, text,
+};
 use serde_json::Value;
 
 /// `qkvet` with variables.
@@ -349,12 +351,7 @@ fn a_configuration_that_changes_during_a_run_is_an_error() {
     let folder = temp();
     folder.write("qkvet.yaml", "targets: {mine: {target: 'mine.py:attention'}}\n");
     let writes = |line: &str| {
-        format!(
-            "import numpy as np\n\n{line}\n\ndef attention(query, key, value):\n\
-             \x20   scores = query @ np.swapaxes(key, -1, -2) * query.shape[-1] ** -0.5\n\
-             \x20   weights = np.exp(scores - scores.max(-1, keepdims=True))\n\
-             \x20   return weights / weights.sum(-1, keepdims=True) @ value\n"
-        )
+        numpy_attention("", "", "np.where(sums == 0, 1, sums)") + &format!("\n{line}\n")
     };
     let check = "check mine --suite smoke --law value --dtype float64";
     folder.write("mine.py", writes(""));

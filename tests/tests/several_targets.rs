@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use qkvet_tests::{Folder, has_python, interrupted, qkvet, root, temp};
+use qkvet_tests::{Folder, has_python, interrupted, numpy_attention, qkvet, root, temp};
 use serde_json::Value;
 
 const WRONG: &str = "builtin:fault/window-off-by-one";
@@ -134,11 +134,7 @@ fn two_targets_are_compared_on_the_same_cases() {
         return;
     }
     // One takes fewer options than the other, whichever comes first.
-    let less = "import numpy as np\n\ndef attention(query, key, value, *, scale=None):\n\
-        \x20   scale = query.shape[-1] ** -0.5 if scale is None else scale\n\
-        \x20   scores = query @ np.swapaxes(key, -1, -2) * scale\n\
-        \x20   weights = np.exp(scores - scores.max(-1, keepdims=True))\n\
-        \x20   return weights / weights.sum(-1, keepdims=True) @ value\n";
+    let less = numpy_attention("", "", "np.where(sums == 0, 1, sums)");
     folder.write("less.py", less);
     let python = compared(&format!("less.py:attention {right}"), 0);
     let turned = compared(&format!("{right} less.py:attention"), 0);

@@ -23,6 +23,7 @@ use crate::args::{
     ProcessArgs, ReplayArgs, ReportArgs, SnapshotAcceptArgs, SnapshotCheckArgs, SnapshotCommand,
     SnapshotDiffArgs, SnapshotRecordArgs, TargetArgs, current,
 };
+use crate::commands::setup::current_folder;
 use crate::exit::Failure;
 use crate::out::unwritten;
 
@@ -129,10 +130,6 @@ fn told_of(said: &[Said], is_quiet: bool) -> Option<String> {
     let one = |one: &Said| format!("{}={} ({})", one.setting.key, one.values.join(","), one.origin);
     let all: Vec<String> = said.iter().map(one).collect();
     (!all.is_empty() && !is_quiet).then(|| format!("settings: {}", all.join(", ")))
-}
-
-fn current_folder() -> Result<PathBuf, Unexpected> {
-    std::env::current_dir().map_err(|error| Unexpected::within("current folder", error))
 }
 
 /// The innermost command, and its name: `onnx run`.

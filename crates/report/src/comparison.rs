@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use qkvet_spec::{Finding, Summary, Verdict};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::finding_name::finding_name;
 use crate::known::open_findings;
-use crate::text::{count, ratio, visible_json, visible_line};
+use crate::margins::worst_margin;
+use crate::text::{cases, count, ratio, visible_json, visible_line};
 use crate::words::title;
 
 /// Name and version of the format.
@@ -16,7 +17,7 @@ const FORMAT: &str = "qkvet-comparison/1";
 
 /// What the two came to in one case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Pair {
+enum Pair {
     /// Both results lie within their bounds.
     BothHold,
     /// The first is wrong.
@@ -84,7 +85,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// How many cases came to this.
-    pub fn count(&self, pair: Pair) -> usize {
+    fn count(&self, pair: Pair) -> usize {
         self.pairs.get(&pair).copied().unwrap_or(0)
     }
 
@@ -116,10 +117,8 @@ impl<'a> Comparison<'a> {
         }
         for sides in self.findings.values() {
             let told = |side: &str, finding: &Finding| {
-                let cases = finding.cases;
-                let verdict = finding.verdict;
-                let s = if cases == 1 { "" } else { "s" };
-                format!("{side:6}  {verdict}  {} ({} case{s})", title(finding), count(cases))
+                let (verdict, title) = (finding.verdict, title(finding));
+                format!("{side:6}  {verdict}  {title} ({})", cases(finding.cases))
             };
             match sides {
                 [Some(a), Some(_)] => line(told("both", a)),
@@ -134,9 +133,9 @@ impl<'a> Comparison<'a> {
         out
     }
 
-    /// For programs: one object.
-    pub fn json(&self) -> Value {
-        let cases: BTreeMap<&str, usize> =
+    /// For programs: one object in one line.
+    pub fn json(&self) -> String {
+        let counts: BTreeMap<&str, usize> =
             Pair::ALL.into_iter().map(|(pair, name, _)| (name, self.count(pair))).collect();
         let side = |finding: &Option<&Finding>| {
             finding.map(|finding| {
@@ -150,27 +149,23 @@ impl<'a> Comparison<'a> {
             .findings
             .iter()
             .map(|(name, [a, b])| json!({"name": name, "a": side(a), "b": side(b)}));
-        json!({
+        let object = json!({
             "format": FORMAT,
             "a": self.a.run.target,
             "b": self.b.run.target,
             "suite": self.a.run.suite,
             "seed": self.a.run.seed,
             "different": self.is_different(),
-            "cases": cases,
+            "cases": counts,
             "findings": findings.collect::<Vec<_>>(),
             "worst": self.worst(),
-        })
-    }
-
-    /// The same in one line of text.
-    pub fn json_line(&self) -> String {
-        visible_json(self.json().to_string()) + "\n"
+        });
+        visible_json(object.to_string()) + "\n"
     }
 
     /// The largest error over its bound that each passed with.
     fn worst(&self) -> [Option<f64>; 2] {
-        [self.a, self.b].map(|summary| summary.coverage.margins.values().copied().reduce(f64::max))
+        [self.a, self.b].map(worst_margin)
     }
 }
 

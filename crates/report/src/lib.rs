@@ -64,7 +64,7 @@ mod words;
 #[cfg(feature = "formats")]
 pub use adequacy::{adequacy, adequacy_page};
 #[cfg(feature = "formats")]
-pub use comparison::{Comparison, Pair};
+pub use comparison::Comparison;
 #[cfg(feature = "formats")]
 pub use deviation_file::deviation_file;
 #[cfg(feature = "formats")]
@@ -113,7 +113,7 @@ pub use terminal::{Detail, ReportStyle, RunEnd, coverage, exit_line, finding, re
 #[cfg(feature = "formats")]
 pub use test_file::{WRITTEN, cargo_test, pytest};
 #[cfg(feature = "formats")]
-pub use text::{hanging, no_command, paragraph, plain, ratio, visible, visible_line};
+pub use text::{free_name, hanging, no_command, paragraph, plain, ratio, visible, visible_line};
 #[cfg(feature = "formats")]
 pub use verdict::verdict;
 pub use words::{English, finding_text, judgment};

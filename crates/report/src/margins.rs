@@ -18,6 +18,11 @@ struct Cell {
     is_wrong: bool,
 }
 
+/// The largest of all.
+pub(crate) fn worst_margin(summary: &Summary) -> Option<f64> {
+    summary.coverage.margins.values().copied().reduce(f64::max)
+}
+
 /// The table, a law a line in the order of the suite, in lines of at most so many characters. A
 /// cross stands where a case is proved wrong; what nothing was measured of is no line.
 pub(crate) fn margins(summary: &Summary, columns: usize) -> String {

@@ -8,7 +8,7 @@ use qkvet_spec::{Finding, Summary};
 
 use crate::finding_name::finding_name;
 use crate::known::open_findings;
-use crate::text::{no_command, visible_json, visible_line};
+use crate::text::{free_name, no_command, visible_json, visible_line};
 use crate::words::title;
 
 /// How such a file begins, behind the sign of a comment: it may be written over.
@@ -117,10 +117,5 @@ fn name(finding: &Finding, taken: &mut BTreeSet<String>) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
     let name: String = finding_name(finding).chars().map(plain).take(80).collect();
     let begin = if name.starts_with(|c: char| c.is_ascii_digit()) { "case_" } else { "" };
-    let name = format!("{begin}{name}");
-    let numbered = (2..).map(|n: usize| format!("{name}_{n}"));
-    let free = std::iter::once(name.clone()).chain(numbered).find(|one| !taken.contains(one));
-    let free = free.unwrap_or(name);
-    taken.insert(free.clone());
-    free
+    free_name(&format!("{begin}{name}"), '_', taken)
 }

@@ -1,6 +1,7 @@
 //! Small pieces of text.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use textwrap::core::display_width;
 
@@ -21,6 +22,18 @@ pub(crate) fn count(n: usize) -> String {
 /// `1 case`, `1,234 cases`.
 pub(crate) fn cases(n: usize) -> String {
     format!("{} case{}", count(n), if n == 1 { "" } else { "s" })
+}
+
+/// The name, or the first of it with a number behind `sign` that none of `taken` is, which it joins.
+pub fn free_name(name: &str, sign: char, taken: &mut BTreeSet<String>) -> String {
+    let mut free = name.to_owned();
+    for n in 2.. {
+        if taken.insert(free.clone()) {
+            break;
+        }
+        free = format!("{name}{sign}{n}");
+    }
+    free
 }
 
 /// Cut to `width` columns of a terminal, with an ellipsis.

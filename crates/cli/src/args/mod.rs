@@ -30,7 +30,7 @@ pub(crate) use grading::{
 };
 pub(crate) use init::{Begun, CiArgs, HarnessArgs, HarnessLanguage, InitArgs};
 pub(crate) use onnx::OnnxRunArgs;
-pub(crate) use output::{OutputArgs, Wish};
+pub(crate) use output::{OutputArgs, Wish, Wishes};
 pub(crate) use probe::{ProbeArgs, ProbeFormat};
 pub(crate) use snapshot::{
     KnownAddArgs, KnownCommand, KnownFileArgs, KnownListArgs, KnownPruneArgs, SnapshotAcceptArgs,

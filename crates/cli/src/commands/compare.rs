@@ -27,7 +27,7 @@ pub(super) fn compare(args: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     let comparison = Comparison::new(&of_a, &of_b);
     write_text(&match format {
-        ReportFormat::Json => comparison.json_line(),
+        ReportFormat::Json => comparison.json(),
         _ => comparison.text(),
     })?;
     Ok(ExitCode::from(match () {

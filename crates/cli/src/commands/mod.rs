@@ -27,7 +27,7 @@ mod report;
 mod reports;
 mod scale_out;
 mod schema;
-mod setup;
+pub(crate) mod setup;
 mod snapshot;
 mod target_folder;
 mod watch;

@@ -12,7 +12,7 @@ use qkvet_spec::{Catalog, REPORT_FORMAT, Summary, Unexpected, parse_json};
 use serde_json::Value;
 
 use super::expected::unreadable;
-use super::reports::{LAST, check_wishes, write_files, write_out, write_page};
+use super::reports::{LAST, check_wishes, wish_page, write_files, write_out};
 use super::setup::STORE;
 use crate::args::RerenderArgs;
 use crate::exit::Failure;
@@ -23,35 +23,32 @@ use crate::out::{columns, links};
 const MAX_BYTES: u64 = 1 << 30;
 
 pub(super) fn report(args: &RerenderArgs) -> Result<ExitCode, Failure> {
-    check_wishes(&args.output)?;
+    let mut output = args.output.clone();
+    check_wishes(&output)?;
     let summary = read(&args.from)?;
+    let page = args.open.then(|| wish_page(&mut output)).transpose()?;
     let catalog = Catalog::embedded()?;
-    match args.output.format {
+    match output.format {
         // Who wants files alone gets no other report.
-        ReportFormat::Human if has_files(args) && !args.output.margins => {}
+        ReportFormat::Human if !output.report.is_empty() && !output.margins => {}
         ReportFormat::Human => {
             let links = links();
             let style = ReportStyle {
                 links: links.as_deref(),
                 columns: columns(),
-                has_margins: args.output.margins,
+                has_margins: output.margins,
                 ..ReportStyle::default()
             };
             write_text(&render_in(&summary, style))?;
         }
         format => write_out(format, &summary, &catalog)?,
     }
-    write_files(&summary, &catalog, &args.output)?;
-    if args.open {
-        let path = write_page(&summary, &catalog, &args.output)?;
+    write_files(&summary, &catalog, &output)?;
+    if let Some(path) = page {
         let wrong = || Unexpected::at_path("report", &path, "a program that opens it");
         open::that(&path).map_err(|error| wrong().error(error))?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn has_files(args: &RerenderArgs) -> bool {
-    args.open || !args.output.report.is_empty()
 }
 
 /// The newest report of a target among those that are kept here.

@@ -18,7 +18,7 @@ use qkvet_run::atomic_write::{atomic_write, atomic_write_with};
 use qkvet_spec::{Catalog, Event, Summary, Unexpected};
 
 use super::setup;
-use crate::args::{OutputArgs, ReportArgs, Wish};
+use crate::args::{OutputArgs, ReportArgs, Wish, Wishes};
 use crate::exit::{Failure, code};
 use crate::out::write_text;
 use crate::out::{columns, links, say_with, written};
@@ -206,21 +206,17 @@ fn write_wish(
     }
 }
 
-/// Writes the page where it was wished for, else to its own name; its path.
-pub(super) fn write_page(
-    summary: &Summary,
-    catalog: &Catalog,
-    args: &OutputArgs,
-) -> Result<PathBuf, Failure> {
+/// Wishes for the page too, if nobody did; its path.
+pub(super) fn wish_page(args: &mut OutputArgs) -> Result<PathBuf, Failure> {
     let format = ReportFormat::Html;
-    let path = wishes(args).filter(|wish| wish.format == format).find_map(|wish| wish.path.clone());
-    if let Some(path) = path {
+    let pages: Vec<&Wish> = wishes(args).filter(|wish| wish.format == format).collect();
+    if let Some(path) = pages.iter().find_map(|wish| wish.path.clone()) {
         return Ok(path);
     }
-    let path = last_folder(args)?.join(format.file_name());
-    write_report(&path, format, summary, catalog)?;
-    tell!("report: {}", path.display());
-    Ok(path)
+    if pages.is_empty() {
+        args.report.push(Wishes(vec![Wish { format, path: None }]));
+    }
+    Ok(last_folder(args)?.join(format.file_name()))
 }
 
 /// Writes a report as a whole or not at all.

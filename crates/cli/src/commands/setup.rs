@@ -37,7 +37,7 @@ pub(super) fn declared<'a>(
     Declared::of(&target.entry, &args.convention, &args.contract, dtypes, catalog)
 }
 
-pub(super) fn current_folder() -> Result<PathBuf, Unexpected> {
+pub(crate) fn current_folder() -> Result<PathBuf, Unexpected> {
     std::env::current_dir().map_err(|error| Unexpected::within("current folder", error))
 }
 

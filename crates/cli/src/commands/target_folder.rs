@@ -2,16 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use qkvet_report::free_name;
+
 /// A name of a folder for a target that no other one of `taken` has.
 pub(super) fn name_of(target: &str, taken: &mut BTreeSet<String>) -> String {
     let plain = |c: char| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' };
     let name: String = target.chars().map(plain).collect();
-    let name = name.trim_start_matches(['.', '-']).to_owned();
-    let numbered = (2..).map(|n: usize| format!("{name}-{n}"));
-    let free = std::iter::once(name.clone()).chain(numbered).find(|one| !taken.contains(one));
-    let free = free.unwrap_or(name);
-    taken.insert(free.clone());
-    free
+    free_name(name.trim_start_matches(['.', '-']), '-', taken)
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
+use qkvet_spec::Catalog;
+
 use super::launch::stop_on_interrupt;
 use super::setup;
 use crate::args::CheckArgs;
@@ -23,10 +25,15 @@ type States = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
 /// Runs again and again, until an interrupt. Its exit code is that of an interrupt, or of the first
 /// run where there is no file that could change.
 pub(super) fn watch(runs: &[CheckArgs], mut run: impl FnMut() -> Result<u8, Failure>) -> u8 {
+    let catalog = match Catalog::embedded() {
+        Ok(catalog) => catalog,
+        Err(error) => return Failure::from(error).tell(),
+    };
+    let states = || states(runs, &catalog);
     let stop = stop_on_interrupt();
     let is_stopped = || stop.load(Ordering::Relaxed);
     loop {
-        let before = states(runs);
+        let before = states();
         let code = run().unwrap_or_else(|failure| failure.tell());
         if before.is_empty() {
             tell!("notice: no file of these targets can change: --watch ends");
@@ -36,18 +43,18 @@ pub(super) fn watch(runs: &[CheckArgs], mut run: impl FnMut() -> Result<u8, Fail
             return INTERRUPTED;
         }
         tell!("waiting for a change of {}; Ctrl-C ends", shown(&before));
-        let mut now = states(runs);
+        let mut now = states();
         while now == before {
             std::thread::sleep(EVERY);
             if is_stopped() {
                 return INTERRUPTED;
             }
-            now = states(runs);
+            now = states();
         }
         // Whoever writes it may not be done.
         loop {
             std::thread::sleep(EVERY);
-            let next = states(runs);
+            let next = states();
             if next == now || is_stopped() {
                 break;
             }
@@ -65,26 +72,25 @@ fn shown(states: &States) -> String {
     }
 }
 
-fn states(runs: &[CheckArgs]) -> States {
+fn states(runs: &[CheckArgs], catalog: &Catalog) -> States {
     let state = |path: PathBuf| {
         let about = std::fs::metadata(&path).ok();
         let state = about.and_then(|about| Some((about.modified().ok()?, about.len())));
         (path, state)
     };
-    runs.iter().flat_map(files).map(state).collect()
+    runs.iter().flat_map(|run| files(run, catalog)).map(state).collect()
 }
 
 /// The files that a run depends on: those of the target, others like them in their folders, and
 /// what is said of it.
-fn files(args: &CheckArgs) -> Vec<PathBuf> {
+fn files(args: &CheckArgs, catalog: &Catalog) -> Vec<PathBuf> {
     let Ok(home) = setup::home(&args.target, args.on.process.config.as_deref()) else {
         return Vec::new();
     };
     let mut all: Vec<PathBuf> = home.file.iter().cloned().chain(home.known_file()).collect();
-    let target = home.catalog().map_err(Failure::from).and_then(|catalog| {
-        let dtypes = setup::dtypes(&args.dtype)?;
-        setup::target(&home, &args.target, &args.on, None, &dtypes, &catalog)
-    });
+    let target = setup::dtypes(&args.dtype)
+        .map_err(Failure::from)
+        .and_then(|dtypes| setup::target(&home, &args.target, &args.on, None, &dtypes, catalog));
     for file in target.iter().flat_map(|target| target.adapter.files()) {
         all.extend(like(&file));
         all.push(file);

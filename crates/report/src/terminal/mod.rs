@@ -19,7 +19,7 @@ use self::finding::write_finding;
 use self::rows::{LABEL, Rows};
 use crate::finding_name::titles;
 use crate::known::{failing_findings, open_findings, settled, stale_lines};
-use crate::margins::margins;
+use crate::margins::{margins, worst_margin};
 use crate::snapshot::{regressions, snapshot_text};
 use crate::text::{cases, count, cut, no_command, ratio, visible_line};
 use crate::words::{title, word as word_of};
@@ -153,11 +153,8 @@ fn write_head(rows: &mut Rows, run: &RunInfo) {
 fn write_run(rows: &mut Rows, summary: &Summary) {
     let RunInfo { target, suite, seed, conventions, .. } = &summary.run;
     let declared = conventions.iter().map(|one| format!(" · {one}")).collect::<String>();
-    let worst = summary.coverage.margins.values().copied().fold(f64::NAN, f64::max);
-    let worst = match worst.is_nan() {
-        true => String::new(),
-        false => format!(" · worst error {} of its bound", ratio(worst)),
-    };
+    let worst = worst_margin(summary)
+        .map_or_else(String::new, |worst| format!(" · worst error {} of its bound", ratio(worst)));
     let (target, suite) = (visible_line(target), visible_line(suite));
     rows.told("run", &format!("{target} · suite {suite}, seed {seed}{declared}{worst}"));
 }

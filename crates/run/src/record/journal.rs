@@ -52,6 +52,9 @@ struct Line {
     ended: bool,
 }
 
+/// Answers by case and call, in the order in which they came.
+type Known = BTreeMap<(String, String), VecDeque<StoredAnswer>>;
+
 /// The journal, shared by all workers of a run.
 #[derive(Clone, Debug)]
 pub struct Journal {
@@ -64,8 +67,7 @@ pub struct Journal {
 #[derive(Debug, Default)]
 struct State {
     file: Option<File>,
-    /// Answers by case and call, in the order in which they came.
-    known: BTreeMap<(String, String), VecDeque<StoredAnswer>>,
+    known: Known,
     used: usize,
     trouble: Option<Unexpected>,
 }
@@ -160,8 +162,6 @@ fn written(file: &mut File, line: &impl Serialize) -> std::io::Result<()> {
     // One call, so that a line is torn at most at its end.
     file.write_all((serde_json::to_string(line)? + "\n").as_bytes())
 }
-
-type Known = BTreeMap<(String, String), VecDeque<StoredAnswer>>;
 
 /// The file with this head, and what it holds; one with another head is begun anew.
 fn opened(path: &Path, head: &Head) -> std::io::Result<(File, Known)> {
