@@ -349,7 +349,10 @@ fn a_configuration_that_changes_during_a_run_is_an_error() {
         return;
     }
     let folder = temp();
-    folder.write("qkvet.yaml", "targets: {mine: {target: 'mine.py:attention'}}\n");
+    let config = "specs: specs\ntargets: {mine: {target: 'mine.py:attention'}}\n";
+    folder.write("qkvet.yaml", config);
+    let law = "law: own\ntitle: Own\nexpect: attention(Q, K, V) == attention(Q, K, V)\noptions: []\nproof: rewrite\ncatches: []\n";
+    folder.write("specs/laws/own.yaml", law);
     let writes = |line: &str| {
         numpy_attention("", "", "np.where(sums == 0, 1, sums)") + &format!("\n{line}\n")
     };
@@ -361,13 +364,19 @@ fn a_configuration_that_changes_during_a_run_is_an_error() {
     let head = hash.trim_matches('"').get(..19).expect("a hash").to_owned();
     assert!(report.stderr.contains(&format!("configuration: qkvet.yaml {head}")), "{report:?}");
     for (line, name) in [
-        ("open('qkvet.known.yaml', 'w').write('known: []\\n')", "qkvet.known.yaml"),
+        (
+            "import os; open('qkvet.known.yaml', 'w').write('known: [] # %d' % os.getpid())",
+            "qkvet.known.yaml",
+        ),
         ("open('qkvet.yaml', 'a').write('# more\\n')", "qkvet.yaml"),
+        ("open('specs/laws/own.yaml', 'a').write('# more\\n')", "specs/laws/own.yaml"),
     ] {
         folder.write("mine.py", writes(line));
         let changed = folder.run(check);
         changed.expect(2, &[&format!("{name}: expected what it was when the run began"), "hint:"]);
         // The report is there all the same.
         assert!(changed.stdout.contains("no finding"), "{changed:?}");
+        let told = folder.run(format!("{check} -q --format verdict"));
+        assert_eq!(told.ends(2).json()["fails"], true);
     }
 }

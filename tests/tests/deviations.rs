@@ -164,7 +164,7 @@ fn what_a_file_says_is_found_again() {
 const COUNTS: &str = "twist: counts, times: '1 + (j / 16 == (n_k - 1) / 16)', of: both";
 
 /// A formula, a part of what is saved, a law and a suite that show it.
-const FORMULAS: [(&str, &str, &str, &str); 66] = [
+const FORMULAS: [(&str, &str, &str, &str); 68] = [
     (COUNTS, "times: 1 + (j / 16", "value", "smoke"),
     ("twist: counts, times: 'j < n_k - 1', of: sum", "of: sum", "value", "smoke"),
     ("twist: stub, form: {stub: not-a-number}", "not-a-number", "value", "smoke"),
@@ -372,4 +372,19 @@ const FORMULAS: [(&str, &str, &str, &str); 66] = [
     ),
     // No word says it: it is read off the rows.
     ("meaning: {unseen: j == (i + n_k - n_q) / 3}", "(i + n_k - n_q) / 3", "value", "smoke"),
+    (
+        "meaning: {zero_keys: (16 - n_k % 16) % 16, key_item: item + j / n_k, key_index: j % n_k, \
+         value_index: j % n_k}",
+        "item + j / n_k",
+        "value",
+        "smoke",
+    ),
+    (
+        "meaning: {shown: 'causal and j < ((i / 8 * 8 + n_k - n_q) + 16 - 1) / 16 * 16'}, \
+         twist: counts, times: '1 + (j >= (i / 8 * 8 + n_k - n_q) and j < ((i / 8 * 8 + n_k - n_q) \
+         + 16 - 1) / 16 * 16 and j <= i + n_k - n_q)', of: both",
+        "twist: counts",
+        "value",
+        "smoke",
+    ),
 ];

@@ -70,6 +70,22 @@ fn a_killed_run_goes_on_to_the_same_report() {
     }
 }
 
+/// What a target loads is a part of it.
+#[test]
+fn what_loads_another_file_now_is_asked_anew() {
+    if !has_python() {
+        return;
+    }
+    let folder = temp();
+    folder.write("inner/first.py", "AHEAD = 0\n");
+    let loads = "from inner.first import AHEAD\n".to_owned() + COUNTING;
+    folder.write("mine.py", loads.replace("n_k - n_q + 1", "n_k - n_q + AHEAD"));
+    killed(&folder, 40);
+    folder.write("inner/first.py", "AHEAD = 1\n");
+    let (broken, _) = counted(&folder, "--resume");
+    broken.expect(1, &["inner/first.py is another file now"]);
+}
+
 #[test]
 fn what_another_version_answered_is_not_used() {
     if !has_python() {

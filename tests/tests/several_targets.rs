@@ -16,7 +16,8 @@ fn config(wrong: &str) -> String {
 fn each_of_several_targets_has_its_report() {
     let folder = temp();
     folder.write("qkvet.yaml", config(WRONG));
-    let named = format!("check right wrong {SMALL} -q --report 'junit,json=out/{{target}}.json'");
+    let wishes = "'junit,json=out/{target}.json,pytest=out/test_{target}.py'";
+    let named = format!("check right wrong {SMALL} -q --report {wishes}");
     let both = folder.run(&named);
     both.ends(1);
     let [right, wrong] = ["right", "wrong"].map(|target| {
@@ -28,6 +29,8 @@ fn each_of_several_targets_has_its_report() {
         report["findings"].as_array().map_or(0, Vec::len)
     });
     assert_eq!((right, wrong), (0, 1));
+    let tests = ["right", "wrong"].map(|target| folder.read(&format!("out/test_{target}.py")));
+    assert_eq!(tests.map(|text| text.matches("\ndef test_").count()), [0, 1]);
     let all = folder.run(format!("check --all {SMALL} -q"));
     assert_eq!(all.ends(1).stdout, both.stdout);
     let alone = folder.run(format!("check wrong {SMALL} -q"));
@@ -130,6 +133,11 @@ fn two_targets_are_compared_on_the_same_cases() {
     for wrong in [format!("compare {right}"), format!("compare {right} {WRONG} --format html")] {
         folder.run(&wrong).ends(2);
     }
+    // What ends before its time is not said to decline.
+    let ended = compared(&format!("{right} {WRONG} -x"), 1);
+    assert!(count(&ended, "not_run") > 0 && count(&ended, "declined_by_b") == 0, "{ended}");
+    let text = folder.run(format!("compare {right} {WRONG} {SMALL} -x"));
+    text.expect(1, &["B stopped: the first finding"]);
     if !has_python() {
         return;
     }
@@ -139,5 +147,15 @@ fn two_targets_are_compared_on_the_same_cases() {
     let python = compared(&format!("less.py:attention {right}"), 0);
     let turned = compared(&format!("{right} less.py:attention"), 0);
     assert!(count(&python, "both_hold") > 3, "{python}");
-    assert_eq!(python["cases"], turned["cases"]);
+    for (name, of_b) in [("declined_by_a", "declined_by_b"), ("both_hold", "both_hold")] {
+        assert_eq!(count(&python, name), count(&turned, of_b), "{python} {turned}");
+    }
+    // Whoever follows a convention that nobody declared is wrong.
+    let later =
+        "    if causal: s = np.where(np.arange(n_k) > np.arange(n_q)[:, None], -np.inf, s)\n";
+    let upper_left = numpy_attention(", causal=False", later, "np.where(sums == 0, 1, sums)");
+    folder.write("upper_left.py", upper_left);
+    let causal = compared(&format!("{right} upper_left.py:attention"), 1);
+    assert!(count(&causal, "only_b") > 0, "{causal}");
+    assert_eq!(causal["findings"][0]["b"]["cases"], count(&causal, "only_b"));
 }

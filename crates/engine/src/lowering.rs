@@ -7,6 +7,7 @@ mod terms;
 mod visibility;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use qkvet_spec::{
     Call, CallOptions, Dims, Dtype, EmptyRow, Extent, IndexEnv, IndexExpr, IndexName, Meaning,
@@ -305,13 +306,20 @@ pub(crate) fn lower<'a>(
         let env = IndexEnv { h: signed(key_head), ..of_item };
         [item, maps.value(head, env, dims.h_k), maps.value(index, env, dims.n_k)]
     };
+    // Further keys are read where the maps say; beyond the tensor there is nothing.
+    let behind = |head: &IndexExpr, index: &IndexExpr, j: usize| {
+        let env = IndexEnv { j: signed(j), ..here };
+        let item = within(key_item, &env, dims.b)?;
+        let env = IndexEnv { h: signed(key_head), ..env };
+        Some([item, within(head, &env, dims.h_k)?, within(index, &env, dims.n_k)?])
+    };
     let whole = |head: &IndexExpr, index: &IndexExpr| {
         let is_whole = is_one_item && head.is(IndexName::Head) && index.is(IndexName::Key);
         is_whole.then_some([read_item, key_head])
     };
     let Meaning { key_head: head, key_index: index, .. } = meaning;
     let key = gathered(&call.key, dims.n_k, whole(head, index), |j| place(head, index, j));
-    let key = extended(key, n_k * dims.d_k);
+    let key = extended(key, &call.key, dims.n_k..n_k, |j| behind(head, index, j));
     let (d_v, mut value) = match want {
         ResultName::Weights => {
             let mut eye = vec![0.0; n_k * dims.n_k];
@@ -322,7 +330,7 @@ pub(crate) fn lower<'a>(
             let Meaning { value_head: head, value_index: index, .. } = meaning;
             let all =
                 gathered(&call.value, dims.n_k, whole(head, index), |j| place(head, index, j));
-            (dims.d_v, extended(all, n_k * dims.d_v))
+            (dims.d_v, extended(all, &call.value, dims.n_k..n_k, |j| behind(head, index, j)))
         }
         ResultName::Lse => (0, Cow::Owned(Vec::new())),
     };
@@ -402,12 +410,30 @@ fn gathered(
     Cow::Owned((0..count).map(row).collect::<Vec<_>>().concat())
 }
 
-/// The numbers with zeros behind them, up to `len`.
-fn extended(mut all: Cow<'_, [f64]>, len: usize) -> Cow<'_, [f64]> {
-    if all.len() < len {
-        all.to_mut().resize(len, 0.0);
+/// Rows of `tensor` behind others; a row of zeros for those that it has not.
+fn extended<'t>(
+    mut all: Cow<'t, [f64]>,
+    tensor: &Tensor,
+    more: Range<usize>,
+    place: impl Fn(usize) -> Option<[usize; 3]>,
+) -> Cow<'t, [f64]> {
+    let width = tensor.shape[3];
+    for j in more {
+        match place(j) {
+            Some([item, head, index]) => {
+                let row = &rows(tensor, item, head)[index * width..(index + 1) * width];
+                all.to_mut().extend_from_slice(row);
+            }
+            None => all.to_mut().extend(std::iter::repeat_n(0.0, width)),
+        }
     }
     all
+}
+
+/// The number of a map, if it is below the limit.
+fn within(map: &IndexExpr, env: &IndexEnv, limit: usize) -> Option<usize> {
+    let number = usize::try_from(map.eval(env)?).ok()?;
+    Some(number).filter(|number| *number < limit)
 }
 
 /// The slope of each query head and, for each query of each batch item, the key that it stands at:

@@ -3,17 +3,22 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use qkvet_spec::{Finding, Summary, Verdict};
+use qkvet_spec::{CaseRecord, Finding, Stopped, Summary, Verdict};
 use serde_json::json;
 
 use crate::finding_name::finding_name;
 use crate::known::open_findings;
 use crate::margins::worst_margin;
+use crate::terminal::declined;
 use crate::text::{cases, count, ratio, visible_json, visible_line};
 use crate::words::title;
 
 /// Name and version of the format.
 const FORMAT: &str = "qkvet-comparison/1";
+/// What the two are called.
+const SIDES: [&str; 2] = ["A", "B"];
+/// Reasons that people are told of what one of them declined.
+const MAX_REASONS: usize = 3;
 
 /// What the two came to in one case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,60 +33,121 @@ enum Pair {
     BothWrong,
     /// One of them, or both, could not be decided.
     Undecided,
-    /// One of them, or both, declined the call.
+    /// The first declined the call.
+    DeclinedByA,
+    /// The second did.
+    DeclinedByB,
+    /// Both did.
+    DeclinedByBoth,
+    /// A run ended before.
+    NotRun,
+}
+
+/// What a target came to in one case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Came {
+    Holds,
+    Wrong,
+    Undecided,
     Declined,
+    NotRun,
+}
+
+/// The findings of one name that a target has.
+#[derive(Clone, Copy)]
+struct Named<'a> {
+    first: &'a Finding,
+    cases: usize,
+    /// Those of its cases that the other one did not answer.
+    alone: usize,
 }
 
 /// Two runs on the same cases.
 pub struct Comparison<'a> {
-    a: &'a Summary,
-    b: &'a Summary,
+    sides: [&'a Summary; 2],
     pairs: BTreeMap<Pair, usize>,
     /// Findings by name, of each of the two.
-    findings: BTreeMap<String, [Option<&'a Finding>; 2]>,
+    findings: BTreeMap<String, [Option<Named<'a>>; 2]>,
+}
+
+impl Came {
+    fn of(record: &CaseRecord) -> Self {
+        match record.verdict {
+            Verdict::Skipped => Self::NotRun,
+            verdict if !verdict.is_checked() => Self::Declined,
+            // What follows a convention that nobody declared holds by it, and is a finding.
+            verdict if verdict.is_finding() || record.finding.is_some() => Self::Wrong,
+            Verdict::Pass => Self::Holds,
+            _ => Self::Undecided,
+        }
+    }
+
+    fn is_answer(self) -> bool {
+        !matches!(self, Self::Declined | Self::NotRun)
+    }
 }
 
 impl Pair {
-    const ALL: [(Self, &'static str, &'static str); 6] = [
+    const ALL: [(Self, &'static str, &'static str); 9] = [
         (Self::BothHold, "both_hold", "both hold"),
         (Self::OnlyA, "only_a", "only A is wrong"),
         (Self::OnlyB, "only_b", "only B is wrong"),
         (Self::BothWrong, "both_wrong", "both are wrong"),
         (Self::Undecided, "undecided", "undecided for one of them"),
-        (Self::Declined, "declined", "declined by one of them"),
+        (Self::DeclinedByA, "declined_by_a", "declined by A"),
+        (Self::DeclinedByB, "declined_by_b", "declined by B"),
+        (Self::DeclinedByBoth, "declined_by_both", "declined by both"),
+        (Self::NotRun, "not_run", "not run with one of them"),
     ];
 
-    fn of(a: Verdict, b: Verdict) -> Self {
+    fn of(a: Came, b: Came) -> Self {
         match (a, b) {
-            (a, b) if !a.is_checked() || !b.is_checked() => Self::Declined,
-            (a, b) if a.is_finding() && b.is_finding() => Self::BothWrong,
-            (a, Verdict::Pass) if a.is_finding() => Self::OnlyA,
-            (Verdict::Pass, b) if b.is_finding() => Self::OnlyB,
-            (Verdict::Pass, Verdict::Pass) => Self::BothHold,
-            _ => Self::Undecided,
+            (Came::NotRun, _) | (_, Came::NotRun) => Self::NotRun,
+            (Came::Declined, Came::Declined) => Self::DeclinedByBoth,
+            (Came::Declined, _) => Self::DeclinedByA,
+            (_, Came::Declined) => Self::DeclinedByB,
+            (Came::Wrong, Came::Wrong) => Self::BothWrong,
+            (Came::Wrong, Came::Holds) => Self::OnlyA,
+            (Came::Holds, Came::Wrong) => Self::OnlyB,
+            (Came::Holds, Came::Holds) => Self::BothHold,
+            (Came::Undecided, _) | (_, Came::Undecided) => Self::Undecided,
         }
+    }
+
+    fn is_answered(self) -> bool {
+        self < Self::DeclinedByA
     }
 }
 
 impl<'a> Comparison<'a> {
     /// Compares the cases that both runs have.
     pub fn new(a: &'a Summary, b: &'a Summary) -> Self {
-        let of_b: BTreeMap<&str, Verdict> =
-            b.records.iter().map(|record| (record.id.as_str(), record.verdict)).collect();
+        let sides = [a, b];
+        let [of_a, of_b] = sides.map(|summary| {
+            let came = summary.records.iter().map(|record| (record.id.as_str(), Came::of(record)));
+            came.collect::<BTreeMap<&str, Came>>()
+        });
         let mut pairs = BTreeMap::new();
-        for record in &a.records {
-            if let Some(other) = of_b.get(record.id.as_str()) {
-                *pairs.entry(Pair::of(record.verdict, *other)).or_insert(0) += 1;
+        for (id, a) in &of_a {
+            if let Some(b) = of_b.get(id) {
+                *pairs.entry(Pair::of(*a, *b)).or_insert(0) += 1;
             }
         }
-        let mut findings: BTreeMap<String, [Option<&Finding>; 2]> = BTreeMap::new();
-        for (side, summary) in [a, b].into_iter().enumerate() {
+        let mut findings: BTreeMap<String, [Option<Named<'_>>; 2]> = BTreeMap::new();
+        for (side, (summary, other)) in [(a, &of_b), (b, &of_a)].into_iter().enumerate() {
             for at in open_findings(summary) {
-                let finding = &summary.findings[at];
-                findings.entry(finding_name(finding)).or_default()[side].get_or_insert(finding);
+                let first = &summary.findings[at];
+                let all = findings.entry(finding_name(first)).or_default();
+                let named = all[side].get_or_insert(Named { first, cases: 0, alone: 0 });
+                let shown = summary.records.iter().filter(|record| record.finding == Some(at));
+                let is_alone = |record: &&CaseRecord| {
+                    !other.get(record.id.as_str()).is_some_and(|came| came.is_answer())
+                };
+                named.cases += first.cases;
+                named.alone += shown.filter(is_alone).count();
             }
         }
-        Self { a, b, pairs, findings }
+        Self { sides, pairs, findings }
     }
 
     /// How many cases came to this.
@@ -91,7 +157,12 @@ impl<'a> Comparison<'a> {
 
     /// How many cases both answered.
     pub fn compared(&self) -> usize {
-        self.pairs.iter().filter(|(pair, _)| **pair != Pair::Declined).map(|(_, n)| n).sum()
+        self.pairs.iter().filter(|(pair, _)| pair.is_answered()).map(|(_, n)| n).sum()
+    }
+
+    /// Why one of the runs ended early, if one did.
+    pub fn stopped(&self) -> Option<&Stopped> {
+        self.sides.iter().find_map(|summary| summary.stopped.as_ref())
     }
 
     /// Whether a case, or the name of a finding, tells them apart.
@@ -102,29 +173,42 @@ impl<'a> Comparison<'a> {
 
     /// For people.
     pub fn text(&self) -> String {
-        let run = &self.a.run;
+        let run = &self.sides[0].run;
         let mut out = String::new();
         let mut line = |text: String| {
             // Writing to a string does not fail.
             let _ = writeln!(out, "{}", visible_line(&text));
         };
-        line(format!("A  {}", run.target));
-        line(format!("B  {}", self.b.run.target));
+        for (side, summary) in SIDES.iter().zip(self.sides) {
+            line(format!("{side}  {}", summary.run.target));
+        }
         let n: usize = self.pairs.values().sum();
         line(format!("{} cases of {}, seed {}", count(n), run.suite, run.seed));
         for (pair, _, words) in Pair::ALL {
             line(format!("  {:>7}  {words}", count(self.count(pair))));
         }
         for sides in self.findings.values() {
-            let told = |side: &str, finding: &Finding| {
-                let (verdict, title) = (finding.verdict, title(finding));
-                format!("{side:6}  {verdict}  {title} ({})", cases(finding.cases))
+            let told = |side: &str, other: &str, named: &Named<'_>| {
+                let (verdict, title) = (named.first.verdict, title(named.first));
+                let alone = match named.alone {
+                    0 => String::new(),
+                    n => format!(", {} of them not answered by {other}", count(n)),
+                };
+                format!("{side:6}  {verdict}  {title} ({}{alone})", cases(named.cases))
             };
             match sides {
-                [Some(a), Some(_)] => line(told("both", a)),
-                [Some(a), None] => line(told("only A", a)),
-                [None, Some(b)] => line(told("only B", b)),
+                [Some(a), Some(_)] => line(told("both", "B", a)),
+                [Some(a), None] => line(told("only A", "B", a)),
+                [None, Some(b)] => line(told("only B", "A", b)),
                 [None, None] => {}
+            }
+        }
+        for (side, summary) in SIDES.iter().zip(self.sides) {
+            for one in declined(summary).into_iter().take(MAX_REASONS) {
+                line(format!("{side} declined {}: {}", cases(one.cases), one.reason.display()));
+            }
+            if let Some(stopped) = &summary.stopped {
+                line(format!("{side} stopped: {stopped}"));
             }
         }
         let [a, b] = self.worst();
@@ -137,11 +221,11 @@ impl<'a> Comparison<'a> {
     pub fn json(&self) -> String {
         let counts: BTreeMap<&str, usize> =
             Pair::ALL.into_iter().map(|(pair, name, _)| (name, self.count(pair))).collect();
-        let side = |finding: &Option<&Finding>| {
-            finding.map(|finding| {
+        let side = |named: &Option<Named<'_>>| {
+            named.map(|Named { first, cases, alone }| {
                 json!({
-                    "verdict": finding.verdict, "title": title(finding), "cases": finding.cases,
-                    "replay": finding.replay,
+                    "verdict": first.verdict, "title": title(first), "cases": cases,
+                    "not_answered_by_the_other": alone, "replay": first.replay,
                 })
             })
         };
@@ -149,15 +233,17 @@ impl<'a> Comparison<'a> {
             .findings
             .iter()
             .map(|(name, [a, b])| json!({"name": name, "a": side(a), "b": side(b)}));
+        let [a, b] = self.sides;
         let object = json!({
             "format": FORMAT,
-            "a": self.a.run.target,
-            "b": self.b.run.target,
-            "suite": self.a.run.suite,
-            "seed": self.a.run.seed,
+            "a": a.run.target,
+            "b": b.run.target,
+            "suite": a.run.suite,
+            "seed": a.run.seed,
             "different": self.is_different(),
             "cases": counts,
             "findings": findings.collect::<Vec<_>>(),
+            "stopped": [&a.stopped, &b.stopped],
             "worst": self.worst(),
         });
         visible_json(object.to_string()) + "\n"
@@ -165,7 +251,7 @@ impl<'a> Comparison<'a> {
 
     /// The largest error over its bound that each passed with.
     fn worst(&self) -> [Option<f64>; 2] {
-        [self.a, self.b].map(worst_margin)
+        self.sides.map(worst_margin)
     }
 }
 
@@ -175,17 +261,22 @@ mod tests {
 
     #[test]
     fn a_case_tells_them_apart_where_one_is_proved_wrong_and_the_other_holds() {
+        use Came::{Declined, Holds, NotRun, Undecided, Wrong};
         for (a, b, pair) in [
-            (Verdict::Pass, Verdict::Pass, Pair::BothHold),
-            (Verdict::Fail, Verdict::Pass, Pair::OnlyA),
-            (Verdict::Pass, Verdict::Crash, Pair::OnlyB),
-            (Verdict::Nondet, Verdict::Fail, Pair::BothWrong),
-            (Verdict::Suspect, Verdict::Pass, Pair::Undecided),
-            (Verdict::Fail, Verdict::Inconclusive, Pair::Undecided),
-            (Verdict::Unsupported, Verdict::Fail, Pair::Declined),
-            (Verdict::Pass, Verdict::Refused, Pair::Declined),
+            (Holds, Holds, Pair::BothHold),
+            (Wrong, Holds, Pair::OnlyA),
+            (Holds, Wrong, Pair::OnlyB),
+            (Wrong, Wrong, Pair::BothWrong),
+            (Undecided, Holds, Pair::Undecided),
+            (Wrong, Undecided, Pair::Undecided),
+            (Declined, Wrong, Pair::DeclinedByA),
+            (Holds, Declined, Pair::DeclinedByB),
+            (Declined, Declined, Pair::DeclinedByBoth),
+            (NotRun, Declined, Pair::NotRun),
+            (Wrong, NotRun, Pair::NotRun),
         ] {
-            assert_eq!(Pair::of(a, b), pair, "{a} {b}");
+            assert_eq!(Pair::of(a, b), pair, "{a:?} {b:?}");
+            assert_eq!(pair.is_answered(), a.is_answer() && b.is_answer(), "{pair:?}");
         }
     }
 }

@@ -95,7 +95,7 @@ const MAPS: [(&str, &str); 32] = [
     ("keys", "only the first … keys exist"),
     ("unseen", "keys are hidden where …"),
     ("shown", "keys are seen where …, whatever hides them"),
-    ("zero_keys", "… more keys of score 0 and value 0 join the softmax of query i"),
+    ("zero_keys", "… more keys join the softmax of query i; beyond the tensor they are zeros"),
     ("output_column", "column c of the output holds column …"),
     ("output_item", "batch item `item` of the output holds item …"),
     ("output_head", "head h of the output holds head …"),

@@ -77,6 +77,11 @@ impl ReportFormat {
         matches!(self, Self::Human | Self::Ndjson | Self::Markdown | Self::Github | Self::Verdict)
     }
 
+    /// Whether it is a source of tests.
+    pub fn is_of_tests(self) -> bool {
+        matches!(self, Self::Pytest | Self::CargoTest)
+    }
+
     /// What it is, for a list.
     pub fn about(self) -> &'static str {
         match self {

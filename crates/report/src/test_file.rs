@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use qkvet_spec::{Finding, Summary};
+use qkvet_spec::{Finding, Summary, Verdict};
 
 use crate::finding_name::finding_name;
 use crate::known::open_findings;
@@ -30,6 +30,7 @@ struct Language {
 const PYTEST: Language = Language {
     comment: "#",
     head: r#"
+import os
 import shlex
 import shutil
 import subprocess
@@ -39,7 +40,10 @@ import sys
 def asked_again(command):
     found = shutil.which("qkvet")
     program = [found] if found else [sys.executable, "-m", "qkvet"]
-    done = subprocess.run(program + shlex.split(command)[1:], capture_output=True, text=True)
+    # The functions under test are loaded by this Python.
+    environment = {"QKVET_PYTHON": sys.executable, **os.environ}
+    words = program + shlex.split(command)[1:]
+    done = subprocess.run(words, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
 "#,
     test: |name, title, command| {
@@ -79,8 +83,10 @@ pub fn cargo_test(summary: &Summary) -> String {
 impl Language {
     fn file(&self, summary: &Summary) -> String {
         let open = open_findings(summary).into_iter().map(|at| &summary.findings[at]);
-        let (asked, large): (Vec<&Finding>, Vec<&Finding>) =
-            open.partition(|one| one.replay_anywhere.is_some());
+        // What comes and goes may pass at once.
+        let is_asked =
+            |one: &&Finding| one.replay_anywhere.is_some() && one.verdict != Verdict::Nondet;
+        let (asked, others): (Vec<&Finding>, Vec<&Finding>) = open.partition(is_asked);
         let mut out = String::new();
         let mut comment = |text: &str| {
             // Writing to a string does not fail.
@@ -88,15 +94,23 @@ impl Language {
         };
         comment(&format!("{WRITTEN} findings in {}.", summary.run.target));
         comment("A test puts one case again and fails until its finding is gone.");
-        comment("Run them in the folder in which `qkvet check` ran.");
-        let left_out = large.len() + asked.len().saturating_sub(MAX);
+        comment(
+            "Run them in the folder in which `qkvet check` ran. `qkvet` has to be in the PATH.",
+        );
+        comment("QKVET_PYTHON names the Python of a target, if it is not the active one.");
+        let left_out = others.len() + asked.len().saturating_sub(MAX);
         if left_out > 0 {
             comment(&format!(
-                "Left out: {left_out} of {} findings. Only a small case has a token.",
-                large.len() + asked.len()
+                "Left out: {left_out} of {} findings. Their cases are too large for a command, or \
+                 come and go.",
+                others.len() + asked.len()
             ));
         }
-        out.push_str(self.head);
+        if asked.is_empty() {
+            comment("There is nothing to test.");
+        } else {
+            out.push_str(self.head);
+        }
         let mut taken = BTreeSet::new();
         for finding in asked.into_iter().take(MAX) {
             let title = format!("{} {}", finding.verdict, title(finding));

@@ -163,6 +163,7 @@ fn warning(warning: &Warning) -> String {
         Warning::CasesLost { error } => {
             format!("`qkvet replay` will not find the cases of this run: {error}")
         }
+        Warning::ConfigurationChanged { error } => format!("the configuration changed: {error}"),
         Warning::OldName { file, entry, redirect } => {
             format!("entry {entry} of {file}: {redirect}")
         }

@@ -289,6 +289,12 @@ impl Summary {
             .sum()
     }
 
+    /// Whether a file that the run was configured by was another one in the end.
+    pub fn has_other_configuration(&self) -> bool {
+        let is_change = |warning: &Warning| matches!(warning, Warning::ConfigurationChanged { .. });
+        self.warnings.iter().any(is_change)
+    }
+
     /// Whether every case of the suite was run that there is.
     pub fn is_whole(&self) -> bool {
         self.run.chosen.is_empty() && self.was_finished()

@@ -169,7 +169,8 @@ patchable! {
         unseen: IndexExpr,
         /// Keys `j` that query `i` sees, whatever hides them: where this is not 0.
         shown: IndexExpr,
-        /// Extra keys of score 0 and value 0 that join the softmax of query `i`.
+        /// How many keys behind the last join the softmax of query `i`: those that the maps of
+        /// keys and values lead to, and zeros beyond the tensors.
         zero_keys: IndexExpr,
         /// Columns of the output: the first ones of the true output, zeros beyond.
         output_width: IndexExpr,

@@ -80,6 +80,11 @@ pub enum Warning {
         /// The first of them, and why.
         error: Box<Unexpected>,
     },
+    /// A file that the run was configured by changed, came or went before its end.
+    ConfigurationChanged {
+        /// Which, and what it was.
+        error: Box<Unexpected>,
+    },
     /// A known deviation has a name that is no longer used.
     OldName {
         /// The file of known deviations.

@@ -36,14 +36,38 @@ pub(crate) struct ChecksArgs {
     pub(crate) runs: Vec<CheckArgs>,
 }
 
+/// What has a meaning for one target alone, and `compare` refuses.
+const OF_ONE: [&str; 17] = [
+    "claim",
+    "engine",
+    "known",
+    "lf",
+    "margins",
+    "patience",
+    "report",
+    "require",
+    "resources",
+    "save_fault",
+    "shard",
+    "shard_file",
+    "shards",
+    "strict",
+    "today",
+    "verbose",
+    "workers",
+];
+
 /// What `compare` takes.
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("target", |target| target.index(1).value_name("A").help("A target")))]
+#[command(
+    mut_arg("target", |target| target.index(1).value_name("A").help("A target")),
+    mut_args(|arg| if OF_ONE.contains(&arg.get_id().as_str()) { arg.hide(true) } else { arg })
+)]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) check: CheckArgs,
     /// Another target
-    #[arg(index = 2, conflicts_with_all = ["shard", "engine", "save_fault", "claim", "lf", "report"])]
+    #[arg(index = 2, conflicts_with_all = OF_ONE)]
     pub(crate) b: String,
     /// A run for each of the two.
     #[arg(skip)]

@@ -68,13 +68,11 @@ pub(super) fn run_for(
         configuration.tell();
     }
     let asked = Asked { args, home, expected, purpose, configuration: &configuration };
-    let ended = match (&args.cases, &args.inputs) {
+    match (&args.cases, &args.inputs) {
         (Some(folder), _) => by_frozen_cases(&asked, folder, &catalog),
         (None, Some(path)) => by_inputs(&asked, path, &mut catalog),
         (None, None) => by_suite(&asked, &mut catalog),
-    }?;
-    configuration.is_kept(args)?;
-    Ok(ended)
+    }
 }
 
 /// What a run is made from.
@@ -84,7 +82,7 @@ struct Asked<'a> {
     home: &'a Home,
     expected: &'a Expected,
     purpose: &'a Purpose,
-    configuration: &'a Configuration,
+    configuration: &'a Configuration<'a>,
 }
 
 fn by_suite(asked: &Asked<'_>, catalog: &mut Catalog) -> Result<Ended, Failure> {
@@ -225,7 +223,7 @@ fn manner<'a>(
         shard_file: args.shard_file.clone(),
         quiet: args.quiet,
         silent: args.quiet,
-        configuration: asked.configuration.hashes.clone(),
+        configuration: asked.configuration,
         unreported: matches!(asked.purpose, Purpose::Compare(_)),
         report: &args.report,
     })
@@ -242,6 +240,10 @@ fn journal(target: &str) -> PathBuf {
 fn failed_before(args: &CheckArgs) -> Option<BTreeSet<String>> {
     let target = &args.target;
     let last = last_of(target);
+    if last.is_none() {
+        tell!("notice: no run of {} is kept here: all cases are run", visible(target));
+        return None;
+    }
     let records = last.iter().flat_map(|summary| &summary.records);
     let failed = records.filter(|record| record.verdict.is_finding());
     let failed: BTreeSet<String> = failed.map(|record| record.id.clone()).collect();

@@ -8,7 +8,7 @@ use qkvet_report::{ReportFormat, visible};
 use qkvet_spec::Unexpected;
 
 use super::check::check;
-use super::target_folder::name_of;
+use super::target_folder::{module_name_of, name_of};
 use super::watch::watch;
 use crate::args::{CheckArgs, ChecksArgs};
 use crate::exit::{Failure, HELD, INTERRUPTED, worst};
@@ -32,7 +32,7 @@ fn all(runs: &[CheckArgs]) -> Result<u8, Failure> {
     for run in runs {
         let is_human = run.report.output.format == ReportFormat::Human;
         if is_human {
-            say!("== {}", run.target);
+            say!("== {}", visible(&run.target));
         }
         let code = check(run).unwrap_or_else(|failure| failure.tell());
         codes.push((run, code));
@@ -43,20 +43,24 @@ fn all(runs: &[CheckArgs]) -> Result<u8, Failure> {
             break;
         }
     }
-    let told: Vec<_> =
-        codes.iter().filter(|(run, _)| run.report.output.format == ReportFormat::Human).collect();
-    if !told.is_empty() {
-        let held = codes.iter().filter(|(_, code)| *code == HELD).count();
-        say!("{held} of {} targets held", runs.len());
+    let held = codes.iter().filter(|(_, code)| *code == HELD).count();
+    let mut told = vec![format!("{held} of {} targets held", runs.len())];
+    told.extend(codes.iter().map(|(run, code)| format!("  exit {code}  {}", visible(&run.target))));
+    let rest = runs[codes.len()..].iter();
+    told.extend(rest.map(|run| format!("  not begun  {}", visible(&run.target))));
+    // Output that a program reads has a line for each report alone.
+    if runs.iter().any(|run| run.report.output.format == ReportFormat::Human) {
+        told.iter().for_each(|line| say!("{line}"));
+    } else if codes.iter().any(|(_, code)| *code != HELD) {
+        told.iter().for_each(|line| tell!("{line}"));
     }
-    told.iter().for_each(|(run, code)| say!("  exit {code}  {}", run.target));
     Ok(worst(codes.into_iter().map(|(_, code)| code)))
 }
 
 /// Gives the reports of each of several runs a place of their own.
 fn name_reports(runs: &mut [CheckArgs]) -> Result<(), Unexpected> {
     let is_alone = runs.len() < 2;
-    let mut taken = BTreeSet::new();
+    let [mut taken, mut taken_modules] = [BTreeSet::new(), BTreeSet::new()];
     for run in runs {
         let output = &mut run.report.output;
         if !is_alone && !output.format.is_sequence() {
@@ -68,9 +72,11 @@ fn name_reports(runs: &mut [CheckArgs]) -> Result<(), Unexpected> {
             return Err(wrong.hint(format!("--report {name} writes a file for each target")));
         }
         let name = name_of(&run.target, &mut taken);
-        for path in output.report.iter_mut().flat_map(|wishes| &mut wishes.0) {
-            let Some(path) = &mut path.path else { continue };
-            let own = path.to_string_lossy().replace(TARGET, &name);
+        let module = module_name_of(&run.target, &mut taken_modules);
+        for wish in output.report.iter_mut().flat_map(|wishes| &mut wishes.0) {
+            let Some(path) = &mut wish.path else { continue };
+            let name = if wish.format.is_of_tests() { &module } else { &name };
+            let own = path.to_string_lossy().replace(TARGET, name);
             if !is_alone && Path::new(&own) == path {
                 let expected = format!("a path with {TARGET}, as there are several targets");
                 return Err(Unexpected::at("--report", expected).quoted(visible(&own)));

@@ -9,7 +9,7 @@ use super::check::{Purpose, run_for};
 use super::expected::Expected;
 use super::setup;
 use crate::args::{CheckArgs, CompareArgs};
-use crate::exit::{Ended, FINDINGS, Failure, HELD, INTERRUPTED, NOTHING};
+use crate::exit::{Ended, FINDINGS, Failure, HELD, INTERRUPTED, NOTHING, USAGE, of_stopped};
 use crate::out::write_text;
 
 pub(super) fn compare(args: &CompareArgs) -> Result<ExitCode, Failure> {
@@ -31,10 +31,11 @@ pub(super) fn compare(args: &CompareArgs) -> Result<ExitCode, Failure> {
         _ => comparison.text(),
     })?;
     Ok(ExitCode::from(match () {
-        () if of_a.interrupted || of_b.interrupted => INTERRUPTED,
-        () if comparison.compared() == 0 => NOTHING,
+        () if [&of_a, &of_b].iter().any(|run| run.interrupted) => INTERRUPTED,
+        () if [&of_a, &of_b].iter().any(|run| run.has_other_configuration()) => USAGE,
         () if comparison.is_different() => FINDINGS,
-        () => HELD,
+        () if comparison.compared() == 0 => of_stopped(comparison.stopped(), NOTHING),
+        () => of_stopped(comparison.stopped(), HELD),
     }))
 }
 

@@ -1,19 +1,20 @@
 //! One run from what was chosen to the report.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use qkvet_report::{English, Progress, ReportFormat};
+use qkvet_report::{English, Progress, ReportFormat, visible};
 use qkvet_run::adapters::NamedTarget;
 use qkvet_run::config::{CaseSource, Declared, FailFast, NamedClaim, RunConfig, Seen};
 use qkvet_run::process::{Watch, end_all};
-use qkvet_run::record::{Journal, Recording, Shard, Sharding, write_shard};
+use qkvet_run::record::{Dropped, Journal, Recording, Shard, Sharding, write_shard};
 use qkvet_run::run::run;
-use qkvet_spec::{Catalog, CheckedLaw, Dtype, Required, Summary, Warning};
+use qkvet_spec::{Catalog, CheckedLaw, Dtype, Required, Summary, Warning, Words};
 
+use super::configured::Configuration;
 use super::expected::Expected;
 use super::reports::{Clock, Kept, Live, Place, write_reports};
 use super::setup;
@@ -57,8 +58,8 @@ pub(super) struct Manner<'a> {
     pub(super) quiet: bool,
     /// Nothing is said of progress.
     pub(super) silent: bool,
-    /// The hashes of the files that the run was configured by.
-    pub(super) configuration: BTreeMap<String, String>,
+    /// The files that the run is configured by.
+    pub(super) configuration: &'a Configuration<'a>,
     /// The report is left to the caller.
     pub(super) unreported: bool,
     pub(super) report: &'a ReportArgs,
@@ -90,7 +91,7 @@ pub(super) fn launch(
         laws: subject.laws,
         conventions: subject.declared.conventions.clone(),
         contracts: subject.declared.by_dtype(),
-        configuration: manner.configuration,
+        configuration: manner.configuration.hashes.clone(),
         dtypes: subject.dtypes,
         jobs: manner.jobs.unwrap_or(if is_foreign { 1 } else { cores }).max(1),
         fail_fast: if manner.fail_fast { FailFast::FirstBut(&may_settle) } else { FailFast::Off },
@@ -127,6 +128,10 @@ pub(super) fn launch(
     }
     let place = if config.store.is_some() { Place::Last } else { Place::Nowhere };
     expected.apply(&mut summary);
+    if let Some(change) = manner.configuration.change() {
+        tell!("error: {}", English.warning(&change));
+        summary.warnings.push(change);
+    }
     if manner.unreported {
         return Ok(summary);
     }
@@ -139,6 +144,14 @@ pub(super) fn launch(
 fn tell_journal(journal: &Journal, summary: &Summary) {
     if let Some(trouble) = journal.trouble() {
         tell!("warning: this run cannot be continued: {trouble}");
+    }
+    if let Some(dropped) = journal.dropped() {
+        let why = match dropped {
+            Dropped::File(file) => format!("{} is another file now", visible(&file)),
+            Dropped::Settings => "the environment or a declaration changed".to_owned(),
+            Dropped::Unreadable => "it cannot be read".to_owned(),
+        };
+        tell!("notice: the journal of the run that was cut off was dropped: {why}");
     }
     match journal.used() {
         0 => {}

@@ -46,7 +46,8 @@ pub(super) fn report(args: &RerenderArgs) -> Result<ExitCode, Failure> {
     write_files(&summary, &catalog, &output)?;
     if let Some(path) = page {
         let wrong = || Unexpected::at_path("report", &path, "a program that opens it");
-        open::that(&path).map_err(|error| wrong().error(error))?;
+        // A browser that is not open yet lives on.
+        open::that_detached(&path).map_err(|error| wrong().error(error))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -70,7 +71,8 @@ pub(super) fn last_of(target: &str) -> Option<Summary> {
 pub(super) fn read(from: &Path) -> Result<Summary, Unexpected> {
     let path =
         if from.is_dir() { from.join(ReportFormat::Json.file_name()) } else { from.to_owned() };
-    let hint = "`qkvet check` leaves one in .qkvet/last; shards are joined by `qkvet merge`";
+    let hint = "`qkvet check` leaves one in .qkvet/last, or in .qkvet/last/TARGET for each of several \
+                targets; shards are joined by `qkvet merge`";
     let wrong = |expected: &str| Unexpected::at_path("report", &path, expected).hint(hint);
     let fail = |got: String| wrong("a JSON report").error(got);
     let unread = |error: std::io::Error| {

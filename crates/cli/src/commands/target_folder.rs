@@ -2,13 +2,27 @@
 
 use std::collections::BTreeSet;
 
-use qkvet_report::free_name;
+use qkvet_report::{ReportFormat, free_name};
 
-/// A name of a folder for a target that no other one of `taken` has.
+/// A name of a folder for a target that no other one of `taken`, and no report, has.
 pub(super) fn name_of(target: &str, taken: &mut BTreeSet<String>) -> String {
     let plain = |c: char| if c.is_alphanumeric() || "._-".contains(c) { c } else { '-' };
     let name: String = target.chars().map(plain).collect();
-    free_name(name.trim_start_matches(['.', '-']), '-', taken)
+    let name = match name.trim_start_matches(['.', '-']) {
+        "" => "target",
+        name => name,
+    };
+    let is_report = ReportFormat::ALL.iter().any(|format| format.file_name() == name);
+    let begin = if is_report { "target-" } else { "" };
+    free_name(&format!("{begin}{name}"), '-', taken)
+}
+
+/// The same in letters, digits and `_`: a name that Python and Rust can load.
+pub(super) fn module_name_of(target: &str, taken: &mut BTreeSet<String>) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let name: String = name_of(target, &mut BTreeSet::new()).chars().map(plain).collect();
+    let begin = if name.starts_with(|c: char| c.is_ascii_digit()) { "_" } else { "" };
+    free_name(&format!("{begin}{name}"), '_', taken)
 }
 
 #[cfg(test)]
@@ -18,8 +32,14 @@ mod tests {
     #[test]
     fn names_are_plain_and_each_has_its_own() {
         let mut taken = BTreeSet::new();
-        let all = ["a/b.py:f", "a-b.py:f", "../x y", "a/b.py:f"];
+        let all = ["a/b.py:f", "a-b.py:f", "../x y", "a/b.py:f", "..", ".", "report.json"];
         let names = all.map(|target| name_of(target, &mut taken));
-        assert_eq!(names, ["a-b.py-f", "a-b.py-f-2", "x-y", "a-b.py-f-3"]);
+        let expected = ["a-b.py-f", "a-b.py-f-2", "x-y", "a-b.py-f-3"];
+        assert_eq!(names[..4], expected);
+        assert_eq!(names[4..], ["target", "target-2", "target-report.json"]);
+        let mut taken = BTreeSet::new();
+        let modules =
+            ["a/b.py:f", "a-b.py:f", "4.py:f", "ä"].map(|t| module_name_of(t, &mut taken));
+        assert_eq!(modules, ["a_b_py_f", "a_b_py_f_2", "_4_py_f", "_"]);
     }
 }

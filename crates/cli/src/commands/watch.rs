@@ -3,10 +3,11 @@
 #![allow(clippy::disallowed_methods, reason = "when a file changed is no result of a run")]
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
+use qkvet_run::record::nearby;
 use qkvet_spec::Catalog;
 
 use super::launch::stop_on_interrupt;
@@ -16,8 +17,6 @@ use crate::exit::{Failure, INTERRUPTED};
 
 /// How often it is looked.
 const EVERY: Duration = Duration::from_millis(300);
-/// Files of a folder that are looked at.
-const MAX_FILES: usize = 2000;
 
 /// When files changed last, and how long they are; `None` of one that is not there.
 type States = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
@@ -36,7 +35,9 @@ pub(super) fn watch(runs: &[CheckArgs], mut run: impl FnMut() -> Result<u8, Fail
         let before = states();
         let code = run().unwrap_or_else(|failure| failure.tell());
         if before.is_empty() {
-            tell!("notice: no file of these targets can change: --watch ends");
+            tell!(
+                "notice: no file of these targets lies in this folder or is named in a path: --watch ends"
+            );
             return code;
         }
         if is_stopped() {
@@ -81,27 +82,15 @@ fn states(runs: &[CheckArgs], catalog: &Catalog) -> States {
     runs.iter().flat_map(|run| files(run, catalog)).map(state).collect()
 }
 
-/// The files that a run depends on: those of the target, others like them in their folders, and
-/// what is said of it.
+/// The files that a run depends on: those near the target, and what is said of it.
 fn files(args: &CheckArgs, catalog: &Catalog) -> Vec<PathBuf> {
     let Ok(home) = setup::home(&args.target, args.on.process.config.as_deref()) else {
         return Vec::new();
     };
-    let mut all: Vec<PathBuf> = home.file.iter().cloned().chain(home.known_file()).collect();
+    let said = home.file.iter().cloned().chain(home.known_file());
     let target = setup::dtypes(&args.dtype)
         .map_err(Failure::from)
         .and_then(|dtypes| setup::target(&home, &args.target, &args.on, None, &dtypes, catalog));
-    for file in target.iter().flat_map(|target| target.adapter.files()) {
-        all.extend(like(&file));
-        all.push(file);
-    }
-    all
-}
-
-/// Files of the same kind in the folder of a file.
-fn like(file: &Path) -> Vec<PathBuf> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten();
-    let paths = entries.take(MAX_FILES).filter_map(|entry| Some(entry.ok()?.path()));
-    paths.filter(|path| path.extension() == file.extension() && path.is_file()).collect()
+    let own = target.map(|target| target.adapter.files()).unwrap_or_default();
+    said.chain(nearby(&own).0).collect()
 }

@@ -6,7 +6,7 @@ use qkvet_spec::{
     MeaningPatch, Obedience, Twist, WindowBounds, WindowSide,
 };
 
-use super::language::Scope;
+use super::language::{Scope, behind};
 use super::literal::parsed;
 
 /// A formula with a hole.
@@ -142,8 +142,11 @@ fn seen(scope: &Scope) -> Vec<Hole> {
         let text = format!("j >= max(@, 0) and j < @ + {t}");
         Hole::of_row(8.0, keys, Beyond::Clamp, Shape::meaning(none(), [(unseen, &text)]))
     };
-    let zeros = Shape::meaning(none(), [(|it| &mut it.zero_keys, "@")]);
-    let zeros = Hole::of_row(7.0, |_| MAX_ZERO_KEYS, Beyond::Clamp, zeros);
+    let zeros = |(own, more)| {
+        let shape = Shape::meaning(own, [(|it| &mut it.zero_keys, "@")]);
+        Hole::of_row(7.0 + more, |_| MAX_ZERO_KEYS, Beyond::Clamp, shape)
+    };
+    let zeros = std::iter::once((none(), 0.0)).chain(behind()).map(zeros);
     // A row of which every key is hidden like this is no number.
     let nan = |(needs, own, field, text, beyond)| {
         let own = MeaningPatch { empty_row: Some(EmptyRow::Nan), ..own };
@@ -152,10 +155,10 @@ fn seen(scope: &Scope) -> Vec<Hole> {
     let nans = limits.clone().into_iter().filter(|_| scope.has_nan).map(nan).map(limit);
     let nans: Vec<Hole> = nans.collect();
     let all = limits.into_iter().map(limit).chain(nans);
-    all.chain(scope.powers().map(tile)).chain([zeros]).collect()
+    all.chain(scope.powers().map(tile)).chain(zeros).collect()
 }
 
-/// Keys of zeros that join a softmax.
+/// Keys behind the last that join a softmax.
 const MAX_ZERO_KEYS: usize = 64;
 
 /// Keys that count twice, or in one of the two sums alone.

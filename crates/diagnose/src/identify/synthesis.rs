@@ -59,6 +59,8 @@ const MAX_FOUND: usize = 4;
 
 /// Parts that a kernel splits keys into at most.
 const PARTS: [usize; 5] = [2, 4, 8, 16, 32];
+/// Tiles that an end lies behind another, or before it.
+const MORE_TILES: [i64; 3] = [-2, -1, 1];
 
 /// How tightly the outermost operator of a term binds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -125,6 +127,11 @@ impl Op {
             Self::Max => (format!("max({}, {})", x.text, y.text), Rank::Atom),
         }
     }
+}
+
+/// The same number at each of so many places.
+fn number(n: i64, places: usize) -> Term {
+    Term { text: n.to_string(), rank: Rank::Atom, bits: 0.0, numbers: vec![n; places] }
 }
 
 fn joined(op: Op, x: &Term, y: &Term) -> Option<Term> {
@@ -226,12 +233,7 @@ impl Tiling {
     }
 
     fn term(self, x: &Term, t: i64) -> Option<Term> {
-        let number = |n: i64| Term {
-            text: n.to_string(),
-            rank: Rank::Atom,
-            bits: 0.0,
-            numbers: vec![n; x.numbers.len()],
-        };
+        let number = |n: i64| number(n, x.numbers.len());
         let tile = number(t);
         let begin = |x: &Term| joined(Op::Mul, &joined(Op::Div, x, &tile)?, &tile);
         let term = match self {
@@ -277,6 +279,28 @@ pub(super) fn synthesized(places: &[Place], tiles: &[usize]) -> Vec<Expression> 
                 let of = |at: usize| tiling.of(op.of(x.numbers[at], y.numbers[at])?, t);
                 if shortest.admits(x.bits + y.bits + 1.0 + tiling.bits(), of) {
                     let term = joined(op, x, y).and_then(|sum| tiling.term(&sum, t));
+                    term.into_iter().for_each(|term| shortest.keep(term));
+                }
+            }
+        }
+    }
+    // The last tiles apart, or one more.
+    for (x, y) in basis.iter().flat_map(|x| basis.iter().map(move |y| (x, y))) {
+        for op in [Op::Add, Op::Sub] {
+            for ((tiling, t), more) in [Tiling::Begin, Tiling::End]
+                .into_iter()
+                .flat_map(|it| sizes.iter().map(move |t| (it, *t)))
+                .flat_map(|it| MORE_TILES.map(|more| (it, more)))
+            {
+                let of = |at: usize| {
+                    tiling.of(op.of(x.numbers[at], y.numbers[at])?, t)?.checked_add(more * t)
+                };
+                if shortest.admits(x.bits + y.bits + 4.0 + tiling.bits(), of) {
+                    let term = joined(op, x, y).and_then(|sum| tiling.term(&sum, t));
+                    let term = term.and_then(|tiled| {
+                        let tiles = number(more.abs() * t, tiled.numbers.len());
+                        joined(if more < 0 { Op::Sub } else { Op::Add }, &tiled, &tiles)
+                    });
                     term.into_iter().for_each(|term| shortest.keep(term));
                 }
             }
@@ -393,6 +417,7 @@ mod tests {
         is_found("(i / 8 * 8 + n_k - n_q - window_left) / 4 * 4");
         is_found("(min(i / 4 * 4 + 4, n_q) - 1 + n_k - n_q + 7) / 8 * 8");
         is_found("max(n_k - n_q, 0) + i % 4");
+        is_found("(min(i / 16 * 16 + 16, n_q) + n_k - n_q + 7) / 8 * 8 - 16");
     }
 
     #[test]

@@ -188,7 +188,7 @@ fn missed_laws(summary: &Summary) -> Vec<&str> {
 }
 
 /// What was declined, the most frequent reason first.
-fn declined(summary: &Summary) -> Vec<&Declined> {
+pub(crate) fn declined(summary: &Summary) -> Vec<&Declined> {
     let mut all: Vec<&Declined> = summary.coverage.declined.iter().collect();
     all.sort_by(|x, y| y.cases.cmp(&x.cases).then_with(|| x.reason.cmp(&y.reason)));
     all

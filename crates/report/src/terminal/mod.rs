@@ -12,6 +12,7 @@ use anstyle::{AnsiColor, Style};
 use qkvet_spec::{Cause, Finding, RunInfo, Summary, Verdict};
 
 pub use self::coverage::coverage;
+pub(crate) use self::coverage::declined;
 pub use self::finding::finding;
 
 use self::coverage::{write_coverage, write_gaps, write_open_ends};

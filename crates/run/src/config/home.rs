@@ -63,11 +63,22 @@ impl Home {
         folders.map(|folder| folder.join(KNOWN_FILE)).find(|path| path.is_file())
     }
 
-    /// The hashes of the configuration and of the known deviations: those of the given file, else
-    /// those that are found.
+    /// The hashes of the configuration, of the laws and conventions that it names, and of the known
+    /// deviations: those of the given file, else those that are found.
     pub fn hashes(&self, known: Option<&Path>) -> BTreeMap<String, String> {
         let known = known.map(Path::to_owned).or_else(|| self.known_file());
-        hashed(self.file.iter().cloned().chain(known).collect())
+        let specs = self.specs().ok().flatten();
+        let specs = specs.iter().flat_map(|folder| {
+            KINDS.into_iter().flat_map(|kind| spec_files(folder, kind).unwrap_or_default())
+        });
+        hashed(self.file.iter().cloned().chain(known).chain(specs))
+    }
+
+    /// The folder of laws and conventions that the file names, if it names one.
+    fn specs(&self) -> Result<Option<PathBuf>, SpecError> {
+        let Some(file) = &self.file else { return Ok(None) };
+        let beside = file.parent().unwrap_or(Path::new(""));
+        Ok(self.config()?.specs.as_ref().map(|specs| beside.join(specs)))
     }
 
     /// What is built in, and the laws and conventions of the folder that the file names under
@@ -78,45 +89,46 @@ impl Home {
     /// not fit or whose id is taken.
     pub fn catalog(&self) -> Result<Catalog, SpecError> {
         let mut catalog = Catalog::embedded()?;
-        if let (Some(file), Some(specs)) = (&self.file, &self.config()?.specs) {
-            add_specs(&file.parent().unwrap_or(Path::new("")).join(specs), &mut catalog)?;
+        if let Some(specs) = self.specs()? {
+            add_specs(&specs, &mut catalog)?;
         }
         Ok(catalog)
     }
 }
 
+/// Folders of specifications: laws may use conventions.
+const KINDS: [&str; 2] = ["conventions", "laws"];
+
 fn add_specs(folder: &Path, catalog: &mut Catalog) -> Result<(), SpecError> {
-    for (kind, add) in [
-        (
-            "conventions",
-            Catalog::add_own_convention
-                as fn(&mut Catalog, &str, &str) -> Result<String, SpecError>,
-        ),
-        ("laws", Catalog::add_own_law),
-    ] {
-        let folder = folder.join(kind);
-        if !folder.is_dir() {
-            continue;
-        }
-        for path in entries(&folder)? {
-            // Families, as in the folder that is built in.
-            let files = if path.is_dir() { entries(&path)? } else { vec![path] };
-            for file in files.iter().filter(|file| is_yaml(file)) {
-                let shown = below_current(file).display().to_string();
-                add(catalog, &shown, &text(file, &shown)?)?;
-            }
+    type Add = fn(&mut Catalog, &str, &str) -> Result<String, SpecError>;
+    let adds: [Add; 2] = [Catalog::add_own_convention, Catalog::add_own_law];
+    for (kind, add) in KINDS.into_iter().zip(adds) {
+        for file in spec_files(folder, kind)? {
+            let shown = below_current(&file).display().to_string();
+            add(catalog, &shown, &text(&file, &shown)?)?;
         }
     }
     let wrong =
         Unexpected::at_path("specs", below_current(folder), "the folders `laws` and `conventions`");
-    let is_known =
-        |path: &PathBuf| path.is_dir() && (path.ends_with("laws") || path.ends_with("conventions"));
+    let is_known = |path: &PathBuf| path.is_dir() && KINDS.iter().any(|kind| path.ends_with(kind));
     let all = entries(folder)?;
     match all.iter().find(|path| !is_known(path)) {
         Some(other) => Err(wrong.quoted(other.file_name().unwrap_or_default().display()).into()),
         None if all.is_empty() => Err(wrong.got("neither").into()),
         None => Ok(()),
     }
+}
+
+/// The files of a kind, in order of path.
+fn spec_files(folder: &Path, kind: &str) -> Result<Vec<PathBuf>, Unexpected> {
+    let folder = folder.join(kind);
+    let mut files = Vec::new();
+    for path in if folder.is_dir() { entries(&folder)? } else { Vec::new() } {
+        // Families, as in the folder that is built in.
+        files.extend(if path.is_dir() { entries(&path)? } else { vec![path] });
+    }
+    files.retain(|file| is_yaml(file));
+    Ok(files)
 }
 
 /// What lies in a folder, in order of path.

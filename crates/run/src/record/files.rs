@@ -16,9 +16,8 @@ use crate::config::below_current;
 /// Digits of a hash that a message shows.
 const SHOWN: usize = 12;
 
-/// The files of a target, with `sha256:` and the hash of what is in each. What a file loads is not
-/// among them.
-pub(crate) fn hashed(files: Vec<PathBuf>) -> BTreeMap<String, String> {
+/// Files, with `sha256:` and the hash of what is in each.
+pub(crate) fn hashed(files: impl IntoIterator<Item = PathBuf>) -> BTreeMap<String, String> {
     let told = |path: PathBuf| {
         Some((below_current(&path).to_string_lossy().replace('\\', "/"), digest(&path)?))
     };

@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use qkvet_gen::call_id;
-use qkvet_spec::{Call, Quoted, Response, Target, Unexpected};
+use qkvet_spec::{Quoted, Response, Unexpected};
 use serde::{Deserialize, Serialize};
 
 use super::files::hashed;
-use super::recording::{contiguous_id, id_of, transposed_id};
+use super::kept::Keeper;
+use super::nearby::{MAX_ENTRIES, nearby};
 use super::response::{Answered, StoredAnswer, StoredResponse};
 use crate::adapters::{NamedTarget, StoredCall};
 
@@ -27,7 +27,8 @@ const FORMAT: &str = "qkvet-journal/1";
 /// A longer journal is begun anew.
 const MAX_BYTES: u64 = 4 << 30;
 
-/// Whose answers they are. Those of another target, or of another version of it, are dropped.
+/// Whose answers they are. Those of another target, or of another version of what lies near it, are
+/// dropped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Head {
@@ -52,6 +53,17 @@ struct Line {
     ended: bool,
 }
 
+/// Why the answers of an earlier run were dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Dropped {
+    /// A file of the target changed, came or went.
+    File(String),
+    /// The environment, the declarations or the version of qkvet did.
+    Settings,
+    /// They cannot be read, or are too long.
+    Unreadable,
+}
+
 /// Answers by case and call, in the order in which they came.
 type Known = BTreeMap<(String, String), VecDeque<StoredAnswer>>;
 
@@ -69,6 +81,7 @@ struct State {
     file: Option<File>,
     known: Known,
     used: usize,
+    dropped: Option<Dropped>,
     trouble: Option<Unexpected>,
 }
 
@@ -81,6 +94,11 @@ impl Journal {
     /// How many answers of an earlier run were used.
     pub fn used(&self) -> usize {
         self.state().used
+    }
+
+    /// Why the answers of an earlier run were dropped, if they were.
+    pub fn dropped(&self) -> Option<Dropped> {
+        self.state().dropped.clone()
     }
 
     /// Why the journal could not be read or written, if it could not.
@@ -110,11 +128,17 @@ impl Journal {
         if state.file.is_some() || state.trouble.is_some() {
             return;
         }
+        let (files, is_all) = nearby(&target.adapter.files());
+        if !is_all {
+            let expected = format!("at most {MAX_ENTRIES} files near the target");
+            state.trouble = Some(Unexpected::at_path("journal", &self.path, expected).got("more"));
+            return;
+        }
         let head = Head {
             format: FORMAT.to_owned(),
             tool: format!("qkvet {}", env!("CARGO_PKG_VERSION")),
             target: target.name.clone(),
-            files: hashed(target.adapter.files()),
+            files: hashed(files),
             call: target.adapter.stored_call(),
             conventions,
             environment: environment.to_vec(),
@@ -122,13 +146,17 @@ impl Journal {
         match opened(&self.path, &head) {
             Ok((file, known)) => {
                 state.file = Some(file);
-                state.known = known;
+                match known {
+                    Ok(known) => state.known = known,
+                    Err(dropped) => state.dropped = Some(dropped),
+                }
             }
             Err(error) => state.trouble = Some(failed(&self.path, error)),
         }
     }
+}
 
-    /// The answer to a call of a case, if it is known.
+impl Keeper for Journal {
     fn known(&self, case: &str, call: &str) -> Option<Answered> {
         let mut state = self.state();
         let answers = state.known.get_mut(&(case.to_owned(), call.to_owned()))?;
@@ -164,7 +192,7 @@ fn written(file: &mut File, line: &impl Serialize) -> std::io::Result<()> {
 }
 
 /// The file with this head, and what it holds; one with another head is begun anew.
-fn opened(path: &Path, head: &Head) -> std::io::Result<(File, Known)> {
+fn opened(path: &Path, head: &Head) -> std::io::Result<(File, Result<Known, Dropped>)> {
     let folders = path.ancestors().skip(1).take_while(|folder| !folder.as_os_str().is_empty());
     // Nothing is written through a link, which a target may have made.
     if let Some(link) =
@@ -177,11 +205,17 @@ fn opened(path: &Path, head: &Head) -> std::io::Result<(File, Known)> {
     }
     let mut file =
         OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-    let mut text = Vec::new();
-    if file.metadata()?.len() <= MAX_BYTES {
+    let read = if file.metadata()?.len() <= MAX_BYTES {
+        let mut text = Vec::new();
         file.read_to_end(&mut text)?;
-    }
-    let (whole, known) = read(&text, head).unwrap_or_default();
+        read(&text, head)
+    } else {
+        Err(Dropped::Unreadable)
+    };
+    let (whole, known) = match read {
+        Ok((whole, known)) => (whole, Ok(known)),
+        Err(dropped) => (0, Err(dropped)),
+    };
     file.set_len(whole)?;
     file.seek(SeekFrom::End(0))?;
     if whole == 0 {
@@ -190,13 +224,15 @@ fn opened(path: &Path, head: &Head) -> std::io::Result<(File, Known)> {
     Ok((file, known))
 }
 
-/// How many bytes are whole lines, and the answers in them; `None` if they are another target's.
-fn read(text: &[u8], head: &Head) -> Option<(u64, Known)> {
-    let end = text.iter().rposition(|byte| *byte == b'\n')? + 1;
+/// How many bytes are whole lines, and the answers in them; why not, if they are another target's.
+fn read(text: &[u8], head: &Head) -> Result<(u64, Known), Dropped> {
+    let end = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
     let mut lines = text[..end].split_inclusive(|byte| *byte == b'\n');
-    let first = lines.next()?;
-    if serde_json::from_slice::<Head>(first).ok()? != *head {
-        return None;
+    // What ends before its first line does has no answer.
+    let Some(first) = lines.next() else { return Ok((0, Known::new())) };
+    let other: Head = serde_json::from_slice(first).map_err(|_| Dropped::Unreadable)?;
+    if other != *head {
+        return Err(difference(&other, head));
     }
     let (mut known, mut whole) = (Known::new(), first.len());
     for text in lines {
@@ -206,85 +242,13 @@ fn read(text: &[u8], head: &Head) -> Option<(u64, Known)> {
         known.entry((case, call)).or_default().push_back(StoredAnswer { response, ended });
         whole += text.len();
     }
-    Some((whole as u64, known))
+    Ok((whole as u64, known))
 }
 
-/// A target whose answers are kept in a journal, or known from it.
-pub(crate) struct JournaledTarget {
-    target: Box<dyn Target + Send>,
-    journal: Journal,
-    /// The case that calls belong to.
-    case: String,
-    /// Whether it is given another mask where a call has none.
-    has_other_masks: bool,
-    ended: bool,
-}
-
-impl JournaledTarget {
-    pub(crate) fn new(
-        target: Box<dyn Target + Send>,
-        journal: Journal,
-        has_other_masks: bool,
-    ) -> Self {
-        Self { target, journal, case: String::new(), has_other_masks, ended: false }
-    }
-
-    fn answer(
-        &mut self,
-        id: String,
-        call: &Call,
-        ask: impl FnOnce(&mut dyn Target) -> Response,
-    ) -> Response {
-        let id = id_of(id, call, self.has_other_masks);
-        if let Some(Answered { response, ended }) = self.journal.known(&self.case, &id) {
-            self.ended |= ended;
-            return response;
-        }
-        let response = ask(self.target.as_mut());
-        let ended = self.target.take_ended();
-        self.ended |= ended;
-        self.journal.keep(&self.case, id, &response, ended);
-        response
-    }
-}
-
-impl Target for JournaledTarget {
-    fn call(&mut self, call: &Call) -> Response {
-        self.answer(call_id(call), call, |target| target.call(call))
-    }
-
-    fn call_meanwhile(&mut self, call: &Call, work: &mut dyn FnMut()) -> Response {
-        self.answer(call_id(call), call, |target| target.call_meanwhile(call, work))
-    }
-
-    fn call_contiguous(&mut self, call: &Call) -> Response {
-        self.answer(contiguous_id(call), call, |target| target.call_contiguous(call))
-    }
-
-    fn call_transposed(&mut self, call: &Call) -> Option<Response> {
-        let none = || Response::NotAsked("the target is handed no views".into());
-        let response = self.answer(transposed_id(call), call, |target| {
-            target.call_transposed(call).unwrap_or_else(none)
-        });
-        Some(response).filter(|response| !matches!(response, Response::NotAsked(_)))
-    }
-
-    fn puts_views(&self, call: &Call) -> bool {
-        self.target.puts_views(call)
-    }
-
-    fn begin(&mut self, case: &str) {
-        case.clone_into(&mut self.case);
-        self.target.begin(case);
-    }
-
-    fn inner(&mut self) -> Option<&mut dyn Target> {
-        Some(self.target.as_mut())
-    }
-
-    fn take_ended(&mut self) -> bool {
-        std::mem::take(&mut self.ended)
-    }
+fn difference(before: &Head, now: &Head) -> Dropped {
+    let mut files = before.files.keys().chain(now.files.keys());
+    let is_other = |file: &&String| before.files.get(*file) != now.files.get(*file);
+    files.find(is_other).cloned().map_or(Dropped::Settings, Dropped::File)
 }
 
 #[cfg(test)]
@@ -320,9 +284,10 @@ mod tests {
         for end in 0..=whole.len() {
             let known = read(&whole[..end], &head());
             let lines = whole[..end].iter().filter(|byte| **byte == b'\n').count();
-            let n = known.as_ref().map(|(_, known)| known.values().map(VecDeque::len).sum());
-            assert_eq!(n, lines.checked_sub(1), "{end}");
-            assert!(known.is_none_or(|(bytes, _)| bytes <= end as u64));
+            let (bytes, known) = known.expect("a torn end drops nothing");
+            let n: usize = known.values().map(VecDeque::len).sum();
+            assert_eq!(n, lines.saturating_sub(1), "{end}");
+            assert!(bytes <= end as u64);
         }
         let zeros = [journal(1), vec![0; 100], b"\n".to_vec(), journal(1)].concat();
         assert_eq!(read(&zeros, &head()).expect("a journal").0, journal(1).len() as u64);
@@ -331,6 +296,10 @@ mod tests {
     #[test]
     fn answers_of_another_target_are_dropped() {
         let other = Head { environment: vec!["numpy 3".into()], ..head() };
-        assert!(read(&journal(3), &other).is_none());
+        let dropped = |head: &Head| read(&journal(3), head).expect_err("another target");
+        assert_eq!(dropped(&other), Dropped::Settings);
+        let files = BTreeMap::from([("loaded.py".to_owned(), "sha256:00".to_owned())]);
+        assert_eq!(dropped(&Head { files, ..other }), Dropped::File("loaded.py".to_owned()));
+        assert_eq!(read(b"{}\n", &head()).expect_err("no head"), Dropped::Unreadable);
     }
 }

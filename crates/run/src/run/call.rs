@@ -11,7 +11,7 @@ use super::error::RunError;
 use crate::adapters::{Called, NamedTarget, OpenTarget};
 use crate::config::RunConfig;
 use crate::config::{meaning_of, names};
-use crate::record::{JournaledTarget, RecordingTarget, Sharding, hashed};
+use crate::record::{KeptTarget, Sharding, hashed};
 use crate::store::Store;
 
 /// Open targets, one a worker.
@@ -75,20 +75,19 @@ fn open_one(config: &RunConfig<'_>) -> Result<OpenTarget, RunError> {
     Ok(recorded(config, config.target.open(&declared)?, false))
 }
 
-/// The target, its answers kept if the run is a shard or has a journal, apart from those of the first if it was
-/// opened again.
+/// The target, its answers kept if the run is a shard or has a journal, apart from those of the
+/// first if it was opened again.
 fn recorded(config: &RunConfig<'_>, open: OpenTarget, is_again: bool) -> OpenTarget {
     if let Some(journal) = &config.journal {
         journal.open(config.target, names(&config.conventions), &open.environment);
-        let target = JournaledTarget::new(open.target, journal.clone(), is_again);
+        let target = KeptTarget::new(open.target, journal.clone(), is_again);
         return OpenTarget { target: Box::new(target), ..open };
     }
     let Some(Sharding { recording, .. }) = &config.sharding else { return open };
-    let target = RecordingTarget::new(open.target, recording.clone());
-    if is_again {
-        return OpenTarget { target: Box::new(target.of_other_masks()), ..open };
+    if !is_again {
+        recording.set_called(open.called.as_ref());
     }
-    recording.set_called(open.called.as_ref());
+    let target = KeptTarget::new(open.target, recording.clone(), is_again);
     OpenTarget { target: Box::new(target), ..open }
 }
 

@@ -10,6 +10,7 @@ mod word;
 
 pub(super) use numbers::{Family, families, shortest};
 use qkvet_spec::{DeviationFormula, Dims, OptionSet};
+pub(super) use visible::behind;
 use word::Words;
 pub(super) use word::{Scope, Word};
 

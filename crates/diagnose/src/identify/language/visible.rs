@@ -1,7 +1,9 @@
 //! Visible sets: predicates over `i`, `j`, extents, lengths, windows and tiles that stand for a part
 //! of what hides keys, or join it.
 
-use qkvet_spec::{CallOption, Causal, MeaningPatch, Obedience, WindowBounds, WindowSide};
+use qkvet_spec::{
+    CallOption, Causal, CountOf, MeaningPatch, Obedience, Twist, WindowBounds, WindowSide,
+};
 
 use super::word::{Words, expr};
 
@@ -126,6 +128,26 @@ fn causal(words: &mut Words<'_>) {
         words.meaning(&[CallOption::Causal], bits, patch);
     }
     loops(words);
+    stages(words);
+}
+
+/// Loops of two stages, the first without a test: where it ends too late it shows keys, and those
+/// that the second one sees too count twice.
+fn stages(words: &mut Words<'_>) {
+    let scope = words.scope;
+    for t in scope.powers() {
+        for s in scope.powers().filter(|s| *s > t) {
+            let first = format!("(i / {t} * {t} + n_k - n_q)");
+            let end = format!("({first} + {s} - 1) / {s} * {s}");
+            for (begin, bits) in [(first.clone(), 11.0), (format!("{first} / {s} * {s}"), 12.0)] {
+                let twice = format!("1 + (j >= {begin} and j < {end} and j <= i + n_k - n_q)");
+                let counts = |times| Twist::Counts { times, of: CountOf::Both };
+                let shown = expr(&format!("causal and j < {end}"));
+                let patch = MeaningPatch { shown, ..MeaningPatch::default() };
+                words.add(&[CallOption::Causal], bits, patch, expr(&twice).map(counts));
+            }
+        }
+    }
 }
 
 /// Where the last query of a tile of `t` stands among the keys.
@@ -397,6 +419,9 @@ fn also(words: &mut Words<'_>) {
     for t in words.scope.tiles.clone() {
         let none = MeaningPatch::default;
         let zero_keys = expr(&format!("({t} - n_k % {t}) % {t}"));
+        for (behind, more) in behind() {
+            words.meaning(&[], 8.0 + more, MeaningPatch { zero_keys: zero_keys.clone(), ..behind });
+        }
         words.meaning(&[], 7.0, MeaningPatch { zero_keys, ..none() });
         let zero_keys = expr(&format!("({t} - key_length % {t}) % {t}"));
         words.meaning(&[], 8.0, MeaningPatch { zero_keys, ..none() });
@@ -429,4 +454,18 @@ fn also(words: &mut Words<'_>) {
         let none = MeaningPatch::default;
         words.meaning(&[], 5.0, MeaningPatch { zero_keys: expr(n), ..none() });
     }
+}
+
+/// Keys behind the last are those of the next item, or of the next head.
+pub(in crate::identify) fn behind() -> [(MeaningPatch, f64); 2] {
+    let next = |key_item: &str, head: &str| MeaningPatch {
+        key_item: expr(key_item),
+        key_head: (head != "h").then(|| expr(head)).flatten(),
+        value_head: (head != "h").then(|| expr(head)).flatten(),
+        key_index: expr("j % n_k"),
+        value_index: expr("j % n_k"),
+        ..MeaningPatch::default()
+    };
+    let heads = next("item + (h / (h_q / h_k) + j / n_k) / h_k", "(h + j / n_k) % h_k");
+    [(next("item + j / n_k", "h"), 1.0), (heads, 2.0)]
 }
