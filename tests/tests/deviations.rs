@@ -61,6 +61,12 @@ fn conditions_are_found_again() {
     for (formula, when, laws) in [
         ("meaning: {causal: ignored}", "not mask and return_lse", "--law value --law log-sum-exp"),
         ("meaning: {mask_item: item * h_q % b}", "causal", "--law value"),
+        // Calls without the option are changed too, and are no evidence.
+        (
+            "twist: output-where, cells: i >= key_length / 2, value: 0.0",
+            "key_lengths",
+            "--law value",
+        ),
         // Of a batch of one it is a fault of the atlas, which explains fewer cases than it leaves.
         (
             "twist: output-where, cells: item * h_q + h > 0, value: 0.0",
@@ -123,7 +129,7 @@ fn a_file_that_says_nothing_is_refused() {
 }
 
 /// Numbers of formulas of which another is run, in the standard tests and in all.
-const STEP: [usize; 2] = [10, 1];
+const STEP: [usize; 2] = [20, 1];
 /// How many of the formulas are no words as they stand: the search fits a number, joins two, or
 /// reads an expression off the rows.
 const FITTED: usize = 5;
@@ -164,7 +170,7 @@ fn what_a_file_says_is_found_again() {
 const COUNTS: &str = "twist: counts, times: '1 + (j / 16 == (n_k - 1) / 16)', of: both";
 
 /// A formula, a part of what is saved, a law and a suite that show it.
-const FORMULAS: [(&str, &str, &str, &str); 68] = [
+const FORMULAS: [(&str, &str, &str, &str); 69] = [
     (COUNTS, "times: 1 + (j / 16", "value", "smoke"),
     ("twist: counts, times: 'j < n_k - 1', of: sum", "of: sum", "value", "smoke"),
     ("twist: stub, form: {stub: not-a-number}", "not-a-number", "value", "smoke"),
@@ -381,10 +387,16 @@ const FORMULAS: [(&str, &str, &str, &str); 68] = [
     ),
     (
         "meaning: {shown: 'causal and j < ((i / 8 * 8 + n_k - n_q) + 16 - 1) / 16 * 16'}, \
-         twist: counts, times: '1 + (j >= (i / 8 * 8 + n_k - n_q) and j < ((i / 8 * 8 + n_k - n_q) \
-         + 16 - 1) / 16 * 16 and j <= i + n_k - n_q)', of: both",
+         twist: counts, times: '1 + (causal and j >= (i / 8 * 8 + n_k - n_q) and j < ((i / 8 * 8 + \
+         n_k - n_q) + 16 - 1) / 16 * 16 and j <= i + n_k - n_q)', of: both",
         "twist: counts",
         "value",
         "smoke",
+    ),
+    (
+        "twist: parts, part: (j < n_k - n_q) * (j / 8 + 1), by: max-of-default-scale",
+        "max-of-default-scale",
+        "value",
+        "core",
     ),
 ];

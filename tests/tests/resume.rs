@@ -24,7 +24,7 @@ def attention(query, key, value, *, scale=None, causal=False):
     return weights / np.where(total == 0, 1, total) @ value
 ";
 const CHECK: &str = "check mine.py:attention --suite smoke --dtype float32 --format json";
-const JOURNAL: &str = ".qkvet/resume/mine.py-attention.jsonl";
+const JOURNAL: &str = ".qkvet/resume/mine.py-attention-92fbd73f.jsonl";
 
 /// Runs it to the end: what came, and how many calls there were.
 fn counted(folder: &impl Folder, flags: &str) -> (Finished, usize) {

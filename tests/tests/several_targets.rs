@@ -133,6 +133,13 @@ fn two_targets_are_compared_on_the_same_cases() {
     for wrong in [format!("compare {right}"), format!("compare {right} {WRONG} --format html")] {
         folder.run(&wrong).ends(2);
     }
+    // One of them asks for few shapes: the other one is asked no others.
+    folder.write("qkvet.yaml", "targets: {few: {target: 'builtin:standard', shapes: 4}}\n");
+    for words in ["few builtin:flash", "builtin:flash few"] {
+        let few = compared(words, 0);
+        assert!(count(&few, "both_hold") > 0 && count(&few, "not_run") == 0, "{words}: {few}");
+        assert!(few["warnings"].to_string().contains("at most 4 combinations"), "{few}");
+    }
     // What ends before its time is not said to decline.
     let ended = compared(&format!("{right} {WRONG} -x"), 1);
     assert!(count(&ended, "not_run") > 0 && count(&ended, "declined_by_b") == 0, "{ended}");
@@ -158,4 +165,7 @@ fn two_targets_are_compared_on_the_same_cases() {
     let causal = compared(&format!("{right} upper_left.py:attention"), 1);
     assert!(count(&causal, "only_b") > 0, "{causal}");
     assert_eq!(causal["findings"][0]["b"]["cases"], count(&causal, "only_b"));
+    let check = format!("check upper_left.py:attention {SMALL} --format verdict");
+    let [whole, again] = ["", " --lf"].map(|flag| folder.run(format!("{check}{flag}")));
+    assert!(again.ends(1).json()["checked"].as_u64() < whole.ends(1).json()["checked"].as_u64());
 }

@@ -94,7 +94,7 @@ pub(crate) fn code(summary: &Summary, strict: bool) -> u8 {
     if summary.interrupted {
         return INTERRUPTED;
     }
-    if summary.has_other_configuration() {
+    if summary.other_configuration {
         return USAGE;
     }
     let is_stale = summary.known.as_ref().is_some_and(KnownOutcome::is_stale);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use qkvet_spec::{CaseRecord, Finding, Stopped, Summary, Verdict};
+use qkvet_spec::{CaseRecord, Finding, Summary, Verdict};
 use serde_json::json;
 
 use crate::finding_name::finding_name;
@@ -11,7 +11,7 @@ use crate::known::open_findings;
 use crate::margins::worst_margin;
 use crate::terminal::declined;
 use crate::text::{cases, count, ratio, visible_json, visible_line};
-use crate::words::title;
+use crate::words::{english_warnings, title};
 
 /// Name and version of the format.
 const FORMAT: &str = "qkvet-comparison/1";
@@ -127,24 +127,25 @@ impl<'a> Comparison<'a> {
             let came = summary.records.iter().map(|record| (record.id.as_str(), Came::of(record)));
             came.collect::<BTreeMap<&str, Came>>()
         });
+        // A case that one run alone has was not run with the other one.
+        let of =
+            |came: &BTreeMap<&str, Came>, id: &str| came.get(id).copied().unwrap_or(Came::NotRun);
         let mut pairs = BTreeMap::new();
-        for (id, a) in &of_a {
-            if let Some(b) = of_b.get(id) {
-                *pairs.entry(Pair::of(*a, *b)).or_insert(0) += 1;
-            }
+        for id in of_a.keys().chain(of_b.keys().filter(|id| !of_a.contains_key(*id))) {
+            *pairs.entry(Pair::of(of(&of_a, id), of(&of_b, id))).or_insert(0) += 1;
         }
         let mut findings: BTreeMap<String, [Option<Named<'_>>; 2]> = BTreeMap::new();
         for (side, (summary, other)) in [(a, &of_b), (b, &of_a)].into_iter().enumerate() {
+            let mut alone = vec![0; summary.findings.len()];
+            for record in summary.records.iter().filter(|it| !of(other, &it.id).is_answer()) {
+                record.finding.and_then(|at| alone.get_mut(at)).into_iter().for_each(|n| *n += 1);
+            }
             for at in open_findings(summary) {
                 let first = &summary.findings[at];
                 let all = findings.entry(finding_name(first)).or_default();
                 let named = all[side].get_or_insert(Named { first, cases: 0, alone: 0 });
-                let shown = summary.records.iter().filter(|record| record.finding == Some(at));
-                let is_alone = |record: &&CaseRecord| {
-                    !other.get(record.id.as_str()).is_some_and(|came| came.is_answer())
-                };
                 named.cases += first.cases;
-                named.alone += shown.filter(is_alone).count();
+                named.alone += alone[at];
             }
         }
         Self { sides, pairs, findings }
@@ -158,11 +159,6 @@ impl<'a> Comparison<'a> {
     /// How many cases both answered.
     pub fn compared(&self) -> usize {
         self.pairs.iter().filter(|(pair, _)| pair.is_answered()).map(|(_, n)| n).sum()
-    }
-
-    /// Why one of the runs ended early, if one did.
-    pub fn stopped(&self) -> Option<&Stopped> {
-        self.sides.iter().find_map(|summary| summary.stopped.as_ref())
     }
 
     /// Whether a case, or the name of a finding, tells them apart.
@@ -188,20 +184,22 @@ impl<'a> Comparison<'a> {
             line(format!("  {:>7}  {words}", count(self.count(pair))));
         }
         for sides in self.findings.values() {
-            let told = |side: &str, other: &str, named: &Named<'_>| {
-                let (verdict, title) = (named.first.verdict, title(named.first));
+            let shown = |named: &Named<'_>, other: &str| {
                 let alone = match named.alone {
                     0 => String::new(),
                     n => format!(", {} of them not answered by {other}", count(n)),
                 };
-                format!("{side:6}  {verdict}  {title} ({}{alone})", cases(named.cases))
+                format!("{}{alone}", cases(named.cases))
             };
-            match sides {
-                [Some(a), Some(_)] => line(told("both", "B", a)),
-                [Some(a), None] => line(told("only A", "B", a)),
-                [None, Some(b)] => line(told("only B", "A", b)),
-                [None, None] => {}
-            }
+            let (side, of, shown) = match sides {
+                [Some(a), Some(b)] => {
+                    ("both", a, format!("A {}; B {}", shown(a, "B"), shown(b, "A")))
+                }
+                [Some(a), None] => ("only A", a, shown(a, "B")),
+                [None, Some(b)] => ("only B", b, shown(b, "A")),
+                [None, None] => continue,
+            };
+            line(format!("{side:6}  {}  {} ({shown})", of.first.verdict, title(of.first)));
         }
         for (side, summary) in SIDES.iter().zip(self.sides) {
             for one in declined(summary).into_iter().take(MAX_REASONS) {
@@ -210,6 +208,7 @@ impl<'a> Comparison<'a> {
             if let Some(stopped) = &summary.stopped {
                 line(format!("{side} stopped: {stopped}"));
             }
+            english_warnings(summary).for_each(|text| line(format!("{side} warning: {text}")));
         }
         let [a, b] = self.worst();
         let of = |worst: Option<f64>| worst.map_or("none".to_owned(), ratio);
@@ -244,6 +243,7 @@ impl<'a> Comparison<'a> {
             "cases": counts,
             "findings": findings.collect::<Vec<_>>(),
             "stopped": [&a.stopped, &b.stopped],
+            "warnings": self.sides.map(|side| english_warnings(side).collect::<Vec<_>>()),
             "worst": self.worst(),
         });
         visible_json(object.to_string()) + "\n"

@@ -103,7 +103,7 @@ const MAPS: [(&str, &str); 32] = [
 ];
 
 /// The other fields: the field, its value, the words.
-const CHOICES: [(&str, &str, &str); 46] = [
+const CHOICES: [(&str, &str, &str); 54] = [
     ("default_scale", "one", "there is no default scale"),
     ("explicit_scale", "ignored", "a scale that is given is ignored"),
     ("explicit_scale", "times-default", "a scale that is given multiplies the default"),
@@ -147,6 +147,14 @@ const CHOICES: [(&str, &str, &str); 46] = [
     ("packed", "first-boundary", "only the first packed sequence is kept apart"),
     ("normalization", "none", "weights are not normalized"),
     ("values", "non-negative", "negative values count as 0"),
+    ("normalization", "over-queries", "weights are divided by sums over queries, not over keys"),
+    ("empty_row", "zero", "a query that sees no key gets 0"),
+    ("empty_row", "nan", "a query that sees no key gets NaN"),
+    ("empty_row", "mean", "a query that sees no key gets the mean of all values"),
+    ("empty_row", "first", "a query that sees no key gets the first value"),
+    ("empty_lse", "negative-infinity", "the log-sum-exp of no key is −∞"),
+    ("empty_lse", "infinity", "the log-sum-exp of no key is ∞"),
+    ("empty_lse", "zero", "the log-sum-exp of no key is 0"),
     ("lse_base", "two", "the log-sum-exp has base 2"),
     ("lse_base", "natural-times-ln2", "the log-sum-exp is multiplied by ln 2"),
     ("lse_sinks", "ignored", "the log-sum-exp leaves the sinks out"),
@@ -446,6 +454,10 @@ fn twist(twist: &Twist) -> String {
                 }
                 PartWeight::LastOnly => "as if only the last existed",
                 PartWeight::MaxScaledTwice => "by maxima that are multiplied with the scale twice",
+                PartWeight::MaxOfDefaultScale => {
+                    "by maxima with the default scale, whatever is given"
+                }
+                PartWeight::MaxNotScaled => "by maxima without the scale",
                 PartWeight::TwoToMax => "by 2 to the power of their maximum, times their row sum",
             };
             format!("the parts of keys j with the same {} are merged {by}", part.text())

@@ -111,7 +111,7 @@ pub use stream::{LiveStream, ndjson, write_ndjson, write_ndjson_end};
 #[cfg(feature = "formats")]
 pub use terminal::{Detail, ReportStyle, RunEnd, coverage, exit_line, finding, render, render_in};
 #[cfg(feature = "formats")]
-pub use test_file::{WRITTEN, cargo_test, pytest};
+pub use test_file::{cargo_test, pytest};
 #[cfg(feature = "formats")]
 pub use text::{free_name, hanging, no_command, paragraph, plain, ratio, visible, visible_line};
 #[cfg(feature = "formats")]

@@ -4,15 +4,12 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use qkvet_spec::{Finding, Summary, Verdict};
+use qkvet_spec::{Cause, Finding, Summary, Verdict, WRITTEN};
 
 use crate::finding_name::finding_name;
 use crate::known::open_findings;
 use crate::text::{free_name, no_command, visible_json, visible_line};
 use crate::words::title;
-
-/// How such a file begins, behind the sign of a comment: it may be written over.
-pub const WRITTEN: &str = "Written by qkvet:";
 
 /// Tests of one file.
 const MAX: usize = 1000;
@@ -67,7 +64,8 @@ fn asked_again(command: &str) {
     test: |name, title, command| {
         format!("\n#[doc = {title}]\n#[test]\nfn {name}() {{\n    asked_again({command});\n}}\n")
     },
-    quoted: |text| format!("{text:?}"),
+    // What would be a command of a runner is told apart before it is one of Rust.
+    quoted: |text| format!("{text:?}").replace("##[", "#\\u{23}["),
 };
 
 /// A file for pytest.
@@ -84,8 +82,10 @@ impl Language {
     fn file(&self, summary: &Summary) -> String {
         let open = open_findings(summary).into_iter().map(|at| &summary.findings[at]);
         // What comes and goes may pass at once.
-        let is_asked =
-            |one: &&Finding| one.replay_anywhere.is_some() && one.verdict != Verdict::Nondet;
+        let comes_and_goes = |one: &Finding| {
+            one.verdict == Verdict::Nondet || matches!(one.cause, Cause::Intermittent)
+        };
+        let is_asked = |one: &&Finding| one.replay_anywhere.is_some() && !comes_and_goes(one);
         let (asked, others): (Vec<&Finding>, Vec<&Finding>) = open.partition(is_asked);
         let mut out = String::new();
         let mut comment = |text: &str| {
@@ -101,8 +101,8 @@ impl Language {
         let left_out = others.len() + asked.len().saturating_sub(MAX);
         if left_out > 0 {
             comment(&format!(
-                "Left out: {left_out} of {} findings. Their cases are too large for a command, or \
-                 come and go.",
+                "Left out: {left_out} of {} findings. They come and go, no command can put their \
+                 cases, or there are too many.",
                 others.len() + asked.len()
             ));
         }
@@ -132,4 +132,19 @@ fn name(finding: &Finding, taken: &mut BTreeSet<String>) -> String {
     let name: String = finding_name(finding).chars().map(plain).take(80).collect();
     let begin = if name.starts_with(|c: char| c.is_ascii_digit()) { "case_" } else { "" };
     free_name(&format!("{begin}{name}"), '_', taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A literal stays one in a file that no runner takes for a command.
+    #[test]
+    fn what_would_be_a_command_is_still_a_literal() {
+        for Language { quoted, .. } in [PYTEST, CARGO_TEST] {
+            let text = quoted("##[error]::warning::");
+            assert_eq!(no_command(&text).matches("\\[").count(), 0, "{text}");
+        }
+        assert_eq!((CARGO_TEST.quoted)("##[2]"), "\"#\\u{23}[2]\"");
+    }
 }

@@ -28,7 +28,8 @@ pub(crate) fn cases(n: usize) -> String {
 pub fn free_name(name: &str, sign: char, taken: &mut BTreeSet<String>) -> String {
     let mut free = name.to_owned();
     for n in 2.. {
-        if taken.insert(free.clone()) {
+        // Some systems take names for one that differ in capitals alone.
+        if taken.insert(free.to_lowercase()) {
             break;
         }
         free = format!("{name}{sign}{n}");

@@ -48,7 +48,7 @@ fn object(summary: &Summary, (most, width): (usize, usize)) -> Value {
         "suite": short(&run.suite, width),
         "seed": run.seed,
         "fails": failing_findings(summary) > 0 || n_stale > 0 || n_worse > 0 || contradicted > 0
-            || summary.stopped.is_some() || summary.has_other_configuration(),
+            || summary.stopped.is_some() || summary.other_configuration,
         "checked": summary.checked(),
         "declined": summary.count(Verdict::Unsupported) + summary.count(Verdict::Refused),
         "undecided": summary.count(Verdict::Suspect) + summary.count(Verdict::Inconclusive),

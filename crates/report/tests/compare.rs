@@ -120,6 +120,7 @@ fn summary(findings: Vec<Finding>, records: Vec<CaseRecord>) -> Summary {
         coverage: Coverage { laws, ..Coverage::default() },
         stopped: None,
         interrupted: false,
+        other_configuration: false,
         warnings: Vec::new(),
         known: None,
         snapshot: None,

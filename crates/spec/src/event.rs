@@ -256,6 +256,9 @@ pub struct Summary {
     /// Whether the user stopped it.
     #[serde(default)]
     pub interrupted: bool,
+    /// Whether a file that the run was configured by was another one in the end.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub other_configuration: bool,
     /// What did not change a verdict and should be known, such as lines on the protocol's pipe that
     /// were no messages.
     #[serde(default)]
@@ -287,12 +290,6 @@ impl Summary {
             .filter(|verdict| verdict.is_checked())
             .map(|verdict| self.count(verdict))
             .sum()
-    }
-
-    /// Whether a file that the run was configured by was another one in the end.
-    pub fn has_other_configuration(&self) -> bool {
-        let is_change = |warning: &Warning| matches!(warning, Warning::ConfigurationChanged { .. });
-        self.warnings.iter().any(is_change)
     }
 
     /// Whether every case of the suite was run that there is.

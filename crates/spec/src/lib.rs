@@ -130,4 +130,4 @@ pub use suite::{
 pub use unexpected::Unexpected;
 pub use verdict::{Verdict, Witness, format_ratio};
 pub use warning::{Notice, UnknownOffer, Warning};
-pub use words::{Dialect, Quoted, Sentence, Words};
+pub use words::{Dialect, Quoted, Sentence, WRITTEN, Words};

@@ -58,6 +58,9 @@ pub struct Outcome {
     /// Whether the user stopped it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub interrupted: bool,
+    /// Whether a file that the run was configured by was another one in the end.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub other_configuration: bool,
     /// What came of the known deviations, if there is a file of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<KnownOutcome>,
@@ -75,6 +78,7 @@ impl Outcome {
             coverage: summary.coverage.clone(),
             stopped: summary.stopped.clone(),
             interrupted: summary.interrupted,
+            other_configuration: summary.other_configuration,
             known: summary.known.clone(),
             snapshot: summary.snapshot.clone(),
         }

@@ -10,6 +10,10 @@ use crate::{
     Number, Origin, Pipe, Relates, ResultName, Trouble, Warning, format_shape,
 };
 
+/// How a file of tests begins that qkvet wrote, behind the sign of a comment: it may be written over,
+/// and is no part of a target.
+pub const WRITTEN: &str = "Written by qkvet:";
+
 /// A sentence for people. It can be shown, and nothing can be read out of it:
 ///
 /// ```

@@ -8,7 +8,9 @@ use qkvet_run::adapters::NamedTarget;
 use qkvet_run::config::{CaseSource, Home, NamedClaim};
 use qkvet_run::frozen::read_cases;
 use qkvet_run::inputs::Inputs;
-use qkvet_spec::{Catalog, CheckedLaw, Dtype, Fit, Required, Suite, Summary, Unexpected};
+use qkvet_spec::{
+    CaseRecord, Catalog, CheckedLaw, Dtype, Fit, Required, Suite, Summary, Unexpected, Warning,
+};
 
 use super::configured::Configuration;
 use super::expected::{Expected, read_text};
@@ -38,8 +40,30 @@ pub(super) fn check(args: &CheckArgs) -> Result<u8, Failure> {
 pub(super) enum Purpose {
     /// A report.
     Report,
-    /// A comparison with another run, whose cases fit as this says.
-    Compare(Option<Box<Fit>>),
+    /// A comparison with another run, which had such cases.
+    Compare(Option<Box<SameCases>>),
+}
+
+/// What the cases of a run were made from.
+pub(super) struct SameCases {
+    fit: Option<Fit>,
+    most_shapes: Option<usize>,
+}
+
+impl SameCases {
+    pub(super) fn of(summary: &Summary) -> Self {
+        let most_shapes = summary.warnings.iter().find_map(|warning| match warning {
+            Warning::FewShapes { most } => Some(*most),
+            _ => None,
+        });
+        Self { fit: summary.run.fit.clone(), most_shapes }
+    }
+
+    /// Whether other cases would be asked after them.
+    pub(super) fn narrows(&self, other: &Self) -> bool {
+        other.fit.is_none() && self.fit.is_some()
+            || other.most_shapes.is_none() && self.most_shapes.is_some()
+    }
 }
 
 /// Runs it and prints the report.
@@ -95,8 +119,9 @@ fn by_suite(asked: &Asked<'_>, catalog: &mut Catalog) -> Result<Ended, Failure> 
     suite.most_shapes = most_shapes.or(suite.most_shapes);
     suite.at.clone_from(&args.at);
     suite.rows = args.rows.map(|n| n as usize);
-    if let Purpose::Compare(Some(fit)) = purpose {
-        suite.fit = Some(Fit::clone(fit));
+    if let Purpose::Compare(Some(cases)) = purpose {
+        suite.fit.clone_from(&cases.fit);
+        suite.most_shapes = cases.most_shapes.or(suite.most_shapes);
     }
     let mut laws: Vec<&CheckedLaw> =
         laws.iter().map(|id| catalog.asking_law(id)).collect::<Result<_, _>>()?;
@@ -109,7 +134,7 @@ fn by_suite(asked: &Asked<'_>, catalog: &mut Catalog) -> Result<Ended, Failure> 
     let declared = setup::declared(&target, &args.on.declared, &dtypes, catalog)?;
     tell_first(&notices, &declared);
     if let Some(Engine::Ray) = args.scale_out.engine {
-        return scale_out::scale_out(args, expected);
+        return scale_out::scale_out(args, expected, asked.configuration);
     }
     let cases = CaseSource::Suite { suite: &suite, seed: args.seed };
     let subject = Subject { cases, laws, dtypes, declared };
@@ -200,6 +225,8 @@ fn manner<'a>(
 ) -> Result<Manner<'a>, Failure> {
     let args = asked.args;
     let required = match &args.require[..] {
+        // What one of them declines is told as that.
+        _ if matches!(asked.purpose, Purpose::Compare(_)) => Required::default(),
         [] if args.shard.is_some() && target.entry.requires.is_some() => {
             tell!("notice: what the entry requires is not looked at in a shard");
             Required::default()
@@ -223,16 +250,17 @@ fn manner<'a>(
         shard_file: args.shard_file.clone(),
         quiet: args.quiet,
         silent: args.quiet,
-        configuration: asked.configuration,
+        configuration: Some(asked.configuration),
         unreported: matches!(asked.purpose, Purpose::Compare(_)),
         report: &args.report,
     })
 }
 
-/// The file that keeps what the target answers.
+/// The path of the journal, as [`Journal::of`] takes it.
+///
+/// [`Journal::of`]: qkvet_run::record::Journal::of
 fn journal(target: &str) -> PathBuf {
-    let name = name_of(target, &mut BTreeSet::new());
-    Path::new(setup::STORE).join("resume").join(name + ".jsonl")
+    Path::new(setup::STORE).join("resume").join(name_of(target, &mut BTreeSet::new()))
 }
 
 /// Ids of the cases of the target that did not hold in the last run here. Where there are none, that
@@ -245,7 +273,9 @@ fn failed_before(args: &CheckArgs) -> Option<BTreeSet<String>> {
         return None;
     }
     let records = last.iter().flat_map(|summary| &summary.records);
-    let failed = records.filter(|record| record.verdict.is_finding());
+    // What follows a convention that nobody declared holds by it.
+    let is_failed = |record: &&CaseRecord| record.verdict.is_finding() || record.finding.is_some();
+    let failed = records.filter(is_failed);
     let failed: BTreeSet<String> = failed.map(|record| record.id.clone()).collect();
     if failed.is_empty() {
         tell!("notice: no case of {} failed in the last run here: all are run", visible(target));

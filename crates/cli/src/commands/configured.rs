@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use qkvet_report::English;
 use qkvet_run::config::Home;
-use qkvet_spec::{Unexpected, Warning};
+use qkvet_spec::{Summary, Unexpected, Warning, Words};
 
 use super::setup;
 use crate::args::CheckArgs;
@@ -14,16 +15,15 @@ const SHOWN: usize = 7 + 12;
 const MAX_NAMED: usize = 4;
 
 /// Files of configuration, of laws and conventions, and of known deviations.
-#[derive(Default)]
 pub(super) struct Configuration<'a> {
     /// By path, with `sha256:` and the hash of each.
     pub(super) hashes: BTreeMap<String, String>,
-    args: Option<&'a CheckArgs>,
+    args: &'a CheckArgs,
 }
 
 impl<'a> Configuration<'a> {
     pub(super) fn of(args: &'a CheckArgs, home: &Home) -> Self {
-        Self { hashes: home.hashes(args.report.known.as_deref()), args: Some(args) }
+        Self { hashes: home.hashes(args.report.known.as_deref()), args }
     }
 
     /// Says it in one line.
@@ -39,16 +39,23 @@ impl<'a> Configuration<'a> {
         }
     }
 
-    /// A file that changed, came or went since: a target could excuse itself from the next run.
-    pub(super) fn change(&self) -> Option<Warning> {
-        let args = self.args?;
-        let error = match setup::home(&args.target, args.on.process.config.as_deref()) {
-            Ok(home) => self.difference(&Self::of(args, &home).hashes)?,
-            Err(error) => {
-                Unexpected::at("configuration", "what it was when the run began").error(error)
-            }
-        };
-        Some(Warning::ConfigurationChanged { error: Box::new(error) })
+    /// Says in a report that a file changed, came or went since: a target could excuse itself from
+    /// the next run.
+    pub(super) fn look_again(&self, summary: &mut Summary) {
+        let Some(error) = self.change() else { return };
+        let change = Warning::ConfigurationChanged { error: Box::new(error) };
+        tell!("error: {}", English.warning(&change));
+        summary.warnings.push(change);
+        summary.other_configuration = true;
+    }
+
+    fn change(&self) -> Option<Unexpected> {
+        let args = self.args;
+        let wrong = || Unexpected::at("configuration", "what it was when the run began");
+        match setup::home(&args.target, args.on.process.config.as_deref()) {
+            Ok(home) => self.difference(&Self::of(args, &home).hashes),
+            Err(error) => Some(wrong().error(error)),
+        }
     }
 
     fn difference(&self, after: &BTreeMap<String, String>) -> Option<Unexpected> {

@@ -7,7 +7,6 @@ use qkvet_run::adapters::OutputFolder;
 use qkvet_run::frozen::{CaseWriter, FileFormat, read_cases};
 use qkvet_spec::{Catalog, Required};
 
-use super::configured::Configuration;
 use super::expected::Expected;
 use super::frozen_cases::{Wanted, dtypes, frozen_cases, law, notices, source};
 use super::launch::{Manner, Subject, launch, tell_first};
@@ -89,7 +88,7 @@ pub(super) fn judge(args: &JudgeArgs) -> Result<ExitCode, Failure> {
         shard_file: None,
         quiet: false,
         silent: true,
-        configuration: &Configuration::default(),
+        configuration: None,
         journal: None,
         unreported: false,
         report: &args.report,

@@ -12,7 +12,7 @@ use qkvet_run::config::{CaseSource, Declared, FailFast, NamedClaim, RunConfig, S
 use qkvet_run::process::{Watch, end_all};
 use qkvet_run::record::{Dropped, Journal, Recording, Shard, Sharding, write_shard};
 use qkvet_run::run::run;
-use qkvet_spec::{Catalog, CheckedLaw, Dtype, Required, Summary, Warning, Words};
+use qkvet_spec::{Catalog, CheckedLaw, Dtype, Required, Summary, Warning};
 
 use super::configured::Configuration;
 use super::expected::Expected;
@@ -48,7 +48,8 @@ pub(super) struct Manner<'a> {
     pub(super) claim: Option<&'a NamedClaim>,
     /// Folder for cases.
     pub(super) store: Option<PathBuf>,
-    /// File that keeps what the target answers, for a run that continues this one.
+    /// What the file is called that keeps what the target answers, for a run that continues this
+    /// one.
     pub(super) journal: Option<PathBuf>,
     /// Run only this part of the cases, and write what `merge` needs.
     pub(super) shard: Option<Shard>,
@@ -58,8 +59,8 @@ pub(super) struct Manner<'a> {
     pub(super) quiet: bool,
     /// Nothing is said of progress.
     pub(super) silent: bool,
-    /// The files that the run is configured by.
-    pub(super) configuration: &'a Configuration<'a>,
+    /// The files that the run is configured by, if they are looked at.
+    pub(super) configuration: Option<&'a Configuration<'a>>,
     /// The report is left to the caller.
     pub(super) unreported: bool,
     pub(super) report: &'a ReportArgs,
@@ -91,7 +92,7 @@ pub(super) fn launch(
         laws: subject.laws,
         conventions: subject.declared.conventions.clone(),
         contracts: subject.declared.by_dtype(),
-        configuration: manner.configuration.hashes.clone(),
+        configuration: manner.configuration.map(|one| one.hashes.clone()).unwrap_or_default(),
         dtypes: subject.dtypes,
         jobs: manner.jobs.unwrap_or(if is_foreign { 1 } else { cores }).max(1),
         fail_fast: if manner.fail_fast { FailFast::FirstBut(&may_settle) } else { FailFast::Off },
@@ -99,7 +100,7 @@ pub(super) fn launch(
         until: manner.until,
         only: manner.only,
         store: manner.store,
-        journal: manner.journal.map(|path| Journal::at(path, Arc::clone(&stop))),
+        journal: manner.journal.map(|path| Journal::of(&name, &path, Arc::clone(&stop))),
         sharding: manner
             .shard
             .map(|shard| Sharding { shard, recording: Recording::until(Arc::clone(&stop)) }),
@@ -128,10 +129,7 @@ pub(super) fn launch(
     }
     let place = if config.store.is_some() { Place::Last } else { Place::Nowhere };
     expected.apply(&mut summary);
-    if let Some(change) = manner.configuration.change() {
-        tell!("error: {}", English.warning(&change));
-        summary.warnings.push(change);
-    }
+    manner.configuration.iter().for_each(|one| one.look_again(&mut summary));
     if manner.unreported {
         return Ok(summary);
     }
@@ -144,6 +142,7 @@ pub(super) fn launch(
 fn tell_journal(journal: &Journal, summary: &Summary) {
     if let Some(trouble) = journal.trouble() {
         tell!("warning: this run cannot be continued: {trouble}");
+        return;
     }
     if let Some(dropped) = journal.dropped() {
         let why = match dropped {

@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use qkvet_report::{
-    Detail, LiveStream, ReportFormat, ReportStyle, RunEnd, WRITTEN, markdown, render_in, write_as,
+    Detail, LiveStream, ReportFormat, ReportStyle, RunEnd, markdown, render_in, write_as,
     write_json, write_ndjson, write_ndjson_end,
 };
 use qkvet_run::atomic_write::{atomic_write, atomic_write_with};
+use qkvet_run::record::is_of_tests;
 use qkvet_spec::{Catalog, Event, Summary, Unexpected};
 
 use super::setup;
@@ -244,19 +245,11 @@ const SOURCES: [&str; 18] = [
 
 /// Whether the file holds what a shard recorded.
 fn is_shard(path: &Path) -> bool {
-    begins_with(path, "{\"format\":\"qkvet-shard/")
-}
-
-/// Whether the file is a report that is a source too.
-fn is_of_tests(path: &Path) -> bool {
-    ["#", "//"].iter().any(|comment| begins_with(path, &format!("{comment} {WRITTEN}")))
-}
-
-fn begins_with(path: &Path, head: &str) -> bool {
-    let mut first = vec![0; head.len()];
+    const HEAD: &[u8] = b"{\"format\":\"qkvet-shard/";
+    let mut first = [0; HEAD.len()];
     path.is_file()
         && File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok()
-        && first == head.as_bytes()
+        && first == HEAD
 }
 
 /// Says before a run what would else be said behind it: a report that cannot be written.

@@ -13,6 +13,7 @@ use std::time::Duration;
 use qkvet_spec::{Finding, Unexpected, Verdict};
 use serde_json::Value;
 
+use super::configured::Configuration;
 use super::expected::Expected;
 use super::launch::stop_on_interrupt;
 use super::merge::judge;
@@ -39,7 +40,11 @@ sys.exit(main())
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Runs the shards, joins them and prints the report.
-pub(super) fn scale_out(args: &CheckArgs, expected: &Expected) -> Result<Ended, Failure> {
+pub(super) fn scale_out(
+    args: &CheckArgs,
+    expected: &Expected,
+    configuration: &Configuration<'_>,
+) -> Result<Ended, Failure> {
     let clock = Clock::start();
     let stop = stop_on_interrupt();
     let folder = Folder::new()?;
@@ -67,6 +72,8 @@ pub(super) fn scale_out(args: &CheckArgs, expected: &Expected) -> Result<Ended, 
             Err(failure) => return Err(failure),
         }
     }
+    judged.summary.run.configuration.clone_from(&configuration.hashes);
+    configuration.look_again(&mut judged.summary);
     let kept = Kept::new(Place::Last, &args.report, args.quiet, clock, &judged.summary);
     write_reports(&judged.summary, &judged.catalog, &args.report.output, live, kept)?;
     Ok(Ended::Run(Box::new(judged.summary)))

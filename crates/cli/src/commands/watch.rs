@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use qkvet_run::record::nearby;
 use qkvet_spec::Catalog;
@@ -32,7 +32,10 @@ pub(super) fn watch(runs: &[CheckArgs], mut run: impl FnMut() -> Result<u8, Fail
     let stop = stop_on_interrupt();
     let is_stopped = || stop.load(Ordering::Relaxed);
     loop {
+        let start = Instant::now();
         let before = states();
+        // Looking takes a tenth of the time at most.
+        let pause = EVERY.max(10 * start.elapsed());
         let code = run().unwrap_or_else(|failure| failure.tell());
         if before.is_empty() {
             tell!(
@@ -46,7 +49,7 @@ pub(super) fn watch(runs: &[CheckArgs], mut run: impl FnMut() -> Result<u8, Fail
         tell!("waiting for a change of {}; Ctrl-C ends", shown(&before));
         let mut now = states();
         while now == before {
-            std::thread::sleep(EVERY);
+            std::thread::sleep(pause);
             if is_stopped() {
                 return INTERRUPTED;
             }
@@ -54,7 +57,7 @@ pub(super) fn watch(runs: &[CheckArgs], mut run: impl FnMut() -> Result<u8, Fail
         }
         // Whoever writes it may not be done.
         loop {
-            std::thread::sleep(EVERY);
+            std::thread::sleep(pause);
             let next = states();
             if next == now || is_stopped() {
                 break;

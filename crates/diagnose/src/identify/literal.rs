@@ -19,6 +19,9 @@ const LANDMARKS: [i64; 17] = [1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 100, 
 const WIDTHS: [usize; 9] = [32, 64, 80, 96, 112, 128, 192, 256, 576];
 const MODULI: [i64; 7] = [2, 3, 4, 8, 16, 32, 64];
 const RELATIONS: [&str; 6] = ["==", "!=", "<", "<=", ">", ">="];
+/// Options that hide keys.
+const HIDING: [CallOption; 4] =
+    [CallOption::Causal, CallOption::Mask, CallOption::Window, CallOption::KeyLengths];
 /// Positions beyond which none is looked at.
 const MOST_POSITION: i64 = 4096;
 /// One bit for each sample.
@@ -159,9 +162,16 @@ pub(crate) fn texts(samples: &[Sample], of_elements: bool) -> Vec<Text> {
         let first = samples.first().map(|it| it.env.options.contains(*option));
         samples.iter().any(|it| Some(it.env.options.contains(*option)) != first)
     };
-    for option in CallOption::ALL.into_iter().filter(is_needed) {
-        texts.push((option.name().to_owned(), 3.0, true));
-        texts.push((format!("not {}", option.name()), 4.0, true));
+    let needed: Vec<CallOption> = CallOption::ALL.into_iter().filter(is_needed).collect();
+    for (at, option) in needed.iter().enumerate() {
+        let name = option.name();
+        texts.push((name.to_owned(), 3.0, true));
+        texts.push((format!("not {name}"), 4.0, true));
+        // What hides keys often has a way of its own, whatever hides them.
+        let hiding = needed[..at].iter().filter(|other| HIDING.contains(other));
+        for other in hiding.filter(|_| HIDING.contains(option)) {
+            texts.push((format!("({} or {name})", other.name()), 8.0, true));
+        }
     }
     texts.push(("mask_hides".to_owned(), 4.0, false));
     for option in ["mask", "bias"] {

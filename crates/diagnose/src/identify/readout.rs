@@ -10,12 +10,13 @@ use qkvet_spec::{Call, CallOption, DeviationFormula, ResultName};
 use super::hole::{Hole, holes};
 use super::language::{Scope, Word};
 use super::layer::{Layer, element_env};
-use super::record::{MAX_COST_OF_ALL, Record, ResultRecord, cost};
+use super::record::{Record, ResultRecord, cost};
 use super::synthesis::{Expression, Place, synthesized};
 use crate::sample_evenly::sample_evenly;
 
-/// Multiplications of a call that is read, and how many calls are read.
-const MAX_COST: usize = 400_000;
+/// Multiplications with all numbers of a call that is read, and of all calls; how many are read.
+const MAX_COST: usize = 4_000_000;
+const MAX_COST_OF_HOLE: usize = 16_000_000;
 const MAX_CALLS: usize = 10;
 /// Numbers of a row that are tried.
 const MAX_NUMBERS: usize = 80;
@@ -47,16 +48,16 @@ pub(super) fn readouts(
 ) -> Vec<Word> {
     let tiles: Vec<usize> = scope.powers().collect();
     let mut words = Vec::new();
-    let mut affordable = MAX_COST_OF_ALL;
     for hole in holes(scope) {
+        let mut affordable = MAX_COST_OF_HOLE;
         let formula = |text: &str| {
             let formula = hole.formula(text)?;
             Some(DeviationFormula { result: scope.alone, ..formula })
         };
         let is_read = |record: &&Record| {
             hole.needs.iter().all(|option| record.call.options.has(*option))
-                && cost(&record.call) < MAX_COST
                 && (hole.most)(record.call.dims()) < MAX_NUMBERS
+                && cost(&record.call) * ((hole.most)(record.call.dims()) + 1) < MAX_COST
         };
         let all: Vec<&Record> = wrong.iter().copied().filter(is_read).collect();
         // The last is the one that was not foretold, if there is one.

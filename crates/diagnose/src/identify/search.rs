@@ -10,7 +10,7 @@ use super::compound::{compounds, is_fit};
 use super::condition::{Rule, rules};
 use super::language::{Family, Scope, Word, families, shortest, words};
 use super::layer::{Layer, element_env, predict};
-use super::literal::Sample;
+use super::literal::{Sample, parsed};
 use super::readout::{Predict, readouts};
 use super::record::{Bearing, Record, ResultRecord, is_near};
 use crate::cause::tells_apart;
@@ -393,6 +393,19 @@ impl Known<'_> {
         None
     }
 
+    /// What a word needs, if it changes calls without that: they are no evidence, and a rule that
+    /// is learned from the others says nothing of them.
+    fn beyond(&self, word: &Word, layer: &Layer) -> Vec<String> {
+        let others = self.records.iter().filter(|record| !self.concerns(word, record));
+        let changes = |record: &Record| {
+            self.predicted(record, layer).is_some_and(|predicted| !record.is_same(&predicted))
+        };
+        let is_changed = others.take(MAX_RIGHT).any(changes);
+        let needed = word.needs.iter().map(|option| option.name().to_owned());
+        let without = word.without.iter().map(|option| format!("not {}", option.name()));
+        needed.chain(without).filter(|_| is_changed).collect()
+    }
+
     /// The word with its rules; `None` if nothing consistent can be said. `told` is what was told
     /// of the first of the records.
     pub(super) fn candidate(&self, word: Word, mut told: Told) -> Option<Candidate> {
@@ -425,7 +438,9 @@ impl Known<'_> {
             }
         }
         samples.extend(&told.corrections);
-        let rules = rules(&samples, of_elements);
+        let beyond = self.beyond(&word, &layer);
+        let within = |rule: Rule| Rule { when: joined(&beyond, rule.when), ..rule };
+        let rules: Vec<Rule> = rules(&samples, of_elements).into_iter().map(within).collect();
         let best = rules.first()?.clone();
         let (mut explained, mut left, mut outside) = (0, 0, 0);
         for (record, predicted, bearing) in heard.iter().copied() {
@@ -462,6 +477,15 @@ pub(super) fn ordered(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
         y.0.cmp(&x.0).then(y.1.total_cmp(&x.1))
     });
     candidates
+}
+
+/// A rule with further literals that it does not have yet.
+fn joined(literals: &[String], when: Option<IndexExpr>) -> Option<IndexExpr> {
+    let text = when.as_ref().map_or("", IndexExpr::text).to_owned();
+    let has = |literal: &&String| text.split(" and ").any(|own| own == literal.as_str());
+    let more = literals.iter().filter(|literal| !has(literal)).cloned();
+    let all: Vec<String> = more.chain(when.iter().map(|_| text.clone())).collect();
+    if all.is_empty() { None } else { parsed(&all.join(" and ")) }
 }
 
 /// For each set of options the smallest wrong call with the keys to tell words apart, else the

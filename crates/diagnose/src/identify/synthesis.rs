@@ -285,8 +285,10 @@ pub(super) fn synthesized(places: &[Place], tiles: &[usize]) -> Vec<Expression> 
         }
     }
     // The last tiles apart, or one more.
-    for (x, y) in basis.iter().flat_map(|x| basis.iter().map(move |y| (x, y))) {
-        for op in [Op::Add, Op::Sub] {
+    for ((row, x), (column, y)) in
+        basis.iter().enumerate().flat_map(|x| basis.iter().enumerate().map(move |y| (x, y)))
+    {
+        for op in [Op::Add, Op::Sub].into_iter().filter(|op| column <= row || !op.is_symmetric()) {
             for ((tiling, t), more) in [Tiling::Begin, Tiling::End]
                 .into_iter()
                 .flat_map(|it| sizes.iter().map(move |t| (it, *t)))
@@ -295,7 +297,7 @@ pub(super) fn synthesized(places: &[Place], tiles: &[usize]) -> Vec<Expression> 
                 let of = |at: usize| {
                     tiling.of(op.of(x.numbers[at], y.numbers[at])?, t)?.checked_add(more * t)
                 };
-                if shortest.admits(x.bits + y.bits + 4.0 + tiling.bits(), of) {
+                if shortest.admits(x.bits + y.bits + 2.0 + tiling.bits(), of) {
                     let term = joined(op, x, y).and_then(|sum| tiling.term(&sum, t));
                     let term = term.and_then(|tiled| {
                         let tiles = number(more.abs() * t, tiled.numbers.len());

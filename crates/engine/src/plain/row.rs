@@ -122,8 +122,8 @@ impl Row {
                 let taken = |of: &[f64]| order.iter().map(|j| of[*j]).collect::<Vec<_>>();
                 let (ordered, mut merged_terms) = (taken(&logits), taken(&terms));
                 let total;
-                let scale = head.scale.value;
-                (amplified, total) = merged(&ends, (*by, scale), &ordered, &mut merged_terms)?;
+                let scales = [head.scale.value, 1.0 / libm::sqrt(head.d_k as f64)];
+                (amplified, total) = merged(&ends, (*by, scales), &ordered, &mut merged_terms)?;
                 order.iter().zip(merged_terms).for_each(|(j, term)| terms[*j] = term);
                 of_lse = match by {
                     PartWeight::EmptyAsZero => Some(total),
@@ -456,22 +456,38 @@ fn parts(part: &IndexExpr, env: &IndexEnv, n: usize) -> Option<(Vec<usize>, Vec<
 }
 
 /// Keys in parts, each with a softmax of its own: by how much errors grow, and the sum of what
-/// weighs the parts. `None` where nothing weighs anything. Scores were multiplied with `scale`.
+/// weighs the parts. `None` where nothing weighs anything. Scores were multiplied with `scale`; its
+/// default is another number.
 fn merged(
     ends: &[usize],
-    (by, scale): (PartWeight, f64),
+    (by, [scale, default]): (PartWeight, [f64; 2]),
     logits: &[f64],
     terms: &mut [f64],
 ) -> Option<(f64, f64)> {
     let n = logits.len();
     let whole = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    // What maxima are multiplied with: scores are all 0 where the scale is.
+    let factor = match by {
+        PartWeight::MaxScaledTwice => scale,
+        PartWeight::MaxOfDefaultScale if scale != 0.0 => default / scale,
+        PartWeight::MaxNotScaled if scale != 0.0 => 1.0 / scale,
+        _ => 0.0,
+    };
+    let max_of = |part: std::ops::Range<usize>| {
+        logits[part].iter().copied().fold(f64::NEG_INFINITY, f64::max)
+    };
+    // The one whose product is largest.
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    let maxima = starts.zip(ends).map(|(start, end)| max_of(start..*end));
+    let least = maxima.filter(|max| max.is_finite()).fold(f64::INFINITY, f64::min);
+    let largest = if factor < 0.0 { least } else { whole };
     let (mut total, mut absolute) = (0.0, 0.0);
     let mut weights: Vec<(std::ops::Range<usize>, f64)> = Vec::new();
     let (mut start, mut all) = (0, f64::NEG_INFINITY);
     for end in ends {
         let part = start..*end;
         start = *end;
-        let max = logits[part.clone()].iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let max = max_of(part.clone());
         if max == f64::NEG_INFINITY {
             terms[part].fill(0.0);
             if by == PartWeight::EmptyAsZero {
@@ -507,7 +523,9 @@ fn merged(
             PartWeight::TwoToLse => libm::exp2(lse - whole),
             PartWeight::ExpOfLog2 => libm::exp((lse - whole) * std::f64::consts::LOG2_E),
             PartWeight::LastOnly => f64::from(u8::from(part.end == n)),
-            PartWeight::MaxScaledTwice => sum * libm::exp(scale * (max - whole)),
+            PartWeight::MaxScaledTwice
+            | PartWeight::MaxOfDefaultScale
+            | PartWeight::MaxNotScaled => sum * libm::exp(factor * (max - largest)),
             PartWeight::TwoToMax => sum * libm::exp2(max - whole),
         };
         terms[part.clone()].iter_mut().for_each(|term| *term /= sum);

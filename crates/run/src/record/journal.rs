@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::files::hashed;
 use super::kept::Keeper;
-use super::nearby::{MAX_ENTRIES, nearby};
+use super::nearby::{MAX_FOUND, nearby};
 use super::response::{Answered, StoredAnswer, StoredResponse};
 use crate::adapters::{NamedTarget, StoredCall};
 
@@ -79,6 +79,8 @@ pub struct Journal {
 #[derive(Debug, Default)]
 struct State {
     file: Option<File>,
+    /// What lay near the target before it was loaded.
+    files: BTreeMap<String, String>,
     known: Known,
     used: usize,
     dropped: Option<Dropped>,
@@ -86,8 +88,11 @@ struct State {
 }
 
 impl Journal {
-    /// A journal in this file, which is opened with the target.
-    pub fn at(path: PathBuf, stop: Arc<AtomicBool>) -> Self {
+    /// A journal in a file that is called like this, which is opened with the target. Targets of
+    /// like names have files of their own.
+    pub fn of(target: &str, path: &Path, stop: Arc<AtomicBool>) -> Self {
+        let number = crc32fast::hash(target.as_bytes());
+        let path = PathBuf::from(format!("{}-{number:08x}.jsonl", path.display()));
         Self { path, state: Arc::default(), stop }
     }
 
@@ -117,6 +122,18 @@ impl Journal {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Looks at what lies near the target, before it is loaded: what changes meanwhile belongs to
+    /// another version then.
+    pub(crate) fn look(&self, target: &NamedTarget) {
+        let (files, is_all) = nearby(&target.adapter.files());
+        let mut state = self.state();
+        state.files = hashed(files);
+        if !is_all {
+            let expected = format!("at most {MAX_FOUND} files and folders near the target");
+            state.trouble = Some(Unexpected::at_path("journal", &self.path, expected).got("more"));
+        }
+    }
+
     /// Opens the file, once: the answers of the same target are known from now on.
     pub(crate) fn open(
         &self,
@@ -128,17 +145,11 @@ impl Journal {
         if state.file.is_some() || state.trouble.is_some() {
             return;
         }
-        let (files, is_all) = nearby(&target.adapter.files());
-        if !is_all {
-            let expected = format!("at most {MAX_ENTRIES} files near the target");
-            state.trouble = Some(Unexpected::at_path("journal", &self.path, expected).got("more"));
-            return;
-        }
         let head = Head {
             format: FORMAT.to_owned(),
             tool: format!("qkvet {}", env!("CARGO_PKG_VERSION")),
             target: target.name.clone(),
-            files: hashed(files),
+            files: std::mem::take(&mut state.files),
             call: target.adapter.stored_call(),
             conventions,
             environment: environment.to_vec(),
@@ -212,16 +223,13 @@ fn opened(path: &Path, head: &Head) -> std::io::Result<(File, Result<Known, Drop
     } else {
         Err(Dropped::Unreadable)
     };
-    let (whole, known) = match read {
-        Ok((whole, known)) => (whole, Ok(known)),
-        Err(dropped) => (0, Err(dropped)),
-    };
+    let whole = read.as_ref().map_or(0, |(whole, _)| *whole);
     file.set_len(whole)?;
     file.seek(SeekFrom::End(0))?;
     if whole == 0 {
         written(&mut file, head)?;
     }
-    Ok((file, known))
+    Ok((file, read.map(|(_, known)| known)))
 }
 
 /// How many bytes are whole lines, and the answers in them; why not, if they are another target's.

@@ -20,7 +20,7 @@ pub(crate) use files::hashed;
 pub use join::{Joined, read_shards};
 pub use journal::{Dropped, Journal};
 pub(crate) use kept::{KeptTarget, contiguous_id, id_of, transposed_id};
-pub use nearby::nearby;
+pub use nearby::{is_of_tests, nearby};
 pub use recording::Recording;
 pub use response::Answered;
 pub use shard::{NoShard, Shard, Sharding};

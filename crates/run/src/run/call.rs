@@ -53,6 +53,9 @@ pub(super) fn open(
         // Before it is loaded: a file that changes meanwhile is no file of another version then.
         recording.set_files(hashed(config.target.adapter.files()));
     }
+    if let Some(journal) = &config.journal {
+        journal.look(config.target);
+    }
     let open = open_one(config)?;
     if config.target.adapter.max_restarts().is_none() || config.cases.most_shapes().is_some() {
         return Ok(open);

@@ -89,6 +89,11 @@ pub(super) fn identified<'a>(
     let told: BTreeSet<usize> =
         found.iter().chain(&groups).flat_map(|group| group.members.iter().copied()).collect();
     open.retain(|at| !told.contains(at));
+    let (mut put, mut open): (Vec<usize>, Vec<usize>) =
+        open.into_iter().partition(|at| is_put(state, *at));
+    carry_over(state, &mut found, &mut put);
+    open.append(&mut put);
+    open.sort_unstable();
     groups.extend(unexplained(state, &open));
     groups.retain(|group| !group.members.is_empty());
     found.retain(|group| !group.members.is_empty());
@@ -169,11 +174,14 @@ fn doubt<'a>(state: &RunState<'_, 'a>, workers: &mut Workers<'_, 'a>, group: &mu
 
 /// Those of the cases that can be put in other forms, of one format.
 pub(super) fn of_format(state: &RunState<'_, '_>, members: &[usize], dtype: Dtype) -> Vec<usize> {
-    let is_put = |at: &usize| {
-        let case = &state.cases[*at];
-        case.planned.dtype() == dtype && case.planned.plan().is_some() && !case.calls.is_empty()
-    };
-    members.iter().copied().filter(is_put).collect()
+    let is_own = |at: &usize| state.cases[*at].planned.dtype() == dtype && is_put(state, *at);
+    members.iter().copied().filter(is_own).collect()
+}
+
+/// Whether a case can be put in other forms.
+fn is_put(state: &RunState<'_, '_>, at: usize) -> bool {
+    let case = &state.cases[at];
+    case.planned.plan().is_some() && !case.calls.is_empty()
 }
 
 /// Adds the failures of another format to the formulas that explain them, and leaves the others.

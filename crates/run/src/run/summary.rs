@@ -110,6 +110,7 @@ pub(super) fn summary(
         findings: findings.into_iter().map(|(finding, _)| finding).collect(),
         coverage,
         interrupted: stopped == Some(Stopped::Interrupted),
+        other_configuration: false,
         stopped,
         warnings,
         known: None,

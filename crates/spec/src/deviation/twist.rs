@@ -529,6 +529,11 @@ pub enum PartWeight {
     EmptyAsZero,
     /// Its row sum times `e^(scale·maximum)`: the maximum has the scale already.
     MaxScaledTwice,
+    /// Its row sum times the exponential of its maximum with the default scale, where another one
+    /// is given.
+    MaxOfDefaultScale,
+    /// Its row sum times the exponential of its maximum without the scale.
+    MaxNotScaled,
     /// Its row sum times 2 to the power of its maximum.
     TwoToMax,
 }

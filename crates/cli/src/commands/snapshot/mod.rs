@@ -32,7 +32,7 @@ use crate::args::{
     MergeArgs, SnapshotAcceptArgs, SnapshotCheckArgs, SnapshotCommand, SnapshotDiffArgs,
     SnapshotFromArgs, SnapshotRecordArgs,
 };
-use crate::exit::{Ended, FINDINGS, Failure, HELD, INTERRUPTED, NOTHING, code};
+use crate::exit::{Ended, FINDINGS, Failure, HELD, INTERRUPTED, NOTHING, USAGE, code};
 use crate::out::columns;
 use crate::out::write_text;
 
@@ -66,6 +66,9 @@ fn record(args: &SnapshotRecordArgs, upgrades: bool) -> Result<ExitCode, Failure
         Ended::Run(summary) => summary,
         Ended::Code(code) => return Ok(ExitCode::from(code)),
     };
+    if summary.other_configuration {
+        return Ok(ExitCode::from(USAGE));
+    }
     // Another run may have written its formats in the meantime.
     let _held = hold(&path);
     if path.exists() {

@@ -3,7 +3,7 @@
 use qkvet_spec::{
     Alibi, Anchor, Bias, CallOption, Causal, DefaultScale, EmptyLse, EmptyRow, ExplicitScale,
     HiddenKeys, LengthAnchor, LseBase, Mask, MeaningPatch, Normalization, Obedience, Packing,
-    Sinks, Stage, ValueReading, WindowBounds, WindowSide,
+    Sinks, Stage, Twist, ValueReading, WindowBounds, WindowSide,
 };
 
 use super::word::{Words, expr};
@@ -111,6 +111,8 @@ fn scales(words: &mut Words<'_>) {
     ] {
         words.meaning(&[Scale], bits, MeaningPatch { explicit_scale: Some(explicit), ..none() });
     }
+    // A number that is not set.
+    words.twist(&[], 3.0, Twist::Times { option: Scale, factor: 0.0 });
     let mut of: Vec<(String, f64)> = EXTENTS.iter().map(|x| ((*x).to_owned(), 4.0)).collect();
     for (at, x) in EXTENTS.iter().enumerate() {
         for y in &EXTENTS[at + 1..] {

@@ -282,6 +282,9 @@ fn tiles(words: &mut Words<'_>) {
         parts.push((format!("j % {n}"), 0.0));
     }
     parts.extend(words.scope.tiles.iter().map(|t| (format!("j / {t}"), 2.0)));
+    // Chunks of a cache, and the new keys.
+    let chunks = |t: usize| (format!("(j < n_k - n_q) * (j / {t} + 1)"), 4.0);
+    parts.extend(words.scope.powers().map(chunks));
     for (by, bits) in [
         (PartWeight::Equal, 6.0),
         (PartWeight::Lse, 7.0),
@@ -294,6 +297,8 @@ fn tiles(words: &mut Words<'_>) {
         (PartWeight::EmptyAsZero, 8.0),
         (PartWeight::ShareOfAll, 8.0),
         (PartWeight::MaxScaledTwice, 8.0),
+        (PartWeight::MaxOfDefaultScale, 8.0),
+        (PartWeight::MaxNotScaled, 8.0),
         (PartWeight::TwoToMax, 8.0),
     ] {
         for (part, more) in &parts {

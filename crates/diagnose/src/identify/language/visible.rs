@@ -136,11 +136,12 @@ fn causal(words: &mut Words<'_>) {
 fn stages(words: &mut Words<'_>) {
     let scope = words.scope;
     for t in scope.powers() {
-        for s in scope.powers().filter(|s| *s > t) {
+        for s in scope.powers() {
             let first = format!("(i / {t} * {t} + n_k - n_q)");
             let end = format!("({first} + {s} - 1) / {s} * {s}");
             for (begin, bits) in [(first.clone(), 11.0), (format!("{first} / {s} * {s}"), 12.0)] {
-                let twice = format!("1 + (j >= {begin} and j < {end} and j <= i + n_k - n_q)");
+                let both = format!("j >= {begin} and j < {end} and j <= i + n_k - n_q");
+                let twice = format!("1 + (causal and {both})");
                 let counts = |times| Twist::Counts { times, of: CountOf::Both };
                 let shown = expr(&format!("causal and j < {end}"));
                 let patch = MeaningPatch { shown, ..MeaningPatch::default() };
