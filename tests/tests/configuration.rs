@@ -378,5 +378,7 @@ fn a_configuration_that_changes_during_a_run_is_an_error() {
         assert!(changed.stdout.contains("no finding"), "{changed:?}");
         let told = folder.run(format!("{check} -q --format verdict"));
         assert_eq!(told.ends(2).json()["fails"], true);
+        let stored = folder.run("report --format verdict");
+        assert_eq!(stored.ends(0).stdout, told.stdout);
     }
 }

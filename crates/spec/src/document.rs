@@ -114,6 +114,9 @@ pub struct SummaryDocument<'a> {
     /// Whether the user stopped it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub interrupted: bool,
+    /// Whether a file that the run was configured by was another one in the end.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub other_configuration: bool,
     /// What did not change a verdict and should be known, such as lines on the protocol's pipe that
     /// were no messages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -143,6 +146,7 @@ impl<'a> SummaryDocument<'a> {
             coverage: &summary.coverage,
             stopped: &summary.stopped,
             interrupted: summary.interrupted,
+            other_configuration: summary.other_configuration,
             warnings: summary.warnings.iter().map(|warning| words.warning(warning)).collect(),
             known: &summary.known,
             snapshot: &summary.snapshot,
