@@ -51,10 +51,12 @@ impl<'a> Configuration<'a> {
 
     fn change(&self) -> Option<Unexpected> {
         let args = self.args;
-        let wrong = || Unexpected::at("configuration", "what it was when the run began");
         match setup::home(&args.target, args.on.process.config.as_deref()) {
             Ok(home) => self.difference(&Self::of(args, &home).hashes),
-            Err(error) => Some(wrong().error(error)),
+            Err(error) => {
+                let expected = "what it was when the run began";
+                Some(Unexpected::at("configuration", expected).error(error))
+            }
         }
     }
 

@@ -477,10 +477,13 @@ fn merged(
         logits[part].iter().copied().fold(f64::NEG_INFINITY, f64::max)
     };
     // The one whose product is largest.
-    let starts = std::iter::once(0).chain(ends.iter().copied());
-    let maxima = starts.zip(ends).map(|(start, end)| max_of(start..*end));
-    let least = maxima.filter(|max| max.is_finite()).fold(f64::INFINITY, f64::min);
-    let largest = if factor < 0.0 { least } else { whole };
+    let largest = if factor < 0.0 {
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        let maxima = starts.zip(ends).map(|(start, end)| max_of(start..*end));
+        maxima.filter(|max| max.is_finite()).fold(f64::INFINITY, f64::min)
+    } else {
+        whole
+    };
     let (mut total, mut absolute) = (0.0, 0.0);
     let mut weights: Vec<(std::ops::Range<usize>, f64)> = Vec::new();
     let (mut start, mut all) = (0, f64::NEG_INFINITY);

@@ -459,14 +459,14 @@ fn also(words: &mut Words<'_>) {
 
 /// Keys behind the last are those of the next item, or of the next head.
 pub(in crate::identify) fn behind() -> [(MeaningPatch, f64); 2] {
-    let next = |key_item: &str, head: &str| MeaningPatch {
+    let next = |key_item: &str, head: Option<&str>| MeaningPatch {
         key_item: expr(key_item),
-        key_head: (head != "h").then(|| expr(head)).flatten(),
-        value_head: (head != "h").then(|| expr(head)).flatten(),
+        key_head: head.and_then(expr),
+        value_head: head.and_then(expr),
         key_index: expr("j % n_k"),
         value_index: expr("j % n_k"),
         ..MeaningPatch::default()
     };
-    let heads = next("item + (h / (h_q / h_k) + j / n_k) / h_k", "(h + j / n_k) % h_k");
-    [(next("item + j / n_k", "h"), 1.0), (heads, 2.0)]
+    let heads = next("item + (h / (h_q / h_k) + j / n_k) / h_k", Some("(h + j / n_k) % h_k"));
+    [(next("item + j / n_k", None), 1.0), (heads, 2.0)]
 }
