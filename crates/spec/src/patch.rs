@@ -19,9 +19,9 @@ pub struct Convention {
     pub value: String,
     /// What it changes.
     pub meaning: MeaningPatch,
-    /// The option without which it makes no difference, if there is one.
+    /// The options without all of which it makes no difference. None: it may always make one.
     #[serde(default)]
-    pub option: Option<CallOption>,
+    pub options: Vec<CallOption>,
     /// The value of the field that stands for the standard.
     pub standard_value: String,
     /// What the standard does, in words.

@@ -259,9 +259,10 @@ impl<'a> JudgedCase<'a> {
         self.record.evidence.as_ref().is_some_and(|evidence| evidence.relation)
     }
 
-    /// Whether it can have to do with a convention: it uses its option, if that has one.
+    /// Whether it can have to do with a convention: it uses one of its options, if that has some.
     pub(super) fn may_show(&self, convention: &Convention) -> bool {
-        convention.option.is_none_or(|option| self.planned.uses(option))
+        let options = &convention.options;
+        options.is_empty() || options.iter().any(|option| self.planned.uses(*option))
     }
 
     /// Whether nothing that came back is wrong, where something did.

@@ -103,7 +103,7 @@ fn settles(found: &[&Convention], before: &[JudgedCase<'_>], after: &[JudgedCase
 /// Whether the convention is about masks: what is true everywhere hides nothing by the standard,
 /// and everything by it.
 pub(super) fn is_of_masks(convention: &Convention) -> bool {
-    convention.option == Some(CallOption::Mask)
+    convention.options.contains(&CallOption::Mask)
 }
 
 /// Whether calls without a mask are put with one that is true everywhere, as a target that takes a

@@ -130,7 +130,7 @@ pub(super) fn explain_argument(argument: Argument, catalog: &Catalog) {
     }
     let Some(option) = option else { return };
     for convention in
-        catalog.conventions.values().filter(|convention| convention.option == Some(option))
+        catalog.conventions.values().filter(|convention| convention.options.contains(&option))
     {
         say!(
             "declare  --convention {}={}: {}",
