@@ -187,7 +187,9 @@ impl IndexExpr {
         &self.0.text
     }
 
-    /// The value; `None` for a zero divisor or an overflow.
+    /// The value; `None` for a zero divisor or an overflow. What is right of a false `and`, or of a
+    /// true `or`, is not looked at.
+    #[inline]
     pub fn eval(&self, env: &IndexEnv) -> Option<i64> {
         self.0.tree.eval(env)
     }
@@ -235,7 +237,17 @@ impl IndexExpr {
         matches!(self.0.tree, Tree::Binary(BinaryOp::Or, _))
     }
 
+    /// The value for each key, `env.j` aside: what is the same for all keys is computed once.
+    pub fn along_keys(&self, env: &IndexEnv) -> impl FnMut(usize) -> Option<i64> + use<> {
+        let (tree, mut env) = (self.0.tree.along_keys(env), *env);
+        move |j| {
+            env.j = i64::try_from(j).unwrap_or(i64::MAX);
+            tree.eval(&env)
+        }
+    }
+
     /// Whether the expression, read as a condition, holds.
+    #[inline]
     pub fn holds(&self, env: &IndexEnv) -> bool {
         self.eval(env).is_some_and(|value| value != 0)
     }
@@ -346,6 +358,32 @@ impl Tree {
         }
     }
 
+    /// The same for `env`, whatever the key. What has no value stays as it is.
+    fn along_keys(&self, env: &IndexEnv) -> Self {
+        let one = |x: &Self| Box::new(x.along_keys(env));
+        let both = |args: &[Self; 2]| Box::new(args.each_ref().map(|x| x.along_keys(env)));
+        if !self.mentions(IndexName::Key)
+            && let Some(value) = self.eval(env)
+        {
+            return Self::Number(value);
+        }
+        match self {
+            Self::Number(x) => Self::Number(*x),
+            Self::Name(name) => Self::Name(*name),
+            Self::Neg(x) => Self::Neg(one(x)),
+            Self::Not(x) => Self::Not(one(x)),
+            Self::Power(x) => Self::Power(one(x)),
+            Self::Min(args) => Self::Min(both(args)),
+            Self::Max(args) => Self::Max(both(args)),
+            Self::Binary(op, args) => match (op, both(args)) {
+                (BinaryOp::And, both) if matches!(both[0], Self::Number(0)) => Self::Number(0),
+                (op, both) => Self::Binary(*op, both),
+            },
+        }
+    }
+
+    // Compiled where it is used: it is called for every element of every prediction.
+    #[inline]
     fn eval(&self, env: &IndexEnv) -> Option<i64> {
         let both = |[x, y]: &[Self; 2]| Some((x.eval(env)?, y.eval(env)?));
         Some(match self {
@@ -360,7 +398,13 @@ impl Tree {
             Self::Min(args) => both(args).map(|(x, y)| x.min(y))?,
             Self::Max(args) => both(args).map(|(x, y)| x.max(y))?,
             Self::Binary(op, args) => {
-                let (x, y) = both(args)?;
+                let x = args[0].eval(env)?;
+                match op {
+                    BinaryOp::Or if x != 0 => return Some(1),
+                    BinaryOp::And if x == 0 => return Some(0),
+                    _ => {}
+                }
+                let y = args[1].eval(env)?;
                 match op {
                     BinaryOp::Or => i64::from(x != 0 || y != 0),
                     BinaryOp::And => i64::from(x != 0 && y != 0),
@@ -411,6 +455,7 @@ impl IndexEnv {
         }
     }
 
+    #[inline]
     fn value(&self, name: IndexName) -> i64 {
         match name {
             IndexName::Extent(extent) => i64::try_from(extent.of(self.dims)).unwrap_or(i64::MAX),

@@ -8,6 +8,7 @@ mod dtype;
 mod example;
 mod fit;
 mod format;
+mod index;
 mod json;
 mod meaning;
 mod nearest;

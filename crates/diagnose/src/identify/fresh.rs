@@ -118,10 +118,16 @@ impl<'a> Pool<'a> {
             if leading.len() < 2 {
                 return;
             }
-            let split = self
-                .open()
-                .map(|(at, record)| (self.groups(known, &leading, record), at))
-                .max_by_key(|(groups, at)| (*groups, std::cmp::Reverse(*at)));
+            let mut split: Option<(usize, usize)> = None;
+            for (at, record) in self.open() {
+                let groups = self.groups(known, &leading, record);
+                if split.is_none_or(|(most, _)| groups > most) {
+                    split = Some((groups, at));
+                }
+                if groups == leading.len() {
+                    break;
+                }
+            }
             let Some((groups, at)) = split else { return };
             if groups < 2 {
                 return;

@@ -73,7 +73,7 @@ pub fn identify(
     let Some((_, contract)) = failures.first() else { return Vec::new() };
     let records = chosen(failures, right, base);
     let looseness = records.iter().map(Record::looseness).fold(1.0, f64::max);
-    let mut known = Known { base, layers: Vec::new(), records };
+    let mut known = Known::new(base, records);
     let mut found: Vec<Found> = Vec::new();
     let mut pool: Option<Pool<'_>> = None;
     let mut fresh = Some(fresh);
@@ -98,10 +98,7 @@ pub fn identify(
         let Some((candidate, put, foretold)) = decided(&mut known, pool, &mut candidates) else {
             break;
         };
-        known.layers.push(candidate.layer());
-        let layers: Vec<&Layer> = known.layers.iter().collect();
-        let after = known.records.iter().filter_map(|record| record.on(base, &layers)).collect();
-        let before = std::mem::replace(&mut known.records, after);
+        let before = known.add_layer(candidate.layer());
         if !is_name(&candidate, put, foretold) && !is_part(&candidate, put, foretold) {
             break;
         }
@@ -176,7 +173,7 @@ pub fn foretells(
     let looseness = records.iter().map(Record::looseness).fold(1.0, f64::max);
     let Layer { formula, when } = Layer::from(fault);
     let candidate = Candidate::of(formula, when);
-    let known = Known { base, layers: Vec::new(), records };
+    let known = Known::new(base, records);
     let mut pool = Pool::new(fresh, base, contract, looseness);
     let Confirmed { put, seen, .. } = pool.confirm(&known, &candidate, CONFIRMING_FAULT);
     (put, seen.len())

@@ -1,5 +1,7 @@
 //! The search: every word is tried on a few small wrong calls, and what survives meets all.
 
+use std::cell::{RefCell, RefMut};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use qkvet_engine::lowering::{call_env, width_of};
@@ -148,15 +150,60 @@ impl Candidate {
     }
 }
 
+/// What was found out of a word: the search begins again with every few calls that join.
+#[derive(Debug)]
+struct Remembered {
+    word: Word,
+    /// By number of the record; `None` where nothing is predicted.
+    bearings: BTreeMap<usize, Option<Bearing>>,
+    told: Told,
+}
+
 /// What is known: calls, and what is thought so far.
 pub(super) struct Known<'a> {
     pub(super) base: &'a Meaning,
     pub(super) layers: Vec<Layer>,
-    /// Wrong under what is thought so far and right ones, the cheapest first.
+    /// Wrong under what is thought so far and right ones, the cheapest first; then what joined.
     pub(super) records: Vec<Record>,
+    /// Of records and layers as they are.
+    memory: RefCell<Vec<Remembered>>,
 }
 
-impl Known<'_> {
+impl<'a> Known<'a> {
+    pub(super) fn new(base: &'a Meaning, records: Vec<Record>) -> Self {
+        Self { base, layers: Vec::new(), records, memory: RefCell::default() }
+    }
+
+    /// The same with one more layer; what the records were before.
+    pub(super) fn add_layer(&mut self, layer: Layer) -> Vec<Record> {
+        self.layers.push(layer);
+        self.memory.take();
+        let layers: Vec<&Layer> = self.layers.iter().collect();
+        let after = self.records.iter().filter_map(|record| record.on(self.base, &layers));
+        let after = after.collect();
+        std::mem::replace(&mut self.records, after)
+    }
+
+    fn remembered(&self, word: &Word) -> RefMut<'_, Remembered> {
+        RefMut::map(self.memory.borrow_mut(), |all| {
+            let at = all.iter().position(|one| one.word == *word).unwrap_or(all.len());
+            if at == all.len() {
+                let (bearings, told) = (BTreeMap::new(), Told::default());
+                all.push(Remembered { word: word.clone(), bearings, told });
+            }
+            &mut all[at]
+        })
+    }
+
+    /// What a word says of a record.
+    fn bearing(&self, word: &Word, layer: &Layer, at: usize) -> Option<Bearing> {
+        let mut remembered = self.remembered(word);
+        *remembered.bearings.entry(at).or_insert_with(|| {
+            let record = &self.records[at];
+            self.predicted(record, layer).map(|predicted| record.bearing(&predicted))
+        })
+    }
+
     fn under<'l>(&'l self, layer: &'l Layer) -> Vec<&'l Layer> {
         self.layers.iter().chain([layer]).collect()
     }
@@ -168,7 +215,9 @@ impl Known<'_> {
 
     /// The candidates, the best first.
     pub(super) fn candidates(&self) -> Vec<Candidate> {
-        let wrong: Vec<&Record> = self.records.iter().filter(|it| it.is_wrong()).collect();
+        let numbers: Vec<usize> =
+            (0..self.records.len()).filter(|at| self.records[*at].is_wrong()).collect();
+        let wrong: Vec<&Record> = numbers.iter().map(|at| &self.records[*at]).collect();
         if wrong.is_empty() {
             return Vec::new();
         }
@@ -182,12 +231,12 @@ impl Known<'_> {
             all.iter().filter(|word| self.survives(word, &tried)).cloned().collect();
         let fitted = |family| self.fitted(family, &wrong, &tried);
         survivors.extend(families().iter().filter_map(fitted));
-        let survivors = self.likeliest(survivors, &wrong);
+        let survivors = self.likeliest(survivors, &numbers);
         let mut best: Vec<f64> = Vec::new();
         let mut counted: Vec<(f64, Word)> = Vec::new();
         for word in survivors {
             let worst = best.get(MAX_WORDS[0] - 1).map(|score| score - SLACK);
-            if let Some(score) = self.count(&word, &wrong, worst) {
+            if let Some(score) = self.count(&word, &numbers, worst) {
                 best.insert(best.partition_point(|other| *other >= score), score);
                 best.truncate(MAX_WORDS[0]);
                 counted.push((score, word));
@@ -197,7 +246,10 @@ impl Known<'_> {
         let mut found: Vec<Candidate> = self
             .leading(counted, worst)
             .into_iter()
-            .filter_map(|word| self.candidate(word, Told::default()))
+            .filter_map(|word| {
+                let told = self.remembered(&word).told.clone();
+                self.candidate(word, told)
+            })
             .collect();
         let is_named = found.iter().any(|it| it.score >= ENOUGH && it.is_clean());
         if self.layers.is_empty() && !is_named {
@@ -221,7 +273,7 @@ impl Known<'_> {
 
     /// The words that explain most of the cheapest wrong calls, where many survive: in narrow
     /// formats a few small calls refute little.
-    fn likeliest(&self, words: Vec<Word>, wrong: &[&Record]) -> Vec<Word> {
+    fn likeliest(&self, words: Vec<Word>, wrong: &[usize]) -> Vec<Word> {
         if words.len() <= MAX_SURVIVORS {
             return words;
         }
@@ -238,14 +290,13 @@ impl Known<'_> {
     fn leading(&self, mut counted: Vec<(f64, Word)>, worst: f64) -> Vec<Word> {
         counted.retain(|(score, _)| *score >= worst - SLACK);
         counted.sort_by(|x, y| y.0.total_cmp(&x.0));
-        let right: Vec<&Record> = self.records.iter().filter(|it| !it.is_wrong()).collect();
+        let right: Vec<usize> =
+            (0..self.records.len()).filter(|at| !self.records[*at].is_wrong()).collect();
         let spoiled = |word: &Word| {
             let layer = Layer::always(&word.formula);
-            let concerned: Vec<&&Record> =
-                right.iter().filter(|record| self.concerns(word, record)).collect();
+            let concerned: Vec<usize> = self.concerned(word, &right).collect();
             sample_evenly(&concerned, MAX_RIGHT)
-                .filter_map(|record| Some(record.bearing(&self.predicted(record, &layer)?)))
-                .filter(|bearing| *bearing == Bearing::Loss)
+                .filter(|at| self.bearing(word, &layer, **at) == Some(Bearing::Loss))
                 .count()
         };
         let rest = counted.split_off(MAX_WORDS[0].min(counted.len()));
@@ -258,21 +309,25 @@ impl Known<'_> {
 
     /// Wrong calls in which the word holds what was not held, less what its length costs; `None`
     /// where these are too few, or too few to come above `worst`.
-    fn count(&self, word: &Word, wrong: &[&Record], worst: Option<f64>) -> Option<f64> {
+    fn count(&self, word: &Word, wrong: &[usize], worst: Option<f64>) -> Option<f64> {
         let layer = Layer::always(&word.formula);
-        let concerned: Vec<&Record> =
-            wrong.iter().copied().filter(|record| self.concerns(word, record)).collect();
+        let concerned: Vec<usize> = self.concerned(word, wrong).collect();
         let score = |count: usize| count as f64 - 0.2 * word.bits;
         let mut count = 0;
-        for (number, record) in concerned.iter().enumerate() {
+        for (number, at) in concerned.iter().enumerate() {
             let most = score(count + concerned.len() - number);
             if worst.is_some_and(|worst| most < worst) {
                 return None;
             }
-            let bearing = self.predicted(record, &layer).map(|it| record.bearing(&it));
+            let bearing = self.bearing(word, &layer, *at);
             count += usize::from(matches!(bearing, Some(Bearing::Gain | Bearing::Mixed)));
         }
         (count >= MIN_EXPLAINED.min(wrong.len())).then(|| score(count))
+    }
+
+    /// Those of the records that can say something of the word.
+    fn concerned(&self, word: &Word, records: &[usize]) -> impl Iterator<Item = usize> {
+        records.iter().copied().filter(|at| self.concerns(word, &self.records[*at]))
     }
 
     /// Whether a call can say something of the word.
@@ -411,7 +466,8 @@ impl Known<'_> {
     pub(super) fn candidate(&self, word: Word, mut told: Told) -> Option<Candidate> {
         let layer = Layer::always(&word.formula);
         for (at, record) in self.records.iter().enumerate().skip(told.records) {
-            if !self.concerns(&word, record) {
+            let known = self.remembered(&word).bearings.get(&at).copied();
+            if !self.concerns(&word, record) || matches!(known, Some(None | Some(Bearing::Equal))) {
                 continue;
             }
             let Some(predicted) = self.predicted(record, &layer) else { continue };
@@ -421,6 +477,9 @@ impl Known<'_> {
             }
         }
         told.records = self.records.len();
+        if told.corrections.is_empty() {
+            self.remembered(&word).told = told.clone();
+        }
         let heard = told.heard(self);
         let of_elements = heard.iter().any(|(_, _, bearing)| *bearing == Bearing::Mixed);
         let mut samples = Vec::new();

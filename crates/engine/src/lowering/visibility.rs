@@ -77,10 +77,11 @@ impl<'a> Rules<'a> {
             if is_plain {
                 seen.extend((0..self.dims.n_k).map(sees));
             } else {
-                let env = |j: usize| self.here(h, i, j);
+                let here = self.here(h, i, 0);
+                let [mut shown, mut unseen] = [shown, unseen].map(|it| it.along_keys(&here));
+                let holds = |value: Option<i64>| value.is_some_and(|value| value != 0);
                 seen.extend(
-                    (0..self.dims.n_k)
-                        .map(|j| shown.holds(&env(j)) || sees(j) && !unseen.holds(&env(j))),
+                    (0..self.dims.n_k).map(|j| holds(shown(j)) || sees(j) && !holds(unseen(j))),
                 );
             }
             seen.extend((0..most).map(|number| zero_keys.get(i).is_some_and(|n| number < *n)));

@@ -108,10 +108,10 @@ impl Row {
             }
             Some(Twist::Counts { times, of }) => {
                 let mut counted = 0.0;
+                let mut times = times.along_keys(env);
                 for (j, term) in terms.iter_mut().enumerate() {
-                    let env = IndexEnv { j: i64::try_from(j).unwrap_or(0), ..*env };
                     let once = *term;
-                    let often = times.eval(&env).map_or(1.0, |n| n.max(0) as f64);
+                    let often = times(j).map_or(1.0, |n| n.max(0) as f64);
                     counted += if *of == CountOf::Values { once } else { once * often };
                     *term = if *of == CountOf::Sum { once } else { once * often };
                 }
@@ -442,9 +442,9 @@ impl Tiles<'_> {
 /// `n` keys in the order of their parts, and where each part ends, from part 0 to the last one that
 /// has a key; `None` where a part has no number, or too large a one.
 fn parts(part: &IndexExpr, env: &IndexEnv, n: usize) -> Option<(Vec<usize>, Vec<usize>)> {
+    let mut part = part.along_keys(env);
     let number = |j: usize| {
-        let env = IndexEnv { j: i64::try_from(j).unwrap_or(0), ..*env };
-        part.eval(&env).and_then(|number| usize::try_from(number).ok()).filter(|it| *it < MAX_PARTS)
+        part(j).and_then(|number| usize::try_from(number).ok()).filter(|it| *it < MAX_PARTS)
     };
     let numbers: Vec<usize> = (0..n).map(number).collect::<Option<_>>()?;
     let mut order: Vec<usize> = (0..n).collect();

@@ -5,7 +5,7 @@ use qkvet_spec::{
 };
 
 /// A formula that may be what a target computes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Word {
     pub(crate) formula: DeviationFormula,
     pub(crate) bits: f64,
