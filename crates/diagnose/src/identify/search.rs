@@ -1,6 +1,6 @@
 //! The search: every word is tried on a few small wrong calls, and what survives meets all.
 
-use std::cell::{RefCell, RefMut};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -184,21 +184,20 @@ impl<'a> Known<'a> {
         std::mem::replace(&mut self.records, after)
     }
 
-    fn remembered(&self, word: &Word) -> RefMut<'_, Remembered> {
-        RefMut::map(self.memory.borrow_mut(), |all| {
-            let at = all.iter().position(|one| one.word == *word).unwrap_or(all.len());
-            if at == all.len() {
-                let (bearings, told) = (BTreeMap::new(), Told::default());
-                all.push(Remembered { word: word.clone(), bearings, told });
-            }
-            &mut all[at]
-        })
+    /// The number of a word in the memory.
+    fn remembered(&self, word: &Word) -> usize {
+        let mut all = self.memory.borrow_mut();
+        let at = all.iter().position(|one| one.word == *word).unwrap_or(all.len());
+        if at == all.len() {
+            let (bearings, told) = (BTreeMap::new(), Told::default());
+            all.push(Remembered { word: word.clone(), bearings, told });
+        }
+        at
     }
 
-    /// What a word says of a record.
-    fn bearing(&self, word: &Word, layer: &Layer, at: usize) -> Option<Bearing> {
-        let mut remembered = self.remembered(word);
-        *remembered.bearings.entry(at).or_insert_with(|| {
+    /// What the word with a number says of a record.
+    fn bearing(&self, number: usize, layer: &Layer, at: usize) -> Option<Bearing> {
+        *self.memory.borrow_mut()[number].bearings.entry(at).or_insert_with(|| {
             let record = &self.records[at];
             self.predicted(record, layer).map(|predicted| record.bearing(&predicted))
         })
@@ -247,7 +246,8 @@ impl<'a> Known<'a> {
             .leading(counted, worst)
             .into_iter()
             .filter_map(|word| {
-                let told = self.remembered(&word).told.clone();
+                let number = self.remembered(&word);
+                let told = self.memory.borrow()[number].told.clone();
                 self.candidate(word, told)
             })
             .collect();
@@ -294,9 +294,9 @@ impl<'a> Known<'a> {
             (0..self.records.len()).filter(|at| !self.records[*at].is_wrong()).collect();
         let spoiled = |word: &Word| {
             let layer = Layer::always(&word.formula);
-            let concerned: Vec<usize> = self.concerned(word, &right).collect();
-            sample_evenly(&concerned, MAX_RIGHT)
-                .filter(|at| self.bearing(word, &layer, **at) == Some(Bearing::Loss))
+            let (number, concerned) = (self.remembered(word), self.concerned(word, &right));
+            sample_evenly(&concerned.collect::<Vec<usize>>(), MAX_RIGHT)
+                .filter(|at| self.bearing(number, &layer, **at) == Some(Bearing::Loss))
                 .count()
         };
         let rest = counted.split_off(MAX_WORDS[0].min(counted.len()));
@@ -313,13 +313,13 @@ impl<'a> Known<'a> {
         let layer = Layer::always(&word.formula);
         let concerned: Vec<usize> = self.concerned(word, wrong).collect();
         let score = |count: usize| count as f64 - 0.2 * word.bits;
-        let mut count = 0;
-        for (number, at) in concerned.iter().enumerate() {
-            let most = score(count + concerned.len() - number);
+        let (number, mut count) = (self.remembered(word), 0);
+        for (seen, at) in concerned.iter().enumerate() {
+            let most = score(count + concerned.len() - seen);
             if worst.is_some_and(|worst| most < worst) {
                 return None;
             }
-            let bearing = self.bearing(word, &layer, *at);
+            let bearing = self.bearing(number, &layer, *at);
             count += usize::from(matches!(bearing, Some(Bearing::Gain | Bearing::Mixed)));
         }
         (count >= MIN_EXPLAINED.min(wrong.len())).then(|| score(count))
@@ -465,8 +465,9 @@ impl<'a> Known<'a> {
     /// of the first of the records.
     pub(super) fn candidate(&self, word: Word, mut told: Told) -> Option<Candidate> {
         let layer = Layer::always(&word.formula);
+        let number = self.remembered(&word);
         for (at, record) in self.records.iter().enumerate().skip(told.records) {
-            let known = self.remembered(&word).bearings.get(&at).copied();
+            let known = self.memory.borrow()[number].bearings.get(&at).copied();
             if !self.concerns(&word, record) || matches!(known, Some(None | Some(Bearing::Equal))) {
                 continue;
             }
@@ -478,7 +479,7 @@ impl<'a> Known<'a> {
         }
         told.records = self.records.len();
         if told.corrections.is_empty() {
-            self.remembered(&word).told = told.clone();
+            self.memory.borrow_mut()[number].told = told.clone();
         }
         let heard = told.heard(self);
         let of_elements = heard.iter().any(|(_, _, bearing)| *bearing == Bearing::Mixed);
