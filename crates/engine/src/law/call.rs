@@ -161,7 +161,7 @@ pub(super) fn malformed(result: CallResult<'_>, expected: &Expected) -> Option<E
 /// The enclosure as balls, without any target's error.
 pub(super) fn exact_balls(expected: &Expected) -> BallMatrices {
     let [b, h, rows, cols] = expected.shape;
-    BallMatrices { batch: Some(b), heads: Some(h), rows, cols, data: expected.exact.clone() }
+    BallMatrices { batch: Some(b), heads: Some(h), rows, cols, data: expected.exact.clone().into() }
 }
 
 /// The target's result as balls: its numbers, each with the contract's bound. NaN has an infinite
@@ -169,8 +169,8 @@ pub(super) fn exact_balls(expected: &Expected) -> BallMatrices {
 pub(super) fn target_balls(tensor: &Tensor, expected: &Expected) -> BallMatrices {
     let [b, h, rows, cols] = expected.shape;
     let n = tensor.data.len().min(expected.hard.len());
-    let data = (0..n).map(|at| target_ball(tensor.data[at], expected, at)).collect();
-    BallMatrices { batch: Some(b), heads: Some(h), rows, cols, data }
+    let data: Vec<_> = (0..n).map(|at| target_ball(tensor.data[at], expected, at)).collect();
+    BallMatrices { batch: Some(b), heads: Some(h), rows, cols, data: data.into() }
 }
 
 fn target_ball(mid: f64, expected: &Expected, at: usize) -> Ball {

@@ -1,6 +1,8 @@
 //! The value of a formula without any target: what a call returns under a meaning is its own
 //! enclosure.
 
+use std::sync::Arc;
+
 use qkvet_spec::syntax::Expr;
 use qkvet_spec::{Call, Case, CheckedLaw, Response, Target};
 
@@ -100,7 +102,7 @@ fn value_of(
         }
         Value::Matrices(_) | Value::CaseOption(..) | Value::Returned(_) => {
             let m = evaluator.matrices(&value)?;
-            Enclosed::Matrix { rows: m.rows, cols: m.cols, data: m.data }
+            Enclosed::Matrix { rows: m.rows, cols: m.cols, data: Arc::unwrap_or_clone(m.data) }
         }
     })
 }

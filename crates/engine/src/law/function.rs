@@ -88,13 +88,18 @@ impl Evaluator<'_> {
                 let m = self.matrix(&args[0])?;
                 let ranges = m.over_rows(Ball::max).zip(&m.over_rows(Ball::min), |x, y| x - y);
                 return Ok(Value::Number(
-                    ranges.data.into_iter().reduce(Ball::max).unwrap_or(Ball::exact(0.0)),
+                    ranges.data.iter().copied().reduce(Ball::max).unwrap_or(Ball::exact(0.0)),
                 ));
             }
             "norm_max" => {
                 let m = self.matrix(&args[0])?;
                 return Ok(Value::Number(
-                    m.data.into_iter().map(Ball::abs).reduce(Ball::max).unwrap_or(Ball::exact(0.0)),
+                    m.data
+                        .iter()
+                        .copied()
+                        .map(Ball::abs)
+                        .reduce(Ball::max)
+                        .unwrap_or(Ball::exact(0.0)),
                 ));
             }
             "norm_2" => return Ok(Value::Number(self.matrix(&args[0])?.norm_2())),
@@ -213,13 +218,13 @@ impl Evaluator<'_> {
                 match function {
                     "item" => {
                         let b = self.index(&args[1], batch)?;
-                        let data = (0..heads).flat_map(|h| m.at(b, h).to_vec()).collect();
-                        BallMatrices { batch: None, data, ..m }
+                        let data: Vec<_> = (0..heads).flat_map(|h| m.at(b, h).to_vec()).collect();
+                        BallMatrices { batch: None, data: data.into(), ..m }
                     }
                     "head" => {
                         let h = self.index(&args[1], heads)?;
-                        let data = (0..batch).flat_map(|b| m.at(b, h).to_vec()).collect();
-                        BallMatrices { heads: None, data, ..m }
+                        let data: Vec<_> = (0..batch).flat_map(|b| m.at(b, h).to_vec()).collect();
+                        BallMatrices { heads: None, data: data.into(), ..m }
                     }
                     // 0 where the mask shows a key, −∞ where it hides one.
                     _ => m.each(|x| {
@@ -280,7 +285,7 @@ impl Evaluator<'_> {
                 );
             }
         }
-        Ok(BallMatrices { batch, heads, rows: yes.rows, cols: yes.cols, data })
+        Ok(BallMatrices { batch, heads, rows: yes.rows, cols: yes.cols, data: data.into() })
     }
 
     /// 1 for the keys that no query head of their group sees at row `i`. An empty row that means
@@ -303,8 +308,15 @@ impl Evaluator<'_> {
                     .for_each(|(hidden, seen)| *hidden &= !seen && !all_matter);
             }
         }
-        let data = hidden.into_iter().map(|h| Ball::exact(f64::from(u8::from(h)))).collect();
-        BallMatrices { batch: Some(d.b), heads: Some(d.h_k), rows: d.n_k, cols: 1, data }
+        let data: Vec<_> =
+            hidden.into_iter().map(|h| Ball::exact(f64::from(u8::from(h)))).collect();
+        BallMatrices {
+            batch: Some(d.b),
+            heads: Some(d.h_k),
+            rows: d.n_k,
+            cols: 1,
+            data: data.into(),
+        }
     }
 
     fn attention(
@@ -458,7 +470,7 @@ impl Evaluator<'_> {
 
 fn stack_heads(parts: &[BallMatrices]) -> BallMatrices {
     let first = &parts[0];
-    let data = (0..first.batch.unwrap_or(1))
+    let data: Vec<_> = (0..first.batch.unwrap_or(1))
         .flat_map(|b| parts.iter().flat_map(move |part| part.at(b, 0).to_vec()))
         .collect();
     BallMatrices {
@@ -466,7 +478,7 @@ fn stack_heads(parts: &[BallMatrices]) -> BallMatrices {
         heads: Some(parts.len()),
         rows: first.rows,
         cols: first.cols,
-        data,
+        data: data.into(),
     }
 }
 
@@ -482,7 +494,7 @@ fn mean_heads(m: &BallMatrices) -> BallMatrices {
         }
         data.extend(sum.into_iter().map(|sum| sum / count));
     }
-    BallMatrices { batch: m.batch, heads: None, rows: m.rows, cols: m.cols, data }
+    BallMatrices { batch: m.batch, heads: None, rows: m.rows, cols: m.cols, data: data.into() }
 }
 
 /// `diag(c) · X`; leads must already agree or be absent.
@@ -500,5 +512,5 @@ fn concat_rows(x: &BallMatrices, y: &BallMatrices) -> BallMatrices {
             data.extend_from_slice(y.at(b, h));
         }
     }
-    BallMatrices { batch, heads, rows: x.rows + y.rows, cols: x.cols, data }
+    BallMatrices { batch, heads, rows: x.rows + y.rows, cols: x.cols, data: data.into() }
 }

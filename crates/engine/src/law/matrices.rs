@@ -1,7 +1,10 @@
 //! Ball matrices with optional batch and head axes: the values that laws compute with.
 
+use std::sync::Arc;
+
 use qkvet_spec::{Element, Matrices};
 
+use super::product::push_product;
 use crate::ball::Ball;
 
 /// `(batch?, heads?, rows, cols)` balls, row-major.
@@ -11,14 +14,16 @@ pub(super) struct BallMatrices {
     pub(super) heads: Option<usize>,
     pub(super) rows: usize,
     pub(super) cols: usize,
-    pub(super) data: Vec<Ball>,
+    /// Shared: a name is read several times.
+    pub(super) data: Arc<Vec<Ball>>,
 }
 
 impl BallMatrices {
     /// One matrix for all items and heads.
     pub(super) fn plain(rows: usize, cols: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
-        let data = (0..rows * cols).map(|at| Ball::exact(entry(at / cols, at % cols))).collect();
-        Self { batch: None, heads: None, rows, cols, data }
+        let data: Vec<_> =
+            (0..rows * cols).map(|at| Ball::exact(entry(at / cols, at % cols))).collect();
+        Self { batch: None, heads: None, rows, cols, data: data.into() }
     }
 
     /// The exact numbers of a binding.
@@ -28,7 +33,7 @@ impl BallMatrices {
             heads: m.heads,
             rows: m.rows,
             cols: m.cols,
-            data: m.data.iter().map(|x| Ball::exact(*x)).collect(),
+            data: Arc::new(m.data.iter().map(|x| Ball::exact(*x)).collect()),
         }
     }
 
@@ -60,12 +65,12 @@ impl BallMatrices {
                 make(self.at(b, h), &mut data);
             }
         }
-        Self { batch: self.batch, heads: self.heads, rows, cols, data }
+        Self { batch: self.batch, heads: self.heads, rows, cols, data: data.into() }
     }
 
     /// Entry by entry.
     pub(super) fn each(&self, f: impl Fn(Ball) -> Ball) -> Self {
-        Self { data: self.data.iter().map(|x| f(*x)).collect(), ..*self }
+        Self { data: Arc::new(self.data.iter().map(|x| f(*x)).collect()), ..*self }
     }
 
     /// The rows of the given numbers.
@@ -120,35 +125,21 @@ impl BallMatrices {
                 data.extend(self.at(b, h).iter().zip(other.at(b, h)).map(|(x, y)| f(*x, *y)));
             }
         }
-        Self { batch, heads, rows: self.rows, cols: self.cols, data }
+        Self { batch, heads, rows: self.rows, cols: self.cols, data: data.into() }
     }
 
     /// The matrix product; leads must already agree or be absent.
     pub(super) fn matmul(&self, other: &Self) -> Self {
         let (batch, heads) = (self.batch.or(other.batch), self.heads.or(other.heads));
         let (rows, inner, cols) = (self.rows, self.cols, other.cols);
-        let mut data = Vec::with_capacity(batch.unwrap_or(1) * heads.unwrap_or(1) * rows * cols);
+        let size = batch.unwrap_or(1) * heads.unwrap_or(1) * rows * cols;
+        let mut data = Vec::with_capacity(size);
         for b in 0..batch.unwrap_or(1) {
             for h in 0..heads.unwrap_or(1) {
-                let (x, y) = (self.at(b, h), other.at(b, h));
-                for i in 0..rows {
-                    let start = data.len();
-                    data.resize(start + cols, Ball::exact(0.0));
-                    for (t, factor) in x[i * inner..(i + 1) * inner].iter().enumerate() {
-                        // An exact zero contributes nothing; permutations are mostly zeros.
-                        if *factor == Ball::exact(0.0) {
-                            continue;
-                        }
-                        let row = &y[t * cols..(t + 1) * cols];
-                        data[start..]
-                            .iter_mut()
-                            .zip(row)
-                            .for_each(|(sum, v)| *sum = *sum + *factor * *v);
-                    }
-                }
+                push_product(&mut data, (self.at(b, h), other.at(b, h)), (rows, inner, cols));
             }
         }
-        Self { batch, heads, rows, cols, data }
+        Self { batch, heads, rows, cols, data: data.into() }
     }
 
     /// `(n, h·d)` as `h` heads of `(n, d)`: head `h` has the columns from `h·d` on.
@@ -161,7 +152,13 @@ impl BallMatrices {
                 rows.for_each(|row| data.extend_from_slice(&row[h * width..(h + 1) * width]));
             }
         }
-        Self { batch: self.batch, heads: Some(heads), rows: self.rows, cols: width, data }
+        Self {
+            batch: self.batch,
+            heads: Some(heads),
+            rows: self.rows,
+            cols: width,
+            data: data.into(),
+        }
     }
 
     /// The heads side by side: `h` heads of `(n, d)` as `(n, h·d)`.
@@ -175,7 +172,13 @@ impl BallMatrices {
                 });
             }
         }
-        Self { batch: self.batch, heads: None, rows: self.rows, cols: heads * self.cols, data }
+        Self {
+            batch: self.batch,
+            heads: None,
+            rows: self.rows,
+            cols: heads * self.cols,
+            data: data.into(),
+        }
     }
 
     /// The largest root of the sum of squares of the elements of a matrix, over items and heads.

@@ -11,6 +11,7 @@ mod evaluate;
 mod expression;
 mod function;
 mod matrices;
+mod product;
 mod read_keys;
 mod refusal;
 mod relation;

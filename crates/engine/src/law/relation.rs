@@ -149,7 +149,7 @@ pub(super) fn decide_at(
     let (left, right) = (left.zip(right, |x, _| x), left.zip(right, |_, y| y));
     let (mut is_decided, mut undecided) = (false, None);
     let mut decision = Decision::pass();
-    for (at, (x, y)) in left.data.iter().zip(&right.data).enumerate() {
+    for (at, (x, y)) in left.data.iter().zip(right.data.iter()).enumerate() {
         let (verdict, margin) = match relation {
             Relates::Equal => equal(*x, *y),
             Relates::AtMost => at_most(*x, *y),

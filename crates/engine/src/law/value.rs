@@ -58,13 +58,13 @@ impl Evaluator<'_> {
             let b = at / (full[3] * full[2] * full[1]);
             Ball::exact(data[crate::lowering::broadcast_at(shape, [b, h, i, j])])
         };
-        let data = (0..full.iter().product()).map(entry).collect();
+        let data: Vec<_> = (0..full.iter().product()).map(entry).collect();
         let matrices = BallMatrices {
             batch: Some(full[0]),
             heads: Some(full[1]),
             rows: full[2],
             cols: full[3],
-            data,
+            data: data.into(),
         };
         Ok(Value::CaseOption(name, matrices))
     }
@@ -77,9 +77,15 @@ impl Evaluator<'_> {
     /// 1 where a query of the case sees a key: `(b, h_q, n_q, n_k)`.
     pub(super) fn visible_matrix(&self) -> BallMatrices {
         let d = self.case.dims;
-        let data =
+        let data: Vec<_> =
             self.visible().into_iter().map(|sees| Ball::exact(f64::from(u8::from(sees)))).collect();
-        BallMatrices { batch: Some(d.b), heads: Some(d.h_q), rows: d.n_q, cols: d.n_k, data }
+        BallMatrices {
+            batch: Some(d.b),
+            heads: Some(d.h_q),
+            rows: d.n_q,
+            cols: d.n_k,
+            data: data.into(),
+        }
     }
 
     /// What ALiBi adds to the logits of the case: `(b, h_q, n_q, n_k)`, 0 where it has none.
@@ -96,7 +102,13 @@ impl Evaluator<'_> {
                 }));
             }
         }
-        BallMatrices { batch: Some(d.b), heads: Some(d.h_q), rows: d.n_q, cols: d.n_k, data }
+        BallMatrices {
+            batch: Some(d.b),
+            heads: Some(d.h_q),
+            rows: d.n_q,
+            cols: d.n_k,
+            data: data.into(),
+        }
     }
 
     /// The logit of each query head's sink: `(h_q, 1, 1)`, −∞ where the case has none.
@@ -104,10 +116,10 @@ impl Evaluator<'_> {
         let h_q = self.case.dims.h_q;
         let used = self.judge.meaning.sinks == qkvet_spec::Sinks::Used;
         let sinks = self.case.options.sinks.as_ref().filter(|_| used);
-        let data = (0..h_q)
+        let data: Vec<_> = (0..h_q)
             .map(|h| Ball::exact(sinks.map_or(f64::NEG_INFINITY, |sinks| sinks.data[h])))
             .collect();
-        BallMatrices { batch: None, heads: Some(h_q), rows: 1, cols: 1, data }
+        BallMatrices { batch: None, heads: Some(h_q), rows: 1, cols: 1, data: data.into() }
     }
 
     /// The index maps of the meaning for the case.
@@ -132,8 +144,14 @@ impl Evaluator<'_> {
                 empty
             })
         };
-        let data = (0..d.b * d.h_q * d.n_q).map(entry).collect();
-        BallMatrices { batch: Some(d.b), heads: Some(d.h_q), rows: d.n_q, cols: 1, data }
+        let data: Vec<_> = (0..d.b * d.h_q * d.n_q).map(entry).collect();
+        BallMatrices {
+            batch: Some(d.b),
+            heads: Some(d.h_q),
+            rows: d.n_q,
+            cols: 1,
+            data: data.into(),
+        }
     }
 
     /// A number.
@@ -161,7 +179,13 @@ impl Evaluator<'_> {
             Value::Matrices(m) | Value::CaseOption(_, m) => Ok(m.clone()),
             Value::Number(_) | Value::Integer(_) => {
                 let x = self.number(value)?;
-                Ok(BallMatrices { batch: None, heads: None, rows: 1, cols: 1, data: vec![x] })
+                Ok(BallMatrices {
+                    batch: None,
+                    heads: None,
+                    rows: 1,
+                    cols: 1,
+                    data: vec![x].into(),
+                })
             }
             Value::Returned(at) => {
                 let (record, expected) = (&self.session.records[*at], &self.session.expected[*at]);
@@ -252,7 +276,7 @@ impl Evaluator<'_> {
             heads: Some(self.case.dims.h_q),
             rows: m.rows,
             cols: m.cols,
-            data,
+            data: data.into(),
         }
     }
 }

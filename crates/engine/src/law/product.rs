@@ -1,0 +1,81 @@
+//! Products of matrices of balls.
+
+use pulp::{Arch, Simd, WithSimd};
+
+use crate::ball::Ball;
+
+/// Balls by their parts: what one instruction takes several of.
+struct Parts {
+    mid: Vec<f64>,
+    rad: Vec<f64>,
+    soft: Vec<f64>,
+}
+
+impl Parts {
+    fn of(balls: &[Ball]) -> Self {
+        Self {
+            mid: balls.iter().map(|ball| ball.mid).collect(),
+            rad: balls.iter().map(|ball| ball.rad).collect(),
+            soft: balls.iter().map(|ball| ball.soft).collect(),
+        }
+    }
+
+    /// Adds what `term` makes of each of the balls of `other` from `start` on.
+    #[inline(always)]
+    fn add(&mut self, other: &Self, start: usize, term: impl Fn(Ball) -> Ball) {
+        let n = self.mid.len();
+        let (mid, rad, soft) = (&mut self.mid[..n], &mut self.rad[..n], &mut self.soft[..n]);
+        let range = start..start + n;
+        let theirs = (&other.mid[range.clone()], &other.rad[range.clone()], &other.soft[range]);
+        for c in 0..n {
+            let sum = Ball { mid: mid[c], rad: rad[c], soft: soft[c] };
+            let other = Ball { mid: theirs.0[c], rad: theirs.1[c], soft: theirs.2[c] };
+            let sum = sum + term(other);
+            (mid[c], rad[c], soft[c]) = (sum.mid, sum.rad, sum.soft);
+        }
+    }
+}
+
+/// Adds `x · y` to `data`, for `x` of `(rows, inner)` and `y` of `(inner, cols)`.
+pub(super) fn push_product(
+    data: &mut Vec<Ball>,
+    (x, y): (&[Ball], &[Ball]),
+    (rows, inner, cols): (usize, usize, usize),
+) {
+    let y = Parts::of(y);
+    let mut sums = Parts::of(&vec![Ball::exact(0.0); cols]);
+    for i in 0..rows {
+        let factors = &x[i * inner..(i + 1) * inner];
+        for part in [&mut sums.mid, &mut sums.rad, &mut sums.soft] {
+            part.fill(0.0);
+        }
+        Arch::new().dispatch(Products { sums: &mut sums, factors, rows: &y });
+        let parts = sums.mid.iter().zip(&sums.rad).zip(&sums.soft);
+        data.extend(parts.map(|((mid, rad), soft)| Ball { mid: *mid, rad: *rad, soft: *soft }));
+    }
+}
+
+/// Adds the products of factors and rows.
+struct Products<'a> {
+    sums: &'a mut Parts,
+    factors: &'a [Ball],
+    rows: &'a Parts,
+}
+
+impl WithSimd for Products<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { sums, factors, rows } = self;
+        let cols = sums.mid.len();
+        for (at, factor) in factors.iter().enumerate() {
+            // Permutations are exact zeros and ones: they copy rows and round nothing.
+            if *factor == Ball::exact(1.0) {
+                sums.add(rows, at * cols, |term| term);
+            } else if *factor != Ball::exact(0.0) {
+                sums.add(rows, at * cols, |term| *factor * term);
+            }
+        }
+    }
+}
