@@ -149,6 +149,8 @@ pub(super) struct JudgedCase<'a> {
     pub(super) calls: Vec<CallRecord>,
     /// What else views gave, where it failed in both layouts.
     pub(super) on_views: Option<Box<OnViews>>,
+    /// The same case by its numbers alone, where it failed for a wider format.
+    pub(super) by_numbers: Option<Box<Self>>,
     /// Where the numbers come from that its results were compared with.
     pub(super) references: References,
     /// How its calls were put and answered.
@@ -192,6 +194,7 @@ impl<'a> JudgedCase<'a> {
             },
             calls: Vec::new(),
             on_views: None,
+            by_numbers: None,
             references: References::default(),
             handling: Handling::default(),
             ended: false,

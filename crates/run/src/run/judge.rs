@@ -20,6 +20,7 @@ use super::error::RunError;
 use super::plan::Plan;
 use super::state::RunState;
 use super::stop::{Count, Deadline};
+use super::wider::granted;
 use crate::adapters::OpenTarget;
 use crate::config::RunConfig;
 use crate::store::Store;
@@ -140,16 +141,7 @@ impl<'a> Shared<'_, 'a> {
                 break;
             }
             let planned = &self.plan.cases[self.plan.order[at]];
-            let put = |drawn| {
-                judge_case(
-                    self.config,
-                    target,
-                    (planned, drawn),
-                    (self.meaning.into(), None),
-                    store,
-                )
-            };
-            let result = drawn.and_then(put);
+            let result = drawn.and_then(|drawn| self.put(&drawn, planned, target, store));
             if is_ended() {
                 // The case that was running may have been cut off: it is not decided.
                 break;
@@ -165,6 +157,25 @@ impl<'a> Shared<'_, 'a> {
                 break;
             }
         }
+    }
+
+    /// Puts one case, and once more by its numbers where a wider format is all that is known to be
+    /// wrong.
+    fn put(
+        &self,
+        drawn: &DrawnCase<'a>,
+        planned: &PlannedCase<'a>,
+        target: &mut OpenTarget,
+        store: Option<(&Store, usize)>,
+    ) -> Result<JudgedCase<'a>, RunError> {
+        let basis = Basis::from(self.meaning);
+        let mut put =
+            |basis| judge_case(self.config, target, (planned, drawn), (basis, None), store);
+        let mut judged = put(basis)?;
+        if let Some(granted) = granted(self.config, &judged) {
+            judged.by_numbers = Some(Box::new(put(Basis { contract: Some(&granted), ..basis })?));
+        }
+        Ok(judged)
     }
 }
 
@@ -280,7 +291,7 @@ pub(super) fn judge_again<'a, 's>(
     let (config, store) = (workers.config, workers.running().map(|store| (store, 0)));
     let drawn = DrawnCase::draw(config, planned)?;
     let basis = basis.into();
-    judge_case(config, &mut workers.targets[0], (planned, drawn), (basis, threads), store)
+    judge_case(config, &mut workers.targets[0], (planned, &drawn), (basis, threads), store)
 }
 
 /// A case, and what is to be decided of it.
@@ -300,17 +311,17 @@ impl<'a> DrawnCase<'a> {
 fn judge_case<'a>(
     config: &RunConfig<'a>,
     open: &mut OpenTarget,
-    (planned, drawn): (&PlannedCase<'a>, DrawnCase<'a>),
+    (planned, drawn): (&PlannedCase<'a>, &DrawnCase<'a>),
     (basis, threads): (Basis<'_>, Option<Threads>),
     store: Option<(&Store, usize)>,
 ) -> Result<JudgedCase<'a>, RunError> {
-    let DrawnCase { case, undecided: judged } = drawn;
+    let DrawnCase { case, undecided } = drawn;
     let law = planned.checked_law(config)?;
-    let id = &judged.record.id;
+    let id = &undecided.record.id;
     // On disk before the call, so that a target that takes everything down with it leaves its case
     // behind.
     if let Some((store, number)) = store {
-        store.running(number, id, planned.plan(), &case, law);
+        store.running(number, id, planned.plan(), case, law);
     }
     let contract = basis
         .contract
@@ -321,17 +332,17 @@ fn judge_case<'a>(
     target.begin(id);
     target.set_threads(threads.unwrap_or_else(|| threads_of(id, planned.law())));
     let outcome = match planned {
-        PlannedCase::Plan(_) => evaluate(law, &case, judge, target)?,
+        PlannedCase::Plan(_) => evaluate(law, case, judge, target)?,
         // What a law makes of a call of the user's own need not be a call of attention.
-        PlannedCase::Own(_) => match evaluate(law, &case, judge, target) {
+        PlannedCase::Own(_) => match evaluate(law, case, judge, target) {
             Ok(outcome) => outcome,
-            Err(_) => return Ok(judged),
+            Err(_) => return Ok(undecided.clone()),
         },
         PlannedCase::Frozen(frozen) => judge_frozen(frozen, judge, target)?,
     };
     let ended = target.take_ended();
     if open.take_unanswered() {
-        return Ok(judged);
+        return Ok(undecided.clone());
     }
     let claimed = config.claim.and_then(|named| {
         let is_right = match outcome.verdict {
@@ -342,7 +353,7 @@ fn judge_case<'a>(
         let holds = named.claim.holds(&outcome.calls, contract, basis.meaning);
         (holds != is_right).then_some(holds)
     });
-    Ok(judged.decided(outcome, ended, config.digests).claimed(claimed))
+    Ok(undecided.clone().decided(outcome, ended, config.digests).claimed(claimed))
 }
 
 /// For each row, whether a format may overflow on the way to it: only where there is no bound does

@@ -122,7 +122,7 @@ pub fn run(config: &RunConfig<'_>, events: &mut dyn FnMut(Event)) -> Result<Summ
         stopped: stopped.as_ref(),
     };
     let (mut instead, mut judged_again) = (Vec::new(), Vec::new());
-    if let Some(Wider { contracts, group, judged }) = wider(&as_declared, &mut workers)? {
+    if let Some(Wider { contracts, group, judged }) = wider(&as_declared) {
         if let Some(shown) = shown(&as_declared, &mut workers, group)? {
             findings.extend(describe(&as_declared, &workers, shown)?);
         }

@@ -11,6 +11,7 @@ use super::group::{Group, groups, undeclared as cause_of};
 use super::precision::suspected;
 use super::settle::undeclared;
 use super::state::{RunState, failing};
+use super::wider::{Wider, wider};
 
 /// Numbers of decided cases after which findings are proposed: few, for the first ones, and about
 /// those in which each law has met each option.
@@ -98,6 +99,12 @@ impl Proposals {
     }
 }
 
+impl From<Group<'_>> for Seen {
+    fn from(Group { verdict, cause, members, .. }: Group<'_>) -> Self {
+        Self { verdict, cause, members }
+    }
+}
+
 impl Seen {
     /// What is told of it, by one of its cases.
     fn proposal(&self, cases: &[JudgedCase<'_>], first: usize) -> Proposal {
@@ -115,9 +122,22 @@ impl Seen {
     }
 }
 
-/// What the cases so far show. Where conventions explain most wrong results, no fault is looked
-/// for: the whole run is judged by them first.
+/// What the cases so far show. Outputs in a wider format are one finding, and everything else is told
+/// by their numbers.
 fn known(state: &RunState<'_, '_>) -> Vec<Seen> {
+    let Some(Wider { contracts, group, judged }) = wider(state) else {
+        return by_values(state);
+    };
+    let (mut config, mut cases) = (state.config.clone(), state.cases.to_vec());
+    config.contracts.extend(contracts.iter().map(|(dtype, contract)| (*dtype, contract)));
+    judged.into_iter().for_each(|(at, case)| cases[at] = case);
+    let others = by_values(&RunState { config: &config, cases: &cases, ..*state });
+    std::iter::once(group.into()).chain(others).collect()
+}
+
+/// The same, but for formats. Where conventions explain most wrong results, no fault is looked
+/// for: the whole run is judged by them first.
+fn by_values(state: &RunState<'_, '_>) -> Vec<Seen> {
     let suspected = suspected(state);
     let is_of_narrow = |at: &usize| {
         let dtype = state.cases[*at].planned.dtype();
@@ -142,7 +162,7 @@ fn known(state: &RunState<'_, '_>) -> Vec<Seen> {
         .into_iter()
         .filter(|group| conventions.is_empty() || group.verdict != Verdict::Fail)
         .filter(|group| group.verdict != Verdict::Fail || !group.members.iter().any(is_of_narrow))
-        .map(|Group { verdict, cause, members, .. }| Seen { verdict, cause, members });
+        .map(Seen::from);
     let by_format = suspected.iter().map(|one| Seen {
         verdict: Verdict::Fail,
         cause: one.cause(one.on_grid.len()),
