@@ -25,16 +25,19 @@ pub struct Ball {
 }
 
 /// An upper bound of a non-negative sum or product of a few rounded terms; 0 stays 0.
+#[inline(always)]
 fn up(x: f64) -> f64 {
     if x > 0.0 { x * (1.0 + 8.0 * U) + f64::MIN_POSITIVE } else { x }
 }
 
 /// `x · y` for radii, where `0 · ∞ = 0`: a zero factor makes every real product zero.
+#[inline(always)]
 fn product(x: f64, y: f64) -> f64 {
     if x > 0.0 && y > 0.0 { x * y } else { 0.0 }
 }
 
 /// The rounding error of `a + b`, exactly (Knuth's two-sum); 0 when the sum overflowed.
+#[inline(always)]
 fn sum_error(a: f64, b: f64, sum: f64) -> f64 {
     let b_part = sum - a;
     let error = (a - (sum - b_part)) + (b - b_part);
@@ -187,6 +190,7 @@ impl Neg for Ball {
 impl Add for Ball {
     type Output = Self;
 
+    #[inline(always)]
     fn add(self, other: Self) -> Self {
         let mid = self.mid + other.mid;
         let error = sum_error(self.mid, other.mid, mid);
@@ -211,6 +215,7 @@ impl Sub for Ball {
 impl Mul for Ball {
     type Output = Self;
 
+    #[inline(always)]
     fn mul(self, other: Self) -> Self {
         let mid = self.mid * other.mid;
         let mut error = self.mid.mul_add(other.mid, -mid).abs();

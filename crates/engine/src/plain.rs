@@ -60,6 +60,9 @@ pub enum Extent {
 ///
 /// # Error bound
 /// No bound claimed: first order, in sums of any order.
+///
+/// # Panics
+/// When the lowering has another number of rows than the call: a mistake of this crate.
 pub fn plain(
     meaning: &Meaning,
     twist: Option<&Twist>,
@@ -114,7 +117,7 @@ pub fn plain(
                 let row = |row: &usize| from[row * width..(row + 1) * width].iter().copied();
                 rows.iter().flat_map(row).collect()
             };
-            debug_assert_eq!(rows.len(), b * h_q * n_q);
+            assert_eq!(rows.len(), b * h_q * n_q);
             Some(Plain { values: shown(&all.values), errors: shown(&all.errors) })
         }
     }
@@ -203,7 +206,7 @@ impl Place<'_> {
                     let (value, error) = output_cells(self.twist, env, *c, value, error);
                     result.push(value, error);
                 }
-                debug_assert!(i < head.n_q);
+                assert!(i < head.n_q);
             }
         }
     }

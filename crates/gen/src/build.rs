@@ -399,10 +399,7 @@ fn matrices(
 }
 
 fn named(name: &str) -> Expr {
-    debug_assert!(
-        !DIMENSIONS.contains(&name),
-        "the shape checker keeps the names of extents apart"
-    );
+    assert!(!DIMENSIONS.contains(&name), "the shape checker keeps the names of extents apart");
     Expr { kind: qkvet_spec::syntax::ExprKind::Name(name.to_owned()), span: 0..name.len() }
 }
 

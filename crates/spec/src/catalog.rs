@@ -3,6 +3,8 @@
 
 mod user_files;
 
+use std::sync::OnceLock;
+
 use include_dir::{Dir, File, include_dir};
 use indexmap::IndexMap;
 use serde::de::DeserializeOwned;
@@ -39,12 +41,21 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Reads everything embedded and checks that ids are file names and that references lead
+    /// Everything embedded: read once, and checked that ids are file names and that references lead
     /// somewhere.
     ///
     /// # Errors
     /// The first file that does not fit. A release cannot have one: a test loads the catalog.
     pub fn embedded() -> Result<Self, SpecError> {
+        static READ: OnceLock<Catalog> = OnceLock::new();
+        if let Some(catalog) = READ.get() {
+            return Ok(catalog.clone());
+        }
+        let catalog = Self::read()?;
+        Ok(READ.get_or_init(|| catalog).clone())
+    }
+
+    fn read() -> Result<Self, SpecError> {
         let catalog = Self {
             laws: folder("laws", |path, source| {
                 let law = law_from_yaml(path, source)?;

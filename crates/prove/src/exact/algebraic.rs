@@ -241,7 +241,7 @@ impl Algebraic {
 
     /// Of a number; of polynomials nothing is asked that has intervals.
     pub(super) fn interval(&self, bits: usize) -> Interval {
-        debug_assert!(!self.is_symbolic(), "{self} has no interval");
+        assert!(!self.is_symbolic(), "{self} has no interval");
         self.roots.iter().fold(Interval::rational(&self.rational, bits), |sum, (radicand, x)| {
             let root = Interval::root(&radicand.radicand(), bits);
             sum.plus(&Interval::rational(x, bits).times(&root, bits))
