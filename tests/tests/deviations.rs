@@ -129,7 +129,7 @@ fn a_file_that_says_nothing_is_refused() {
 }
 
 /// Numbers of formulas of which another is run, in the standard tests and in all.
-const STEP: [usize; 2] = [20, 1];
+const STEP: [usize; 2] = [32, 1];
 /// How many of the formulas are no words as they stand: the search fits a number, joins two, or
 /// reads an expression off the rows.
 const FITTED: usize = 5;

@@ -22,7 +22,7 @@ const STEP_OF_PAIRS: [usize; 2] = [67, 23];
 /// Every so many faults is looked for, among all of them.
 const FAULTS: [usize; 2] = [5, 1];
 /// Pairs of faults that are looked at.
-const PAIRS: [usize; 2] = [20, 60];
+const PAIRS: [usize; 2] = [12, 60];
 /// Failures of a fault that are looked at.
 const MAX: usize = 12;
 /// Right cases that are held against a cause.

@@ -374,13 +374,13 @@ fn a_named_target_is_found_again() {
 #[test]
 fn tokens_need_no_python_and_no_file() {
     let folder = temp();
-    let finding = found(&folder, "builtin:fault/padding-counted", "");
+    let finding = found(&folder, "builtin:fault/causal-off-by-one", "");
     assert!(finding["script"].is_null());
     let elsewhere = temp();
     let by_token =
         |target: &str| elsewhere.run(format!("replay '{}' --target {target}", token(&finding)));
     let by_id = folder.replay(&finding).stdout;
-    assert_eq!(by_token("builtin:fault/padding-counted").ends(1).stdout, by_id);
+    assert_eq!(by_token("builtin:fault/causal-off-by-one").ends(1).stdout, by_id);
     by_token("builtin:flash").expect(0, &["PASS"]);
     // Flags that the verdict depends on are part of the command.
     let law = "law: doubled\ntitle: Doubling the values doubles the output\nproof: rewrite\ncatches: []\nexpect: attention(Q, K, 2 * V) == 2 * attention(Q, K, V)\noptions: [scale]\n";
@@ -419,7 +419,7 @@ fn bad_tokens_are_usage_errors_with_their_place() {
 
 #[test]
 fn a_folder_that_cannot_be_written_loses_replay_and_says_so() {
-    let target = "builtin:fault/padding-counted";
+    let target = "builtin:fault/causal-off-by-one";
     let args = format!("check {target} --suite smoke --dtype float32 --format json");
     let usual = temp();
     let finished = usual.run(&args);

@@ -16,7 +16,7 @@ use qkvet_tests::{Finding, Finished, Folder, Words, finished, interrupted, qkvet
 use serde_json::Value;
 use tempfile::TempDir;
 
-const CHECK: &str = "check builtin:fault/padding-counted --suite smoke --dtype float32 -q";
+const CHECK: &str = "check builtin:fault/causal-off-by-one --suite smoke --dtype float32 -q";
 
 /// Commands that print much, and the exit code that they end with where they can.
 const PRINTING: [(&str, i32); 14] = [
@@ -31,7 +31,7 @@ const PRINTING: [(&str, i32); 14] = [
     ("exam list", 0),
     ("prove single-key --steps", 0),
     (CHECK, 1),
-    ("check builtin:fault/padding-counted --suite smoke -q --format ndjson", 1),
+    ("check builtin:fault/causal-off-by-one --suite smoke -q --format ndjson", 1),
     ("probe builtin:flash", 0),
     ("--help", 0),
 ];
@@ -100,7 +100,7 @@ fn a_folder_that_is_read_only_loses_files_and_no_verdict() {
     let json = |at: &Path| at.run(format!("{CHECK} --format json"));
     let lost = json(&at);
     lost.expect(1, &["warning: `qkvet replay`"]);
-    let report = lost.finds(&["QK312"]);
+    let report = lost.finds(&["QK202"]);
     assert!(text(&report.first()["witness"]["token"]).starts_with("qk1:"));
     assert_eq!(json(temp().path()).report(1)["counts"], report["counts"]);
     // What was asked for by name and cannot be written is an error.
@@ -216,7 +216,7 @@ fn a_shard_that_is_broken_is_said_to_be() {
         let _ = folder.run(format!("{CHECK} --law value --shard {number}/2"));
     }
     let merge = || folder.run("merge .qkvet/shards -q --format json");
-    merge().finds(&["QK312"]);
+    merge().finds(&["QK202"]);
     let path = folder.path().join(".qkvet/shards/2-of-2.jsonl");
     let text = fs::read(&path).expect("a shard");
     for (at, broken) in broken(&text).into_iter().enumerate() {
@@ -258,7 +258,7 @@ fn assert_whole(folder: &Path) -> Vec<PathBuf> {
 fn runs_at_once_in_one_folder_leave_each_other_whole() {
     let folder = temp();
     let faults =
-        ["negative-values-lost", "causal-upper-left", "scale-inverse-d", "padding-counted"];
+        ["negative-values-lost", "causal-upper-left", "scale-inverse-d", "causal-off-by-one"];
     let started: Vec<Child> = [faults, faults]
         .concat()
         .iter()
@@ -309,8 +309,8 @@ fn a_run_that_is_killed_leaves_no_half_of_a_file() {
         }
     }
     assert!(was_killed > 0);
-    folder.run(CHECK).expect(1, &["QK312"]);
-    folder.run("report").expect(0, &["QK312"]);
+    folder.run(CHECK).expect(1, &["QK202"]);
+    folder.run("report").expect(0, &["QK202"]);
 }
 
 #[test]
