@@ -7,15 +7,16 @@ use qkvet_spec::{Catalog, Cause, Dtype, Execution, Fault, IndexExpr, Meaning, St
 
 use crate::in_process::{self, causes};
 
-fn check(catalog: &Catalog, fault: &Fault) -> Summary {
-    let fault = fault.clone();
+fn check(catalog: &Catalog, faults: &[Fault], dtypes: &[Dtype]) -> Summary {
+    let faults = faults.to_vec();
     let open = move || {
         let right = Simulator::new(Meaning::standard(), Execution::standard());
-        OpenTarget::live(right.with_fault(fault.clone()), Vec::new())
+        let faulty = faults.iter().fold(right, |target, fault| target.with_fault(fault.clone()));
+        OpenTarget::live(faulty, Vec::new())
     };
     let suite = &catalog.suites["smoke"];
     let contract = |dtype: &Dtype| catalog.default_contract(*dtype).expect("a contract");
-    let contracts: Vec<_> = suite.dtypes.iter().map(|dtype| (*dtype, contract(dtype))).collect();
+    let contracts: Vec<_> = dtypes.iter().map(|dtype| (*dtype, contract(dtype))).collect();
     let laws = catalog.suite_laws(suite).expect("known laws");
     in_process::check(catalog, open, laws, &contracts)
 }
@@ -32,7 +33,7 @@ fn a_fault_under_a_condition_is_one_finding_in_all_formats() {
     ] {
         let when = IndexExpr::new(when).expect("a condition");
         let faulty = Fault { when: Some(when.clone()), ..catalog.faults[fault].clone() };
-        let summary = check(&catalog, &faulty);
+        let summary = check(&catalog, &[faulty], &catalog.suites["smoke"].dtypes);
         let [Cause::Deviation { deviation, faults }] = causes(&summary)[..] else {
             panic!("{fault} where {}: {:#?}", when.text(), causes(&summary));
         };
@@ -46,10 +47,39 @@ fn a_fault_under_a_condition_is_one_finding_in_all_formats() {
 fn a_fault_without_a_condition_keeps_its_name() {
     let catalog = Catalog::embedded().expect("a catalog");
     for fault in ["scale-inverse-d", "causal-open-for-more-queries", "window-lost-without-mask"] {
-        let summary = check(&catalog, &catalog.faults[fault]);
+        let fault_alone = [catalog.faults[fault].clone()];
+        let summary = check(&catalog, &fault_alone, &catalog.suites["smoke"].dtypes);
         let [Cause::Faults { faults, contradicted: 0, .. }] = causes(&summary)[..] else {
             panic!("{fault}: {:#?}", causes(&summary));
         };
         assert_eq!(faults.iter().map(|one| &one.fault).collect::<Vec<_>>(), [fault]);
     }
+}
+
+/// All together they look like one that comes and goes.
+#[test]
+fn faults_beside_options_of_their_own_are_found_apart() {
+    let catalog = Catalog::embedded().expect("a catalog");
+    let faulty = |fault: &str, when| {
+        let when = Some(IndexExpr::new(when).expect("a condition"));
+        Fault { when, ..catalog.faults[fault].clone() }
+    };
+    let faults = [faulty("causal-ignored", "i < n_q - 1"), faulty("mask-ignored", "not causal")];
+    let summary = check(&catalog, &faults, &[Dtype::Float32]);
+    let told: Vec<_> = causes(&summary)
+        .into_iter()
+        .map(|cause| match cause {
+            Cause::Deviation { deviation, faults } => (
+                deviation.standing == Standing::Named,
+                faults.iter().map(|fault| fault.fault.as_str()).collect::<Vec<_>>(),
+                deviation.when.as_ref().map(IndexExpr::text),
+            ),
+            Cause::Faults { faults, contradicted: 0, .. } => {
+                (true, faults.iter().map(|fault| fault.fault.as_str()).collect(), None)
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert!(told.contains(&(true, vec!["mask-ignored"], Some("not causal"))), "{told:?}");
+    assert!(told.iter().any(|(_, faults, _)| faults == &["causal-ignored"]), "{told:?}");
 }

@@ -179,26 +179,33 @@ pub fn foretells(
     (put, seen.len())
 }
 
-/// What a deviation explains of failures, numbers of each.
+/// What deviations explain of failures, numbers of each.
 #[derive(Clone, Debug, Default)]
 pub struct ExplainedBy {
-    /// Failures of which it explains every wrong call.
+    /// Failures of which they explain every wrong call.
     pub members: Vec<usize>,
     /// Failures of which no call tells anything: their bounds are too wide.
     pub untold: Vec<usize>,
-    /// How many wrong calls it explains.
+    /// How many wrong calls they explain.
     pub calls: usize,
 }
 
-/// What a deviation that is known from elsewhere explains of these failures.
-pub fn explained_by(failures: &Records<'_>, base: &Meaning, deviation: &Deviation) -> ExplainedBy {
-    let layer = Layer { formula: deviation.formula.clone(), when: deviation.when.clone() };
+/// What deviations that are known from elsewhere explain together of these failures, each on top of
+/// those before it.
+pub fn explained_by(
+    failures: &Records<'_>,
+    base: &Meaning,
+    deviations: &[&Deviation],
+) -> ExplainedBy {
+    let layer = |it: &&Deviation| Layer { formula: it.formula.clone(), when: it.when.clone() };
+    let layers: Vec<Layer> = deviations.iter().map(layer).collect();
+    let layers: Vec<&Layer> = layers.iter().collect();
     let mut found = ExplainedBy::default();
     for (at, (calls, contract)) in failures.iter().enumerate() {
         let wrong: Vec<Record> = Record::wrong_of(calls, contract, base).collect();
         if wrong.is_empty() {
             found.untold.push(at);
-        } else if wrong.iter().all(|record| record.is_explained(base, &[&layer])) {
+        } else if wrong.iter().all(|record| record.is_explained(base, &layers)) {
             found.members.push(at);
             found.calls += wrong.len();
         }

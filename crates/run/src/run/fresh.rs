@@ -9,7 +9,8 @@ use qkvet_spec::{
 };
 
 use super::call::Workers;
-use super::case::{JudgedCase, PlannedCase};
+use super::case::PlannedCase;
+use super::divide::has;
 use super::judge::judge_again;
 use super::state::RunState;
 
@@ -50,9 +51,6 @@ pub(super) fn right_like(
     members: &[usize],
     most: usize,
 ) -> Vec<usize> {
-    let has = |case: &JudgedCase<'_>, option: CallOption| {
-        case.planned.uses(option) || case.calls.iter().any(|it| it.call.options.has(option))
-    };
     let is_shared = |option: &CallOption| state.of(members).all(|case| has(case, *option));
     let shared: Vec<CallOption> = CallOption::ALL.into_iter().filter(is_shared).collect();
     let is_right = |at: &usize| {
@@ -75,6 +73,8 @@ pub(super) struct Fresh<'s, 'w, 'r, 'a> {
     dtype: Dtype,
     members: &'s [usize],
     law: &'static str,
+    /// No call uses it.
+    without: Option<CallOption>,
     plans: Vec<PlannedCase<'a>>,
     round: u64,
 }
@@ -98,7 +98,13 @@ impl<'s, 'w, 'r, 'a> Fresh<'s, 'w, 'r, 'a> {
             () if asks(|call| call.return_weights) => WEIGHTS,
             () => VALUE,
         };
-        Self { state, workers, dtype, members, law, plans: Vec::new(), round: 0 }
+        let (without, plans) = (None, Vec::new());
+        Self { state, workers, dtype, members, law, without, plans, round: 0 }
+    }
+
+    /// The same without an option.
+    pub(super) fn without(self, without: Option<CallOption>) -> Self {
+        Self { without, ..self }
     }
 }
 
@@ -147,6 +153,9 @@ impl FreshCalls for Fresh<'_, '_, '_, '_> {
                 if let Some(other) = all.find(|it| it.has(option) != plan.has(option)) {
                     take(&mut plan, &[option], other);
                 }
+            }
+            if self.without.is_some_and(|option| plan.has(option)) {
+                continue;
             }
             let planned = PlannedCase::Plan(plan);
             if let Some(call) = first_call(self.state, &planned) {

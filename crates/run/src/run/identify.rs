@@ -5,11 +5,15 @@ use std::collections::BTreeSet;
 
 use qkvet_diagnose::{ExplainedBy, Identified, RightCall, explained_by, foretells, identify};
 use qkvet_engine::law::Attempt;
-use qkvet_spec::{Behavior, Cause, Dtype, Fault, FaultRef, Meaning, Standing, Stopped, Verdict};
+use qkvet_spec::{
+    Behavior, CallOption, Cause, Deviation, Dtype, Fault, FaultRef, Meaning, Standing, Stopped,
+    Verdict,
+};
 
 use super::call::Workers;
+use super::divide::{Part, divided};
 use super::fresh::{Fresh, KNOWING, first_call, right_like};
-use super::group::{Group, unexplained};
+use super::group::{Group, unexplained, wrong};
 use super::judge::judge_again;
 use super::state::RunState;
 
@@ -29,7 +33,7 @@ pub(super) fn identified<'a>(
         return groups;
     }
     refute_memory(state, workers, &mut groups);
-    groups.iter_mut().for_each(|group| doubt(state, workers, group));
+    groups.iter_mut().for_each(|group| doubt(state, workers, group, None));
     if !groups.iter().any(is_doubtful) {
         return groups;
     }
@@ -97,8 +101,33 @@ pub(super) fn identified<'a>(
     groups.extend(unexplained(state, &open));
     groups.retain(|group| !group.members.is_empty());
     found.retain(|group| !group.members.is_empty());
+    if !found.is_empty() {
+        name_rest(state, workers, &mut groups);
+    }
     found.sort_by_key(|group| std::cmp::Reverse(group.members.len()));
     found.into_iter().chain(groups).collect()
+}
+
+/// Names wrong results by the atlas once more, where others have their name now: of what is left, a
+/// fault may explain a good part.
+fn name_rest<'a>(
+    state: &RunState<'_, 'a>,
+    workers: &mut Workers<'_, 'a>,
+    groups: &mut Vec<Group<'a>>,
+) {
+    let is_open = |group: &Group<'a>| is_of_values(group) && group.faults.is_empty();
+    let left: Vec<usize> = groups
+        .iter()
+        .filter(|group| is_open(group))
+        .flat_map(|group| group.members.iter().copied())
+        .collect();
+    let mut again = wrong(state, left);
+    again.iter_mut().for_each(|group| doubt(state, workers, group, None));
+    let is_named = |group: &Group<'_>| !group.faults.is_empty();
+    if again.iter().any(is_named) && !again.iter().any(Group::is_contradicted) {
+        groups.retain(|group| !is_open(group));
+        groups.append(&mut again);
+    }
 }
 
 /// Whether a target may be asked fresh calls: one is one more combination for which a compiled target
@@ -153,10 +182,15 @@ fn remembers(fault: &Fault) -> bool {
     fault.behavior.is_some_and(Behavior::keeps_something)
 }
 
-/// Puts fresh calls that the fault of a group has to foretell: other sizes and options than those of
-/// the suite tell it from what is like it in all cases. What it does not foretell speaks against
-/// it.
-fn doubt<'a>(state: &RunState<'_, 'a>, workers: &mut Workers<'_, 'a>, group: &mut Group<'a>) {
+/// Puts fresh calls, without an option if one is given, that the fault of a group has to foretell:
+/// other sizes and options than those of the suite tell it from what is like it in all cases. What
+/// it does not foretell speaks against it.
+fn doubt<'a>(
+    state: &RunState<'_, 'a>,
+    workers: &mut Workers<'_, 'a>,
+    group: &mut Group<'a>,
+    without: Option<CallOption>,
+) {
     let Cause::Faults { contradicted, .. } = &mut group.cause else { return };
     let [fault] = group.faults[..] else { return };
     let is_open = group.verdict == Verdict::Fail && !group.on_views && *contradicted == 0;
@@ -167,7 +201,7 @@ fn doubt<'a>(state: &RunState<'_, 'a>, workers: &mut Workers<'_, 'a>, group: &mu
     let Some(dtype) = formats.max_by_key(|dtype| dtype.precision()) else { return };
     let members = of_format(state, &group.members, dtype);
     let failures = state.evidence(&members);
-    let mut fresh = Fresh::new(state, workers, dtype, &members);
+    let mut fresh = Fresh::new(state, workers, dtype, &members).without(without);
     let (put, foretold) = foretells(&failures, state.meaning, fault, &mut fresh);
     *contradicted = put - foretold;
 }
@@ -192,7 +226,7 @@ fn carry_over<'a>(state: &RunState<'_, 'a>, found: &mut [Group<'a>], left: &mut 
             continue;
         }
         let ExplainedBy { members, untold, calls } =
-            explained_by(&state.evidence(left), state.meaning, deviation);
+            explained_by(&state.evidence(left), state.meaning, &[&*deviation]);
         let is_all = members.len() + untold.len() == left.len();
         let taken = members.iter().chain(untold.iter().filter(|_| is_all && !members.is_empty()));
         let taken: BTreeSet<usize> = taken.map(|at| left[*at]).collect();
@@ -231,9 +265,73 @@ fn of_one_format<'a>(
     dtype: Dtype,
     members: &[usize],
 ) -> Vec<Group<'a>> {
+    let parts = divided(state, members);
+    parts
+        .and_then(|parts| of_parts(state, workers, (dtype, members), &parts))
+        .unwrap_or_else(|| of_calls(state, workers, dtype, (members, None)))
+}
+
+/// What is named in each part, by the atlas or by a formula; `None` where nothing is, or where both
+/// formulas differ by their condition alone: all calls say more together.
+fn of_parts<'a>(
+    state: &RunState<'_, 'a>,
+    workers: &mut Workers<'_, 'a>,
+    (dtype, members): (Dtype, &[usize]),
+    parts: &[Part],
+) -> Option<Vec<Group<'a>>> {
+    let mut found: Vec<Group<'a>> = Vec::new();
+    for Part { members: own, without } in parts {
+        let mut left = own.clone();
+        carry_over(state, &mut found, &mut left);
+        let whole = |groups: Vec<Group<'a>>| {
+            let is_whole = |group: &Group<'_>| {
+                group.cause.is_named()
+                    && !group.is_contradicted()
+                    && group.members.len() == left.len()
+            };
+            groups.into_iter().find(is_whole)
+        };
+        let without = Some(*without);
+        let mut of_atlas = wrong(state, left.clone());
+        of_atlas.iter_mut().for_each(|group| doubt(state, workers, group, without));
+        found.extend(
+            whole(of_atlas).or_else(|| whole(of_calls(state, workers, dtype, (&left, without)))),
+        );
+    }
+    let is_open = |at: &usize| parts.iter().all(|part| !part.members.contains(at));
+    let mut both: Vec<usize> = members.iter().copied().filter(is_open).collect();
+    carry_over(state, &mut found, &mut both);
+    if let [one, other] = &mut found[..]
+        && let (Some(first), Some(second)) = (deviation(one), deviation(other))
+    {
+        if first.formula == second.formula {
+            return None;
+        }
+        // What neither explains shows both.
+        let shown = explained_by(&state.evidence(&both), state.meaning, &[first, second]);
+        other.members.extend(shown.members.iter().map(|at| both[*at]));
+    }
+    (!found.is_empty()).then_some(found)
+}
+
+/// What was found, if it is a formula.
+fn deviation<'g>(group: &'g Group<'_>) -> Option<&'g Deviation> {
+    match &group.cause {
+        Cause::Deviation { deviation, .. } => Some(deviation),
+        _ => None,
+    }
+}
+
+/// What is identified among these cases, by fresh calls without an option if one is given.
+fn of_calls<'a>(
+    state: &RunState<'_, 'a>,
+    workers: &mut Workers<'_, 'a>,
+    dtype: Dtype,
+    (members, without): (&[usize], Option<CallOption>),
+) -> Vec<Group<'a>> {
     let failures = state.evidence(members);
     let right = right_calls(state, dtype, members);
-    let mut fresh = Fresh::new(state, workers, dtype, members);
+    let mut fresh = Fresh::new(state, workers, dtype, members).without(without);
     let found = identify(&failures, &right, state.meaning, &mut fresh);
     found.into_iter().map(|one| group(state, one, members)).collect()
 }

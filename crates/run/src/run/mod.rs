@@ -7,6 +7,7 @@ mod call;
 mod case;
 mod compiled;
 mod describe;
+mod divide;
 mod error;
 mod few;
 mod fresh;

@@ -197,9 +197,9 @@ pub(super) fn representative(state: &RunState<'_, '_>, members: &[usize]) -> Opt
     members.iter().copied().min_by_key(key)
 }
 
-/// Wrong results among these cases: by fault as long as one explains a good part of what is left, then by what is
-/// wrong with them.
-fn wrong<'a>(state: &RunState<'_, 'a>, mut left: Vec<usize>) -> Vec<Group<'a>> {
+/// Wrong results among these cases: by fault as long as one explains a good part of what is left,
+/// then by what is wrong with them.
+pub(super) fn wrong<'a>(state: &RunState<'_, 'a>, mut left: Vec<usize>) -> Vec<Group<'a>> {
     let mut groups = if left.is_empty() { Vec::new() } else { caused(state, &left) };
     left.retain(|at| !groups.iter().any(|group| group.members.contains(at)));
     let mut rest = Vec::new();
