@@ -173,7 +173,9 @@ impl<'a> Shared<'_, 'a> {
             |basis| judge_case(self.config, target, (planned, drawn), (basis, None), store);
         let mut judged = put(basis)?;
         if let Some(granted) = granted(self.config, &judged) {
-            judged.by_numbers = Some(Box::new(put(Basis { contract: Some(&granted), ..basis })?));
+            let by_numbers = put(Basis { contract: Some(&granted), ..basis })?;
+            let is_decided = by_numbers.verdict() != Verdict::Skipped;
+            judged.by_numbers = is_decided.then(|| Box::new(by_numbers));
         }
         Ok(judged)
     }

@@ -135,7 +135,7 @@ fn known(state: &RunState<'_, '_>) -> Vec<Seen> {
     std::iter::once(group.into()).chain(others).collect()
 }
 
-/// The same, but for formats. Where conventions explain most wrong results, no fault is looked
+/// What they show by their values. Where conventions explain most wrong results, no fault is looked
 /// for: the whole run is judged by them first.
 fn by_values(state: &RunState<'_, '_>) -> Vec<Seen> {
     let suspected = suspected(state);

@@ -55,10 +55,12 @@ impl<'a> Count<'a> {
         if let Some(reason) = &case.unasked {
             return Some(Stopped::Gone(reason.clone()));
         }
-        if case.verdict() == Verdict::Timeout {
-            self.timeouts += 1;
-        } else if case.broke() {
-            self.ends += 1;
+        for put in std::iter::once(case).chain(case.by_numbers.as_deref()) {
+            if put.verdict() == Verdict::Timeout {
+                self.timeouts += 1;
+            } else if put.broke() {
+                self.ends += 1;
+            }
         }
         if self.timeouts >= self.most_timeouts {
             return Some(Stopped::Timeouts(self.timeouts));

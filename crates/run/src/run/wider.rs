@@ -34,8 +34,9 @@ pub(super) fn wider<'a>(state: &RunState<'_, 'a>) -> Option<Wider<'a>> {
         if wide.is_empty() || 2 * wide.len() < failing.len() {
             continue;
         }
+        let Some(granted) = widened(catalog, contract) else { continue };
         judged.extend(wide);
-        contracts.push((*dtype, widened(catalog, contract)?));
+        contracts.push((*dtype, granted));
     }
     if contracts.is_empty() {
         return None;
