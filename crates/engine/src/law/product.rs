@@ -79,3 +79,51 @@ impl WithSimd for Products<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Vector instructions give the bits of one ball after the other.
+    #[test]
+    fn products_are_those_of_the_operators() {
+        let (rows, inner, cols) = (3, 5, 19);
+        let numbers = |n: usize, seed: u64| -> Vec<Ball> {
+            let mut state = seed;
+            let mut draw = move || {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 40) as f64 / f64::from(1 << 20) - 7.0
+            };
+            (0..n)
+                .map(|at| {
+                    let rad = [0.0, 1e-9, 1e-300, f64::INFINITY][at % 4] * f64::from(at % 3 != 0);
+                    let rad = if rad.is_nan() { 0.0 } else { rad };
+                    Ball { mid: draw() * [1.0, 1e-160, 1e150][at % 3], rad, soft: rad / 2.0 }
+                })
+                .collect()
+        };
+        let (mut x, y) = (numbers(rows * inner, 1), numbers(inner * cols, 2));
+        (x[1], x[7]) = (Ball::exact(1.0), Ball::exact(0.0));
+        let mut data = Vec::new();
+        push_product(&mut data, (&x, &y), (rows, inner, cols));
+        assert_eq!(data.len(), rows * cols);
+        for (at, got) in data.iter().enumerate() {
+            let (i, c) = (at / cols, at % cols);
+            let term = |t: usize| match x[i * inner + t] {
+                factor if factor == Ball::exact(1.0) => Some(y[t * cols + c]),
+                factor if factor == Ball::exact(0.0) => None,
+                factor => Some(factor * y[t * cols + c]),
+            };
+            let sum = (0..inner).filter_map(term).fold(Ball::exact(0.0), |sum, term| sum + term);
+            let bits = |ball: &Ball| [ball.mid, ball.rad, ball.soft].map(f64::to_bits);
+            assert_eq!(bits(got), bits(&sum), "row {i}, column {c}");
+        }
+    }
+
+    #[test]
+    fn a_product_over_nothing_is_zeros() {
+        let mut data = Vec::new();
+        push_product(&mut data, (&[], &[]), (2, 0, 3));
+        assert_eq!(data, [Ball::exact(0.0); 6]);
+    }
+}
