@@ -25,8 +25,8 @@ pub use claim::{Claim, Claimed, Formulas};
 pub use convention::{applied, conventions_that_explain, explained, followed};
 pub use fault_groups::{MIN_SHARE, Named, named};
 pub use identify::{
-    Came, ExplainedBy, FreshCalls, Identified, RightCall, deviation_explains, explained_by,
-    foretells, identify, is_word,
+    Came, ExplainedBy, FreshCalls, Identified, RightCall, confirmed, deviation_explains,
+    explained_by, foretells, identify, is_word,
 };
 pub use probe::{MAX_CALLS, Probed, operands_keep, probe, sums_keep};
 pub use sample_evenly::sample_evenly;

@@ -179,6 +179,36 @@ pub fn foretells(
     (put, seen.len())
 }
 
+/// A fault of the atlas as what a target computes, where it explains every failure and foretells
+/// fresh calls.
+pub fn confirmed(
+    failures: &Records<'_>,
+    base: &Meaning,
+    fault: &Fault,
+    fresh: &mut dyn FreshCalls,
+) -> Option<Deviation> {
+    let (put, foretold) = foretells(failures, base, fault, fresh);
+    let Layer { formula, when } = Layer::from(fault);
+    let deviation = Deviation {
+        standing: Standing::Named,
+        formula,
+        when,
+        explained: 0,
+        of: 0,
+        outside: 0,
+        foretold,
+        fresh: put,
+        asked: [(Reason::Confirm, put)].into(),
+    };
+    let ExplainedBy { members, untold, calls, .. } = explained_by(failures, base, &[&deviation]);
+    let is_whole = !members.is_empty() && members.len() + untold.len() == failures.len();
+    (is_whole && foretold == put && 2 * put >= CONFIRMING_FAULT).then_some(Deviation {
+        explained: calls,
+        of: calls,
+        ..deviation
+    })
+}
+
 /// What deviations explain of failures, numbers of each.
 #[derive(Clone, Debug, Default)]
 pub struct ExplainedBy {
@@ -188,6 +218,8 @@ pub struct ExplainedBy {
     pub untold: Vec<usize>,
     /// How many wrong calls they explain.
     pub calls: usize,
+    /// How many wrong calls there are to which one of them applies.
+    pub of: usize,
 }
 
 /// What deviations that are known from elsewhere explain together of these failures, each on top of
@@ -203,6 +235,13 @@ pub fn explained_by(
     let mut found = ExplainedBy::default();
     for (at, (calls, contract)) in failures.iter().enumerate() {
         let wrong: Vec<Record> = Record::wrong_of(calls, contract, base).collect();
+        let applies = |record: &&Record| {
+            let holds = |it: &&Layer| {
+                it.when.as_ref().is_none_or(|when| holds_somewhere(when, &record.call))
+            };
+            layers.iter().any(holds)
+        };
+        found.of += wrong.iter().filter(applies).count();
         if wrong.is_empty() {
             found.untold.push(at);
         } else if wrong.iter().all(|record| record.is_explained(base, &layers)) {

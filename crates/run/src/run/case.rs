@@ -247,6 +247,11 @@ impl<'a> JudgedCase<'a> {
         self.record.verdict
     }
 
+    /// Whether it uses an option: it is drawn with it, or its law sets it in a call that is kept.
+    pub(super) fn uses(&self, option: CallOption) -> bool {
+        self.planned.uses(option) || self.calls.iter().any(|it| it.call.options.has(option))
+    }
+
     /// For which layout it is right, if it failed on the other alone.
     pub(super) fn right_on(&self) -> Option<RightLayout> {
         self.record.evidence.as_ref().and_then(right_on)

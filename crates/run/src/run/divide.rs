@@ -1,13 +1,13 @@
 //! Wrong results divided by options, where no option is in all of them: two faults, each beside an
 //! option of its own, are found apart sooner than together.
 
-use qkvet_spec::{CallOption, Verdict};
+use qkvet_spec::{CallOption, IndexExpr, IndexName, Verdict};
 
 use super::case::JudgedCase;
 use super::state::RunState;
 
 /// With fewer cases a part tells too little.
-const MIN_PART: usize = 4;
+pub(super) const MIN_PART: usize = 4;
 
 /// Cases that use one of the two options by which all are divided, and not the other.
 pub(super) struct Part {
@@ -17,16 +17,25 @@ pub(super) struct Part {
     pub(super) without: CallOption,
 }
 
-/// Whether a case uses an option: it is drawn with it, or its law sets it.
-pub(super) fn has(case: &JudgedCase<'_>, option: CallOption) -> bool {
-    case.planned.uses(option) || case.calls.iter().any(|it| it.call.options.has(option))
+/// The same condition, and that a call does not use an option, where nothing is said of it.
+pub(super) fn only_without(when: Option<IndexExpr>, option: CallOption) -> Option<IndexExpr> {
+    let without = format!("not {}", option.name());
+    let text = match &when {
+        None => without,
+        Some(it) if IndexName::named(option.name()).is_some_and(|name| it.mentions(name)) => {
+            return when;
+        }
+        Some(it) if it.is_either() => format!("({}) and {without}", it.text()),
+        Some(it) => format!("{} and {without}", it.text()),
+    };
+    IndexExpr::new(&text).ok()
 }
 
 /// The parts of wrong results that use one of two options, where all use one of them and none is
 /// in all. Of several such pairs, the one that the fewest right cases use.
 pub(super) fn divided(state: &RunState<'_, '_>, members: &[usize]) -> Option<[Part; 2]> {
     let using = |option: CallOption| {
-        members.iter().copied().filter(move |at| has(&state.cases[*at], option))
+        members.iter().copied().filter(move |at| state.cases[*at].uses(option))
     };
     let counts = CallOption::ALL.map(|option| using(option).count());
     if members.is_empty() || counts.contains(&members.len()) {
@@ -36,14 +45,14 @@ pub(super) fn divided(state: &RunState<'_, '_>, members: &[usize]) -> Option<[Pa
     let used: Vec<CallOption> = used.map(|(option, _)| option).collect();
     let pairs = used.iter().enumerate().flat_map(|(at, x)| used[..at].iter().map(|y| (*y, *x)));
     let parts = |(x, y): (CallOption, CallOption)| {
-        let is_all = members.iter().all(|at| [x, y].iter().any(|one| has(&state.cases[*at], *one)));
+        let is_all = members.iter().all(|at| [x, y].iter().any(|one| state.cases[*at].uses(*one)));
         let part = |own: CallOption, without: CallOption| {
-            let members = using(own).filter(|at| !has(&state.cases[*at], without)).collect();
+            let members = using(own).filter(|at| !state.cases[*at].uses(without)).collect();
             Part { members, without }
         };
         let parts = [part(x, y), part(y, x)];
         let is_right = |case: &&JudgedCase<'_>| {
-            case.verdict() == Verdict::Pass && (has(case, x) || has(case, y))
+            case.verdict() == Verdict::Pass && (case.uses(x) || case.uses(y))
         };
         (is_all && parts.iter().all(|part| part.members.len() >= MIN_PART))
             .then(|| (state.cases.iter().filter(is_right).count(), parts))

@@ -10,7 +10,6 @@ use qkvet_spec::{
 
 use super::call::Workers;
 use super::case::PlannedCase;
-use super::divide::has;
 use super::judge::judge_again;
 use super::state::RunState;
 
@@ -51,7 +50,7 @@ pub(super) fn right_like(
     members: &[usize],
     most: usize,
 ) -> Vec<usize> {
-    let is_shared = |option: &CallOption| state.of(members).all(|case| has(case, *option));
+    let is_shared = |option: &CallOption| state.of(members).all(|case| case.uses(*option));
     let shared: Vec<CallOption> = CallOption::ALL.into_iter().filter(is_shared).collect();
     let is_right = |at: &usize| {
         let case = &state.cases[*at];

@@ -3,7 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use qkvet_diagnose::{ExplainedBy, Identified, RightCall, explained_by, foretells, identify};
+use qkvet_diagnose::{
+    ExplainedBy, Identified, RightCall, confirmed, explained_by, foretells, identify,
+};
+use qkvet_engine::affects::touches;
 use qkvet_engine::law::Attempt;
 use qkvet_spec::{
     Behavior, CallOption, Cause, Deviation, Dtype, Fault, FaultRef, Meaning, Standing, Stopped,
@@ -11,7 +14,7 @@ use qkvet_spec::{
 };
 
 use super::call::Workers;
-use super::divide::{Part, divided};
+use super::divide::{MIN_PART, Part, divided, only_without};
 use super::fresh::{Fresh, KNOWING, first_call, right_like};
 use super::group::{Group, unexplained, wrong};
 use super::judge::judge_again;
@@ -33,7 +36,7 @@ pub(super) fn identified<'a>(
         return groups;
     }
     refute_memory(state, workers, &mut groups);
-    groups.iter_mut().for_each(|group| doubt(state, workers, group, None));
+    groups.iter_mut().for_each(|group| doubt(state, workers, group));
     if !groups.iter().any(is_doubtful) {
         return groups;
     }
@@ -69,12 +72,19 @@ pub(super) fn identified<'a>(
     for group in groups.iter_mut().filter(|group| is_of_values(group)) {
         let own: BTreeSet<usize> = group.members.iter().copied().collect();
         let is_free = |at: &usize| !own.contains(at);
-        let takes_over = |other: &Group<'a>| {
-            let shared = other.members.iter().filter(|at| own.contains(at)).count();
-            other.cause.is_named() && shared * 10 >= own.len() * 9
+        let shared = |other: &Group<'a>| match other.cause.is_named() {
+            true => other.members.iter().filter(|at| own.contains(at)).count(),
+            false => 0,
         };
-        let heir = found.iter().position(takes_over).filter(|_| !group.faults.is_empty());
-        if !group.faults.is_empty() {
+        let shares: Vec<usize> = found.iter().map(shared).collect();
+        // What right results contradict is given up for several names as for one.
+        let most = match group.is_contradicted() {
+            true => shares.iter().sum(),
+            false => shares.iter().copied().max().unwrap_or(0),
+        };
+        let is_replaced = !group.faults.is_empty() && most * 10 >= own.len() * 9;
+        let heir = (0..found.len()).max_by_key(|at| shares[*at]).filter(|_| is_replaced);
+        if !group.faults.is_empty() && heir.is_none() {
             found.iter_mut().for_each(|other| other.members.retain(is_free));
         }
         let taken: BTreeSet<usize> =
@@ -83,7 +93,7 @@ pub(super) fn identified<'a>(
             Some(heir) => {
                 open.append(&mut group.others);
                 group.members.clear();
-                found[heir].members.extend(&own);
+                found[heir].members.extend(own.difference(&taken));
                 found[heir].members.sort_unstable();
             }
             None if group.faults.is_empty() => group.members.retain(|at| !taken.contains(at)),
@@ -101,33 +111,8 @@ pub(super) fn identified<'a>(
     groups.extend(unexplained(state, &open));
     groups.retain(|group| !group.members.is_empty());
     found.retain(|group| !group.members.is_empty());
-    if !found.is_empty() {
-        name_rest(state, workers, &mut groups);
-    }
     found.sort_by_key(|group| std::cmp::Reverse(group.members.len()));
     found.into_iter().chain(groups).collect()
-}
-
-/// Names wrong results by the atlas once more, where others have their name now: of what is left, a
-/// fault may explain a good part.
-fn name_rest<'a>(
-    state: &RunState<'_, 'a>,
-    workers: &mut Workers<'_, 'a>,
-    groups: &mut Vec<Group<'a>>,
-) {
-    let is_open = |group: &Group<'a>| is_of_values(group) && group.faults.is_empty();
-    let left: Vec<usize> = groups
-        .iter()
-        .filter(|group| is_open(group))
-        .flat_map(|group| group.members.iter().copied())
-        .collect();
-    let mut again = wrong(state, left);
-    again.iter_mut().for_each(|group| doubt(state, workers, group, None));
-    let is_named = |group: &Group<'_>| !group.faults.is_empty();
-    if again.iter().any(is_named) && !again.iter().any(Group::is_contradicted) {
-        groups.retain(|group| !is_open(group));
-        groups.append(&mut again);
-    }
 }
 
 /// Whether a target may be asked fresh calls: one is one more combination for which a compiled target
@@ -182,15 +167,10 @@ fn remembers(fault: &Fault) -> bool {
     fault.behavior.is_some_and(Behavior::keeps_something)
 }
 
-/// Puts fresh calls, without an option if one is given, that the fault of a group has to foretell:
-/// other sizes and options than those of the suite tell it from what is like it in all cases. What
-/// it does not foretell speaks against it.
-fn doubt<'a>(
-    state: &RunState<'_, 'a>,
-    workers: &mut Workers<'_, 'a>,
-    group: &mut Group<'a>,
-    without: Option<CallOption>,
-) {
+/// Puts fresh calls that the fault of a group has to foretell: other sizes and options than those of
+/// the suite tell it from what is like it in all cases. What it does not foretell speaks against
+/// it.
+fn doubt<'a>(state: &RunState<'_, 'a>, workers: &mut Workers<'_, 'a>, group: &mut Group<'a>) {
     let Cause::Faults { contradicted, .. } = &mut group.cause else { return };
     let [fault] = group.faults[..] else { return };
     let is_open = group.verdict == Verdict::Fail && !group.on_views && *contradicted == 0;
@@ -201,7 +181,7 @@ fn doubt<'a>(
     let Some(dtype) = formats.max_by_key(|dtype| dtype.precision()) else { return };
     let members = of_format(state, &group.members, dtype);
     let failures = state.evidence(&members);
-    let mut fresh = Fresh::new(state, workers, dtype, &members).without(without);
+    let mut fresh = Fresh::new(state, workers, dtype, &members);
     let (put, foretold) = foretells(&failures, state.meaning, fault, &mut fresh);
     *contradicted = put - foretold;
 }
@@ -225,7 +205,7 @@ fn carry_over<'a>(state: &RunState<'_, 'a>, found: &mut [Group<'a>], left: &mut 
         if deviation.standing != Standing::Named || left.is_empty() {
             continue;
         }
-        let ExplainedBy { members, untold, calls } =
+        let ExplainedBy { members, untold, calls, .. } =
             explained_by(&state.evidence(left), state.meaning, &[&*deviation]);
         let is_all = members.len() + untold.len() == left.len();
         let taken = members.iter().chain(untold.iter().filter(|_| is_all && !members.is_empty()));
@@ -272,7 +252,8 @@ fn of_one_format<'a>(
 }
 
 /// What is named in each part, by the atlas or by a formula; `None` where nothing is, or where both
-/// formulas differ by their condition alone: all calls say more together.
+/// differ by their condition alone: all calls say more together. With both options nothing is
+/// claimed but what explains every such case.
 fn of_parts<'a>(
     state: &RunState<'_, 'a>,
     workers: &mut Workers<'_, 'a>,
@@ -280,38 +261,104 @@ fn of_parts<'a>(
     parts: &[Part],
 ) -> Option<Vec<Group<'a>>> {
     let mut found: Vec<Group<'a>> = Vec::new();
+    let mut others = Vec::new();
     for Part { members: own, without } in parts {
         let mut left = own.clone();
         carry_over(state, &mut found, &mut left);
-        let whole = |groups: Vec<Group<'a>>| {
-            let is_whole = |group: &Group<'_>| {
-                group.cause.is_named()
-                    && !group.is_contradicted()
-                    && group.members.len() == left.len()
-            };
-            groups.into_iter().find(is_whole)
-        };
-        let without = Some(*without);
-        let mut of_atlas = wrong(state, left.clone());
-        of_atlas.iter_mut().for_each(|group| doubt(state, workers, group, without));
-        found.extend(
-            whole(of_atlas).or_else(|| whole(of_calls(state, workers, dtype, (&left, without)))),
-        );
-    }
-    let is_open = |at: &usize| parts.iter().all(|part| !part.members.contains(at));
-    let mut both: Vec<usize> = members.iter().copied().filter(is_open).collect();
-    carry_over(state, &mut found, &mut both);
-    if let [one, other] = &mut found[..]
-        && let (Some(first), Some(second)) = (deviation(one), deviation(other))
-    {
-        if first.formula == second.formula {
-            return None;
+        if left.len() < MIN_PART {
+            continue;
         }
-        // What neither explains shows both.
-        let shown = explained_by(&state.evidence(&both), state.meaning, &[first, second]);
-        other.members.extend(shown.members.iter().map(|at| both[*at]));
+        let asked = (&left[..], Some(*without));
+        let is_whole =
+            |group: &Group<'_>| group.cause.is_named() && group.members.len() == left.len();
+        let named = by_atlas(state, workers, dtype, asked)
+            .or_else(|| of_calls(state, workers, dtype, asked).into_iter().find(is_whole));
+        if let Some(named) = named {
+            found.push(named);
+            others.push(*without);
+        }
     }
-    (!found.is_empty()).then_some(found)
+    let deviations: Vec<&Deviation> = found.iter().filter_map(deviation).collect();
+    if deviations.is_empty() || deviations.windows(2).any(|two| two[0].formula == two[1].formula) {
+        return None;
+    }
+    let is_of_both = |at: &usize| parts.iter().all(|part| !part.members.contains(at));
+    let both: Vec<usize> = members.iter().copied().filter(is_of_both).collect();
+    judge_both(state, &mut found, &others, both);
+    if found.len() < parts.len() {
+        let is_open = |at: &usize| found.iter().all(|group| !group.members.contains(at));
+        let rest: Vec<usize> = members.iter().copied().filter(is_open).collect();
+        found.extend(of_calls(state, workers, dtype, (&rest, None)));
+    }
+    Some(found)
+}
+
+/// Adds cases with both options to the formulas that explain them, alone or together. A formula that
+/// explains none of them alone, where some are explained by nothing, holds without the other option
+/// only; else those count against it.
+fn judge_both<'a>(
+    state: &RunState<'_, 'a>,
+    found: &mut [Group<'a>],
+    others: &[CallOption],
+    mut both: Vec<usize>,
+) {
+    let shown = |of: &[usize], by: &[&Deviation]| {
+        let shown = explained_by(&state.evidence(of), state.meaning, by);
+        (shown.members.iter().map(|at| of[*at]).collect::<Vec<_>>(), shown)
+    };
+    let all: Vec<&Deviation> = found.iter().filter_map(deviation).collect();
+    let (_, together) = shown(&both, &all);
+    let is_all = together.members.len() + together.untold.len() == both.len();
+    for (group, other) in found.iter_mut().zip(others) {
+        let Cause::Deviation { deviation, .. } = &mut group.cause else { continue };
+        if !is_all && shown(&both, &[&*deviation]).0.is_empty() {
+            deviation.when = only_without(deviation.when.take(), *other);
+        }
+    }
+    carry_over(state, found, &mut both);
+    let all: Vec<&Deviation> = found.iter().filter_map(deviation).collect();
+    let (members, together) = shown(&both, &all);
+    if let Some(Group { cause: Cause::Deviation { deviation, .. }, members: own, .. }) =
+        found.last_mut()
+    {
+        own.extend(&members);
+        deviation.explained += together.calls;
+        deviation.of += together.calls;
+    }
+    both.retain(|at| !members.contains(at));
+    for group in found {
+        let Cause::Deviation { deviation, .. } = &mut group.cause else { continue };
+        deviation.of += shown(&both, &[&*deviation]).1.of;
+    }
+}
+
+/// A fault of the atlas that explains all of these cases, and foretells fresh calls without an
+/// option.
+fn by_atlas<'a>(
+    state: &RunState<'_, 'a>,
+    workers: &mut Workers<'_, 'a>,
+    dtype: Dtype,
+    (members, without): (&[usize], Option<CallOption>),
+) -> Option<Group<'a>> {
+    let groups = wrong(state, members.to_vec());
+    let [group] = &groups[..] else { return None };
+    let [fault] = group.faults[..] else { return None };
+    if !fault.is_formula() || group.is_contradicted() || group.members.len() < members.len() {
+        return None;
+    }
+    let failures = state.evidence(members);
+    // That a call uses the option that the fault is about goes without saying.
+    let bare = Fault { when: None, ..fault.clone() };
+    let right = right_calls(state, dtype, members);
+    let wrong = failures.iter().flat_map(|(calls, _)| calls.iter().map(|record| &record.call));
+    let mut calls = right.iter().map(|right| &right.call).chain(wrong);
+    let is_same = |call| touches(&bare, state.meaning, call) == touches(fault, state.meaning, call);
+    let told = if calls.all(is_same) { &bare } else { fault };
+    let mut fresh = Fresh::new(state, workers, dtype, members).without(without);
+    let deviation = confirmed(&failures, state.meaning, told, &mut fresh)?;
+    let faults = vec![FaultRef::from(fault)];
+    let cause = Cause::Deviation { deviation: Box::new(deviation), faults };
+    Some(Group::new(Verdict::Fail, cause, members.to_vec()))
 }
 
 /// What was found, if it is a formula.
